@@ -22,7 +22,6 @@ pub mod rules;
 pub mod running;
 pub mod schema;
 pub mod sizes;
-pub mod toml_text;
 pub mod trust;
 
 use crate::paths::{PROJECT_FILE, Paths};

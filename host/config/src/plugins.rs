@@ -6,10 +6,10 @@
 use super::keys::toml_text;
 use super::parse::KeyValue;
 use super::problem::{ConfigProblem, MOST};
-use crate::toml_text::nearest;
 use portcullis_core::intervene::InterventionKind as Intervention;
 use portcullis_core::text::one_line;
 use portcullis_engine::SettingValue as Value;
+use portcullis_strict_toml::nearest;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 

@@ -1,11 +1,12 @@
 //! The problems of a configuration: all of them at once, each with its position.
 
 use portcullis_core::text::one_line;
+use portcullis_strict_toml::Document;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// The most problems of one file that are reported.
-pub const MOST: usize = 50;
+pub const MOST: usize = portcullis_strict_toml::MOST_PROBLEMS;
 /// The most problems in a message of one line.
 const MOST_IN_LINE: usize = 5;
 
@@ -32,6 +33,18 @@ pub struct Problems {
 /// The problems of the files of a configuration.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct BadConfiguration(pub Vec<Problems>);
+
+impl ConfigProblem {
+    /// Returns the problems that a document has collected, and the number of omitted ones.
+    pub fn of(document: &Document<'_>) -> (Vec<Self>, usize) {
+        let (problems, omitted) = document.problems();
+        let located = problems.into_iter().map(|problem| Self {
+            place: Some(document.place(problem.span.start)),
+            what: problem.what,
+        });
+        (located.collect(), omitted)
+    }
+}
 
 impl Problems {
     /// Reports a file that is unusable as a whole.

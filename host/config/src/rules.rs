@@ -11,13 +11,13 @@ use super::layers::Layer;
 use super::parse::{ConfigDocument, KeyValue};
 use super::problem::{BadConfiguration, ConfigProblem, Problems};
 use crate::paths::{PROJECT_FILE, Paths};
-use crate::toml_text::nearest;
 use portcullis_core::text::one_line;
 use portcullis_engine::{Setting, SettingValue as Value};
 use portcullis_rule_language::builtin::BUILTIN;
 use portcullis_rule_language::file::MOST_BYTES;
 use portcullis_rule_language::place::line_and_column;
 use portcullis_store::Home;
+use portcullis_strict_toml::nearest;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

@@ -31,32 +31,8 @@ mod tree;
 pub use code::{Rule, Severity, Verdict};
 pub use file::{Example, Given, Input, Read, read};
 pub use place::{Problem, Span};
+use portcullis_strict_toml::nearest;
 pub use template::fill;
-
-/// Returns the name that was probably meant: about a third of its letters may differ.
-#[must_use]
-pub fn nearest<'a>(known: impl IntoIterator<Item = &'a str>, given: &str) -> Option<&'a str> {
-    const LONGEST: usize = 64;
-    let given: Vec<char> = given.chars().take(LONGEST).collect();
-    let (away, name) = known.into_iter().map(|name| (distance(name, &given), name)).min()?;
-    (away <= name.len().div_ceil(3)).then_some(name)
-}
-
-/// Returns the number of characters to change, add or leave out.
-fn distance(known: &str, given: &[char]) -> usize {
-    let mut row: Vec<usize> = (0..=given.len()).collect();
-    for (line, wanted) in known.chars().enumerate() {
-        let mut left = line + 1;
-        let mut next = vec![left];
-        for (found, pair) in given.iter().zip(row.windows(2)) {
-            let [diagonal, above] = pair else { continue };
-            left = (diagonal + usize::from(wanted != *found)).min(left + 1).min(above + 1);
-            next.push(left);
-        }
-        row = next;
-    }
-    row.last().copied().unwrap_or_default()
-}
 
 #[cfg(test)]
 mod tests;

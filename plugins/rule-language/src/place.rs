@@ -1,75 +1,7 @@
-//! A position in a rules file, and the problem there.
+//! Positions in a rules file, also inside its TOML literals.
 
-/// Bytes of a text, from the first to one past the last.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Span {
-    /// The first byte.
-    pub start: usize,
-    /// One past the last.
-    pub end: usize,
-}
-
-impl Span {
-    /// Returns the span from `start` to `end`.
-    #[must_use]
-    pub const fn new(start: usize, end: usize) -> Self {
-        Self { start, end }
-    }
-
-    /// Returns the span of both and everything in between.
-    #[must_use]
-    pub fn to(self, other: Self) -> Self {
-        Self::new(self.start.min(other.start), self.end.max(other.end))
-    }
-}
-
-/// One problem.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Problem {
-    /// Its place: bytes of the text that was read.
-    pub span: Span,
-    /// The problem in one line, with the thing and the fix.
-    pub what: String,
-}
-
-impl Problem {
-    pub(crate) fn new(span: Span, what: impl Into<String>) -> Self {
-        Self { span, what: what.into() }
-    }
-}
-
-/// Returns line and column of a byte, from 1; a column counts characters.
-#[must_use]
-pub fn line_and_column(text: &str, at: usize) -> (usize, usize) {
-    let before = text.get(..floor(text, at)).unwrap_or_default();
-    let line = before.matches('\n').count() + 1;
-    let column = before.rsplit('\n').next().map_or(0, |line| line.chars().count()) + 1;
-    (line, column)
-}
-
-/// Returns the line that contains a byte, without its break.
-#[must_use]
-pub fn line_of(text: &str, at: usize) -> &str {
-    let at = floor(text, at);
-    let start = text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |found| found + 1);
-    let rest = text.get(start..).unwrap_or_default();
-    rest.split(['\n', '\r']).next().unwrap_or_default()
-}
-
-fn floor(text: &str, at: usize) -> usize {
-    text.floor_char_boundary(at)
-}
-
-/// Formats a name or a value for a message: one line, within bounds.
-pub(crate) fn shown(text: &str) -> String {
-    const MOST: usize = 48;
-    let mut line: String =
-        text.chars().take(MOST).map(|c| if c.is_control() { ' ' } else { c }).collect();
-    if text.chars().nth(MOST).is_some() {
-        line.push_str("...");
-    }
-    line
-}
+pub(crate) use portcullis_strict_toml::show as shown;
+pub use portcullis_strict_toml::{Problem, Span, line_and_column, line_of};
 
 /// A mapping from the bytes of a TOML literal's value to their positions in the file.
 #[derive(Clone, Debug)]

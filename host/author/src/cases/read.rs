@@ -5,15 +5,12 @@ mod issue;
 mod scene;
 mod step;
 
-use super::values::Reader;
-use super::{Case, CaseScene, Expectation, FilePosition};
+use super::{Case, CaseScene, Expectation};
 use portcullis_config::problem::ConfigProblem;
-use portcullis_config::toml_text::{LineIndex, shown, start};
-use portcullis_core::text::one_line;
 use portcullis_engine::Kind;
 use portcullis_review::export;
+use portcullis_strict_toml::{Document, Item, Keys, Table, Value, show};
 use std::collections::BTreeMap;
-use toml::de::DeTable;
 
 const SCENE: &[&str] = &["goals", "settings", "with", "files", "absent"];
 /// The keys that only cases of an audit-exporter have.
@@ -25,114 +22,94 @@ const EXPORT: &[&str] = &["batch", "expect"];
 /// Fails if anything is wrong; the error lists the problems in the file's order, and the number of
 /// omitted ones.
 pub fn read(text: &str, kind: Kind) -> Result<Vec<Case>, (Vec<ConfigProblem>, usize)> {
-    let mut reader = Reader { lines: LineIndex::of(text), problems: Vec::new(), more: 0, kind };
-    let cases = match DeTable::parse(text) {
-        Ok(table) => reader.file(table.get_ref()),
-        Err(error) => {
-            let message = one_line(&error.message().replace('\n', "; "), 300);
-            reader.problem(
-                error.span().unwrap_or_default().start,
-                format!("it is not TOML: {message}"),
-            );
-            Vec::new()
-        }
-    };
-    reader.problems.sort();
-    if reader.problems.is_empty() { Ok(cases) } else { Err((reader.problems, reader.more)) }
+    let document = Document::parse(text);
+    let reader = Reader { kind };
+    let cases = if document.is_sound() { reader.file(&document) } else { Vec::new() };
+    let (problems, omitted) = ConfigProblem::of(&document);
+    if problems.is_empty() { Ok(cases) } else { Err((problems, omitted)) }
 }
 
-impl Reader<'_> {
-    fn file(&mut self, table: &DeTable<'_>) -> Vec<Case> {
-        self.known(table, "", &["defaults", "case"]);
-        let mut defaults = CaseScene::default();
-        if let Some(given) = table.get("defaults")
-            && let Some(given) = self.table(given, "defaults")
-        {
-            self.known(given, "defaults", SCENE);
-            defaults = self.scene(given, "defaults", &CaseScene::default());
-        }
-        let Some(cases) = table.get("case") else {
-            if self.problems.is_empty() {
-                self.problem(
-                    0,
-                    "it holds no case; begin one with `[[case]]` and a `name`".to_owned(),
-                );
+/// Reads the cases of a plugin of this kind.
+struct Reader {
+    kind: Kind,
+}
+
+impl Reader {
+    fn file(&self, document: &Document<'_>) -> Vec<Case> {
+        let file = document.root(&Keys { names: &["defaults", "case"], owner: "a case file" });
+        let defaults = file
+            .table("defaults", &Keys { names: SCENE, owner: "`defaults`" })
+            .map(|table| self.scene(&table, &CaseScene::default()))
+            .unwrap_or_default();
+        if !file.contains("case") {
+            if document.problems().0.is_empty() {
+                file.report("it holds no case; begin one with `[[case]]` and a `name`");
             }
             return Vec::new();
-        };
-        let cases: Vec<Case> = self
-            .tables(cases, "case")
-            .into_iter()
-            .filter_map(|(at, given)| self.case(at, given, &defaults))
-            .collect();
-        self.unique(&cases);
-        cases
-    }
-
-    fn unique(&mut self, cases: &[Case]) {
-        let mut seen: BTreeMap<&str, FilePosition> = BTreeMap::new();
-        for case in cases {
-            if let Some(place) = seen.insert(&case.name, case.place) {
-                let what = format!(
-                    "two cases have the name `{}`, this one and that in line {}; give each its own",
-                    shown(&case.name),
-                    place.0
-                );
-                self.problems.push(ConfigProblem { place: Some(case.place), what });
-            }
         }
+        let names = [&["name"], SCENE, &["step"], EXPORT].concat();
+        let tables = file.tables("case", &Keys { names: &names, owner: "`case`" });
+        report_duplicates(&tables);
+        tables.iter().filter_map(|table| self.case(table, &defaults)).collect()
     }
 
-    fn case(&mut self, at: usize, table: &DeTable<'_>, defaults: &CaseScene) -> Option<Case> {
-        let place = self.lines.place(at);
-        self.known(table, "case", &[&["name"], SCENE, &["step"], EXPORT].concat());
-        let name = self.text(table, "case", "name");
-        if name.is_none() && !table.contains_key("name") {
-            self.problem(
-                at,
-                "the case has no `name`; say in a few words what it shows: `name = \"...\"`"
-                    .to_owned(),
+    fn case(&self, table: &Table<'_>, defaults: &CaseScene) -> Option<Case> {
+        let name = table.text("name");
+        if !table.contains("name") {
+            table.report(
+                "the case has no `name`; say in a few words what it shows: `name = \"...\"`",
             );
         }
-        let scene = self.scene(table, "case", defaults);
-        let steps = match table.get("step") {
-            Some(steps) => self.tables(steps, "case.step"),
-            None => {
-                self.problem(at, "the case has no step; add `[[case.step]]` with `tool` and `input`, or with `says`".to_owned());
-                Vec::new()
-            }
-        };
-        let steps =
-            steps.into_iter().filter_map(|(at, given)| self.step(at, given, &scene)).collect();
+        let scene = self.scene(table, defaults);
+        if !table.contains("step") {
+            table.report(
+                "the case has no step; add `[[case.step]]` with `tool` and `input`, or with `says`",
+            );
+        }
+        let steps = table.tables("step", &step::STEP);
+        let steps = steps.iter().filter_map(|table| self.step(table, &scene)).collect();
         let batch = self.batch(table);
-        let expected = self.expectation(at, table, Expectation::CASE);
-        Some(Case { name: name?, place, scene, steps, batch, expected })
+        let expected = self.expectation(table, Expectation::CASE);
+        Some(Case { name: name?, place: table.place(), scene, steps, batch, expected })
     }
 
     /// Reads the number of records that an exporter gets at a time, from a table that only its kind
     /// of plugin has.
-    fn batch(&mut self, table: &DeTable<'_>) -> usize {
+    fn batch(&self, table: &Table<'_>) -> usize {
         if self.kind != Kind::AuditExporter {
-            for (key, given) in
-                table.iter().filter(|(key, _)| EXPORT.contains(&key.get_ref().as_ref()))
-            {
+            for item in EXPORT.iter().filter_map(|key| table.get(key)) {
                 let of = expected::a_plugin(self.kind);
-                let what = match key.get_ref().as_ref() {
+                item.report(match item.key() {
                     "expect" => format!(
                         "{of} is asked step by step; put `[[case.step.expect]]` below the step that it is about"
                     ),
                     name => format!(
                         "`case.{name}` is for audit-exporters, which get records; {of} is asked step by step: take it out"
                     ),
-                };
-                self.problem(start(given), what);
+                });
             }
             return export::BATCH;
         }
         let most = i64::try_from(export::BATCH).unwrap_or(i64::MAX);
-        let batch = self
-            .whole(table, "case", "batch", 1..=most)
-            .and_then(|batch| usize::try_from(batch).ok());
-        batch.unwrap_or(export::BATCH)
+        let batch = table.integer("batch", 1..=most);
+        batch.and_then(|batch| usize::try_from(batch).ok()).unwrap_or(export::BATCH)
     }
+}
+
+fn report_duplicates(cases: &[Table<'_>]) {
+    let mut lines: BTreeMap<String, usize> = BTreeMap::new();
+    for case in cases {
+        let Some(name) = case.get("name").and_then(|item| read_text(&item)) else { continue };
+        if let Some(line) = lines.insert(name.clone(), case.place().0) {
+            case.report(format!(
+                "two cases have the name `{}`, this one and that in line {line}; give each its own",
+                show(&name)
+            ));
+        }
+    }
+}
+
+/// Returns a text without reporting a value of another type.
+fn read_text(item: &Item<'_>) -> Option<String> {
+    if let Value::Text(text) = item.value() { Some(text.to_owned()) } else { None }
 }

@@ -94,7 +94,7 @@ const ROWS: &[Row] = &[
     ("scope = 3", &[(1, 9, "`scope` is a whole number; it must be a table")]),
     (
         "[[scope]]\nfolders = []",
-        &[(1, 1, "`scope` is a list of other things than texts; it must be a table")],
+        &[(1, 1, "`scope` is a list of tables; it must be a table")],
     ),
     ("[scope]\nfolders = \"/srv\"", &[(2, 11, "is text; it must be a list of paths")]),
     ("[scope]\nfolders = [\"/srv\", 1]", &[(2, 11, "is a list of other things than texts")]),
@@ -270,8 +270,8 @@ const ROWS: &[Row] = &[
         &[(3, 1, "given twice")],
     ),
     // Pipelines.
-    ("pipelines = 1", &[(1, 1, "`pipelines` is a whole number; it must be a table")]),
-    ("[pipelines]\nx = 1", &[(2, 1, "`pipelines.x` is a whole number; it must be a table")]),
+    ("pipelines = 1", &[(1, 13, "`pipelines` is a whole number; it must be a table")]),
+    ("[pipelines]\nx = 1", &[(2, 5, "`pipelines.x` is a whole number; it must be a table")]),
     (
         "[pipelines.x]\nmode = \"observe\"",
         &[(1, 12, "`pipelines.x` has no `projects`, so it never applies")],

@@ -1,12 +1,11 @@
 //! Actions in a short form: a command line, or a tool with its input.
 
-use super::{Found, MOST_ITEMS, Reader, shown, span, type_of};
-use crate::nearest;
+use super::MOST_ITEMS;
 use crate::place::Span;
-use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use portcullis_strict_toml::{Item, Keys, Table, Value, show};
 
-const KEYS: &[&str] = &["command", "tool", "input", "cwd", "goal"];
+const EXAMPLE: Keys<'_> =
+    Keys { names: &["command", "tool", "input", "cwd", "goal"], owner: "an example" };
 
 /// An action, and the expected answer of the rule.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,107 +46,75 @@ pub enum Given {
     Table(Vec<(String, Self)>),
 }
 
-impl Reader<'_> {
-    pub(super) fn examples(&mut self, found: Found<'_, '_>, matches: bool) -> Vec<Example> {
-        let Some((key, value)) = found else { return Vec::new() };
-        let Some(items) = self.items(value, key.get_ref(), MOST_ITEMS) else { return Vec::new() };
-        items.iter().filter_map(|item| self.example(item, matches)).collect()
-    }
+/// Reads the examples of one key.
+pub(super) fn read(rule: &Table<'_>, key: &str, matches: bool) -> Vec<Example> {
+    let list = rule.get(key).and_then(|item| item.list(MOST_ITEMS));
+    list.iter().flat_map(|list| list.iter()).filter_map(|item| example(&item, matches)).collect()
+}
 
-    fn example(&mut self, item: &Spanned<DeValue<'_>>, matches: bool) -> Option<Example> {
-        let place = span(item);
-        match item.get_ref() {
-            DeValue::String(command) => {
-                let input = Input::Command(command.to_string());
-                Some(Example { matches, input, cwd: None, goal: None, place })
-            }
-            DeValue::Table(table) => {
-                let (cwd, goal) = (self.optional(table, "cwd"), self.optional(table, "goal"));
-                self.unknown(table);
-                if let Some(folder) = cwd.as_ref().filter(|folder| !folder.starts_with('/')) {
-                    self.wrong(
-                        item,
-                        format!("`cwd` is `{}`; it must begin with `/`", shown(folder)),
-                    );
-                }
-                let input = self.input(item, table)?;
-                Some(Example { matches, input, cwd, goal, place })
-            }
+fn example(item: &Item<'_>, matches: bool) -> Option<Example> {
+    let place = item.span();
+    let table = match item.value() {
+        Value::Text(command) => {
+            let input = Input::Command(command.to_owned());
+            return Some(Example { matches, input, cwd: None, goal: None, place });
+        }
+        Value::Table(table) => table,
+        _ => {
+            item.report(format!(
+                "`{}` holds {}; an example is a command line, or a table with `tool` and `input`",
+                item.path(),
+                item.type_name()
+            ));
+            return None;
+        }
+    };
+    table.report_unknown(&EXAMPLE);
+    let (cwd, goal) = (table.text("cwd"), table.text("goal"));
+    if let Some(folder) = cwd.as_ref().filter(|folder| !folder.starts_with('/')) {
+        let path = table.path_of("cwd");
+        table.report(format!("`{path}` is `{}`; it must begin with `/`", show(folder)));
+    }
+    let input = input(&table)?;
+    Some(Example { matches, input, cwd, goal, place })
+}
+
+fn input(table: &Table<'_>) -> Option<Input> {
+    match (table.text("command"), table.text("tool"), table.get("input")) {
+        (Some(command), None, None) => Some(Input::Command(command)),
+        (None, Some(tool), None) => Some(Input::Tool(tool, Vec::new())),
+        (None, Some(tool), Some(given)) => match parameter(&given)? {
+            Given::Table(named) => Some(Input::Tool(tool, named)),
             _ => {
-                self.wrong(
-                    item,
-                    format!(
-                        "is {}; an example is a command line, or a table with `tool` and `input`",
-                        type_of(item)
-                    ),
-                );
+                given.refuse("a table of parameters");
                 None
             }
+        },
+        _ => {
+            table.report("an example has either `command`, or `tool` and `input`");
+            None
         }
     }
+}
 
-    fn unknown(&mut self, table: &DeTable<'_>) {
-        for (key, _) in table.iter().filter(|(key, _)| !KEYS.contains(&key.get_ref().as_ref())) {
-            let mend = match nearest(KEYS.iter().copied(), key.get_ref()) {
-                Some(name) => format!("did you mean `{name}`?"),
-                None => format!("an example has `{}`", KEYS.join("`, `")),
-            };
-            self.wrong(key, format!("`{}` is unknown; {mend}", shown(key.get_ref())));
+fn parameter(item: &Item<'_>) -> Option<Given> {
+    Some(match item.value() {
+        Value::Text(text) => Given::Text(text.to_owned()),
+        Value::Flag(flag) => Given::Flag(flag),
+        Value::Integer(number) => Given::Number(number),
+        Value::List(list) => {
+            Given::List(list.iter().map(|item| parameter(&item)).collect::<Option<_>>()?)
         }
-    }
-
-    fn optional(&mut self, table: &DeTable<'_>, key: &str) -> Option<String> {
-        table.get(key).and_then(|value| self.text_of(value, key)).map(|(text, _)| text)
-    }
-
-    fn input(&mut self, item: &Spanned<DeValue<'_>>, table: &DeTable<'_>) -> Option<Input> {
-        let (command, tool) = (self.optional(table, "command"), self.optional(table, "tool"));
-        let parameters = table.get("input");
-        match (command, tool, parameters) {
-            (Some(command), None, None) => Some(Input::Command(command)),
-            (None, Some(tool), None) => Some(Input::Tool(tool, Vec::new())),
-            (None, Some(tool), Some(given)) => match self.given(given) {
-                Some(Given::Table(named)) => Some(Input::Tool(tool, named)),
-                Some(_) => {
-                    self.wrong(
-                        given,
-                        format!("`input` is {}; it must be a table of parameters", type_of(given)),
-                    );
-                    None
-                }
-                None => None,
-            },
-            _ => {
-                self.wrong(item, "an example has either `command`, or `tool` and `input`".into());
-                None
-            }
+        Value::Table(table) => {
+            let named = table.entries().into_iter().map(|item| {
+                let key = item.key().to_owned();
+                Some((key, parameter(&item)?))
+            });
+            Given::Table(named.collect::<Option<_>>()?)
         }
-    }
-
-    fn given(&mut self, value: &Spanned<DeValue<'_>>) -> Option<Given> {
-        match value.get_ref() {
-            DeValue::String(text) => Some(Given::Text(text.to_string())),
-            DeValue::Boolean(flag) => Some(Given::Flag(*flag)),
-            DeValue::Integer(number) => {
-                let found = i64::from_str_radix(number.as_str(), number.radix()).ok();
-                if found.is_none() {
-                    self.wrong(value, "is a number that is too large".into());
-                }
-                found.map(Given::Number)
-            }
-            DeValue::Array(items) => {
-                items.iter().map(|item| self.given(item)).collect::<Option<_>>().map(Given::List)
-            }
-            DeValue::Table(table) => {
-                let named = table
-                    .iter()
-                    .map(|(key, value)| Some((key.get_ref().to_string(), self.given(value)?)));
-                named.collect::<Option<_>>().map(Given::Table)
-            }
-            DeValue::Float(_) | DeValue::Datetime(_) => {
-                self.wrong(value, format!("is {}; a parameter is text, a whole number, true, false, a list or a table", type_of(value)));
-                None
-            }
+        Value::TooLarge | Value::Decimal(_) | Value::Date => {
+            item.refuse("text, a whole number, `true`, `false`, a list or a table");
+            return None;
         }
-    }
+    })
 }

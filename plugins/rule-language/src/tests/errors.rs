@@ -133,17 +133,17 @@ fn files() {
     let when = |text: &str| rule(&[("when", text)]);
     let mut wrong = Vec::new();
     for (text, place, part) in [
-        ("x = 1".to_owned(), (1, 1), "`x` is unknown; a file has `[[rule]]` only"),
+        ("x = 1".to_owned(), (1, 1), "`x` is unknown; a rules file has `rule`"),
         ("name = 'x'".to_owned(), (1, 1), "put `[[rule]]` before it"),
-        ("[rule]\nname = 'x'".to_owned(), (1, 2), "in two brackets"),
+        ("[rule]\nname = 'x'".to_owned(), (1, 1), "write it with two brackets: `[[rule]]`"),
         ("[[rule]\n".to_owned(), (1, 8), "it is not TOML"),
         (
             "[[rule]]\n".to_owned(),
             (1, 1),
-            "this rule has no `name` and no `when` and no `verdict` and no `reason`",
+            "this rule has no `name`, `when`, `verdict`, `reason`",
         ),
         (rule(&[("verdict", "")]), (1, 1), "this rule has no `verdict`"),
-        (rule(&[("wen", "1")]), (6, 1), "`wen` is unknown; did you mean `when`?"),
+        (rule(&[("wen", "1")]), (6, 1), "`rule.wen` is unknown; did you mean `when`?"),
         (rule(&[("name", "\"A b\"")]), (2, 8), "lower case letters"),
         (rule(&[("name", "\"refuse_unseen_code\"")]), (2, 9), "is the name of a builtin rule"),
         ([rule(&[]), rule(&[])].concat(), (7, 9), "`r` is the name of two rules"),
@@ -160,7 +160,7 @@ fn files() {
         (rule(&[("reason", "\"see {path\"")]), (5, 15), "this brace does not close"),
         (rule(&[("reason", "\"see path}\"")]), (5, 19), "this brace was not opened"),
         (rule(&[("alternatives", "\"x\"")]), (6, 16), "it must be a list"),
-        (rule(&[("must_match", "[5]")]), (6, 15), "an example is a command line"),
+        (rule(&[("must_match", "[5]")]), (6, 15), "`rule.must_match` holds a whole number; an example is a command line"),
         (
             rule(&[("must_match", "[{ tool = 'X', comand = 'y' }]")]),
             (6, 29),
@@ -183,7 +183,7 @@ fn files() {
         (when("\"tool == \\\"a\\\" && tol == \\u0027b\\u0027\""), (3, 26), "did you mean `tool`?"),
         (when("\"\"\"\ntool == 'a' \\\n   && tol == 'b'\"\"\""), (5, 7), "did you mean `tool`?"),
         (when("'tool == \"é\" && tol == \"b\"'"), (3, 24), "did you mean `tool`?"),
-        (when("5"), (3, 8), "`when` is a whole number; it must be text"),
+        (when("5"), (3, 8), "`rule.when` is a whole number; it must be text"),
     ] {
         let problems = read(&text).expect_err(&text);
         let [problem, ..] = problems.as_slice() else { panic!("{text}: nothing is wrong") };

@@ -2,16 +2,15 @@
 
 use super::super::CaseIssue;
 use super::super::keys::{AllowedValues, CaseKey, SEVERITY};
-use super::super::values::{Item, Reader, in_order};
-use super::expected::a_plugin;
-use portcullis_config::toml_text::{Text, start, type_of};
+use super::Reader;
+use super::expected::{a_plugin, read_fields};
 use portcullis_core::action::{Limit, Quantity};
 use portcullis_core::finding::{Checkpoint, Evidence, PastIntervention};
 use portcullis_core::score::{Score, Severity};
 use portcullis_engine::Kind;
 use portcullis_review::recording::EPOCH;
+use portcullis_strict_toml::{Item, Value as TomlValue};
 use serde_json::{Map, Value};
-use toml::Spanned;
 
 const PATH: &str = "case.step.issue";
 
@@ -61,131 +60,94 @@ const LIMIT: &[CaseKey] = &[
     ("used", AllowedValues::Whole),
 ];
 
-impl Reader<'_> {
-    pub(super) fn issue(&mut self, item: &Item<'_>) -> Option<CaseIssue> {
+impl Reader {
+    pub(super) fn issue(&self, item: &Item<'_>) -> Option<CaseIssue> {
         if self.kind != Kind::Intervention {
             let of = a_plugin(self.kind);
-            self.problem(
-                start(item),
-                format!("`{PATH}` is for interventions; {of} is asked about no issue: take it out"),
-            );
+            item.report(format!(
+                "`{PATH}` is for interventions; {of} is asked about no issue: take it out"
+            ));
             return None;
         }
-        let Some(table) = item.get_ref().as_table() else {
-            let is = if item.get_ref().is_array() { "a list" } else { type_of(item) };
-            self.problem(
-                start(item),
-                format!(
-                    "`{PATH}` is {is}; a step has one issue: write it with one bracket, `[{PATH}]`"
-                ),
-            );
+        let TomlValue::Table(table) = item.value() else {
+            item.report(format!(
+                "`{PATH}` is {}; a step has one issue: write it with one bracket, `[{PATH}]`",
+                item.type_name()
+            ));
             return None;
         };
-        let told = self.fields(table, PATH, ISSUE);
-        let Some(name) = text(&told, "name") else {
-            if !table.contains_key("name") {
-                let what = "the issue has no `name`; give a pattern's, as `name = \"loop\"`, or `rule:` and a rule's";
-                self.problem(start(item), what.to_owned());
-            }
-            return None;
-        };
-        let usual = CaseIssue::named(name);
+        let told = read_fields(item, ISSUE)?;
+        if !table.contains("name") {
+            table.report("the issue has no `name`; give a pattern's, as `name = \"loop\"`, or `rule:` and a rule's");
+        }
+        let usual = CaseIssue::named(text(&told, "name")?);
+        let list = |key: &str| table.get(key);
         Some(CaseIssue {
             severity: told.get("severity").and_then(severity).unwrap_or(usual.severity),
             confidence: score(&told, "confidence").unwrap_or(usual.confidence),
             impact: score(&told, "impact").unwrap_or(usual.impact),
             first_step: whole(&told, "first_step"),
             summary: text(&told, "summary").unwrap_or(usual.summary),
-            evidence: self.listed(
-                table.get("evidence"),
-                "evidence",
-                EVIDENCE,
-                &["kind", "value"],
-                |told| Evidence {
-                    kind: text(told, "kind").unwrap_or_default(),
-                    value: text(told, "value").unwrap_or_default(),
-                    step: whole(told, "step"),
-                },
-            ),
+            evidence: read_list(list("evidence"), EVIDENCE, &["kind", "value"], |told| Evidence {
+                kind: text(told, "kind").unwrap_or_default(),
+                value: text(told, "value").unwrap_or_default(),
+                step: whole(told, "step"),
+            }),
             recurrences: small(&told, "recurrences").unwrap_or_default(),
             level: whole(&told, "level")
                 .and_then(|level| u8::try_from(level).ok())
                 .unwrap_or_default(),
             score: small(&told, "score"),
-            checkpoints: self.listed(
-                table.get("checkpoints"),
-                "checkpoints",
-                CHECKPOINT,
-                &["id"],
-                |told| Checkpoint {
-                    id: text(told, "id").unwrap_or_default(),
-                    step: whole(told, "step").unwrap_or_default(),
-                    at: EPOCH,
-                    success_rate: score(told, "success_rate").unwrap_or(Score::MAX),
-                    unsafe_because: text(told, "unsafe_because"),
-                },
-            ),
-            past: self.listed(table.get("past"), "past", PAST, &["kind"], |told| {
-                PastIntervention {
-                    kind: text(told, "kind").unwrap_or_default(),
-                    issue: text(told, "issue").unwrap_or_else(|| usual.name.clone()),
-                    step: whole(told, "step").unwrap_or_default(),
-                    at: EPOCH,
-                    effectiveness: score(told, "effectiveness"),
-                }
+            checkpoints: read_list(list("checkpoints"), CHECKPOINT, &["id"], |told| Checkpoint {
+                id: text(told, "id").unwrap_or_default(),
+                step: whole(told, "step").unwrap_or_default(),
+                at: EPOCH,
+                success_rate: score(told, "success_rate").unwrap_or(Score::MAX),
+                unsafe_because: text(told, "unsafe_because"),
             }),
-            limits: self.listed(
-                table.get("limits"),
-                "limits",
-                LIMIT,
-                &["quantity", "maximum"],
-                |told| Limit {
-                    quantity: quantity(&text(told, "quantity").unwrap_or_default()),
-                    maximum: whole(told, "maximum").unwrap_or_default(),
-                    used: whole(told, "used").unwrap_or_default(),
-                },
-            ),
-            templates: self.templates(table.get("templates")),
+            past: read_list(list("past"), PAST, &["kind"], |told| PastIntervention {
+                kind: text(told, "kind").unwrap_or_default(),
+                issue: text(told, "issue").unwrap_or_else(|| usual.name.clone()),
+                step: whole(told, "step").unwrap_or_default(),
+                at: EPOCH,
+                effectiveness: score(told, "effectiveness"),
+            }),
+            limits: read_list(list("limits"), LIMIT, &["quantity", "maximum"], |told| Limit {
+                quantity: quantity(&text(told, "quantity").unwrap_or_default()),
+                maximum: whole(told, "maximum").unwrap_or_default(),
+                used: whole(told, "used").unwrap_or_default(),
+            }),
+            templates: read_templates(list("templates")),
             name: usual.name,
         })
     }
+}
 
-    /// Reads the tables of a list, and checks their required keys.
-    fn listed<T>(
-        &mut self,
-        item: Option<&Item<'_>>,
-        key: &str,
-        keys: &[CaseKey],
-        needed: &[&str],
-        of: impl Fn(&Map<String, Value>) -> T,
-    ) -> Vec<T> {
-        let path = format!("{PATH}.{key}");
-        let mut found = Vec::new();
-        for item in item.and_then(|item| item.get_ref().as_array()).into_iter().flatten() {
-            let Some(table) = self.table(item, &path) else { continue };
-            let told = self.fields(table, &path, keys);
-            if let Some(missing) = needed.iter().find(|key| !table.contains_key(**key)) {
-                self.problem(
-                    start(item),
-                    format!("a table of `{path}` has no `{missing}`; add it"),
-                );
-            }
-            found.push(of(&told));
+/// Reads the tables of a list, and checks their required keys.
+fn read_list<T>(
+    item: Option<Item<'_>>,
+    keys: &[CaseKey],
+    needed: &[&str],
+    of: impl Fn(&Map<String, Value>) -> T,
+) -> Vec<T> {
+    // A value of another type has been reported with the issue's other keys.
+    let Some(TomlValue::List(list)) = item.map(|item| item.value()) else { return Vec::new() };
+    let mut found = Vec::new();
+    for item in list.iter() {
+        let Some(told) = read_fields(&item, keys) else { continue };
+        let TomlValue::Table(table) = item.value() else { continue };
+        if let Some(missing) = needed.iter().find(|key| !table.contains(key)) {
+            item.report(format!("a table of `{}` has no `{missing}`; add it", item.path()));
         }
-        found
+        found.push(of(&told));
     }
+    found
+}
 
-    fn templates(&mut self, item: Option<&Item<'_>>) -> Vec<(String, String)> {
-        let path = format!("{PATH}.templates");
-        let Some(table) = item.and_then(|item| item.get_ref().as_table()) else {
-            return Vec::new();
-        };
-        let text = |(issue, _): (&Spanned<Text<'_>>, _)| {
-            let issue = issue.get_ref().as_ref();
-            Some((issue.to_owned(), self.text(table, &path, issue)?))
-        };
-        in_order(table).into_iter().filter_map(text).collect()
-    }
+fn read_templates(item: Option<Item<'_>>) -> Vec<(String, String)> {
+    let Some(TomlValue::Table(table)) = item.map(|item| item.value()) else { return Vec::new() };
+    let text = |item: Item<'_>| Some((item.key().to_owned(), item.text()?.to_owned()));
+    table.entries().into_iter().filter_map(text).collect()
 }
 
 /// Returns a limit's quantity by its name; a name that the host does not know is a custom quantity.
