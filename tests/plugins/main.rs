@@ -17,6 +17,7 @@ mod common;
 mod documents;
 mod examples;
 mod mistakes;
+mod second_program;
 mod tools;
 mod traps;
 
@@ -29,6 +30,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+/// The folder of the messages.
+const MESSAGES: &str = "plugins";
 /// The timeout of a language's own tool.
 const LIMIT: Duration = Duration::from_secs(540);
 /// Returns the plugin's name in every project of a kind: projects in Rust share cargo's folder
@@ -82,6 +85,7 @@ fn main() -> ExitCode {
         trial("plugins: the guide's commands do what it shows", documents::guide),
     ];
     tests.extend(mistakes::trials());
+    tests.extend(second_program::trials());
     tests.extend(examples::trials());
     tests.extend(traps::trials());
     tests.extend(TEMPLATES.iter().map(|template| {

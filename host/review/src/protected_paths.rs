@@ -3,7 +3,7 @@
 //!
 //! Guarded are:
 //!
-//! - our configuration with its plugins, our state (journal, key, cache, pause, trust), our program, the
+//! - our configuration with its plugins, our state (journal, key, cache, pause, trust), our two programs, the
 //!   organisation's configuration, the project's `.portcullis/config.toml` and `portcullis.lock`, and the files of custom
 //!   rules;
 //! - the client's `settings.json` of the person, its `plugins`, its managed settings, and any
@@ -17,7 +17,7 @@
 
 use crate::bundles::locks::LOCK_FILE;
 use portcullis_agents::claude::settings::{Folders, Scope};
-use portcullis_config::paths::{PROJECT_FILE, Paths};
+use portcullis_config::paths::{PROJECT_FILE, Paths, second_program};
 use portcullis_config::rules::RulesFile;
 use portcullis_core::policy::GuardedPath;
 use std::collections::BTreeMap;
@@ -58,6 +58,10 @@ pub fn installed(
             program: true,
             ..GuardedPath::new(path, PROGRAM)
         });
+    }
+    // A person starts it through the first one, with all that a person may do.
+    if let Ok(program) = second_program() {
+        list.add(&program, PROGRAM);
     }
     let folder = places
         .managed
@@ -280,6 +284,8 @@ mod tests {
             list.iter().filter(|entry| entry.secret).map(|entry| entry.what.as_str()).collect();
         assert_eq!(secret, [KEY]);
         assert_eq!(list.iter().filter(|entry| entry.program).count(), 1);
+        let second = second_program().unwrap().display().to_string();
+        assert!(list.iter().any(|entry| entry.path == second && entry.what == PROGRAM));
         let present = |path: &str| find(path).map(|entry| entry.present);
         assert_eq!(
             (

@@ -2,11 +2,10 @@
 //! supports plugin authors.
 
 mod bench;
-mod build;
 pub mod compare;
-mod new;
 mod record;
 mod release;
+mod second_program;
 mod subject;
 mod test;
 
@@ -26,10 +25,8 @@ use std::path::{Path, PathBuf};
 
 #[derive(clap::Subcommand)]
 pub enum Command {
-    /// Create a small starter project for a plugin
-    New(new::Arguments),
-    /// Build a plugin's project into a small, checked component
-    Build(build::Arguments),
+    #[command(flatten)]
+    InSecondProgram(portcullis_author::second_program::Command),
     /// List the plugins of this installation
     List {
         /// Print JSON
@@ -58,8 +55,7 @@ pub enum Command {
 
 pub fn run(command: &Command) -> Result<u8> {
     match command {
-        Command::New(arguments) => new::run(arguments),
-        Command::Build(arguments) => build::run(arguments),
+        Command::InSecondProgram(command) => second_program::run(command),
         Command::List { json } => list(*json),
         Command::Compare(arguments) => compare::run(arguments),
         Command::Release(arguments) => release::run(arguments),

@@ -1,11 +1,11 @@
 //! `portcullis plugin new`: creates a complete small project to start a plugin from. It creates one
 //! folder atomically and overwrites nothing.
 
-use portcullis_author::templates;
-
 use crate::paint;
+use crate::templates;
 use anyhow::{Context, Result, bail};
 use portcullis_author::project::{CASES, Language, unfit};
+use portcullis_author::second_program::{KINDS, NewArguments};
 use portcullis_core::text::one_line;
 use portcullis_engine::Kind;
 use serde_json::json;
@@ -13,39 +13,6 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
-
-#[derive(clap::Args)]
-pub struct Arguments {
-    /// The plugin's name, also used for the folder
-    #[arg(required_unless_present = "list")]
-    name: Option<String>,
-    /// The plugin's kind; `--list` describes each
-    #[arg(long, value_parser = clap::builder::PossibleValuesParser::new(KINDS.iter().map(|kind| kind.0.as_str())), required_unless_present = "list")]
-    kind: Option<String>,
-    /// The plugin's language
-    #[arg(long, value_name = "LANGUAGE", value_enum, required_unless_present = "list")]
-    lang: Option<Language>,
-    /// Create the project's folder in this one instead of the current one
-    #[arg(long, value_name = "FOLDER", default_value = ".")]
-    into: PathBuf,
-    /// List kinds and languages, and create nothing
-    #[arg(long, conflicts_with_all = ["name", "kind", "lang", "into"])]
-    list: bool,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
-}
-
-/// The kinds, each with its purpose.
-const KINDS: &[(Kind, &str)] = &[
-    (
-        Kind::RiskCalculator,
-        "judges one action by itself: how risky, how sensible, which rules it breaks",
-    ),
-    (Kind::Pattern, "notices how a session goes wrong"),
-    (Kind::Intervention, "words and shapes the answer to something that went wrong"),
-    (Kind::AuditExporter, "writes records of the journal in a format"),
-];
 
 /// The languages, in the order in which they are shown.
 const LANGUAGES: &[(Language, &str)] = &[
@@ -57,7 +24,7 @@ const LANGUAGES: &[(Language, &str)] = &[
     (Language::Go, "Go, by its own compiler; components of some 3 MB"),
 ];
 
-pub fn run(arguments: &Arguments) -> Result<u8> {
+pub fn run(arguments: &NewArguments) -> Result<u8> {
     let (Some(name), Some(kind), Some(language)) =
         (&arguments.name, &arguments.kind, arguments.lang)
     else {

@@ -3,9 +3,9 @@
 //! if it imports an older WASI; embeds the manifest's description; removes debug information.
 
 use super::strip;
-use crate::project::PluginManifest;
 use crate::templates::wit;
 use anyhow::{Context, Result, bail};
+use portcullis_author::project::PluginManifest;
 use portcullis_engine::{DESCRIPTOR_SECTION, Kind, inspect};
 use std::path::Path;
 use wasi_preview1_component_adapter_provider::WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER as ADAPTER;

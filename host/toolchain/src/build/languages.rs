@@ -1,8 +1,8 @@
 //! Runs each language's own tool and finds its output: a component or a core module.
 
 use super::tool::{command, find, missing, needed, output, run};
-use crate::project::{BUILD, Build, Language, PluginProject};
 use anyhow::{Context, Result, anyhow, bail};
+use portcullis_author::project::{BUILD, Build, Language, PluginProject};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

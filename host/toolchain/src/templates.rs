@@ -2,7 +2,7 @@
 //! for a language in every kind, and the source of that kind in that language. A later layer
 //! replaces files of an earlier one; the README consists of two parts.
 
-use crate::project::{Language, MANIFEST};
+use portcullis_author::project::{Language, MANIFEST};
 use portcullis_engine::Kind;
 use std::collections::BTreeMap;
 
@@ -81,7 +81,7 @@ fn under(folder: String) -> impl Iterator<Item = (&'static str, &'static [u8])> 
 #[cfg(test)]
 mod tests {
     use super::{FILES, project};
-    use crate::project::{Language, PluginManifest};
+    use portcullis_author::project::{Language, PluginManifest};
     use portcullis_engine::Kind;
 
     /// Every template has what every project needs, and no placeholder is left.

@@ -9,10 +9,9 @@ mod strip;
 mod tool;
 mod warnings;
 
-use crate::project::PluginProject;
 use anyhow::{Context, Result, bail};
+use portcullis_author::project::{PluginProject, write};
 use portcullis_engine::{Inspection, inspect};
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -52,15 +51,4 @@ pub fn build(folder: &Path, debug: bool) -> Result<BuildResult> {
     let component = project.component();
     write(&component, &bytes)?;
     Ok(BuildResult { component, inspection, warnings, seconds: begun.elapsed().as_secs_f64() })
-}
-
-/// Replaces a file atomically: a reader sees the old bytes or the new ones.
-///
-/// # Errors
-/// Fails if the file or its folder cannot be written.
-pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    let folder = path.parent().map_or(Ok(()), fs::create_dir_all);
-    folder
-        .and_then(|()| portcullis_fs::replace_bytes(path, 0o666, bytes))
-        .with_context(|| format!("cannot write `{}`", path.display()))
 }

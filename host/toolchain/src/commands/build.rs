@@ -4,32 +4,16 @@
 
 mod watch;
 
-use super::{grantable, grants, inspected, size};
+use crate::build::{BuildResult, build};
 use crate::paint;
 use anyhow::Result;
-use portcullis_author::build::{BuildResult, build};
+use portcullis_author::second_program::BuildArguments;
 use portcullis_core::text::one_line;
 use portcullis_engine::Grants;
+use portcullis_terminal::component::{grantable, grants, inspected, size};
 use serde_json::json;
-use std::path::PathBuf;
 
-#[derive(clap::Args)]
-pub struct Arguments {
-    /// The project's folder
-    #[arg(default_value = ".")]
-    folder: PathBuf,
-    /// Keep function names in the component, which make the trace of a trap readable
-    #[arg(long)]
-    debug: bool,
-    /// Rebuild whenever a file of the project changes, until interrupted
-    #[arg(long)]
-    watch: bool,
-    /// Print JSON, one object per build
-    #[arg(long)]
-    json: bool,
-}
-
-pub fn run(arguments: &Arguments) -> Result<u8> {
+pub fn run(arguments: &BuildArguments) -> Result<u8> {
     if arguments.watch {
         return watch::run(&arguments.folder, || run_and_report(arguments));
     }
@@ -39,7 +23,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
 }
 
 /// Runs one of many builds: a failure is reported, and the next change tries again.
-fn run_and_report(arguments: &Arguments) -> Result<()> {
+fn run_and_report(arguments: &BuildArguments) -> Result<()> {
     match build(&arguments.folder, arguments.debug) {
         Ok(built) => paint::print(&format_result(&built, arguments.json)?),
         Err(error) if arguments.json => {
