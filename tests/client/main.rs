@@ -143,7 +143,7 @@ fn portcullis() -> Result<PathBuf> {
     let binary = env::var_os("PORTCULLIS_BIN").map_or_else(built, PathBuf::from);
     ensure!(
         binary.is_file(),
-        "there is no `{}`: run `cargo build --release -p portcullis`, or set PORTCULLIS_BIN",
+        "there is no `{}`: run `cargo build --release`, or set PORTCULLIS_BIN",
         binary.display()
     );
     Ok(binary.canonicalize()?)

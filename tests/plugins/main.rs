@@ -17,6 +17,7 @@ mod common;
 mod documents;
 mod examples;
 mod mistakes;
+mod second_program;
 mod tools;
 mod traps;
 
@@ -26,9 +27,11 @@ use common::site::Site;
 use common::trial;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
+/// The folder of the messages.
+const MESSAGES: &str = "plugins";
 /// The timeout of a language's own tool.
 const LIMIT: Duration = Duration::from_secs(540);
 /// Returns the plugin's name in every project of a kind: projects in Rust share cargo's folder
@@ -79,9 +82,11 @@ fn main() -> ExitCode {
         trial("plugins: every template is tried here", all_are_tried),
         trial("plugins: a project of the author's own way is built by their command", own_way),
         trial("plugins: a change builds again", watched),
+        trial("plugins: every file in Go is as gofmt writes it", formatted),
         trial("plugins: the guide's commands do what it shows", documents::guide),
     ];
     tests.extend(mistakes::trials());
+    tests.extend(second_program::trials());
     tests.extend(examples::trials());
     tests.extend(traps::trials());
     tests.extend(TEMPLATES.iter().map(|template| {
@@ -251,6 +256,25 @@ fn all_are_tried() -> Result<()> {
     let text = done(&site, &["plugin", "new", "--list"])?;
     for wanted in ["risk-calculator", "audit-exporter", "rust", "python"] {
         ensure!(text.contains(wanted), "`{wanted}` is not shown: {text}");
+    }
+    Ok(())
+}
+
+/// The generated bindings too, which are formatted without Go.
+#[allow(clippy::print_stderr, reason = "a test that cannot run says so")]
+fn formatted() -> Result<()> {
+    if let Some(reason) = tools::missing("go")? {
+        eprintln!("skipped: {reason}");
+        return Ok(());
+    }
+    let gofmt = tools::gofmt()?;
+    for kind in TEMPLATES.iter().filter(|template| template.language == "go").map(|it| it.kind) {
+        let site = Site::new(&format!("formatted {kind}"))?;
+        let project = made(&site, kind, "go")?;
+        let mut command = Command::new(&gofmt);
+        command.arg("-d").arg(&project);
+        let ended = process::run(command, b"", LIMIT)?;
+        ensure!(ended.code == Some(0) && ended.text().is_empty(), "{kind}: {}", ended.all());
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 
 use crate::common::site::Site;
 use crate::common::{snapshot, trial};
-use crate::{done, made, name, run, tools};
+use crate::{MESSAGES, done, made, name, run, second_program, tools};
 use anyhow::{Result, ensure};
 use libtest_mimic::Trial;
 use std::fs;
@@ -108,9 +108,6 @@ const fn refused(does: &'static str, arguments: &'static [&'static str], code: i
 /// Languages whose tools can be missing.
 const LANGUAGES: &[&str] = &["rust", "c", "python", "js", "ts", "go"];
 
-/// The folder of the messages.
-const MESSAGES: &str = "plugins";
-
 /// Returns the tests of this file.
 pub fn trials() -> Vec<Trial> {
     let mut trials = vec![
@@ -149,7 +146,8 @@ fn no_other_messages() -> Result<()> {
         .iter()
         .map(|language| without(language))
         .chain(PACKAGES.iter().map(|language| no_packages(language)));
-    snapshot::only(MESSAGES, names.chain(tools))
+    let second = [second_program::MISSING.to_owned()];
+    snapshot::only(MESSAGES, names.chain(tools).chain(second))
 }
 
 fn built(mistake: &Mistake) -> Result<()> {

@@ -1,10 +1,11 @@
 //! Finds the languages' tools and makes them available to a project.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use std::env;
 use std::ffi::OsString;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::common;
 
@@ -51,6 +52,15 @@ pub fn missing(language: &str) -> Result<Option<String>> {
     }
     let reason = format!("there is no `{}`: `.ci/run languages` makes it", place.display());
     if common::in_ci() { bail!("{reason}") } else { Ok(Some(reason)) }
+}
+
+/// Returns Go's formatter, which is among Go's own files.
+pub fn gofmt() -> Result<PathBuf> {
+    let ended = Command::new(folder()?.join("go/bin/go")).args(["env", "GOROOT"]).output()?;
+    let root = String::from_utf8(ended.stdout).context("Go's folder is not text")?;
+    let formatter = Path::new(root.trim()).join("bin/gofmt");
+    ensure!(formatter.is_file(), "there is no `{}`", formatter.display());
+    Ok(formatter)
 }
 
 /// Makes a project find its tools, instead of running the command that installs them.

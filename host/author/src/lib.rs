@@ -1,7 +1,7 @@
-//! Support for authors of plugins: the project folder that `plugin new` creates and `plugin build`
-//! builds, and the cases that `plugin test` plays.
+//! Support for authors of plugins, shared by both programs: the project folder that `plugin new`
+//! creates and `plugin build` builds, the cases that `plugin test` and `bundle vet` play, and the
+//! commands that run in the second program.
 
-pub mod build;
 pub mod cases;
 pub mod project;
-pub mod templates;
+pub mod second_program;

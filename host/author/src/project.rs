@@ -8,8 +8,9 @@ mod manifest;
 pub use language::Language;
 pub use manifest::{Build, PluginManifest};
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use portcullis_core::text::one_line;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The manifest's file name.
@@ -73,6 +74,17 @@ impl PluginProject {
     pub fn cases(&self) -> PathBuf {
         self.folder.join(CASES)
     }
+}
+
+/// Replaces a file atomically: a reader sees the old bytes or the new ones.
+///
+/// # Errors
+/// Fails if the file or its folder cannot be written.
+pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    let folder = path.parent().map_or(Ok(()), fs::create_dir_all);
+    folder
+        .and_then(|()| portcullis_fs::replace_bytes(path, 0o666, bytes))
+        .with_context(|| format!("cannot write `{}`", path.display()))
 }
 
 /// Returns why that cannot be a plugin's name, if it cannot. A name is used in configurations, file

@@ -8,7 +8,6 @@ mod commands;
 mod differ;
 mod interactive;
 mod page;
-mod paint;
 mod password_prompt;
 mod show;
 mod verdict_matrix;
@@ -16,6 +15,7 @@ mod what_if_clean;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use portcullis_config::paths::PathOverrides;
+use portcullis_terminal::paint;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -181,15 +181,7 @@ fn main() -> ExitCode {
     let Folders { config, state, managed } = arguments.folders;
     let config = config.filter(|_| !arguments.command.tries_configurations());
     PathOverrides { config, state, managed }.hold();
-    let result = run(arguments.command);
-    let lost = paint::lost().map(|error| anyhow::anyhow!("cannot write standard output: {error}"));
-    match lost.map_or(result, Err) {
-        Ok(code) => ExitCode::from(code),
-        Err(error) => {
-            anstream::eprintln!("{}: {error:#}", paint::bad("error"));
-            ExitCode::from(1)
-        }
-    }
+    portcullis_terminal::end(run(arguments.command))
 }
 
 fn run(command: Command) -> anyhow::Result<u8> {

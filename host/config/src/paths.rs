@@ -8,6 +8,7 @@ use anyhow::{Result, bail};
 use std::env;
 use std::ffi::OsString;
 use std::fs;
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -21,10 +22,21 @@ const MANAGED: &str = "/etc/portcullis/config.toml";
 
 /// A project's configuration, below the project's folder.
 pub const PROJECT_FILE: &str = ".portcullis/config.toml";
+/// The name of the program that `plugin new` and `plugin build` run in.
+pub const SECOND_PROGRAM: &str = "portcullis-plugin";
 /// A folder that holds this is the root of a project.
 const ROOT_MARK: &str = ".git";
 /// The most parent folders that are searched for a project.
 const MOST_LEVELS: usize = 64;
+
+/// Returns where the second program is: beside the running one. The search path is not trusted,
+/// since an agent could put a program of that name into a folder of it.
+///
+/// # Errors
+/// Fails if the place of the running program is unknown.
+pub fn second_program() -> io::Result<PathBuf> {
+    Ok(env::current_exe()?.with_file_name(SECOND_PROGRAM))
+}
 
 /// The folders that the command line pins, for every command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 //!
 //! Guarded are:
 //!
-//! - our configuration with its plugins, our state (journal, key, cache, pause, trust), our program, the
+//! - our configuration with its plugins, our state (journal, key, cache, pause, trust), our two programs, the
 //!   organisation's configuration, the project's `.portcullis/config.toml` and `portcullis.lock`, and the files of custom
 //!   rules;
 //! - of every client, whichever runs: the person's settings file, plugins that bring hooks, managed
@@ -17,7 +17,7 @@
 
 use crate::bundles::locks::LOCK_FILE;
 use portcullis_agents::settings::{Folders, Scope, SettingsLayout};
-use portcullis_config::paths::{PROJECT_FILE, Paths};
+use portcullis_config::paths::{PROJECT_FILE, Paths, second_program};
 use portcullis_config::rules::RulesFile;
 use portcullis_core::policy::GuardedPath;
 use std::collections::BTreeMap;
@@ -57,6 +57,10 @@ pub fn installed(
             program: true,
             ..GuardedPath::new(path, PROGRAM)
         });
+    }
+    // A person starts it through the first one, with all that a person may do.
+    if let Ok(program) = second_program() {
+        list.add(&program, PROGRAM);
     }
     let folder = places
         .managed
@@ -282,6 +286,8 @@ mod tests {
             list.iter().filter(|entry| entry.secret).map(|entry| entry.what.as_str()).collect();
         assert_eq!(secret, [KEY]);
         assert_eq!(list.iter().filter(|entry| entry.program).count(), 1);
+        let second = second_program().unwrap().display().to_string();
+        assert!(list.iter().any(|entry| entry.path == second && entry.what == PROGRAM));
         let present = |path: &str| find(path).map(|entry| entry.present);
         assert_eq!(
             (

@@ -135,10 +135,20 @@ fn lay() -> Result<Ground> {
         .tempdir()?
         .keep();
     let binary = root.join("portcullis");
-    fs::copy(&built, &binary).with_context(|| format!("cannot copy `{}`", built.display()))?;
-    fs::set_permissions(&binary, Permissions::from_mode(0o755))?;
+    lay_program(&built, &binary)?;
+    lay_program(&built.with_file_name(SECOND), &root.join(SECOND))?;
     let warm = warm(&root, &binary)?;
     Ok(Ground { root, binary, warm })
+}
+
+/// The program that `plugin new` and `plugin build` run in, beside the first.
+const SECOND: &str = "portcullis-plugin";
+
+fn lay_program(built: &Path, to: &Path) -> Result<()> {
+    fs::copy(built, to).with_context(|| {
+        format!("cannot copy `{}`: run `cargo build --release`", built.display())
+    })?;
+    fs::set_permissions(to, Permissions::from_mode(0o755)).context("cannot give it away")
 }
 
 fn built() -> Result<PathBuf> {
@@ -151,7 +161,7 @@ fn built() -> Result<PathBuf> {
     let binary = env::var_os("PORTCULLIS_BIN").map_or_else(release, PathBuf::from);
     ensure!(
         binary.is_file(),
-        "there is no `{}`: run `cargo build --release -p portcullis`, or set PORTCULLIS_BIN",
+        "there is no `{}`: run `cargo build --release`, or set PORTCULLIS_BIN",
         binary.display()
     );
     Ok(binary)

@@ -2,11 +2,10 @@
 //! supports plugin authors.
 
 mod bench;
-mod build;
 pub mod compare;
-mod new;
 mod record;
 mod release;
+mod second_program;
 mod subject;
 mod test;
 
@@ -16,22 +15,18 @@ use portcullis_config::Config;
 use portcullis_config::paths::Paths;
 use portcullis_core::breaker::ReleaseCondition;
 use portcullis_core::text::one_line;
-use portcullis_engine::{
-    Description, Grants, Import, Inspection, LoadError, Source, Tier, inspect, read_component,
-};
+use portcullis_engine::{Description, Grants, Source, inspect, read_component};
 use portcullis_review::breakers::{self, HeldPlugin};
 use portcullis_review::reviewer::Reviewer;
 use portcullis_store::Home;
+use portcullis_terminal::component::{grantable, grants, inspected, size};
 use serde_json::json;
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Subcommand)]
 pub enum Command {
-    /// Create a small starter project for a plugin
-    New(new::Arguments),
-    /// Build a plugin's project into a small, checked component
-    Build(build::Arguments),
+    #[command(flatten)]
+    InSecondProgram(portcullis_author::second_program::Command),
     /// List the plugins of this installation
     List {
         /// Print JSON
@@ -60,8 +55,7 @@ pub enum Command {
 
 pub fn run(command: &Command) -> Result<u8> {
     match command {
-        Command::New(arguments) => new::run(arguments),
-        Command::Build(arguments) => build::run(arguments),
+        Command::InSecondProgram(command) => second_program::run(command),
         Command::List { json } => list(*json),
         Command::Compare(arguments) => compare::run(arguments),
         Command::Release(arguments) => release::run(arguments),
@@ -196,83 +190,4 @@ fn show(file: &Path, as_json: bool) -> Result<u8> {
     paint::print(&inspected(&inspection, inspection.granted(&Grants::default())));
     paint::print(&grantable(&inspection, file));
     Ok(0)
-}
-
-/// Returns the lines that would grant what a component requests, without repetitions.
-fn grants(inspection: &Inspection) -> Vec<&'static str> {
-    let mut lines: Vec<&str> = inspection.imports.iter().filter_map(Import::grant).collect();
-    lines.sort_unstable();
-    lines.dedup();
-    lines
-}
-
-/// Formats what its owner would write to grant it more than answers without effect.
-fn grantable(inspection: &Inspection, file: &Path) -> String {
-    let lines = grants(inspection);
-    if lines.is_empty() {
-        return String::new();
-    }
-    let stem =
-        file.file_stem().map(|stem| one_line(&stem.to_string_lossy(), 64)).unwrap_or_default();
-    let mut text = "what it imports may be all that its language brings along; if it needs more than answers without effect, write the\n\
-                    lines that it needs into config.toml:\n"
-        .to_owned();
-    let _ = writeln!(text, "  [plugins.{stem}.grants]");
-    for line in lines {
-        let _ = writeln!(text, "  {line}");
-    }
-    text
-}
-
-fn inspected(inspection: &Inspection, granted: Result<(), LoadError>) -> String {
-    let mut text = String::new();
-    let _ = writeln!(
-        text,
-        "{}  built for portcullis:plugin@{}",
-        paint::bold(inspection.kind),
-        inspection.wit_version
-    );
-    if let Some(descriptor) = &inspection.descriptor {
-        let _ = writeln!(
-            text,
-            "{} {}: {}",
-            one_line(&descriptor.name, 64),
-            one_line(&descriptor.version, 32),
-            one_line(&descriptor.description, 400)
-        );
-    }
-    let _ = writeln!(text, "{}, blake3 {}", size(inspection.size), inspection.digest);
-    if inspection.imports.is_empty() {
-        let _ = writeln!(text, "asks for nothing");
-    }
-    for import in &inspection.imports {
-        let tier = match import.tier {
-            Tier::Own => paint::good("given  "),
-            Tier::Inert => paint::dim("inert  "),
-            Tier::Hosts | Tier::Refused => paint::bad("refused"),
-        };
-        let _ = writeln!(
-            text,
-            "  {tier} {}  {}",
-            import.name,
-            paint::dim(format!("wants to {}", import.wants()))
-        );
-    }
-    match granted {
-        Ok(()) => {
-            text.push_str("it can be loaded: everything it asks for is given or without effect\n")
-        }
-        Err(error) => {
-            let _ = writeln!(text, "{}: {error}", paint::bad("it would be refused"));
-        }
-    }
-    text
-}
-
-fn size(bytes: u64) -> String {
-    match bytes {
-        0..1024 => format!("{bytes} B"),
-        1024..1_048_576 => format!("{} KiB", bytes / 1024),
-        _ => format!("{:.1} MiB", bytes as f64 / 1_048_576.0),
-    }
 }

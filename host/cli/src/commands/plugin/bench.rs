@@ -13,6 +13,7 @@ use portcullis_config::paths::Paths;
 use portcullis_core::text::one_line;
 use portcullis_engine::{CallCost, CodeCache, Kind, LoadTimes};
 use portcullis_store::Home;
+use portcullis_terminal::component::size;
 use serde::Serialize;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -253,7 +254,7 @@ fn table(rows: &[Row]) -> String {
             text,
             "{}{:>10}{:>10}{:>9}{:>9}{:>12}{:>9}{:>9}{:>11}{:>10}",
             if row.builtin { name } else { paint::bold(name) },
-            super::size(row.size),
+            size(row.size),
             together(row, row.compile_us),
             together(row, row.load_us),
             time(row.prepare_us),
@@ -261,7 +262,7 @@ fn table(rows: &[Row]) -> String {
             time(row.call_us),
             time(row.call_p99_us),
             row.fuel,
-            super::size(row.memory_bytes as u64),
+            size(row.memory_bytes as u64),
         );
     }
     let calls = rows.first().map(|row| row.calls).unwrap_or_default();

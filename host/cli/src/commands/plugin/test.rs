@@ -145,7 +145,7 @@ fn update(path: &Path, text: &str, tried: &[CaseReport<'_>]) -> Result<()> {
     let updated = cases::update(text, &changes)?;
     // A symbolic link is followed: its target is written.
     let file = path.canonicalize().with_context(|| format!("cannot write `{}`", path.display()))?;
-    portcullis_author::build::write(&file, updated.as_bytes())
+    portcullis_author::project::write(&file, updated.as_bytes())
 }
 
 fn sum(all: usize, differing: usize, updated: bool) -> String {

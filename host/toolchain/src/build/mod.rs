@@ -1,0 +1,54 @@
+//! Builds a project: the language's own tool compiles it, and its output becomes the component that
+//! the host loads.
+//!
+//! Nothing is installed here: the error for a missing tool names the command that installs it.
+
+mod encode;
+mod languages;
+mod strip;
+mod tool;
+mod warnings;
+
+use anyhow::{Context, Result, bail};
+use portcullis_author::project::{PluginProject, write};
+use portcullis_engine::{Inspection, inspect};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// A finished build.
+#[derive(Debug)]
+pub struct BuildResult {
+    /// The component's file.
+    pub component: PathBuf,
+    /// The component's kind, imports and descriptor.
+    pub inspection: Inspection,
+    /// Problems that do not keep the component from loading.
+    pub warnings: Vec<String>,
+    /// The time that it took.
+    pub seconds: f64,
+}
+
+/// Builds the project in `folder` and writes its component. `debug` keeps the names of functions.
+///
+/// # Errors
+/// Fails if the folder is not a project, if a tool is missing or fails, or if its output is not a
+/// plugin of the manifest's kind.
+pub fn build(folder: &Path, debug: bool) -> Result<BuildResult> {
+    let begun = Instant::now();
+    let project = PluginProject::find(folder)?;
+    let raw = languages::build(&project, debug)?;
+    let warnings = warnings::of(&raw, debug);
+    let bytes = encode::component(&raw, &project.manifest, debug)?;
+    let inspection = inspect(&bytes).context("what was built is not a plugin")?;
+    let wanted = project.manifest.kind;
+    if inspection.kind != wanted {
+        bail!(
+            "what was built is a {}, but `plugin.toml` says `kind = \"{wanted}\"`: export what that kind exports (`{}`), or correct the manifest",
+            inspection.kind,
+            wanted.interface()
+        );
+    }
+    let component = project.component();
+    write(&component, &bytes)?;
+    Ok(BuildResult { component, inspection, warnings, seconds: begun.elapsed().as_secs_f64() })
+}

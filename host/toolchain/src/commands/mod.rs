@@ -1,0 +1,4 @@
+//! The two subcommands, one file each.
+
+pub mod build;
+pub mod new;

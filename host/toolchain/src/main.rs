@@ -1,0 +1,60 @@
+//! `portcullis-plugin`: creates and builds the projects of plugins. `portcullis plugin new` and
+//! `portcullis plugin build` start it with arguments that they have checked; nothing else does.
+//!
+//! The templates and the component encoder are here, and not in the program that runs before each
+//! action.
+
+#![allow(unreachable_pub, reason = "a program has no public API")]
+
+mod build;
+mod commands;
+mod templates;
+
+use anyhow::bail;
+use clap::Parser;
+use portcullis_author::second_program::{self, Command};
+use portcullis_terminal::paint;
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+#[derive(Parser)]
+#[command(name = "portcullis plugin")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+fn main() -> ExitCode {
+    let mut words = std::env::args_os();
+    let program = words.next();
+    let caller = words.next();
+    if caller.as_ref().is_some_and(|word| word == "--version") {
+        paint::print(&format!("{} {}\n", second_program::NAME, second_program::VERSION));
+        return portcullis_terminal::end(Ok(0));
+    }
+    if let Err(error) = check_caller(caller) {
+        return portcullis_terminal::end(Err(error));
+    }
+    match Arguments::parse_from(program.into_iter().chain(words)).command {
+        Command::New(arguments) => portcullis_terminal::end(commands::new::run(&arguments)),
+        Command::Build(arguments) => portcullis_terminal::end(commands::build::run(&arguments)),
+    }
+}
+
+/// Checks that `portcullis` of this version started this program.
+fn check_caller(version: Option<OsString>) -> anyhow::Result<()> {
+    match version.as_ref().and_then(|version| version.to_str()) {
+        Some(second_program::VERSION) => Ok(()),
+        Some(version) if version.starts_with(|first: char| first.is_ascii_digit()) => bail!(
+            "`{}` {} was started by `portcullis` {}: {}",
+            second_program::NAME,
+            second_program::VERSION,
+            portcullis_core::text::one_line(version, 64),
+            second_program::fix()
+        ),
+        _ => bail!(
+            "`{}` is started by `portcullis`: run `portcullis plugin new` or `portcullis plugin build`",
+            second_program::NAME
+        ),
+    }
+}
