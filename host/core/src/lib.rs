@@ -19,6 +19,7 @@ pub mod finding;
 pub mod guard;
 pub mod incident;
 pub mod intervene;
+pub mod known_failure;
 pub mod mask;
 pub mod observe;
 pub mod pipeline;

@@ -33,12 +33,10 @@ pub enum ErrorReason {
     #[error("{0}")]
     Credential(String),
     /// The TLS connection failed.
-    #[error(
-        "no secure connection ({0}); name the file of the certificate's authority (`SSL_CERT_FILE`), or have the certificate renewed"
-    )]
+    #[error("no secure connection ({0})")]
     Certificate(String),
     /// The answer to TLS was not TLS.
-    #[error("it answers without TLS; if it has none and that is meant, allow plain HTTP for it")]
+    #[error("it answers without TLS")]
     NoTls,
     /// It does not use TLS where it is required.
     #[error("{0}")]

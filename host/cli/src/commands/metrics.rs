@@ -10,8 +10,9 @@ mod count;
 mod text;
 
 use super::replay;
+use crate::error::{Context, Error, Result};
+use crate::exit::CommandExit;
 use crate::paint;
-use anyhow::{Context, Result};
 use count::Metrics;
 use portcullis_config::Config;
 use portcullis_config::clock::now;
@@ -40,7 +41,7 @@ pub struct Arguments {
     json: bool,
 }
 
-pub fn run(arguments: &Arguments) -> Result<u8> {
+pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     let metrics =
         if arguments.files.is_empty() { of_journal()? } else { of_recordings(arguments)? };
     paint::print(&if arguments.json {
@@ -48,7 +49,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     } else {
         text::prometheus(&metrics)
     });
-    Ok(0)
+    Ok(CommandExit::Success)
 }
 
 fn of_journal() -> Result<Metrics> {
@@ -67,8 +68,7 @@ fn of_journal() -> Result<Metrics> {
             Ok(record) if record.session.starts_with(health::CANARY) => {}
             Ok(record) => metrics.add(&record),
             Err(error) => {
-                problem =
-                    Some(anyhow::Error::new(error).context(format!("record {}", stored.sequence)));
+                problem = Some(Error::from(error).context(format!("record {}", stored.sequence)));
                 return ControlFlow::Break(());
             }
         }

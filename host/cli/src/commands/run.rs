@@ -18,8 +18,9 @@ mod view;
 mod watch;
 
 use crate::commands::install::prepare;
+use crate::error::{Context, Error, Result};
+use crate::exit::CommandExit;
 use crate::paint;
-use anyhow::{Context, Result, anyhow, bail};
 use claude::AgentRequest;
 use follow::{Conversation, FollowResult};
 use person::Person;
@@ -115,7 +116,7 @@ pub fn reentered(arguments: &mut dyn Iterator<Item = OsString>) -> Option<ExitCo
     }
 }
 
-pub fn run(arguments: &Arguments) -> Result<u8> {
+pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     let asked = AgentRequest::read(&arguments.command)?;
     let places = Paths::from_environment()?;
     let wanted = guard::invocation(&places)?;
@@ -158,10 +159,13 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     };
     let (ended, followed) = watched(&agent, &terms.limits, &talk)?;
     if let Some(why) = followed.unguarded {
-        bail!("the agent would run unreviewed: {why}");
+        return Err(Error::refused(format!("the agent would run unreviewed: {why}")));
     }
     if !shared.is_guarded() && shared.reason().is_some() {
-        bail!("the agent would run unreviewed: {}", shared.reason().unwrap_or_default());
+        return Err(Error::refused(format!(
+            "the agent would run unreviewed: {}",
+            shared.reason().unwrap_or_default()
+        )));
     }
     let view = shared.view();
     let summary = Summary {
@@ -186,7 +190,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     if view.work_waits(now()) {
         super::maintain::start_detached();
     }
-    Ok(ended.outcome.exit_code())
+    Ok(ended.outcome.into())
 }
 
 /// Starts the agent and follows it to its end.
@@ -213,16 +217,18 @@ fn program(named: &str, places: &Paths) -> Result<PathBuf> {
     let program = if named.contains('/') {
         PathBuf::from(named)
     } else {
-        find::client(Path::new(&places.person))
-            .context("`claude` is not found: install Claude Code, or name it by its path")?
+        find::client(Path::new(&places.person)).ok_or_else(|| {
+            Error::not_found("`claude` is not found")
+                .hint("install Claude Code, or name it by its path")
+        })?
     };
     let found = version::query_version(&program)?;
     if found < version::LEAST {
-        bail!(
-            "`{}` is Claude Code {found}: from {} on a hook that dies refuses the action, before that it lets it run; update it first",
-            program.display(),
-            version::LEAST
-        );
+        return Err(Error::refused(format!(
+            "`{}` is Claude Code {found}, which lets an action run whose hook dies",
+            program.display()
+        ))
+        .hint(format!("update it: from {} on such an action is refused", version::LEAST)));
     }
     Ok(program)
 }
@@ -233,7 +239,10 @@ fn prepare_guard(places: &Paths, home: &Home, config: Config) -> Result<()> {
     let paused = pause::current(home, now()).ok().flatten();
     match (mode, paused) {
         (Mode::Off, _) => {
-            bail!("`reviewer.enabled` is false, so the agent would run unreviewed: set it to true")
+            return Err(Error::invalid(
+                "`reviewer.enabled` is false, so the agent would run unreviewed",
+            )
+            .hint("set it to true"));
         }
         (_, Some(pause)) => print_line(&format!("{}: {}", paint::warn("warning"), pause.notice())),
         (Mode::Observe, None) => print_line(&format!(
@@ -257,9 +266,8 @@ fn prompt(argument: Option<&str>) -> Result<String> {
         .filter(|part| !part.trim().is_empty())
         .collect();
     if parts.is_empty() {
-        bail!(
-            "there is no prompt: write it in quotes after `claude -p`, or pass it on standard input"
-        );
+        return Err(Error::invalid("there is no prompt")
+            .hint("write it in quotes after `claude -p`, or pass it on standard input"));
     }
     Ok(parts.join("\n"))
 }
@@ -289,16 +297,17 @@ fn piped(may_be_silent: bool) -> Result<Vec<u8>> {
             let Ok(part) = chunks.recv_timeout(SILENCE) else { return Ok(all) };
             part
         } else {
-            chunks.recv().map_err(|_| anyhow!("the prompt on standard input ended early"))?
+            chunks.recv().map_err(|_| Error::io("the prompt on standard input ended early"))?
         };
         match part.context("cannot read the prompt from standard input")? {
             part if part.is_empty() => return Ok(all),
             part => all.extend(part),
         }
         if all.len() as u64 > MOST_PROMPT {
-            bail!(
-                "the prompt on standard input is longer than {MOST_PROMPT} bytes: write it to a file and name that in the prompt"
-            );
+            return Err(Error::invalid(format!(
+                "the prompt on standard input is longer than {MOST_PROMPT} bytes"
+            ))
+            .hint("write it to a file and name that in the prompt"));
         }
     }
 }

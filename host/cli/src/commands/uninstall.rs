@@ -4,8 +4,9 @@
 
 use super::install::report::InstallReport;
 use super::install::{ScopeArguments, Site, journal, remove_empty};
+use crate::error::{Context, Error, Result};
+use crate::exit::CommandExit;
 use crate::interactive;
-use anyhow::{Context, Result, bail};
 use portcullis_agents::backup::{self, BackupReceipt};
 use portcullis_agents::claude::settings::Scope;
 use portcullis_agents::claude::{edit, registered, validate};
@@ -44,7 +45,7 @@ enum FileChange {
     Same,
 }
 
-pub fn run(arguments: &Arguments) -> Result<u8> {
+pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     interactive::refuse_agents()?;
     let scope = arguments.scope.scope();
     let site = Site::new(scope, None, !arguments.dry_run)?;
@@ -151,7 +152,7 @@ fn after(
         }
     }
     let document = JsonDocument::parse(bytes)
-        .map_err(|error| anyhow::Error::msg(validate::SettingsProblem::from(error)))
+        .map_err(|error| Error::invalid(validate::SettingsProblem::from(error).to_string()))
         .with_context(|| format!("`{}` cannot be edited", found.path.display()))?;
     let kept = receipt.map(|receipt| receipt.kept.clone()).unwrap_or_default();
     let mut without = edit::uninstall(&document, &site.wanted, &kept)?;
@@ -160,9 +161,8 @@ fn after(
     {
         // Only our own hooks are in this file, and without them the setting would only disable
         // everyone else's.
-        without = without
-            .remove("/allowManagedHooksOnly")
-            .map_err(|error| anyhow::anyhow!(error.what))?;
+        without =
+            without.remove("/allowManagedHooksOnly").map_err(|error| Error::invalid(error.what))?;
     }
     let mixed = registered::find(without.value(), &site.wanted);
     for handler in &mixed {
@@ -198,7 +198,7 @@ fn purge(places: &Paths, home: &Home) -> Result<()> {
         removed.with_context(|| format!("cannot remove `{}`", entry.path().display()))?;
     }
     if !shared && fs::remove_dir(root).is_err() {
-        bail!("`{}` could not be removed", root.display());
+        return Err(Error::io(format!("`{}` could not be removed", root.display())));
     }
     Ok(())
 }

@@ -5,8 +5,9 @@
 mod watch;
 
 use super::{grantable, grants, inspected, size};
+use crate::error::Result;
+use crate::exit::CommandExit;
 use crate::paint;
-use anyhow::Result;
 use portcullis_author::build::{BuildResult, build};
 use portcullis_core::text::one_line;
 use portcullis_engine::Grants;
@@ -29,13 +30,13 @@ pub struct Arguments {
     json: bool,
 }
 
-pub fn run(arguments: &Arguments) -> Result<u8> {
+pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     if arguments.watch {
         return watch::run(&arguments.folder, || run_and_report(arguments));
     }
     let built = build(&arguments.folder, arguments.debug)?;
     paint::print(&format_result(&built, arguments.json)?);
-    Ok(0)
+    Ok(CommandExit::Success)
 }
 
 /// Runs one of many builds: a failure is reported, and the next change tries again.

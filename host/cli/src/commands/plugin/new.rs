@@ -1,10 +1,11 @@
 //! `portcullis plugin new`: creates a complete small project to start a plugin from. It creates one
 //! folder atomically and overwrites nothing.
 
+use crate::error::{Context, Error, Result};
+use crate::exit::CommandExit;
 use portcullis_author::templates;
 
 use crate::paint;
-use anyhow::{Context, Result, bail};
 use portcullis_author::project::{CASES, Language, unfit};
 use portcullis_core::text::one_line;
 use portcullis_engine::Kind;
@@ -57,18 +58,23 @@ const LANGUAGES: &[(Language, &str)] = &[
     (Language::Go, "Go, by its own compiler; components of some 3 MB"),
 ];
 
-pub fn run(arguments: &Arguments) -> Result<u8> {
+pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     let (Some(name), Some(kind), Some(language)) =
         (&arguments.name, &arguments.kind, arguments.lang)
     else {
         return Ok(list(arguments.json));
     };
     if let Some(reason) = unfit(name) {
-        bail!("`{}` cannot be a plugin's name: {reason}", one_line(name, 80));
+        return Err(Error::invalid(format!(
+            "`{}` cannot be a plugin's name: {reason}",
+            one_line(name, 80)
+        )));
     }
-    let Some(kind) = Kind::named(kind) else { bail!("there is no kind `{}`", one_line(kind, 80)) };
+    let Some(kind) = Kind::named(kind) else {
+        return Err(Error::not_found(format!("there is no kind `{}`", one_line(kind, 80))));
+    };
     let Some(files) = templates::project(name, kind, language) else {
-        bail!("{}", not_there(kind, language))
+        return Err(Error::invalid(format!("{}", not_there(kind, language))));
     };
     let folder = if arguments.into == Path::new(".") {
         PathBuf::from(name)
@@ -83,7 +89,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
             "{}\n",
             json!({ "folder": folder, "kind": kind, "language": language, "files": names })
         ));
-        return Ok(0);
+        return Ok(CommandExit::Success);
     }
     paint::print(&format!(
         "{} `{shown}`: {kind} in {}. Next:\n\n  cd {shown}\n  portcullis plugin build\n{}\n{} says the rest.\n",
@@ -92,7 +98,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
         if files.contains_key(CASES) { "  portcullis plugin test\n" } else { "" },
         paint::bold("README.md"),
     ));
-    Ok(0)
+    Ok(CommandExit::Success)
 }
 
 /// Explains which combinations exist instead.
@@ -123,9 +129,10 @@ fn not_there(kind: Kind, language: Language) -> String {
 fn write(folder: &Path, files: &BTreeMap<String, Vec<u8>>) -> Result<()> {
     let shown = one_line(&folder.to_string_lossy(), 400);
     if folder.symlink_metadata().is_ok() {
-        bail!(
-            "`{shown}` is there already, and nothing is overwritten: take another name, or `--into` another folder"
-        );
+        return Err(Error::invalid(format!(
+            "`{shown}` is there already, and nothing is overwritten"
+        ))
+        .hint("take another name, or `--into` another folder"));
     }
     let parent =
         folder.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -146,7 +153,7 @@ fn write(folder: &Path, files: &BTreeMap<String, Vec<u8>>) -> Result<()> {
     put().inspect_err(|_| drop(fs::remove_dir_all(&draft)))
 }
 
-fn list(as_json: bool) -> u8 {
+fn list(as_json: bool) -> CommandExit {
     let languages = |kind: Kind| {
         LANGUAGES
             .iter()
@@ -159,7 +166,7 @@ fn list(as_json: bool) -> u8 {
             .map(|(kind, about)| json!({ "kind": kind, "about": about, "languages": languages(*kind).collect::<Vec<_>>() }))
             .collect();
         paint::print(&format!("{}\n", json!({ "templates": templates })));
-        return 0;
+        return CommandExit::Success;
     }
     let mut text = String::new();
     for (kind, about) in KINDS {
@@ -180,5 +187,5 @@ fn list(as_json: bool) -> u8 {
     }
     text.push_str("\nportcullis plugin new NAME --kind KIND --lang LANGUAGE\n");
     paint::print(&text);
-    0
+    CommandExit::Success
 }

@@ -4,7 +4,7 @@
 //! Unknown options are passed on. Arguments do not decide whether the hooks really run: the client
 //! is asked before it gets the prompt (`guard`).
 
-use anyhow::{Context, Result, bail};
+use crate::error::{Context, Error, Result};
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 
@@ -134,14 +134,13 @@ impl AgentRequest {
     /// argument and the fix.
     pub fn read(words: &[String]) -> Result<Self> {
         let Some((program, words)) = words.split_first() else {
-            bail!(
-                "there is no command to run: write it after `--`, as in `portcullis run -- claude -p \"...\"`"
-            );
+            return Err(Error::invalid("there is no command to run")
+                .hint("write it after `--`, as in `portcullis run -- claude -p \"...\"`"));
         };
         if Path::new(program).file_name().is_none_or(|name| name != PROGRAM) {
-            bail!(
-                "unsupported agent `{program}`: `run` knows Claude Code only, as in `portcullis run -- claude -p \"...\"`"
-            );
+            return Err(Error::invalid(format!("unsupported agent `{program}`")).hint(
+                "`run` knows Claude Code only, as in `portcullis run -- claude -p \"...\"`",
+            ));
         }
         let mut asked = Self { program: program.clone(), ..Self::default() };
         let mut places = Vec::new();
@@ -177,23 +176,28 @@ impl AgentRequest {
             asked.keep(name, word, values)?;
         }
         if let Some(name) = doubt {
-            bail!(
-                "`{name}` is not known here, so what follows it may be its value or the prompt: write `{name}=VALUE`, or the prompt last, after another `--`"
-            );
+            return Err(Error::invalid(format!(
+                "`{name}` is not known here, so what follows it may be its value or the prompt"
+            ))
+            .hint(format!("write `{name}=VALUE`, or the prompt last, after another `--`")));
         }
         if !asked.options.iter().any(|option| option == "-p" || option == "--print") {
-            bail!(
-                "`{PROGRAM}` would wait for a person at its screen, which `run` does not show: add `-p`"
-            );
+            return Err(Error::invalid(format!(
+                "`{PROGRAM}` would wait for a person at its screen, which `run` does not show"
+            ))
+            .hint("add `-p`"));
         }
         match places[..] {
             [] => {}
             [prompt] => asked.prompt = Some(prompt.clone()),
-            [first, second, ..] => bail!(
-                "there are two prompts, `{}` and `{}`: put one in quotes",
-                short(first),
-                short(second)
-            ),
+            [first, second, ..] => {
+                return Err(Error::invalid(format!(
+                    "there are two prompts, `{}` and `{}`",
+                    short(first),
+                    short(second)
+                ))
+                .hint("put one in quotes"));
+            }
         }
         Ok(asked)
     }
@@ -202,16 +206,14 @@ impl AgentRequest {
         match name {
             "--settings" => {
                 if self.settings.is_some() {
-                    bail!(
-                        "`--settings` is given twice, of which the client reads one: put them together"
-                    );
+                    return Err(Error::invalid(
+                        "`--settings` is given twice, of which the client reads one",
+                    )
+                    .hint("put them together"));
                 }
-                self.settings = Some(
-                    values
-                        .into_iter()
-                        .next()
-                        .context("`--settings` has no value: name a file, or write JSON")?,
-                );
+                self.settings = Some(values.into_iter().next().ok_or_else(|| {
+                    Error::invalid("`--settings` has no value").hint("name a file, or write JSON")
+                })?);
                 return Ok(());
             }
             "--add-dir" => self.folders.extend(values.iter().map(PathBuf::from)),
@@ -240,12 +242,11 @@ impl AgentRequest {
         let value: Value =
             serde_json::from_str(&text).context("what `--settings` gives is not valid JSON")?;
         let Value::Object(settings) = value else {
-            bail!("what `--settings` gives is not a JSON object: write `{{...}}`")
+            return Err(Error::invalid("what `--settings` gives is not a JSON object")
+                .hint("write `{...}`"));
         };
         if settings.get("disableAllHooks").is_some_and(|value| value != &Value::Bool(false)) {
-            bail!(
-                "`disableAllHooks` in `--settings` starts the agent without the hooks that review it: take it out"
-            );
+            return Err(Error::refused("`disableAllHooks` in `--settings` starts the agent without the hooks that review it").hint("take it out"));
         }
         Ok(settings)
     }
@@ -253,7 +254,7 @@ impl AgentRequest {
 
 fn refuse(name: &str) -> Result<()> {
     match REFUSED.iter().find(|(names, _)| names.contains(&name)) {
-        Some((_, why)) => bail!("`{name}` {why}"),
+        Some((_, why)) => return Err(Error::refused(format!("`{name}` {why}"))),
         None => Ok(()),
     }
 }

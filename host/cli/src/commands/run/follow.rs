@@ -5,6 +5,7 @@ use super::guard;
 use super::person::{Person, PersonAnswer};
 use super::view::print_line;
 use super::watch::Shared;
+use crate::error::Error;
 use crate::paint;
 use portcullis_agents::claude::handlers::Invocation;
 use portcullis_core::text::one_line;
@@ -108,10 +109,10 @@ fn control(
 ) {
     if let Some(listing) = response(line, LISTING) {
         let loaded = listing.map_err(|error| {
-            anyhow::anyhow!(
+            Error::io(format!(
                 "the client did not report which hooks it has loaded: {}",
                 one_line(&error, 300)
-            )
+            ))
         });
         match loaded.and_then(|listing| guard::loaded(&listing, talk.wanted)) {
             Ok(warning) => {

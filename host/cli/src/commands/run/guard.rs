@@ -4,7 +4,7 @@
 //! They are added to those of an installation. The client runs identical handlers once, so the
 //! installed handler is passed again if there is one.
 
-use anyhow::{Context, Result, bail};
+use crate::error::{Context, Error, Result};
 use portcullis_agents::claude::handlers::{EVENTS, Invocation, group};
 use portcullis_agents::claude::settings::Folders;
 use portcullis_agents::claude::{registered, validate};
@@ -23,7 +23,9 @@ const SURE: &[&str] = &["flagSettings", "policySettings"];
 /// Fails if this program cannot be found, or if its folders cannot be passed to the hooks.
 pub fn invocation(places: &Paths) -> Result<Invocation> {
     if PathOverrides::arguments().iter().any(|argument| argument == "--managed-config") {
-        bail!("`run` cannot give --managed-config to the hooks: leave it out");
+        return Err(
+            Error::invalid("`run` cannot give --managed-config to the hooks").hint("leave it out")
+        );
     }
     let program = std::env::current_exe().context("cannot determine where this program is")?;
     let pinned = Invocation {
@@ -54,14 +56,17 @@ fn settings(path: &Path) -> Option<Value> {
 /// Fails if the client would not accept them.
 pub fn with_hooks(mut settings: Map<String, Value>, wanted: &Invocation) -> Result<String> {
     let wrong = "`hooks` in `--settings` is not as the client takes it: it holds a list of groups for each event";
-    let hooks =
-        settings.entry("hooks").or_insert_with(|| json!({})).as_object_mut().context(wrong)?;
+    let hooks = settings
+        .entry("hooks")
+        .or_insert_with(|| json!({}))
+        .as_object_mut()
+        .ok_or_else(|| Error::invalid(wrong))?;
     for listened in EVENTS {
         let groups = hooks
             .entry(listened.event)
             .or_insert_with(|| json!([]))
             .as_array_mut()
-            .context(wrong)?;
+            .ok_or_else(|| Error::invalid(wrong))?;
         groups.push(group(&wanted.handler(listened)));
     }
     Ok(Value::Object(settings).to_string())
@@ -79,10 +84,11 @@ pub fn loaded(listing: &Value, wanted: &Invocation) -> Result<Option<String>> {
     let missing: Vec<&str> =
         EVENTS.iter().map(|listened| listened.event).filter(|event| !sure(event)).collect();
     if !missing.is_empty() {
-        bail!(
-            "the client does not run our hooks for {}, so the agent was not given its prompt: `portcullis doctor` shows what switches them off",
+        return Err(Error::refused(format!(
+            "the client does not run our hooks for {}, so the agent was not given its prompt",
             missing.join(", ")
-        );
+        ))
+        .hint("`portcullis doctor` shows what switches them off"));
     }
     let before: Vec<&str> = hooks
         .iter()

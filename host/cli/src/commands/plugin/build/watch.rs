@@ -1,8 +1,9 @@
 //! Builds a project again whenever one of its files changes. It polls modification times, which
 //! every file system has; a project is small.
 
+use crate::error::Result;
+use crate::exit::CommandExit;
 use crate::paint;
-use anyhow::Result;
 use portcullis_author::project::{BUILD, PluginProject};
 use portcullis_core::text::one_line;
 use std::collections::BTreeMap;
@@ -20,7 +21,7 @@ type Times = BTreeMap<PathBuf, (Option<SystemTime>, u64)>;
 
 /// Builds, then waits for a change, in a loop that ends on an interrupt or when the reader of its
 /// output is gone.
-pub(super) fn run(folder: &Path, build: impl Fn() -> Result<()>) -> Result<u8> {
+pub(super) fn run(folder: &Path, build: impl Fn() -> Result<()>) -> Result<CommandExit> {
     let folder = PluginProject::find(folder).map(|project| project.folder)?;
     while !paint::closed() {
         let before = times(&folder);
@@ -32,7 +33,7 @@ pub(super) fn run(folder: &Path, build: impl Fn() -> Result<()>) -> Result<u8> {
         let changed = wait(&folder, &before);
         paint::print(&format!("\n{} changed\n", one_line(&changed, 200)));
     }
-    Ok(0)
+    Ok(CommandExit::Success)
 }
 
 /// Waits and returns the first file that changed or disappeared. Changes during the build count.
