@@ -450,15 +450,9 @@ const fn store(error: &StoreError) -> ErrorKind {
 /// Returns the way to go on that only the command line knows, since it has the option.
 fn library_hint(error: &(dyn StdError + 'static)) -> Option<String> {
     let RegistryError { registry, why, .. } = error.downcast_ref()?;
-    match why {
-        ErrorReason::NoTls => Some(format!(
-            "if it has no TLS and that is meant, allow plain HTTP: `--plain-http {registry}`"
-        )),
-        ErrorReason::Certificate(_) => {
-            Some("name the certificate's authority (`--ca FILE`), or renew the certificate".into())
-        }
-        _ => None,
-    }
+    matches!(why, ErrorReason::NoTls).then(|| {
+        format!("if it has no TLS and that is meant, allow plain HTTP: `--plain-http {registry}`")
+    })
 }
 
 /// Returns true if JSON is asked for. The arguments are searched, since wrong ones are reported as

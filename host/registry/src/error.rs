@@ -33,7 +33,9 @@ pub enum ErrorReason {
     #[error("{0}")]
     Credential(String),
     /// The TLS connection failed.
-    #[error("no secure connection ({0})")]
+    #[error(
+        "no secure connection ({0}); name the file of the certificate's authority (`SSL_CERT_FILE`), or have the certificate renewed"
+    )]
     Certificate(String),
     /// The answer to TLS was not TLS.
     #[error("it answers without TLS")]
