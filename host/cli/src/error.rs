@@ -168,19 +168,21 @@ impl Error {
 
     /// Prints the error on standard error, for a person or as one line of JSON.
     pub fn print(&self, as_json: bool) {
-        if as_json {
-            anstream::eprintln!("{}", self.json());
-            return;
-        }
-        anstream::eprintln!("{}: {self}", paint::bad("error"));
-        for hint in &self.hints {
-            anstream::eprintln!("{}: {hint}", paint::warn("hint"));
-        }
+        anstream::eprint!("{}", self.text(as_json));
     }
 
-    /// Formats the error as JSON.
+    /// Formats the error for a person, with each hint in a line of its own, or as one line of JSON.
     #[must_use]
-    pub fn json(&self) -> Value {
+    pub fn text(&self, as_json: bool) -> String {
+        if as_json {
+            return format!("{}\n", self.json());
+        }
+        let error = format!("{}: {self}\n", paint::bad("error"));
+        let line = |text, hint| format!("{text}{}: {hint}\n", paint::good("hint"));
+        self.hints.iter().fold(error, line)
+    }
+
+    fn json(&self) -> Value {
         json!({ "error": {
             "kind": self.kind.as_str(),
             "message": self.message,
@@ -392,7 +394,10 @@ impl From<portcullis_run::RunError> for Error {
 const fn system(kind: io::ErrorKind) -> ErrorKind {
     match kind {
         io::ErrorKind::NotFound => ErrorKind::NotFound,
-        io::ErrorKind::InvalidData => ErrorKind::Invalid,
+        io::ErrorKind::AlreadyExists
+        | io::ErrorKind::InvalidData
+        | io::ErrorKind::IsADirectory
+        | io::ErrorKind::NotADirectory => ErrorKind::Invalid,
         _ => ErrorKind::Io,
     }
 }

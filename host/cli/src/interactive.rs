@@ -74,7 +74,7 @@ pub fn refuse_agents() -> Result<()> {
 
 fn terminal() -> Result<File> {
     OpenOptions::new().read(true).write(true).open("/dev/tty").map_err(|_| {
-        Error::refused("this needs a terminal to confirm it").hint("run it in your own terminal")
+        Error::refused("there is no terminal to confirm this on").hint("run it in your own terminal")
     })
 }
 

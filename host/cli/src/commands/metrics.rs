@@ -10,7 +10,7 @@ mod count;
 mod text;
 
 use super::replay;
-use crate::error::{Context, Error, Result};
+use crate::error::{Error, Result};
 use crate::exit::CommandExit;
 use crate::paint;
 use count::Metrics;
@@ -82,9 +82,7 @@ fn of_recordings(arguments: &Arguments) -> Result<Metrics> {
     let mut reviewer = tried.reviewer(false)?;
     let mut metrics = Metrics::new(reviewer.config().max_review_time_ms);
     for path in &arguments.files {
-        for recording in
-            recording::read(path).with_context(|| format!("cannot read `{}`", path.display()))?
-        {
+        for recording in recording::read(path)? {
             let mut session = portcullis_review::session::ReviewSession::default();
             for item in &recording.items {
                 let start = Instant::now();

@@ -5,7 +5,7 @@
 mod watch;
 
 use super::{grantable, grants, inspected, size};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::exit::CommandExit;
 use crate::paint;
 use portcullis_author::build::{BuildResult, build};
@@ -43,10 +43,7 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
 fn run_and_report(arguments: &Arguments) -> Result<()> {
     match build(&arguments.folder, arguments.debug) {
         Ok(built) => paint::print(&format_result(&built, arguments.json)?),
-        Err(error) if arguments.json => {
-            paint::print(&format!("{}\n", json!({ "error": format!("{error:#}") })))
-        }
-        Err(error) => paint::print(&format!("{}: {error:#}\n", paint::bad("error"))),
+        Err(error) => paint::print(&Error::from(error).text(arguments.json)),
     }
     Ok(())
 }

@@ -123,7 +123,7 @@ fn control(
                 say(input, &prompt(talk.prompt));
             }
             Err(error) => {
-                let why = format!("{error:#}");
+                let why = error.in_line();
                 talk.shared.stop(stopper, &why);
                 followed.unguarded = Some(why);
             }

@@ -151,7 +151,7 @@ mod tests {
             managed: "/m".into(),
             project: None,
         };
-        RunSettings::of(&line.run, &files, &places).map_err(|error| error.to_string())
+        RunSettings::of(&line.run, &files, &places).map_err(|error| error.in_line())
     }
 
     #[test]
