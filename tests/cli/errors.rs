@@ -326,7 +326,8 @@ fn leaves(site: &Site, group: &[&str], all: &mut Vec<(String, bool)>) -> Result<
     listed
         .filter(|line| line.starts_with(|first: char| first.is_ascii_lowercase()))
         .filter_map(|line| line.split_whitespace().next())
-        .filter(|name| *name != "help")
+        // Examples in the help begin with the program's name.
+        .filter(|name| !["help", "portcullis"].contains(name))
         .try_for_each(|name| leaves(site, &[group, &[name]].concat(), all))
 }
 
