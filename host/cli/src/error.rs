@@ -396,6 +396,7 @@ const fn system(kind: io::ErrorKind) -> ErrorKind {
         io::ErrorKind::NotFound => ErrorKind::NotFound,
         io::ErrorKind::AlreadyExists
         | io::ErrorKind::InvalidData
+        | io::ErrorKind::UnexpectedEof
         | io::ErrorKind::IsADirectory
         | io::ErrorKind::NotADirectory => ErrorKind::Invalid,
         _ => ErrorKind::Io,
