@@ -22,6 +22,7 @@ mod compiling;
 mod configuration;
 mod dashboard;
 mod doctor;
+mod errors;
 mod evaluation;
 mod faults;
 mod incident_pages;
@@ -56,6 +57,7 @@ fn main() -> ExitCode {
         configuration::tests(),
         dashboard::tests(),
         doctor::tests(),
+        errors::tests(),
         evaluation::tests(),
         faults::tests(),
         incident_pages::tests(),

@@ -273,7 +273,7 @@ pub fn fails(site: &Site, arguments: &[&str], says: &[&str]) -> Result<()> {
     let ended = site.run(arguments)?;
     let complaint = ended.stderr.trim_end();
     ensure!(
-        ended.code == Some(1) && complaint.lines().count() == 1,
+        ended.code == Some(1) && is_one_error(complaint),
         "`{}`: {}",
         arguments.join(" "),
         ended.all()
@@ -286,6 +286,13 @@ pub fn fails(site: &Site, arguments: &[&str], says: &[&str]) -> Result<()> {
         );
     }
     Ok(())
+}
+
+/// Returns true for one line with the error and its causes, and hints in lines of their own.
+pub fn is_one_error(text: &str) -> bool {
+    let mut lines = text.lines();
+    lines.next().is_some_and(|line| line.starts_with("error: "))
+        && lines.all(|line| line.starts_with("hint: "))
 }
 
 fn replayed(site: &Site, path: &str) -> Result<Vec<Value>> {

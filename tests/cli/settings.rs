@@ -262,7 +262,11 @@ fn audit() -> Result<()> {
     let other = site.output(&["audit", "export", "--exporter", "jsonl"])?;
     ensure!(other.starts_with('{'), "an option goes before");
     site.write("config.toml", "audit.export_format = \"xml\"\n")?;
-    fails(&site, &["audit", "export"], &["there is no exporter `xml`; there are csv, jsonl"])
+    fails(
+        &site,
+        &["audit", "export"],
+        &["there is no exporter `xml`", "hint: there are csv, jsonl"],
+    )
 }
 
 fn interventions() -> Result<()> {

@@ -255,7 +255,7 @@ fn revoked() -> Result<()> {
     let before = fs::read(machine.policy())?;
     machine.refused(
         &["bundle", "revoke", "--key", "nobody"],
-        "has no key `nobody`: only its own keys can be revoked there",
+        "has no key `nobody`\nhint: only its own keys can be revoked there",
     )?;
     ensure!(fs::read(machine.policy())? == before, "the policy was written");
     fs::write(machine.policy(), &policy)?;

@@ -92,11 +92,11 @@ fn refusal(desk: &Desk, Row { guest, arguments, says }: &Row) -> Result<()> {
 
 /// Arguments, the exit code, and the message.
 const MISTAKES: &[(&[&str], i32, &str)] = &[
-    (&[], 1, "nothing to vet it on: give `--corpus`, `--session` or `--cases`"),
+    (&[], 1, "nothing to vet it on\nhint: give `--corpus`, `--session` or `--cases`"),
     (
         &["--cases", "other=cases.toml"],
         1,
-        "`--cases other=...`: the bundle has no such plugin, it has `careful`",
+        "`--cases other=...`: the bundle has no such plugin\nhint: it has `careful`",
     ),
     (&["--cases", "careful"], 2, "name the plugin and its file: `--cases PLUGIN=FILE`"),
     (&["--cases", "careful=corpus.jsonl"], 1, "the cases cannot be played: corpus.jsonl:1"),

@@ -5,6 +5,7 @@
 //! never restored.
 
 use anyhow::{Context, Result, bail};
+use portcullis_core::known_failure::KnownFailure;
 use portcullis_store::Home;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder};
@@ -90,10 +91,10 @@ pub fn receipt(home: &Home, file: &Path) -> Result<Option<BackupReceipt>> {
         {
             Ok(Some(sealed.receipt))
         }
-        _ => bail!(
+        _ => bail!(KnownFailure::Forged(format!(
             "`{}` was not written by this home: move it away, and only our hooks will be taken out",
             path.display()
-        ),
+        ))),
     }
 }
 
@@ -107,7 +108,10 @@ pub fn before(home: &Home, receipt: &BackupReceipt) -> Result<Option<Vec<u8>>> {
     let bytes =
         fs::read(&path).with_context(|| format!("cannot read the backup `{}`", path.display()))?;
     if digest(&bytes) != *told {
-        bail!("the backup `{}` was changed: it is not used", path.display());
+        bail!(KnownFailure::Forged(format!(
+            "the backup `{}` was changed: it is not used",
+            path.display()
+        )));
     }
     Ok(Some(bytes))
 }

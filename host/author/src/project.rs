@@ -9,6 +9,7 @@ pub use language::Language;
 pub use manifest::{Build, PluginManifest};
 
 use anyhow::{Context, Result, bail};
+use portcullis_core::known_failure::KnownFailure;
 use portcullis_core::text::one_line;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -34,16 +35,16 @@ impl PluginProject {
     pub fn find(folder: &Path) -> Result<Self> {
         let shown = folder.display();
         let Ok(folder) = folder.canonicalize() else {
-            bail!(
+            bail!(KnownFailure::NotFound(format!(
                 "there is no folder `{shown}`; name a project's folder, or make one: `portcullis plugin new NAME`"
-            )
+            )))
         };
         let path = folder.join(MANIFEST);
         if !path.exists() {
-            bail!(
+            bail!(KnownFailure::NotFound(format!(
                 "`{}` holds no plugin project: there is no `{MANIFEST}`; name a project's folder, or make one: `portcullis plugin new NAME`",
                 folder.display()
-            );
+            )));
         }
         let manifest = PluginManifest::read(&path)?;
         Ok(Self { folder, manifest })
@@ -63,9 +64,9 @@ impl PluginProject {
         if !file.is_file() {
             let [shown, folder] =
                 [&file, &self.folder].map(|path| one_line(&path.to_string_lossy(), 400));
-            bail!(
+            bail!(KnownFailure::NotFound(format!(
                 "there is no `{shown}`: build the plugin first, `portcullis plugin build {folder}`"
-            );
+            )));
         }
         Ok(file)
     }

@@ -6,7 +6,7 @@
 //! and sets out to deceive: that is the task of the review itself, which refuses these commands,
 //! and of a managed install.
 
-use anyhow::{Context, Result, bail};
+use crate::error::{Context, Error, Result};
 use portcullis_agents::PROFILES;
 use portcullis_core::client::ClientProfile;
 use std::env;
@@ -34,7 +34,7 @@ pub fn confirm(what: &str) -> Result<()> {
         .read_line(&mut answer)
         .context("cannot read from the terminal")?;
     if answer.trim() != word {
-        bail!("not confirmed: nothing was changed");
+        return Err(Error::refused("not confirmed: nothing was changed"));
     }
     Ok(())
 }
@@ -51,19 +51,20 @@ pub fn refuse_agents() -> Result<()> {
         None => client_above().map(|client| format!("`{client}` started it")),
     };
     match agent {
-        Some(why) => bail!(
-            "an agent runs this command ({why}): only a person may, in a terminal of their own"
-        ),
+        Some(why) => {
+            return Err(Error::refused(format!(
+                "an agent runs this command ({why}): only a person may"
+            ))
+            .hint("run it in your own terminal"));
+        }
         None => Ok(()),
     }
 }
 
 fn terminal() -> Result<File> {
-    OpenOptions::new()
-        .read(true)
-        .write(true)
-        .open("/dev/tty")
-        .context("there is no terminal to confirm this on: run it in a terminal of your own")
+    OpenOptions::new().read(true).write(true).open("/dev/tty").map_err(|_| {
+        Error::refused("there is no terminal to confirm this on").hint("run it in your own terminal")
+    })
 }
 
 /// Returns five pronounceable letters: nobody types them by accident, and no script knows them in

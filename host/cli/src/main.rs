@@ -6,6 +6,8 @@
 mod bundles;
 mod commands;
 mod differ;
+mod error;
+mod exit;
 mod interactive;
 mod page;
 mod password_prompt;
@@ -13,9 +15,13 @@ mod show;
 mod verdict_matrix;
 mod what_if_clean;
 
+use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
+use error::{Context, Error, Result};
+use exit::CommandExit;
 use portcullis_config::paths::PathOverrides;
 use portcullis_terminal::paint;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -26,17 +32,13 @@ use std::process::ExitCode;
 ///
 /// State and configuration are in the XDG folders, or in PORTCULLIS_HOME, unless options name them.
 #[derive(Parser)]
-#[command(name = "portcullis", version, max_term_width = 100, after_help = EXIT_CODES)]
+#[command(name = "portcullis", version, max_term_width = 100, after_help = exit::help())]
 struct Arguments {
     #[command(flatten)]
     folders: Folders,
     #[command(subcommand)]
     command: Command,
 }
-
-const EXIT_CODES: &str = "Exit codes: 0 success; 1 failure; 2 wrong arguments, or for `hook` a refused action; \
-3 `audit verify` found the journal changed; 4 `review` returned modify, ask or block; 5 `doctor` found a problem. `run`: 10 the agent failed, \
-11 it reached a limit, 12 emergency stop, 13 its watcher died, 130 interrupted.";
 
 /// The folders of an installation, for every command.
 #[derive(clap::Args)]
@@ -153,8 +155,9 @@ pub fn agent_names() -> impl Iterator<Item = &'static str> {
 }
 
 /// Returns the agent of that name, which the argument parser has checked.
-pub fn agent_of(name: &str) -> anyhow::Result<&'static dyn portcullis_agents::Agent> {
-    portcullis_agents::find(name).ok_or_else(|| anyhow::anyhow!("unsupported agent `{name}`"))
+pub fn agent_of(name: &str) -> Result<&'static dyn portcullis_agents::Agent> {
+    portcullis_agents::find(name)
+        .ok_or_else(|| Error::invalid(format!("unsupported agent `{name}`")))
 }
 
 fn main() -> ExitCode {
@@ -177,17 +180,47 @@ fn main() -> ExitCode {
     if let Some(code) = commands::run::reentered(&mut std::env::args_os().skip(1)) {
         return code;
     }
-    let arguments = Arguments::parse();
+    let as_json = error::is_json_wanted(std::env::args_os().skip(1));
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return reject(&error, as_json),
+    };
     let Folders { config, state, managed } = arguments.folders;
     let config = config.filter(|_| !arguments.command.tries_configurations());
     PathOverrides { config, state, managed }.hold();
-    portcullis_terminal::end(run(arguments.command))
+    let result = catch_unwind(AssertUnwindSafe(|| run(arguments.command)))
+        .unwrap_or_else(|payload| Err(Error::of_panic(payload.as_ref())));
+    let lost =
+        paint::lost().map(|error| Error::io(format!("cannot write standard output: {error}")));
+    match lost.map_or(result, Err) {
+        Ok(code) => code,
+        Err(error) => {
+            error.print(as_json);
+            error.exit().into()
+        }
+    }
 }
 
-fn run(command: Command) -> anyhow::Result<u8> {
-    match command {
+/// Ends the program after its arguments could not be parsed, or asked for help.
+fn reject(error: &clap::Error, as_json: bool) -> ExitCode {
+    if as_json && error.use_stderr() && error.kind() != HELP_INSTEAD {
+        Error::usage(error).print(true);
+    } else {
+        // Nobody is left to hear that the terminal is gone.
+        let _ = error.print();
+    }
+    if error.use_stderr() { CommandExit::Rejected.into() } else { CommandExit::Success.into() }
+}
+
+/// A command without its subcommand prints its help.
+const HELP_INSTEAD: ErrorKind = ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
+
+fn run(command: Command) -> Result<ExitCode> {
+    let exit = match command {
         Command::Demo(arguments) => commands::demo::run(&arguments),
-        Command::Hook { agent } => Ok(commands::hook::run(agent_of(&agent)?)),
+        Command::Hook { agent } => {
+            return Ok(ExitCode::from(commands::hook::run(agent_of(&agent)?)));
+        }
         Command::Install(arguments) => commands::install::run(&arguments),
         Command::Uninstall(arguments) => commands::uninstall::run(&arguments),
         Command::Review(arguments) => commands::review::run(&arguments),
@@ -219,14 +252,14 @@ fn run(command: Command) -> anyhow::Result<u8> {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Arguments::command(), "portcullis", &mut script);
             paint::print(&String::from_utf8_lossy(&script));
-            Ok(0)
+            Ok(CommandExit::Success)
         }
-    }
+    };
+    exit.map(ExitCode::from)
 }
 
 /// Reads the file at `path`, or standard input for `None` or `-`.
-fn read_file_or_stdin(path: Option<&PathBuf>) -> anyhow::Result<Vec<u8>> {
-    use anyhow::Context;
+fn read_file_or_stdin(path: Option<&PathBuf>) -> Result<Vec<u8>> {
     use std::io::Read;
     match path.filter(|path| path.as_os_str() != "-") {
         Some(path) => {

@@ -4,7 +4,7 @@
 //! question, even if it is not answered: the keys that would end this process are read as keys, and
 //! cancel.
 
-use anyhow::{Context, Result, bail};
+use crate::error::{Context, Error, Result};
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
@@ -20,8 +20,11 @@ const KEYS: (u8, u8, [u8; 2], u8) = (0x03, 0x04, [0x08, 0x7f], 0x15);
 /// Fails if there is no terminal, or if the person did not answer.
 pub fn read_password(question: &str) -> Result<String> {
     let opened = OpenOptions::new().read(true).write(true).open("/dev/tty");
-    let mut terminal =
-        opened.context("there is no terminal to ask for the passphrase: name a file that holds it, `--passphrase-file FILE`")?;
+    let mut terminal = opened.map_err(|_| {
+        Error::refused("there is no terminal to ask for the passphrase").hint(
+            "run it in your own terminal, or name a file that holds it: `--passphrase-file FILE`",
+        )
+    })?;
     let mut silent = EchoOff::new(terminal.try_clone().context("cannot use the terminal")?)?;
     write!(terminal, "{question}: ")
         .and_then(|()| terminal.flush())
@@ -65,10 +68,12 @@ fn line(keys: &mut impl Read) -> Result<String> {
     loop {
         let read = keys.read(&mut key).context("cannot read from the terminal")?;
         match key {
-            _ if read == 0 => bail!("the terminal was closed: nothing was done"),
+            _ if read == 0 => {
+                return Err(Error::refused("the terminal was closed: nothing was done"));
+            }
             [b'\r' | b'\n'] => break,
             [byte] if byte == cancel || (byte == end && typed.is_empty()) => {
-                bail!("interrupted: nothing was done")
+                return Err(Error::refused("interrupted: nothing was done"));
             }
             [byte] if byte == end => break,
             [byte] if byte == clear => typed.clear(),
@@ -77,7 +82,7 @@ fn line(keys: &mut impl Read) -> Result<String> {
                 while typed.pop().is_some_and(|byte: u8| byte & 0xc0 == 0x80) {}
             }
             [byte] if typed.len() < LONGEST => typed.push(byte),
-            _ => bail!("more than {LONGEST} bytes were typed"),
+            _ => return Err(Error::invalid(format!("more than {LONGEST} bytes were typed"))),
         }
     }
     String::from_utf8(typed).context("what was typed is not valid UTF-8")

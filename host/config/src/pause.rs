@@ -5,6 +5,7 @@
 //! without the key cannot pause anything by writing such a file.
 
 use anyhow::{Context, Result, bail};
+use portcullis_core::known_failure::KnownFailure;
 use portcullis_store::Home;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -64,17 +65,17 @@ fn read(home: &Home) -> Result<Option<Pause>> {
         found => found.with_context(|| format!("cannot read `{}`", path.display()))?,
     };
     if !found.is_file() || found.len() > MOST_BYTES {
-        bail!("{}", foreign(&path));
+        bail!(KnownFailure::Forged(foreign(&path)));
     }
     let text = std::fs::read_to_string(&path)
         .with_context(|| format!("cannot read `{}`", path.display()))?;
     let Ok(Sealed { pause, code }) = serde_json::from_str(&text) else {
-        bail!("{}", foreign(&path))
+        bail!(KnownFailure::Forged(foreign(&path)))
     };
     let told = blake3::Hash::from_hex(&code).ok();
     // Comparing `Hash` values takes constant time.
     if told != Some(seal(home, &pause)) || pause.until.saturating_sub(pause.since) > LONGEST {
-        bail!("{}", foreign(&path));
+        bail!(KnownFailure::Forged(foreign(&path)));
     }
     Ok(Some(pause))
 }

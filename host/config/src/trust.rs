@@ -6,6 +6,7 @@
 //! person.
 
 use anyhow::{Context, Result, bail};
+use portcullis_core::known_failure::KnownFailure;
 use portcullis_store::Home;
 use serde::{Deserialize, Serialize};
 use std::fs::OpenOptions;
@@ -55,14 +56,14 @@ pub fn list(home: &Home) -> Result<Vec<Trusted>> {
     let text = match super::file::read_at_most(&path, MOST_BYTES) {
         Ok(Some(text)) => text,
         Ok(None) => return Ok(Vec::new()),
-        Err(_) => bail!("{}", foreign(&path)),
+        Err(_) => bail!(KnownFailure::Forged(foreign(&path))),
     };
     let Ok(Sealed { projects, code }) = serde_json::from_str(&text) else {
-        bail!("{}", foreign(&path))
+        bail!(KnownFailure::Forged(foreign(&path)))
     };
     // Comparing `Hash` values takes constant time.
     if blake3::Hash::from_hex(&code).ok() != Some(seal(home, &projects)?) {
-        bail!("{}", foreign(&path));
+        bail!(KnownFailure::Forged(foreign(&path)));
     }
     Ok(projects)
 }

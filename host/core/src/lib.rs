@@ -20,6 +20,7 @@ pub mod finding;
 pub mod guard;
 pub mod incident;
 pub mod intervene;
+pub mod known_failure;
 pub mod ladder;
 pub mod mask;
 pub mod observe;

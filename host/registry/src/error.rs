@@ -38,7 +38,7 @@ pub enum ErrorReason {
     )]
     Certificate(String),
     /// The answer to TLS was not TLS.
-    #[error("it answers without TLS; if it has none and that is meant, allow plain HTTP for it")]
+    #[error("it answers without TLS")]
     NoTls,
     /// It does not use TLS where it is required.
     #[error("{0}")]

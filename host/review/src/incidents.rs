@@ -11,6 +11,7 @@ use crate::stopped::{self, StopFile};
 use crate::timeline::words::counted;
 use anyhow::{Context, Result, bail};
 use portcullis_core::incident::{self, Incident};
+use portcullis_core::known_failure::KnownFailure;
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::session::{ResumeConditions, State};
 use portcullis_core::text::one_line;
@@ -138,14 +139,17 @@ pub fn find_incident(store: &Store, state: &Path, named: &str) -> Result<Inciden
             Some(incident) if incident.whole || !one.whole => Ok(incident),
             _ => Ok((*one).clone()),
         },
-        [] => match known
-            .damaged
-            .iter()
-            .find(|damaged| !named.is_empty() && damaged.contains(named))
-        {
-            Some(damaged) => bail!("{damaged}, and the journal has no incident `{shown}` any more"),
-            None => bail!("there is no incident `{shown}`: `portcullis incident list` shows them"),
-        },
+        [] => {
+            match known.damaged.iter().find(|damaged| !named.is_empty() && damaged.contains(named))
+            {
+                Some(damaged) => bail!(KnownFailure::NotFound(format!(
+                    "{damaged}, and the journal has no incident `{shown}` any more"
+                ))),
+                None => bail!(KnownFailure::NotFound(format!(
+                    "there is no incident `{shown}`: `portcullis incident list` shows them"
+                ))),
+            }
+        }
         several => bail!("{} incidents begin with `{shown}`: give more of the id", several.len()),
     }
 }

@@ -8,6 +8,7 @@
 
 use anyhow::{Context, Result, bail};
 use portcullis_core::incident::Incident;
+use portcullis_core::known_failure::KnownFailure;
 use portcullis_core::session::{Session, State, Stop};
 use portcullis_core::text::one_line;
 use portcullis_store::Home;
@@ -105,7 +106,9 @@ pub fn apply_stop(state: &mut State, known: Option<&StopFile>) {
 pub fn read(home: &Home, session: &str) -> Result<Option<StopFile>> {
     let found = read_file(home, &path(home, session))?;
     match found {
-        Some(found) if found.session != session => bail!("{}", foreign(&path(home, session))),
+        Some(found) if found.session != session => {
+            bail!(KnownFailure::Forged(foreign(&path(home, session))))
+        }
         found => Ok(found),
     }
 }
@@ -181,16 +184,16 @@ fn read_file(home: &Home, path: &Path) -> Result<Option<StopFile>> {
         found => found.with_context(|| format!("cannot read `{}`", path.display()))?,
     };
     if !found.is_file() || found.len() > MOST_BYTES {
-        bail!("{}", foreign(path));
+        bail!(KnownFailure::Forged(foreign(path)));
     }
     let text =
         fs::read_to_string(path).with_context(|| format!("cannot read `{}`", path.display()))?;
     let Ok(Sealed { stopped, code }) = serde_json::from_str(&text) else {
-        bail!("{}", foreign(path))
+        bail!(KnownFailure::Forged(foreign(path)))
     };
     // Comparing `Hash` values takes constant time.
     if blake3::Hash::from_hex(&code).ok() != Some(seal(home, &stopped)?) {
-        bail!("{}", foreign(path));
+        bail!(KnownFailure::Forged(foreign(path)));
     }
     Ok(Some(stopped))
 }

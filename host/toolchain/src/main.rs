@@ -8,6 +8,7 @@
 
 mod build;
 mod commands;
+mod error;
 mod templates;
 
 use anyhow::bail;
@@ -30,14 +31,27 @@ fn main() -> ExitCode {
     let caller = words.next();
     if caller.as_ref().is_some_and(|word| word == "--version") {
         paint::print(&format!("{} {}\n", second_program::NAME, second_program::VERSION));
-        return portcullis_terminal::end(Ok(0));
+        return end(Ok(()), false);
     }
     if let Err(error) = check_caller(caller) {
-        return portcullis_terminal::end(Err(error));
+        return end(Err(error), false);
     }
     match Arguments::parse_from(program.into_iter().chain(words)).command {
-        Command::New(arguments) => portcullis_terminal::end(commands::new::run(&arguments)),
-        Command::Build(arguments) => portcullis_terminal::end(commands::build::run(&arguments)),
+        Command::New(arguments) => end(commands::new::run(&arguments), arguments.json),
+        Command::Build(arguments) => end(commands::build::run(&arguments), arguments.json),
+    }
+}
+
+/// Returns the program's exit code, and prints the error if there is one. Output that could not be
+/// written is a failure of its own.
+fn end(result: anyhow::Result<()>, as_json: bool) -> ExitCode {
+    let lost = paint::lost().map(|error| anyhow::anyhow!("cannot write standard output: {error}"));
+    match lost.map_or(result, Err) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            anstream::eprint!("{}", error::text(&error, as_json));
+            ExitCode::FAILURE
+        }
     }
 }
 

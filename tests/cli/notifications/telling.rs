@@ -140,7 +140,7 @@ pub fn by_project() -> Result<()> {
         held.site
             .run(&["notifications", "test", "theirs"])?
             .all()
-            .contains("there is no channel `theirs`: there are `mine`")
+            .contains("there is no channel `theirs`\nhint: there are `mine`")
     );
     held.site.verify()
 }

@@ -1,6 +1,6 @@
 //! Reads archives of bundles from files of this machine, and writes them atomically.
 
-use anyhow::{Context, Result, bail};
+use crate::error::{Context, Error, Result};
 use portcullis_bundle::{Bundle, Signature, read_archive, read_layout, write_archive};
 use portcullis_core::text::one_line;
 use rustix::fs::{Mode, OFlags};
@@ -27,14 +27,12 @@ pub fn read(path: &Path) -> Result<(Bundle, Vec<Signature>)> {
     let opened =
         rustix::fs::open(path, flags, Mode::empty()).map(File::from).map_err(std::io::Error::from);
     if opened.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFound) {
-        bail!(
-            "there is no `{}`; name the archive of a bundle, as `portcullis bundle build` writes it",
-            display_path(path)
-        );
+        return Err(Error::not_found(format!("there is no `{}`", display_path(path)))
+            .hint("name the archive of a bundle, as `portcullis bundle build` writes it"));
     }
     let file = opened.with_context(|| format!("cannot read `{}`", display_path(path)))?;
     if !file.metadata().is_ok_and(|found| found.is_file()) {
-        bail!("`{}` is not a file", display_path(path));
+        return Err(Error::invalid(format!("`{}` is not a file", display_path(path))));
     }
     read_archive(BufReader::new(file)).with_context(told)
 }
@@ -58,18 +56,22 @@ pub fn put_new(path: &Path, bundle: &Bundle) -> Result<bool> {
         Ok((there, _)) if there.index().digest() == bundle.index().digest() => Ok(false),
         Ok((there, _)) => {
             let about = there.about();
-            bail!(
-                "`{}` holds another bundle, `{} {}` ({}), and is not overwritten: raise the version, or name another file with `--out`",
+            return Err(Error::invalid(format!(
+                "`{}` holds another bundle, `{} {}` ({}), and is not overwritten",
                 display_path(path),
                 about.name,
                 about.version,
                 there.index().digest()
-            )
+            ))
+            .hint("raise the version, or name another file with `--out`"));
         }
-        Err(_) => bail!(
-            "`{}` is there already, and is not overwritten: name another file with `--out`",
-            display_path(path)
-        ),
+        Err(_) => {
+            return Err(Error::invalid(format!(
+                "`{}` is there already, and is not overwritten",
+                display_path(path)
+            ))
+            .hint("name another file with `--out`"));
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 
 use super::changes::{Changes, changes};
 use super::source::FetchedBundle;
-use anyhow::{Context, Result, anyhow, bail};
+use crate::error::{Context, Error, Result};
 use portcullis_bundle::{BundleName, CandidateBundle, InstalledBundle, Lock, LockedBundle};
 use portcullis_config::Config;
 use portcullis_config::file;
@@ -94,11 +94,12 @@ impl LockFile {
             (Some(project), false) => {
                 (locks::of_project(project), file::read_in_project(project, LOCK_FILE))
             }
-            (None, false) => bail!(
-                "this folder belongs to no project: go to one, or lock for all your projects with `--global`"
-            ),
+            (None, false) => {
+                return Err(Error::invalid("this folder belongs to no project")
+                    .hint("go to one, or lock for all your projects with `--global`"));
+            }
         };
-        let text = text.map_err(|problems| anyhow!("{}", problems.lines().join("\n")))?;
+        let text = text?;
         let exists = text.is_some();
         let lock = text.map_or_else(|| Ok(Lock::default()), |text| Lock::read(&text));
         Ok(Self {
@@ -225,7 +226,7 @@ pub fn install(
         target.put_back().with_context(|| {
             format!("`{}` could not be put back as it was, after: {error:#}", target.path.display())
         })?;
-        return Err(error.context("nothing was locked"));
+        return Err(Error::from(error).context("nothing was locked"));
     }
     Ok(())
 }
@@ -240,9 +241,10 @@ pub fn remove(
     target: &mut LockFile,
     name: &BundleName,
     now: u64,
-) -> Result<Option<anyhow::Error>> {
+) -> Result<Option<Error>> {
     let Some(locked) = target.lock.bundle(name).cloned() else {
-        bail!("`{}` locks no `{name}`", target.path.display())
+        return Err(Error::not_found(format!("`{}` locks no `{name}`", target.path.display()))
+            .hint("`portcullis bundle list` lists what is locked"));
     };
     target.lock.remove(name);
     target.write()?;
@@ -253,7 +255,7 @@ pub fn remove(
         by: target.path.clone(),
     };
     receipt::forget_bundles(home, &[gone], now)?;
-    Ok(verify::reverify(places, home, now, &Consent::default()).err())
+    Ok(verify::reverify(places, home, now, &Consent::default()).err().map(Error::from))
 }
 
 /// Installs a bundle that a lock names, without changing any lock.
@@ -293,13 +295,16 @@ fn no_lock_differs(places: &Paths, target: &LockFile, locked: &LockedBundle) -> 
         .iter()
         .find(|other| other.locked.name == locked.name && other.locked.digest != locked.digest)
     {
-        Some(other) => bail!(
-            "`{}` locks `{} {}` ({}) here too: both have to mean the same",
-            other.by.display(),
-            locked.name,
-            other.locked.version,
-            other.locked.digest
-        ),
+        Some(other) => {
+            return Err(Error::invalid(format!(
+                "`{}` locks `{} {}` ({}) here too",
+                other.by.display(),
+                locked.name,
+                other.locked.version,
+                other.locked.digest
+            ))
+            .hint("lock the same version in both"));
+        }
         None => Ok(()),
     }
 }
@@ -322,29 +327,30 @@ fn no_name_twice(
     let ours = locked.name.as_str() == OURS;
     for name in names(locked) {
         if portcullis_builtin::find(name).is_some() != ours {
-            bail!(
+            let error = Error::invalid(format!(
                 "`{}` holds a plugin `{name}`, {}",
                 locked.name,
                 if ours {
-                    "which is not built into this version of portcullis: update both"
+                    "which is not built into this version of portcullis"
                 } else {
                     "but that is the name of a builtin one"
                 }
-            );
+            ));
+            return Err(if ours { error.hint("update both") } else { error });
         }
         if let Some((other, _)) = others.iter().find(|(_, other)| *other == name) {
-            bail!(
+            return Err(Error::invalid(format!(
                 "`{}` holds a plugin `{name}`, but `{}`, which is locked here, does too",
-                locked.name,
-                other.name
-            );
+                locked.name, other.name
+            )));
         }
         if folder.join(name).with_extension(COMPONENT).exists() {
-            bail!(
-                "`{}` holds a plugin `{name}`, but there is a `{name}.{COMPONENT}` in `{}`: remove it",
+            return Err(Error::invalid(format!(
+                "`{}` holds a plugin `{name}`, but there is a `{name}.{COMPONENT}` in `{}`",
                 locked.name,
                 folder.display()
-            );
+            ))
+            .hint("remove it"));
         }
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! `bundle.toml`: a publisher's description of a bundle. The reader is strict: every problem is
 //! reported with its position and its fix.
 
-use anyhow::{Result, bail};
+use crate::error::{Error, Result};
 use portcullis_bundle::BundleName;
 use portcullis_config::file;
 use portcullis_config::parse::read_settings;
@@ -64,10 +64,8 @@ impl BundleManifest {
         let shown = one_line(&path.display().to_string(), 400);
         let text = match file::read(&path) {
             Ok(Some(text)) => text,
-            Ok(None) => bail!(
-                "there is no `{shown}`; a bundle is described in a file `{MANIFEST}`, see `portcullis bundle build --help`"
-            ),
-            Err(problems) => bail!("{}", problems.lines().join("\n")),
+            Ok(None) => return Err(Error::not_found(format!("there is no `{shown}`")).hint(format!("a bundle is described in a file `{MANIFEST}`, see `portcullis bundle build --help`"))),
+            Err(problems) => return Err(problems.into()),
         };
         let document = Document::parse(&text);
         let manifest =
@@ -80,7 +78,7 @@ impl BundleManifest {
     }
 
     /// Creates an error about something in the manifest, with its position.
-    pub fn wrong(&self, place: (usize, usize), what: String) -> anyhow::Error {
+    pub fn wrong(&self, place: (usize, usize), what: String) -> Error {
         wrong(Problems {
             file: self.path.clone(),
             problems: vec![ConfigProblem { place: Some(place), what }],
@@ -89,8 +87,8 @@ impl BundleManifest {
     }
 }
 
-fn wrong(problems: Problems) -> anyhow::Error {
-    anyhow::anyhow!("the bundle cannot be built:\n{}", problems.lines().join("\n"))
+fn wrong(problems: Problems) -> Error {
+    Error::invalid(format!("the bundle cannot be built:\n{}", problems.lines().join("\n")))
 }
 
 fn read_manifest(table: &Table<'_>, path: &Path) -> Option<BundleManifest> {

@@ -3,8 +3,8 @@
 //! Neither is ever read from an argument or a variable, which other processes of the machine can
 //! see.
 
+use crate::error::{Context, Error, Result};
 use crate::password_prompt;
-use anyhow::{Context, Result, anyhow, bail};
 use portcullis_bundle::SecretKey;
 use rustix::fs::{Mode, OFlags};
 use std::fs::File;
@@ -45,7 +45,7 @@ impl Passphrase {
         }
         let passphrase = password_prompt::read_password("Passphrase for the new key")?;
         if password_prompt::read_password("The same again")? != passphrase {
-            bail!("the passphrases differ: no key was made");
+            return Err(Error::invalid("the passphrases differ: no key was made"));
         }
         Ok(passphrase)
     }
@@ -59,9 +59,10 @@ pub fn decrypt_key(key: &Path, passphrase: &Passphrase) -> Result<SecretKey> {
     let shown = key.display();
     let pem = private(key).with_context(|| format!("cannot use the key `{shown}`"))?;
     if pem.contains("PUBLIC KEY") {
-        bail!(
-            "cannot sign with `{shown}`: it is the public part of a key; name the file of the secret one"
-        );
+        return Err(Error::invalid(format!(
+            "cannot sign with `{shown}`: it is the public part of a key"
+        ))
+        .hint("name the file of the secret one"));
     }
     // An invalid key is reported before anybody is asked for its passphrase.
     SecretKey::check_pem(&pem).with_context(|| format!("cannot use the key `{shown}`"))?;
@@ -76,7 +77,7 @@ pub fn decrypt_key(key: &Path, passphrase: &Passphrase) -> Result<SecretKey> {
 pub fn random<const N: usize>() -> Result<[u8; N]> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes)
-        .map_err(|error| anyhow!("the system gives no random bytes: {error}"))?;
+        .map_err(|error| Error::io(format!("the system gives no random bytes: {error}")))?;
     Ok(bytes)
 }
 
@@ -87,8 +88,10 @@ fn of_file(file: &Path) -> Result<String> {
     let passphrase = text.strip_suffix('\n').unwrap_or(&text);
     let passphrase = passphrase.strip_suffix('\r').unwrap_or(passphrase);
     if passphrase.contains('\n') {
-        return Err(anyhow!("it has more than one line; write the passphrase alone into it"))
-            .with_context(told);
+        return Err(
+            Error::invalid("it has more than one line").hint("write the passphrase alone into it")
+        )
+        .with_context(told);
     }
     Ok(passphrase.to_owned())
 }
@@ -100,18 +103,19 @@ fn private(path: &Path) -> Result<String> {
         File::from(rustix::fs::open(path, flags, Mode::empty()).map_err(std::io::Error::from)?);
     let found = file.metadata()?;
     if !found.is_file() {
-        bail!("it is not a file");
+        return Err(Error::invalid("it is not a file"));
     }
     let mode = found.mode() & 0o777;
     if mode & 0o077 != 0 {
-        bail!(
-            "others may read or change it (mode {mode:o}); a secret is for its owner alone: `chmod 600` it, and take another if somebody may have read it"
-        );
+        return Err(Error::invalid(format!(
+            "others may read or change it (mode {mode:o}), and a secret is for its owner alone"
+        ))
+        .hint("`chmod 600` it, and take another if somebody may have read it"));
     }
     let mut text = String::new();
     file.take(MOST_BYTES + 1).read_to_string(&mut text).context("it is not valid UTF-8")?;
     if text.len() as u64 > MOST_BYTES {
-        bail!("it has more than {MOST_BYTES} bytes");
+        return Err(Error::invalid(format!("it has more than {MOST_BYTES} bytes")));
     }
     Ok(text)
 }

@@ -1,7 +1,7 @@
 //! The sources of a bundle: an archive on this machine, or a registry.
 
 use super::archive;
-use anyhow::{Context, Result, anyhow};
+use crate::error::{Context, Error, Result};
 use indicatif::{ProgressBar, ProgressStyle};
 use portcullis_bundle::{Bundle, Signature};
 use portcullis_core::text::one_line;
@@ -72,7 +72,10 @@ impl BundleSource {
         let shown = one_line(text, 300);
         Ok(Self::Registry(
             text.parse()
-                .with_context(|| format!("`{shown}` names no bundle in a registry; an archive is `./{shown}`, or ends with `.tar`"))?,
+                .with_context(|| format!("`{shown}` names no bundle in a registry"))
+                .map_err(|error| {
+                    error.hint(format!("an archive is `./{shown}`, or ends with `.tar`"))
+                })?,
         ))
     }
 
@@ -130,11 +133,8 @@ pub fn show(bar: &ProgressBar, progress: TransferProgress<'_>) {
 /// Fails if the bundle was installed from an archive.
 pub fn of_locked(locked: &portcullis_bundle::LockedBundle) -> Result<Reference> {
     let from = locked.from.as_deref().ok_or_else(|| {
-        anyhow!(
-            "`{} {}` was locked from an archive: name it, `portcullis bundle install FILE`",
-            locked.name,
-            locked.version
-        )
+        Error::invalid(format!("`{} {}` was locked from an archive", locked.name, locked.version))
+            .hint("name it, `portcullis bundle install FILE`")
     })?;
     let reference: Reference = format!("{from}@{}", locked.digest).parse()?;
     Ok(reference)

@@ -4,8 +4,9 @@
 //! folder, and nothing else; critical actions cannot be granted one. It is recorded in the journal
 //! like any decision.
 
+use crate::error::{Error, Result};
+use crate::exit::CommandExit;
 use crate::{interactive, paint};
-use anyhow::{Result, anyhow, bail};
 use portcullis_config::clock::now;
 use portcullis_config::duration;
 use portcullis_core::exceptions::{Exception, ExceptionScope};
@@ -51,7 +52,7 @@ const HOUR: u64 = 60 * 60 * 1000;
 /// The longest lifetime of an exception, in milliseconds.
 const LONGEST: u64 = 90 * 24 * HOUR;
 
-pub fn run(arguments: &Arguments) -> Result<u8> {
+pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     match (&arguments.review, &arguments.revoke) {
         (Some(review), _) => grant(arguments, review),
         (None, Some(id)) => revoke(id),
@@ -60,12 +61,12 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     }
 }
 
-fn grant(arguments: &Arguments, review: &str) -> Result<u8> {
+fn grant(arguments: &Arguments, review: &str) -> Result<CommandExit> {
     interactive::refuse_agents()?;
     let mut store = super::audit::open()?;
     let record = super::explain::find(&store, review)?;
-    let exception = Exception::from_review(&record, arguments.terms(&record)?)
-        .map_err(|problem| anyhow!(problem))?;
+    let exception =
+        Exception::from_review(&record, arguments.terms(&record)?).map_err(Error::refused)?;
     let (scope, until) = (scope(&exception), paint::time(exception.expires_at));
     let why = record
         .decision
@@ -95,7 +96,7 @@ fn grant(arguments: &Arguments, review: &str) -> Result<u8> {
         "{} {scope}, until {until} UTC. Tell the agent to try the same thing again.\n`portcullis allow --revoke {id}` takes it back.\n",
         paint::good("allowed")
     ));
-    Ok(0)
+    Ok(CommandExit::Success)
 }
 
 impl Arguments {
@@ -109,9 +110,8 @@ impl Arguments {
         };
         let duration = self.duration.unwrap_or(usual);
         if duration > LONGEST {
-            bail!(
-                "an exception lasts 90 days at most: to change a rule permanently, use the configuration"
-            );
+            return Err(Error::invalid("an exception lasts 90 days at most")
+                .hint("to change a rule permanently, use the configuration"));
         }
         let granted_at = now();
         let id = blake3::hash(
@@ -151,12 +151,13 @@ fn journal_record(exception: &Exception, review: &str, summary: &str) -> NewReco
 }
 
 /// Revokes an exception. This only tightens the guard, so anyone may do it.
-fn revoke(id: &str) -> Result<u8> {
+fn revoke(id: &str) -> Result<CommandExit> {
     let mut store = super::audit::open()?;
     let at = now();
     let found = store.exceptions()?.into_iter().find(|granted| granted.grant.id == id);
     let Some(ExceptionRecord { grant, .. }) = found else {
-        bail!("there is no exception `{}`: `portcullis allow --list` lists them", one_line(id, 64))
+        return Err(Error::not_found(format!("there is no exception `{}`", one_line(id, 64)))
+            .hint("`portcullis allow --list` lists them"));
     };
     let mut record = Record::apart(
         RecordKind::Exception,
@@ -168,10 +169,10 @@ fn revoke(id: &str) -> Result<u8> {
     record.session = grant.session.unwrap_or_default();
     let revoked = store.revoke_exception(id, at, vec![to_store(&record)])?;
     paint::print(if revoked.is_some() { "taken back.\n" } else { "it had ended already.\n" });
-    Ok(0)
+    Ok(CommandExit::Success)
 }
 
-fn revoke_all() -> Result<u8> {
+fn revoke_all() -> Result<CommandExit> {
     let mut store = super::audit::open()?;
     let at = now();
     let mut said = String::new();
@@ -187,10 +188,10 @@ fn revoke_all() -> Result<u8> {
         vec![to_store(&Record::apart(RecordKind::Exception, "allow", &said, at, "all"))]
     })?;
     paint::print(&format!("{said}.\n"));
-    Ok(0)
+    Ok(CommandExit::Success)
 }
 
-fn list(json: bool) -> Result<u8> {
+fn list(json: bool) -> Result<CommandExit> {
     let (granted, now) = (super::audit::open()?.exceptions()?, now());
     if granted.is_empty() && !json {
         paint::print("no exceptions.\n");
@@ -226,5 +227,5 @@ fn list(json: bool) -> Result<u8> {
             paint::time(exception.expires_at)
         ));
     }
-    Ok(0)
+    Ok(CommandExit::Success)
 }

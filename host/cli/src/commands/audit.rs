@@ -2,9 +2,10 @@
 
 mod verify;
 
+use crate::error::{Context, Error, Result};
+use crate::exit::CommandExit;
 use crate::paint;
 use crate::show;
-use anyhow::{Context, Result, anyhow, bail};
 use clap::builder::PossibleValuesParser;
 use portcullis_config::Config;
 use portcullis_config::paths::Paths;
@@ -67,7 +68,7 @@ pub struct AuditExport {
     output: Option<PathBuf>,
 }
 
-pub fn run(command: &Command) -> Result<u8> {
+pub fn run(command: &Command) -> Result<CommandExit> {
     match command {
         Command::Show(arguments) => show(arguments),
         Command::Verify(arguments) => verify::run(arguments),
@@ -85,7 +86,7 @@ pub fn open() -> Result<Store> {
     )?)
 }
 
-fn show(arguments: &Show) -> Result<u8> {
+fn show(arguments: &Show) -> Result<CommandExit> {
     let store = open()?;
     let tried_out = arguments.session.as_deref().is_some_and(|session| session.starts_with(CANARY));
     let filter = Filter {
@@ -122,7 +123,7 @@ fn show(arguments: &Show) -> Result<u8> {
             show::line(&record)
         ));
     }
-    Ok(0)
+    Ok(CommandExit::Success)
 }
 
 /// Formats a record with its position in the chain as one JSON object.
@@ -138,7 +139,7 @@ pub fn json(stored: &StoredRecord) -> Result<String> {
     Ok(object.to_string())
 }
 
-fn export(arguments: &AuditExport) -> Result<u8> {
+fn export(arguments: &AuditExport) -> Result<CommandExit> {
     let store = open()?;
     let places = Paths::from_environment()?;
     let home = Home::open(&places.state)?;
@@ -148,7 +149,8 @@ fn export(arguments: &AuditExport) -> Result<u8> {
         Reviewer::installed(&places, &home, config, &[], portcullis_config::clock::now())?;
     let known = reviewer.plugins.names(Kind::AuditExporter);
     if !known.contains(&exporter) {
-        bail!("there is no exporter `{}`; there are {}", exporter, known.join(", "));
+        return Err(Error::not_found(format!("there is no exporter `{}`", exporter))
+            .hint(format!("there are {}", known.join(", "))));
     }
     let mut sink = sink(arguments)?;
     let shown = arguments.output.is_none() && std::io::stdout().is_terminal();
@@ -169,18 +171,20 @@ fn export(arguments: &AuditExport) -> Result<u8> {
         let Some(last) = batch.last() else { break };
         after = Some(last.sequence);
         count += batch.len() as u64;
-        let records = batch.iter().map(for_exporter).collect::<Result<Vec<_>>>()?;
+        let records = batch.iter().map(for_exporter).collect::<std::result::Result<Vec<_>, _>>()?;
         reviewer.plugins.begin(portcullis_config::clock::now());
         let answer = reviewer
             .plugins
             .render(&exporter, &records, first)
-            .ok_or_else(|| anyhow!("the exporter is gone"))?;
-        let rendered = answer.result.map_err(|fault| anyhow!("{fault}"))?;
+            .ok_or_else(|| Error::internal("the exporter is gone"))?;
+        let rendered = answer.result.map_err(|fault| Error::invalid(format!("{fault}")))?;
         let bytes =
             if answer.plugin.foreign && shown { readable(&rendered.bytes) } else { rendered.bytes };
         match sink.write_all(&bytes) {
             // The reader closed the pipe because it has seen enough.
-            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => return Ok(0),
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {
+                return Ok(CommandExit::Success);
+            }
             written => written.context("cannot write the export")?,
         }
         first = false;
@@ -189,7 +193,7 @@ fn export(arguments: &AuditExport) -> Result<u8> {
     if std::io::stderr().is_terminal() {
         anstream::eprintln!("{count} records");
     }
-    Ok(0)
+    Ok(CommandExit::Success)
 }
 
 fn sink(arguments: &AuditExport) -> Result<Box<dyn Write>> {

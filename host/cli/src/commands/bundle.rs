@@ -17,7 +17,8 @@ mod update;
 mod verify;
 mod vet;
 
-use anyhow::Result;
+use crate::error::Result;
+use crate::exit::CommandExit;
 
 #[derive(clap::Subcommand)]
 pub enum Command {
@@ -52,7 +53,7 @@ pub enum Command {
     Revoke(revoke::Arguments),
 }
 
-pub fn run(command: &Command) -> Result<u8> {
+pub fn run(command: &Command) -> Result<CommandExit> {
     match command {
         Command::Key(command) => key::run(command),
         Command::Build(arguments) => build::run(arguments),

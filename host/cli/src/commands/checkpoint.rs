@@ -7,8 +7,9 @@ mod diff;
 mod list;
 pub mod restore;
 
+use crate::error::{Error, Result};
+use crate::exit::CommandExit;
 use crate::paint;
-use anyhow::{Result, bail};
 use portcullis_checkpoint::{Change, ChangeKind, CheckpointSummary, Content, Node, Vault};
 use portcullis_config::Config;
 use portcullis_config::paths::Paths;
@@ -40,7 +41,7 @@ pub struct CheckpointId {
     json: bool,
 }
 
-pub fn run(command: &Command) -> Result<u8> {
+pub fn run(command: &Command) -> Result<CommandExit> {
     match command {
         Command::List(arguments) => list::run(arguments),
         Command::Show(arguments) => show(arguments),
@@ -63,9 +64,10 @@ fn vault() -> Result<Option<Vault>> {
 fn find(named: &str) -> Result<(Vault, CheckpointSummary)> {
     let shown = one_line(named, 64);
     let Some(vault) = vault()? else {
-        bail!(
-            "there is no checkpoint `{shown}`: none was ever taken here; `checkpoints.enabled = true` in the configuration has them taken"
-        )
+        return Err(Error::not_found(format!(
+            "there is no checkpoint `{shown}`: none was ever taken here"
+        ))
+        .hint("`checkpoints.enabled = true` in the configuration has them taken"));
     };
     let mut all = vault.list()?.checkpoints;
     let found: Vec<usize> = match all.iter().position(|one| one.id.as_str() == named) {
@@ -80,14 +82,21 @@ fn find(named: &str) -> Result<(Vault, CheckpointSummary)> {
     };
     match found.as_slice() {
         [at] => Ok((vault, all.swap_remove(*at))),
-        [] => bail!(
-            "there is no checkpoint `{shown}`: `portcullis checkpoint list` shows what is kept"
-        ),
-        several => bail!("{} checkpoints begin with `{shown}`: give more of the id", several.len()),
+        [] => {
+            return Err(Error::not_found(format!("there is no checkpoint `{shown}`"))
+                .hint("`portcullis checkpoint list` shows what is kept"));
+        }
+        several => {
+            return Err(Error::invalid(format!(
+                "{} checkpoints begin with `{shown}`",
+                several.len()
+            ))
+            .hint("give more of the id"));
+        }
     }
 }
 
-fn show(arguments: &CheckpointId) -> Result<u8> {
+fn show(arguments: &CheckpointId) -> Result<CommandExit> {
     let (vault, listed) = find(&arguments.id)?;
     let shown = vault.show(&listed.id)?;
     let told = list::reported_actions(listed.at)?;
@@ -105,7 +114,7 @@ fn show(arguments: &CheckpointId) -> Result<u8> {
             document.insert("left_out_total".into(), shown.left_out.total().into());
         }
         paint::print(&format!("{document}\n"));
-        return Ok(0);
+        return Ok(CommandExit::Success);
     }
     let folders: Vec<String> = listed.roots.iter().map(|root| path(root)).collect();
     let of = if listed.tree { "the whole of" } else { "named paths in" };
@@ -138,7 +147,7 @@ fn show(arguments: &CheckpointId) -> Result<u8> {
             paint::print(&format!("  {}: {}\n", path(&one.path), one.why));
         }
     }
-    Ok(0)
+    Ok(CommandExit::Success)
 }
 
 fn change_json(change: &Change) -> Value {

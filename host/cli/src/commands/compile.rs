@@ -4,16 +4,12 @@
 //! It limits itself before it reads a byte, and reads nothing else: no configuration, no
 //! environment.
 
+use crate::exit::CommandExit;
 use portcullis_engine::{MAX_COMPONENT_BYTES, compile_here};
 use portcullis_review::compiler::NOT_ACCEPTED;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
-
-/// The exit code for failures that are not the component's fault.
-const FAILED: u8 = 1;
-/// The exit code for wrong arguments.
-const WRONG_ARGUMENTS: u8 = 2;
 
 /// Compiles under the limits given as arguments: seconds of processor time, bytes of memory.
 /// Returns the process's exit code.
@@ -24,24 +20,24 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         complain(
             "`portcullis compile` is started by portcullis itself; to compile plugins, run `portcullis doctor`",
         );
-        return WRONG_ARGUMENTS;
+        return CommandExit::Rejected.code();
     };
     if let Err(error) = limit(*cpu_seconds, *memory_bytes) {
         complain(&format!("the limits for compiling cannot be set: {error}"));
-        return FAILED;
+        return CommandExit::Failure.code();
     }
     let mut component = Vec::new();
     if let Err(error) =
         io::stdin().lock().take(MAX_COMPONENT_BYTES.saturating_add(1)).read_to_end(&mut component)
     {
         complain(&format!("cannot read standard input: {error}"));
-        return FAILED;
+        return CommandExit::Failure.code();
     }
     match compile_here(&component).map(|answer| io::stdout().lock().write_all(&answer)) {
-        Ok(Ok(())) => 0,
+        Ok(Ok(())) => CommandExit::Success.code(),
         Ok(Err(error)) => {
             complain(&format!("cannot write standard output: {error}"));
-            FAILED
+            CommandExit::Failure.code()
         }
         Err(reason) => {
             complain(&reason);

@@ -1,8 +1,9 @@
 //! `portcullis config`: shows the values in effect and their sources, reports mistakes, and prints
 //! the schema for editors.
 
+use crate::error::{Error, Result};
+use crate::exit::CommandExit;
 use crate::paint;
-use anyhow::{Result, bail};
 use portcullis_config::clock::now;
 use portcullis_config::keys::{self, ConfigKey, toml_text};
 use portcullis_config::layers::{EffectiveValue, IgnoreReason, IgnoredKey, Layer, MergedSettings};
@@ -40,18 +41,18 @@ pub enum Command {
 /// The most bytes of a value that a line shows.
 const MOST_SHOWN: usize = 200;
 
-pub fn run(command: &Command) -> Result<u8> {
+pub fn run(command: &Command) -> Result<CommandExit> {
     match command {
         Command::Show { pipeline, json } => show(pipeline.as_deref(), *json),
         Command::Check { file } => check(file.as_deref()),
         Command::Schema => {
             paint::print(&format!("{}\n", serde_json::to_string_pretty(&schema::schema())?));
-            Ok(0)
+            Ok(CommandExit::Success)
         }
     }
 }
 
-fn show(pipeline: Option<&str>, as_json: bool) -> Result<u8> {
+fn show(pipeline: Option<&str>, as_json: bool) -> Result<CommandExit> {
     let places = Paths::from_environment()?;
     let home = Home::open(&places.state)?;
     let files = portcullis_config::read(&places)?;
@@ -60,7 +61,8 @@ fn show(pipeline: Option<&str>, as_json: bool) -> Result<u8> {
             .iter()
             .any(|file| file.document.pipelines.iter().any(|pipeline| pipeline.name == name))
     {
-        bail!("there is no pipeline `{}`", one_line(name, 64));
+        return Err(Error::not_found(format!("there is no pipeline `{}`", one_line(name, 64)))
+            .hint("`portcullis config show` lists the pipelines"));
     }
     let settled = portcullis_config::settle(&places, Some(&home), pipeline)?;
     if as_json {
@@ -76,7 +78,7 @@ fn show(pipeline: Option<&str>, as_json: bool) -> Result<u8> {
             "{}\n",
             json!({ "files": files, "keys": keys, "ignored": ignored, "notes": notes(&settled) })
         ));
-        return Ok(0);
+        return Ok(CommandExit::Success);
     }
     for row in rows(&settled) {
         let value = one_line(&row.value.as_ref().map(toml_text).unwrap_or_default(), MOST_SHOWN);
@@ -108,7 +110,7 @@ fn show(pipeline: Option<&str>, as_json: bool) -> Result<u8> {
             paint::dim(format!("{file}: {}", ignored.why.in_words()))
         ));
     }
-    Ok(0)
+    Ok(CommandExit::Success)
 }
 
 /// Notes on effects that the values alone do not show.
@@ -204,7 +206,7 @@ fn place(settled: &MergedSettings, layer: Layer, line: usize) -> String {
     format!("{file}:{line}")
 }
 
-fn check(file: Option<&Path>) -> Result<u8> {
+fn check(file: Option<&Path>) -> Result<CommandExit> {
     let places = Paths::from_environment()?;
     let read = match file {
         Some(path) => portcullis_config::one(path).map(|read| vec![read]),
@@ -216,7 +218,7 @@ fn check(file: Option<&Path>) -> Result<u8> {
             bad.iter()
                 .flat_map(|problems| problems.lines())
                 .for_each(|line| paint::print(&format!("{line}\n")));
-            return Ok(1);
+            return Ok(CommandExit::Failure);
         }
     };
     // The set of existing plugins is known only for the files in effect here.
@@ -224,7 +226,7 @@ fn check(file: Option<&Path>) -> Result<u8> {
         && let Err(error) = all_plugins_are_there(&places)
     {
         paint::print(&format!("{error:#}\n"));
-        return Ok(1);
+        return Ok(CommandExit::Failure);
     }
     if files.is_empty() {
         paint::print("there is no configuration: everything has its default\n");
@@ -236,7 +238,7 @@ fn check(file: Option<&Path>) -> Result<u8> {
             paint::good("ok")
         ));
     }
-    Ok(0)
+    Ok(CommandExit::Success)
 }
 
 /// Checks that every plugin named in the configuration exists: builtin, as a file or in a locked
@@ -248,5 +250,5 @@ fn all_plugins_are_there(places: &Paths) -> Result<()> {
         || Ok(Vec::new()),
         |home| verify::plugins(places, &home, now(), verify::ReceiptPolicy::None),
     )?;
-    portcullis_review::reviewer::plugins_are_there(&config, &bundled)
+    Ok(portcullis_review::reviewer::plugins_are_there(&config, &bundled)?)
 }

@@ -1,8 +1,9 @@
 //! `portcullis demo`: a short scripted session, reviewed by the real plugins and recorded in a real
 //! journal, all in a scratch folder. It is the first command that a new user runs.
 
+use crate::error::{Context, Error, Result};
+use crate::exit::CommandExit;
 use crate::paint;
-use anyhow::{Context, Result};
 use portcullis_config::Config;
 use portcullis_config::clock::now;
 use portcullis_config::paths::{self, Paths};
@@ -30,7 +31,7 @@ pub struct Arguments {
 
 const SESSION: &str = include_str!("demo/session.jsonl");
 
-pub fn run(arguments: &Arguments) -> Result<u8> {
+pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     let scratch = Scratch::create()?;
     paint::print(&format!(
         "{}\nA coding agent was asked to fix a test and to clean up. Each action passes the sandboxed plugins\n\
@@ -78,7 +79,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
             "Look around in it: portcullis demo --keep. Try your own: portcullis review --command 'git push --force'\n",
         );
     }
-    Ok(0)
+    Ok(CommandExit::Success)
 }
 
 /// Returns the home whose compiled code the demo uses and extends: the installation's, otherwise one of its own in the
@@ -137,7 +138,7 @@ fn review(
             records: reviewed.records.iter().map(to_store).collect(),
             ..Commit::default()
         };
-        Ok::<_, anyhow::Error>(PendingCommit { commit, value: reviewed })
+        Ok::<_, Error>(PendingCommit { commit, value: reviewed })
     })?;
     Ok(committed.value)
 }

@@ -1,7 +1,8 @@
 //! `portcullis doctor`: checks that protection is complete, and says how to fix it if it is not.
 
+use crate::error::{Context, Result};
+use crate::exit::CommandExit;
 use crate::paint;
-use anyhow::{Context, Result};
 use portcullis_config::clock::now;
 use portcullis_config::paths::Paths;
 use portcullis_review::health::{Group, HealthFinding, HealthInput, Level, worst_level};
@@ -24,14 +25,12 @@ pub struct Arguments {
     project: Option<PathBuf>,
 }
 
-/// The exit code if there is a problem.
-const NOT_WHOLE: u8 = 5;
 /// The width to which lines are wrapped, in columns, if words allow it.
 const WIDTH: usize = 80;
 /// The indent of a finding's text: the width of its level and its check's name.
 const INDENT: usize = 24;
 
-pub fn run(arguments: &Arguments) -> Result<u8> {
+pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     let named = arguments.project.clone().map_or_else(env::current_dir, Ok);
     let project =
         named.and_then(std::fs::canonicalize).context("cannot find the project's folder")?;
@@ -59,7 +58,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
             &findings.into_iter().map(|finding| at_home(finding, &person)).collect::<Vec<_>>(),
         ));
     }
-    Ok(if level == Level::Problem { NOT_WHOLE } else { 0 })
+    Ok(if level == Level::Problem { CommandExit::Unprotected } else { CommandExit::Success })
 }
 
 /// Formats the findings: problems and warnings first, with their fixes; then one line per check.

@@ -8,8 +8,9 @@ mod report;
 pub mod rows;
 
 use super::replay::TrialSetup;
+use crate::error::{Context, Result};
+use crate::exit::CommandExit;
 use crate::paint;
-use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressStyle};
 use portcullis_core::event::Event;
 use portcullis_core::record::{Record, RecordKind};
@@ -46,7 +47,7 @@ pub struct Arguments {
     json: bool,
 }
 
-pub fn run(arguments: &Arguments) -> Result<u8> {
+pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     let rows = read(&arguments.files)?;
     let mut out = arguments.rows.as_ref().map(create).transpose()?;
     let mut reviewer = arguments.tried.apart()?;
@@ -74,7 +75,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     } else {
         paint::print(&report.text(arguments.examples));
     }
-    Ok(0)
+    Ok(CommandExit::Success)
 }
 
 /// Reads all rows of all files first, so that a mistake in the last one is reported before minutes

@@ -1,8 +1,9 @@
 //! `portcullis explain ID`: shows the reasons for a review's verdict.
 
+use crate::error::{Error, Result};
+use crate::exit::CommandExit;
 use crate::what_if_clean::{self, WhatIfClean};
 use crate::{paint, show};
-use anyhow::{Result, bail};
 use portcullis_config::Config;
 use portcullis_config::paths::Paths;
 use portcullis_core::record::Record;
@@ -22,7 +23,7 @@ pub struct Arguments {
     json: bool,
 }
 
-pub fn run(arguments: &Arguments) -> Result<u8> {
+pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     let store = super::audit::open()?;
     let stored = stored(&store, &arguments.id)?;
     let record: Record = serde_json::from_str(&stored.record.document)?;
@@ -38,7 +39,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
             );
         }
         paint::print(&format!("{document}\n"));
-        return Ok(0);
+        return Ok(CommandExit::Success);
     }
     paint::print(&show::page(&record, true, restorable.as_ref()));
     for said in &feedback {
@@ -49,7 +50,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
         ));
         paint::print(&format!("  {}\n", one_line(&said.summary, 400)));
     }
-    Ok(0)
+    Ok(CommandExit::Success)
 }
 
 /// Computes what a clean git state would change; `None` if this installation cannot review, since
@@ -76,12 +77,14 @@ fn stored(store: &Store, id: &str) -> Result<StoredRecord> {
     }
     let id = portcullis_core::text::one_line(id, 64);
     let Some(start) = store.start()? else {
-        bail!("the journal has no record `{id}`: `portcullis audit show` lists them")
+        return Err(Error::not_found(format!("the journal has no record `{id}`"))
+            .hint("`portcullis audit show` lists them"));
     };
     let (count, at) = (start.sequence, paint::time(start.at));
-    bail!(
-        "the journal has no record `{id}`; its {count} oldest, up to {at}, were pruned: `portcullis audit show` lists the others"
-    )
+    return Err(Error::not_found(format!(
+        "the journal has no record `{id}`; its {count} oldest, up to {at}, were pruned"
+    ))
+    .hint("`portcullis audit show` lists the others"));
 }
 
 fn newest_objection(store: &Store) -> Result<Option<StoredRecord>> {

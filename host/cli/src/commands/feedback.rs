@@ -2,8 +2,9 @@
 //! `explain` shows it, and `metrics` computes the rate of false positives from it. It changes no
 //! verdict: a permanent correction belongs in the configuration, a single one is made by `allow`.
 
+use crate::error::{Error, Result};
+use crate::exit::CommandExit;
 use crate::{interactive, paint};
-use anyhow::{Result, bail};
 use portcullis_config::Config;
 use portcullis_config::clock::now;
 use portcullis_config::paths::Paths;
@@ -43,7 +44,7 @@ struct Word {
 /// The kinds of feedback, as records name them.
 pub const WORDS: [&str; 3] = ["false-positive", "false-negative", "right"];
 
-pub fn run(arguments: &Arguments) -> Result<u8> {
+pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     interactive::refuse_agents()?;
     let mut store = super::audit::open()?;
     let review = super::explain::find(&store, &arguments.review)?;
@@ -66,7 +67,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     }
     store.append(vec![to_store(&record)])?;
     paint::print(&format!("recorded: {} is {}\n", review.id, word.replace('-', " ")));
-    Ok(0)
+    Ok(CommandExit::Success)
 }
 
 impl Word {
@@ -84,24 +85,26 @@ impl Word {
 /// action that ran a false negative.
 fn fits(review: &Record, word: &str) -> Result<()> {
     let Some(verdict) = review.verdict() else {
-        bail!(
-            "the record {} is not a review but `{}`: `portcullis audit show --kind review` lists reviews",
-            review.id,
-            review.kind
-        )
+        return Err(Error::invalid(format!(
+            "the record {} is not a review but `{}`",
+            review.id, review.kind
+        ))
+        .hint("`portcullis audit show --kind review` lists reviews"));
     };
     match word {
         "false-positive" if verdict == Verdict::Allow => {
-            bail!(
-                "the review {} had no objections, so it is not a false positive; did you mean `--false-negative`?",
+            return Err(Error::invalid(format!(
+                "the review {} had no objections, so it is not a false positive",
                 review.id
-            )
+            ))
+            .hint("did you mean `--false-negative`?"));
         }
         "false-negative" if verdict >= Verdict::Ask => {
-            bail!(
-                "the review {} returned `{verdict}`, so it is not a false negative; did you mean `--false-positive`?",
+            return Err(Error::invalid(format!(
+                "the review {} returned `{verdict}`, so it is not a false negative",
                 review.id
-            )
+            ))
+            .hint("did you mean `--false-positive`?"));
         }
         _ => Ok(()),
     }

@@ -1,5 +1,6 @@
 //! `portcullis hook AGENT`: one event on standard input, one answer on standard output.
 
+use crate::exit::CommandExit;
 use portcullis_agents::{Agent, HookOutput};
 use portcullis_review::hook::{answer, answer_to_defect};
 use std::io::{Read, Write};
@@ -39,7 +40,7 @@ fn deliver(output: &HookOutput) -> u8 {
     let mut stdout = std::io::stdout().lock();
     if stdout.write_all(&output.stdout).and_then(|()| stdout.flush()).is_err() {
         // A client that does not read its answer must not take silence for consent.
-        return 2;
+        return CommandExit::Rejected.code();
     }
     if !output.stderr.is_empty() {
         let _ = std::io::stderr().lock().write_all(&output.stderr);

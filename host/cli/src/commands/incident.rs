@@ -9,7 +9,8 @@ mod list;
 mod markdown;
 mod show;
 
-use anyhow::Result;
+use crate::error::Result;
+use crate::exit::CommandExit;
 use portcullis_config::paths::Paths;
 use portcullis_config::{Config, Incidents};
 use portcullis_store::{Home, Store};
@@ -34,7 +35,7 @@ pub enum Command {
     Abort(abort::Arguments),
 }
 
-pub fn run(command: &Command) -> Result<u8> {
+pub fn run(command: &Command) -> Result<CommandExit> {
     match command {
         Command::List(arguments) => list::run(arguments),
         Command::Show(arguments) => show::run(arguments),

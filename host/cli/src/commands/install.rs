@@ -8,8 +8,9 @@ pub mod prepare;
 pub mod report;
 mod surroundings;
 
+use crate::error::{Context, Error, Result};
+use crate::exit::CommandExit;
 use crate::interactive;
-use anyhow::{Context, Result, bail};
 use portcullis_agents::backup::{self, BackupReceipt};
 use portcullis_agents::file::{self, SettingsFile};
 use portcullis_agents::json::JsonDocument;
@@ -87,7 +88,7 @@ impl ScopeArguments {
 }
 
 /// The exit code if the hooks are in the settings but do not run.
-const NOT_ACTIVE: u8 = 1;
+const NOT_ACTIVE: CommandExit = CommandExit::Failure;
 
 /// The subject of an installation.
 pub struct Site {
@@ -116,9 +117,8 @@ impl Site {
         writes: bool,
     ) -> Result<Self> {
         if scope == Scope::Managed && writes && !rustix::process::geteuid().is_root() {
-            bail!(
-                "the machine's settings are for the superuser: run it with sudo, or leave --managed out"
-            );
+            return Err(Error::refused("the machine's settings are for the superuser")
+                .hint("run it with sudo, or leave --managed out"));
         }
         // The configuration of one project says nothing about an installation.
         let places = Paths::from_environment()?.without_project();
@@ -147,17 +147,18 @@ impl Site {
         let folder =
             found.real.ancestors().find_map(|above| above.canonicalize().ok()).unwrap_or_default();
         if shared && !folder.starts_with(&project) {
-            bail!(
-                "`{}` leads out of the project, to `{}`: put a file of its own there",
+            return Err(Error::refused(format!(
+                "`{}` leads out of the project, to `{}`",
                 path.display(),
                 found.real.display()
-            );
+            ))
+            .hint("put a file of its own there"));
         }
         Ok(found)
     }
 }
 
-pub fn run(arguments: &Arguments) -> Result<u8> {
+pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     interactive::refuse_agents()?;
     let scope = arguments.scope.scope();
     let agent = crate::agent_of(&arguments.agent)?;
@@ -189,11 +190,12 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
         && changes
     {
         take_back(&site, &home, &found)?;
-        bail!(
+        return Err(Error::refused(format!(
             "the client did not load our hooks for {}: `{}` is as it was before",
             events.join(", "),
             found.path.display()
-        );
+        ))
+        .hint("`portcullis doctor` shows what switches them off"));
     }
     Ok(finish(&site, &found.path, changes, off, report))
 }
@@ -203,7 +205,10 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
 fn program_path(named: Option<&Path>) -> Result<PathBuf> {
     let program = match named {
         Some(program) if program.is_relative() => {
-            bail!("--program is `{}`: it must be an absolute path", program.display())
+            return Err(Error::invalid(format!(
+                "--program is `{}`: it must be an absolute path",
+                program.display()
+            )));
         }
         Some(program) => program.to_owned(),
         None => std::env::current_exe().context("cannot determine where this program is")?,
@@ -212,10 +217,11 @@ fn program_path(named: Option<&Path>) -> Result<PathBuf> {
         .metadata()
         .is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0);
     if !startable {
-        bail!(
-            "there is no program `{}`, so the client would refuse every action: install it there first",
+        return Err(Error::not_found(format!(
+            "there is no program `{}`, so the client would refuse every action",
             program.display()
-        );
+        ))
+        .hint("install it there first"));
     }
     Ok(program)
 }
@@ -253,15 +259,16 @@ fn readable(
         Ok(document) if problems.is_empty() => Ok(document),
         _ => {
             report.problems(&found.path, &problems);
-            bail!(
-                "`{}` has {}; one is enough for the client to ignore the whole file, hooks included: fix what is named, then install",
+            return Err(Error::invalid(format!(
+                "`{}` has {}; one is enough for the client to ignore the whole file, hooks included",
                 found.path.display(),
                 if problems.len() == 1 {
                     "a mistake".to_owned()
                 } else {
                     format!("{} mistakes", problems.len())
                 }
-            )
+            ))
+            .hint("fix what is named, then install"));
         }
     }
 }
@@ -276,16 +283,17 @@ fn edited(document: &JsonDocument, site: &Site, only_managed: bool) -> Result<Js
         None => edited.add_member("", ONLY, &json!(true)),
     };
     alone.map_err(|error| {
-        anyhow::anyhow!("`{ONLY}` cannot be set at {}: {}", error.place, error.what)
+        Error::invalid(format!("`{ONLY}` cannot be set at {}: {}", error.place, error.what))
     })
 }
 
 fn agree(path: &Path) -> Result<()> {
     if !std::io::stdin().is_terminal() {
-        bail!(
-            "there is no terminal to confirm the change of `{}`: add --yes, or --dry-run to look at it",
+        return Err(Error::refused(format!(
+            "there is no terminal to confirm the change of `{}`",
             path.display()
-        );
+        ))
+        .hint("add --yes, or --dry-run to look at it"));
     }
     anstream::eprint!("Write this to `{}`? [y/N] ", path.display());
     std::io::stderr().flush().context("cannot write to the terminal")?;
@@ -293,7 +301,7 @@ fn agree(path: &Path) -> Result<()> {
     std::io::stdin().lock().read_line(&mut answer).context("cannot read from the terminal")?;
     match answer.trim() {
         "y" | "Y" | "yes" => Ok(()),
-        _ => bail!("nothing was written"),
+        _ => return Err(Error::refused("nothing was written")),
     }
 }
 
@@ -442,7 +450,7 @@ fn take_back(site: &Site, home: &Home, found: &SettingsFile) -> Result<()> {
         None => written.remove()?,
     }
     remove_empty(&receipt.folders);
-    backup::remove_backup(home, &receipt)
+    Ok(backup::remove_backup(home, &receipt)?)
 }
 
 /// Removes folders that the installation created, innermost first, as long as they are empty.
@@ -461,7 +469,7 @@ fn finish(
     changed: bool,
     off: Option<DisabledReason>,
     mut report: InstallReport,
-) -> u8 {
+) -> CommandExit {
     let (outcome, done) =
         if changed { ("installed", "installed in") } else { ("unchanged", "already installed in") };
     let done = format!("{done} `{}`", path.display());

@@ -5,8 +5,9 @@
 //! and messages, emptying quarantines, and recording what outlives the journal. Failed work is
 //! retried with growing delays until it succeeds; `doctor` names what keeps failing.
 
+use crate::error::{Context, Error, Result};
+use crate::exit::CommandExit;
 use crate::paint;
-use anyhow::{Context, Result, bail};
 use portcullis_checkpoint::Retention;
 use portcullis_config::Config;
 use portcullis_config::clock::now;
@@ -70,7 +71,7 @@ const MESSAGES: &str = "messages";
 const QUARANTINE: &str = "quarantine";
 
 /// Does the due work.
-pub fn run(arguments: &Arguments) -> Result<u8> {
+pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     if arguments.detached {
         // Fails only for the leader of a process group, which is already detached.
         let _own_session = rustix::process::setsid();
@@ -79,12 +80,12 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     let home = Home::open(&places.state)?;
     let Some(failed) = pass(arguments, &places, &home)? else {
         print_result(arguments, "busy", "another instance is running");
-        return Ok(0);
+        return Ok(CommandExit::Success);
     };
     if arguments.detached {
         linger(arguments, &places, &home)?;
     }
-    Ok(u8::from(failed))
+    Ok(CommandExit::of_check(!failed))
 }
 
 /// Runs one pass and returns whether anything failed; `None` if another instance is running.
@@ -124,7 +125,7 @@ fn work(arguments: &Arguments, store: &mut Store, site: &Site<'_>, until: u64) -
     for work in store.due(until, MOST)? {
         let done = if work.kind == notifications::KIND {
             let Some(done) = messages.deliver(store, &work, now())? else { continue };
-            done.map_err(anyhow::Error::new)
+            done.map_err(|error| Error::io(error.to_string()))
         } else {
             let done = perform(&work, store, site);
             finish(store, &work, done.as_ref().err())?;
@@ -133,7 +134,9 @@ fn work(arguments: &Arguments, store: &mut Store, site: &Site<'_>, until: u64) -
         failed |= done.is_err();
         match done {
             Ok(what) => print_result(arguments, &work.kind, &what),
-            Err(error) => print_result(arguments, &work.kind, &format!("failed: {error:#}")),
+            Err(error) => {
+                print_result(arguments, &work.kind, &format!("failed: {}", error.in_line()))
+            }
         }
     }
     Ok(failed)
@@ -191,31 +194,37 @@ struct Site<'a> {
 }
 
 fn perform(work: &WorkItem, store: &mut Store, site: &Site<'_>) -> Result<String> {
-    match work.kind.as_str() {
-        RETENTION => retain(store, site.config.audit.retention_days),
-        ANCHORS => anchor(store, &site.config.audit.anchors),
-        SWEEP => sweep(site),
-        CHECKPOINTS => forget(site),
-        incidents::WORK => incidents::save_incident(store, site.home.path(), &work.key),
-        INCIDENTS => incidents::expire_incidents(site.home, site.config.incidents.kept_days, now()),
-        MESSAGES => notifications::purge_expired(store, site.config.messages_days, now()),
-        quarantine::WORK => quarantine::save_entry(store, site.home.path(), &work.key),
-        SEALED => sealed(store, site.home, &work.document),
-        QUARANTINE => {
-            quarantine::purge_expired(store, site.home.path(), site.config.quarantine_days, now())
+    Ok(match work.kind.as_str() {
+        RETENTION => retain(store, site.config.audit.retention_days)?,
+        ANCHORS => anchor(store, &site.config.audit.anchors)?,
+        SWEEP => sweep(site)?,
+        CHECKPOINTS => forget(site)?,
+        incidents::WORK => incidents::save_incident(store, site.home.path(), &work.key)?,
+        INCIDENTS => {
+            incidents::expire_incidents(site.home, site.config.incidents.kept_days, now())?
         }
-        other => bail!("this version knows no work of the kind `{other}`"),
-    }
+        MESSAGES => notifications::purge_expired(store, site.config.messages_days, now())?,
+        quarantine::WORK => quarantine::save_entry(store, site.home.path(), &work.key)?,
+        SEALED => sealed(store, site.home, &work.document)?,
+        QUARANTINE => {
+            quarantine::purge_expired(store, site.home.path(), site.config.quarantine_days, now())?
+        }
+        other => {
+            return Err(Error::invalid(format!(
+                "this version knows no work of the kind `{other}`"
+            )));
+        }
+    })
 }
 
 /// Reschedules work: completed work after its period, failed work after one, two, four minutes, up
 /// to a day.
-fn finish(store: &mut Store, work: &WorkItem, error: Option<&anyhow::Error>) -> Result<()> {
+fn finish(store: &mut Store, work: &WorkItem, error: Option<&Error>) -> Result<()> {
     if let Some(error) = error {
         let wait = MINUTE.saturating_mul(1 << work.attempts.min(11)).min(DAY);
         store.work_failed(
             work.id,
-            &portcullis_core::text::one_line(&format!("{error:#}"), 512),
+            &portcullis_core::text::one_line(&error.in_line(), 512),
             now().saturating_add(wait),
         )?;
         return Ok(());
@@ -265,10 +274,10 @@ fn anchor(store: &mut Store, files: &[std::path::PathBuf]) -> Result<String> {
     let line = format!("{}\n", store.head_anchor(now())?);
     let failed: Vec<String> = files
         .iter()
-        .filter_map(|path| append(path, &line).err().map(|error| format!("{error:#}")))
+        .filter_map(|path| append(path, &line).err().map(|error| error.in_line()))
         .collect();
     if !failed.is_empty() {
-        bail!("{}", failed.join("; "));
+        return Err(Error::io(format!("{}", failed.join("; "))));
     }
     Ok(format!("the journal's head was written to {} files", files.len()))
 }

@@ -10,8 +10,9 @@ mod count;
 mod text;
 
 use super::replay;
+use crate::error::{Error, Result};
+use crate::exit::CommandExit;
 use crate::paint;
-use anyhow::{Context, Result};
 use count::Metrics;
 use portcullis_config::Config;
 use portcullis_config::clock::now;
@@ -40,7 +41,7 @@ pub struct Arguments {
     json: bool,
 }
 
-pub fn run(arguments: &Arguments) -> Result<u8> {
+pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     let metrics =
         if arguments.files.is_empty() { of_journal()? } else { of_recordings(arguments)? };
     paint::print(&if arguments.json {
@@ -48,7 +49,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     } else {
         text::prometheus(&metrics)
     });
-    Ok(0)
+    Ok(CommandExit::Success)
 }
 
 fn of_journal() -> Result<Metrics> {
@@ -67,8 +68,7 @@ fn of_journal() -> Result<Metrics> {
             Ok(record) if record.session.starts_with(health::CANARY) => {}
             Ok(record) => metrics.add(&record),
             Err(error) => {
-                problem =
-                    Some(anyhow::Error::new(error).context(format!("record {}", stored.sequence)));
+                problem = Some(Error::from(error).context(format!("record {}", stored.sequence)));
                 return ControlFlow::Break(());
             }
         }
@@ -82,9 +82,7 @@ fn of_recordings(arguments: &Arguments) -> Result<Metrics> {
     let mut reviewer = tried.reviewer(false)?;
     let mut metrics = Metrics::new(reviewer.config().max_review_time_ms);
     for path in &arguments.files {
-        for recording in
-            recording::read(path).with_context(|| format!("cannot read `{}`", path.display()))?
-        {
+        for recording in recording::read(path)? {
             let mut session = portcullis_review::session::ReviewSession::default();
             for item in &recording.items {
                 let start = Instant::now();

@@ -1,8 +1,9 @@
 //! `portcullis notifications`: lists the channels and their pending messages, and tests channels.
 
 use crate::commands::maintain;
+use crate::error::{Error, Result};
+use crate::exit::CommandExit;
 use crate::paint;
-use anyhow::{Result, bail};
 use portcullis_config::Config;
 use portcullis_config::clock::now;
 use portcullis_config::paths::Paths;
@@ -39,7 +40,7 @@ pub struct Print {
 /// The timeout of a test.
 const TEST: Duration = Duration::from_secs(15);
 
-pub fn run(command: &Command) -> Result<u8> {
+pub fn run(command: &Command) -> Result<CommandExit> {
     let places = Paths::from_environment()?;
     let home = Home::open(&places.state)?;
     let config = Config::load(&places, Some(&home))?;
@@ -50,7 +51,7 @@ pub fn run(command: &Command) -> Result<u8> {
     }
 }
 
-fn list(places: &Paths, home: &Home, config: &Config, json: bool) -> Result<u8> {
+fn list(places: &Paths, home: &Home, config: &Config, json: bool) -> Result<CommandExit> {
     let channels = configured(config, &places.person);
     let waiting = waiting(&Store::open(home, config.durability)?)?;
     if json {
@@ -59,7 +60,7 @@ fn list(places: &Paths, home: &Home, config: &Config, json: bool) -> Result<u8> 
         let waiting: Vec<Value> =
             waiting.iter().map(|waits| waiting_json(waits, config.messages_days)).collect();
         paint::print(&format!("{}\n", json!({ "channels": channels, "waiting": waiting })));
-        return Ok(0);
+        return Ok(CommandExit::Success);
     }
     for (name, channel) in &channels {
         let state = channel.problem().map_or_else(
@@ -84,7 +85,7 @@ fn list(places: &Paths, home: &Home, config: &Config, json: bool) -> Result<u8> 
     if waiting.is_empty() {
         paint::print("no message waits\n");
     }
-    Ok(0)
+    Ok(CommandExit::Success)
 }
 
 fn line(waits: &PendingMessage, days: u32) -> String {
@@ -134,7 +135,7 @@ fn waiting_json(waits: &PendingMessage, days: u32) -> Value {
     })
 }
 
-fn test(places: &Paths, config: &Config, name: &str, json: bool) -> Result<u8> {
+fn test(places: &Paths, config: &Config, name: &str, json: bool) -> Result<CommandExit> {
     let shown = one_line(name, 64);
     let channels = configured(config, &places.person);
     let Some(configured) = channels.get(name) else {
@@ -144,7 +145,9 @@ fn test(places: &Paths, config: &Config, name: &str, json: bool) -> Result<u8> {
         } else {
             format!("there are {}", known.join(", "))
         };
-        bail!("there is no channel `{shown}`: {there}");
+        return Err(
+            Error::not_found(format!("there is no channel `{shown}`")).hint(format!("{there}"))
+        );
     };
     let at = now();
     let message = Message {
@@ -166,14 +169,16 @@ fn test(places: &Paths, config: &Config, name: &str, json: bool) -> Result<u8> {
             .map_err(|failure| failure.to_string()),
         Err(problem) => Err(problem.clone()),
     };
-    let code = u8::from(result.is_err());
+    let code = CommandExit::of_check(result.is_ok());
     print_result(json, &shown, &result);
     Ok(code)
 }
 
-fn retry(places: &Paths, home: &Home, config: &Config, json: bool) -> Result<u8> {
+fn retry(places: &Paths, home: &Home, config: &Config, json: bool) -> Result<CommandExit> {
     let Some(_lock) = maintain::lock(home)? else {
-        bail!("`portcullis maintain` is running: try again when it has ended")
+        return Err(
+            Error::io("`portcullis maintain` is running").hint("try again when it has ended")
+        );
     };
     let mut store = Store::open(home, config.durability)?;
     let mut run = DeliveryRun::new(config, &places.person);
@@ -189,7 +194,7 @@ fn retry(places: &Paths, home: &Home, config: &Config, json: bool) -> Result<u8>
     if waiting.is_empty() && !json {
         paint::print("no message waits\n");
     }
-    Ok(u8::from(failed))
+    Ok(CommandExit::of_check(!failed))
 }
 
 fn print_result(json: bool, channel: &str, result: &Result<String, String>) {

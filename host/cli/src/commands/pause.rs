@@ -1,7 +1,8 @@
 //! `portcullis pause` and `portcullis resume`: let a person suspend a guard that is in the way.
 
+use crate::error::{Error, Result};
+use crate::exit::CommandExit;
 use crate::{interactive, paint};
-use anyhow::{Result, bail};
 use portcullis_config::clock::now;
 use portcullis_config::duration;
 use portcullis_config::paths::Paths;
@@ -21,11 +22,10 @@ pub struct Arguments {
     reason: String,
 }
 
-pub fn run(arguments: &Arguments) -> Result<u8> {
+pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     if arguments.duration > pause::LONGEST {
-        bail!(
-            "a pause may last a day at most: `mode = \"observe\"` in the configuration lasts until you take it out"
-        );
+        return Err(Error::invalid("a pause may last a day at most")
+            .hint("`mode = \"observe\"` in the configuration lasts until you take it out"));
     }
     interactive::refuse_agents()?;
     let home = Home::open(Paths::from_environment()?.state)?;
@@ -40,10 +40,10 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     let why = if reason.is_empty() { String::new() } else { format!(": {reason}") };
     journal(&home, &format!("a person paused the guard until {end}{why}"), since);
     paint::print(&format!("{} until {end}. `portcullis resume` ends it.\n", paint::warn("paused")));
-    Ok(0)
+    Ok(CommandExit::Success)
 }
 
-pub fn resume() -> Result<u8> {
+pub fn resume() -> Result<CommandExit> {
     let home = Home::open(Paths::from_environment()?.state)?;
     if pause::end(&home)? {
         journal(&home, "the pause was ended", now());
@@ -51,7 +51,7 @@ pub fn resume() -> Result<u8> {
     } else {
         paint::print("there was no pause.\n");
     }
-    Ok(0)
+    Ok(CommandExit::Success)
 }
 
 /// Records the pause. A broken journal may be the reason for pausing, so a failure is reported and

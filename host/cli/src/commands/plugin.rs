@@ -9,8 +9,9 @@ mod second_program;
 mod subject;
 mod test;
 
+use crate::error::{Context, Result};
+use crate::exit::CommandExit;
 use crate::paint;
-use anyhow::{Context, Result};
 use portcullis_config::Config;
 use portcullis_config::paths::Paths;
 use portcullis_core::breaker::ReleaseCondition;
@@ -53,7 +54,7 @@ pub enum Command {
     },
 }
 
-pub fn run(command: &Command) -> Result<u8> {
+pub fn run(command: &Command) -> Result<CommandExit> {
     match command {
         Command::InSecondProgram(command) => second_program::run(command),
         Command::List { json } => list(*json),
@@ -66,7 +67,7 @@ pub fn run(command: &Command) -> Result<u8> {
     }
 }
 
-fn list(as_json: bool) -> Result<u8> {
+fn list(as_json: bool) -> Result<CommandExit> {
     let places = Paths::from_environment()?;
     let home = Home::open(&places.state)?;
     let config = Config::load(&places, Some(&home))?;
@@ -82,7 +83,7 @@ fn list(as_json: bool) -> Result<u8> {
             .map(|description| description_json(description, of(description, &held)))
             .collect();
         paint::print(&format!("{}\n", json!({ "plugins_dir": folder, "plugins": plugins })));
-        return Ok(0);
+        return Ok(CommandExit::Success);
     }
     for description in &descriptions {
         paint::print(&description_line(description, of(description, &held)));
@@ -91,7 +92,7 @@ fn list(as_json: bool) -> Result<u8> {
         "\n{}\n",
         paint::dim(format!("components in `{folder}` are loaded too"))
     ));
-    Ok(0)
+    Ok(CommandExit::Success)
 }
 
 /// Returns what disables the plugin, if its file is still the one that failed.
@@ -174,7 +175,7 @@ fn description_json(description: &Description, held: Option<&HeldPlugin>) -> ser
     }
 }
 
-fn show(file: &Path, as_json: bool) -> Result<u8> {
+fn show(file: &Path, as_json: bool) -> Result<CommandExit> {
     let shown = one_line(&file.to_string_lossy(), 400);
     let inspection = read_component(file)
         .and_then(|bytes| inspect(&bytes))
@@ -185,9 +186,9 @@ fn show(file: &Path, as_json: bool) -> Result<u8> {
             "{}\n",
             json!({ "inspection": inspection, "refused": refused, "grants": grants(&inspection) })
         ));
-        return Ok(0);
+        return Ok(CommandExit::Success);
     }
     paint::print(&inspected(&inspection, inspection.granted(&Grants::default())));
     paint::print(&grantable(&inspection, file));
-    Ok(0)
+    Ok(CommandExit::Success)
 }

@@ -2,8 +2,9 @@
 //!
 //! Anybody may look. Only a person may restore or permanently delete.
 
+use crate::error::Result;
+use crate::exit::CommandExit;
 use crate::{interactive, paint};
-use anyhow::Result;
 use portcullis_config::Config;
 use portcullis_config::amount;
 use portcullis_config::clock::now;
@@ -85,7 +86,7 @@ struct CommandContext {
     store: Store,
 }
 
-pub fn run(command: &Command) -> Result<u8> {
+pub fn run(command: &Command) -> Result<CommandExit> {
     let places = Paths::from_environment()?;
     let home = Home::open(&places.state)?;
     let durability =
@@ -100,7 +101,7 @@ pub fn run(command: &Command) -> Result<u8> {
 }
 
 impl CommandContext {
-    fn list(&self, arguments: &List) -> Result<u8> {
+    fn list(&self, arguments: &List) -> Result<CommandExit> {
         let known = quarantine::list_quarantines(&self.store, self.home.path())?;
         for entry in &known.entries {
             let standing = entry.standing();
@@ -133,14 +134,14 @@ impl CommandContext {
         for damaged in &known.damaged {
             anstream::eprintln!("{}: {}", paint::bad("damaged"), one_line(damaged, 512));
         }
-        Ok(0)
+        Ok(CommandExit::Success)
     }
 
-    fn show(&self, arguments: &QuarantineId) -> Result<u8> {
+    fn show(&self, arguments: &QuarantineId) -> Result<CommandExit> {
         let entry = quarantine::find_entry(&self.store, self.home.path(), &arguments.id)?;
         if arguments.json {
             paint::print(&format!("{}\n", as_json(&entry)));
-            return Ok(0);
+            return Ok(CommandExit::Success);
         }
         let standing = entry.standing();
         let size = if standing == QuarantineStatus::Kept {
@@ -172,10 +173,10 @@ impl CommandContext {
                 entry.id
             ));
         }
-        Ok(0)
+        Ok(CommandExit::Success)
     }
 
-    fn restore(&mut self, arguments: &Restore) -> Result<u8> {
+    fn restore(&mut self, arguments: &Restore) -> Result<CommandExit> {
         interactive::refuse_agents()?;
         let entry = quarantine::find_entry(&self.store, self.home.path(), &arguments.which.id)?;
         if !arguments.yes {
@@ -206,7 +207,7 @@ impl CommandContext {
                 "{}\n",
                 json!({ "outcome": "restored", "id": entry.id, "restored": paths, "replaced": replaced })
             ));
-            return Ok(0);
+            return Ok(CommandExit::Success);
         }
         paint::print(&format!("{}:\n", paint::good("put back")));
         paths.iter().for_each(|path| paint::print(&format!("  {}\n", one_line(path, 400))));
@@ -216,10 +217,10 @@ impl CommandContext {
                 replaced.id
             ));
         }
-        Ok(0)
+        Ok(CommandExit::Success)
     }
 
-    fn purge(&mut self, arguments: &Purge) -> Result<u8> {
+    fn purge(&mut self, arguments: &Purge) -> Result<CommandExit> {
         interactive::refuse_agents()?;
         let (state, at) = (self.home.path().to_owned(), now());
         let entries = match &arguments.id {
@@ -265,7 +266,7 @@ impl CommandContext {
                 amount::size(size)
             ));
         }
-        Ok(0)
+        Ok(CommandExit::Success)
     }
 
     /// Records a person's action in the journal; a failure to write it is reported.
@@ -279,12 +280,12 @@ impl CommandContext {
 }
 
 /// Reports the obstacles; nothing was changed.
-fn refused(json: bool, obstacles: &[Obstacle]) -> u8 {
+fn refused(json: bool, obstacles: &[Obstacle]) -> CommandExit {
     if json {
         let refused: Vec<Value> =
             obstacles.iter().map(|one| json!({ "path": one.path, "why": one.why })).collect();
         paint::print(&format!("{}\n", json!({ "outcome": "refused", "refused": refused })));
-        return 1;
+        return CommandExit::Failure;
     }
     obstacles
         .iter()
@@ -299,7 +300,7 @@ fn refused(json: bool, obstacles: &[Obstacle]) -> u8 {
         paint::bad("refused"),
         obstacles.len()
     );
-    1
+    CommandExit::Failure
 }
 
 fn as_json(entry: &QuarantineEntry) -> Value {

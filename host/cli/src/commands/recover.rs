@@ -3,8 +3,9 @@
 //! A journal that cannot be written refuses every action, so there has to be a way out. Only a person may take it: with
 //! a new journal, sessions lose their history and exceptions end. Stopped sessions stay stopped.
 
+use crate::error::{Error, Result};
+use crate::exit::CommandExit;
 use crate::{interactive, paint};
-use anyhow::{Result, bail};
 use portcullis_config::clock::now;
 use portcullis_config::paths::Paths;
 use portcullis_core::record::{Record, RecordKind};
@@ -29,18 +30,18 @@ struct Damage {
     whole: bool,
 }
 
-pub fn run(arguments: &Arguments) -> Result<u8> {
+pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     interactive::refuse_agents()?;
     let home = Home::open(Paths::from_environment()?.state)?;
     let asked = || Damage { what: "it was asked for with --force".to_owned(), whole: true };
     let Some(damage) = damage(&home).or_else(|| arguments.force.then(asked)) else {
         paint::print("The journal can be read and its chain holds: there is nothing to recover.\n");
-        return Ok(0);
+        return Ok(CommandExit::Success);
     };
     if arguments.keep { keep(&home, &damage) } else { begin(&home, &damage) }
 }
 
-fn begin(home: &Home, damage: &Damage) -> Result<u8> {
+fn begin(home: &Home, damage: &Damage) -> Result<CommandExit> {
     let way_on = if damage.whole { " With --keep it is taken as it is." } else { "" };
     interactive::confirm(&format!(
         "The journal `{}`: {}.\nIt will be kept under another name and a new one begun. Running sessions forget their history, \
@@ -61,12 +62,13 @@ fn begin(home: &Home, damage: &Damage) -> Result<u8> {
         "{}; {aside}. `portcullis doctor` checks the rest.\n",
         paint::good("a new journal was begun")
     ));
-    Ok(0)
+    Ok(CommandExit::Success)
 }
 
-fn keep(home: &Home, damage: &Damage) -> Result<u8> {
+fn keep(home: &Home, damage: &Damage) -> Result<CommandExit> {
     if !damage.whole {
-        bail!("the journal cannot be kept: {}; without --keep a new one is begun", damage.what);
+        return Err(Error::integrity(format!("the journal cannot be kept: {}", damage.what))
+            .hint("without --keep a new one is begun"));
     }
     interactive::confirm(&format!(
         "The journal `{}`: {}.\nIt will be taken as it is. What happened after it was copied is not known to sessions any more.",
@@ -81,7 +83,7 @@ fn keep(home: &Home, damage: &Damage) -> Result<u8> {
         "{}. `portcullis doctor` checks the rest.\n",
         paint::good("the journal was taken as it is")
     ));
-    Ok(0)
+    Ok(CommandExit::Success)
 }
 
 /// Appends the record of a recovery; the home's mark covers it from then on.

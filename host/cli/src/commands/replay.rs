@@ -19,12 +19,13 @@ mod table;
 mod tally;
 mod text;
 
+use crate::error::Result;
+use crate::exit::CommandExit;
 pub use compare::Pair;
 pub use journal::find as find_session;
 pub use setup::TrialSetup;
 
 use crate::paint;
-use anyhow::Result;
 use page::ReplayPage;
 use portcullis_review::recording::{self, Recording};
 use std::path::PathBuf;
@@ -67,13 +68,13 @@ pub struct Arguments {
     json: bool,
 }
 
-pub fn run(arguments: &Arguments) -> Result<u8> {
+pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     if arguments.claude {
         return past::run(arguments);
     }
     arguments.html.as_deref().map(page::file::check).transpose()?;
     if arguments.compare { replay_both(arguments) } else { replay_once(arguments) }?;
-    Ok(0)
+    Ok(CommandExit::Success)
 }
 
 /// Replays with one setup.

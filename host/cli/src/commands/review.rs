@@ -1,7 +1,8 @@
 //! `portcullis review`: judges one action and shows the details, without recording anything.
 
+use crate::error::{Context, Error, Result};
+use crate::exit::CommandExit;
 use crate::{paint, read_file_or_stdin, show, what_if_clean};
-use anyhow::{Context, Result, bail};
 use portcullis_config::Config;
 use portcullis_config::clock::now;
 use portcullis_config::paths::Paths;
@@ -27,10 +28,7 @@ pub struct Arguments {
     json: bool,
 }
 
-/// The exit code for modify, ask and block.
-const OBJECTED: u8 = 4;
-
-pub fn run(arguments: &Arguments) -> Result<u8> {
+pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     let event = event(arguments)?;
     let places = Paths::for_event(&event.cwd)?;
     let home = Home::open(&places.state)?;
@@ -40,7 +38,10 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     let reviewed =
         reviewer.review(&event, State::default(), now, &ReviewContext::default(), &|_| None);
     let Some(record) = reviewed.records.first() else {
-        bail!("`{}` is answered neutrally: there is nothing to review", event.name)
+        return Err(Error::invalid(format!(
+            "`{}` is answered neutrally: there is nothing to review",
+            event.name
+        )));
     };
     let restorable = what_if_clean::verdict_if_clean(record, &mut reviewer);
     if arguments.json {
@@ -57,9 +58,9 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
             .for_each(|(at, record)| paint::print(&show::page(record, false, told(at))));
     }
     Ok(if record.verdict().is_some_and(|verdict| verdict >= Verdict::Modify) {
-        OBJECTED
+        CommandExit::Objection
     } else {
-        0
+        CommandExit::Success
     })
 }
 

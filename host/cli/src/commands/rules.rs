@@ -3,8 +3,9 @@
 
 mod check;
 
+use crate::error::Result;
+use crate::exit::CommandExit;
 use crate::paint;
-use anyhow::Result;
 use portcullis_config::Config;
 use portcullis_config::paths::Paths;
 use portcullis_config::rules::Rules;
@@ -41,7 +42,7 @@ pub enum Command {
     },
 }
 
-pub fn run(command: &Command) -> Result<u8> {
+pub fn run(command: &Command) -> Result<CommandExit> {
     match command {
         Command::Check { files, json } => check::run(files, *json),
         Command::List { json } => list(*json),
@@ -58,7 +59,7 @@ struct Row {
     about: String,
 }
 
-fn list(as_json: bool) -> Result<u8> {
+fn list(as_json: bool) -> Result<CommandExit> {
     let places = Paths::from_environment()?;
     let home = Home::open(&places.state)?;
     let config = Config::load(&places, Some(&home))?;
@@ -66,7 +67,7 @@ fn list(as_json: bool) -> Result<u8> {
     if as_json {
         let rules: Vec<Json> = rows.iter().map(Row::json).collect();
         paint::print(&format!("{}\n", json!({ "rules": rules })));
-        return Ok(0);
+        return Ok(CommandExit::Success);
     }
     for row in &rows {
         let state = if row.state == "on" {
@@ -82,7 +83,7 @@ fn list(as_json: bool) -> Result<u8> {
             paint::dim(&row.about)
         ));
     }
-    Ok(0)
+    Ok(CommandExit::Success)
 }
 
 fn builtin(config: &Config) -> Vec<Row> {
@@ -156,7 +157,7 @@ impl Row {
     }
 }
 
-fn fields(as_json: bool) -> u8 {
+fn fields(as_json: bool) -> CommandExit {
     if as_json {
         let kinds = Kind::ALL.iter().map(|kind| {
             let fields: Vec<Json> = kind
@@ -167,7 +168,7 @@ fn fields(as_json: bool) -> u8 {
             (kind.as_str().to_owned(), Json::from(fields))
         });
         paint::print(&format!("{}\n", Json::Object(kinds.collect())));
-        return 0;
+        return CommandExit::Success;
     }
     for kind in Kind::ALL {
         paint::print(&format!("{}\n", paint::bold(kind.as_str())));
@@ -181,5 +182,5 @@ fn fields(as_json: bool) -> u8 {
             ));
         }
     }
-    0
+    CommandExit::Success
 }

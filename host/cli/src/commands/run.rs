@@ -17,8 +17,9 @@ mod view;
 mod watch;
 
 use crate::commands::install::prepare;
+use crate::error::{Context, Error, Result};
+use crate::exit::CommandExit;
 use crate::paint;
-use anyhow::{Context, Result, anyhow, bail};
 use follow::{Conversation, FollowResult};
 use person::Person;
 use portcullis_agents::version::query_version;
@@ -113,7 +114,7 @@ pub fn reentered(arguments: &mut dyn Iterator<Item = OsString>) -> Option<ExitCo
     }
 }
 
-pub fn run(arguments: &Arguments) -> Result<u8> {
+pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     let client = portcullis_agents::find_by_program(&arguments.command);
     let asked = client.read_command(&arguments.command)?;
     let places = Paths::from_environment()?;
@@ -158,10 +159,13 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     };
     let (ended, followed) = watched(&agent, &terms.limits, &talk)?;
     if let Some(why) = followed.unguarded {
-        bail!("the agent would run unreviewed: {why}");
+        return Err(Error::refused(format!("the agent would run unreviewed: {why}")));
     }
     if !shared.is_guarded() && shared.reason().is_some() {
-        bail!("the agent would run unreviewed: {}", shared.reason().unwrap_or_default());
+        return Err(Error::refused(format!(
+            "the agent would run unreviewed: {}",
+            shared.reason().unwrap_or_default()
+        )));
     }
     let view = shared.view();
     let summary = Summary {
@@ -186,7 +190,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     if view.work_waits(now()) {
         super::maintain::start_detached();
     }
-    Ok(ended.outcome.exit_code())
+    Ok(ended.outcome.into())
 }
 
 /// Starts the agent and follows it to its end.
@@ -213,9 +217,10 @@ fn program(client: &dyn portcullis_agents::Agent, named: &str, places: &Paths) -
     let program = if named.contains('/') {
         PathBuf::from(named)
     } else {
-        client.find_program(Path::new(&places.person)).with_context(|| {
+        client.find_program(Path::new(&places.person)).ok_or_else(|| {
             let (name, title) = (client.name(), client.display_name());
-            format!("`{name}` is not found: install {title}, or name it by its path")
+            Error::not_found(format!("`{name}` is not found"))
+                .hint(format!("install {title}, or name it by its path"))
         })?
     };
     client.check_version(&program, query_version(&program)?)?;
@@ -228,7 +233,10 @@ fn prepare_guard(places: &Paths, home: &Home, config: Config) -> Result<()> {
     let paused = pause::current(home, now()).ok().flatten();
     match (mode, paused) {
         (Mode::Off, _) => {
-            bail!("`reviewer.enabled` is false, so the agent would run unreviewed: set it to true")
+            return Err(Error::invalid(
+                "`reviewer.enabled` is false, so the agent would run unreviewed",
+            )
+            .hint("set it to true"));
         }
         (_, Some(pause)) => print_line(&format!("{}: {}", paint::warn("warning"), pause.notice())),
         (Mode::Observe, None) => print_line(&format!(
@@ -252,10 +260,11 @@ fn prompt(client: &dyn portcullis_agents::Agent, argument: Option<&str>) -> Resu
         .filter(|part| !part.trim().is_empty())
         .collect();
     if parts.is_empty() {
-        bail!(
-            "there is no prompt: write it in quotes after `{} -p`, or pass it on standard input",
+        let hint = format!(
+            "write it in quotes after `{} -p`, or pass it on standard input",
             client.name()
         );
+        return Err(Error::invalid("there is no prompt").hint(hint));
     }
     Ok(parts.join("\n"))
 }
@@ -285,16 +294,17 @@ fn piped(may_be_silent: bool) -> Result<Vec<u8>> {
             let Ok(part) = chunks.recv_timeout(SILENCE) else { return Ok(all) };
             part
         } else {
-            chunks.recv().map_err(|_| anyhow!("the prompt on standard input ended early"))?
+            chunks.recv().map_err(|_| Error::io("the prompt on standard input ended early"))?
         };
         match part.context("cannot read the prompt from standard input")? {
             part if part.is_empty() => return Ok(all),
             part => all.extend(part),
         }
         if all.len() as u64 > MOST_PROMPT {
-            bail!(
-                "the prompt on standard input is longer than {MOST_PROMPT} bytes: write it to a file and name that in the prompt"
-            );
+            return Err(Error::invalid(format!(
+                "the prompt on standard input is longer than {MOST_PROMPT} bytes"
+            ))
+            .hint("write it to a file and name that in the prompt"));
         }
     }
 }

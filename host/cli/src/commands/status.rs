@@ -3,6 +3,7 @@
 //! It is called again and again while a person works: it reads files, creates nothing, and never
 //! fails.
 
+use crate::exit::CommandExit;
 use crate::paint;
 use portcullis_config::Config;
 use portcullis_config::clock::now;
@@ -48,7 +49,7 @@ enum GuardStatus {
     Off(String),
 }
 
-pub fn run(arguments: &Arguments) -> u8 {
+pub fn run(arguments: &Arguments) -> CommandExit {
     let said = read_client_input().unwrap_or_default();
     let text = |pointer: &str| said.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
     let session = text("/session_id");
@@ -64,7 +65,7 @@ pub fn run(arguments: &Arguments) -> u8 {
     } else {
         line(&stand, totals)
     });
-    0
+    CommandExit::Success
 }
 
 /// Reads the client's input from standard input; `None` if a person started this.

@@ -2,8 +2,9 @@
 //!
 //! The trust covers exactly these bytes in exactly this folder; a file that changes loses it.
 
+use crate::error::{Context, Error, Result};
+use crate::exit::CommandExit;
 use crate::{interactive, paint};
-use anyhow::{Context, Result, anyhow, bail};
 use portcullis_config::clock::now;
 use portcullis_config::keys::{all, toml_text};
 use portcullis_config::layers::{IgnoreReason, IgnoredKey, Layer, MergedSettings};
@@ -31,7 +32,7 @@ pub struct Arguments {
 /// The most bytes of a value that can be trusted, since all of it has to be shown.
 const MOST_SHOWN: usize = 4096;
 
-pub fn run(arguments: &Arguments) -> Result<u8> {
+pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     let places = Paths::from_environment()?;
     let home = Home::open(&places.state)?;
     if arguments.list {
@@ -45,12 +46,13 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
         None => places,
     };
     let project = places.project.clone().ok_or_else(|| {
-        anyhow!("this folder belongs to no project: name one, `portcullis trust DIR`")
+        Error::not_found("this folder belongs to no project")
+            .hint("name one, `portcullis trust DIR`")
     })?;
     if arguments.remove { remove(&places, &home, &project) } else { add(&places, &home, &project) }
 }
 
-fn list(home: &Home) -> Result<u8> {
+fn list(home: &Home) -> Result<CommandExit> {
     let trusted = trust::list(home)?;
     if trusted.is_empty() {
         paint::print("no project's file is trusted\n");
@@ -63,34 +65,35 @@ fn list(home: &Home) -> Result<u8> {
             paint::dim(format!("blake3 {digest}, since {} UTC", paint::time(trusted.at)))
         ));
     }
-    Ok(0)
+    Ok(CommandExit::Success)
 }
 
-fn remove(places: &Paths, home: &Home, project: &Path) -> Result<u8> {
+fn remove(places: &Paths, home: &Home, project: &Path) -> Result<CommandExit> {
     let shown = one_line(&project.display().to_string(), 1024);
     if !trust::remove(home, project)? {
-        bail!("no file of `{shown}` is trusted; `portcullis trust --list` shows which are");
+        return Err(Error::not_found(format!("no file of `{shown}` is trusted"))
+            .hint("`portcullis trust --list` shows which are"));
     }
     record(places, home, &format!("the configuration of `{shown}` is no longer trusted"), &[])?;
     paint::print(&format!(
         "the configuration of `{shown}` is no longer trusted: it only tightens\n"
     ));
-    Ok(0)
+    Ok(CommandExit::Success)
 }
 
-fn add(places: &Paths, home: &Home, project: &Path) -> Result<u8> {
+fn add(places: &Paths, home: &Home, project: &Path) -> Result<CommandExit> {
     interactive::refuse_agents()?;
     let shown = one_line(&project.display().to_string(), 1024);
     let files = portcullis_config::read(places)?;
     let Some(file) = files.iter().find(|file| file.layer == Layer::Project) else {
-        bail!(
+        return Err(Error::not_found(format!(
             "there is no `{}` in `{shown}`: there is nothing to trust",
             portcullis_config::paths::PROJECT_FILE
-        );
+        )));
     };
     if trust::holds(home, project, &file.digest) {
         paint::print(&format!("the configuration of `{shown}` is trusted already\n"));
-        return Ok(0);
+        return Ok(CommandExit::Success);
     }
     let [before, after] =
         [false, true].map(|trusted| portcullis_config::settled(places, &files, trusted, None));
@@ -100,16 +103,17 @@ fn add(places: &Paths, home: &Home, project: &Path) -> Result<u8> {
         .all()
         .find(|said| said.path.len().max(toml_text(&said.value).len()) > MOST_SHOWN)
     {
-        bail!(
-            "line {} is too long to be shown, and nobody can trust what they do not see: shorten it",
+        return Err(Error::refused(format!(
+            "line {} is too long to be shown, and nobody can trust what they do not see",
             long.place.0
-        );
+        ))
+        .hint("shorten it"));
     }
     if changes.is_empty() {
         paint::print(&format!(
             "the configuration of `{shown}` only tightens: all of it counts without trust\n"
         ));
-        return Ok(0);
+        return Ok(CommandExit::Success);
     }
     let what = question(&shown, &changes, &after);
     interactive::confirm(&what)?;
@@ -121,7 +125,7 @@ fn add(places: &Paths, home: &Home, project: &Path) -> Result<u8> {
     record(places, home, &summary, &changes)?;
     trust::add(home, project, &file.digest, now())?;
     paint::print(&format!("the configuration of `{shown}` is trusted, until it changes\n"));
-    Ok(0)
+    Ok(CommandExit::Success)
 }
 
 /// Returns one line for each value that applies only with trust, with its value without trust.

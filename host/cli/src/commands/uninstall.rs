@@ -4,8 +4,9 @@
 
 use super::install::report::InstallReport;
 use super::install::{ScopeArguments, Site, journal, remove_empty};
+use crate::error::{Context, Error, Result};
+use crate::exit::CommandExit;
 use crate::interactive;
-use anyhow::{Context, Result, bail};
 use portcullis_agents::backup::{self, BackupReceipt};
 use portcullis_agents::file::SettingsFile;
 use portcullis_agents::json::JsonDocument;
@@ -44,7 +45,7 @@ enum FileChange {
     Same,
 }
 
-pub fn run(arguments: &Arguments) -> Result<u8> {
+pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     interactive::refuse_agents()?;
     let scope = arguments.scope.scope();
     let agent = crate::agent_of(&arguments.agent)?;
@@ -153,7 +154,7 @@ fn after(
         }
     }
     let document = JsonDocument::parse(bytes)
-        .map_err(|error| anyhow::Error::msg(SettingsProblem::from(error)))
+        .map_err(|error| Error::invalid(SettingsProblem::from(error).to_string()))
         .with_context(|| format!("`{}` cannot be edited", found.path.display()))?;
     let kept = receipt.map(|receipt| receipt.kept.clone()).unwrap_or_default();
     let hooks = site.agent.hook_settings();
@@ -163,9 +164,8 @@ fn after(
     {
         // Only our own hooks are in this file, and without them the setting would only disable
         // everyone else's.
-        without = without
-            .remove("/allowManagedHooksOnly")
-            .map_err(|error| anyhow::anyhow!(error.what))?;
+        without =
+            without.remove("/allowManagedHooksOnly").map_err(|error| Error::invalid(error.what))?;
     }
     let mixed = hooks.find_handlers(without.value(), &site.wanted);
     for handler in &mixed {
@@ -201,7 +201,7 @@ fn purge(places: &Paths, home: &Home) -> Result<()> {
         removed.with_context(|| format!("cannot remove `{}`", entry.path().display()))?;
     }
     if !shared && fs::remove_dir(root).is_err() {
-        bail!("`{}` could not be removed", root.display());
+        return Err(Error::io(format!("`{}` could not be removed", root.display())));
     }
     Ok(())
 }

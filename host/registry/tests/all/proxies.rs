@@ -153,7 +153,7 @@ fn without_tls_only_where_that_was_meant() {
             fake.at(":1"),
             false,
             None,
-            Err("it answers without TLS; if it has none and that is meant"),
+            Err("it answers without TLS"),
         ),
         (
             "another is named",

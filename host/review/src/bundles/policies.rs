@@ -5,6 +5,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use portcullis_bundle::{CandidateBundle, Judgement, KeyId, Requirement, Signature, Trust};
 use portcullis_config::file;
 use portcullis_config::paths::Paths;
+use portcullis_core::known_failure::KnownFailure;
 use portcullis_core::text::one_line;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -162,12 +163,12 @@ impl Policies {
             .requirements
             .iter()
             .filter_map(|one| one.met.as_ref().err().map(|why| format!("{}: {why}", one.what)));
-        bail!(
+        bail!(KnownFailure::Untrusted(format!(
             "`{} {}` is not trusted: {}",
             about.name,
             about.version,
             missed.collect::<Vec<_>>().join("; ")
-        )
+        )))
     }
 
     /// Returns the keys of the policies that made a statement about exactly this bundle.

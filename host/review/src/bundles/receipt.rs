@@ -14,6 +14,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use portcullis_bundle::{BundleName, Digest};
 use portcullis_config::file;
 use portcullis_config::paths::Paths;
+use portcullis_core::known_failure::KnownFailure;
 use portcullis_store::Home;
 use semver::Version;
 use serde::{Deserialize, Serialize};
@@ -144,7 +145,10 @@ const MEND: &str =
     "have a person verify the bundles again, with `portcullis bundle install` at a terminal";
 
 fn foreign(path: &Path) -> anyhow::Error {
-    anyhow!("`{}` was not written by this home for this project: {MEND}", path.display())
+    anyhow!(KnownFailure::Forged(format!(
+        "`{}` was not written by this home for this project: {MEND}",
+        path.display()
+    )))
 }
 
 /// Returns the receipts of all projects. Receipts that this home did not write are skipped here;

@@ -10,6 +10,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use portcullis_bundle::{Bundle, BundleName, BundleStore, CandidateBundle, Signature, grant_key};
 use portcullis_config::file;
 use portcullis_config::paths::Paths;
+use portcullis_core::known_failure::KnownFailure;
 use portcullis_store::Home;
 
 /// The version of this program.
@@ -115,11 +116,10 @@ pub fn verify_bundle(
         .into_iter()
         .find(|installed| installed.index.digest == wanted.locked.digest);
     let Some(installed) = installed else {
-        bail!(
+        bail!(KnownFailure::NotFound(format!(
             "`{name} {}` ({}), which `{by}` locks, is not installed: run `portcullis bundle install`",
-            wanted.locked.version,
-            wanted.locked.digest
-        )
+            wanted.locked.version, wanted.locked.digest
+        )))
     };
     let (bundle, signatures) =
         shelf.read(&installed).with_context(|| format!("`{name}` has to be installed again"))?;
@@ -137,9 +137,9 @@ pub fn verify_bundle(
     if let Some(stranger) =
         wanted.locked.signers.iter().find(|signer| !judged.signers.contains(signer))
     {
-        bail!(
+        bail!(KnownFailure::Untrusted(format!(
             "`{by}` says that {stranger} signed `{name}`, which no key of the trust policy did: run `portcullis bundle verify {name}`"
-        );
+        )));
     }
     check_description(&bundle)?;
     Ok((bundle, signatures, judged))
@@ -216,16 +216,21 @@ fn nothing_is_lost(
     let (by, name, version) = (ran.by.display(), &ran.name, &ran.version);
     let mend = "put it back, or, if that is meant, run `portcullis bundle install` at a terminal";
     match wanted.iter().find(|wanted| wanted.locked.name == *name) {
-        None => bail!("`{by}` no longer locks `{name} {version}`, which ran here: {mend}"),
+        None => bail!(KnownFailure::Forged(format!(
+            "`{by}` no longer locks `{name} {version}`, which ran here: {mend}"
+        ))),
         Some(now) if now.locked.version < *version => {
-            bail!(
+            bail!(KnownFailure::Forged(format!(
                 "`{}` locks `{name} {}`, but {version} ran here: {mend}",
                 now.by.display(),
                 now.locked.version
-            )
+            )))
         }
         Some(now) => {
-            bail!("`{}` locks another `{name} {version}` than ran here: {mend}", now.by.display())
+            bail!(KnownFailure::Forged(format!(
+                "`{}` locks another `{name} {version}` than ran here: {mend}",
+                now.by.display()
+            )))
         }
     }
 }

@@ -14,6 +14,7 @@ use crate::documents::{self, DocumentStore};
 use crate::timeline::words::counted;
 use anyhow::{Context, Result, bail};
 use folders::MovePaths;
+use portcullis_core::known_failure::KnownFailure;
 use portcullis_core::record::{MovedEntry, Record};
 use portcullis_core::text::one_line;
 use portcullis_store::{Filter, NewWork, Store};
@@ -223,9 +224,13 @@ pub fn find_entry(store: &Store, state: &Path, named: &str) -> Result<Quarantine
         [at] => Ok(known.entries.swap_remove(*at)),
         [first, ..] if named == "last" => Ok(known.entries.swap_remove(*first)),
         [] => match known.damaged.first() {
-            Some(damaged) => bail!("there is no quarantine `{shown}`, and {damaged}"),
+            Some(damaged) => bail!(KnownFailure::NotFound(format!(
+                "there is no quarantine `{shown}`, and {damaged}"
+            ))),
             None => {
-                bail!("there is no quarantine `{shown}`: `portcullis quarantine list` shows them")
+                bail!(KnownFailure::NotFound(format!(
+                    "there is no quarantine `{shown}`: `portcullis quarantine list` shows them"
+                )))
             }
         },
         several => bail!("{} quarantines begin with `{shown}`: give more of the id", several.len()),

@@ -5,6 +5,7 @@
 mod watch;
 
 use crate::build::{BuildResult, build};
+use crate::error;
 use crate::paint;
 use anyhow::Result;
 use portcullis_author::second_program::BuildArguments;
@@ -13,23 +14,20 @@ use portcullis_engine::Grants;
 use portcullis_terminal::component::{grantable, grants, inspected, size};
 use serde_json::json;
 
-pub fn run(arguments: &BuildArguments) -> Result<u8> {
+pub fn run(arguments: &BuildArguments) -> Result<()> {
     if arguments.watch {
         return watch::run(&arguments.folder, || run_and_report(arguments));
     }
     let built = build(&arguments.folder, arguments.debug)?;
     paint::print(&format_result(&built, arguments.json)?);
-    Ok(0)
+    Ok(())
 }
 
 /// Runs one of many builds: a failure is reported, and the next change tries again.
 fn run_and_report(arguments: &BuildArguments) -> Result<()> {
     match build(&arguments.folder, arguments.debug) {
         Ok(built) => paint::print(&format_result(&built, arguments.json)?),
-        Err(error) if arguments.json => {
-            paint::print(&format!("{}\n", json!({ "error": format!("{error:#}") })))
-        }
-        Err(error) => paint::print(&format!("{}: {error:#}\n", paint::bad("error"))),
+        Err(error) => paint::print(&error::text(&error, arguments.json)),
     }
     Ok(())
 }

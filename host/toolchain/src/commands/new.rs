@@ -1,9 +1,11 @@
 //! `portcullis plugin new`: creates a complete small project to start a plugin from. It creates one
 //! folder atomically and overwrites nothing.
 
+use crate::error::Hinted;
 use crate::paint;
 use crate::templates;
 use anyhow::{Context, Result, bail};
+use portcullis_core::known_failure::KnownFailure;
 use portcullis_author::project::{CASES, Language, unfit};
 use portcullis_author::second_program::{KINDS, NewArguments};
 use portcullis_core::text::one_line;
@@ -24,18 +26,21 @@ const LANGUAGES: &[(Language, &str)] = &[
     (Language::Go, "Go, by its own compiler; components of some 3 MB"),
 ];
 
-pub fn run(arguments: &NewArguments) -> Result<u8> {
+pub fn run(arguments: &NewArguments) -> Result<()> {
     let (Some(name), Some(kind), Some(language)) =
         (&arguments.name, &arguments.kind, arguments.lang)
     else {
-        return Ok(list(arguments.json));
+        list(arguments.json);
+        return Ok(());
     };
     if let Some(reason) = unfit(name) {
         bail!("`{}` cannot be a plugin's name: {reason}", one_line(name, 80));
     }
-    let Some(kind) = Kind::named(kind) else { bail!("there is no kind `{}`", one_line(kind, 80)) };
+    let Some(kind) = Kind::named(kind) else {
+        bail!(KnownFailure::NotFound(format!("there is no kind `{}`", one_line(kind, 80))));
+    };
     let Some(files) = templates::project(name, kind, language) else {
-        bail!("{}", not_there(kind, language))
+        bail!("{}", not_there(kind, language));
     };
     let folder = if arguments.into == Path::new(".") {
         PathBuf::from(name)
@@ -50,7 +55,7 @@ pub fn run(arguments: &NewArguments) -> Result<u8> {
             "{}\n",
             json!({ "folder": folder, "kind": kind, "language": language, "files": names })
         ));
-        return Ok(0);
+        return Ok(());
     }
     paint::print(&format!(
         "{} `{shown}`: {kind} in {}. Next:\n\n  cd {shown}\n  portcullis plugin build\n{}\n{} says the rest.\n",
@@ -59,7 +64,7 @@ pub fn run(arguments: &NewArguments) -> Result<u8> {
         if files.contains_key(CASES) { "  portcullis plugin test\n" } else { "" },
         paint::bold("README.md"),
     ));
-    Ok(0)
+    Ok(())
 }
 
 /// Explains which combinations exist instead.
@@ -90,9 +95,10 @@ fn not_there(kind: Kind, language: Language) -> String {
 fn write(folder: &Path, files: &BTreeMap<String, Vec<u8>>) -> Result<()> {
     let shown = one_line(&folder.to_string_lossy(), 400);
     if folder.symlink_metadata().is_ok() {
-        bail!(
-            "`{shown}` is there already, and nothing is overwritten: take another name, or `--into` another folder"
-        );
+        bail!(Hinted {
+            message: format!("`{shown}` is there already, and nothing is overwritten"),
+            hint: "take another name, or `--into` another folder".to_owned(),
+        });
     }
     let parent =
         folder.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -113,7 +119,7 @@ fn write(folder: &Path, files: &BTreeMap<String, Vec<u8>>) -> Result<()> {
     put().inspect_err(|_| drop(fs::remove_dir_all(&draft)))
 }
 
-fn list(as_json: bool) -> u8 {
+fn list(as_json: bool) {
     let languages = |kind: Kind| {
         LANGUAGES
             .iter()
@@ -126,7 +132,7 @@ fn list(as_json: bool) -> u8 {
             .map(|(kind, about)| json!({ "kind": kind, "about": about, "languages": languages(*kind).collect::<Vec<_>>() }))
             .collect();
         paint::print(&format!("{}\n", json!({ "templates": templates })));
-        return 0;
+        return;
     }
     let mut text = String::new();
     for (kind, about) in KINDS {
@@ -147,5 +153,4 @@ fn list(as_json: bool) -> u8 {
     }
     text.push_str("\nportcullis plugin new NAME --kind KIND --lang LANGUAGE\n");
     paint::print(&text);
-    0
 }

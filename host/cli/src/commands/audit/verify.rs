@@ -1,8 +1,9 @@
 //! `portcullis audit verify`: checks that the journal is unchanged, against its own chain and the
 //! heads kept elsewhere.
 
+use crate::error::{Context, Error, Result};
+use crate::exit::CommandExit;
 use crate::paint;
-use anyhow::{Context, Result, anyhow};
 use portcullis_config::Config;
 use portcullis_config::clock::now;
 use portcullis_config::paths::Paths;
@@ -20,12 +21,10 @@ pub struct Arguments {
     json: bool,
 }
 
-/// The exit code for a journal that does not verify.
-const CHANGED: u8 = 3;
 /// The most bytes of a file with heads.
 const MOST_HEADS: u64 = 64 << 20;
 
-pub fn run(arguments: &Arguments) -> Result<u8> {
+pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     let places = Paths::from_environment()?;
     let home = Home::open(&places.state)?;
     // A mistake in the configuration must not prevent anyone from verifying the journal.
@@ -50,7 +49,11 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
         print_result(&verification);
         tell_heads(&standings, contradicted);
     }
-    Ok(if verification.holds() && contradicted.is_none() { 0 } else { CHANGED })
+    Ok(if verification.holds() && contradicted.is_none() {
+        CommandExit::Success
+    } else {
+        CommandExit::JournalChanged
+    })
 }
 
 fn progress() -> impl FnMut(portcullis_store::CheckProgress) {
@@ -66,7 +69,7 @@ fn progress() -> impl FnMut(portcullis_store::CheckProgress) {
 fn read(path: &Path) -> Result<Vec<Anchor>> {
     let reading = || format!("cannot read the heads in `{}`", path.display());
     if !std::fs::metadata(path).with_context(reading)?.is_file() {
-        return Err(anyhow!("`{}` is not a file", path.display()));
+        return Err(Error::invalid(format!("`{}` is not a file", path.display())));
     }
     let lines =
         BufReader::new(std::fs::File::open(path).with_context(reading)?.take(MOST_HEADS)).lines();

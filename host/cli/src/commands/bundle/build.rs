@@ -8,8 +8,9 @@
 use super::builtin;
 use crate::bundles::archive;
 use crate::bundles::manifest::{BundleManifest, PluginEntry};
+use crate::error::{Context, Error, Result};
+use crate::exit::CommandExit;
 use crate::paint;
-use anyhow::{Context, Result, anyhow};
 use portcullis_author::project::PluginProject;
 use portcullis_bundle::{About, Bundle, Component, NewComponent, Plugin};
 use portcullis_config::amount::size;
@@ -57,7 +58,7 @@ pub struct Arguments {
     json: bool,
 }
 
-pub fn run(arguments: &Arguments) -> Result<u8> {
+pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     let (bundle, folder) = if arguments.builtin {
         (builtin::bundle()?, PathBuf::new())
     } else {
@@ -67,7 +68,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     let out = arguments.out.clone().unwrap_or_else(|| folder.join(file_name(bundle.about())));
     let written = archive::put_new(&out, &bundle)?;
     paint::print(&format_result(&bundle, &out, written, arguments.json)?);
-    Ok(0)
+    Ok(CommandExit::Success)
 }
 
 /// A component that is being added to a bundle.
@@ -124,17 +125,17 @@ fn told_apart(manifest: &BundleManifest, all: &[BuiltComponent]) -> Result<()> {
 }
 
 fn made(manifest: &BundleManifest, entry: &PluginEntry) -> Result<BuiltComponent> {
-    let here = |error: anyhow::Error| manifest.wrong(entry.place, format!("{error:#}"));
+    let here = |error: Error| manifest.wrong(entry.place, error.in_line());
     let file = located(manifest, &entry.file).map_err(here)?;
     let shown = one_line(&file.to_string_lossy(), 400);
     let bytes = read_component(&file).with_context(|| format!("`{shown}`")).map_err(here)?;
     let own = described(&bytes, None).ok();
     if let (Some(own), Some(_)) = (&own, &entry.name) {
         let name = own.plugins.first().map_or("", |plugin| &plugin.name);
-        return Err(here(anyhow!(
-            "`{shown}` already has the name `{}`; remove `name`",
-            one_line(name, 64)
-        )));
+        return Err(here(
+            Error::invalid(format!("`{shown}` already has the name `{}`", one_line(name, 64)))
+                .hint("remove `name`"),
+        ));
     }
     let says_settings = own.is_some();
     let mut component = own
@@ -145,7 +146,7 @@ fn made(manifest: &BundleManifest, entry: &PluginEntry) -> Result<BuiltComponent
         named_well(&plugin.name).map_err(here)?;
     }
     give_settings(manifest, entry, &mut component, says_settings)?;
-    let exports = exports(&bytes).map_err(here)?;
+    let exports = exports(&bytes).map_err(|error| here(error.into()))?;
     Ok(BuiltComponent { component, bytes, exports })
 }
 
@@ -153,13 +154,12 @@ fn made(manifest: &BundleManifest, entry: &PluginEntry) -> Result<BuiltComponent
 fn located(manifest: &BundleManifest, file: &Path) -> Result<PathBuf> {
     let file = manifest.path.parent().unwrap_or(Path::new("")).join(file);
     if file.is_dir() {
-        return PluginProject::find(&file)?.built();
+        return Ok(PluginProject::find(&file)?.built()?);
     }
     if !file.exists() {
         let shown = one_line(&file.to_string_lossy(), 400);
-        return Err(anyhow!(
-            "there is no `{shown}`; name a component, or the folder of a plugin's project"
-        ));
+        return Err(Error::not_found(format!("there is no `{shown}`"))
+            .hint("name a component, or the folder of a plugin's project"));
     }
     Ok(file)
 }
@@ -167,14 +167,14 @@ fn located(manifest: &BundleManifest, file: &Path) -> Result<PathBuf> {
 fn named_well(name: &str) -> Result<()> {
     let shown = one_line(name, 64);
     if !is_name(name) {
-        return Err(anyhow!(
-            "the plugin calls itself `{shown}`; a name has 1 to 64 lower-case letters, digits, `-` and `_`"
-        ));
+        return Err(Error::invalid(format!("the plugin calls itself `{shown}`"))
+            .hint("a name has 1 to 64 lower-case letters, digits, `-` and `_`"));
     }
     if portcullis_builtin::find(name).is_some() {
-        return Err(anyhow!(
-            "the plugin calls itself `{shown}`, as one that comes with Portcullis; give it another name"
-        ));
+        return Err(Error::invalid(format!(
+            "the plugin calls itself `{shown}`, as one that comes with Portcullis"
+        ))
+        .hint("give it another name"));
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 //!
 //! The shell reader is left out: it is a part of the host, not a plugin.
 
-use anyhow::{Context, Result};
+use crate::error::{Context, Result};
 use portcullis_builtin::COMPONENTS;
 use portcullis_bundle::{About, Bundle, NewComponent};
 use portcullis_review::bundles::{described, exports};

@@ -2,8 +2,9 @@
 
 use crate::bundles::archive;
 use crate::bundles::changes::changes;
+use crate::error::{Context, Result};
+use crate::exit::CommandExit;
 use crate::paint;
-use anyhow::{Context, Result};
 use portcullis_bundle::Bundle;
 use portcullis_core::text::one_line;
 use portcullis_review::bundles::check_description;
@@ -26,7 +27,7 @@ pub struct Arguments {
     json: bool,
 }
 
-pub fn run(arguments: &Arguments) -> Result<u8> {
+pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     let (old, new) = (read(&arguments.old)?, read(&arguments.new)?);
     let changes = changes(old.about(), new.about());
     let [was, is] = [&old, &new].map(|bundle| (bundle.about(), bundle.index().digest()));
@@ -38,7 +39,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
         };
         let document = json!({ "old": end(was), "new": end(is), "same": changes.is_empty(), "changes": changes });
         paint::print(&format!("{}\n", serde_json::to_string(&document)?));
-        return Ok(0);
+        return Ok(CommandExit::Success);
     }
     let text = if changes.is_empty() { "nothing changes\n".to_owned() } else { changes.text() };
     paint::print(&format!(
@@ -48,7 +49,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
         paint::bold(format!("{} {}", is.0.name, is.0.version)),
         is.1
     ));
-    Ok(0)
+    Ok(CommandExit::Success)
 }
 
 /// Reads a bundle. The descriptions are compared, so each is first verified against the bytes.

@@ -3,8 +3,9 @@
 use super::plan_report::{self, ReportedBundle};
 use crate::bundles::install::{self, InstallLock, InstallPlan, LockFile};
 use crate::bundles::source::{self, BundleSource, RegistryOptions};
+use crate::error::{Context, Result};
+use crate::exit::CommandExit;
 use crate::{interactive, paint};
-use anyhow::{Context, Result};
 use portcullis_config::clock::now;
 use portcullis_config::paths::Paths;
 use portcullis_core::text::one_line;
@@ -45,7 +46,7 @@ pub struct Arguments {
     reach: RegistryOptions,
 }
 
-pub fn run(arguments: &Arguments) -> Result<u8> {
+pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     if !arguments.dry_run {
         interactive::refuse_agents()?;
     }
@@ -59,7 +60,12 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     }
 }
 
-fn named(arguments: &Arguments, places: &Paths, home: &Home, policies: &Policies) -> Result<u8> {
+fn named(
+    arguments: &Arguments,
+    places: &Paths,
+    home: &Home,
+    policies: &Policies,
+) -> Result<CommandExit> {
     // All names are parsed before anything is fetched, and everything is fetched before anything is
     // installed.
     let sources = arguments
@@ -94,7 +100,7 @@ fn named(arguments: &Arguments, places: &Paths, home: &Home, policies: &Policies
             install::display_path(&target.path)
         ));
     }
-    Ok(0)
+    Ok(CommandExit::Success)
 }
 
 /// Asks for consent to a change of version: another version is another set of checks, so a person
@@ -146,7 +152,12 @@ pub(super) fn warn_if_kept(outcome: Result<()>) {
 
 /// Installs the bundles that the locks name and that are missing; then verifies all of them, and
 /// records a receipt.
-fn locked(arguments: &Arguments, places: &Paths, home: &Home, policies: &Policies) -> Result<u8> {
+fn locked(
+    arguments: &Arguments,
+    places: &Paths,
+    home: &Home,
+    policies: &Policies,
+) -> Result<CommandExit> {
     let _turn = InstallLock::take(places)?;
     let wanted = LockTexts::read(places)?.required()?;
     let shelf = open_store(places)?;
@@ -204,7 +215,7 @@ fn locked(arguments: &Arguments, places: &Paths, home: &Home, policies: &Policie
             "{}\n",
             json!({ "locked": all, "fetched": fetched, "lost": lost, "dry_run": arguments.dry_run })
         ));
-        return Ok(0);
+        return Ok(CommandExit::Success);
     }
     let mut text = String::new();
     for name in &fetched {
@@ -215,7 +226,7 @@ fn locked(arguments: &Arguments, places: &Paths, home: &Home, policies: &Policie
         count => writeln!(text, "{count} locked, all verified"),
     };
     paint::print(&text);
-    Ok(0)
+    Ok(CommandExit::Success)
 }
 
 fn question(lost: &[String], unknown: bool) -> String {

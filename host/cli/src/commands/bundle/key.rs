@@ -2,8 +2,9 @@
 //! public part.
 
 use crate::bundles::secrets::{Passphrase, decrypt_key, random};
+use crate::error::{Context, Error, Result};
+use crate::exit::CommandExit;
 use crate::paint;
-use anyhow::{Context, Result, anyhow, bail};
 use portcullis_bundle::{PublicKey, SecretKey};
 use portcullis_config::file;
 use portcullis_core::text::one_line;
@@ -55,7 +56,7 @@ pub enum Algorithm {
     P256,
 }
 
-pub fn run(command: &Command) -> Result<u8> {
+pub fn run(command: &Command) -> Result<CommandExit> {
     match command {
         Command::New { out, algorithm, passphrase, json } => {
             make(out, *algorithm, passphrase, *json)
@@ -64,13 +65,19 @@ pub fn run(command: &Command) -> Result<u8> {
     }
 }
 
-fn make(out: &Path, algorithm: Algorithm, passphrase: &Passphrase, as_json: bool) -> Result<u8> {
+fn make(
+    out: &Path,
+    algorithm: Algorithm,
+    passphrase: &Passphrase,
+    as_json: bool,
+) -> Result<CommandExit> {
     let public = public_file(out);
     if let Some(there) = [out, &public].into_iter().find(|path| path.symlink_metadata().is_ok()) {
-        bail!(
-            "`{}` is there already, and no key is overwritten: name another file",
+        return Err(Error::invalid(format!(
+            "`{}` is there already, and no key is overwritten",
             there.display()
-        );
+        ))
+        .hint("name another file"));
     }
     let passphrase = passphrase.choose()?;
     let key = generated(algorithm)?;
@@ -83,7 +90,7 @@ fn make(out: &Path, algorithm: Algorithm, passphrase: &Passphrase, as_json: bool
             "{}\n",
             told_json(&part, json!({ "secret_file": out, "public_file": public }))?
         ));
-        return Ok(0);
+        return Ok(CommandExit::Success);
     }
     paint::print(&format!(
         "{} `{}`, the secret key, encrypted, and `{}`, its public part\n{}",
@@ -92,10 +99,10 @@ fn make(out: &Path, algorithm: Algorithm, passphrase: &Passphrase, as_json: bool
         one_line(&public.to_string_lossy(), 400),
         describe_key(&part, out)?
     ));
-    Ok(0)
+    Ok(CommandExit::Success)
 }
 
-fn show(file: &Path, passphrase: &Passphrase, as_json: bool) -> Result<u8> {
+fn show(file: &Path, passphrase: &Passphrase, as_json: bool) -> Result<CommandExit> {
     let part = public_part(file, passphrase)?;
     let text = if as_json {
         format!("{}\n", told_json(&part, json!({}))?)
@@ -103,15 +110,16 @@ fn show(file: &Path, passphrase: &Passphrase, as_json: bool) -> Result<u8> {
         describe_key(&part, file)?
     };
     paint::print(&text);
-    Ok(0)
+    Ok(CommandExit::Success)
 }
 
 /// Reads the public part of a key, from either of its files.
 fn public_part(file: &Path, passphrase: &Passphrase) -> Result<PublicKey> {
     let shown = file.display();
-    let text = file::read(file).map_err(|problems| anyhow!("{}", problems.lines().join("; ")))?;
-    let text = text.with_context(|| {
-        format!("there is no key `{shown}`; make one: `portcullis bundle key new --out FILE`")
+    let text = file::read(file)?;
+    let text = text.ok_or_else(|| {
+        Error::not_found(format!("there is no key `{shown}`"))
+            .hint("make one: `portcullis bundle key new --out FILE`")
     })?;
     if text.contains("PRIVATE KEY") {
         return Ok(decrypt_key(file, passphrase)?.public());
@@ -123,8 +131,9 @@ fn generated(algorithm: Algorithm) -> Result<SecretKey> {
     match algorithm {
         Algorithm::Ed25519 => Ok(SecretKey::of_seed(&random()?)),
         // About one seed in 2^32 does not yield a valid key.
-        Algorithm::P256 => SecretKey::p256_of_seed(&random()?)
-            .context("no key could be made from the system's random bytes: try again"),
+        Algorithm::P256 => SecretKey::p256_of_seed(&random()?).ok_or_else(|| {
+            Error::io("no key could be made from the system's random bytes").hint("try again")
+        }),
     }
 }
 

@@ -2,8 +2,9 @@
 //! installed.
 
 use crate::bundles::install;
+use crate::error::Result;
+use crate::exit::CommandExit;
 use crate::paint;
-use anyhow::Result;
 use portcullis_bundle::{Bundle, InstalledBundle};
 use portcullis_config::clock::now;
 use portcullis_config::paths::Paths;
@@ -27,7 +28,7 @@ struct BundleLine {
     state: Result<(Bundle, Option<u64>), String>,
 }
 
-pub fn run(arguments: &Arguments) -> Result<u8> {
+pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     let places = Paths::from_environment()?;
     let policies = Policies::read(&places)?;
     let shelf = open_store(&places)?;
@@ -52,7 +53,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     } else {
         paint::print(&as_text(&lines, &others));
     }
-    Ok(0)
+    Ok(CommandExit::Success)
 }
 
 fn as_json(line: &BundleLine) -> Value {

@@ -3,8 +3,9 @@
 
 use crate::bundles::archive;
 use crate::bundles::source::{BundleSource, RegistryOptions};
+use crate::error::Result;
+use crate::exit::CommandExit;
 use crate::paint;
-use anyhow::Result;
 use portcullis_core::text::one_line;
 use portcullis_registry::Reference;
 use serde_json::json;
@@ -30,7 +31,7 @@ pub struct Arguments {
     reach: RegistryOptions,
 }
 
-pub fn run(arguments: &Arguments) -> Result<u8> {
+pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     let fetched = BundleSource::Registry(arguments.reference.clone()).fetch(&arguments.reach)?;
     let (about, digest) = (fetched.bundle.about(), fetched.bundle.index().digest());
     let named = || {
@@ -57,7 +58,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
         let signatures = signatures.len();
         let told = json!({ "archive": out, "name": about.name, "version": about.version, "digest": digest, "signatures": signatures, "unread": unread });
         paint::print(&format!("{told}\n"));
-        return Ok(0);
+        return Ok(CommandExit::Success);
     }
     let was = match (new, added) {
         (true, _) => "pulled",
@@ -81,5 +82,5 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
         "nothing is installed; `portcullis bundle verify {}` says whether this machine trusts it\n",
         out.display()
     ));
-    Ok(0)
+    Ok(CommandExit::Success)
 }

@@ -2,8 +2,9 @@
 
 use crate::bundles::archive;
 use crate::bundles::source::{self, RegistryOptions};
+use crate::error::{Error, Result};
+use crate::exit::CommandExit;
 use crate::paint;
-use anyhow::{Result, bail};
 use portcullis_registry::{Reference, Tag};
 use portcullis_review::bundles::check_description;
 use serde_json::json;
@@ -35,14 +36,14 @@ pub struct Arguments {
     reach: RegistryOptions,
 }
 
-pub fn run(arguments: &Arguments) -> Result<u8> {
+pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     let (bundle, signatures) = archive::read(&arguments.archive)?;
     check_description(&bundle)?;
     if signatures.is_empty() && !arguments.unsigned {
         let archive = arguments.archive.display();
-        bail!(
-            "nobody signed `{archive}`, so nobody can trust it: `portcullis bundle sign {archive} --key FILE`, or `--unsigned`"
-        );
+        return Err(Error::refused(format!("nobody signed `{archive}`, so nobody can trust it"))
+            .hint(format!("sign it: `portcullis bundle sign {archive} --key FILE`"))
+            .hint("push it all the same: `--unsigned`"));
     }
     let client = arguments.reach.client()?;
     let digest = bundle.index().digest();
@@ -75,5 +76,5 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
         };
         paint::print(&format!("pushed {what} to {reference}\n{}\n", paint::dim(digest)));
     }
-    Ok(0)
+    Ok(CommandExit::Success)
 }

@@ -2,8 +2,9 @@
 
 use super::install::warn_if_kept;
 use crate::bundles::install::{self, InstallLock, LockFile};
+use crate::error::{Error, Result};
+use crate::exit::CommandExit;
 use crate::{interactive, paint};
-use anyhow::{Result, bail};
 use portcullis_bundle::BundleName;
 use portcullis_config::clock::now;
 use portcullis_config::paths::Paths;
@@ -18,14 +19,17 @@ pub struct Arguments {
     global: bool,
 }
 
-pub fn run(arguments: &Arguments) -> Result<u8> {
+pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     interactive::refuse_agents()?;
     let places = Paths::from_environment()?;
     let home = Home::open(&places.state)?;
     let _turn = InstallLock::take(&places)?;
     let mut target = LockFile::find(&places, arguments.global)?;
     let (name, lock) = (&arguments.name, install::display_path(&target.path));
-    let Some(locked) = target.lock.bundle(name) else { bail!("`{lock}` locks no `{name}`") };
+    let Some(locked) = target.lock.bundle(name) else {
+        return Err(Error::not_found(format!("`{lock}` locks no `{name}`"))
+            .hint("`portcullis bundle list` lists what is locked"));
+    };
     let version = locked.version.clone();
     interactive::confirm(&format!(
         "`{name} {version}` goes from `{lock}`: reviews will do without it."
@@ -46,5 +50,5 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
         ));
     }
     warn_if_kept(install::remove_unused(&places, &home, name, now()));
-    Ok(0)
+    Ok(CommandExit::Success)
 }

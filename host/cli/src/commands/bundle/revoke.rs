@@ -5,8 +5,9 @@
 
 use crate::bundles::archive;
 use crate::bundles::install::{display_path, record_action};
+use crate::error::{Context, Error, Result};
+use crate::exit::CommandExit;
 use crate::{interactive, paint};
-use anyhow::{Context, Result, anyhow, bail};
 use portcullis_bundle::{BundleName, Digest, Trust};
 use portcullis_config::clock::now;
 use portcullis_config::file;
@@ -42,7 +43,7 @@ pub struct Arguments {
     json: bool,
 }
 
-pub fn run(arguments: &Arguments) -> Result<u8> {
+pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     interactive::refuse_agents()?;
     let places = Paths::from_environment()?;
     let home = Home::open(&places.state)?;
@@ -51,18 +52,17 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
         digests.extend(meant(&places, what)?);
     }
     let path = policies::of_person(&places);
-    let text = file::read(&path)
-        .map_err(|problems| anyhow!("{}", problems.lines().join("\n")))?
-        .unwrap_or_default();
+    let text = file::read(&path)?.unwrap_or_default();
     let mut document: DocumentMut =
         text.parse().with_context(|| format!("`{}` is not valid TOML", display_path(&path)))?;
     for key in &arguments.key {
         if !has_key(&document, key) {
-            bail!(
-                "`{}` has no key `{}`: only its own keys can be revoked there, by their names",
+            return Err(Error::not_found(format!(
+                "`{}` has no key `{}`",
                 display_path(&path),
                 one_line(key, 200)
-            );
+            ))
+            .hint("only its own keys can be revoked there, by their names"));
         }
     }
     let new: Vec<String> = [
@@ -89,7 +89,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     let stopped = stopped(&places)?;
     if arguments.json {
         paint::print(&format!("{}\n", json!({ "file": path, "revoked": new, "stopped": stopped })));
-        return Ok(0);
+        return Ok(CommandExit::Success);
     }
     match new.as_slice() {
         [] => paint::print("all of it was revoked already\n"),
@@ -102,7 +102,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     for why in stopped {
         paint::print(&format!("{}\n", paint::warn(one_line(&why, 1000))));
     }
-    Ok(0)
+    Ok(CommandExit::Success)
 }
 
 /// Resolves an argument to digests.
@@ -119,7 +119,9 @@ fn meant(places: &Paths, what: &str) -> Result<Vec<Digest>> {
     else {
         let path = Path::new(what);
         if !path.exists() {
-            bail!("`{told}` is not a digest, an archive or the name of a bundle");
+            return Err(Error::invalid(format!(
+                "`{told}` is not a digest, an archive or the name of a bundle"
+            )));
         }
         return Ok(vec![archive::read(path)?.0.index().digest()]);
     };
@@ -130,7 +132,8 @@ fn meant(places: &Paths, what: &str) -> Result<Vec<Digest>> {
         .map(|installed| installed.index.digest)
         .collect();
     if found.is_empty() {
-        bail!("no bundle `{told}` is installed: name the digest to revoke, `sha256:...`");
+        return Err(Error::not_found(format!("no bundle `{told}` is installed"))
+            .hint("name the digest to revoke, `sha256:...`"));
     }
     Ok(found)
 }
@@ -149,9 +152,12 @@ fn add(document: &mut DocumentMut, list: &str, values: Vec<String>) -> Result<Ve
         return Ok(Vec::new());
     }
     let revoked = document.entry("revoked").or_insert(Item::Table(Table::new()));
-    let revoked = revoked.as_table_like_mut().context("`revoked` is not a table")?;
+    let revoked =
+        revoked.as_table_like_mut().ok_or_else(|| Error::invalid("`revoked` is not a table"))?;
     let held = revoked.entry(list).or_insert(Item::Value(Array::new().into()));
-    let held = held.as_array_mut().with_context(|| format!("`revoked.{list}` is not a list"))?;
+    let held = held
+        .as_array_mut()
+        .ok_or_else(|| Error::invalid(format!("`revoked.{list}` is not a list")))?;
     let mut new = Vec::new();
     for value in values {
         if !held.iter().any(|known| known.as_str() == Some(&value)) {

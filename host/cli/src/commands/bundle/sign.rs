@@ -4,8 +4,9 @@
 use super::build::contents;
 use crate::bundles::archive;
 use crate::bundles::secrets::{Passphrase, decrypt_key};
+use crate::error::{Context, Error, Result};
+use crate::exit::CommandExit;
 use crate::paint;
-use anyhow::{Context, Result, anyhow, bail};
 use portcullis_bundle::{Bundle, Signature, Statement};
 use portcullis_config::clock::now;
 use portcullis_config::file;
@@ -47,13 +48,11 @@ pub struct Arguments {
     json: bool,
 }
 
-pub fn run(arguments: &Arguments) -> Result<u8> {
+pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     let (bundle, signatures) = archive::read(&arguments.archive)?;
     if arguments.archive.is_dir() && arguments.out.is_none() {
-        bail!(
-            "`{}` is a folder: sign the archive, or name a file for the signature with `--out`",
-            display_path(&arguments.archive)
-        );
+        return Err(Error::invalid(format!("`{}` is a folder", display_path(&arguments.archive)))
+            .hint("sign the archive, or name a file for the signature with `--out`"));
     }
     let (signature, statement, by) = match (&arguments.attach, &arguments.key) {
         (Some(file), _) => {
@@ -66,7 +65,9 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
             let statement = Statement::about(bundle.index(), expires, None);
             (Signature::of(&statement, &key)?, statement, Some(key.public()))
         }
-        (None, None) => bail!("name the key that signs, `--key FILE`"),
+        (None, None) => {
+            return Err(Error::invalid("no key signs it").hint("name the key: `--key FILE`"));
+        }
     };
     let others = signatures.len();
     let (place, new) = match &arguments.out {
@@ -83,7 +84,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
             "written": place, "new": new, "attached": arguments.attach,
         });
         paint::print(&format!("{}\n", serde_json::to_string(&document)?));
-        return Ok(0);
+        return Ok(CommandExit::Success);
     }
     let until = statement
         .expires
@@ -107,7 +108,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
         contents(about),
         display_path(place)
     ));
-    Ok(0)
+    Ok(CommandExit::Success)
 }
 
 /// Formats name and version.
@@ -119,22 +120,20 @@ fn head(bundle: &Bundle) -> String {
 /// of another bundle is refused.
 fn attached(path: &Path, bundle: &Bundle) -> Result<(Signature, Statement)> {
     let told = || format!("cannot attach `{}`", display_path(path));
-    let text = file::read_at_most(path, MOST_BYTES)
-        .map_err(|problems| anyhow!("{}", problems.lines().join("; ")))?;
-    let text = text.ok_or_else(|| anyhow!("there is no such file")).with_context(told)?;
-    let mend = "; `portcullis bundle sign --out FILE` writes one";
+    let text = file::read_at_most(path, MOST_BYTES)?;
+    let text = text.ok_or_else(|| Error::not_found("there is no such file")).with_context(told)?;
+    let mend = "`portcullis bundle sign --out FILE` writes one";
     let signature = Signature::read(text.trim().as_bytes())
-        .map_err(|error| anyhow!("{error}{mend}"))
+        .map_err(|error| Error::from(error).hint(mend))
         .with_context(told)?;
     let statement = signature.unproven().with_context(told)?;
     let (about, digest) = (bundle.about(), bundle.index().digest());
     if statement.digest != digest || statement.name != about.name.as_str() {
         let other = one_line(&statement.name, 128);
-        return Err(anyhow!(
+        return Err(Error::integrity(format!(
             "it is about `{other}` ({}), and this is `{}` ({digest})",
-            statement.digest,
-            about.name
-        ))
+            statement.digest, about.name
+        )))
         .with_context(told);
     }
     Ok((signature, statement))
@@ -146,10 +145,11 @@ fn attached(path: &Path, bundle: &Bundle) -> Result<(Signature, Statement)> {
 /// Fails if the file exists.
 pub fn check_absent(path: &Path) -> Result<()> {
     if path.symlink_metadata().is_ok() {
-        bail!(
-            "cannot write `{}`: it is there already, and is not overwritten: name another file",
+        return Err(Error::invalid(format!(
+            "cannot write `{}`: it is there already, and is not overwritten",
             display_path(path)
-        );
+        ))
+        .hint("name another file"));
     }
     Ok(())
 }

@@ -6,8 +6,9 @@ use super::plan_report::{self, ReportedBundle};
 use super::vet::{self, MaterialPaths, Verdicts};
 use crate::bundles::install::{self, InstallLock, InstallPlan, LockFile};
 use crate::bundles::source::{self, RegistryOptions};
+use crate::error::{Context, Error, Result};
+use crate::exit::CommandExit;
 use crate::{interactive, paint};
-use anyhow::{Context, Result, bail};
 use portcullis_bundle::{BundleName, LockedBundle};
 use portcullis_config::clock::now;
 use portcullis_config::paths::Paths;
@@ -43,7 +44,7 @@ pub struct Arguments {
     reach: RegistryOptions,
 }
 
-pub fn run(arguments: &Arguments) -> Result<u8> {
+pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     if !arguments.check {
         interactive::refuse_agents()?;
     }
@@ -76,13 +77,13 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
         let fetched = source::pull(&client, &repository.with_tag(tag.clone()))?;
         let about = fetched.bundle.about();
         if (&about.name, &about.version) != (name, &version) {
-            bail!(
+            return Err(Error::integrity(format!(
                 "the tag `{}` of `{}` holds `{} {}`, not `{name} {version}`",
                 tag.as_str(),
                 repository.path(),
                 about.name,
                 about.version
-            );
+            )));
         }
         let ready = install::plan_install(&places, &home, &target, fetched, &policies, now())
             .with_context(|| format!("`{name}` stays at {}", locked.version))?;
@@ -116,7 +117,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
             json!({ "lock": target.path, "updated": told, "check": arguments.check })
         ));
     }
-    Ok(u8::from(arguments.check && newer))
+    Ok(CommandExit::of_check(!(arguments.check && newer)))
 }
 
 /// Computes how verdicts change on the given material; `None` without material.
@@ -132,11 +133,9 @@ fn verdicts(
     let shelf = open_store(places)?;
     let installed =
         shelf.installed()?.into_iter().find(|installed| installed.index.digest == locked.digest);
-    let installed = installed.with_context(|| {
-        format!(
-            "`{} {}` is not installed: `portcullis bundle install` first",
-            locked.name, locked.version
-        )
+    let installed = installed.ok_or_else(|| {
+        Error::not_found(format!("`{} {}` is not installed", locked.name, locked.version))
+            .hint("install it first: `portcullis bundle install`")
     })?;
     let (old, _) = shelf.read(&installed)?;
     vet::verdicts(
@@ -151,19 +150,20 @@ fn verdicts(
 fn requested_bundles(arguments: &Arguments, target: &LockFile) -> Result<Vec<LockedBundle>> {
     if arguments.names.is_empty() {
         if target.lock.bundles().is_empty() {
-            bail!(
-                "`{}` locks nothing; `portcullis bundle install` begins it",
+            return Err(Error::invalid(format!(
+                "`{}` locks nothing",
                 install::display_path(&target.path)
-            );
+            ))
+            .hint("`portcullis bundle install` begins it"));
         }
         return Ok(target.lock.bundles().to_vec());
     }
-    let find =
-        |name: &BundleName| {
-            target.lock.bundle(name).cloned().with_context(|| {
-                format!("`{}` locks no `{name}`", install::display_path(&target.path))
-            })
-        };
+    let find = |name: &BundleName| {
+        target.lock.bundle(name).cloned().ok_or_else(|| {
+            Error::not_found(format!("`{}` locks no `{name}`", install::display_path(&target.path)))
+                .hint("`portcullis bundle list` lists what is locked")
+        })
+    };
     arguments.names.iter().map(find).collect()
 }
 
@@ -178,8 +178,9 @@ fn newest(
     let all = client.versions(repository)?;
     if let Some(to) = to {
         let found = all.iter().find(|(version, _)| version == to);
-        let found =
-            found.with_context(|| format!("`{}` has no version {to}", repository.path()))?;
+        let found = found.ok_or_else(|| {
+            Error::not_found(format!("`{}` has no version {to}", repository.path()))
+        })?;
         return Ok(Some(found.clone()).filter(|(version, _)| *version != locked.version));
     }
     let may = |version: &Version| {

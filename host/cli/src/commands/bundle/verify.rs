@@ -6,8 +6,9 @@
 
 use super::build::contents;
 use crate::bundles::archive;
+use crate::error::{Context, Error, Result};
+use crate::exit::CommandExit;
 use crate::paint;
-use anyhow::{Context, Result, bail};
 use portcullis_bundle::{
     Bundle, BundleName, BundleStore, CandidateBundle, Judgement, Requirement, Signature,
 };
@@ -53,7 +54,7 @@ struct VerificationResult {
 /// A bundle to verify, with its signatures and its origin.
 type BundleToVerify = (Bundle, Vec<Signature>, Option<String>);
 
-pub fn run(arguments: &Arguments) -> Result<u8> {
+pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     let places = Paths::from_environment()?;
     let policies = match &arguments.trust {
         Some(file) => PolicyTexts::named(file)?.parse()?,
@@ -92,7 +93,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
         let pages: Vec<String> = all.iter().map(|looked| page(looked, &policies, now)).collect();
         paint::print(&pages.join("\n"));
     }
-    Ok(if trusted { 0 } else { 1 })
+    Ok(CommandExit::of_check(trusted))
 }
 
 /// Finds the bundles that an argument names; an installed name means all its versions.
@@ -112,7 +113,8 @@ fn found(path: &Path, places: &Paths) -> Result<Vec<BundleToVerify>> {
     }
     let shown = one_line(&path.to_string_lossy(), 400);
     let Some(name) = name else {
-        bail!("there is no `{shown}`; name an archive, or a bundle that is installed")
+        return Err(Error::not_found(format!("there is no `{shown}`"))
+            .hint("name an archive, or a bundle that is installed"));
     };
     let folder = places.state.join(SHELF);
     let mut all = Vec::new();
@@ -124,7 +126,9 @@ fn found(path: &Path, places: &Paths) -> Result<Vec<BundleToVerify>> {
         }
     }
     if all.is_empty() {
-        bail!("there is no file `{shown}`, and no bundle of that name is installed");
+        return Err(Error::not_found(format!(
+            "there is no file `{shown}`, and no bundle of that name is installed"
+        )));
     }
     Ok(all)
 }

@@ -12,6 +12,8 @@ mod subjects;
 mod text;
 mod verdicts;
 
+use crate::error::{Context, Error, Result};
+use crate::exit::CommandExit;
 pub use material::MaterialPaths;
 pub use verdicts::{Verdicts, verdicts};
 
@@ -19,7 +21,6 @@ use super::sign;
 use crate::bundles::archive;
 use crate::bundles::secrets::{Passphrase, decrypt_key};
 use crate::paint;
-use anyhow::{Context, Result, bail};
 use evaluation::Evaluation;
 use portcullis_bundle::{Bundle, SecretKey, Signature, Statement, Vetting};
 use portcullis_config::clock::now;
@@ -88,13 +89,11 @@ fn percent(text: &str) -> Result<f64, String> {
     percent.ok_or_else(|| "it takes a number from 0 to 100".to_owned())
 }
 
-pub fn run(arguments: &Arguments) -> Result<u8> {
+pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     let (bundle, signatures) = archive::read(&arguments.archive)?;
     if arguments.archive.is_dir() && arguments.out.is_none() && !arguments.dry_run {
-        bail!(
-            "`{}` is a folder: vet the archive, or name a file for the signature with `--out`",
-            arguments.archive.display()
-        );
+        return Err(Error::invalid(format!("`{}` is a folder", arguments.archive.display()))
+            .hint("vet the archive, or name a file for the signature with `--out`"));
     }
     check_description(&bundle).context("it is not vetted")?;
     let places = Paths::from_environment()?.without_project();
@@ -129,11 +128,11 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     arguments.tell(&bundle, &results, signed.as_ref())?;
     if refused && !arguments.dry_run {
         let all = results.problems.join("; ");
-        bail!(
-            "not signed: {all}. To sign it all the same, give a reason, which is signed too: `--despite REASON`"
-        );
+        return Err(Error::refused(format!("not signed: {all}")).hint(
+            "to sign it all the same, give a reason, which is signed too: `--despite REASON`",
+        ));
     }
-    Ok(u8::from(refused))
+    Ok(CommandExit::of_check(!refused))
 }
 
 /// The result of signing.

@@ -1,8 +1,9 @@
 //! `portcullis checkpoint diff`: compares the files before an action with the files now.
 
 use super::{CheckpointId, find, path, word};
+use crate::error::Result;
+use crate::exit::CommandExit;
 use crate::{differ, paint};
-use anyhow::Result;
 use portcullis_checkpoint::{Change, Difference, Node, PathStatus, Vault};
 use serde_json::{Value, json};
 use std::fs::{self, OpenOptions};
@@ -15,7 +16,7 @@ const MOST_BYTES: u64 = 1 << 20;
 /// The name shown for a file that does not exist.
 const NOTHING: &str = "/dev/null";
 
-pub fn run(arguments: &CheckpointId) -> Result<u8> {
+pub fn run(arguments: &CheckpointId) -> Result<CommandExit> {
     let (vault, listed) = find(&arguments.id)?;
     let differences: Vec<Difference> = vault
         .diff(&listed.id)?
@@ -33,7 +34,7 @@ pub fn run(arguments: &CheckpointId) -> Result<u8> {
     if differences.is_empty() && !arguments.json {
         paint::print("everything is as it was before the action\n");
     }
-    Ok(0)
+    Ok(CommandExit::Success)
 }
 
 /// Describes the change from the state to be restored to the current one.

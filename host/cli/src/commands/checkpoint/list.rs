@@ -1,13 +1,14 @@
 //! `portcullis checkpoint list`: lists all checkpoints with their actions.
 
 use crate::commands::audit;
+use crate::error::{Context, Result};
+use crate::exit::CommandExit;
 use crate::paint;
-use anyhow::Result;
 use portcullis_checkpoint::{Cause, CheckpointSummary};
 use portcullis_core::record::Record;
 use portcullis_core::text::one_line;
 use portcullis_review::checkpoints::reviews;
-use portcullis_store::{Filter, StoreError};
+use portcullis_store::Filter;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -29,14 +30,14 @@ pub struct ReportedAction {
     action: String,
 }
 
-pub fn run(arguments: &Arguments) -> Result<u8> {
+pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     let Some(vault) = super::vault()? else {
         if !arguments.json {
             paint::print(
                 "no checkpoints: `checkpoints.enabled = true` in the configuration has them taken\n",
             );
         }
-        return Ok(0);
+        return Ok(CommandExit::Success);
     };
     let listing = vault.list()?;
     let told = listing
@@ -65,7 +66,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
             paint::warn("unfinished")
         );
     }
-    Ok(0)
+    Ok(CommandExit::Success)
 }
 
 /// Reads the journal's information about the actions since then, by checkpoint.
@@ -80,7 +81,7 @@ pub fn reported_actions(since: u64) -> Result<BTreeMap<String, ReportedAction>> 
         ControlFlow::Continue(())
     };
     let read = reviews(&store, Filter { since: Some(since), ..Filter::default() }, each);
-    read.map_err(|error: StoreError| anyhow::anyhow!("the journal cannot be read: {error}"))?;
+    read.context("the journal cannot be read")?;
     Ok(told)
 }
 

@@ -2,8 +2,9 @@
 
 use super::{absolute, diff, find, path};
 use crate::commands::audit;
+use crate::error::Result;
+use crate::exit::CommandExit;
 use crate::{interactive, paint};
-use anyhow::Result;
 use portcullis_checkpoint::{
     CheckpointError, CheckpointSummary, Difference, PathStatus, Restore, Restored,
 };
@@ -45,7 +46,7 @@ impl Arguments {
 /// The most paths that are shown to a person.
 const MOST_SHOWN: usize = 50;
 
-pub fn run(arguments: &Arguments) -> Result<u8> {
+pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     if !arguments.dry_run {
         interactive::refuse_agents()?;
     }
@@ -62,7 +63,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
         };
         if arguments.dry_run || planned.restored.is_empty() {
             print_result(arguments, &listed, &planned);
-            return Ok(0);
+            return Ok(CommandExit::Success);
         }
         if !arguments.json {
             plan(&listed, &planned);
@@ -78,14 +79,14 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     };
     if restored.undo.is_none() {
         print_result(arguments, &listed, &restored);
-        return Ok(0);
+        return Ok(CommandExit::Success);
     }
     let unrecorded = record(&listed, &restored, at).err();
     print_result(arguments, &listed, &restored);
     if let Some(error) = unrecorded {
         anstream::eprintln!("{}: this is not in the journal: {error:#}", paint::warn("warning"));
     }
-    Ok(0)
+    Ok(CommandExit::Success)
 }
 
 /// Prints what would be restored.
@@ -112,14 +113,14 @@ fn plan(listed: &CheckpointSummary, planned: &Restored) {
 }
 
 /// Reports the conflicts; nothing was changed.
-fn refused(arguments: &Arguments, paths: &[Difference]) -> u8 {
+fn refused(arguments: &Arguments, paths: &[Difference]) -> CommandExit {
     if arguments.json {
         let paths: Vec<Value> = paths
             .iter()
             .map(|one| json!({ "path": one.path, "standing": one.standing.to_string() }))
             .collect();
         paint::print(&format!("{}\n", json!({ "outcome": "refused", "refused": paths })));
-        return 1;
+        return CommandExit::Failure;
     }
     for one in paths.iter().take(MOST_SHOWN) {
         paint::print(&format!("  {}: {}\n", path(&one.path), one.standing));
@@ -130,7 +131,7 @@ fn refused(arguments: &Arguments, paths: &[Difference]) -> u8 {
         paint::bad("refused"),
         paths.len()
     );
-    1
+    CommandExit::Failure
 }
 
 fn print_result(arguments: &Arguments, listed: &CheckpointSummary, restored: &Restored) {

@@ -4,7 +4,7 @@
 //! instead of tool and input. Everything else is optional; unknown fields are ignored. This module
 //! does not judge.
 
-use anyhow::{Context, Result, bail};
+use crate::error::{Context, Error, Result};
 use portcullis_core::event::{Call, Event, EventKind};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -103,7 +103,7 @@ pub fn parse(text: &str, path: &Path) -> Result<Vec<EvalRow>> {
         lines.push((index + 1, line));
     }
     if lines.is_empty() {
-        bail!("the corpus `{}` holds no row", path.display());
+        return Err(Error::invalid(format!("the corpus `{}` holds no row", path.display())));
     }
     let sessions = sessions(&lines);
     Ok(lines.into_iter().map(|(number, line)| row(line, number, &source, &sessions)).collect())

@@ -3,8 +3,9 @@
 
 use super::CommandContext;
 use super::decide::{check_decision, commit_decision, describe_incident};
+use crate::error::Result;
+use crate::exit::CommandExit;
 use crate::{interactive, paint};
-use anyhow::Result;
 use portcullis_config::clock::now;
 use portcullis_core::incident::{Cleanup, Incident};
 use portcullis_core::session::ResumeConditions;
@@ -33,7 +34,7 @@ pub struct Arguments {
 /// The most paths of each kind that are shown to a person.
 const MOST_SHOWN: usize = 50;
 
-pub fn run(arguments: &Arguments) -> Result<u8> {
+pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     interactive::refuse_agents()?;
     let mut desk = CommandContext::open()?;
     let incident = incidents::find_incident(&desk.store, desk.home.path(), &arguments.id)?;
@@ -52,7 +53,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     commit_decision(&mut desk, &incident, ResumeConditions::Aborted, &arguments.reason, "")?;
     let moved = if cleans { clean(&desk, &incident, &left)? } else { None };
     print_result(arguments, &incident, &left, moved.as_ref());
-    Ok(0)
+    Ok(CommandExit::Success)
 }
 
 /// Returns the files in the project that the agent created and that still exist. Symbolic links are
@@ -71,14 +72,14 @@ fn clean(
 ) -> Result<Option<QuarantineEntry>> {
     let what =
         format!("files made in the session {}, which was aborted", one_line(&incident.session, 64));
-    quarantine::put_away(
+    Ok(quarantine::put_away(
         desk.home.path(),
         &incident.state.roots,
         &left.made,
         &incident.session,
         &what,
         now(),
-    )
+    )?)
 }
 
 fn print_result(

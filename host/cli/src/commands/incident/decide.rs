@@ -3,8 +3,9 @@
 
 use super::CommandContext;
 use crate::commands::checkpoint::restore;
+use crate::error::{Error, Result};
+use crate::exit::CommandExit;
 use crate::{interactive, paint};
-use anyhow::{Result, anyhow, bail};
 use portcullis_config::clock::now;
 use portcullis_core::incident::Incident;
 use portcullis_core::record::{Record, RecordKind};
@@ -40,19 +41,19 @@ pub struct Rollback {
     force: bool,
 }
 
-pub fn resume(arguments: &Arguments) -> Result<u8> {
+pub fn resume(arguments: &Arguments) -> Result<CommandExit> {
     go_on(arguments, ResumeConditions::Limited)
 }
 
-pub fn supervise(arguments: &Arguments) -> Result<u8> {
+pub fn supervise(arguments: &Arguments) -> Result<CommandExit> {
     go_on(arguments, ResumeConditions::Supervised)
 }
 
-pub fn lift(arguments: &Arguments) -> Result<u8> {
+pub fn lift(arguments: &Arguments) -> Result<CommandExit> {
     go_on(arguments, ResumeConditions::Lifted)
 }
 
-fn go_on(arguments: &Arguments, terms: ResumeConditions) -> Result<u8> {
+fn go_on(arguments: &Arguments, terms: ResumeConditions) -> Result<CommandExit> {
     interactive::refuse_agents()?;
     let mut desk = CommandContext::open()?;
     let incident = incidents::find_incident(&desk.store, desk.home.path(), &arguments.id)?;
@@ -66,18 +67,19 @@ fn go_on(arguments: &Arguments, terms: ResumeConditions) -> Result<u8> {
         &agent_note(terms, &incident, ""),
     )?;
     print_result(arguments.json, &incident, terms, None);
-    Ok(0)
+    Ok(CommandExit::Success)
 }
 
-pub fn rollback(arguments: &Rollback) -> Result<u8> {
+pub fn rollback(arguments: &Rollback) -> Result<CommandExit> {
     interactive::refuse_agents()?;
     let mut desk = CommandContext::open()?;
     let incident = incidents::find_incident(&desk.store, desk.home.path(), &arguments.which.id)?;
     check_decision(&desk, &incident, ResumeConditions::RolledBack)?;
     let Some(back) = RestorePoint::of(arguments, &incident) else {
-        bail!(
-            "no checkpoint was taken of what the session did, so nothing can be put back: choose another option"
+        return Err(Error::invalid(
+            "no checkpoint was taken of what the session did, so nothing can be put back",
         )
+        .hint("choose another option"));
     };
     let checkpoint = &back.checkpoint;
     if !arguments.which.json {
@@ -91,7 +93,7 @@ pub fn rollback(arguments: &Rollback) -> Result<u8> {
         restore::Arguments::of(checkpoint, arguments.force, dry_run, arguments.which.json)
     };
     let planned = restore::run(&asked(true))?;
-    if planned != 0 {
+    if planned != CommandExit::Success {
         return Ok(planned);
     }
     interactive::confirm(&format!(
@@ -99,7 +101,7 @@ pub fn rollback(arguments: &Rollback) -> Result<u8> {
         describe_incident(&incident)
     ))?;
     let restored = restore::run(&asked(false))?;
-    if restored != 0 {
+    if restored != CommandExit::Success {
         return Ok(restored);
     }
     let terms = ResumeConditions::RolledBack;
@@ -111,7 +113,7 @@ pub fn rollback(arguments: &Rollback) -> Result<u8> {
         &agent_note(terms, &incident, checkpoint),
     )?;
     print_result(arguments.which.json, &incident, terms, Some(&back));
-    Ok(0)
+    Ok(CommandExit::Success)
 }
 
 /// The state that files are restored to.
@@ -139,16 +141,21 @@ pub(super) fn check_decision(
     terms: ResumeConditions,
 ) -> Result<()> {
     match (incidents::incident_status(&desk.store, &desk.home, incident)?, terms) {
-        (IncidentStatus::Past, _) => bail!(
-            "the incident `{}` is past: its session had another one since, was taken away by retention, or was stopped by an older version",
-            incident.id
-        ),
+        (IncidentStatus::Past, _) => {
+            return Err(Error::invalid(format!(
+                "the incident `{}` is past: its session had another one since, was taken away by retention, or was stopped by an older version",
+                incident.id
+            )));
+        }
         (
             IncidentStatus::Decided(ResumeConditions::Limited | ResumeConditions::Supervised),
             ResumeConditions::Lifted,
         ) => Ok(()),
         (_, ResumeConditions::Lifted) => {
-            bail!("no limits and no supervision of the incident `{}` hold", incident.id)
+            return Err(Error::invalid(format!(
+                "no limits and no supervision of the incident `{}` hold",
+                incident.id
+            )));
         }
         _ => Ok(()),
     }
@@ -178,17 +185,23 @@ pub(super) fn commit_decision(
         stopped::apply_stop(&mut state, known.as_ref());
         let decided = state.session.decide(&incident.id, terms, note, limits);
         decided.map_err(|why| {
-            anyhow!("the incident `{}` can no longer be decided: {why}", incident.id)
+            Error::invalid(format!(
+                "the incident `{}` can no longer be decided: {why}",
+                incident.id
+            ))
         })?;
         let commit = Commit {
             session_state: Some(state.encode()?.0),
             records: vec![to_store(&record)],
             ..Commit::default()
         };
-        Ok::<_, anyhow::Error>((commit, StopFile::of(&incident.session, &state.session, at)))
+        Ok::<_, Error>((commit, StopFile::of(&incident.session, &state.session, at)))
     })?;
     // The journal takes precedence for the same stop, so whoever is killed here has decided.
-    stopped.iter().try_for_each(|stopped| stopped::save_stop(&desk.home, stopped, known.as_ref()))
+    if let Some(stopped) = &stopped {
+        stopped::save_stop(&desk.home, stopped, known.as_ref())?;
+    }
+    Ok(())
 }
 
 /// Describes the incident in a confirmation prompt.

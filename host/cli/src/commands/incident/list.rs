@@ -1,8 +1,9 @@
 //! `portcullis incident list`.
 
 use super::CommandContext;
+use crate::error::Result;
+use crate::exit::CommandExit;
 use crate::paint;
-use anyhow::Result;
 use portcullis_config::clock::now;
 use portcullis_core::text::one_line;
 use portcullis_review::incidents::{self, IncidentStatus};
@@ -15,7 +16,7 @@ pub struct Arguments {
     json: bool,
 }
 
-pub fn run(arguments: &Arguments) -> Result<u8> {
+pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     let desk = CommandContext::open()?;
     let known = incidents::list_incidents(
         &desk.store,
@@ -56,5 +57,5 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     for damaged in &known.damaged {
         anstream::eprintln!("{}: {}", paint::bad("damaged"), one_line(damaged, 512));
     }
-    Ok(0)
+    Ok(CommandExit::Success)
 }

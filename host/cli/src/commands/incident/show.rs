@@ -1,9 +1,10 @@
 //! `portcullis incident show` and `export`.
 
 use super::{CommandContext, html, markdown};
+use crate::error::{Context, Result};
+use crate::exit::CommandExit;
 use crate::paint;
 use crate::show::layout::{TextPage, list};
-use anyhow::{Context, Result};
 use portcullis_config::amount;
 use portcullis_core::incident::{ActionProgress, Incident};
 use portcullis_core::record::Record;
@@ -48,7 +49,7 @@ enum Format {
 /// The number of the newest actions, moments and paths on the page; an export has them all.
 const SHOWN: usize = 12;
 
-pub fn run(arguments: &Arguments) -> Result<u8> {
+pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     let desk = CommandContext::open()?;
     let incident = incidents::find_incident(&desk.store, desk.home.path(), &arguments.id)?;
     let standing = incidents::incident_status(&desk.store, &desk.home, &incident)?;
@@ -58,10 +59,10 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     } else {
         paint::print(&page(&incident, standing, &decisions));
     }
-    Ok(0)
+    Ok(CommandExit::Success)
 }
 
-pub fn export(arguments: &IncidentExport) -> Result<u8> {
+pub fn export(arguments: &IncidentExport) -> Result<CommandExit> {
     let desk = CommandContext::open()?;
     let incident = incidents::find_incident(&desk.store, desk.home.path(), &arguments.id)?;
     let standing = incidents::incident_status(&desk.store, &desk.home, &incident)?;
@@ -73,12 +74,12 @@ pub fn export(arguments: &IncidentExport) -> Result<u8> {
     };
     let Some(path) = &arguments.output else {
         paint::print(&text);
-        return Ok(0);
+        return Ok(CommandExit::Success);
     };
     let create = std::fs::OpenOptions::new().write(true).create_new(true).open(path);
     let written = create.and_then(|mut file| file.write_all(text.as_bytes()));
     written.with_context(|| format!("cannot create `{}`", path.display()))?;
-    Ok(0)
+    Ok(CommandExit::Success)
 }
 
 /// Formats the incident with the state of its session.

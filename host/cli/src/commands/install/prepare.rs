@@ -3,7 +3,7 @@
 
 use super::Site;
 use super::report::InstallReport;
-use anyhow::{Context, Result, bail};
+use crate::error::{Context, Error, Result};
 use portcullis_agents::settings::Scope;
 use portcullis_config::Config;
 use portcullis_config::clock::now;
@@ -93,7 +93,9 @@ pub fn compile(places: &Paths, home: &Home, config: Config) -> Result<()> {
     match faults.first() {
         None => Ok(()),
         Some(fault) => {
-            bail!("a plugin cannot be used, and with it every action would be refused: {fault}")
+            return Err(Error::invalid(format!(
+                "a plugin cannot be used, and with it every action would be refused: {fault}"
+            )));
         }
     }
 }

@@ -2,6 +2,7 @@
 //! the end.
 
 use crate::differ;
+use crate::exit::CommandExit;
 use crate::paint;
 use portcullis_agents::file::SettingsFile;
 use portcullis_agents::settings::Scope;
@@ -97,13 +98,13 @@ impl InstallReport {
     }
 
     /// Finishes the report; returns the exit code for success.
-    pub fn end(mut self, outcome: &str, text: &str) -> u8 {
+    pub fn end(mut self, outcome: &str, text: &str) -> CommandExit {
         if self.as_json {
             self.print(outcome);
         } else {
             paint::print(&format!("{}\n", paint::good(text)));
         }
-        0
+        CommandExit::Success
     }
 
     fn print(&mut self, outcome: &str) {

@@ -5,8 +5,9 @@
 //! machine and this moment; fuel is the same everywhere.
 
 use super::subject::Subject;
+use crate::error::{Error, Result};
+use crate::exit::CommandExit;
 use crate::paint;
-use anyhow::{Context, Result, bail};
 use portcullis_author::cases::{Case, CaseRunner};
 use portcullis_config::Config;
 use portcullis_config::paths::Paths;
@@ -73,7 +74,7 @@ struct Row {
     memory_bytes: usize,
 }
 
-pub fn run(arguments: &Arguments) -> Result<u8> {
+pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     let subject = Subject::find(&arguments.subject, arguments.cases.as_deref())?;
     let (path, text) = subject.cases()?;
     let cases = subject.read(&path, &text)?;
@@ -97,7 +98,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     } else {
         paint::print(&table(&rows));
     }
-    Ok(0)
+    Ok(CommandExit::Success)
 }
 
 struct Bench<'a> {
@@ -110,7 +111,7 @@ struct Bench<'a> {
 impl Bench<'_> {
     fn measure(&self, caches: &dyn Fn() -> CodeCache) -> Result<BTreeMap<String, Measured>> {
         let kind = self.subject.inspection.kind;
-        let first = self.cases.first().context("there are no cases")?;
+        let first = self.cases.first().ok_or_else(|| Error::not_found("there are no cases"))?;
         let stage = || {
             CaseRunner::new(&self.subject.file, (&self.subject.name, kind), &self.config, caches)
                 .beside(of_kind(kind))
@@ -145,10 +146,10 @@ impl Bench<'_> {
             }
             if calls == 0 {
                 let asks = if kind == Kind::Intervention { "an `issue`" } else { "a `tool`" };
-                bail!(
+                return Err(Error::invalid(format!(
                     "none of the {} cases asks the plugin: it takes a step with {asks}",
                     self.cases.len()
-                );
+                )));
             }
         }
         Ok(measured)

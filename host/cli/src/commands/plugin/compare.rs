@@ -3,9 +3,10 @@
 //! `replay --plugin FILE --shadow` does.
 
 use crate::commands::audit;
+use crate::error::{Context, Error, Result};
+use crate::exit::CommandExit;
 use crate::paint;
 use crate::verdict_matrix::VerdictMatrix;
-use anyhow::{Context, Result};
 use portcullis_core::record::{Record, RecordedShadow};
 use portcullis_core::score::Verdict;
 use portcullis_core::text::one_line;
@@ -32,7 +33,7 @@ pub struct Arguments {
     json: bool,
 }
 
-pub fn run(arguments: &Arguments) -> Result<u8> {
+pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     let mut comparison = Comparison::default();
     let mut problem = None;
     let filter = Filter {
@@ -45,8 +46,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
             Ok(record) if record.session.starts_with(health::CANARY) => {}
             Ok(record) => comparison.add(&record, arguments.name.as_deref()),
             Err(error) => {
-                problem =
-                    Some(anyhow::Error::new(error).context(format!("record {}", stored.sequence)));
+                problem = Some(Error::from(error).context(format!("record {}", stored.sequence)));
                 return ControlFlow::Break(());
             }
         }
@@ -69,7 +69,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     } else {
         paint::print(&comparison.text());
     }
-    Ok(0)
+    Ok(CommandExit::Success)
 }
 
 /// The verdicts that each plugin in shadow mode would have led to. A plugin whose bytes changed is

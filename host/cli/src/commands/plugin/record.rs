@@ -5,8 +5,9 @@
 //! `plugin test --update`, or by hand.
 
 use crate::commands::{audit, explain, replay};
+use crate::error::{Context, Error, Result};
+use crate::exit::CommandExit;
 use crate::paint;
-use anyhow::{Context, Result, bail};
 use portcullis_author::cases::{CaseDraft, DraftInput};
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::text::one_line;
@@ -37,7 +38,7 @@ pub struct Arguments {
     into: Option<PathBuf>,
 }
 
-pub fn run(arguments: &Arguments) -> Result<u8> {
+pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     let store = audit::open()?;
     let target = target(&store, arguments)?;
     let records = leading_to(&store, &target)?;
@@ -56,10 +57,11 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     }
     .write();
     if steps == 0 {
-        bail!(
-            "the record `{}` has no tool call: name a review or an outcome",
+        return Err(Error::invalid(format!(
+            "the record `{}` has no tool call",
             one_line(&target.id, 64)
-        );
+        ))
+        .hint("name a review or an outcome"));
     }
     match &arguments.into {
         None => paint::print(&text),
@@ -74,7 +76,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     for note in notes {
         anstream::eprintln!("{} {note}", paint::warn("note:"));
     }
-    Ok(0)
+    Ok(CommandExit::Success)
 }
 
 fn target(store: &Store, arguments: &Arguments) -> Result<Record> {
@@ -96,8 +98,10 @@ fn target(store: &Store, arguments: &Arguments) -> Result<Record> {
         newest = Some(stored);
         ControlFlow::Break(())
     })?;
-    let newest = newest
-        .context("the journal holds no review yet; `portcullis audit show` lists what it holds")?;
+    let newest = newest.ok_or_else(|| {
+        Error::not_found("the journal holds no review yet")
+            .hint("`portcullis audit show` lists what it holds")
+    })?;
     Ok(serde_json::from_str(&newest.record.document)?)
 }
 
@@ -112,8 +116,7 @@ fn leading_to(store: &Store, target: &Record) -> Result<Vec<Record>> {
             ControlFlow::Continue(())
         }
         Err(error) => {
-            problem =
-                Some(anyhow::Error::new(error).context(format!("record {}", stored.sequence)));
+            problem = Some(Error::from(error).context(format!("record {}", stored.sequence)));
             ControlFlow::Break(())
         }
     })?;
@@ -134,7 +137,7 @@ fn append(path: &Path, name: &str, text: &str) -> Result<()> {
         Err(error) => return Err(error).with_context(|| format!("cannot read `{shown}`")),
     };
     if before.contains(text.lines().nth(1).unwrap_or(text)) {
-        bail!("`{shown}` has the case `{name}` already");
+        return Err(Error::invalid(format!("`{shown}` has the case `{name}` already")));
     }
     let gap = match before.as_str() {
         "" => "",

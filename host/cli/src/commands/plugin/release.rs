@@ -1,8 +1,9 @@
 //! `portcullis plugin release NAME`: a person re-enables a plugin that is disabled after failures.
 
 use crate::commands::audit;
+use crate::error::{Error, Result};
+use crate::exit::CommandExit;
 use crate::{interactive, paint};
-use anyhow::{Result, bail};
 use portcullis_config::clock::now;
 use portcullis_core::breaker::Breaker;
 use portcullis_core::record::{Record, RecordKind};
@@ -17,7 +18,7 @@ pub struct Arguments {
     name: String,
 }
 
-pub fn run(arguments: &Arguments) -> Result<u8> {
+pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     interactive::refuse_agents()?;
     let name = one_line(&arguments.name, 64);
     let mut store = audit::open()?;
@@ -26,9 +27,10 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
             Some(document) => serde_json::from_str::<Breaker>(document)
                 .map(|breaker| breaker.describe_failures())
                 .unwrap_or_default(),
-            None => bail!(
-                "no failure of a plugin `{name}` is known: `portcullis plugin list` shows which plugins are held"
-            ),
+            None => {
+                return Err(Error::not_found(format!("no failure of a plugin `{name}` is known"))
+                    .hint("`portcullis plugin list` shows which plugins are held"));
+            }
         },
         // Removing an unreadable entry is the purpose of this command.
         Err(StoreError::ForgedBreaker { .. }) => {
@@ -49,8 +51,10 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     record.details.insert("plugin".into(), name.as_str().into());
     record.details.insert("change".into(), "released".into());
     if store.release(&arguments.name, vec![to_store(&record)])?.is_none() {
-        bail!("nothing is kept of a plugin `{name}` any more: nothing was changed");
+        return Err(Error::not_found(format!(
+            "nothing is kept of a plugin `{name}` any more: nothing was changed"
+        )));
     }
     paint::print(&format!("{} `{name}` runs with the next action.\n", paint::good("released.")));
-    Ok(0)
+    Ok(CommandExit::Success)
 }

@@ -1,6 +1,6 @@
 //! The plugin that a command works on: a component, or a project's folder with one.
 
-use anyhow::{Context, Result, anyhow, bail};
+use crate::error::{Context, Error, Result};
 use portcullis_author::cases::{self, Case};
 use portcullis_author::project::{CASES, PluginProject};
 use portcullis_config::file;
@@ -37,7 +37,8 @@ impl Subject {
         };
         let shown = one_line(&file.to_string_lossy(), 400);
         if !file.exists() {
-            bail!("there is no `{shown}`; name a component, or the folder of a plugin's project");
+            return Err(Error::not_found(format!("there is no `{shown}`"))
+                .hint("name a component, or the folder of a plugin's project"));
         }
         let inspection = read_component(&file)
             .and_then(|bytes| inspect(&bytes))
@@ -45,10 +46,15 @@ impl Subject {
         let name =
             file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
         if inspection.kind == Kind::ShellReader {
-            bail!("`{shown}` is the host's own shell reader, not a plugin");
+            return Err(Error::invalid(format!(
+                "`{shown}` is the host's own shell reader, not a plugin"
+            )));
         }
         if portcullis_builtin::find(&name).is_some() {
-            bail!("`{shown}` has the name of a builtin plugin, `{name}`; give the file another");
+            return Err(Error::invalid(format!(
+                "`{shown}` has the name of a builtin plugin, `{name}`"
+            ))
+            .hint("give the file another"));
         }
         Ok(Self { file, name, inspection, cases })
     }
@@ -58,9 +64,10 @@ impl Subject {
     /// # Errors
     /// Fails if anything is wrong with the file; the error lists every problem.
     pub fn read(&self, path: &Path, text: &str) -> Result<Vec<Case>> {
-        let wrong =
-            |(problems, more)| CaseFileProblems(Problems { file: path.to_owned(), problems, more });
-        Ok(cases::read(text, self.inspection.kind).map_err(wrong)?)
+        cases::read(text, self.inspection.kind).map_err(|(problems, more)| {
+            let problems = Problems { file: path.to_owned(), problems, more };
+            Error::invalid(format!("the cases cannot be played:\n{}", problems.lines().join("\n")))
+        })
     }
 
     /// Returns the file of its cases and its text.
@@ -69,25 +76,20 @@ impl Subject {
     /// Fails if no file is named, or if it cannot be read.
     pub fn cases(&self) -> Result<(PathBuf, String)> {
         let Some(path) = &self.cases else {
-            bail!(
-                "a component alone has no cases; name the file that holds them: `--cases {CASES}`"
-            )
+            return Err(Error::invalid("a component alone has no cases")
+                .hint(format!("name the file that holds them: `--cases {CASES}`")));
         };
         let shown = one_line(&path.to_string_lossy(), 400);
         match file::read(path) {
             Ok(Some(text)) => Ok((path.clone(), text)),
-            Ok(None) => bail!(
-                "there is no file of cases `{shown}`; write one, or name another with `--cases FILE`"
-            ),
-            Err(problems) => Err(anyhow!(
+            Ok(None) => {
+                return Err(Error::not_found(format!("there is no file of cases `{shown}`"))
+                    .hint("write one, or name another with `--cases FILE`"));
+            }
+            Err(problems) => Err(Error::invalid(format!(
                 "the cases `{shown}` cannot be read: {}",
                 problems.problems.iter().map(|problem| problem.what.clone()).collect::<String>()
-            )),
+            ))),
         }
     }
 }
-
-/// The problems of a file of cases.
-#[derive(Debug, thiserror::Error)]
-#[error("the cases cannot be played:\n{}", .0.lines().join("\n"))]
-struct CaseFileProblems(Problems);

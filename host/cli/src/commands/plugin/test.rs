@@ -5,8 +5,9 @@
 //! file.
 
 use super::subject::Subject;
+use crate::error::{Context, Error, Result};
+use crate::exit::CommandExit;
 use crate::{differ, paint};
-use anyhow::{Context, Result, bail};
 use portcullis_author::cases::{
     self, Case, CaseDifference, CaseResult, CaseRunner, CaseStep, Expectation, StepAnswers, finding,
 };
@@ -59,7 +60,7 @@ struct StepResult<'a> {
     difference: Option<CaseDifference>,
 }
 
-pub fn run(arguments: &Arguments) -> Result<u8> {
+pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     let subject = Subject::find(&arguments.subject, arguments.cases.as_deref())?;
     let (path, text) = subject.cases()?;
     let cases = subject.read(&path, &text)?;
@@ -102,14 +103,18 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
         paint::print(&sum(tried.len(), differing, arguments.update));
     }
     let odd = tried.iter().any(CaseReport::is_odd);
-    Ok(u8::from(odd || (differing > 0 && !arguments.update)))
+    Ok(CommandExit::of_check(!odd && (differing == 0 || arguments.update)))
 }
 
 fn select_cases<'c>(cases: &'c [Case], filter: Option<&str>) -> Result<Vec<&'c Case>> {
     let chosen: Vec<_> =
         cases.iter().filter(|case| filter.is_none_or(|part| case.name.contains(part))).collect();
     if let (true, Some(filter)) = (chosen.is_empty(), filter) {
-        bail!("none of the {} cases has `{}` in its name", cases.len(), one_line(filter, 200));
+        return Err(Error::not_found(format!(
+            "none of the {} cases has `{}` in its name",
+            cases.len(),
+            one_line(filter, 200)
+        )));
     }
     Ok(chosen)
 }
@@ -145,7 +150,7 @@ fn update(path: &Path, text: &str, tried: &[CaseReport<'_>]) -> Result<()> {
     let updated = cases::update(text, &changes)?;
     // A symbolic link is followed: its target is written.
     let file = path.canonicalize().with_context(|| format!("cannot write `{}`", path.display()))?;
-    portcullis_author::project::write(&file, updated.as_bytes())
+    Ok(portcullis_author::project::write(&file, updated.as_bytes())?)
 }
 
 fn sum(all: usize, differing: usize, updated: bool) -> String {

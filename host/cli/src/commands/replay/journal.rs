@@ -1,7 +1,7 @@
 //! Reads a session from this installation's journal for replay.
 
 use crate::commands::audit;
-use anyhow::{Result, bail};
+use crate::error::{Error, Result};
 use portcullis_core::text::one_line;
 use portcullis_review::recording::{self, Recording};
 use portcullis_store::{Filter, Store};
@@ -23,7 +23,7 @@ pub fn session(id: &str) -> Result<Vec<Recording>> {
         documents.push(stored.record.document);
         ControlFlow::Continue(())
     })?;
-    recording::from_records(&session, &documents)
+    Ok(recording::from_records(&session, &documents)?)
 }
 
 /// Returns the id of the only session that begins with `id`.
@@ -39,11 +39,13 @@ pub fn find(store: &Store, id: &str) -> Result<String> {
         .collect();
     let shown = one_line(id, 120);
     match begun.as_slice() {
-        _ if id.is_empty() => bail!(
-            "`--session` names no session: give its id, as `portcullis audit show --json` shows it"
-        ),
+        _ if id.is_empty() => {
+            return Err(Error::invalid("`--session` names no session")
+                .hint("give its id, as `portcullis audit show --json` shows it"));
+        }
         [] => {
-            bail!("the journal has no session `{shown}`; `portcullis audit show --json` lists them")
+            return Err(Error::not_found(format!("the journal has no session `{shown}`"))
+                .hint("`portcullis audit show --json` lists them"));
         }
         [only] => Ok(only.clone()),
         several if several.iter().any(|known| known == id) => Ok(id.to_owned()),
@@ -55,10 +57,11 @@ pub fn find(store: &Store, id: &str) -> Result<String> {
                 .collect();
             let more = several.len().saturating_sub(named.len());
             let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-            bail!(
-                "several sessions begin with `{shown}`: {}{more}; give more of the id",
+            return Err(Error::invalid(format!(
+                "several sessions begin with `{shown}`: {}{more}",
                 named.join(", ")
-            )
+            ))
+            .hint("give more of the id"));
         }
     }
 }

@@ -6,8 +6,9 @@
 
 use super::Arguments;
 use super::tally::Tally;
+use crate::error::{Context, Error, Result};
+use crate::exit::CommandExit;
 use crate::paint;
-use anyhow::{Context, Result, bail};
 use portcullis_config::clock::now;
 use portcullis_config::paths::Paths;
 use portcullis_core::policy::Mode;
@@ -20,7 +21,7 @@ use portcullis_store::Home;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
-pub fn run(arguments: &Arguments) -> Result<u8> {
+pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     let places = Paths::from_environment()?.without_project();
     let home = Home::open(&places.state)?;
     let mut config = arguments.tried.config(&places, &home)?;
@@ -49,11 +50,11 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     let folders = layout.folders_from_environment(Path::new(&person), Path::new("/"));
     let folder = folders.person.join(layout.transcripts);
     if !folder.is_dir() {
-        bail!(
+        return Err(Error::not_found(format!(
             "there are no past sessions: {} keeps them in `{}`, which is not there",
             agent.display_name(),
             folder.display()
-        );
+        )));
     }
     let mut tally = Tally::new(since, &person);
     let past = sessions(&folder, since, &mut tally.unread);
@@ -71,7 +72,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     } else {
         paint::print(&tally.text());
     }
-    Ok(0)
+    Ok(CommandExit::Success)
 }
 
 fn absolute(project: &Path) -> Result<PathBuf> {

@@ -1,6 +1,6 @@
 //! The setups that a replay reviews with: the person's own, or one that is tried.
 
-use anyhow::Result;
+use crate::error::Result;
 use portcullis_config::Config;
 use portcullis_config::paths::Paths;
 use portcullis_engine::ReviewClock;
@@ -78,7 +78,7 @@ impl TrialSetup {
         } else {
             Vec::new()
         };
-        Reviewer::new(Setup {
+        Ok(Reviewer::new(Setup {
             config,
             extra: &self.plugin,
             bundled: &bundled,
@@ -88,6 +88,6 @@ impl TrialSetup {
             cache: Some(code_cache(&home)),
             person: "/home/user".into(),
             project: None,
-        })
+        })?)
     }
 }

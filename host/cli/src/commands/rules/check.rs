@@ -1,8 +1,9 @@
 //! `portcullis rules check`: reads rules files, reports mistakes with line and column, and tests
 //! examples.
 
+use crate::error::Result;
+use crate::exit::CommandExit;
 use crate::paint;
-use anyhow::Result;
 use portcullis_config::paths::Paths;
 use portcullis_config::problem::Problems;
 use portcullis_config::rules::RulesFile;
@@ -35,7 +36,7 @@ struct Checked {
     failures: Vec<Failure>,
 }
 
-pub fn run(files: &[PathBuf], as_json: bool) -> Result<u8> {
+pub fn run(files: &[PathBuf], as_json: bool) -> Result<CommandExit> {
     let places = Paths::from_environment()?;
     let home = Home::open(&places.state)?;
     let config = Config::plain(&places);
@@ -73,7 +74,7 @@ pub fn run(files: &[PathBuf], as_json: bool) -> Result<u8> {
     } else {
         all.iter().for_each(|checked| paint::print(&checked.text_of()));
     }
-    Ok(u8::from(all.iter().any(|checked| !checked.failures.is_empty())))
+    Ok(CommandExit::of_check(all.iter().all(|checked| checked.failures.is_empty())))
 }
 
 /// Returns mistakes that involve several files: names that two of them use, and unknown names.

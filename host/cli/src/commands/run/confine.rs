@@ -1,6 +1,6 @@
 //! `--confine`: restricts the agent's writes to the places it works in.
 
-use anyhow::{Context, Result, bail};
+use crate::error::{Context, Error, Result};
 use portcullis_agents::Agent;
 use portcullis_agents::request::AgentRequest;
 use portcullis_config::paths::Paths;
@@ -21,9 +21,10 @@ pub fn confinement(
     further: &[(PathBuf, &str)],
 ) -> Result<Confinement> {
     if !Kernel::ask().write {
-        bail!(
-            "this kernel cannot confine an agent (Landlock is missing or switched off): leave `--confine` out, or write `--confine=false`"
-        );
+        return Err(Error::invalid(
+            "this kernel cannot confine an agent (Landlock is missing or switched off)",
+        )
+        .hint("leave `--confine` out, or write `--confine=false`"));
     }
     let current = env::current_dir().context("cannot determine the current folder")?;
     let home = Path::new(&places.person);
@@ -39,7 +40,11 @@ pub fn confinement(
     let further: Vec<(&PathBuf, &str)> =
         added.chain(further.iter().map(|(path, mend)| (path, *mend))).collect();
     if let Some((missing, mend)) = further.iter().find(|(path, _)| !path.exists()) {
-        bail!("there is no `{}` for the agent to write to: make it, or {mend}", missing.display());
+        return Err(Error::not_found(format!(
+            "there is no `{}` for the agent to write to",
+            missing.display()
+        ))
+        .hint(format!("make it, or {mend}")));
     }
     let project = places.project.clone().unwrap_or_else(|| current.clone());
     let mut write = vec![current, project, env::temp_dir(), own, places.state.clone()];

@@ -4,6 +4,7 @@
 use super::person::{Person, PersonAnswer};
 use super::view::print_line;
 use super::watch::Shared;
+use crate::error::Error;
 use crate::paint;
 use portcullis_agents::{Agent, Invocation};
 use portcullis_core::text::one_line;
@@ -109,10 +110,10 @@ fn control(
 ) {
     if let Some(listing) = response(line, LISTING) {
         let loaded = listing.map_err(|error| {
-            anyhow::anyhow!(
+            Error::io(format!(
                 "the client did not report which hooks it has loaded: {}",
                 one_line(&error, 300)
-            )
+            ))
         });
         match loaded.and_then(|listing| talk.agent.check_loaded_hooks(&listing, talk.wanted)) {
             Ok(warning) => {
@@ -123,7 +124,7 @@ fn control(
                 say(input, &prompt(talk.prompt));
             }
             Err(error) => {
-                let why = format!("{error:#}");
+                let why = error.in_line();
                 talk.shared.stop(stopper, &why);
                 followed.unguarded = Some(why);
             }

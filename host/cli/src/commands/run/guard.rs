@@ -3,7 +3,7 @@
 //! The hooks are added to those of an installation. The client runs identical handlers once, so the
 //! installed handler is passed again if there is one.
 
-use anyhow::{Context, Result, bail};
+use crate::error::{Context, Error, Result};
 use portcullis_agents::hook_settings::HookSettings;
 use portcullis_agents::json::JsonDocument;
 use portcullis_agents::{Agent, Invocation, file};
@@ -17,7 +17,9 @@ use std::path::Path;
 /// Fails if this program cannot be found, or if its folders cannot be passed to the hooks.
 pub fn invocation(agent: &dyn Agent, places: &Paths) -> Result<Invocation> {
     if PathOverrides::arguments().iter().any(|argument| argument == "--managed-config") {
-        bail!("`run` cannot give --managed-config to the hooks: leave it out");
+        return Err(
+            Error::invalid("`run` cannot give --managed-config to the hooks").hint("leave it out")
+        );
     }
     let program = std::env::current_exe().context("cannot determine where this program is")?;
     let pinned = Invocation {

@@ -2,8 +2,9 @@
 
 use super::person::PersonAnswer;
 use super::view::{View, amount, print_line};
+use crate::error::Result;
+use crate::exit::CommandExit;
 use crate::{paint, show};
-use anyhow::Result;
 use portcullis_config::sizes;
 use portcullis_core::record::Record;
 use portcullis_core::score::Verdict;
@@ -189,7 +190,7 @@ impl Summary<'_> {
         });
         let document = json!({
             "outcome": outcome,
-            "exit_code": ended.outcome.exit_code(),
+            "exit_code": CommandExit::from(ended.outcome).code(),
             "limit": limit,
             "reason": self.reason,
             "agent_exit": ended.exit,

@@ -2,7 +2,7 @@
 //! organisation's.
 
 use super::Arguments;
-use anyhow::{Result, bail};
+use crate::error::{Error, Result};
 use portcullis_config::at_home;
 use portcullis_config::paths::Paths;
 use portcullis_config::running::{LimitDefault, RunDefaults};
@@ -80,9 +80,10 @@ fn number(
 ) -> Result<Option<u64>> {
     match (said, files.most) {
         (Some(said), Some(most)) if said > most.saturating_mul(unit) => {
-            bail!(
-                "`{option}` is more than your organisation allows (`{key} = {most}`): write less, or leave it out"
-            )
+            return Err(Error::refused(format!(
+                "`{option}` is more than your organisation allows (`{key} = {most}`)"
+            ))
+            .hint("write less, or leave it out"));
         }
         (Some(said), _) => Ok(Some(said)),
         (None, _) => Ok(files.value.map(|value| value.saturating_mul(unit))),
@@ -96,19 +97,16 @@ fn writable(
     confine: bool,
 ) -> Result<Vec<(PathBuf, &'static str)>> {
     if files.confine_held && !confine {
-        bail!(
-            "`--confine=false` is not allowed: your organisation has every agent confined (`run.confine = true`): leave it out"
-        );
+        return Err(Error::refused("`--confine=false` is not allowed: your organisation has every agent confined (`run.confine = true`)").hint("leave it out"));
     }
     if files.writable_held && !arguments.writable.is_empty() {
-        bail!(
-            "`--writable` is not allowed: your organisation says where agents write (`run.writable`): leave it out"
-        );
+        return Err(Error::refused("`--writable` is not allowed: your organisation says where agents write (`run.writable`)").hint("leave it out"));
     }
     if !confine && !arguments.writable.is_empty() {
-        bail!(
-            "`--writable` is for a confined agent, which writes nowhere else: add `--confine`, or leave it out"
-        );
+        return Err(Error::invalid(
+            "`--writable` is for a confined agent, which writes nowhere else",
+        )
+        .hint("add `--confine`, or leave it out"));
     }
     let said = arguments.writable.iter().map(|path| (path.clone(), "leave `--writable` out"));
     let written = files
@@ -153,7 +151,7 @@ mod tests {
             managed: "/m".into(),
             project: None,
         };
-        RunSettings::of(&line.run, &files, &places).map_err(|error| error.to_string())
+        RunSettings::of(&line.run, &files, &places).map_err(|error| error.in_line())
     }
 
     #[test]

@@ -20,7 +20,7 @@ type Times = BTreeMap<PathBuf, (Option<SystemTime>, u64)>;
 
 /// Builds, then waits for a change, in a loop that ends on an interrupt or when the reader of its
 /// output is gone.
-pub(super) fn run(folder: &Path, build: impl Fn() -> Result<()>) -> Result<u8> {
+pub(super) fn run(folder: &Path, build: impl Fn() -> Result<()>) -> Result<()> {
     let folder = PluginProject::find(folder).map(|project| project.folder)?;
     while !paint::closed() {
         let before = times(&folder);
@@ -32,7 +32,7 @@ pub(super) fn run(folder: &Path, build: impl Fn() -> Result<()>) -> Result<u8> {
         let changed = wait(&folder, &before);
         paint::print(&format!("\n{} changed\n", one_line(&changed, 200)));
     }
-    Ok(0)
+    Ok(())
 }
 
 /// Waits and returns the first file that changed or disappeared. Changes during the build count.

@@ -7,7 +7,7 @@ use super::results::{Results, Sessions};
 use super::subjects::Subjects;
 use crate::commands::eval::{self, rows::EvalRow};
 use crate::commands::replay::Pair;
-use anyhow::{Context, Result};
+use crate::error::{Context, Result};
 use indicatif::{ProgressBar, ProgressStyle};
 use portcullis_author::cases::{self, Case, CaseRunner};
 use portcullis_core::record::Record;

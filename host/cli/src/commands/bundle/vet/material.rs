@@ -3,7 +3,7 @@
 
 use super::subjects::Subjects;
 use crate::commands::eval::rows::{self, EvalRow};
-use anyhow::{Context, Result, anyhow, bail};
+use crate::error::{Context, Error, Result};
 use portcullis_author::cases::{self, Case};
 use portcullis_bundle::Digest;
 use portcullis_config::problem::Problems;
@@ -102,9 +102,8 @@ impl MaterialPaths {
         for (plugin, path) in &self.cases {
             let subject = subjects.named(plugin)?;
             let (text, digest) = text(path, "cases")?;
-            let wrong = |(problems, more)| {
-                anyhow!("{}", Problems { file: path.clone(), problems, more }.lines().join("\n"))
-            };
+            let wrong =
+                |(problems, more)| Error::from(Problems { file: path.clone(), problems, more });
             let cases = cases::read(&text, subject.kind)
                 .map_err(wrong)
                 .context("the cases cannot be played")?;
@@ -112,7 +111,8 @@ impl MaterialPaths {
             material.cases.push((plugin.clone(), cases));
         }
         if material.files.is_empty() {
-            bail!("nothing to vet it on: give `--corpus`, `--session` or `--cases`");
+            return Err(Error::invalid("nothing to vet it on")
+                .hint("give `--corpus`, `--session` or `--cases`"));
         }
         Ok(material)
     }
@@ -128,18 +128,21 @@ impl Material {
         plugin: Option<&String>,
     ) -> Result<()> {
         if self.files.len() == MOST_FILES {
-            bail!("more than {MOST_FILES} files are named to vet it on: merge some of them");
+            return Err(Error::invalid(format!(
+                "more than {MOST_FILES} files are named to vet it on"
+            ))
+            .hint("merge some of them"));
         }
         let name =
             path.file_name().map(|name| one_line(&name.to_string_lossy(), 128)).unwrap_or_default();
         if let Some(known) = self.files.iter().find(|known| {
             (known.digest, known.kind, known.plugin.as_ref()) == (digest, kind, plugin)
         }) {
-            bail!(
+            return Err(Error::invalid(format!(
                 "`{}` has the same bytes as `{}`: it would count twice",
                 path.display(),
                 known.name
-            );
+            )));
         }
         self.files.push(File { kind, name, digest, holds, plugin: plugin.cloned() });
         Ok(())
@@ -150,8 +153,8 @@ fn text(path: &Path, what: &str) -> Result<(String, Digest)> {
     let bytes =
         fs::read(path).with_context(|| format!("cannot read the {what} `{}`", path.display()))?;
     let digest = Digest::of(&bytes);
-    let text =
-        String::from_utf8(bytes).map_err(|_| anyhow!("`{}` is not valid UTF-8", path.display()))?;
+    let text = String::from_utf8(bytes)
+        .map_err(|_| Error::invalid(format!("`{}` is not valid UTF-8", path.display())))?;
     Ok((text, digest))
 }
 
@@ -173,9 +176,10 @@ fn files(named: &[PathBuf]) -> Result<Vec<PathBuf>> {
                 && path.is_file()
         });
         if held.is_empty() {
-            bail!(
-                "the folder `{shown}` holds no `.jsonl` or `.json` file; the files of folders below it are not read, name those folders"
-            );
+            return Err(Error::invalid(format!(
+                "the folder `{shown}` holds no `.jsonl` or `.json` file"
+            ))
+            .hint("the files of folders below it are not read, name those folders"));
         }
         held.sort();
         files.extend(held);

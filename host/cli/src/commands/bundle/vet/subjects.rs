@@ -1,7 +1,7 @@
 //! The plugins of a bundle, prepared for a trial: each component is in a file of its own and pinned
 //! to its bytes, which the engine enforces as it does for installed ones.
 
-use anyhow::{Context, Result, bail};
+use crate::error::{Context, Error, Result};
 use portcullis_bundle::{Bundle, Component, Plugin, grant_key};
 use portcullis_config::paths::Paths;
 use portcullis_config::{Config, GrantConfig, PluginConfig};
@@ -53,7 +53,9 @@ impl Subjects {
         let folder = Folder::new(home.cache().join(format!("vet-{}", std::process::id())))?;
         let (about, mut all) = (bundle.about(), Vec::new());
         for component in &about.components {
-            let bytes = bundle.component(component).context("a component is missing")?;
+            let bytes = bundle
+                .component(component)
+                .ok_or_else(|| Error::integrity("a component is missing"))?;
             let file = folder.0.join(component.digest.hex()).with_extension("wasm");
             write(&file, bytes).with_context(|| format!("cannot write `{}`", file.display()))?;
             let digest = blake3::hash(bytes).to_hex().to_string();
@@ -105,12 +107,12 @@ impl Subjects {
                 .collect::<Vec<_>>()
                 .join(", ")
         };
-        self.all.iter().find(|subject| subject.pinned.name == name).with_context(|| {
-            format!(
-                "`--cases {}=...`: the bundle has no such plugin, it has {}",
-                one_line(name, 64),
-                names()
-            )
+        self.all.iter().find(|subject| subject.pinned.name == name).ok_or_else(|| {
+            Error::not_found(format!(
+                "`--cases {}=...`: the bundle has no such plugin",
+                one_line(name, 64)
+            ))
+            .hint(format!("it has {}", names()))
         })
     }
 
@@ -134,9 +136,10 @@ fn subject(
 ) -> Result<Subject> {
     let name = &plugin.name;
     if bundle != OURS && portcullis_builtin::find(name).is_some() {
-        bail!(
-            "`{name}` is the name of a builtin plugin, so no machine can load this bundle: have its publisher give it another"
-        );
+        return Err(Error::invalid(format!(
+            "`{name}` is the name of a builtin plugin, so no machine can load this bundle"
+        ))
+        .hint("have its publisher give it another"));
     }
     let kind = Kind::ALL.iter().copied().find(|kind| kind.as_str() == plugin.kind);
     let pinned = PluginPin {
@@ -149,7 +152,10 @@ fn subject(
         organisation: false,
         grants: component.wants.grants.iter().map(|line| grant_key(line).to_owned()).collect(),
     };
-    Ok(Subject { kind: kind.with_context(|| format!("`{name}` is of no kind"))?, pinned })
+    Ok(Subject {
+        kind: kind.ok_or_else(|| Error::invalid(format!("`{name}` is of no kind")))?,
+        pinned,
+    })
 }
 
 fn write(file: &Path, bytes: &[u8]) -> std::io::Result<()> {

@@ -5,7 +5,7 @@ use super::evaluation::Evaluation;
 use super::material::MaterialPaths;
 use super::results::{Results, percent};
 use super::subjects::Subjects;
-use anyhow::{Context, Result};
+use crate::error::{Context, Result};
 use portcullis_bundle::Bundle;
 use portcullis_config::paths::Paths;
 use portcullis_core::text::one_line;

@@ -1,6 +1,6 @@
 //! Writes a page atomically, to a new file or over an earlier page of this program.
 
-use anyhow::{Context, Result, bail};
+use crate::error::{Context, Error, Result};
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -15,20 +15,23 @@ pub const BEGINNING: &str = "<!doctype html>\n<!-- a page of portcullis replay -
 pub fn check(path: &Path) -> Result<()> {
     let folder = folder(path);
     if !folder.is_dir() {
-        bail!(
+        return Err(Error::not_found(format!(
             "cannot write the page `{}`: there is no folder `{}`",
             path.display(),
             folder.display()
-        );
+        )));
     }
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error).with_context(|| format!("cannot look at `{}`", path.display())),
         Ok(found) if found.is_file() && is_ours(path)? => Ok(()),
-        Ok(_) => bail!(
-            "`{}` already exists and is not a page of a replay: remove it, or give another name",
-            path.display()
-        ),
+        Ok(_) => {
+            return Err(Error::invalid(format!(
+                "`{}` already exists and is not a page of a replay",
+                path.display()
+            ))
+            .hint("remove it, or give another name"));
+        }
     }
 }
 
