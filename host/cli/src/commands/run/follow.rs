@@ -115,7 +115,9 @@ fn control(
                 one_line(&error, 300)
             ))
         });
-        match loaded.and_then(|listing| talk.agent.check_loaded_hooks(&listing, talk.wanted)) {
+        let confirmed = loaded
+            .and_then(|listing| Ok(talk.agent.check_loaded_hooks(&listing, talk.wanted)?));
+        match confirmed {
             Ok(warning) => {
                 if let Some(warning) = warning {
                     print_line(&format!("{}: {warning}", paint::warn("warning")));
