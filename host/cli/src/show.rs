@@ -13,8 +13,8 @@ use portcullis_core::record::{
     Record, RecordKind, RecordedCheckpoint, RecordedRestore, RecordedShadow,
 };
 use portcullis_core::score::Verdict;
+use portcullis_core::text::counted;
 use portcullis_core::text::one_line;
-use portcullis_review::timeline::words::counted;
 
 /// Formats one line: the action and its outcome.
 pub fn line(record: &Record) -> String {
@@ -112,7 +112,7 @@ fn rest(page: &mut TextPage, record: &Record) {
     if let Some(outcome) = &record.outcome {
         let code = outcome.exit_code.map(|code| format!(", exit code {code}")).unwrap_or_default();
         page.line("");
-        page.text(&format!("ended {}{code}, {} bytes", outcome.status, outcome.bytes));
+        page.text(&format!("ended {}{code}, {}", outcome.status, counted(outcome.bytes, "byte")));
         if !outcome.error.is_empty() {
             page.indented(&one_line(&outcome.error, 1000));
         }

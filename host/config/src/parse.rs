@@ -268,6 +268,8 @@ impl Reader<'_> {
             && !is_name(name)
         {
             self.problem(at, format!("`{path}`: a {what}'s name {NAMES}"));
+        } else if named.is_some() && table.is_empty() {
+            self.problem(at, format!("`{path}` sets nothing; give it a key, or remove it"));
         }
         for (key, value) in table {
             self.entry(path, key, value, said);

@@ -11,7 +11,7 @@ use portcullis_core::pipeline::ReviewOutcome;
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::score::Verdict;
 use portcullis_core::session::State;
-use portcullis_core::text::one_line;
+use portcullis_core::text::{counted, one_line};
 use portcullis_review::recording;
 use portcullis_review::reviewer::{ReviewContext, Reviewer, to_store};
 use portcullis_store::{Commit, Durability, Home, PendingCommit, Store};
@@ -65,7 +65,8 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     } else {
         paint::bad("the chain is broken")
     };
-    paint::print(&format!("The journal has {} records; {chain}.\n", verification.records));
+    let records = counted(verification.records, "record");
+    paint::print(&format!("The journal has {records}; {chain}.\n"));
     drop(store);
     if arguments.keep {
         let state = scratch.keep();
@@ -236,10 +237,10 @@ impl DemoOutput {
             .collect();
         let actions: u32 = self.verdicts.values().sum();
         paint::print(&format!(
-            "\n{} {}; {} interventions.\n",
-            paint::bold(format!("{actions} actions:")),
+            "\n{} {}; {}.\n",
+            paint::bold(format!("{}:", counted(actions.into(), "action"))),
             parts.join(", "),
-            self.interventions
+            counted(self.interventions.into(), "intervention")
         ));
     }
 }

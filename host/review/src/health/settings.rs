@@ -8,6 +8,7 @@ use portcullis_agents::claude::settings::{Folders, Scope};
 use portcullis_agents::claude::validate::{self, MOST_BYTES};
 use portcullis_agents::file;
 use portcullis_agents::json::JsonDocument;
+use portcullis_core::text::counted;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -94,7 +95,7 @@ pub(super) fn readable(files: &[ClientFile]) -> Vec<HealthFinding> {
     or_ok(
         findings,
         Check::Settings,
-        format!("the client takes {there} settings file{}", if there == 1 { "" } else { "s" }),
+        format!("the client takes {}", counted(there as u64, "settings file")),
     )
 }
 

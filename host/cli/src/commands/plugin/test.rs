@@ -12,7 +12,7 @@ use portcullis_author::cases::{
 };
 use portcullis_config::Config;
 use portcullis_config::paths::Paths;
-use portcullis_core::text::one_line;
+use portcullis_core::text::{counted, one_line};
 use portcullis_review::reviewer::code_cache;
 use portcullis_store::Home;
 use serde_json::{Value, json};
@@ -109,7 +109,8 @@ fn select_cases<'c>(cases: &'c [Case], filter: Option<&str>) -> Result<Vec<&'c C
     let chosen: Vec<_> =
         cases.iter().filter(|case| filter.is_none_or(|part| case.name.contains(part))).collect();
     if let (true, Some(filter)) = (chosen.is_empty(), filter) {
-        bail!("none of the {} cases has `{}` in its name", cases.len(), one_line(filter, 200));
+        let cases = counted(cases.len() as u64, "case");
+        bail!("no case has `{}` in its name, of {cases}", one_line(filter, 200));
     }
     Ok(chosen)
 }

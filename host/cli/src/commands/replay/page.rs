@@ -10,9 +10,10 @@ use super::sum::{SessionTotals, TotalsRow};
 use super::table::percent;
 use crate::page::{self, Html};
 use portcullis_core::policy::RiskThresholds;
+use portcullis_core::text::counted;
 use portcullis_core::text::one_line;
 use portcullis_review::timeline::Timeline;
-use portcullis_review::timeline::words::{self, counted};
+use portcullis_review::timeline::words;
 
 /// The number of sessions up to which all are shown expanded.
 const OPEN: usize = 3;

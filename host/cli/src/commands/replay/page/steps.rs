@@ -4,8 +4,9 @@ use super::chart::{kind_letter, severity_letter, shape, verdict_name};
 use crate::page::Html;
 use portcullis_core::finding::{Detection, Response};
 use portcullis_core::record::{RecordKind, RecordedIntervention};
+use portcullis_core::text::counted;
 use portcullis_core::text::one_line;
-use portcullis_review::timeline::words::{self, counted};
+use portcullis_review::timeline::words;
 use portcullis_review::timeline::{ActiveInterventions, Timeline, TimelineEntry};
 
 /// The most unremarkable steps that expand together.

@@ -6,9 +6,10 @@ use super::chart::{kind_letter, severity_letter, shape};
 use crate::page::Html;
 use portcullis_core::intervene::InterventionKind;
 use portcullis_core::score::{Severity, Verdict};
+use portcullis_core::text::counted;
 use portcullis_core::text::one_line;
 use portcullis_review::timeline::Timeline;
-use portcullis_review::timeline::words::{self, counted};
+use portcullis_review::timeline::words;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The verdicts that are an objection.
