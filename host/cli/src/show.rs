@@ -15,10 +15,11 @@ use portcullis_core::record::{
 use portcullis_core::score::Verdict;
 use portcullis_core::text::counted;
 use portcullis_core::text::one_line;
+use portcullis_review::timeline::words;
 
 /// Formats one line: the action and its outcome.
 pub fn line(record: &Record) -> String {
-    let what = one_line(&record.summary, 96);
+    let what = one_line(&words::on_one_line(&record.summary), 96);
     match record.kind {
         RecordKind::Review => {
             let decision = record.decision.as_ref();

@@ -249,6 +249,7 @@ impl Reader<'_> {
         all: &[T],
         name: impl Fn(&T) -> &'static str,
     ) -> Option<T> {
+        let key = found?.0.get_ref();
         let (text, _, value) = self.string(found)?;
         let chosen = all.iter().find(|one| name(one) == text).copied();
         if chosen.is_none() {
@@ -256,7 +257,11 @@ impl Reader<'_> {
             let why = if text == "modify" { "; a rule cannot write down a rewrite" } else { "" };
             self.wrong(
                 value,
-                format!("is `{}`; it must be one of `{}`{why}", shown(&text), words.join("`, `")),
+                format!(
+                    "`{key}` is `{}`; it must be one of `{}`{why}",
+                    shown(&text),
+                    words.join("`, `")
+                ),
             );
         }
         chosen

@@ -14,6 +14,7 @@ use portcullis_core::session::State;
 use portcullis_core::text::{counted, one_line};
 use portcullis_review::recording;
 use portcullis_review::reviewer::{ReviewContext, Reviewer, to_store};
+use portcullis_review::timeline::words::on_one_line;
 use portcullis_store::{Commit, Durability, Home, PendingCommit, Store};
 use std::collections::BTreeMap;
 use std::fs;
@@ -183,7 +184,7 @@ impl DemoOutput {
         paint::print(&format!(
             "{}  {}\n",
             paint::verdict(decision.verdict, 6),
-            one_line(&self.short(&record.summary), 110)
+            one_line(&on_one_line(&self.short(&record.summary)), 110)
         ));
         if decision.verdict > Verdict::Allow {
             self.wrapped("why", &decision.primary_reason);
@@ -255,7 +256,7 @@ fn outcome(record: &Record) {
     };
     paint::print(&format!(
         "        {}\n",
-        paint::dim(format!("failed: {}", one_line(&outcome.error, 100)))
+        paint::dim(format!("failed: {}", one_line(&on_one_line(&outcome.error), 100)))
     ));
 }
 

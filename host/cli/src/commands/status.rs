@@ -172,7 +172,7 @@ fn read_session(session: &str) -> Result<Option<Session>, String> {
     };
     let snapshot = match Store::open_existing(&home, Durability::Process) {
         Err(StoreError::Missing { .. }) => return Ok(None),
-        store => store.and_then(|mut store| store.snapshot(session, None)),
+        store => store.and_then(|store| store.snapshot(session, None)),
     };
     let snapshot = snapshot.map_err(|error| error.to_string())?;
     let mut state = State::decode(snapshot.session.as_deref(), snapshot.agent.as_deref())

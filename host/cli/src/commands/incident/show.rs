@@ -5,6 +5,7 @@ use crate::paint;
 use crate::show::layout::{TextPage, list};
 use anyhow::{Context, Result};
 use portcullis_config::amount;
+use portcullis_core::action::{Limit, Quantity};
 use portcullis_core::incident::{ActionProgress, Incident};
 use portcullis_core::record::Record;
 use portcullis_core::text::counted;
@@ -195,12 +196,12 @@ pub(super) fn impact(incident: &Incident) -> Vec<String> {
     let impact = &incident.report.impact;
     let (used, files) = (&impact.used, &impact.files);
     let mut lines = vec![format!(
-        "{} in {}: {} written or deleted, {} bytes and {} tokens of results, {} failed, {} refused",
+        "{} in {}: {} written or deleted, {} and {} of results, {} failed, {} refused",
         counted(used.steps, "step"),
         amount::span(impact.duration_ms),
         counted(used.files, "file"),
-        used.bytes,
-        used.tokens,
+        amount::size(used.bytes),
+        counted(used.tokens, "token"),
         used.failed,
         impact.refused
     )];
@@ -226,12 +227,23 @@ pub(super) fn impact(incident: &Incident) -> Vec<String> {
     );
     let limits = impact.limits.iter().filter(|limit| limit.used > 0);
     lines.extend(limits.map(|limit| {
-        format!("{}: {} of {} used", quantity(&limit.quantity), limit.used, limit.maximum)
+        let (used, most) = (in_units(limit, limit.used), in_units(limit, limit.maximum));
+        format!("{}: {used} of {most} used", quantity(&limit.quantity))
     }));
     lines
 }
 
-fn quantity(quantity: &portcullis_core::action::Quantity) -> String {
+/// Formats an amount of a limit with its unit.
+fn in_units(limit: &Limit, count: u64) -> String {
+    match limit.quantity {
+        Quantity::Time if count < 1000 => format!("{count} ms"),
+        Quantity::Time => format!("{}.{} s", count / 1000, count % 1000 / 100),
+        Quantity::Memory => amount::size(count),
+        _ => count.to_string(),
+    }
+}
+
+fn quantity(quantity: &Quantity) -> String {
     serde_json::to_value(quantity)
         .ok()
         .and_then(|name| Some(name.as_str()?.replace('-', " ")))

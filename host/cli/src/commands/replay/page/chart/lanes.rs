@@ -165,7 +165,8 @@ pub const fn severity_letter(severity: Severity) -> char {
 pub const fn kind_letter(kind: InterventionKind) -> char {
     match kind {
         InterventionKind::SoftCorrection => 'S',
-        InterventionKind::ContextReinforcement => 'C',
+        // `C` is the severity `critical`.
+        InterventionKind::ContextReinforcement => 'X',
         InterventionKind::ResourceThrottling => 'T',
         InterventionKind::CheckpointRollback => 'R',
         InterventionKind::EmergencyStop => 'E',
