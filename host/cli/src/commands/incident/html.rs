@@ -1,6 +1,6 @@
 //! An incident as a complete HTML page, for readers who were not there.
 
-use super::show::{actions, describe_status, impact, moments};
+use super::show::{actions, describe_status, impact, moments, split_literal};
 use crate::page::{self, Html};
 use crate::paint;
 use portcullis_core::incident::{ActionProgress, Incident};
@@ -9,17 +9,6 @@ use portcullis_core::text::one_line;
 use portcullis_review::incidents::IncidentStatus;
 
 const BEGINNING: &str = "<!doctype html>\n<!-- a page of portcullis incident -->\n";
-/// Labels of lines that hold nothing but commands, paths or hosts.
-const LITERAL: [&str; 8] = [
-    "Commands",
-    "Paths",
-    "Hosts",
-    "made",
-    "changed",
-    "deleted",
-    "moved into a quarantine",
-    "other machines",
-];
 /// The most bytes of one line.
 const MOST: usize = 2000;
 
@@ -110,7 +99,7 @@ fn list(html: &mut Html, lines: impl IntoIterator<Item = impl AsRef<str>>) {
     html.put("<ul>", &[]);
     for line in lines {
         let line = one_line(line.as_ref(), MOST);
-        match line.split_once(": ").filter(|(label, _)| LITERAL.contains(label)) {
+        match split_literal(&line) {
             Some((label, names)) => html.put("<li>{}: <code>{}</code></li>", &[&label, &names]),
             None => {
                 html.put("<li>", &[]);

@@ -1,6 +1,6 @@
 //! An incident as complete Markdown, for a ticket or a mail.
 
-use super::show::{actions, describe_status, impact, moments};
+use super::show::{actions, describe_status, impact, moments, split_literal};
 use crate::paint;
 use portcullis_core::incident::Incident;
 use portcullis_core::record::Record;
@@ -94,6 +94,9 @@ fn section(text: &mut String, heading: &str, lines: impl Iterator<Item = impl As
 /// markup that an agent wrote is escaped.
 fn plain(text: &str) -> String {
     let line = one_line(text, MOST);
+    if let Some((label, names)) = split_literal(&line).filter(|(_, names)| !names.contains('`')) {
+        return format!("{}: `{names}`", escape(label));
+    }
     let parts: Vec<&str> = line.split('`').collect();
     let mut plain = String::new();
     for (index, part) in parts.iter().enumerate() {
@@ -133,6 +136,8 @@ mod tests {
             ("one ` and <b>", "one \\` and \\<b\\>"),
             ("`a` `<img>` `", "`a` `<img>` \\`"),
             ("``", "\\`\\`"),
+            ("Commands: cat a_b", "Commands: `cat a_b`"),
+            ("Commands: cat `a_b", "Commands: cat \\`a\\_b"),
         ] {
             assert_eq!(plain(text), expected, "{text}");
         }

@@ -191,6 +191,23 @@ pub(super) const fn describe_status(standing: IncidentStatus) -> &'static str {
     }
 }
 
+/// Labels of lines that hold nothing but commands, paths or hosts.
+const LITERAL: [&str; 8] = [
+    "Commands",
+    "Paths",
+    "Hosts",
+    "made",
+    "changed",
+    "deleted",
+    "moved into a quarantine",
+    "other machines",
+];
+
+/// Splits a line that holds nothing but commands, paths or hosts after its label.
+pub(super) fn split_literal(line: &str) -> Option<(&str, &str)> {
+    line.split_once(": ").filter(|(label, _)| LITERAL.contains(label))
+}
+
 /// Describes the cost of the incident, one line each.
 pub(super) fn impact(incident: &Incident) -> Vec<String> {
     let impact = &incident.report.impact;
