@@ -117,7 +117,8 @@ fn demo_again() -> Result<()> {
 }
 
 /// What the person asked for, and what happened before, change a verdict.
-fn alone_or_in_a_session(site: &Site) -> Result<()> {
+fn alone_or_in_a_session() -> Result<()> {
+    let site = Site::new("review in a session")?;
     let verdict = |more: &[&str]| -> Result<Value> {
         let all = [&["review", "--json", "--command", "ls"], more].concat();
         let record: Value = serde_json::from_slice(&site.run(&all)?.stdout)?;
@@ -133,7 +134,7 @@ fn alone_or_in_a_session(site: &Site) -> Result<()> {
         "the session is not used: {stopped}"
     );
     fails(
-        site,
+        &site,
         &["review", "--command", "ls", "--session", "nobody"],
         &["no recorded session has the id `nobody`"],
     )
@@ -177,7 +178,7 @@ fn review() -> Result<()> {
         command.all()
     );
     ensure!(command.text().contains("`--goal TEXT` and `--session ID`"), "{}", command.all());
-    alone_or_in_a_session(&site)?;
+    alone_or_in_a_session()?;
     fails(&site, &["review", "/nowhere"], &["cannot read `/nowhere`"])?;
     fails(&site, &["review", &file(&site, "broken.json", "{")?], &["not valid JSON"])?;
     fails(

@@ -37,8 +37,8 @@ pub struct Arguments {
 
 /// The note below a review without a session.
 const ALONE: &str = "
-This action was reviewed alone. In a session, what the person asked for and what happened before
-can change the verdict: `--goal TEXT` and `--session ID` review it with that.
+This action was reviewed alone. In a session, what the person asked for and what
+happened before can change the verdict: see `--goal TEXT` and `--session ID`.
 ";
 
 /// The exit code for modify, ask and block.
