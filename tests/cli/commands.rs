@@ -116,6 +116,30 @@ fn demo_again() -> Result<()> {
     Ok(())
 }
 
+/// What the person asked for, and what happened before, change a verdict.
+fn alone_or_in_a_session() -> Result<()> {
+    let site = Site::new("review in a session")?;
+    let verdict = |more: &[&str]| -> Result<Value> {
+        let all = [&["review", "--json", "--command", "ls"], more].concat();
+        let record: Value = serde_json::from_slice(&site.run(&all)?.stdout)?;
+        Ok(record["decision"].clone())
+    };
+    let alone = verdict(&[])?;
+    let asked = verdict(&["--goal", "Bake a cake, and touch nothing else."])?;
+    ensure!(alone["rationality"] != asked["rationality"], "the goal is not used: {asked}");
+    site.hook(&site.calls("stopped-one").bash("1", "rm -rf /"))?;
+    let stopped = verdict(&["--session", "stopped"])?;
+    ensure!(
+        alone["verdict"] == "allow" && stopped["verdict"] == "block",
+        "the session is not used: {stopped}"
+    );
+    fails(
+        &site,
+        &["review", "--command", "ls", "--session", "nobody"],
+        &["no recorded session has the id `nobody`"],
+    )
+}
+
 fn review() -> Result<()> {
     let site = Site::new("review")?;
     let calls = site.calls("review");
@@ -153,6 +177,8 @@ fn review() -> Result<()> {
         "{}",
         command.all()
     );
+    ensure!(command.text().contains("`--goal TEXT` and `--session ID`"), "{}", command.all());
+    alone_or_in_a_session()?;
     fails(&site, &["review", "/nowhere"], &["cannot read `/nowhere`"])?;
     fails(&site, &["review", &file(&site, "broken.json", "{")?], &["not valid JSON"])?;
     fails(

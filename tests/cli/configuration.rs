@@ -115,7 +115,43 @@ fn check() -> Result<()> {
             &[":1:1: `mod` is unknown", ":3:19: `limits.file_operations` is `0`"][..],
         ),
         ("mode = \n", &[":1:8: it is not TOML"]),
-        ("[plugins.frobnicator]\non_fault = \"ask\"\n", &["`plugins.frobnicator` is configured"]),
+        (
+            "[plugins.frobnicator]\non_fault = \"ask\"\n",
+            &[":2:1: `plugins.frobnicator` is configured"],
+        ),
+        ("[plugins.frobnicator]\n", &[":1:10: `plugins.frobnicator` sets nothing"]),
+        (
+            "[interventions]\nstrategy = \"custom\"\n",
+            &[":2:1: `interventions.strategy` is `custom`, but `interventions.decider` names no"],
+        ),
+        (
+            "[interventions.plugins]\nsoft_correction = \"nobody\"\n",
+            &[":2:1: `interventions.plugins.soft_correction` names `nobody`"],
+        ),
+        ("plugins_dir = \"/no/such\"\n", &[":1:1: `plugins_dir` is `/no/such`, and there is no"]),
+        (
+            "[notifications.channels.a]\nkind = \"webhook\"\n\n[notifications.channels.b]\nkind = \"webhook\"\nurl = \"http://example.com/\"\n",
+            &[
+                ":2:1: the channel `a` cannot be used: `notifications.channels.a.url` is missing",
+                ":5:1: the channel `b` cannot be used: the webhook `http://example.com` is not",
+            ],
+        ),
+        (
+            "[notifications.channels.a]\nkind = \"smtp\"\nhost = \"h\"\nfrom = \"a@b.c\"\nto = [\"a@b.c\"]\nuser = \"u\"\npassword = \"hunter2\"\n",
+            &[
+                ":7:1: the channel `a` cannot be used: `notifications.channels.a.password` is neither",
+            ],
+        ),
+        (
+            "\n[rules]\nfiles = [\"/no/such.toml\"]\n",
+            &[":3:1: `rules.files` names `/no/such.toml`, and there is no such file"],
+        ),
+        (
+            "[rules]\ndisabled = [\"warn_externel_network\"]\n",
+            &[
+                ":2:1: `rules.disabled` holds `warn_externel_network`, and no rule has that name; did",
+            ],
+        ),
     ] {
         site.write("config.toml", text)?;
         let ended = site.run(&["config", "check"])?;
@@ -137,6 +173,15 @@ fn check() -> Result<()> {
         }
     }
     site.write("config.toml", "")?;
+    project(&site, "\nmode = \"observe\"\n")?;
+    let ended = site.run(&["config", "check"])?;
+    ensure!(
+        ended.code == Some(1)
+            && ended.text().contains("/.portcullis/config.toml:2:1: `mode` has no effect"),
+        "{}",
+        ended.all()
+    );
+    project(&site, "")?;
     let other = site.person().join("other.toml");
     fs::write(&other, "mod = 1\n")?;
     let other = other.to_string_lossy().into_owned();

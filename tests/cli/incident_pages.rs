@@ -75,6 +75,11 @@ fn page() -> Result<()> {
     ] {
         ensure!(text.contains(&format!("<h2>{part}</h2>")), "{part} is not on the page");
     }
+    let at = |heading: &str| text.find(&format!("<h2>{heading}"));
+    ensure!(at("Next steps") < at("Root cause"), "what to do comes after the cause");
+    ensure!(text.contains("See the whole record: <code>portcullis audit show</code>"));
+    let markdown = site.output(&["incident", "export", "last", "--format", "markdown"])?;
+    ensure!(markdown.contains("- `portcullis incident resume "), "{markdown}");
     for verb in ["resume", "rollback", "supervise", "abort"] {
         ensure!(
             text.contains(&format!("<code>portcullis incident {verb} ")),

@@ -486,6 +486,7 @@ fn named() -> Result<()> {
 fn resumed() -> Result<()> {
     let site = Site::new("incident-resumed")?;
     fs::write(site.project().join("a.txt"), "a\n")?;
+    fs::write(site.project().join("x.sh"), "rm a.txt\n")?;
     stopped(&site, "s")?;
     let id = id_of(&newest(&site)?)?;
     person(
@@ -510,6 +511,13 @@ fn resumed() -> Result<()> {
         ("6", "frobnicate --all", true),
         ("7", "kill 1234", true),
         ("8", "eval \"$WHATEVER\"", true),
+        ("20", "bash x.sh", true),
+        ("21", "python3 x.py", true),
+        ("22", "./prog", true),
+        ("23", "make", true),
+        ("24", "npm test", true),
+        ("25", "git commit -m x", true),
+        ("26", "git status", false),
     ] {
         let reply = site.hook(&site.calls("s").bash(call, command))?;
         ensure!(

@@ -17,6 +17,7 @@ pub fn tests() -> Vec<Trial> {
     vec![
         trial("page: hostile text does nothing in a browser", hostile),
         trial("page: it holds the figures, and compares", figures),
+        trial("page: sessions in the order of their time, with what was asked for", sorted),
         trial("page: it replaces its own kind alone, in one step", written),
     ]
 }
@@ -274,7 +275,9 @@ fn figures() -> Result<()> {
         }
     }
     for part in [
-        "<h2>astray</h2><p class=\"goal\">Repair the receipt test.</p>",
+        "<h2>Repair the receipt test.</h2><p class=\"goal\">astray, 20",
+        "1 session, 40 steps: 5 blocked, 4 asked about, 12 warned about.",
+        "<b>X</b> context_reinforcement</li>",
         "aria-label=\"Risk of 40 steps, with what was decided, found and done.",
         ">scope_creep</text>",
         ">stopped</text>",
@@ -285,6 +288,7 @@ fn figures() -> Result<()> {
     ] {
         ensure!(rendered.document.contains(part), "the page does not hold {part:?}");
     }
+    ensure!(!rendered.document.contains("<b>C</b> context"), "two marks have one letter");
     let config = file(&site, "gentle.toml", "[interventions]\nemergency_stop = false\n")?;
     site.output(&[
         "replay",
@@ -303,6 +307,28 @@ fn figures() -> Result<()> {
     ] {
         ensure!(compared.contains(part), "the comparison does not hold {part:?}");
     }
+    Ok(())
+}
+
+fn sorted() -> Result<()> {
+    let site = Site::new("page sorted")?;
+    let session = |id: &str, goal: &str, at: u64| -> Result<String> {
+        let calls = site.calls(id);
+        let events = [calls.prompt(goal), calls.bash("1", "ls")].map(|mut event| {
+            event["at"] = at.into();
+            format!("{event}\n")
+        });
+        file(&site, &format!("{id}.jsonl"), &events.concat())
+    };
+    let later = session("uuid-1", "The later request", 1_772_445_600_000)?;
+    let earlier = session("uuid-2", "The earlier request", 1_772_359_200_000)?;
+    let page = site.project().join("page.html");
+    site.output(&["replay", "--html", &page.to_string_lossy(), &later, &earlier])?;
+    let text = fs::read_to_string(&page)?;
+    let heading = |goal: &str| text.find(&format!("<h2>{goal}</h2>")).context("no such heading");
+    ensure!(heading("The earlier request")? < heading("The later request")?, "they are not sorted");
+    ensure!(text.contains("2026-03-01 10:00:00 UTC</p>"), "the date is missing");
+    ensure!(!text.contains("<h2>uuid"), "a session is titled by its id");
     Ok(())
 }
 

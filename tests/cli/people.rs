@@ -43,7 +43,17 @@ fn allow_once() -> Result<()> {
     ensure!(answer(&site, "s", "c1", DOUBTFUL)? == Reply::Asked);
     let shown =
         site.at_a_terminal(&["allow", "last", "--reason", "the jobs are old"], Answer::Word, &[])?;
-    shown.ended(0, &["Bash: crontab -r", "Let it run once", "allowed once"])?;
+    shown.ended(
+        0,
+        &[
+            "Bash: crontab -r",
+            "Let it run once, in the session s, until",
+            "allowed once, in the session s",
+            "A new session is asked again",
+            "--project",
+        ],
+    )?;
+    ensure!(site.output(&["allow", "--list"])?.contains("live     once, in the session s until"));
     ensure!(
         answer(&site, "other", "c2", DOUBTFUL)? == Reply::Asked,
         "another session is another matter"

@@ -144,7 +144,7 @@ fn switched_off() -> Result<()> {
         "{start:?}"
     );
     let status = site.output(&["status"])?;
-    ensure!(status.contains("OFF") || status.contains("NOT WHOLE"), "{status}");
+    ensure!(status.contains("OFF") || status.contains("INCOMPLETE"), "{status}");
     let doctor = site.run(&["doctor", "--quick"])?;
     ensure!(doctor.text().contains("`reviewer.enabled` is false"), "{}", doctor.all());
     site.write("config.toml", "")?;

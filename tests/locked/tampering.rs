@@ -272,6 +272,18 @@ fn replaced() -> Result<()> {
                 reply.answer,
                 reply.said
             );
+            // A hook of this home loads the rest, and so `doctor` does not say that all is refused.
+            let doctor = machine.site.run(&["doctor", "--quick", "--json"])?;
+            let found: serde_json::Value = serde_json::from_str(&doctor.text())?;
+            let bundles = found["findings"].as_array().into_iter().flatten();
+            let told: Vec<&serde_json::Value> = bundles
+                .filter(|finding| finding["check"] == "bundles" && finding["level"] == "problem")
+                .collect();
+            ensure!(
+                told.len() == 1
+                    && told[0].to_string().contains("a person is asked about each action"),
+                "{name}, warm {warm}: {told:?}"
+            );
             // Reinstalling repairs it, from the lock if a registry has it, else from the archive.
             copied(&saved, &machine.shelf())?;
             machine.runs().with_context(|| format!("{name}, put back"))?;

@@ -313,9 +313,9 @@ impl Trust {
             let in_time = said.iter().any(|(key, statement)| by_vetter(key) && fresh(statement));
             let late = if in_time { None } else { stale(&said, &rule.vetters, subject.now) };
             let met = met.map(|(key, _)| key.to_owned()).map_err(|why| late.unwrap_or(why));
-            let since = rule
-                .vetting_days
-                .map_or_else(String::new, |days| format!(" in the last {days} days"));
+            let since = rule.vetting_days.map_or_else(String::new, |days| {
+                format!(" in the last {}", days_in_words(days.into()))
+            });
             requirements.push(Requirement {
                 what: format!(
                     "vetted by {}{since}, with another key than it is signed by",
@@ -392,9 +392,13 @@ fn stale(said: &[(&str, Statement)], vetters: &[String], now: u64) -> Option<Str
     let at = lasting.filter_map(|(_, statement)| Some(statement.vetting.as_ref()?.at)).max()?;
     match now.checked_sub(at) {
         None => Some("the statement is dated in the future".to_owned()),
-        Some(ago) if ago >= DAY => Some(format!("vetted {} days ago", ago / DAY)),
+        Some(ago) if ago >= DAY => Some(format!("vetted {} ago", days_in_words(ago / DAY))),
         Some(_) => None,
     }
+}
+
+fn days_in_words(days: u64) -> String {
+    if days == 1 { "1 day".to_owned() } else { format!("{days} days") }
 }
 
 /// Returns the first of these keys with a matching statement that has not expired, and that

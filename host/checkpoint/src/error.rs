@@ -124,7 +124,7 @@ fn refusal(paths: &[Difference]) -> String {
     match (named, paths.len()) {
         (Some(named), 0 | 1) => named,
         (Some(named), count) => {
-            format!("{named}, and {} more paths are not as the action left them", count - 1)
+            format!("{named}; changed since the action, too: {} more", count - 1)
         }
         (None, _) => "nothing to restore".into(),
     }

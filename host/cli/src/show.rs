@@ -13,12 +13,13 @@ use portcullis_core::record::{
     Record, RecordKind, RecordedCheckpoint, RecordedRestore, RecordedShadow,
 };
 use portcullis_core::score::Verdict;
+use portcullis_core::text::counted;
 use portcullis_core::text::one_line;
-use portcullis_review::timeline::words::counted;
+use portcullis_review::timeline::words;
 
 /// Formats one line: the action and its outcome.
 pub fn line(record: &Record) -> String {
-    let what = one_line(&record.summary, 96);
+    let what = one_line(&words::on_one_line(&record.summary), 96);
     match record.kind {
         RecordKind::Review => {
             let decision = record.decision.as_ref();
@@ -112,7 +113,7 @@ fn rest(page: &mut TextPage, record: &Record) {
     if let Some(outcome) = &record.outcome {
         let code = outcome.exit_code.map(|code| format!(", exit code {code}")).unwrap_or_default();
         page.line("");
-        page.text(&format!("ended {}{code}, {} bytes", outcome.status, outcome.bytes));
+        page.text(&format!("ended {}{code}, {}", outcome.status, counted(outcome.bytes, "byte")));
         if !outcome.error.is_empty() {
             page.indented(&one_line(&outcome.error, 1000));
         }

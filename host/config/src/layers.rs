@@ -9,6 +9,7 @@
 use super::keys::{ConfigKey, ProjectScope, toml_text};
 use super::parse::{ConfigDocument, KeyValue, Pipeline};
 use super::rules;
+use portcullis_core::text::counted;
 use portcullis_engine::SettingValue as Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -62,6 +63,9 @@ pub struct MergedSettings {
     pub held: BTreeMap<String, Value>,
     /// The files that were read.
     pub files: Vec<(Layer, PathBuf)>,
+    /// The owner and the position of each item of a list, by the list's path and the item: several
+    /// files may add to one list.
+    items: BTreeMap<(String, String), (Layer, (usize, usize))>,
 }
 
 /// A value that holds.
@@ -95,6 +99,8 @@ pub struct IgnoredKey {
     pub layer: Layer,
     /// The line.
     pub line: usize,
+    /// The column.
+    pub column: usize,
     /// The reason.
     pub why: IgnoreReason,
 }
@@ -165,9 +171,42 @@ impl MergedSettings {
         self.entries.get(key.path).map(|entry| entry.said.value.clone()).or_else(key.default)
     }
 
+    /// Returns the file and the position that set a key, or the first key of a table.
+    #[must_use]
+    pub fn place_of(&self, path: &str) -> Option<(&Path, (usize, usize))> {
+        let below = format!("{path}.");
+        let first = || self.entries.iter().find(|(key, _)| key.starts_with(&below));
+        let entry = self.entries.get(path).or_else(|| first().map(|(_, entry)| entry))?;
+        Some((self.file_of(entry.origin.layer)?, entry.said.place))
+    }
+
+    /// Returns the file and the position of an item of a list.
+    #[must_use]
+    pub fn place_of_item(&self, path: &str, item: &str) -> Option<(&Path, (usize, usize))> {
+        let (layer, place) = self.items.get(&(path.to_owned(), item.to_owned()))?;
+        Some((self.file_of(*layer)?, *place))
+    }
+
+    /// Returns the file of a layer, if it was read.
+    #[must_use]
+    pub fn file_of(&self, layer: Layer) -> Option<&Path> {
+        let (_, path) = self.files.iter().find(|(known, _)| *known == layer)?;
+        Some(path)
+    }
+
+    fn note_items(&mut self, layer: Layer, said: &KeyValue) {
+        let Value::Texts(items) = &said.value else { return };
+        for item in items {
+            self.items
+                .entry((said.path.clone(), item.clone()))
+                .or_insert_with(|| (layer, said.place));
+        }
+    }
+
     /// Applies a file's keys, which take precedence over the earlier ones.
     fn take(&mut self, layer: Layer, pipeline: Option<&str>, said: &[KeyValue]) {
         for said in said {
+            self.note_items(layer, said);
             let origin =
                 ValueOrigin { layer, pipeline: pipeline.map(str::to_owned), tightened: false };
             let before = self.entries.remove(&said.path);
@@ -207,9 +246,10 @@ impl MergedSettings {
         if trusted.is_none() {
             self.ignored.extend(document.pipelines.iter().map(|pipeline| IgnoredKey {
                 path: format!("{}.{}", super::keys::PIPELINES, pipeline.name),
-                value: format!("{} keys", pipeline.said.len()),
+                value: counted(pipeline.said.len() as u64, "key"),
                 layer: Layer::Project,
                 line: pipeline.place.0,
+                column: pipeline.place.1,
                 why: IgnoreReason::Untrusted,
             }));
         }
@@ -224,6 +264,7 @@ impl MergedSettings {
         trusted: bool,
         spoken: &BTreeMap<String, Layer>,
     ) {
+        self.note_items(Layer::Project, said);
         if said.key.is_owners() {
             let why = if said.key.is_global() { IgnoreReason::Global } else { IgnoreReason::Owner };
             self.ignored.push(IgnoredKey::of(said, Layer::Project, why));
@@ -271,6 +312,7 @@ impl IgnoredKey {
             value: toml_text(&said.value),
             layer,
             line: said.place.0,
+            column: said.place.1,
             why,
         }
     }

@@ -216,15 +216,9 @@ impl Config {
     /// # Errors
     /// Fails like `load`; a missing file is an error here.
     pub fn read_file(path: &Path, places: &Paths) -> Result<Self> {
-        let file = one(path)?;
-        let scene =
-            LayerContext { person: &places.person, project: None, trusted: false, pipeline: None };
+        let settled = settle_file(path, places)?;
         let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
-        Self::with_rules(
-            &layers::merge_layers(&[file], &scene),
-            &Paths { config: folder, project: None, ..places.clone() },
-            None,
-        )
+        Self::with_rules(&settled, &Paths { config: folder, project: None, ..places.clone() }, None)
     }
 
     fn with_rules(settled: &MergedSettings, places: &Paths, home: Option<&Home>) -> Result<Self> {
@@ -236,6 +230,7 @@ impl Config {
                 disabled,
                 places,
                 home,
+                settled,
             )?,
             ..config
         })
@@ -336,6 +331,16 @@ pub fn settle(
     Ok(settled(places, &files, trusted, pipeline))
 }
 
+/// Returns the values of one file alone.
+///
+/// # Errors
+/// Fails like [`one`].
+pub fn settle_file(path: &Path, places: &Paths) -> Result<MergedSettings, BadConfiguration> {
+    let scene =
+        LayerContext { person: &places.person, project: None, trusted: false, pipeline: None };
+    Ok(layers::merge_layers(&[one(path)?], &scene))
+}
+
 /// Returns the custom rules as written in their files, including their mistakes.
 ///
 /// # Errors
@@ -343,7 +348,8 @@ pub fn settle(
 pub fn rules_as_written(places: &Paths, home: &Home) -> Result<rules::Rules, BadConfiguration> {
     let settled = settle(places, Some(home), None)?;
     let holds = EffectiveValues(&settled);
-    rules::gather(&holds.texts("rules.files"), holds.texts("rules.disabled"), places)
+    let files = holds.texts("rules.files");
+    rules::gather(&files, holds.texts("rules.disabled"), places, &settled)
 }
 
 /// Returns the values in force by these files, with the project's file trusted or not.

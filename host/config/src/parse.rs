@@ -168,6 +168,9 @@ impl Section {
             && !is_name(item.key())
         {
             item.report_key(format!("`{}`: a {what}'s name {NAMES}", item.path()));
+        } else if named.is_some() && table.entries().is_empty() {
+            let path = item.path();
+            item.report_key(format!("`{path}` sets nothing; give it a key, or remove it"));
         }
         for item in table.entries() {
             self.read(table, &item);

@@ -46,7 +46,23 @@ impl ConfigProblem {
     }
 }
 
+/// A key whose value does not fit the installation: it names something that is not there.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what}")]
+pub struct KeyProblem {
+    /// The key, or the table that it is in.
+    pub key: String,
+    /// The description in one line, with the key and the fix.
+    pub what: String,
+}
+
 impl Problems {
+    /// Reports one problem at a line and column of a file.
+    pub fn at(file: &Path, place: (usize, usize), what: String) -> Self {
+        let problem = ConfigProblem { place: Some(place), what };
+        Self { file: file.to_owned(), problems: vec![problem], more: 0 }
+    }
+
     /// Reports a file that is unusable as a whole.
     pub fn whole(file: &Path, what: String) -> Self {
         Self { file: file.to_owned(), problems: vec![ConfigProblem { place: None, what }], more: 0 }

@@ -7,7 +7,7 @@
 
 use super::file;
 use super::keys::{self, ValueKind};
-use super::layers::Layer;
+use super::layers::{Layer, MergedSettings};
 use super::parse::{ConfigDocument, KeyValue};
 use super::problem::{BadConfiguration, ConfigProblem, Problems};
 use crate::paths::{PROJECT_FILE, Paths};
@@ -40,6 +40,8 @@ pub struct Rules {
     pub files: Vec<RulesFile>,
     /// Disabled rules, builtin ones included.
     pub disabled: Vec<String>,
+    /// The files and positions that disable them, by name, as far as they are known.
+    pub disabled_at: BTreeMap<String, (PathBuf, (usize, usize))>,
     /// True if exactly these files were checked and their examples tested before, with this
     /// program.
     pub proven: bool,
@@ -173,8 +175,9 @@ pub(super) fn read(
     disabled: Vec<String>,
     places: &Paths,
     home: Option<&Home>,
+    settled: &MergedSettings,
 ) -> Result<Rules, BadConfiguration> {
-    let mut rules = gather(paths, disabled, places)?;
+    let mut rules = gather(paths, disabled, places, settled)?;
     rules.proven = rules.files.is_empty() && rules.disabled.is_empty()
         || home.is_some_and(|home| rules.receipt(home).exists());
     let problems = if rules.proven { Vec::new() } else { rules.problems() };
@@ -189,6 +192,7 @@ pub(super) fn gather(
     paths: &[String],
     disabled: Vec<String>,
     places: &Paths,
+    settled: &MergedSettings,
 ) -> Result<Rules, BadConfiguration> {
     let bad = |problems| BadConfiguration(vec![problems]);
     if paths.len() > MOST_FILES {
@@ -200,7 +204,8 @@ pub(super) fn gather(
     }
     let mut files = Vec::with_capacity(paths.len());
     for path in paths {
-        files.push(one(&super::at_home(path, &places.person), places).map_err(bad)?);
+        let file = one(&super::at_home(path, &places.person), places).map_err(bad)?;
+        files.push(file.ok_or_else(|| bad(missing(path, settled)))?);
     }
     let together: usize = files.iter().map(|file| file.text.len()).sum();
     if let Some(last) = files.last().filter(|_| together > MOST_TOGETHER) {
@@ -209,10 +214,27 @@ pub(super) fn gather(
         );
         return Err(bad(Problems::whole(&last.path, what)));
     }
-    Ok(Rules { files, disabled, proven: false })
+    let disabled_at = disabled
+        .iter()
+        .filter_map(|name| {
+            let (file, place) = settled.place_of_item(DISABLED, name)?;
+            Some((name.clone(), (file.to_owned(), place)))
+        })
+        .collect();
+    Ok(Rules { files, disabled, disabled_at, proven: false })
 }
 
-fn one(path: &Path, places: &Paths) -> Result<RulesFile, Problems> {
+/// Reports a rules file that does not exist, at the line that names it.
+fn missing(path: &str, settled: &MergedSettings) -> Problems {
+    let what = format!("`{FILES}` names `{}`, and there is no such file", one_line(path, 1024));
+    match settled.place_of_item(FILES, path) {
+        Some((file, place)) => Problems::at(file, place, what),
+        None => Problems::whole(Path::new(path), what),
+    }
+}
+
+/// Reads a rules file; returns `None` if there is no such file.
+fn one(path: &Path, places: &Paths) -> Result<Option<RulesFile>, Problems> {
     // A project's file can only name files in its own `.portcullis` folder; files elsewhere were
     // named by a person.
     let own = Path::new(PROJECT_FILE).parent().unwrap_or(Path::new(""));
@@ -227,10 +249,8 @@ fn one(path: &Path, places: &Paths) -> Result<RulesFile, Problems> {
         None if managed => file::read_managed(path),
         None => file::read(path),
     };
-    let text = text?.ok_or_else(|| {
-        Problems::whole(path, "there is no such file; `rules.files` names it".into())
-    })?;
-    Ok(RulesFile { path: path.to_owned(), of_project: of_project.is_some(), text })
+    let of_project = of_project.is_some();
+    Ok(text?.map(|text| RulesFile { path: path.to_owned(), of_project, text }))
 }
 
 impl Rules {
@@ -290,7 +310,10 @@ impl Rules {
             "`{DISABLED}` holds `{}`, and no rule has that name; {mend}",
             one_line(wrong, 64)
         );
-        Some(Problems::whole(Path::new(super::FILE), what))
+        Some(match self.disabled_at.get(wrong) {
+            Some((file, place)) => Problems::at(file, *place, what),
+            None => Problems::whole(Path::new(super::FILE), what),
+        })
     }
 
     /// Returns the path of the file that records that these rules were proven: its name is specific

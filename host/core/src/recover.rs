@@ -7,6 +7,7 @@
 use crate::finding::{Background, Guidance, Response, Situation};
 use crate::record::RecordedRestore;
 use crate::session::Session;
+use crate::text::counted;
 use crate::text::lines;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -123,7 +124,8 @@ impl Recovery {
             .join(", ");
         let more = restored.paths.saturating_sub(restored.first.len() as u64);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        let what = format!("{} paths are as they were before it: {named}{more}", restored.paths);
+        let paths = counted(restored.paths, "path");
+        let what = format!("restored to the state before it: {paths}, {named}{more}");
         self.agent.push(format!("{what}. The conversation was not rewound: read a file again before you rely on what you remember of it."));
         let undo = restored
             .undo

@@ -3,7 +3,7 @@
 //! They apply by effect, regardless of the tool or command that causes it. A demand only tightens a
 //! decision; a person's exception for this exact action lifts it like any other.
 
-use crate::action::{Coverage, EffectKind, Facts};
+use crate::action::{Coverage, Effect, EffectKind, Facts};
 use crate::facts::is_outside_scope;
 use crate::score::Verdict;
 use crate::session::ResumeConditions;
@@ -56,12 +56,13 @@ fn dangerous(facts: &Facts) -> Option<String> {
         !harmless || is_outside_scope(effect, facts)
     });
     if let Some(effect) = beyond {
-        let target = if effect.target.is_empty() {
-            String::new()
-        } else {
-            format!(" on `{}`", one_line(&effect.target, 256))
-        };
-        return Some(format!("{}{target}", effect.kind.as_str()));
+        return Some(describe_effect(effect));
+    }
+    // The reader reports a script, a build or a test run as a change of the folder that is not
+    // certain: such a program may also delete, send or start something.
+    let opaque = facts.effects.iter().find(|effect| effect.kind.changes_files() && !effect.certain);
+    if let Some(effect) = opaque {
+        return Some(format!("what it changes is not fully known ({})", describe_effect(effect)));
     }
     (facts.coverage != Coverage::Full).then(|| {
         let gap = facts
@@ -73,4 +74,12 @@ fn dangerous(facts: &Facts) -> Option<String> {
             .unwrap_or_default();
         format!("what it does is not fully known{gap}")
     })
+}
+
+fn describe_effect(effect: &Effect) -> String {
+    let kind = effect.kind.as_str();
+    if effect.target.is_empty() {
+        return kind.to_owned();
+    }
+    format!("{kind} on `{}`", one_line(&effect.target, 256))
 }

@@ -149,6 +149,21 @@ pub fn hostile(c: char) -> bool {
     }
 }
 
+/// Formats a number with its noun: `1 step`, `2 entries`.
+#[must_use]
+pub fn counted(number: u64, noun: &str) -> String {
+    if number == 1 {
+        return format!("1 {noun}");
+    }
+    let before =
+        |ending| noun.strip_suffix(ending).filter(|stem: &&str| !stem.ends_with(['a', 'e', 'o']));
+    match before("y") {
+        Some(stem) => format!("{number} {stem}ies"),
+        None if noun.ends_with(['s', 'x']) || noun.ends_with("ch") => format!("{number} {noun}es"),
+        None => format!("{number} {noun}s"),
+    }
+}
+
 /// Returns a fingerprint of some parts: 53 bits of BLAKE3 over each part's length and bytes; never
 /// 0, which means "none".
 #[must_use]

@@ -80,11 +80,18 @@ impl Descriptor {
 }
 
 impl Inspection {
-    /// Checks that all of its imports are granted.
+    /// Checks that all of its imports are granted, and that it can use the files that it is granted:
+    /// its owner believes that it reads them.
     ///
     /// # Errors
-    /// Fails with `Refused`, naming the first import that is not granted.
+    /// Fails with `Refused`, naming the first import that is not granted, or with `NoFiles`.
     pub fn granted(&self, grants: &Grants) -> Result<(), LoadError> {
+        let opens_files = |import: &Import| import.name.starts_with("wasi:filesystem/");
+        if let Some(folder) = grants.directories.first()
+            && !self.imports.iter().any(opens_files)
+        {
+            return Err(LoadError::NoFiles(folder.shown.clone()));
+        }
         match self.imports.iter().find(|import| !import.is_granted(grants)) {
             Some(import) => Err(import.refusal()),
             None => Ok(()),

@@ -80,6 +80,11 @@ pub enum LoadError {
         /// The line that would grant it, if there is one.
         grant: Option<&'static str>,
     },
+    /// It is granted a folder and cannot open files.
+    #[error(
+        "it is granted the files in `{0}`, but it imports no `wasi:filesystem`, so it cannot open any: remove the grant, or write the plugin in Rust, C or Go (Python, JavaScript and TypeScript are built without files)"
+    )]
+    NoFiles(String),
     /// It is of another kind than its position requires.
     #[error("it is `{found}`, but its place wants `{wanted}`")]
     WrongKind {

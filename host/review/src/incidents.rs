@@ -8,12 +8,12 @@
 use crate::documents::{self, DocumentStore};
 use crate::health;
 use crate::stopped::{self, StopFile};
-use crate::timeline::words::counted;
 use anyhow::{Context, Result, bail};
 use portcullis_core::incident::{self, Incident};
 use portcullis_core::known_failure::KnownFailure;
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::session::{ResumeConditions, State};
+use portcullis_core::text::counted;
 use portcullis_core::text::one_line;
 use portcullis_store::{Filter, Home, NewWork, Store, StoreError, StoredRecord};
 use std::collections::BTreeMap;
@@ -106,7 +106,11 @@ pub fn expire_incidents(home: &Home, days: u32, now: u64) -> Result<String> {
         .map(|(id, _)| id)
         .collect();
     old.iter().try_for_each(|id| shelf.remove(id))?;
-    Ok(format!("removed {} older than {days} days", counted(old.len() as u64, "incident file")))
+    Ok(format!(
+        "removed {} older than {}",
+        counted(old.len() as u64, "incident file"),
+        counted(u64::from(days), "day")
+    ))
 }
 
 /// Returns all incidents within the retention.

@@ -13,6 +13,7 @@ pub mod breakers;
 pub mod bundles;
 pub mod checkpoints;
 pub mod compiler;
+pub mod config_check;
 pub mod documents;
 pub mod export;
 pub mod health;

@@ -10,6 +10,7 @@ pub use observer::PluginObserver;
 use crate::bundles::receipt::PluginPin;
 use crate::bundles::verify;
 use crate::compiler::Processes;
+use crate::config_check;
 use crate::names::NameService;
 use crate::protected_paths;
 use crate::rules;
@@ -17,6 +18,7 @@ use crate::workspace;
 use anyhow::{Context, Result};
 use portcullis_builtin::{Builtin, CHOICE};
 use portcullis_config::paths::Paths;
+use portcullis_config::problem::KeyProblem;
 use portcullis_config::{Config, GrantConfig, PluginConfig, at_home, plugins};
 use portcullis_core::action::StepDetail;
 use portcullis_core::event::{Event, EventKind};
@@ -26,7 +28,7 @@ use portcullis_core::mask::Masker;
 use portcullis_core::observe::{Observations, Query};
 use portcullis_core::pipeline::{self, MissedCall, Ports, ReviewOutcome, Settings};
 use portcullis_core::plugins::Plugins;
-use portcullis_core::policy::{Mode, Strategy};
+use portcullis_core::policy::Mode;
 use portcullis_core::record::Record;
 use portcullis_core::session::State;
 use portcullis_core::undo::{NoUndo, Undo};
@@ -492,18 +494,6 @@ fn components(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Checks that every plugin that the configuration mentions exists.
-///
-/// # Errors
-/// Fails if one is missing, or if the plugin folder cannot be read.
-pub fn plugins_are_there(config: &Config, bundled: &[PluginPin]) -> Result<()> {
-    let files = components(&config.plugins_dir)?;
-    let locked = |name: &str| bundled.iter().any(|plugin| plugin.name == name);
-    unknown_plugins(config, |name| {
-        locked(name) || files.iter().any(|path| path.file_stem().is_some_and(|stem| stem == name))
-    })
-}
-
 /// Checks that only judging plugins run in shadow mode: an ignored intervention would leave a
 /// session without its answer, an ignored exporter without its text.
 fn only_what_judges_looks_on(plugins: &mut PluginSet, config: &Config) -> Result<()> {
@@ -518,9 +508,11 @@ fn only_what_judges_looks_on(plugins: &mut PluginSet, config: &Config) -> Result
         [Kind::Intervention, Kind::AuditExporter].into_iter().flat_map(|kind| plugins.names(kind));
     let others: Vec<String> = others.chain([reader.to_owned()]).collect();
     if let Some(name) = looking_on.iter().find(|name| others.contains(name)) {
-        anyhow::bail!(
-            "`plugins.{name}.shadow` is `true`, but `{name}` judges no actions; only risk-calculators and patterns can run in shadow mode"
+        let key = format!("plugins.{name}.shadow");
+        let what = format!(
+            "`{key}` is `true`, but `{name}` judges no actions; only risk-calculators and patterns can run in shadow mode"
         );
+        return Err(KeyProblem { key, what }.into());
     }
     Ok(())
 }
@@ -528,10 +520,8 @@ fn only_what_judges_looks_on(plugins: &mut PluginSet, config: &Config) -> Result
 /// Checks that all interventions have their plugin: without it the intervention would be dropped.
 fn interventions_are_there(plugins: &mut PluginSet, config: &Config) -> Result<()> {
     let policy = &config.policy.interventions;
-    if policy.strategy == Strategy::Custom && policy.decider.is_none() {
-        anyhow::bail!(
-            "`interventions.strategy` is `custom`, but `interventions.decider` names no plugin that decides"
-        );
+    if let Some(problem) = config_check::decider(config) {
+        return Err(problem.into());
     }
     let decider = policy.decider.iter().map(|name| ("interventions.decider".to_owned(), name));
     let named: Vec<_> = policy
@@ -546,10 +536,11 @@ fn interventions_are_there(plugins: &mut PluginSet, config: &Config) -> Result<(
     let there = plugins.names(Kind::Intervention);
     match named.iter().find(|(_, name)| !there.contains(name)) {
         Some((key, name)) => {
-            anyhow::bail!(
+            let what = format!(
                 "`{key}` names `{name}`, but there is no intervention plugin of that name; there are {}",
                 there.join(", ")
-            )
+            );
+            Err(KeyProblem { key: key.clone(), what }.into())
         }
         None => Ok(()),
     }
@@ -559,16 +550,19 @@ fn interventions_are_there(plugins: &mut PluginSet, config: &Config) -> Result<(
 fn unknown_plugins(config: &Config, loaded: impl Fn(&str) -> bool) -> Result<()> {
     for name in config.patterns.enabled.iter().flatten() {
         let builtin = portcullis_builtin::find(name);
+        let key = "patterns.enabled".to_owned();
         if builtin.is_some_and(|builtin| builtin.kind != portcullis_builtin::Kind::Pattern) {
-            anyhow::bail!(
-                "`patterns.enabled` holds `{name}`, which is not a pattern; name pattern plugins, or `all`"
+            let what = format!(
+                "`{key}` holds `{name}`, which is not a pattern; name pattern plugins, or `all`"
             );
+            return Err(KeyProblem { key, what }.into());
         }
         if builtin.is_none() && !loaded(name) {
             let folder = config.plugins_dir.display();
-            anyhow::bail!(
-                "`patterns.enabled` holds `{name}`, but no builtin pattern has that name, no locked bundle holds it, and `{folder}` holds no `{name}.{COMPONENT}`"
+            let what = format!(
+                "`{key}` holds `{name}`, but no builtin pattern has that name, no locked bundle holds it, and `{folder}` holds no `{name}.{COMPONENT}`"
             );
+            return Err(KeyProblem { key, what }.into());
         }
     }
     for (name, said) in &config.plugins {
@@ -578,9 +572,10 @@ fn unknown_plugins(config: &Config, loaded: impl Fn(&str) -> bool) -> Result<()>
             || name == portcullis_builtin::SHELL_READER.name;
         if !known && !switched_off {
             let folder = config.plugins_dir.display();
-            anyhow::bail!(
+            let what = format!(
                 "`plugins.{name}` is configured, but no builtin plugin has that name, no locked bundle holds it, and `{folder}` holds no `{name}.{COMPONENT}`"
             );
+            return Err(KeyProblem { key: format!("plugins.{name}"), what }.into());
         }
     }
     Ok(())

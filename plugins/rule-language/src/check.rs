@@ -246,7 +246,10 @@ fn word_fits(of: &Of, tree: &Tree) -> Result<(), Problem> {
                 Some(word) => format!("did you mean `{word}`?"),
                 None => format!("it is {}", of.told()),
             };
-            Err(Problem::new(tree.span, format!("it is never `{}`; {mend}", shown(text))))
+            Err(Problem::new(
+                tree.span,
+                format!("`{}` is not a value of this field; {mend}", shown(text)),
+            ))
         }
         Node::List(items) => items.iter().try_for_each(|item| word_fits(of, item)),
         _ => Ok(()),

@@ -49,7 +49,7 @@ pub fn evidence(found: &Detection) -> Vec<(&str, &str, Option<u64>)> {
 }
 
 /// Checks that `prepare` refuses each of these settings, with the key and this part in the message.
-pub fn refuses(
+pub fn check_refusals(
     prepare: fn(&[Setting]) -> Result<Vec<u8>, Error>,
     bad: &[(&str, impl Into<SettingValue> + Clone, &str)],
 ) {
@@ -61,7 +61,7 @@ pub fn refuses(
 
 /// Checks that a pattern accepts no state and `own`, which it wrote; drops a state of another
 /// layout; and refuses damaged ones, and bytes that it did not prepare.
-pub fn checks_bytes<P: Pattern>(own: &[u8], action: &Action) {
+pub fn check_bytes<P: Pattern>(own: &[u8], action: &Action) {
     let prepared = P::prepare(&[]).expect("no settings are right");
     let (first, rest) = own.split_first().expect("it wrote a state");
     let (_, cut) = own.split_last().expect("it wrote a state");

@@ -58,7 +58,7 @@ pub fn rollback() -> Result<()> {
                 "{name}: {record}"
             );
             answered.says(&[
-                "paths are as they were before it",
+                "restored to the state before it: ",
                 "The conversation was not rewound",
                 "portcullis checkpoint restore undo-",
             ])?;

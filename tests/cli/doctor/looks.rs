@@ -182,6 +182,15 @@ fn status() -> Result<()> {
     };
     says(&known, &["portcullis guarding", "2 reviewed, 1 blocked"])?;
     says(&json!({}), &["portcullis guarding\n"])?;
+    installed.hook(&installed.site().calls("ended").bash("1", "rm -rf /"))?;
+    let ended = json!({ "session_id": "ended", "workspace": { "project_dir": project } });
+    says(&ended, &["portcullis STOPPED this session: ", "incident list", "1 reviewed, 1 blocked"])?;
+    installed.put(&installed.state("config.toml"), "[interventions]\nstrategy = \"custom\"\n")?;
+    says(&known, &["portcullis OFF: each action is refused: `interventions.strategy`"])?;
+    installed.put(&installed.state("config.toml"), "")?;
+    installed.put(&project.join("portcullis.lock"), "what\n")?;
+    says(&known, &["portcullis OFF: each action is refused: ", "is not a lock file"])?;
+    fs::remove_file(project.join("portcullis.lock"))?;
     installed.put(&installed.state("config.toml"), "mode = \"observe\"")?;
     says(&known, &["portcullis observing", "2 reviewed"])?;
     installed.put(&installed.state("config.toml"), "mode = ")?;

@@ -107,7 +107,7 @@ pub fn dead() -> Result<()> {
     );
     ensure!(
         doctor(&held.site)?
-            .contains("3 messages over `dead` did not arrive, 3 of them were given up")
+            .contains("3 messages over `dead` did not arrive, 3 given up")
     );
     // It becomes reachable at another address.
     let second = chat.channel("other", "\"delivery\"");

@@ -46,7 +46,7 @@ pub fn told_once() -> Result<()> {
     ensure!(waiting(&site)?.is_empty(), "it is done");
     site.output(&["maintain", "--all"])?;
     ensure!(chat.quiet(), "it came twice");
-    ensure!(doctor(&site)?.contains("1 channels, 0 messages wait"));
+    ensure!(doctor(&site)?.contains("1 channel, 0 messages waiting"));
     site.verify()
 }
 

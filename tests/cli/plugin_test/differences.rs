@@ -186,7 +186,7 @@ pub fn told() -> Result<()> {
     for (filter, code, says) in [
         ("two", 0, "1 case: all as expected"),
         ("one", 1, "1 case: 0 as expected, 1 not"),
-        ("three", 1, "none of the 2 cases has `three` in its name"),
+        ("three", 1, "no case has `three` in its name, of 2 cases"),
     ] {
         let plugin = crate::component("talker")?;
         let ended = site.run(&["plugin", "test", &plugin, filter, "--cases", "cases.toml"])?;

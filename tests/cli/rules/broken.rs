@@ -41,7 +41,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ),
     (
         "[[rule]]\nname = 'a'\nwhen = 'effects.exists(e, e.kind == \"file-delte\")'\nverdict = 'ask'\nreason = 'x'\n",
-        ":3:37: it is never `file-delte`; did you mean `file-delete`?",
+        ":3:37: `file-delte` is not a value of this field; did you mean `file-delete`?",
         "  |                                     ^^^^^^^^^^^^",
     ),
     (

@@ -154,7 +154,9 @@ impl Calls {
         let Some(id) = block.get("tool_use_id").and_then(Value::as_str) else { return };
         let output = plain(block.get("content").unwrap_or(&Value::Null));
         let failed = block.get("is_error").and_then(Value::as_bool) == Some(true);
-        self.results.insert(id.to_owned(), !(failed && never_ran(&output)));
+        let tool = self.begun.iter().rev().find(|call| call.id == id).map(|call| &*call.tool);
+        let refused = failed && never_ran(tool.unwrap_or_default(), &output);
+        self.results.insert(id.to_owned(), !refused);
         if let Some(call) = self.begun.iter_mut().rev().find(|call| call.id == id) {
             call.failed = failed;
             call.output = output;
@@ -168,17 +170,25 @@ impl Calls {
 }
 
 /// Returns true for the client's message about a call that it did not run: an unknown tool, unfit
-/// parameters, or a refusal by a person or a rule.
-fn never_ran(output: &str) -> bool {
+/// parameters, or a refusal by a person, a rule or the client itself.
+fn never_ran(tool: &str, output: &str) -> bool {
+    /// The client's mark of what it says itself instead of a result. A server's tool could write it
+    /// into its own answer.
+    const MARK: &str = "<tool_use_error>";
+    const SERVER: &str = "mcp__";
+    /// The tool itself failed, under the same mark.
+    const FAILED: &str = "Error calling tool";
     const WORDS: &[&str] = &[
         "InputValidationError",
         "No such tool available",
         "The user doesn't want to proceed",
         "Permission to use ",
     ];
-    let text =
-        output.trim_start().trim_start_matches("<tool_use_error>").trim_start_matches("Error: ");
-    WORDS.iter().any(|words| text.starts_with(words))
+    let output = output.trim_start();
+    let own = output.strip_prefix(MARK).filter(|_| !tool.starts_with(SERVER));
+    let text = output.trim_start_matches(MARK).trim_start_matches("Error: ");
+    own.is_some_and(|own| !own.starts_with(FAILED))
+        || WORDS.iter().any(|words| text.starts_with(words))
 }
 
 fn plain(content: &Value) -> String {
@@ -253,6 +263,27 @@ mod tests {
                 ],
                 0,
                 vec![],
+            ),
+            (
+                vec![
+                    call("a"),
+                    result("a", true, "<tool_use_error>Blocked: sleep 30. Use Monitor"),
+                ],
+                0,
+                vec![],
+            ),
+            (
+                vec![call("a"), result("a", true, "<tool_use_error>Error calling tool (Bash): x")],
+                0,
+                vec!["a failed"],
+            ),
+            (
+                vec![
+                    call("a").replace("Bash", "mcp__db__drop"),
+                    result("a", true, "<tool_use_error>Blocked: I ran"),
+                ],
+                0,
+                vec!["a failed"],
             ),
             (
                 vec![call("a"), result("a", false, "InputValidationError is only a word here")],

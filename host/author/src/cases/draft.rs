@@ -6,7 +6,7 @@ use portcullis_core::event::{CallResult, EventKind};
 use portcullis_core::record::Record;
 use portcullis_core::review::RULE;
 use portcullis_core::score::{Score, Severity};
-use portcullis_core::text::one_line;
+use portcullis_core::text::{counted, one_line};
 use portcullis_review::isolated::{PERSON, PROJECT};
 use portcullis_review::recording::RecordedEvent;
 use serde_json::{Map, Value, json};
@@ -66,7 +66,8 @@ impl DraftInput<'_> {
         let mut notes = Vec::new();
         if skipped > 0 {
             notes.push(format!(
-                "{skipped} earlier steps of the session are left out; `--steps COUNT` takes more"
+                "left out of the session: {}; `--steps COUNT` takes more",
+                counted(skipped as u64, "earlier step")
             ));
         }
         let first = events.iter().position(|event| match event.what {

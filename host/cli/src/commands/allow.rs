@@ -11,7 +11,7 @@ use portcullis_config::clock::now;
 use portcullis_config::duration;
 use portcullis_core::exceptions::{Exception, ExceptionScope};
 use portcullis_core::record::{Record, RecordKind};
-use portcullis_core::text::one_line;
+use portcullis_core::text::{counted, one_line};
 use portcullis_review::reviewer::to_store;
 use portcullis_store::{ExceptionEnd, ExceptionRecord, NewRecord, StoredException};
 
@@ -92,8 +92,16 @@ fn grant(arguments: &Arguments, review: &str) -> Result<CommandExit> {
         document: serde_json::to_string(&exception)?,
     };
     store.add_exception(grant, vec![stored])?;
+    let wider = if exception.session.is_some() {
+        format!(
+            "A new session is asked again; `portcullis allow {} --project` allows it in every session in this folder.\n",
+            one_line(&record.id, 64)
+        )
+    } else {
+        String::new()
+    };
     paint::print(&format!(
-        "{} {scope}, until {until} UTC. Tell the agent to try the same thing again.\n`portcullis allow --revoke {id}` takes it back.\n",
+        "{} {scope}, until {until} UTC. Tell the agent to try the same thing again.\n{wider}`portcullis allow --revoke {id}` revokes it.\n",
         paint::good("allowed")
     ));
     Ok(CommandExit::Success)
@@ -134,10 +142,13 @@ impl Arguments {
 }
 
 fn scope(exception: &Exception) -> String {
-    match (exception.once, &exception.project) {
-        (true, _) => "once".into(),
-        (false, Some(folder)) => format!("in all sessions in `{}`", one_line(folder, 120)),
-        (false, None) => "in its session".into(),
+    let session = exception.session.as_ref().map(|id| one_line(id, 80));
+    match (exception.once, &exception.project, session) {
+        (true, _, Some(id)) => format!("once, in the session {id}"),
+        (true, _, None) => "once, in any session".into(),
+        (false, Some(folder), _) => format!("in all sessions in `{}`", one_line(folder, 120)),
+        (false, None, Some(id)) => format!("in the session {id}"),
+        (false, None, None) => "in any session".into(),
     }
 }
 
@@ -177,11 +188,11 @@ fn revoke_all() -> Result<CommandExit> {
     let at = now();
     let mut said = String::new();
     store.revoke_all_exceptions(at, |ended, forged| {
-        said = format!("{} exceptions were taken back", ended.len());
+        said = format!("revoked: {}", counted(ended.len() as u64, "exception"));
         if !forged.is_empty() {
             let names = one_line(&forged.join(", "), 240);
             said = format!(
-                "{said}, and {} that no person had granted were removed: {names}",
+                "{said}; removed, since no person had granted them: {} ({names})",
                 forged.len()
             );
         }

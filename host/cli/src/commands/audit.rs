@@ -11,6 +11,7 @@ use portcullis_config::Config;
 use portcullis_config::paths::Paths;
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::score::Verdict;
+use portcullis_core::text::counted;
 use portcullis_engine::Kind;
 use portcullis_review::export::{BATCH, for_exporter};
 use portcullis_review::health::CANARY;
@@ -191,7 +192,7 @@ fn export(arguments: &AuditExport) -> Result<CommandExit> {
     }
     sink.flush().context("cannot write the export")?;
     if std::io::stderr().is_terminal() {
-        anstream::eprintln!("{count} records");
+        anstream::eprintln!("{}", counted(count, "record"));
     }
     Ok(CommandExit::Success)
 }

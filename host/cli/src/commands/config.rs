@@ -8,13 +8,15 @@ use portcullis_config::clock::now;
 use portcullis_config::keys::{self, ConfigKey, toml_text};
 use portcullis_config::layers::{EffectiveValue, IgnoreReason, IgnoredKey, Layer, MergedSettings};
 use portcullis_config::paths::Paths;
-use portcullis_config::problem::BadConfiguration;
+use portcullis_config::problem::{BadConfiguration, KeyProblem, Problems};
 use portcullis_config::{Config, schema};
 use portcullis_core::text::one_line;
 use portcullis_engine::SettingValue as Value;
-use portcullis_review::bundles::verify;
+use portcullis_review::config_check;
+use portcullis_review::reviewer::Reviewer;
 use portcullis_store::Home;
 use serde_json::{Value as Json, json};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Subcommand)]
@@ -208,47 +210,80 @@ fn place(settled: &MergedSettings, layer: Layer, line: usize) -> String {
 
 fn check(file: Option<&Path>) -> Result<CommandExit> {
     let places = Paths::from_environment()?;
-    let read = match file {
-        Some(path) => portcullis_config::one(path).map(|read| vec![read]),
-        None => portcullis_config::read(&places),
+    let checked = match file {
+        Some(path) => check_file(path, &places),
+        None => check_in_effect(&places),
     };
-    let files = match read {
+    let files = match checked {
         Ok(files) => files,
-        Err(BadConfiguration(bad)) => {
-            bad.iter()
-                .flat_map(|problems| problems.lines())
-                .for_each(|line| paint::print(&format!("{line}\n")));
+        Err(lines) => {
+            lines.iter().for_each(|line| paint::print(&format!("{line}\n")));
             return Ok(CommandExit::Failure);
         }
     };
-    // The set of existing plugins is known only for the files in effect here.
-    if file.is_none()
-        && let Err(error) = all_plugins_are_there(&places)
-    {
-        paint::print(&format!("{error:#}\n"));
-        return Ok(CommandExit::Failure);
-    }
     if files.is_empty() {
         paint::print("there is no configuration: everything has its default\n");
     }
-    for file in &files {
-        paint::print(&format!(
-            "{}: {}\n",
-            one_line(&file.path.display().to_string(), 1024),
-            paint::good("ok")
-        ));
+    for path in &files {
+        let shown = one_line(&path.display().to_string(), 1024);
+        paint::print(&format!("{shown}: {}\n", paint::good("ok")));
     }
     Ok(CommandExit::Success)
 }
 
-/// Checks that every plugin named in the configuration exists: builtin, as a file or in a locked
-/// bundle.
-fn all_plugins_are_there(places: &Paths) -> Result<()> {
+/// Checks one file alone. The set of existing plugins is known only for the files in effect here.
+///
+/// # Errors
+/// Fails with one line for each mistake.
+fn check_file(path: &Path, places: &Paths) -> Result<Vec<PathBuf>, Vec<String>> {
+    let settled = portcullis_config::settle_file(path, places).map_err(|bad| lines_of(&bad.0))?;
+    let config =
+        Config::read_file(path, places).map_err(|error| lines_of_error(&error, &settled))?;
+    let mistakes = config_check::find_mistakes(&settled, &config, &places.person);
+    if mistakes.is_empty() { Ok(vec![path.to_owned()]) } else { Err(lines_of(&mistakes)) }
+}
+
+/// Checks the files in effect here, as a hook would load them.
+///
+/// # Errors
+/// Fails with one line for each mistake.
+fn check_in_effect(places: &Paths) -> Result<Vec<PathBuf>, Vec<String>> {
     let home = Home::open(&places.state).ok();
-    let config = Config::load(places, home.as_ref())?;
-    let bundled = home.map_or_else(
-        || Ok(Vec::new()),
-        |home| verify::plugins(places, &home, now(), verify::ReceiptPolicy::None),
-    )?;
-    Ok(portcullis_review::reviewer::plugins_are_there(&config, &bundled)?)
+    let settled =
+        portcullis_config::settle(places, home.as_ref(), None).map_err(|bad| lines_of(&bad.0))?;
+    let mut lines = Vec::new();
+    let config = Config::load(places, home.as_ref())
+        .map_err(|error| lines.extend(lines_of_error(&error, &settled)))
+        .ok();
+    if let Some(config) = config {
+        let mistakes = config_check::find_mistakes(&settled, &config, &places.person);
+        lines.extend(lines_of(&mistakes));
+        let loaded = home.map(|home| Reviewer::installed(places, &home, config, &[], now()));
+        if let Some(Err(error)) = loaded {
+            lines.extend(lines_of_error(&error, &settled));
+        }
+    }
+    // A custom strategy without its decider is found alone, and again when everything is loaded.
+    let mut seen = BTreeSet::new();
+    lines.retain(|line| seen.insert(line.clone()));
+    if lines.is_empty() {
+        Ok(settled.files.into_iter().map(|(_, path)| path).collect())
+    } else {
+        Err(lines)
+    }
+}
+
+fn lines_of(problems: &[Problems]) -> Vec<String> {
+    problems.iter().flat_map(Problems::lines).collect()
+}
+
+/// Formats an error of loading, with its file and position if they are known.
+fn lines_of_error(error: &anyhow::Error, settled: &MergedSettings) -> Vec<String> {
+    if let Some(BadConfiguration(bad)) = error.downcast_ref() {
+        return lines_of(bad);
+    }
+    match error.downcast_ref::<KeyProblem>() {
+        Some(problem) => config_check::place_problem(settled, problem).lines(),
+        None => vec![format!("{error:#}")],
+    }
 }

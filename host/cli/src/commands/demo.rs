@@ -12,9 +12,10 @@ use portcullis_core::pipeline::ReviewOutcome;
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::score::Verdict;
 use portcullis_core::session::State;
-use portcullis_core::text::one_line;
+use portcullis_core::text::{counted, one_line};
 use portcullis_review::recording;
 use portcullis_review::reviewer::{ReviewContext, Reviewer, to_store};
+use portcullis_review::timeline::words::on_one_line;
 use portcullis_store::{Commit, Durability, Home, PendingCommit, Store};
 use std::collections::BTreeMap;
 use std::fs;
@@ -66,7 +67,8 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     } else {
         paint::bad("the chain is broken")
     };
-    paint::print(&format!("The journal has {} records; {chain}.\n", verification.records));
+    let records = counted(verification.records, "record");
+    paint::print(&format!("The journal has {records}; {chain}.\n"));
     drop(store);
     if arguments.keep {
         let state = scratch.keep();
@@ -183,7 +185,7 @@ impl DemoOutput {
         paint::print(&format!(
             "{}  {}\n",
             paint::verdict(decision.verdict, 6),
-            one_line(&self.short(&record.summary), 110)
+            one_line(&on_one_line(&self.short(&record.summary)), 110)
         ));
         if decision.verdict > Verdict::Allow {
             self.wrapped("why", &decision.primary_reason);
@@ -237,10 +239,10 @@ impl DemoOutput {
             .collect();
         let actions: u32 = self.verdicts.values().sum();
         paint::print(&format!(
-            "\n{} {}; {} interventions.\n",
-            paint::bold(format!("{actions} actions:")),
+            "\n{} {}; {}.\n",
+            paint::bold(format!("{}:", counted(actions.into(), "action"))),
             parts.join(", "),
-            self.interventions
+            counted(self.interventions.into(), "intervention")
         ));
     }
 }
@@ -255,7 +257,7 @@ fn outcome(record: &Record) {
     };
     paint::print(&format!(
         "        {}\n",
-        paint::dim(format!("failed: {}", one_line(&outcome.error, 100)))
+        paint::dim(format!("failed: {}", one_line(&on_one_line(&outcome.error), 100)))
     ));
 }
 

@@ -13,12 +13,12 @@ use portcullis_config::Config;
 use portcullis_config::clock::now;
 use portcullis_config::paths::{PathOverrides, Paths};
 use portcullis_core::record::{Record, RecordKind};
+use portcullis_core::text::counted;
 use portcullis_review::checkpoints;
 use portcullis_review::incidents;
 use portcullis_review::notifications::{self, deliver};
 use portcullis_review::quarantine;
 use portcullis_review::reviewer::{Reviewer, code_cache, to_store};
-use portcullis_review::timeline::words::counted;
 use portcullis_store::{Durability, Home, NewWork, SEALED, Store, WorkItem};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::Write;
@@ -245,7 +245,7 @@ fn finish(store: &mut Store, work: &WorkItem, error: Option<&Error>) -> Result<(
 fn sealed(store: &mut Store, home: &Home, sessions: &str) -> Result<String> {
     incidents::keep_stops(store, home)?;
     let summary = format!(
-        "an older version's journal was migrated: the states of {sessions} sessions were sealed as they were found"
+        "an older version's journal was migrated: the states of its sessions ({sessions}) were sealed as they were found"
     );
     let record = Record::apart(
         RecordKind::Configuration,
@@ -263,7 +263,8 @@ fn retain(store: &mut Store, days: u32) -> Result<String> {
         return Ok("records are kept forever".into());
     }
     let pruned = store.prune(now().saturating_sub(u64::from(days).saturating_mul(DAY)), now())?;
-    Ok(format!("removed {} older than {days} days", counted(pruned.records, "record")))
+    let age = counted(u64::from(days), "day");
+    Ok(format!("removed {} older than {age}", counted(pruned.records, "record")))
 }
 
 /// Appends the journal's head to files in places where the journal's owner cannot rewrite them.
@@ -279,7 +280,7 @@ fn anchor(store: &mut Store, files: &[std::path::PathBuf]) -> Result<String> {
     if !failed.is_empty() {
         return Err(Error::io(format!("{}", failed.join("; "))));
     }
-    Ok(format!("the journal's head was written to {} files", files.len()))
+    Ok(format!("the journal's head was written to {}", counted(files.len() as u64, "file")))
 }
 
 /// Appends a line with a single write to a regular file; a pipe would block until it is read.

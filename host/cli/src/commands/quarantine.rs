@@ -11,12 +11,12 @@ use portcullis_config::clock::now;
 use portcullis_config::duration;
 use portcullis_config::paths::Paths;
 use portcullis_core::record::{Record, RecordKind};
+use portcullis_core::text::counted;
 use portcullis_core::text::one_line;
 use portcullis_review::quarantine::{
     self, Obstacle, QuarantineEntry, QuarantineStatus, RestoreResult,
 };
 use portcullis_review::reviewer::to_store;
-use portcullis_review::timeline::words::counted;
 use portcullis_store::{Home, Store};
 use serde_json::{Value, json};
 
@@ -296,9 +296,9 @@ fn refused(json: bool, obstacles: &[Obstacle]) -> CommandExit {
         "look at what it leads to, and move the kept files by hand: `portcullis quarantine show`"
     };
     anstream::eprintln!(
-        "{}: {} paths cannot go back, so nothing was changed: {mend}",
+        "{}: {} cannot go back, so nothing was changed: {mend}",
         paint::bad("refused"),
-        obstacles.len()
+        counted(obstacles.len() as u64, "path")
     );
     CommandExit::Failure
 }

@@ -9,8 +9,9 @@ use portcullis_config::paths::Paths;
 use portcullis_core::event::{Call, Event, EventKind};
 use portcullis_core::score::Verdict;
 use portcullis_core::session::State;
+use portcullis_core::text::one_line;
 use portcullis_review::reviewer::{ReviewContext, Reviewer};
-use portcullis_store::Home;
+use portcullis_store::{Durability, Home, Store};
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
@@ -20,6 +21,12 @@ pub struct Arguments {
     /// Review this shell command, run in the current folder
     #[arg(long, short, conflicts_with = "file")]
     command: Option<String>,
+    /// Review it as the next action of this recorded session: an id or the start of one
+    #[arg(long, value_name = "SESSION")]
+    session: Option<String>,
+    /// Review it in a session in which the person asked for this
+    #[arg(long, value_name = "TEXT", conflicts_with = "session")]
+    goal: Option<String>,
     /// Load this component too
     #[arg(long, value_name = "FILE")]
     plugin: Vec<PathBuf>,
@@ -28,15 +35,33 @@ pub struct Arguments {
     json: bool,
 }
 
+/// The note below a review without a session.
+const ALONE: &str = "
+This action was reviewed alone. In a session, what the person asked for and what
+happened before can change the verdict: see `--goal TEXT` and `--session ID`.
+";
+
 pub fn run(arguments: &Arguments) -> Result<CommandExit> {
-    let event = event(arguments)?;
+    let mut event = event(arguments)?;
     let places = Paths::for_event(&event.cwd)?;
     let home = Home::open(&places.state)?;
     let config = Config::load(&places, Some(&home))?;
     let now = now();
     let mut reviewer = Reviewer::installed(&places, &home, config, &arguments.plugin, now)?;
-    let reviewed =
-        reviewer.review(&event, State::default(), now, &ReviewContext::default(), &|_| None);
+    let mut state = State::default();
+    if let Some(session) = &arguments.session {
+        (event.session, state) = recorded_session(&home, session)?;
+    }
+    if let Some(goal) = &arguments.goal {
+        let prompt = Event {
+            name: "UserPromptSubmit".into(),
+            kind: EventKind::Prompt(goal.clone()),
+            ..event.clone()
+        };
+        let asked = reviewer.review(&prompt, state, now, &ReviewContext::default(), &|_| None);
+        state = asked.state;
+    }
+    let reviewed = reviewer.review(&event, state, now, &ReviewContext::default(), &|_| None);
     let Some(record) = reviewed.records.first() else {
         return Err(Error::invalid(format!(
             "`{}` is answered neutrally: there is nothing to review",
@@ -56,12 +81,35 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
             .iter()
             .enumerate()
             .for_each(|(at, record)| paint::print(&show::page(record, false, told(at))));
+        if arguments.session.is_none() && arguments.goal.is_none() {
+            paint::print(ALONE);
+        }
     }
     Ok(if record.verdict().is_some_and(|verdict| verdict >= Verdict::Modify) {
         CommandExit::Objection
     } else {
         CommandExit::Success
     })
+}
+
+/// Reads the state of a recorded session. Details of its steps are not read.
+fn recorded_session(home: &Home, wanted: &str) -> Result<(String, State)> {
+    let store = Store::open_existing(home, Durability::Process)?;
+    let known = store.sessions()?.into_iter().map(|known| known.session);
+    let mut found: Vec<String> = known.filter(|id| id.starts_with(wanted)).collect();
+    let shown = one_line(wanted, 80);
+    let session = match (found.pop(), found.len()) {
+        (None, _) => {
+            bail!(
+                "no recorded session has the id `{shown}`: `portcullis audit show --json` has them"
+            )
+        }
+        (Some(session), 0) => session,
+        (Some(_), more) => bail!("{} sessions begin with `{shown}`: give more of the id", more + 1),
+    };
+    let snapshot = store.snapshot(&session, None)?;
+    let state = State::decode(snapshot.session.as_deref(), snapshot.agent.as_deref())?;
+    Ok((session, state))
 }
 
 fn event(arguments: &Arguments) -> Result<Event> {

@@ -1,7 +1,7 @@
 //! `portcullis status`: prints one short line for the client's status line.
 //!
-//! It is called again and again while a person works: it reads files, creates nothing, and never
-//! fails.
+//! It is called again and again while a person works: it reads files, creates no more than a hook
+//! would, and never fails. It tells what a hook would do with the session's next action.
 
 use crate::exit::CommandExit;
 use crate::paint;
@@ -12,11 +12,13 @@ use portcullis_config::pause;
 use portcullis_core::action::Totals;
 use portcullis_core::breaker::ReleaseCondition;
 use portcullis_core::policy::Mode;
-use portcullis_core::session::State;
+use portcullis_core::session::{Session, State};
 use portcullis_core::text::one_line;
 use portcullis_review::breakers;
 use portcullis_review::health::{self, HookStatus};
-use portcullis_store::{Durability, Home, Store};
+use portcullis_review::reviewer::Reviewer;
+use portcullis_review::stopped;
+use portcullis_store::{Durability, Home, Store, StoreError};
 use serde_json::{Value, json};
 use std::env;
 use std::io::{IsTerminal, Read};
@@ -36,13 +38,17 @@ const PATIENCE: Duration = Duration::from_millis(100);
 /// The most bytes that are read of it.
 const MOST_BYTES: u64 = 1024 * 1024;
 /// The longest reason that fits a status line, in bytes.
-const MOST_REASON: usize = 120;
+const MOST_REASON: usize = 160;
 
 /// The state of the guard.
 enum GuardStatus {
     Guarding,
     Observing,
     Paused(u64),
+    /// The client's session was stopped: each of its actions is refused.
+    Stopped(String),
+    /// The client's session is held until the person's next prompt.
+    Held(String),
     /// The hooks run, but protection is incomplete.
     Weak(String),
     /// The hooks do not run, or refuse everything.
@@ -58,8 +64,12 @@ pub fn run(arguments: &Arguments) -> CommandExit {
         .map(PathBuf::from)
         .filter(|path| path.is_absolute());
     let folder = folder.or_else(|| env::current_dir().ok()).unwrap_or_default();
-    let stand = stand(&folder);
-    let totals = session.as_deref().and_then(totals);
+    let known = session.as_deref().map_or(Ok(None), read_session);
+    let totals = known.as_ref().ok().and_then(Option::as_ref).map(|session| session.totals);
+    let stand = match (stand(&folder), known) {
+        (GuardStatus::Guarding, known) => standing_of(known),
+        (stand, _) => stand,
+    };
     paint::print(&if arguments.json {
         format!("{}\n", as_json(&stand, session.as_deref(), totals))
     } else {
@@ -106,18 +116,37 @@ fn stand(folder: &Path) -> GuardStatus {
         HookStatus::Weak(why) => return GuardStatus::Weak(why),
         HookStatus::Well => {}
     }
+    let pause = pause::current(&home, now()).ok().flatten();
+    let observes = pause.is_some() || config.policy.mode == Mode::Observe;
+    let mode = config.policy.mode;
+    if mode != Mode::Off
+        && let Err(error) = Reviewer::installed(&places, &home, config, &[], now())
+    {
+        let effect = if observes { "nothing is reviewed" } else { "each action is refused" };
+        return GuardStatus::Off(format!("{effect}: {error:#}"));
+    }
     if let Some(name) = quarantined(&home) {
         return GuardStatus::Weak(format!(
             "the plugin `{name}` is in quarantine: run `portcullis doctor`"
         ));
     }
-    match pause::current(&home, now()) {
-        Ok(Some(pause)) => GuardStatus::Paused(pause.until),
-        _ if config.policy.mode == Mode::Off => {
+    match pause {
+        Some(pause) => GuardStatus::Paused(pause.until),
+        None if mode == Mode::Off => {
             GuardStatus::Off("`reviewer.enabled` is false: nothing is reviewed".to_owned())
         }
-        _ if config.policy.mode == Mode::Observe => GuardStatus::Observing,
-        _ => GuardStatus::Guarding,
+        None if mode == Mode::Observe => GuardStatus::Observing,
+        None => GuardStatus::Guarding,
+    }
+}
+
+/// Returns what happens to the next action of a session under a guard that works.
+fn standing_of(known: Result<Option<Session>, String>) -> GuardStatus {
+    match known {
+        Err(why) => GuardStatus::Off(format!("each action is refused: {why}")),
+        Ok(Some(Session { stopped: Some(why), .. })) => GuardStatus::Stopped(why),
+        Ok(Some(Session { held: Some(why), .. })) => GuardStatus::Held(why),
+        Ok(_) => GuardStatus::Guarding,
     }
 }
 
@@ -130,11 +159,28 @@ fn quarantined(home: &Home) -> Option<String> {
         .map(|held| one_line(&held.name, 64))
 }
 
-fn totals(session: &str) -> Option<Totals> {
-    let home = Home::open_existing(Paths::from_environment().ok()?.state).ok()??;
-    let snapshot =
-        Store::open_existing(&home, Durability::Process).ok()?.snapshot(session, None).ok()?;
-    Some(State::decode(snapshot.session.as_deref(), snapshot.agent.as_deref()).ok()?.session.totals)
+/// Reads a session as a hook would; `None` if there is no journal yet.
+///
+/// # Errors
+/// Fails with the reason why a hook would refuse each action: the journal or the record of a stop
+/// cannot be read.
+fn read_session(session: &str) -> Result<Option<Session>, String> {
+    let Some(home) = Paths::from_environment()
+        .ok()
+        .and_then(|places| Home::open_existing(places.state).ok().flatten())
+    else {
+        return Ok(None);
+    };
+    let snapshot = match Store::open_existing(&home, Durability::Process) {
+        Err(StoreError::Missing { .. }) => return Ok(None),
+        store => store.and_then(|store| store.snapshot(session, None)),
+    };
+    let snapshot = snapshot.map_err(|error| error.to_string())?;
+    let mut state = State::decode(snapshot.session.as_deref(), snapshot.agent.as_deref())
+        .map_err(|error| error.to_string())?;
+    let known = stopped::read(&home, session).map_err(|error| format!("{error:#}"))?;
+    stopped::apply_stop(&mut state, known.as_ref());
+    Ok(Some(state.session))
 }
 
 fn line(stand: &GuardStatus, totals: Option<Totals>) -> String {
@@ -144,7 +190,14 @@ fn line(stand: &GuardStatus, totals: Option<Totals>) -> String {
         GuardStatus::Paused(until) => {
             paint::warn(format!("paused until {} UTC", paint::time(*until)))
         }
-        GuardStatus::Weak(why) => paint::bad(format!("NOT WHOLE: {}", one_line(why, MOST_REASON))),
+        GuardStatus::Stopped(why) => paint::bad(format!(
+            "STOPPED this session: {}; `portcullis incident list` shows what to do",
+            one_line(why, MOST_REASON)
+        )),
+        GuardStatus::Held(why) => {
+            paint::warn(format!("waits for your next prompt: {}", one_line(why, MOST_REASON)))
+        }
+        GuardStatus::Weak(why) => paint::bad(format!("INCOMPLETE: {}", one_line(why, MOST_REASON))),
         GuardStatus::Off(why) => paint::bad(format!("OFF: {}", one_line(why, MOST_REASON))),
     };
     format!("portcullis {stands}{}\n", totals.map(counts).unwrap_or_default())
@@ -171,6 +224,8 @@ fn as_json(stand: &GuardStatus, session: Option<&str>, totals: Option<Totals>) -
         GuardStatus::Guarding => ("guarding", None, None),
         GuardStatus::Observing => ("observing", None, None),
         GuardStatus::Paused(until) => ("paused", Some(*until), None),
+        GuardStatus::Stopped(why) => ("stopped", None, Some(why)),
+        GuardStatus::Held(why) => ("held", None, Some(why)),
         GuardStatus::Weak(why) => ("weak", None, Some(why)),
         GuardStatus::Off(why) => ("off", None, Some(why)),
     };

@@ -33,6 +33,21 @@ impl Html {
         }
     }
 
+    /// Appends text in which what stands between two backticks is code; a backtick without a
+    /// partner stays one.
+    pub fn prose(&mut self, text: &str) {
+        let parts: Vec<&str> = text.split('`').collect();
+        for (index, part) in parts.iter().enumerate() {
+            if index % 2 == 0 {
+                self.escape(part);
+            } else if index + 1 < parts.len() {
+                self.put("<code>{}</code>", &[part]);
+            } else {
+                self.put("`{}", &[part]);
+            }
+        }
+    }
+
     /// Appends another piece.
     pub fn add(&mut self, piece: &Self) {
         self.0.push_str(&piece.0);
@@ -81,6 +96,23 @@ mod tests {
             let values: Vec<&dyn Display> =
                 values.iter().map(|value| value as &dyn Display).collect();
             assert_eq!(Html::of(template, &values).as_str(), expected);
+        }
+    }
+
+    #[test]
+    fn what_stands_in_backticks_is_code() {
+        for (text, expected) in [
+            ("run `ls`, then `a<b`", "run <code>ls</code>, then <code>a&lt;b</code>"),
+            ("`ls`", "<code>ls</code>"),
+            ("one ` alone", "one ` alone"),
+            ("`a` and ` alone", "<code>a</code> and ` alone"),
+            ("``", "<code></code>"),
+            ("", ""),
+            ("no <b>", "no &lt;b&gt;"),
+        ] {
+            let mut html = Html::new();
+            html.prose(text);
+            assert_eq!(html.as_str(), expected, "{text}");
         }
     }
 }

@@ -6,7 +6,7 @@ use portcullis_core::action::{
     Command, Coverage, Direction, Effect, Facts, Operation, Origin, Word,
 };
 use portcullis_core::record::Record;
-use portcullis_core::text::one_line;
+use portcullis_core::text::{counted, one_line};
 
 /// The most commands that are shown.
 const MOST_COMMANDS: usize = 100;
@@ -41,7 +41,7 @@ fn operation(page: &mut TextPage, operation: &Operation) {
             }
             let more = shell.commands.len().saturating_sub(MOST_COMMANDS);
             if more > 0 {
-                page.indented(&format!("and {more} more commands"));
+                page.indented(&format!("and {}", counted(more as u64, "more command")));
             }
             if shell.background {
                 page.indented("in the background");

@@ -8,7 +8,7 @@ use portcullis_core::counterfactual::{Counterfactual, FindingChange, counterfact
 use portcullis_core::finding::{Evidence, SideEffectKind};
 use portcullis_core::record::Record;
 use portcullis_core::score::{RationalityLevel, RiskLevel, Score, Verdict};
-use portcullis_core::text::{lines, one_line};
+use portcullis_core::text::{counted, lines, one_line};
 use portcullis_core::verdict::{Decision, matrix};
 use serde_json::{Value, json};
 
@@ -255,8 +255,11 @@ pub fn uses(page: &mut TextPage, record: &Record) {
         let uses = plugin.uses.iter().map(|used| {
             let times =
                 if used.count == 1 { String::new() } else { format!(", {} times", used.count) };
-            let bytes =
-                if used.bytes == 0 { String::new() } else { format!(", {} bytes", used.bytes) };
+            let bytes = if used.bytes == 0 {
+                String::new()
+            } else {
+                format!(", {}", counted(used.bytes, "byte"))
+            };
             let refused =
                 used.refused.as_deref().map(|why| format!(": refused, {why}")).unwrap_or_default();
             format!("{}: `{}`{times}{bytes}{refused}", used.grant, used.what)

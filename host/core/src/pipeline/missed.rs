@@ -6,7 +6,7 @@
 use super::{Ports, ReviewOutcome, Run, Settings};
 use crate::action::Timestamp;
 use crate::event::{Call, CallResult, Event};
-use crate::text::one_line;
+use crate::text::{counted, one_line};
 use serde_json::{Map, Value};
 
 /// The most calls that are handled at once; the others are found missing again at the next event.
@@ -83,13 +83,9 @@ impl Run<'_, '_> {
             .collect();
         let more = named.len().saturating_sub(MOST_NAMED);
         let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-        let count = if named.len() == 1 {
-            "1 call that it did".to_owned()
-        } else {
-            format!("{} calls that it did", named.len())
-        };
+        let count = counted(named.len() as u64, "call");
         let text = format!(
-            "Portcullis found {count} not review in the session's transcript: {}{more}.",
+            "Portcullis found {count} that it did not review in the session's transcript: {}{more}.",
             few.join(", ")
         );
         if !self.observing() {

@@ -3,7 +3,7 @@
 use super::Run;
 use crate::event::Disposition;
 use crate::record::RecordKind;
-use crate::text::{cut, one_line};
+use crate::text::{counted, cut, one_line};
 use serde_json::{Value, json};
 
 /// Tags in which a client puts its own notices into a prompt; the text inside them is not a
@@ -71,13 +71,13 @@ impl Run<'_, '_> {
     pub(super) fn session_end(&mut self, reason: &str) {
         let totals = self.state.session.totals;
         let summary = format!(
-            "{} reviews: {} warned, {} modified, {} asked, {} blocked; {} interventions",
-            totals.steps,
+            "{}: {} warned, {} modified, {} asked, {} blocked; {}",
+            counted(totals.steps, "review"),
             totals.warned,
             totals.modified,
             totals.asked,
             totals.blocked,
-            totals.interventions
+            counted(totals.interventions.into(), "intervention")
         );
         let mut record = self.record(RecordKind::Session, &self.event.name, summary);
         record.details.insert("reason".into(), cut(reason, 128).into());

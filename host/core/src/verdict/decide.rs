@@ -11,6 +11,7 @@ use crate::policy::DecisionPolicy;
 use crate::review::{Attributed, Findings};
 use crate::score::{RationalityLevel, RiskLevel, Score, Severity, Verdict};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// The verdict on an action, with its reasons.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -395,11 +396,37 @@ fn alternatives(findings: &Findings) -> Vec<String> {
         findings.rationality().into_iter().flat_map(|(_, low)| low.finding.suggestions.iter());
     let mut all: Vec<String> = Vec::new();
     for text in rules.chain(mitigations).chain(suggestions) {
-        if all.len() < 8 && !all.contains(text) {
+        if all.len() < 8 && !all.iter().any(|known| is_same_advice(known, text)) {
             all.push(text.clone());
         }
     }
     all
+}
+
+/// Words that carry no advice of their own.
+const FILLERS: &[&str] =
+    &["a", "an", "and", "it", "of", "or", "that", "the", "them", "then", "this", "to"];
+
+/// Returns true if two texts give the same advice: plugins know nothing of each other, and word it
+/// in their own way. What stands in backticks has to be the same.
+fn is_same_advice(one: &str, other: &str) -> bool {
+    if one == other {
+        return true;
+    }
+    let quoted = |text: &str| -> Vec<String> {
+        text.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+    };
+    let (one_words, other_words) = (advice_words(one), advice_words(other));
+    let shared = one_words.intersection(&other_words).count();
+    let fewest = one_words.len().min(other_words.len());
+    quoted(one) == quoted(other) && fewest > 0 && shared * 5 > fewest * 4
+}
+
+fn advice_words(text: &str) -> BTreeSet<String> {
+    text.split(|c: char| !c.is_alphanumeric())
+        .map(str::to_lowercase)
+        .filter(|word| !word.is_empty() && !FILLERS.contains(&word.as_str()))
+        .collect()
 }
 
 /// The outcome of settling a `modify`.

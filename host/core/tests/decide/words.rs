@@ -165,6 +165,24 @@ fn what_could_be_done_instead() {
             vec!["a", "b", "c", "d", "e"],
         ),
         (
+            "the same advice in other words once",
+            with(100, None, |f| {
+                let read = "save it to a file, read the file, then run it";
+                f.objections.push(rule(&[read, "remove `a` only", "remove `b` only"]));
+                f.side_effects.extend([
+                    mitigated(Severity::High, "Save it to a file, read it, then run it."),
+                    mitigated(Severity::High, "check what goes out: it cannot be taken back"),
+                ]);
+                f.rationalities.push(sense("check first what goes out: it cannot be taken back"));
+            }),
+            vec![
+                "save it to a file, read the file, then run it",
+                "remove `a` only",
+                "remove `b` only",
+                "check what goes out: it cannot be taken back",
+            ],
+        ),
+        (
             "eight at most",
             with(100, None, |f| {
                 f.objections.push(rule(&["1", "2", "3", "4", "5", "6", "7", "8", "9"]))

@@ -77,6 +77,24 @@ fn decide(world: &mut World, terms: ResumeConditions) -> Result<(), String> {
 }
 
 #[test]
+fn what_is_not_certain_to_be_a_write_alone_is_refused() {
+    use EffectKind as E;
+    for (kind, certain, refused) in [
+        (E::FileRead, false, false),
+        (E::FileModify, true, false),
+        (E::FileModify, false, true),
+        (E::FileCreate, false, true),
+    ] {
+        let mut facts = facts(std::slice::from_ref(&kind), Coverage::Full);
+        facts.effects[0].certain = certain;
+        let demand = find_demand(ResumeConditions::Limited, &facts);
+        assert_eq!(demand.is_some(), refused, "{kind:?}, certain: {certain}");
+        let named = demand.is_none_or(|demand| demand.reason.contains("is not fully known"));
+        assert!(named, "{kind:?}, certain: {certain}");
+    }
+}
+
+#[test]
 fn what_a_person_decided_about_does_not_stop_it_again_while_terms_hold() {
     for (terms, stops) in [
         (ResumeConditions::Limited, false),

@@ -9,8 +9,8 @@ use portcullis_core::finding::Issue;
 use portcullis_core::plugins::Plugins;
 use portcullis_core::score::{Score, Severity};
 use portcullis_engine::{
-    Engine, EngineError, Grants, Kind, LoadError, MAX_COMPONENT_BYTES, PluginSet, ReviewClock,
-    Tier, inspect, read_component,
+    Engine, EngineError, Folder, Grants, Kind, LoadError, MAX_COMPONENT_BYTES, PluginSet,
+    ReviewClock, Tier, inspect, read_component,
 };
 use std::collections::BTreeMap;
 
@@ -299,6 +299,22 @@ fn an_import_that_is_not_granted_can_still_be_inspected() {
         grant: None,
     };
     assert_eq!(found.granted(&Grants::default()), Err(refused));
+}
+
+#[test]
+fn a_granted_folder_needs_a_component_that_opens_files() {
+    let folder = Folder { path: "/".into(), shown: "/project".into() };
+    let files = Grants { directories: vec![folder], ..Grants::default() };
+    let importing = r#"(import "wasi:filesystem/preopens@0.2.0" (instance))"#;
+    for (import, grants, loads) in
+        [("", Grants::default(), true), ("", files.clone(), false), (importing, files, true)]
+    {
+        let found = inspect(&component_text(&format!("(component {import} {EXPORT})"))).unwrap();
+        let granted = found.granted(&grants);
+        assert_eq!(granted.is_ok(), loads, "{import}: {granted:?}");
+        let told = granted.err().is_none_or(|error| error.to_string().contains("`/project`"));
+        assert!(told, "{import}: the folder is not named");
+    }
 }
 
 /// The inspection of a third-party file goes to a terminal, so it must contain nothing but plain

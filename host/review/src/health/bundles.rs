@@ -1,20 +1,47 @@
 //! The required bundles: checks that each is installed, matches its lock and is trusted, and when
 //! that expires.
 
-use super::finding::{Check, HealthFinding, or_ok};
+use super::finding::{Check, HealthFinding, Level, or_ok};
 use crate::bundles::locks::{LockTexts, RequiredBundle};
+use crate::bundles::receipt::PluginPin;
 use crate::bundles::{Policies, open_store, verify};
+use crate::reviewer::OURS;
 use anyhow::Result;
 use portcullis_bundle::BundleStore;
+use portcullis_config::Config;
 use portcullis_config::clock::format_utc;
 use portcullis_config::paths::Paths;
+use portcullis_core::fault::OnFault;
+use portcullis_store::Home;
 
 /// The time before an expiry at which it is reported, since it will stop every action: two weeks,
 /// in milliseconds.
 const AHEAD: u64 = 14 * 24 * 60 * 60 * 1000;
 
-/// Returns the problems with the bundles that are locked here; nothing if there are none.
-pub(super) fn check(places: &Paths, now: u64) -> Vec<HealthFinding> {
+/// The result of the check.
+pub(super) struct BundleHealth {
+    /// The findings; empty if nothing is locked here.
+    pub findings: Vec<HealthFinding>,
+    /// True if a hook loads no plugin because of a problem here.
+    pub refuses: bool,
+}
+
+/// Checks the bundles that are locked here.
+pub(super) fn check(places: &Paths, home: &Home, config: &Config, now: u64) -> BundleHealth {
+    // A hook does not read a component again that it verified before: the component's plugins then
+    // fail one by one.
+    let hook = verify::plugins(places, home, now, verify::ReceiptPolicy::None);
+    let findings = check_locked(places, config, hook.as_deref().ok(), now);
+    let refuses = hook.is_err() && super::worst_level(&findings) == Level::Problem;
+    BundleHealth { findings, refuses }
+}
+
+fn check_locked(
+    places: &Paths,
+    config: &Config,
+    loaded: Option<&[PluginPin]>,
+    now: u64,
+) -> Vec<HealthFinding> {
     let found = || -> Result<_> {
         let wanted = LockTexts::read(places)?.required()?;
         Ok(if wanted.is_empty() {
@@ -26,8 +53,11 @@ pub(super) fn check(places: &Paths, now: u64) -> Vec<HealthFinding> {
     match found() {
         Ok(None) => Vec::new(),
         Ok(Some((wanted, policies, shelf))) => {
-            let findings =
-                wanted.iter().filter_map(|wanted| one(&shelf, wanted, &policies, now)).collect();
+            let judge = |wanted: &RequiredBundle| {
+                let meaning = meaning(wanted.locked.name.as_str(), config, loaded);
+                check_bundle(&shelf, wanted, &policies, meaning, now)
+            };
+            let findings = wanted.iter().filter_map(judge).collect();
             or_ok(findings, Check::Bundles, format!("{} locked, all verified", wanted.len()))
         }
         Err(error) => vec![HealthFinding::problem(
@@ -38,10 +68,28 @@ pub(super) fn check(places: &Paths, now: u64) -> Vec<HealthFinding> {
     }
 }
 
-fn one(
+/// Describes the effect on actions of a bundle that does not pass. `loaded`: the plugins that a hook
+/// still tries to load.
+fn meaning(bundle: &str, config: &Config, loaded: Option<&[PluginPin]>) -> &'static str {
+    let Some(loaded) = loaded else { return "each action is refused" };
+    let default = if bundle == OURS { OnFault::Block } else { OnFault::Ask };
+    let policies = loaded
+        .iter()
+        .filter(|plugin| plugin.bundle == bundle)
+        .map(|plugin| config.plugins.get(&plugin.name).and_then(|said| said.on_fault))
+        .map(|said| said.unwrap_or(default));
+    match policies.max_by_key(|policy| policy.verdict()) {
+        Some(OnFault::Block) | None => "each action is refused",
+        Some(OnFault::Ask) => "a person is asked about each action",
+        Some(OnFault::Warn) => "actions run without its plugins",
+    }
+}
+
+fn check_bundle(
     shelf: &BundleStore,
     wanted: &RequiredBundle,
     policies: &Policies,
+    meaning: &str,
     now: u64,
 ) -> Option<HealthFinding> {
     let name = &wanted.locked.name;
@@ -50,11 +98,7 @@ fn one(
             let mend = format!(
                 "`portcullis bundle verify {name}` says what is missed; `bundle install` and `bundle update` fix it, or `bundle remove`"
             );
-            Some(HealthFinding::problem(
-                Check::Bundles,
-                format!("{error:#}: each action is refused"),
-                mend,
-            ))
+            Some(HealthFinding::problem(Check::Bundles, format!("{error:#}: {meaning}"), mend))
         }
         Ok((_, _, judged)) => {
             let until = judged.until.filter(|until| until.saturating_sub(now) < AHEAD)?;

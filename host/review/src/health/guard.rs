@@ -6,6 +6,7 @@ use super::grants;
 use crate::breakers::{self, HeldPlugin};
 use crate::reviewer::{ReviewContext, Reviewer};
 use portcullis_config::clock::format_utc;
+use portcullis_config::paths::Paths;
 use portcullis_config::pause;
 use portcullis_config::{Config, PluginConfig};
 use portcullis_core::breaker::ReleaseCondition;
@@ -64,6 +65,19 @@ pub(super) fn configuration(config: &Result<Config, String>) -> Vec<HealthFindin
         findings.push(HealthFinding::note(Check::Configuration, what, ""));
     }
     or_ok(findings, Check::Configuration, "valid")
+}
+
+/// Checks that a plugins folder that somebody named exists: its plugins do not run otherwise.
+pub(super) fn plugins_folder(places: &Paths, config: &Config) -> Option<HealthFinding> {
+    let folder = &config.plugins_dir;
+    let named = *folder != places.config.join("plugins");
+    (named && !folder.is_dir()).then(|| {
+        HealthFinding::warning(
+            Check::Configuration,
+            format!("`plugins_dir` is `{}`, and there is no such folder", folder.display()),
+            "create it, or remove the key",
+        )
+    })
 }
 
 fn weakened(name: &str, said: &PluginConfig) -> Option<HealthFinding> {

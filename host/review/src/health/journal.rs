@@ -6,7 +6,7 @@ use super::finding::{Check, HealthFinding};
 use portcullis_config::amount::{size, span};
 use portcullis_config::clock::format_utc;
 use portcullis_core::record::{Record, RecordKind};
-use portcullis_core::text::one_line;
+use portcullis_core::text::{counted, one_line};
 use portcullis_store::{Anchor, AnchorStatus, Filter, Home, JournalSummary, Store, StoreError};
 use std::collections::BTreeMap;
 use std::fs;
@@ -68,8 +68,8 @@ pub(super) fn database(home: &Home) -> (Vec<HealthFinding>, Option<JournalSummar
     if findings.is_empty() {
         let what = format!(
             "{} of {}, {}",
-            count(facts.records, "record"),
-            count(facts.sessions, "session"),
+            counted(facts.records, "record"),
+            counted(facts.sessions, "session"),
             size(facts.size.saturating_add(facts.log_size))
         );
         findings.push(HealthFinding::ok(Check::Database, what));
@@ -176,11 +176,11 @@ pub(super) fn chain(store: &mut Store, anchors: &[PathBuf]) -> Vec<HealthFinding
         let elsewhere = if anchors.is_empty() {
             String::new()
         } else {
-            format!(", and agrees with {} kept elsewhere", count(anchors.len() as u64, "file"))
+            format!(", and agrees with {} kept elsewhere", counted(anchors.len() as u64, "file"))
         };
         findings.push(HealthFinding::ok(
             Check::Chain,
-            format!("{} in one chain{elsewhere}", count(verification.records, "record")),
+            format!("{} in one chain{elsewhere}", counted(verification.records, "record")),
         ));
     }
     findings
@@ -212,7 +212,7 @@ fn anchor(store: &mut Store, path: &Path) -> Vec<HealthFinding> {
     let anchors: Vec<Anchor> = parsed.into_iter().flatten().collect();
     let mut findings = Vec::new();
     if broken > 0 {
-        let what = format!("{} of `{shown}` are not anchors", count(broken as u64, "line"));
+        let what = format!("{} of `{shown}` are not anchors", counted(broken as u64, "line"));
         findings.push(HealthFinding::warning(Check::Chain, what, "find out who wrote to it"));
     }
     match store.check_anchors(&anchors) {
@@ -308,8 +308,10 @@ pub(super) fn faults(store: &Store, now: u64) -> Vec<HealthFinding> {
         } else {
             format!("the plugin `{}`", one_line(&source, 64))
         };
-        let what =
-            format!("{whose} had {} in the last day; the newest: {newest}", count(times, "fault"));
+        let what = format!(
+            "{whose} had {} in the last day; the newest: {newest}",
+            counted(times, "fault")
+        );
         HealthFinding::warning(Check::Faults, what, format!("`portcullis explain {id}` shows it"))
     };
     super::finding::or_ok(
@@ -326,7 +328,7 @@ pub(super) fn unreviewed(store: &Store, now: u64) -> HealthFinding {
     match read {
         Err(error) => HealthFinding::problem(Check::Unreviewed, error.to_string(), mend(&error)),
         Ok(()) if found > 0 => {
-            let what = format!("{} ran without a review in the last day", count(found, "action"));
+            let what = format!("{} ran without a review in the last day", counted(found, "action"));
             HealthFinding::warning(
                 Check::Unreviewed,
                 what,
@@ -415,8 +417,4 @@ fn each(
         }
         ControlFlow::Continue(())
     })
-}
-
-fn count(number: u64, what: &str) -> String {
-    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }

@@ -103,6 +103,8 @@ impl HealthInput {
             ));
         }
         findings.extend(guard::configuration(&loaded));
+        findings
+            .extend(loaded.iter().filter_map(|config| guard::plugins_folder(&self.places, config)));
         let (home, config) = (home.ok().flatten(), loaded.ok());
         let mut observing = false;
         if let (Some(home), Some(config)) = (&home, &config) {
@@ -116,10 +118,9 @@ impl HealthInput {
 
     fn plugins(&self, guard: &Guard, findings: &mut Vec<HealthFinding>) {
         let (Some(home), Some(config)) = (&guard.home, &guard.config) else { return };
-        let bundles = bundles::check(&self.places, self.now);
-        let told = worst_level(&bundles) == Level::Problem;
-        findings.extend(bundles);
-        if told {
+        let bundles = bundles::check(&self.places, home, config, self.now);
+        findings.extend(bundles.findings);
+        if bundles.refuses {
             // Without them no plugin is loaded; that is reported.
             return;
         }
@@ -129,8 +130,8 @@ impl HealthInput {
                 Err(error) => {
                     return findings.push(HealthFinding::problem(
                         Check::Plugins,
-                        format!("{error:#}"),
-                        "fix what it names",
+                        format!("{error:#}: each action is refused"),
+                        "fix what it names; `portcullis config check` names the line",
                     ));
                 }
             };

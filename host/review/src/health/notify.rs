@@ -3,7 +3,7 @@
 use super::finding::{Check, HealthFinding};
 use crate::notifications::{PendingMessage, configured, waiting};
 use portcullis_config::Config;
-use portcullis_core::text::one_line;
+use portcullis_core::text::{counted, one_line};
 use portcullis_store::Store;
 
 /// Checks the channels and their waiting messages; reports nothing if there are neither.
@@ -27,7 +27,11 @@ pub(super) fn check(config: &Config, person: &str, store: &Store) -> Vec<HealthF
     super::finding::or_ok(
         findings,
         Check::Notifications,
-        format!("{} channels, {} messages wait", channels.len(), waiting.len()),
+        format!(
+            "{}, {} waiting",
+            counted(channels.len() as u64, "channel"),
+            counted(waiting.len() as u64, "message")
+        ),
     )
 }
 
@@ -51,11 +55,11 @@ fn undelivered(waiting: &[PendingMessage], days: u32) -> Vec<HealthFinding> {
             .unwrap_or_default();
         let shown = one_line(channel, 64);
         let what = format!(
-            "{} messages over `{shown}` did not arrive, {given_up} of them were given up: {why}",
-            failed.len()
+            "{} over `{shown}` did not arrive, {given_up} given up: {why}",
+            counted(failed.len() as u64, "message")
         );
         let kept = if days > 0 && given_up > 0 {
-            format!("; what was given up is kept for {days} days")
+            format!("; what was given up is kept for {}", counted(u64::from(days), "day"))
         } else {
             String::new()
         };

@@ -8,6 +8,7 @@ use portcullis_agents::json::JsonDocument;
 use portcullis_agents::settings::{Folders, Scope};
 use portcullis_agents::settings_problem::SettingsProblem;
 use portcullis_agents::{Agent, Invocation, install_command};
+use portcullis_core::text::counted;
 use serde_json::Value;
 use std::env;
 use std::path::{Path, PathBuf};
@@ -99,7 +100,7 @@ pub(super) fn readable(files: &[ClientFile]) -> Vec<HealthFinding> {
     or_ok(
         findings,
         Check::Settings,
-        format!("the client takes {there} settings file{}", if there == 1 { "" } else { "s" }),
+        format!("the client takes {}", counted(there as u64, "settings file")),
     )
 }
 

@@ -2,8 +2,8 @@
 
 use super::finding::{Check, HealthFinding};
 use crate::notifications;
-use crate::timeline::words::counted;
 use portcullis_config::amount::span;
+use portcullis_core::text::counted;
 use portcullis_store::{Store, WorkSummary};
 use std::path::Path;
 

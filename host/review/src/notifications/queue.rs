@@ -2,8 +2,8 @@
 
 use super::pace;
 use crate::documents;
-use crate::timeline::words::counted;
 use anyhow::Result;
+use portcullis_core::text::counted;
 use portcullis_notify::Message;
 use portcullis_store::{NewWork, Store, StoreError, WorkItem};
 use serde::{Deserialize, Serialize};
@@ -77,8 +77,9 @@ pub fn purge_expired(store: &mut Store, days: u32, now: u64) -> Result<String> {
         store.work_done(*id)?;
     }
     Ok(format!(
-        "removed {} older than {days} days",
-        counted(old.len() as u64, "undeliverable message")
+        "removed {} older than {}",
+        counted(old.len() as u64, "undeliverable message"),
+        counted(u64::from(days), "day")
     ))
 }
 

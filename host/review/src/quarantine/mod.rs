@@ -11,11 +11,11 @@ mod restore;
 pub use restore::{Obstacle, RestoreResult, restore};
 
 use crate::documents::{self, DocumentStore};
-use crate::timeline::words::counted;
 use anyhow::{Context, Result, bail};
 use folders::MovePaths;
 use portcullis_core::known_failure::KnownFailure;
 use portcullis_core::record::{MovedEntry, Record};
+use portcullis_core::text::counted;
 use portcullis_core::text::one_line;
 use portcullis_store::{Filter, NewWork, Store};
 use serde::{Deserialize, Serialize};
@@ -176,7 +176,8 @@ pub fn purge_expired(store: &Store, state: &Path, days: u32, now: u64) -> Result
     if !failed.is_empty() {
         bail!("{}", failed.join("; "));
     }
-    Ok(format!("emptied {} older than {days} days", counted(purged, "quarantine")))
+    let age = counted(u64::from(days), "day");
+    Ok(format!("emptied {} older than {age}", counted(purged, "quarantine")))
 }
 
 /// Returns all quarantines.

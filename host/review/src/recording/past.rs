@@ -5,6 +5,7 @@
 //! The format is the client's own: unreadable parts are skipped and reported.
 
 use super::{Collector, EPOCH, RecordedEvent};
+use portcullis_core::text::counted;
 use serde_json::Value;
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::{self, File};
@@ -235,7 +236,7 @@ impl TranscriptFeed {
     fn problem(self) -> Option<SkippedInput> {
         let why = match (self.first_bad?, self.bad) {
             (first, 1) => first,
-            (first, bad) => format!("{first} (and {} lines more)", bad - 1),
+            (first, bad) => format!("{first} (and {} more)", counted(bad as u64 - 1, "line")),
         };
         Some(SkippedInput { file: self.path, why })
     }

@@ -3,7 +3,7 @@
 use portcullis_core::action::{Limit, Quantity};
 use portcullis_core::finding::{Detection, Guidance, Response};
 use portcullis_core::record::RecordedIntervention;
-use portcullis_core::text::one_line;
+use portcullis_core::text::{counted, one_line};
 
 /// The most bytes of a name that a plugin chose.
 const NAME: usize = 64;
@@ -61,7 +61,7 @@ fn limit(limit: &Limit) -> String {
         Quantity::Tokens => format!("{used} of {most} tokens used"),
         Quantity::Time => format!("{} of {} s used", used / 1000, most / 1000),
         Quantity::Memory => format!("{} MB of memory", most >> 20),
-        Quantity::BatchSize => format!("{most} files at once"),
+        Quantity::BatchSize => format!("{} at once", counted(most, "file")),
         Quantity::Other(name) => format!("{} {most}", one_line(name, NAME)),
     }
 }
@@ -76,9 +76,4 @@ pub fn thousandths(number: u32) -> String {
 /// escape.
 pub fn on_one_line(text: &str) -> String {
     text.replace("\\n", " ").split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// Formats a count with its noun.
-pub fn counted(count: u64, one: &str) -> String {
-    if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
 }

@@ -19,32 +19,32 @@ const ADVICE: &[Advice] = &[
     Advice {
         issue: "repetitive_errors",
         preventive: "Give the agent the facts that it lacked (versions, paths, how to run the tests) in the project's instructions.",
-        configuration: "Lower the sensitivity of `repetitive_errors` if it was right to try so often; raise it to be warned earlier.",
+        configuration: "Lower `plugins.repetitive-errors.settings.sensitivity` if it was right to try so often; raise it to be warned earlier.",
     },
     Advice {
         issue: "scope_creep",
         preventive: "Say in the request which folders belong to the task.",
-        configuration: "If those places belong to the work, add them to the expected scope; if not, keep them out of it.",
+        configuration: "If those places belong to the work, add them to `scope.folders`; if not, keep them out of it.",
     },
     Advice {
         issue: "resource_spiral",
         preventive: "Split the task, and ask for a small sample before the whole.",
-        configuration: "Set lower limits for file operations, tokens and time.",
+        configuration: "Lower `limits.file_operations`, `limits.token_usage` and `limits.execution_time_seconds`.",
     },
     Advice {
         issue: "goal_drift",
         preventive: "State one goal in a request, and what is not part of it.",
-        configuration: "Raise the sensitivity of `goal_drift` to be warned earlier.",
+        configuration: "Raise `plugins.goal-drift.settings.sensitivity` to be warned earlier.",
     },
     Advice {
         issue: "hallucination",
         preventive: "Name the real files, commands and versions in the project's instructions.",
-        configuration: "Raise the sensitivity of `hallucination` to be warned earlier.",
+        configuration: "Raise `plugins.hallucination.settings.sensitivity` to be warned earlier.",
     },
     Advice {
         issue: "loop",
         preventive: "Tell the agent when to give up and what to report then.",
-        configuration: "Raise the sensitivity of `loop` to be warned earlier.",
+        configuration: "Raise `plugins.loop.settings.sensitivity` to be warned earlier.",
     },
     Advice {
         issue: "blocked_then_bypassed",
@@ -54,12 +54,12 @@ const ADVICE: &[Advice] = &[
     Advice {
         issue: "secret_egress",
         preventive: "Keep secrets out of the agent's reach: in a vault or in variables that only the program gets.",
-        configuration: "Allow network requests to the hosts that the work needs, and to no others.",
+        configuration: "List the hosts that the work needs in `rules.warn_external_network.trusted_hosts`: requests to all others are warned about.",
     },
     Advice {
         issue: "instruction_injection",
         preventive: "Let the agent read pages and files of strangers in a session of its own, with nothing worth taking.",
-        configuration: "Ask before network requests and writes in sessions that read from outside.",
+        configuration: "Ask before network requests and writes in sessions that read from outside: a rule in `rules.files` can do that.",
     },
     Advice {
         issue: "rule:*",

@@ -23,12 +23,12 @@ const CONDITIONS: &[(&str, &str, &str)] = &[
     (
         "effects.exists(e, e.kind == \"file-delte\")",
         "\"file-delte\"",
-        "it is never `file-delte`; did you mean `file-delete`?",
+        "`file-delte` is not a value of this field; did you mean `file-delete`?",
     ),
     (
         "intent in [\"file-read\", \"nonsense\"]",
         "\"nonsense\"",
-        "it is never `nonsense`; it is one of `file-read`",
+        "`nonsense` is not a value of this field; it is one of `file-read`",
     ),
     ("tool", "tool", "is a text; a condition is true or false"),
     ("tool == 1", "==", "`==` between a text and a number: both sides have to be of one type"),
@@ -150,7 +150,7 @@ fn files() {
         (
             rule(&[("verdict", "\"blok\"")]),
             (4, 11),
-            "is `blok`; it must be one of `warn`, `ask`, `block`",
+            "`verdict` is `blok`; it must be one of `warn`, `ask`, `block`",
         ),
         (rule(&[("verdict", "\"modify\"")]), (4, 11), "a rule cannot write down a rewrite"),
         (rule(&[("severity", "\"worst\"")]), (6, 12), "one of `low`, `medium`, `high`, `critical`"),

@@ -7,6 +7,7 @@ use crate::paint;
 use portcullis_config::Config;
 use portcullis_config::clock::now;
 use portcullis_config::paths::Paths;
+use portcullis_core::text::counted;
 use portcullis_store::{Anchor, AnchorStatus, Durability, Home, Store, Verification, hex};
 use std::io::{BufRead, BufReader, IsTerminal, Read};
 use std::path::{Path, PathBuf};
@@ -82,16 +83,17 @@ fn read(path: &Path) -> Result<Vec<Anchor>> {
 fn print_result(verification: &Verification) {
     if let Some((at, flaw)) = verification.first_bad {
         paint::print(&format!(
-            "{} at record {at}: {flaw}; the {} records before it hold\n",
+            "{} at record {at}: {flaw}; {} before it: unchanged\n",
             paint::bad("changed"),
-            verification.records
+            counted(verification.records, "record")
         ));
     } else {
         let pruned = verification
             .pruned
             .map_or(String::new(), |start| format!(" after {} that were pruned", start.sequence));
         let (good, head) = (paint::good("the chain holds"), hex(&verification.head.1));
-        paint::print(&format!("{good}: {} records{pruned}, head {head}\n", verification.records));
+        let records = counted(verification.records, "record");
+        paint::print(&format!("{good}: {records}{pruned}, head {head}\n"));
     }
     for beside in verification.states.iter().chain(&verification.beside) {
         paint::print(&format!("{}: {beside}\n", paint::bad("changed")));

@@ -9,9 +9,9 @@ use portcullis_checkpoint::{
     CheckpointError, CheckpointSummary, Difference, PathStatus, Restore, Restored,
 };
 use portcullis_core::record::{Record, RecordKind};
+use portcullis_core::text::counted;
 use portcullis_review::checkpoints::undo_id;
 use portcullis_review::reviewer::to_store;
-use portcullis_review::timeline::words::counted;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -127,9 +127,9 @@ fn refused(arguments: &Arguments, paths: &[Difference]) -> CommandExit {
     }
     let mend = "look with `portcullis checkpoint diff`, put the others back with `--only`, or overwrite these with `--force`";
     anstream::eprintln!(
-        "{}: {} paths are not as the agent left them, so nothing was changed: {mend}",
+        "{}: {} changed since the agent's action, so nothing was restored: {mend}",
         paint::bad("refused"),
-        paths.len()
+        counted(paths.len() as u64, "path")
     );
     CommandExit::Failure
 }

@@ -9,7 +9,7 @@ use crate::{interactive, paint};
 use portcullis_config::clock::now;
 use portcullis_core::incident::{Cleanup, Incident};
 use portcullis_core::session::ResumeConditions;
-use portcullis_core::text::one_line;
+use portcullis_core::text::{counted, one_line};
 use portcullis_review::incidents;
 use portcullis_review::quarantine::{self, QuarantineEntry};
 use serde_json::json;
@@ -42,7 +42,8 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     let cleans = arguments.clean_up || desk.incidents().auto_cleanup;
     let left = Cleanup { made: there(&incident), ..incident.cleanup.clone() };
     let moves = if cleans {
-        format!(" {} files that it made go into a quarantine.", left.made.len())
+        let files = counted(left.made.len() as u64, "file");
+        format!(" Files that it made go into a quarantine: {files}.")
     } else {
         String::new()
     };

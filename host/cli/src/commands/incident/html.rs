@@ -1,6 +1,6 @@
 //! An incident as a complete HTML page, for readers who were not there.
 
-use super::show::{actions, describe_status, impact, moments};
+use super::show::{actions, describe_status, impact, moments, split_literal};
 use crate::page::{self, Html};
 use crate::paint;
 use portcullis_core::incident::{ActionProgress, Incident};
@@ -15,9 +15,12 @@ const MOST: usize = 2000;
 /// Formats the whole page.
 pub fn html(incident: &Incident, standing: IncidentStatus, decisions: &[Record]) -> String {
     let report = &incident.report;
-    let mut lead = Html::of("<p class=\"lead\">{}</p>", &[&one_line(&report.summary, MOST)]);
+    let mut lead = Html::of("<p class=\"lead\">", &[]);
+    lead.prose(&one_line(&report.summary, MOST));
+    lead.put("</p>", &[]);
     figures(&mut lead, incident, standing);
     let mut main = Html::new();
+    add_options(&mut main, incident, standing);
     section(&mut main, "Root cause", report.root_cause.lines());
     section(&mut main, "Contributing factors", &report.contributing_factors);
     section(&mut main, "Impact", impact(incident));
@@ -44,7 +47,6 @@ pub fn html(incident: &Incident, standing: IncidentStatus, decisions: &[Record])
             .iter()
             .map(|record| format!("{} UTC  {}", paint::time(record.at), record.summary)),
     );
-    add_options(&mut main, incident, standing);
     if !incident.whole {
         main.put(
             "<p class=\"goal\">Not all of the session's records were there to look at.</p>",
@@ -95,7 +97,17 @@ fn section(html: &mut Html, heading: &str, lines: impl IntoIterator<Item = impl 
 
 fn list(html: &mut Html, lines: impl IntoIterator<Item = impl AsRef<str>>) {
     html.put("<ul>", &[]);
-    lines.into_iter().for_each(|line| html.put("<li>{}</li>", &[&one_line(line.as_ref(), MOST)]));
+    for line in lines {
+        let line = one_line(line.as_ref(), MOST);
+        match split_literal(&line) {
+            Some((label, names)) => html.put("<li>{}: <code>{}</code></li>", &[&label, &names]),
+            None => {
+                html.put("<li>", &[]);
+                html.prose(&line);
+                html.put("</li>", &[]);
+            }
+        }
+    }
     html.put("</ul>", &[]);
 }
 
@@ -145,7 +157,9 @@ fn add_options(html: &mut Html, incident: &Incident, standing: IncidentStatus) {
             .as_ref()
             .map_or_else(|| way.what.clone(), |why| format!("not possible: {why}"));
         html.put("<dt>{}</dt><dd><code>{}</code>", &[&way.option, &one_line(&way.command, 200)]);
-        html.put("<p>{}</p></dd>", &[&one_line(&what, MOST)]);
+        html.put("<p>", &[]);
+        html.prose(&one_line(&what, MOST));
+        html.put("</p></dd>", &[]);
     }
     html.put("</dl></section>", &[]);
 }

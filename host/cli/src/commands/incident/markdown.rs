@@ -1,6 +1,6 @@
 //! An incident as complete Markdown, for a ticket or a mail.
 
-use super::show::{actions, describe_status, impact, moments};
+use super::show::{actions, describe_status, impact, moments, split_literal};
 use crate::paint;
 use portcullis_core::incident::Incident;
 use portcullis_core::record::Record;
@@ -21,7 +21,7 @@ pub fn markdown(incident: &Incident, standing: IncidentStatus, decisions: &[Reco
         (
             "Session",
             format!(
-                "{} of {}, begun {started}; {}",
+                "`{}` of {}, begun {started}; {}",
                 incident.session,
                 incident.client,
                 describe_status(standing)
@@ -73,8 +73,8 @@ pub fn markdown(incident: &Incident, standing: IncidentStatus, decisions: &[Reco
         .map(|record| format!("{} UTC  {}", paint::time(record.at), record.summary));
     section(&mut text, "What a person did", decided.collect::<Vec<_>>().iter());
     let ways = incident.recovery.iter().map(|way| match &way.not_now {
-        Some(why) => format!("{} ({}): not possible, {why}", way.command, way.option),
-        None => format!("{} ({}): {}", way.command, way.option, way.what),
+        Some(why) => format!("`{}` (`{}`): not possible, {why}", way.command, way.option),
+        None => format!("`{}` (`{}`): {}", way.command, way.option, way.what),
     });
     section(&mut text, "Next steps", ways.collect::<Vec<_>>().iter());
     if !incident.whole {
@@ -90,14 +90,56 @@ fn section(text: &mut String, heading: &str, lines: impl Iterator<Item = impl As
     }
 }
 
-/// Returns one line of plain text, with any markup that an agent wrote escaped.
+/// Returns one line of text in which only what stands between two backticks is code; any other
+/// markup that an agent wrote is escaped.
 fn plain(text: &str) -> String {
+    let line = one_line(text, MOST);
+    if let Some((label, names)) = split_literal(&line).filter(|(_, names)| !names.contains('`')) {
+        return format!("{}: `{names}`", escape(label));
+    }
+    let parts: Vec<&str> = line.split('`').collect();
     let mut plain = String::new();
-    for c in one_line(text, MOST).chars() {
+    for (index, part) in parts.iter().enumerate() {
+        if index % 2 == 0 {
+            plain.push_str(&escape(part));
+        } else if index + 1 == parts.len() || part.trim().is_empty() {
+            plain.push_str(&format!("\\`{}", escape(part)));
+            plain.push_str(if index + 1 == parts.len() { "" } else { "\\`" });
+        } else {
+            // Nothing in it can end the code: it holds no backtick.
+            plain.push_str(&format!("`{part}`"));
+        }
+    }
+    plain
+}
+
+fn escape(text: &str) -> String {
+    let mut plain = String::new();
+    for c in text.chars() {
         if matches!(c, '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '#' | '!' | '&') {
             plain.push('\\');
         }
         plain.push(c);
     }
     plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plain;
+
+    #[test]
+    fn commands_can_be_copied_and_markup_is_text() {
+        for (text, expected) in [
+            ("run `portcullis explain toolu_mock_1`", "run `portcullis explain toolu_mock_1`"),
+            ("<b> *x* [a](b) _c_", "\\<b\\> \\*x\\* \\[a\\](b) \\_c\\_"),
+            ("one ` and <b>", "one \\` and \\<b\\>"),
+            ("`a` `<img>` `", "`a` `<img>` \\`"),
+            ("``", "\\`\\`"),
+            ("Commands: cat a_b", "Commands: `cat a_b`"),
+            ("Commands: cat `a_b", "Commands: cat \\`a\\_b"),
+        ] {
+            assert_eq!(plain(text), expected, "{text}");
+        }
+    }
 }

@@ -6,11 +6,12 @@ use crate::exit::CommandExit;
 use crate::paint;
 use crate::show::layout::{TextPage, list};
 use portcullis_config::amount;
+use portcullis_core::action::{Limit, Quantity};
 use portcullis_core::incident::{ActionProgress, Incident};
 use portcullis_core::record::Record;
+use portcullis_core::text::counted;
 use portcullis_core::text::one_line;
 use portcullis_review::incidents::{self, IncidentStatus};
-use portcullis_review::timeline::words::counted;
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::PathBuf;
@@ -191,17 +192,34 @@ pub(super) const fn describe_status(standing: IncidentStatus) -> &'static str {
     }
 }
 
+/// Labels of lines that hold nothing but commands, paths or hosts.
+const LITERAL: [&str; 8] = [
+    "Commands",
+    "Paths",
+    "Hosts",
+    "made",
+    "changed",
+    "deleted",
+    "moved into a quarantine",
+    "other machines",
+];
+
+/// Splits a line that holds nothing but commands, paths or hosts after its label.
+pub(super) fn split_literal(line: &str) -> Option<(&str, &str)> {
+    line.split_once(": ").filter(|(label, _)| LITERAL.contains(label))
+}
+
 /// Describes the cost of the incident, one line each.
 pub(super) fn impact(incident: &Incident) -> Vec<String> {
     let impact = &incident.report.impact;
     let (used, files) = (&impact.used, &impact.files);
     let mut lines = vec![format!(
-        "{} in {}: {} written or deleted, {} bytes and {} tokens of results, {} failed, {} refused",
+        "{} in {}: {} written or deleted, {} and {} of results, {} failed, {} refused",
         counted(used.steps, "step"),
         amount::span(impact.duration_ms),
         counted(used.files, "file"),
-        used.bytes,
-        used.tokens,
+        amount::size(used.bytes),
+        counted(used.tokens, "token"),
         used.failed,
         impact.refused
     )];
@@ -227,12 +245,23 @@ pub(super) fn impact(incident: &Incident) -> Vec<String> {
     );
     let limits = impact.limits.iter().filter(|limit| limit.used > 0);
     lines.extend(limits.map(|limit| {
-        format!("{}: {} of {} used", quantity(&limit.quantity), limit.used, limit.maximum)
+        let (used, most) = (in_units(limit, limit.used), in_units(limit, limit.maximum));
+        format!("{}: {used} of {most} used", quantity(&limit.quantity))
     }));
     lines
 }
 
-fn quantity(quantity: &portcullis_core::action::Quantity) -> String {
+/// Formats an amount of a limit with its unit.
+fn in_units(limit: &Limit, count: u64) -> String {
+    match limit.quantity {
+        Quantity::Time if count < 1000 => format!("{count} ms"),
+        Quantity::Time => format!("{}.{} s", count / 1000, count % 1000 / 100),
+        Quantity::Memory => amount::size(count),
+        _ => count.to_string(),
+    }
+}
+
+fn quantity(quantity: &Quantity) -> String {
     serde_json::to_value(quantity)
         .ok()
         .and_then(|name| Some(name.as_str()?.replace('-', " ")))

@@ -221,7 +221,8 @@ fn rules(text: &mut String, metrics: &Metrics) {
         "Objections that a person judged, by rule and word.",
     );
     for (rule, counts) in &metrics.rules {
-        for (word, count) in [("false-positive", counts.false_positive), ("right", counts.right)] {
+        let judged = [("false-positive", counts.false_positive), ("right", counts.right)];
+        for (word, count) in judged.into_iter().filter(|(_, count)| *count > 0) {
             sample(
                 text,
                 "portcullis_rule_feedback_total",

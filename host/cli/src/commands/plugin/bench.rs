@@ -11,7 +11,7 @@ use crate::paint;
 use portcullis_author::cases::{Case, CaseRunner};
 use portcullis_config::Config;
 use portcullis_config::paths::Paths;
-use portcullis_core::text::one_line;
+use portcullis_core::text::{counted, one_line};
 use portcullis_engine::{CallCost, CodeCache, Kind, LoadTimes};
 use portcullis_store::Home;
 use portcullis_terminal::component::size;
@@ -147,8 +147,8 @@ impl Bench<'_> {
             if calls == 0 {
                 let asks = if kind == Kind::Intervention { "an `issue`" } else { "a `tool`" };
                 return Err(Error::invalid(format!(
-                    "none of the {} cases asks the plugin: it takes a step with {asks}",
-                    self.cases.len()
+                    "no case asks the plugin, of {}: it takes a step with {asks}",
+                    counted(self.cases.len() as u64, "case")
                 )));
             }
         }

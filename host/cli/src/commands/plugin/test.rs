@@ -13,7 +13,7 @@ use portcullis_author::cases::{
 };
 use portcullis_config::Config;
 use portcullis_config::paths::Paths;
-use portcullis_core::text::one_line;
+use portcullis_core::text::{counted, one_line};
 use portcullis_review::reviewer::code_cache;
 use portcullis_store::Home;
 use serde_json::{Value, json};
@@ -110,11 +110,9 @@ fn select_cases<'c>(cases: &'c [Case], filter: Option<&str>) -> Result<Vec<&'c C
     let chosen: Vec<_> =
         cases.iter().filter(|case| filter.is_none_or(|part| case.name.contains(part))).collect();
     if let (true, Some(filter)) = (chosen.is_empty(), filter) {
-        return Err(Error::not_found(format!(
-            "none of the {} cases has `{}` in its name",
-            cases.len(),
-            one_line(filter, 200)
-        )));
+        let cases = counted(cases.len() as u64, "case");
+        let filter = one_line(filter, 200);
+        return Err(Error::not_found(format!("no case has `{filter}` in its name, of {cases}")));
     }
     Ok(chosen)
 }

@@ -7,12 +7,13 @@ mod tables;
 
 use super::compare::{Pair, SetupDifference};
 use super::sum::{SessionTotals, TotalsRow};
-use super::table::percent;
 use crate::page::{self, Html};
 use portcullis_core::policy::RiskThresholds;
+use portcullis_core::score::Verdict;
+use portcullis_core::text::counted;
 use portcullis_core::text::one_line;
 use portcullis_review::timeline::Timeline;
-use portcullis_review::timeline::words::{self, counted};
+use portcullis_review::timeline::words;
 
 /// The number of sessions up to which all are shown expanded.
 const OPEN: usize = 3;
@@ -20,7 +21,6 @@ const OPEN: usize = 3;
 /// A page to which sessions are added.
 #[derive(Default)]
 pub struct ReplayPage {
-    overview: Html,
     sessions: Vec<Section>,
     taken: usize,
 }
@@ -28,6 +28,12 @@ pub struct ReplayPage {
 /// A session's part of the page.
 struct Section {
     anchor: String,
+    /// The time of its first event, by which sessions are sorted.
+    at: u64,
+    /// Its row of the overview.
+    row: Html,
+    /// True if its steps are shown.
+    shown: bool,
     /// The name, goal, figures and drawings.
     head: Html,
     steps: Html,
@@ -39,6 +45,7 @@ impl ReplayPage {
         let mut section = self.begin(timeline, None);
         chart_of(&mut section, timeline, levels, "Risk of each step");
         section.steps = steps::list(timeline, &section.anchor);
+        section.shown = true;
         self.sessions.push(section);
     }
 
@@ -54,20 +61,21 @@ impl ReplayPage {
             chart_of(&mut section, yours, ours, "With your own set-up");
             chart_of(&mut section, other, theirs, "With the other one");
             section.steps = differing(yours, differences, &section.anchor);
-            self.sessions.push(section);
+            section.shown = true;
         }
+        self.sessions.push(section);
     }
 
     fn begin(&mut self, timeline: &Timeline, differing: Option<usize>) -> Section {
         self.taken += 1;
         let anchor = format!("s{}", self.taken);
-        tables::overview_row(&mut self.overview, timeline, &anchor, differing);
-        let mut head = Html::of("<h2>{}</h2>", &[&one_line(&timeline.name, 200)]);
-        if let Some(goal) = timeline.goal() {
-            head.put("<p class=\"goal\">{}</p>", &[&one_line(&words::on_one_line(goal), 1000)]);
-        }
+        let mut row = Html::new();
+        tables::overview_row(&mut row, timeline, &anchor, differing);
+        let (title, about) = tables::title(timeline, 1000);
+        let mut head = Html::of("<h2>{}</h2><p class=\"goal\">{}</p>", &[&title, &about]);
         tables::figures(&mut head, timeline, differing);
-        Section { anchor, head, steps: Html::new() }
+        let at = tables::begun(timeline);
+        Section { anchor, at, row, shown: false, head, steps: Html::new() }
     }
 
     /// Formats the page for one setup.
@@ -78,10 +86,30 @@ impl ReplayPage {
             1 => "1 session was stopped".to_owned(),
             several => format!("{several} sessions were stopped"),
         };
-        let sessions = counted(sum.sessions, "session");
+        let objections: Vec<String> = [
+            (Verdict::Block, "blocked"),
+            (Verdict::Ask, "asked about"),
+            (Verdict::Modify, "modified"),
+            (Verdict::Warn, "warned about"),
+        ]
+        .into_iter()
+        .map(|(verdict, word)| (sum.reach(&TotalsRow::Verdict(verdict)).steps, word))
+        .filter(|(steps, _)| *steps > 0)
+        .map(|(steps, word)| format!("{steps} {word}"))
+        .collect();
+        let objections = match objections.as_slice() {
+            [] => "no objection".to_owned(),
+            some => some.join(", "),
+        };
         let mut lead = Html::of(
-            "<p class=\"lead\">{}, {}. {} of the steps led to an intervention beyond guidance; {}.</p>",
-            &[&sessions, &counted(sum.steps, "step"), &percent(sum.share(above)), &stopped],
+            "<p class=\"lead\">{}, {}: {}. Interventions beyond guidance at {}; {}.</p>",
+            &[
+                &counted(sum.sessions, "session"),
+                &counted(sum.steps, "step"),
+                &objections,
+                &counted(above, "step"),
+                &stopped,
+            ],
         );
         tables::strip(&mut lead, sum, "verdicts of all steps");
         let mut table = Html::new();
@@ -108,14 +136,19 @@ impl ReplayPage {
 
     fn whole(&self, title: &str, lead: &Html, table: &Html, differing: &str) -> String {
         let mut main = Html::new();
+        let mut sessions: Vec<&Section> = self.sessions.iter().collect();
+        sessions.sort_by_key(|section| section.at);
         if self.taken > 1 {
-            tables::overview(&mut main, &self.overview, differing);
+            let mut rows = Html::new();
+            sessions.iter().for_each(|section| rows.add(&section.row));
+            tables::overview(&mut main, &rows, differing);
         }
         tables::legend(&mut main);
-        for section in &self.sessions {
+        sessions.retain(|section| section.shown);
+        let open = sessions.len() <= OPEN;
+        for section in sessions {
             main.put("<section id=\"{}\">", &[&section.anchor]);
             main.add(&section.head);
-            let open = self.sessions.len() <= OPEN;
             main.put(
                 if open {
                     "<details class=\"session\" open>"
@@ -171,10 +204,9 @@ fn differing(timeline: &Timeline, differences: &[SetupDifference<'_>], anchor: &
                     .as_ref()
                     .map(|decision| timeline.near(&decision.primary_reason))
                     .unwrap_or_default();
-                html.put(
-                    "<span class=\"why\">{}</span></summary><div class=\"more\">",
-                    &[&one_line(&words::on_one_line(&why), 400)],
-                );
+                html.put("<span class=\"why\">", &[]);
+                html.prose(&one_line(&words::on_one_line(&why), 400));
+                html.put("</span></summary><div class=\"more\">", &[]);
                 steps::more(&mut html, timeline, entry);
             } else {
                 html.put("<span class=\"why\">nothing</span></summary><div class=\"more\">", &[]);

@@ -5,9 +5,9 @@
 use crate::paint;
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::score::Verdict;
+use portcullis_core::text::counted;
 use portcullis_core::text::one_line;
 use portcullis_review::recording::past::SkippedInput;
-use portcullis_review::timeline::words::counted;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write;

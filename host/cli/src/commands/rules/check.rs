@@ -8,7 +8,7 @@ use portcullis_config::paths::Paths;
 use portcullis_config::problem::Problems;
 use portcullis_config::rules::RulesFile;
 use portcullis_config::{Config, file};
-use portcullis_core::text::one_line;
+use portcullis_core::text::{counted, one_line};
 use portcullis_review::rules::dry_run::{ExampleOutcome, RuleBench};
 use portcullis_rule_language::place::{Span, line_and_column, line_of};
 use portcullis_store::Home;
@@ -134,8 +134,8 @@ impl Checked {
                 "{}: {}, {}, {}\n",
                 self.file,
                 paint::good("ok"),
-                count(self.rules, "rule"),
-                count(self.examples, "example")
+                counted(self.rules as u64, "rule"),
+                counted(self.examples as u64, "example")
             );
         }
         self.failures.iter().map(|failure| failure.text(&self.text)).collect()
@@ -191,9 +191,4 @@ fn pointed(text: &str, span: Span, line: usize, column: usize) -> String {
     let number = line.to_string();
     let (margin, space) = (" ".repeat(number.len()), " ".repeat(before));
     format!("{number} | {shown}\n{margin} | {space}{}\n", paint::bad("^".repeat(carets)))
-}
-
-/// Formats a number of things, in words.
-fn count(number: usize, of: &str) -> String {
-    format!("{number} {of}{}", if number == 1 { "" } else { "s" })
 }

@@ -141,7 +141,12 @@ fn control(
 
 /// Returns the person's decision on a call, or why it is refused without one.
 fn answer(run: &Run, talk: &Conversation<'_>, question: &Question) -> String {
-    let review = talk.shared.view().review(&question.call);
+    let review = {
+        // The line of the review comes before the question about it.
+        let mut view = talk.shared.view();
+        view.look();
+        view.review(&question.call)
+    };
     let decided = review.and_then(|record| record.decision.map(|decision| decision.primary_reason));
     let reason = question
         .reason
@@ -154,7 +159,10 @@ fn answer(run: &Run, talk: &Conversation<'_>, question: &Question) -> String {
         }
         // An agent that has ended meanwhile does not receive it.
         Ok(person) => {
-            match person.ask(question, &reason, || run.is_over()).unwrap_or(PersonAnswer::No) {
+            talk.shared.view().hold_lines();
+            let said = person.ask(question, &reason, || run.is_over());
+            talk.shared.view().release_lines();
+            match said.unwrap_or(PersonAnswer::No) {
                 PersonAnswer::Late => (
                     PersonAnswer::Late,
                     "A person would have to decide, and nobody at the terminal answered in time."

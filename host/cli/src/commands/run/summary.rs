@@ -8,7 +8,7 @@ use crate::{paint, show};
 use portcullis_config::sizes;
 use portcullis_core::record::Record;
 use portcullis_core::score::Verdict;
-use portcullis_core::text::one_line;
+use portcullis_core::text::{counted, one_line};
 use portcullis_run::{Limit, Outcome, RunResult};
 use serde_json::{Value, json};
 
@@ -37,9 +37,9 @@ impl Summary<'_> {
         let totals = &self.ended.totals;
         let time = amount(Limit::Time, u64::try_from(totals.time.as_millis()).unwrap_or(u64::MAX));
         let (memory, processes) =
-            (sizes::shown(totals.memory), counted(totals.processes, "process", "processes"));
+            (sizes::shown(totals.memory), counted(totals.processes, "process"));
         let (tokens, output) =
-            (counted(totals.tokens.spent(), "token", "tokens"), sizes::shown(totals.output));
+            (counted(totals.tokens.spent(), "token"), sizes::shown(totals.output));
         print_line(&format!("\n{}", self.headline()));
         print_line(&format!(
             "{time}, {tokens}, at most {memory} in {processes}, {output} of output"
@@ -71,7 +71,7 @@ impl Summary<'_> {
             .map(|(verdict, count)| format!("{count} {verdict}"))
             .collect::<Vec<_>>()
             .join(", ");
-        let reviewed = counted(self.reviews.len() as u64, "action", "actions");
+        let reviewed = counted(self.reviews.len() as u64, "action");
         print_line(&format!(
             "{reviewed} reviewed{}{counts}",
             if counts.is_empty() { "" } else { ": " }
@@ -88,7 +88,7 @@ impl Summary<'_> {
             print_line(&format!("  and {} more", objections.len() - MOST_LISTED));
         }
         if !self.view.unreviewed().is_empty() {
-            let ran = counted(self.view.unreviewed().len() as u64, "action", "actions");
+            let ran = counted(self.view.unreviewed().len() as u64, "action");
             print_line(&format!("{}: {ran} ran without a review", paint::bad("unreviewed")));
         }
         if let Some(first) = objections.first() {
@@ -217,9 +217,4 @@ impl Summary<'_> {
         });
         Ok(format!("{}\n", serde_json::to_string(&document)?))
     }
-}
-
-/// Formats a count with the singular or plural noun.
-fn counted(count: u64, one: &str, several: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { several })
 }

@@ -11,6 +11,7 @@ use portcullis_core::session::{Session, State};
 use portcullis_core::text::one_line;
 use portcullis_run::{Limit, Warning};
 use portcullis_store::{Filter, Store, StoreError};
+use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -43,6 +44,32 @@ pub struct View {
     shown: BTreeSet<String>,
     answers: HashMap<String, PersonAnswer>,
     unreviewed: Vec<String>,
+    lines: HeldLines,
+}
+
+/// Lines that wait while a person is asked: they would follow the question on its line.
+#[derive(Default)]
+struct HeldLines(RefCell<Option<Vec<String>>>);
+
+impl HeldLines {
+    fn hold(&self) {
+        self.0.borrow_mut().get_or_insert_default();
+    }
+
+    /// Returns the line if it can be printed now.
+    fn pass<'l>(&self, line: &'l str) -> Option<&'l str> {
+        match self.0.borrow_mut().as_mut() {
+            None => Some(line),
+            Some(held) => {
+                held.push(line.to_owned());
+                None
+            }
+        }
+    }
+
+    fn release(&self) -> Vec<String> {
+        self.0.borrow_mut().take().unwrap_or_default()
+    }
 }
 
 impl View {
@@ -59,12 +86,25 @@ impl View {
             shown: BTreeSet::new(),
             answers: HashMap::new(),
             unreviewed,
+            lines: HeldLines::default(),
         }
+    }
+
+    /// Keeps lines back while a person is asked.
+    pub fn hold_lines(&self) {
+        self.lines.hold();
+    }
+
+    /// Prints the lines that were kept back.
+    pub fn release_lines(&self) {
+        self.lines.release().iter().for_each(|line| print_line(line));
     }
 
     /// Prints a line for the person, if the run is shown live.
     pub fn say(&self, line: &str) {
-        if self.live {
+        if self.live
+            && let Some(line) = self.lines.pass(line)
+        {
             print_line(line);
         }
     }
@@ -80,7 +120,8 @@ impl View {
 
     /// Shows a text of the agent.
     pub fn text(&self, text: &str, nested: bool) {
-        let shown = one_line(text.trim(), MOST_TEXT);
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let shown = one_line(&text, MOST_TEXT);
         if !shown.is_empty() {
             self.say(&format!("{}{shown}", if nested { "  | " } else { "| " }));
         }
@@ -254,4 +295,20 @@ pub fn amount(limit: Limit, count: u64) -> String {
 /// Prints a line on standard error. If nobody reads it any more, the agent is still followed.
 pub fn print_line(line: &str) {
     let _ = writeln!(anstream::stderr().lock(), "{line}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_wait_while_a_person_is_asked() {
+        let lines = HeldLines::default();
+        assert_eq!(lines.pass("before"), Some("before"));
+        lines.hold();
+        assert_eq!((lines.pass("one"), lines.pass("two")), (None, None));
+        assert_eq!(lines.release(), ["one", "two"]);
+        assert_eq!(lines.pass("after"), Some("after"));
+        assert!(lines.release().is_empty());
+    }
 }

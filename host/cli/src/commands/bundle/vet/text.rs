@@ -3,8 +3,8 @@
 use super::material::File;
 use super::results::{Label, Results, Sessions, percent};
 use crate::paint;
+use portcullis_core::text::counted;
 use portcullis_core::text::one_line;
-use portcullis_review::timeline::words::counted;
 
 impl Results {
     /// Formats all results.

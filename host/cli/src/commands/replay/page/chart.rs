@@ -12,8 +12,7 @@ use crate::page::Html;
 use lanes::{restraint, spread_marks};
 use portcullis_core::policy::RiskThresholds;
 use portcullis_core::score::{Score, Verdict};
-use portcullis_core::text::one_line;
-use portcullis_review::timeline::words;
+use portcullis_core::text::{counted, one_line};
 use portcullis_review::timeline::{Timeline, TimelineEntry};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
@@ -48,7 +47,7 @@ pub fn draw(timeline: &Timeline, levels: &RiskThresholds, anchor: &str) -> Html 
     let height = BOTTOM + LANE * lanes as f64 + 24.0;
     html.put(
         "<svg viewBox=\"0 0 960 {}\" role=\"img\" aria-label=\"Risk of {}, with what was decided, found and done. The list below says the same in words.\">",
-        &[&height, &words::counted(chart.steps.len() as u64, "step")],
+        &[&height, &counted(chart.steps.len() as u64, "step")],
     );
     chart.scale(&mut html, levels, height);
     let mut lane = BOTTOM;

@@ -4,8 +4,9 @@ use super::chart::{kind_letter, severity_letter, shape, verdict_name};
 use crate::page::Html;
 use portcullis_core::finding::{Detection, Response};
 use portcullis_core::record::{RecordKind, RecordedIntervention};
+use portcullis_core::text::counted;
 use portcullis_core::text::one_line;
-use portcullis_review::timeline::words::{self, counted};
+use portcullis_review::timeline::words;
 use portcullis_review::timeline::{ActiveInterventions, Timeline, TimelineEntry};
 
 /// The most unremarkable steps that expand together.
@@ -97,10 +98,9 @@ fn step(
     );
     what(html, timeline, entry);
     if let Some(decision) = &entry.decision {
-        html.put(
-            "<span class=\"why\">{}</span>",
-            &[&one_line(&words::on_one_line(&timeline.near(&decision.primary_reason)), 400)],
-        );
+        html.put("<span class=\"why\">", &[]);
+        html.prose(&one_line(&words::on_one_line(&timeline.near(&decision.primary_reason)), 400));
+        html.put("</span>", &[]);
     }
     chips(html, entry, before);
     html.put("</span></summary><div class=\"more\">", &[]);
@@ -182,17 +182,17 @@ pub fn more(html: &mut Html, timeline: &Timeline, entry: &TimelineEntry) {
 
 fn detection(html: &mut Html, timeline: &Timeline, found: &Detection) {
     html.put(
-        "<dt>pattern</dt><dd><p><b>{}</b>, {}, confidence {}, impact {}, since step {}</p><p>{}</p>",
+        "<dt>pattern</dt><dd><p><b>{}</b>, {}, confidence {}, impact {}, since step {}</p><p>",
         &[
             &one_line(&found.pattern, 64),
             &found.severity,
             &found.confidence,
             &found.impact,
             &found.first_step,
-            &one_line(&timeline.near(&found.summary), TEXT),
         ],
     );
-    html.put("<ul>", &[]);
+    html.prose(&one_line(&timeline.near(&found.summary), TEXT));
+    html.put("</p><ul>", &[]);
     for evidence in &found.evidence {
         let step = evidence.step.map(|step| format!(" (step {step})")).unwrap_or_default();
         let value = one_line(&timeline.near(&evidence.value), TEXT);
@@ -204,7 +204,9 @@ fn detection(html: &mut Html, timeline: &Timeline, found: &Detection) {
 fn intervention(html: &mut Html, done: &RecordedIntervention) {
     html.put("<dt>intervention</dt><dd><p>{}</p>", &[&words::intervention(done)]);
     for told in words::intervention_text(done) {
-        html.put("<blockquote>{}</blockquote>", &[&portcullis_core::text::lines(&told, TEXT)]);
+        html.put("<blockquote>", &[]);
+        html.prose(&portcullis_core::text::lines(&told, TEXT));
+        html.put("</blockquote>", &[]);
     }
     if let Response::Stop { report, .. } = &done.response {
         let parts = [
@@ -214,9 +216,11 @@ fn intervention(html: &mut Html, done: &RecordedIntervention) {
         ];
         html.put("<ul>", &[]);
         for (name, steps) in parts {
-            steps
-                .iter()
-                .for_each(|step| html.put("<li>{}: {}</li>", &[&name, &one_line(step, TEXT)]));
+            for step in steps {
+                html.put("<li>{}: ", &[&name]);
+                html.prose(&one_line(step, TEXT));
+                html.put("</li>", &[]);
+            }
         }
         html.put("</ul>", &[]);
     }
@@ -230,6 +234,8 @@ fn texts(html: &mut Html, term: &'static str, texts: impl Iterator<Item = String
         html.put("<dt>{}</dt>", &[&term]);
     }
     texts.for_each(|text| {
-        html.put("<dd class=\"said\">{}</dd>", &[&portcullis_core::text::lines(&text, TEXT)])
+        html.put("<dd class=\"said\">", &[]);
+        html.prose(&portcullis_core::text::lines(&text, TEXT));
+        html.put("</dd>", &[]);
     });
 }

@@ -4,28 +4,44 @@ use super::super::sum::{SessionTotals, TotalsRow, part};
 use super::super::table::{change, percent};
 use super::chart::{kind_letter, severity_letter, shape};
 use crate::page::Html;
+use crate::paint;
 use portcullis_core::intervene::InterventionKind;
 use portcullis_core::score::{Severity, Verdict};
+use portcullis_core::text::counted;
 use portcullis_core::text::one_line;
 use portcullis_review::timeline::Timeline;
-use portcullis_review::timeline::words::{self, counted};
+use portcullis_review::timeline::words;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The verdicts that are an objection.
 const OBJECTIONS: [Verdict; 4] = [Verdict::Warn, Verdict::Modify, Verdict::Ask, Verdict::Block];
 
+/// Returns the time of a session's first event.
+pub fn begun(timeline: &Timeline) -> u64 {
+    timeline.entries.first().map_or(0, |entry| entry.at)
+}
+
+/// Returns a session's title, which is the person's first request, and a line with its name and its
+/// beginning.
+pub fn title(timeline: &Timeline, most: usize) -> (String, String) {
+    let name = one_line(&timeline.name, 200);
+    let time = format!("{} UTC", paint::time(begun(timeline)));
+    match timeline.goal().map(|goal| one_line(&words::on_one_line(goal), most)) {
+        Some(goal) if !goal.is_empty() => (goal, format!("{name}, {time}")),
+        _ => (name, time),
+    }
+}
+
 /// Adds a session's row to the overview.
 pub fn overview_row(html: &mut Html, timeline: &Timeline, anchor: &str, differing: Option<usize>) {
-    let name = one_line(&timeline.name, 120);
+    let (name, about) = title(timeline, 160);
     // Skip sections without changes.
     if differing == Some(0) {
         html.put("<tr><th scope=\"row\">{}", &[&name]);
     } else {
         html.put("<tr><th scope=\"row\"><a href=\"#{}\">{}</a>", &[&anchor, &name]);
     }
-    if let Some(goal) = timeline.goal() {
-        html.put("<span class=\"goal\">{}</span>", &[&one_line(&words::on_one_line(goal), 160)]);
-    }
+    html.put("<span class=\"goal\">{}</span>", &[&about]);
     html.put("</th><td>{}</td>", &[&timeline.steps().count()]);
     let none_as_dot = |count: usize| if count == 0 { "·".to_owned() } else { count.to_string() };
     for verdict in OBJECTIONS {

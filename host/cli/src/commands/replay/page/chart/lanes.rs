@@ -6,7 +6,7 @@ use crate::page::Html;
 use portcullis_core::finding::Detection;
 use portcullis_core::intervene::InterventionKind;
 use portcullis_core::score::Severity;
-use portcullis_core::text::one_line;
+use portcullis_core::text::{counted, one_line};
 use portcullis_review::timeline::TimelineEntry;
 use portcullis_review::timeline::words;
 
@@ -28,7 +28,7 @@ impl Chart<'_> {
                     if limits.is_empty() { word.to_owned() } else { format!("{word}: {limits}") };
                 html.put(
                     "<g><title>{}, {}</title><rect class=\"shade\" x=\"{}\" y=\"18\" width=\"{}\" height=\"140\"/>",
-                    &[&about, &words::counted(run.len() as u64, "step"), &tenths(from), &tenths(to - from)],
+                    &[&about, &counted(run.len() as u64, "step"), &tenths(from), &tenths(to - from)],
                 );
                 html.put(
                     "<rect class=\"{}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"14\" rx=\"3\"/>",
@@ -165,7 +165,8 @@ pub const fn severity_letter(severity: Severity) -> char {
 pub const fn kind_letter(kind: InterventionKind) -> char {
     match kind {
         InterventionKind::SoftCorrection => 'S',
-        InterventionKind::ContextReinforcement => 'C',
+        // `C` is the severity `critical`.
+        InterventionKind::ContextReinforcement => 'X',
         InterventionKind::ResourceThrottling => 'T',
         InterventionKind::CheckpointRollback => 'R',
         InterventionKind::EmergencyStop => 'E',

@@ -1,0 +1,84 @@
+//! Finds mistakes of a configuration that none of its lines shows alone: values that do not count,
+//! channels that cannot send, a folder that does not exist, a strategy without its decider.
+
+use crate::notifications::configured;
+use portcullis_config::Config;
+use portcullis_config::layers::{IgnoreReason, IgnoredKey, Layer, MergedSettings};
+use portcullis_config::problem::{KeyProblem, Problems};
+use portcullis_core::policy::Strategy;
+use portcullis_core::text::one_line;
+use std::path::Path;
+
+/// Returns the mistakes, each with its file and position.
+#[must_use]
+pub fn find_mistakes(settled: &MergedSettings, config: &Config, person: &str) -> Vec<Problems> {
+    let ignored = settled.ignored.iter().filter_map(|ignored| without_effect(settled, ignored));
+    let keys = channels(config, person)
+        .into_iter()
+        .chain(decider(config))
+        .chain(plugins_folder(settled, config));
+    ignored.chain(keys.map(|problem| place_problem(settled, &problem))).collect()
+}
+
+/// Returns a problem with the file and the position that set its key.
+#[must_use]
+pub fn place_problem(settled: &MergedSettings, problem: &KeyProblem) -> Problems {
+    match settled.place_of(&problem.key) {
+        Some((file, place)) => Problems::at(file, place, problem.what.clone()),
+        None => Problems::whole(Path::new(portcullis_config::FILE), problem.what.clone()),
+    }
+}
+
+/// Reports a custom strategy that names no plugin that decides: it would decide nothing.
+#[must_use]
+pub fn decider(config: &Config) -> Option<KeyProblem> {
+    let policy = &config.policy.interventions;
+    let missing = policy.strategy == Strategy::Custom && policy.decider.is_none();
+    missing.then(|| KeyProblem {
+        key: "interventions.strategy".to_owned(),
+        what: "`interventions.strategy` is `custom`, but `interventions.decider` names no plugin that decides"
+            .to_owned(),
+    })
+}
+
+/// Reports a project's value that has no effect. A value that a person's own file overrides is no
+/// mistake.
+fn without_effect(settled: &MergedSettings, ignored: &IgnoredKey) -> Option<Problems> {
+    if ignored.layer != Layer::Project || matches!(ignored.why, IgnoreReason::Overridden(_)) {
+        return None;
+    }
+    let what =
+        format!("`{}` has no effect: {}", one_line(&ignored.path, 256), ignored.why.in_words());
+    let file = settled.file_of(ignored.layer)?;
+    Some(Problems::at(file, (ignored.line, ignored.column), what))
+}
+
+fn channels(config: &Config, person: &str) -> Vec<KeyProblem> {
+    let problem = |(name, channel): (&String, &crate::notifications::ConfiguredChannel)| {
+        let why = channel.problem()?;
+        let table = format!("notifications.channels.{name}");
+        // The message names the key that is wrong, if it is one key.
+        let named = why.split('`').find(|part| part.starts_with(&table) && *part != table);
+        let known = named.filter(|key| {
+            let key = key.rsplit('.').next().unwrap_or_default();
+            config.channels.get(name).is_some_and(|said| said.contains_key(key))
+        });
+        Some(KeyProblem {
+            key: known.map_or_else(|| table.clone(), str::to_owned),
+            what: format!("the channel `{name}` cannot be used: {why}"),
+        })
+    };
+    configured(config, person).iter().filter_map(problem).collect()
+}
+
+/// Reports a plugins folder that somebody named and that does not exist: its plugins do not run.
+fn plugins_folder(settled: &MergedSettings, config: &Config) -> Option<KeyProblem> {
+    let named = settled.place_of("plugins_dir").is_some();
+    (named && !config.plugins_dir.is_dir()).then(|| KeyProblem {
+        key: "plugins_dir".to_owned(),
+        what: format!(
+            "`plugins_dir` is `{}`, and there is no such folder: create it, or remove the key",
+            one_line(&config.plugins_dir.display().to_string(), 1024)
+        ),
+    })
+}
