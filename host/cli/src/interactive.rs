@@ -6,6 +6,8 @@
 //! and sets out to deceive: that is the task of the review itself, which refuses these commands,
 //! and of a managed install.
 
+use crate::paint;
+use crate::show::layout;
 use anyhow::{Context, Result, bail};
 use std::env;
 use std::fs::{File, OpenOptions};
@@ -38,6 +40,7 @@ pub fn confirm(what: &str) -> Result<()> {
     refuse_agents()?;
     let word = word()?;
     let mut terminal = terminal()?;
+    let what = layout::fit(what, paint::terminal_width(&terminal), 2);
     write!(terminal, "{what}\nType `{word}` to go on: ")
         .and_then(|()| terminal.flush())
         .context("cannot write to the terminal")?;

@@ -16,9 +16,12 @@ use portcullis_core::score::Verdict;
 use portcullis_core::text::one_line;
 use portcullis_review::timeline::words::counted;
 
+/// The most bytes of an action in a list.
+const MOST_LINE: usize = 240;
+
 /// Formats one line: the action and its outcome.
 pub fn line(record: &Record) -> String {
-    let what = one_line(&record.summary, 96);
+    let what = one_line(&record.summary, MOST_LINE);
     match record.kind {
         RecordKind::Review => {
             let decision = record.decision.as_ref();

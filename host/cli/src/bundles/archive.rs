@@ -59,7 +59,7 @@ pub fn put_new(path: &Path, bundle: &Bundle) -> Result<bool> {
         Ok((there, _)) => {
             let about = there.about();
             bail!(
-                "`{}` holds another bundle, `{} {}` ({}), and is not overwritten: raise the version, or name another file with `--out`",
+                "`{}` holds another bundle, `{} {}` ({}), and is not overwritten: raise the version, or name another file with `--output`",
                 display_path(path),
                 about.name,
                 about.version,
@@ -67,7 +67,7 @@ pub fn put_new(path: &Path, bundle: &Bundle) -> Result<bool> {
             )
         }
         Err(_) => bail!(
-            "`{}` is there already, and is not overwritten: name another file with `--out`",
+            "`{}` is there already, and is not overwritten: name another file with `--output`",
             display_path(path)
         ),
     }

@@ -84,14 +84,15 @@ fn show(pipeline: Option<&str>, as_json: bool) -> Result<u8> {
             &row.entry.map_or_else(|| row.path.clone(), |entry| entry.said.written()),
             MOST_SHOWN,
         );
-        paint::print(&format!(
+        let line = format!(
             "{path:<40} {}  {}\n",
             paint::bold(format!("{value:<16}")),
             paint::dim(row.origin(&settled))
-        ));
+        );
+        paint::print_wrapped(&line, 4);
     }
     for note in notes(&settled) {
-        paint::print(&format!("\n{}: {note}\n", paint::warn("note")));
+        paint::print_wrapped(&format!("\n{}: {note}\n", paint::warn("note")), 2);
     }
     if !settled.ignored.is_empty() {
         paint::print(&format!("\n{}\n", paint::warn("does not count")));
@@ -103,10 +104,8 @@ fn show(pipeline: Option<&str>, as_json: bool) -> Result<u8> {
             one_line(&ignored.path, MOST_SHOWN),
             one_line(&ignored.value, MOST_SHOWN)
         );
-        paint::print(&format!(
-            "  {said}  {}\n",
-            paint::dim(format!("{file}: {}", ignored.why.in_words()))
-        ));
+        let why = paint::dim(format!("{file}: {}", ignored.why.in_words()));
+        paint::print_wrapped(&format!("  {said}  {why}\n"), 4);
     }
     Ok(0)
 }

@@ -14,7 +14,8 @@ use portcullis_core::session::State;
 use portcullis_core::text::one_line;
 use portcullis_review::recording;
 use portcullis_review::reviewer::{ReviewContext, Reviewer, to_store};
-use portcullis_store::{Commit, Durability, Home, PendingCommit, Store};
+use portcullis_store::{Commit, Durability, Home, PendingCommit, Store, Verification};
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::IsTerminal;
@@ -26,13 +27,25 @@ pub struct Arguments {
     /// Keep the scratch folder and print its path
     #[arg(long)]
     keep: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
 }
 
+/// The width of its lines without a terminal, in columns.
+const WIDTH: usize = 100;
 const SESSION: &str = include_str!("demo/session.jsonl");
 
 pub fn run(arguments: &Arguments) -> Result<u8> {
     let scratch = Scratch::create()?;
-    paint::print(&format!(
+    let mut told = DemoOutput {
+        person: scratch.person(),
+        as_json: arguments.json,
+        reviews: Vec::new(),
+        verdicts: BTreeMap::new(),
+        interventions: 0,
+    };
+    told.print(&format!(
         "{}\nA coding agent was asked to fix a test and to clean up. Each action passes the sandboxed plugins\n\
          before it runs and again when its outcome is known. Nothing of it is executed here.\n\n",
         paint::bold("Portcullis demo")
@@ -48,10 +61,9 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     let code = code_home().unwrap_or_else(|| home.clone());
     let mut reviewer =
         Reviewer::with_code_of(&code, &places, &home, Config::load(&places, Some(&home))?, now())?;
-    compile(&mut reviewer, &code, &home);
+    let compiled = compile(&mut reviewer, &code, &home);
+    told.print(&compiled);
     let mut store = Store::open(&home, Durability::Process)?;
-    let mut told =
-        DemoOutput { person: scratch.person(), verdicts: BTreeMap::new(), interventions: 0 };
     for recording in recording::parse(&scratch.session(), "demo")? {
         for item in &recording.items {
             let reviewed = review(&mut store, &mut reviewer, item)?;
@@ -65,10 +77,12 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     } else {
         paint::bad("the chain is broken")
     };
-    paint::print(&format!("The journal has {} records; {chain}.\n", verification.records));
+    told.print(&format!("The journal has {} records; {chain}.\n", verification.records));
     drop(store);
-    if arguments.keep {
-        let state = scratch.keep();
+    let state = arguments.keep.then(|| scratch.keep());
+    if arguments.json {
+        paint::print(&format!("{}\n", told.json(&verification, state.as_deref())));
+    } else if let Some(state) = state {
         paint::print(&format!(
             "Look around: PORTCULLIS_HOME={} portcullis audit show\n",
             state.display()
@@ -90,8 +104,8 @@ fn code_home() -> Option<Home> {
     installed.or_else(|| Home::open(paths::cache_folder()?.join("demo")).ok())
 }
 
-/// Compiles the plugins whose compiled code this home lacks.
-fn compile(reviewer: &mut Reviewer, code: &Home, scratch: &Home) {
+/// Compiles the plugins whose compiled code this home lacks; returns a line about it.
+fn compile(reviewer: &mut Reviewer, code: &Home, scratch: &Home) -> String {
     let terminal = std::io::stderr().is_terminal();
     let begun = Instant::now();
     let mut count = 0;
@@ -118,7 +132,7 @@ fn compile(reviewer: &mut Reviewer, code: &Home, scratch: &Home) {
     };
     let line =
         format!("{count} plugins ready after {:.1} s; {kept}", begun.elapsed().as_secs_f64());
-    paint::print(&format!("{}\n\n", paint::dim(line)));
+    format!("{}\n\n", paint::dim(line))
 }
 
 fn review(
@@ -146,22 +160,52 @@ fn review(
 struct DemoOutput {
     /// The scratch home, shown as `~`.
     person: String,
+    /// True if only the JSON document at the end is printed.
+    as_json: bool,
+    /// The reviews so far, for that document.
+    reviews: Vec<Value>,
     verdicts: BTreeMap<Verdict, u32>,
     interventions: u32,
 }
 
 impl DemoOutput {
+    fn print(&self, text: &str) {
+        if !self.as_json {
+            paint::print(text);
+        }
+    }
+
+    fn json(&self, verification: &Verification, state: Option<&Path>) -> Value {
+        let verdicts: serde_json::Map<String, Value> = Verdict::ALL
+            .iter()
+            .map(|verdict| {
+                (
+                    verdict.as_str().to_owned(),
+                    self.verdicts.get(verdict).copied().unwrap_or(0).into(),
+                )
+            })
+            .collect();
+        json!({
+            "reviews": self.reviews,
+            "verdicts": verdicts,
+            "interventions": self.interventions,
+            "records": verification.records,
+            "chain_holds": verification.first_bad.is_none(),
+            "state": state,
+        })
+    }
+
     fn event(&mut self, reviewed: &ReviewOutcome, kind: &EventKind) {
         if let EventKind::Prompt(text) = kind {
-            paint::print(&format!("{}  {}\n\n", paint::bold("person"), one_line(text, 120)));
+            self.print(&format!("{}  {}\n\n", paint::bold("person"), one_line(text, 120)));
         }
         for record in &reviewed.records {
             match record.kind {
                 RecordKind::Review => self.review(record, &reviewed.reply.ruling),
-                RecordKind::Outcome => outcome(record),
+                RecordKind::Outcome => self.outcome(record),
                 RecordKind::Intervention => {
                     self.interventions += 1;
-                    paint::print(&format!(
+                    self.print(&format!(
                         "        {} {}\n",
                         paint::warn("intervention"),
                         one_line(&record.subject, 40)
@@ -179,7 +223,15 @@ impl DemoOutput {
     fn review(&mut self, record: &Record, ruling: &Disposition) {
         let Some(decision) = &record.decision else { return };
         *self.verdicts.entry(decision.verdict).or_default() += 1;
-        paint::print(&format!(
+        self.reviews.push(json!({
+            "id": record.id,
+            "verdict": decision.verdict,
+            "risk": decision.risk,
+            "action": record.summary,
+            "reason": decision.primary_reason,
+            "alternatives": decision.alternatives,
+        }));
+        self.print(&format!(
             "{}  {}\n",
             paint::verdict(decision.verdict, 6),
             one_line(&self.short(&record.summary), 110)
@@ -201,12 +253,12 @@ impl DemoOutput {
 
     /// Prints a text below a verdict, wrapped into lines.
     fn wrapped(&self, label: &str, text: &str) {
-        let width = 92_usize.saturating_sub(label.len());
+        let width = paint::prose_width(WIDTH).saturating_sub(label.len() + 8);
         let mut line = String::new();
         let mut first = true;
         let mut put = |line: &mut String| {
             let lead = if first { format!("{label}: ") } else { " ".repeat(label.len() + 2) };
-            paint::print(&format!("        {}{}\n", paint::dim(lead), line));
+            self.print(&format!("        {}{}\n", paint::dim(lead), line));
             first = false;
             line.clear();
         };
@@ -235,27 +287,27 @@ impl DemoOutput {
             .map(|(verdict, count)| format!("{} {}", count, paint::verdict(*verdict, 0)))
             .collect();
         let actions: u32 = self.verdicts.values().sum();
-        paint::print(&format!(
+        self.print(&format!(
             "\n{} {}; {} interventions.\n",
             paint::bold(format!("{actions} actions:")),
             parts.join(", "),
             self.interventions
         ));
     }
-}
 
-fn outcome(record: &Record) {
-    let Some(outcome) = record
-        .outcome
-        .as_ref()
-        .filter(|outcome| outcome.status == portcullis_core::action::Status::Failed)
-    else {
-        return;
-    };
-    paint::print(&format!(
-        "        {}\n",
-        paint::dim(format!("failed: {}", one_line(&outcome.error, 100)))
-    ));
+    fn outcome(&self, record: &Record) {
+        let Some(outcome) = record
+            .outcome
+            .as_ref()
+            .filter(|outcome| outcome.status == portcullis_core::action::Status::Failed)
+        else {
+            return;
+        };
+        self.print(&format!(
+            "        {}\n",
+            paint::dim(format!("failed: {}", one_line(&outcome.error, 100)))
+        ));
+    }
 }
 
 /// A folder that looks like a small project in a home of its own; removed when dropped.

@@ -1,6 +1,7 @@
 //! `portcullis doctor`: checks that protection is complete, and says how to fix it if it is not.
 
 use crate::paint;
+use crate::show::layout::wrap;
 use anyhow::{Context, Result};
 use portcullis_config::clock::now;
 use portcullis_config::paths::Paths;
@@ -26,7 +27,7 @@ pub struct Arguments {
 
 /// The exit code if there is a problem.
 const NOT_WHOLE: u8 = 5;
-/// The width to which lines are wrapped, in columns, if words allow it.
+/// The width to which lines are wrapped without a terminal, in columns, if words allow it.
 const WIDTH: usize = 80;
 /// The indent of a finding's text: the width of its level and its check's name.
 const INDENT: usize = 24;
@@ -147,60 +148,14 @@ fn mark(level: Level) -> String {
 }
 
 fn line(finding: &HealthFinding) -> String {
-    format!(
-        "{} {:<14}  {}\n",
-        mark(finding.level),
-        finding.check.as_str(),
-        wrap(&finding.what, INDENT)
-    )
+    let line = format!("{} {:<14}  {}", mark(finding.level), finding.check.as_str(), finding.what);
+    format!("{}\n", wrap(&line, paint::prose_width(WIDTH), INDENT))
 }
 
 fn todo(finding: &HealthFinding) -> String {
     if finding.mend.is_empty() {
         return String::new();
     }
-    format!("{:INDENT$}{} {}\n", "", paint::bold("->"), wrap(&finding.mend, INDENT + 3))
-}
-
-/// Wraps a text at spaces and indents its later lines. Text in backticks is to be copied, so a long
-/// path or command is kept in one piece.
-fn wrap(text: &str, indent: usize) -> String {
-    let mut wrapped = String::new();
-    let mut column = indent;
-    for word in text.split(' ') {
-        let width = word.chars().count();
-        if column > indent && column + 1 + width > WIDTH {
-            let _ = write!(wrapped, "\n{:indent$}", "");
-            column = indent;
-        } else if column > indent {
-            wrapped.push(' ');
-            column += 1;
-        }
-        wrapped.push_str(word);
-        column += width;
-    }
-    wrapped
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn texts_are_broken_at_spaces_alone() {
-        let path = format!("`/{}`", "x".repeat(100));
-        for (text, lines) in [
-            ("short".to_owned(), 1),
-            ("word ".repeat(30).trim().to_owned(), 3),
-            (format!("a {path} b"), 3),
-        ] {
-            let wrapped = wrap(&text, INDENT);
-            assert_eq!(wrapped.lines().count(), lines, "{wrapped}");
-            assert_eq!(wrapped.split_whitespace().collect::<Vec<_>>().join(" "), text);
-            for (at, line) in wrapped.lines().enumerate() {
-                let width = line.chars().count() + if at == 0 { INDENT } else { 0 };
-                assert!(width <= WIDTH || line.trim() == path, "{width} columns: {line}");
-            }
-        }
-    }
+    let line = format!("{:INDENT$}{} {}", "", paint::bold("->"), finding.mend);
+    format!("{}\n", wrap(&line, paint::prose_width(WIDTH), INDENT + 3))
 }

@@ -58,6 +58,9 @@ pub enum Command {
     },
 }
 
+/// The indent of what a list says of a plugin below its name.
+const INDENT: usize = 21;
+
 pub fn run(command: &Command) -> Result<u8> {
     match command {
         Command::New(arguments) => new::run(arguments),
@@ -91,12 +94,10 @@ fn list(as_json: bool) -> Result<u8> {
         return Ok(0);
     }
     for description in &descriptions {
-        paint::print(&description_line(description, of(description, &held)));
+        paint::print_wrapped(&description_line(description, of(description, &held)), INDENT);
     }
-    paint::print(&format!(
-        "\n{}\n",
-        paint::dim(format!("components in `{folder}` are loaded too"))
-    ));
+    let line = format!("\n{}\n", paint::dim(format!("components in `{folder}` are loaded too")));
+    paint::print_wrapped(&line, 2);
     Ok(0)
 }
 

@@ -7,8 +7,10 @@ use portcullis_config::Config;
 use portcullis_config::clock::now;
 use portcullis_config::paths::Paths;
 use portcullis_core::event::{Call, Event, EventKind};
+use portcullis_core::record::Record;
 use portcullis_core::score::Verdict;
 use portcullis_core::session::State;
+use portcullis_core::text::one_line;
 use portcullis_review::reviewer::{ReviewContext, Reviewer};
 use portcullis_store::Home;
 use std::path::PathBuf;
@@ -23,6 +25,9 @@ pub struct Arguments {
     /// Load this component too
     #[arg(long, value_name = "FILE")]
     plugin: Vec<PathBuf>,
+    /// Print only the verdict, its risk and its primary reason
+    #[arg(long, short, conflicts_with = "json")]
+    quiet: bool,
     /// Print the record as JSON
     #[arg(long)]
     json: bool,
@@ -49,6 +54,8 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
             serde_json::from_str(&record.document())?;
         document.insert("explanation".into(), show::explanation(record, restorable.as_ref()));
         paint::print(&format!("{}\n", serde_json::to_string(&document)?));
+    } else if arguments.quiet {
+        paint::print_wrapped(&brief(record), 2);
     } else {
         let told = |at: usize| if at == 0 { restorable.as_ref() } else { None };
         reviewed
@@ -62,6 +69,14 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     } else {
         0
     })
+}
+
+/// Formats the verdict in one line, and what speaks against the action in another.
+fn brief(record: &Record) -> String {
+    let objection = record.decision.as_ref().filter(|decision| decision.verdict > Verdict::Allow);
+    let reason = objection.map(|decision| one_line(&decision.primary_reason, 400));
+    let reason = reason.map(|reason| format!("  {reason}\n")).unwrap_or_default();
+    format!("{}\n{reason}", show::line(record))
 }
 
 fn event(arguments: &Arguments) -> Result<Event> {

@@ -1,33 +1,38 @@
-//! A page of 80 columns: text that is wrapped between words, lists with a hanging indent.
-//!
-//! Wrapped text has no colour; only whole lines that are made elsewhere do.
+//! Text for a terminal: wrapped between words, lists with a hanging indent.
 
 use crate::paint;
 use portcullis_core::text::one_line;
 
-/// The width, in columns.
+/// The width of a page that is not on a terminal, in columns.
 const WIDTH: usize = 80;
 /// The most bytes of one item.
 const MOST: usize = 2000;
 
 /// A page to which text is added.
-pub struct TextPage(String);
+pub struct TextPage {
+    text: String,
+    width: usize,
+}
 
 impl TextPage {
-    /// Creates an empty page.
-    pub const fn new() -> Self {
-        Self(String::new())
+    /// Creates an empty page as wide as the terminal.
+    pub fn new() -> Self {
+        Self::of_width(paint::prose_width(WIDTH))
+    }
+
+    const fn of_width(width: usize) -> Self {
+        Self { text: String::new(), width }
     }
 
     /// Returns the whole text.
     pub fn into_text(self) -> String {
-        self.0
+        self.text
     }
 
     /// Adds a line unchanged.
     pub fn line(&mut self, line: &str) {
-        self.0.push_str(line);
-        self.0.push('\n');
+        self.text.push_str(line);
+        self.text.push('\n');
     }
 
     /// Adds a paragraph.
@@ -42,25 +47,9 @@ impl TextPage {
 
     /// Adds a paragraph whose first line has a different prefix from the others.
     pub fn wrapped(&mut self, first: &str, rest: &str, text: &str) {
-        let mut line = first.to_owned();
-        let mut used = first.chars().count();
-        let mut empty = true;
-        for word in text.split(' ') {
-            let width = word.chars().count();
-            if !empty && used + 1 + width > WIDTH {
-                self.line(line.trim_end());
-                line = rest.to_owned();
-                (used, empty) = (rest.chars().count(), true);
-            }
-            if !empty {
-                line.push(' ');
-                used += 1;
-            }
-            line.push_str(word);
-            used += width;
-            empty = false;
-        }
-        self.line(line.trim_end());
+        let line = format!("{first}{text}");
+        let wrapped = wrap_line(&line, self.width, rest.chars().count(), first.len());
+        self.line(wrapped.trim_end());
     }
 
     /// Adds a heading after an empty line.
@@ -79,12 +68,56 @@ pub fn list(page: &mut TextPage, heading: &str, items: impl Iterator<Item = Stri
     items.for_each(|item| page.wrapped("  - ", "    ", &one_line(&item, MOST)));
 }
 
+/// Breaks the lines of a text for a terminal of that width; without one they stay as they are.
+pub fn fit(text: &str, width: Option<usize>, indent: usize) -> String {
+    let Some(width) = width else { return text.to_owned() };
+    let wrap = |line: &str| {
+        let end = if line.ends_with('\n') { "\n" } else { "" };
+        // The terminal breaks a line that fills it exactly too, some with an empty line.
+        format!("{}{end}", wrap(line.trim_end_matches('\n'), width.saturating_sub(1), indent))
+    };
+    text.split_inclusive('\n').map(wrap).collect()
+}
+
+/// Breaks a line between words and continues it at `indent`. Colour takes no columns. A word that
+/// is longer than a line stays whole, since it may be a path to copy.
+pub fn wrap(line: &str, width: usize, indent: usize) -> String {
+    wrap_line(line, width, indent, 0)
+}
+
+/// Like `wrap`, but leaves the first `fixed` bytes together.
+fn wrap_line(line: &str, width: usize, indent: usize, fixed: usize) -> String {
+    let (fixed, rest) = line.split_at_checked(fixed).unwrap_or(("", line));
+    let (mut wrapped, mut used) = (fixed.to_owned(), columns(fixed));
+    // Nothing is won by a break before the first word of a line.
+    let mut begun = false;
+    for part in rest.split_inclusive(' ') {
+        let word = part.trim_end_matches(' ');
+        let width_of_word = columns(word);
+        if begun && width_of_word > 0 && used + width_of_word > width {
+            wrapped.truncate(wrapped.trim_end_matches(' ').len());
+            wrapped.push('\n');
+            wrapped.extend(std::iter::repeat_n(' ', indent));
+            used = indent;
+        }
+        wrapped.push_str(part);
+        used += columns(part);
+        begun |= width_of_word > 0;
+    }
+    wrapped
+}
+
+/// Counts the characters that a terminal shows: all but the sequences that set colours.
+fn columns(text: &str) -> usize {
+    anstream::adapter::strip_str(text).map(|part| part.chars().count()).sum()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn words_are_wrapped_at_eighty_columns() {
+    fn words_are_wrapped_at_the_width() {
         let long = "x".repeat(100);
         for (text, lines) in [
             (String::new(), 1),
@@ -93,13 +126,14 @@ mod tests {
             ("four ".repeat(16), 2),
             (format!("a {long} b"), 3),
             ("\u{e9}\u{e9}\u{e9}\u{e9} ".repeat(15), 1),
+            (format!("{} ", paint::bad("four")).repeat(16), 2),
         ] {
-            let mut page = TextPage::new();
+            let mut page = TextPage::of_width(WIDTH);
             page.wrapped("  - ", "    ", &text);
             let page = page.into_text();
             assert_eq!(page.lines().count(), lines, "{page}");
             assert!(
-                page.lines().all(|line| line.chars().count() <= WIDTH || line.trim() == long),
+                page.lines().all(|line| columns(line) <= WIDTH || line.trim() == long),
                 "{page}"
             );
             assert_eq!(
@@ -107,5 +141,15 @@ mod tests {
                 text.split_whitespace().collect::<Vec<_>>()
             );
         }
+    }
+
+    #[test]
+    fn a_list_is_broken_on_a_terminal_alone() {
+        let text = "id-1  block    one two three\n  indented line of words\nlast";
+        assert_eq!(fit(text, None, 4), text);
+        assert_eq!(
+            fit(text, Some(21), 4),
+            "id-1  block    one\n    two three\n  indented line of\n    words\nlast"
+        );
     }
 }

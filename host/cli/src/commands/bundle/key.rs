@@ -13,19 +13,13 @@ use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-const EXAMPLES: &str = "Examples:
-  portcullis bundle key new --out release.key
-  portcullis bundle key new --out release.key --passphrase-file passphrase.txt
-  portcullis bundle key show release.key.pub";
-
 #[derive(clap::Subcommand)]
-#[command(after_help = EXAMPLES)]
 pub enum Command {
     /// Create a key: FILE, encrypted with a passphrase, and FILE.pub, the public part
     New {
         /// The secret key's file, which must not exist yet
-        #[arg(long, value_name = "FILE")]
-        out: PathBuf,
+        #[arg(long, short, alias = "out", value_name = "FILE")]
+        output: PathBuf,
         /// The signature algorithm
         #[arg(long, value_enum, default_value = "ed25519")]
         algorithm: Algorithm,
@@ -57,8 +51,8 @@ pub enum Algorithm {
 
 pub fn run(command: &Command) -> Result<u8> {
     match command {
-        Command::New { out, algorithm, passphrase, json } => {
-            make(out, *algorithm, passphrase, *json)
+        Command::New { output, algorithm, passphrase, json } => {
+            make(output, *algorithm, passphrase, *json)
         }
         Command::Show { file, passphrase, json } => show(file, passphrase, *json),
     }
@@ -111,7 +105,7 @@ fn public_part(file: &Path, passphrase: &Passphrase) -> Result<PublicKey> {
     let shown = file.display();
     let text = file::read(file).map_err(|problems| anyhow!("{}", problems.lines().join("; ")))?;
     let text = text.with_context(|| {
-        format!("there is no key `{shown}`; make one: `portcullis bundle key new --out FILE`")
+        format!("there is no key `{shown}`; make one: `portcullis bundle key new --output FILE`")
     })?;
     if text.contains("PRIVATE KEY") {
         return Ok(decrypt_key(file, passphrase)?.public());

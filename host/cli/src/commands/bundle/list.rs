@@ -50,7 +50,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
         let locked: Vec<Value> = lines.iter().map(as_json).collect();
         paint::print(&format!("{}\n", json!({ "locked": locked, "not_locked_here": others })));
     } else {
-        paint::print(&as_text(&lines, &others));
+        paint::print_wrapped(&as_text(&lines, &others), 4);
     }
     Ok(0)
 }

@@ -34,7 +34,7 @@ pub struct Arguments {
     #[arg(long)]
     check: bool,
     /// Do not ask
-    #[arg(long)]
+    #[arg(long, short)]
     yes: bool,
     /// Print JSON
     #[arg(long)]

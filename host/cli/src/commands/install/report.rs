@@ -1,8 +1,10 @@
 //! The output of `install` and `uninstall`: lines for people as they occur, or one JSON object at
 //! the end.
 
+use super::changes::describe;
 use crate::differ;
 use crate::paint;
+use portcullis_agents::claude::handlers::Invocation;
 use portcullis_agents::claude::settings::Scope;
 use portcullis_agents::claude::validate::SettingsProblem;
 use portcullis_agents::file::SettingsFile;
@@ -55,7 +57,7 @@ impl InstallReport {
     /// Reports a completed step.
     pub fn say(&mut self, text: &str) {
         if !self.as_json {
-            paint::print(&format!("{text}\n"));
+            paint::print_wrapped(&format!("{text}\n"), 2);
         }
         self.notes.push(text.to_owned());
     }
@@ -63,7 +65,7 @@ impl InstallReport {
     /// Reports a warning.
     pub fn warn(&mut self, text: &str) {
         if !self.as_json {
-            anstream::eprintln!("{}: {text}", paint::warn("warning"));
+            paint::report_wrapped(&format!("{}: {text}\n", paint::warn("warning")), 2);
         }
         self.warnings.push(text.to_owned());
     }
@@ -80,8 +82,18 @@ impl InstallReport {
         }
     }
 
-    /// Reports the changes of a file.
-    pub fn diff(&mut self, found: &SettingsFile, after: &[u8]) {
+    /// Reports the changes of a file: in a few lines if they can say all of it, otherwise or with
+    /// `full` line by line.
+    pub fn changes(&mut self, found: &SettingsFile, after: &[u8], wanted: &Invocation, full: bool) {
+        let before = found.bytes.as_deref().unwrap_or(b"{}");
+        let short = || describe(&found.path, before, after, wanted);
+        if let Some(text) = Some(()).filter(|()| !full && !self.as_json).and_then(|()| short()) {
+            return paint::print(&text);
+        }
+        self.diff(found, after);
+    }
+
+    fn diff(&mut self, found: &SettingsFile, after: &[u8]) {
         let before = String::from_utf8_lossy(found.bytes.as_deref().unwrap_or_default());
         let after = String::from_utf8_lossy(after);
         let old = if found.bytes.is_some() {
@@ -101,7 +113,7 @@ impl InstallReport {
         if self.as_json {
             self.print(outcome);
         } else {
-            paint::print(&format!("{}\n", paint::good(text)));
+            paint::print_wrapped(&format!("{}\n", paint::good(text)), 2);
         }
         0
     }

@@ -26,10 +26,10 @@ pub struct Arguments {
     #[arg(long, value_name = "LANGUAGE", value_enum, required_unless_present = "list")]
     lang: Option<Language>,
     /// Create the project's folder in this one instead of the current one
-    #[arg(long, value_name = "FOLDER", default_value = ".")]
-    into: PathBuf,
+    #[arg(long, short, alias = "into", value_name = "FOLDER", default_value = ".")]
+    output: PathBuf,
     /// List kinds and languages, and create nothing
-    #[arg(long, conflicts_with_all = ["name", "kind", "lang", "into"])]
+    #[arg(long, conflicts_with_all = ["name", "kind", "lang", "output"])]
     list: bool,
     /// Print JSON
     #[arg(long)]
@@ -70,10 +70,10 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     let Some(files) = templates::project(name, kind, language) else {
         bail!("{}", not_there(kind, language))
     };
-    let folder = if arguments.into == Path::new(".") {
+    let folder = if arguments.output == Path::new(".") {
         PathBuf::from(name)
     } else {
-        arguments.into.join(name)
+        arguments.output.join(name)
     };
     write(&folder, &files)?;
     let shown = one_line(&folder.to_string_lossy(), 400);
@@ -124,7 +124,7 @@ fn write(folder: &Path, files: &BTreeMap<String, Vec<u8>>) -> Result<()> {
     let shown = one_line(&folder.to_string_lossy(), 400);
     if folder.symlink_metadata().is_ok() {
         bail!(
-            "`{shown}` is there already, and nothing is overwritten: take another name, or `--into` another folder"
+            "`{shown}` is there already, and nothing is overwritten: take another name, or another folder with `--output`"
         );
     }
     let parent =
