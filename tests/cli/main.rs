@@ -42,6 +42,7 @@ mod run;
 mod settings;
 mod timelines;
 mod upkeep;
+mod widths;
 
 use std::process::ExitCode;
 
@@ -76,6 +77,7 @@ fn main() -> ExitCode {
         settings::tests(),
         timelines::tests(),
         upkeep::tests(),
+        widths::tests(),
     ];
     common::run(tests.into_iter().flatten().collect())
 }

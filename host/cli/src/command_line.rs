@@ -11,8 +11,11 @@ use crate::Arguments;
 use clap::{Arg, Command, CommandFactory, FromArgMatches};
 use std::ffi::OsString;
 
-/// Parses the arguments of this process; prints help, or what is wrong with them, and exits.
-pub fn parse() -> Arguments {
+/// Parses the arguments of this process.
+///
+/// # Errors
+/// Fails if they are wrong, with a tip if their meaning is known, or if they ask for help.
+pub fn parse() -> Result<Arguments, clap::Error> {
     let given: Vec<OsString> = std::env::args_os().collect();
     // Before parsing, since help and errors have colour too.
     if let Some(choice) = color(&given) {
@@ -21,7 +24,7 @@ pub fn parse() -> Arguments {
     let parsed = command()
         .try_get_matches_from(&given)
         .and_then(|mut matches| Arguments::from_arg_matches_mut(&mut matches));
-    parsed.unwrap_or_else(|error| tips::with_tip(error, &given).exit())
+    parsed.map_err(|error| tips::with_tip(error, &given))
 }
 
 /// Returns the command line with its overview, as it is parsed.

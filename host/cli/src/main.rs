@@ -20,8 +20,7 @@ use portcullis_config::paths::PathOverrides;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Reviews every action of an AI coding agent with sandboxed WebAssembly plugins, before and after
-/// it runs.
+/// Reviews every action of an AI coding agent with sandboxed WebAssembly plugins
 #[derive(Parser)]
 #[command(name = "portcullis", version, max_term_width = 100)]
 struct Arguments {
@@ -35,7 +34,7 @@ struct Arguments {
 #[derive(clap::Args)]
 struct GlobalOptions {
     // Read before the arguments are parsed, since help and errors have colour too.
-    /// Colour: by terminal, NO_COLOR, CLICOLOR_FORCE
+    /// When to use colour: auto, always or never
     #[arg(
         id = "color",
         long,
@@ -123,7 +122,7 @@ enum Command {
     /// List, test and retry notifications
     #[command(subcommand)]
     Notifications(commands::notifications::Command),
-    /// Let a project's configuration do more than tighten (interactive)
+    /// Trust everything in a project's configuration (interactive)
     Trust(commands::trust::Arguments),
     /// Only observe for a while, refuse nothing (interactive)
     Pause(commands::pause::Arguments),
@@ -198,7 +197,10 @@ fn main() -> ExitCode {
     if let Some(code) = commands::run::reentered(&mut std::env::args_os().skip(1)) {
         return code;
     }
-    let Arguments { global, command } = command_line::parse();
+    let Arguments { global, command } = match command_line::parse() {
+        Ok(arguments) => arguments,
+        Err(error) => error.exit(),
+    };
     let result = match global.folders(matches!(command, Command::Hook { .. })) {
         Ok(folders) => {
             folders.hold();

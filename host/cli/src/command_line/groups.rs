@@ -21,12 +21,16 @@ pub const INTERNAL: (&str, &[&str]) = ("Internal", &["hook", "maintain", "man"])
 /// Commands that other systems than Linux lack.
 const LINUX_ONLY: &[&str] = &["run"];
 
-const EXIT_CODES: &str = "\
-  0 success; 1 failure; 2 wrong arguments, or for `hook` a refused action;
+/// Options that the parser adds by itself.
+const BUILT_IN: &str = "  -h, --help               Print help
+  -V, --version            Print the version";
+/// The folders without options.
+const DEFAULTS: &str = "  Without them: PORTCULLIS_HOME, else the folders of XDG.";
+
+const EXIT_CODES: &str = "  0 success; 1 failure; 2 wrong arguments, or for `hook` a refused action;
   3 `audit verify` found the journal changed; 4 `review` returned modify, ask
   or block; 5 `doctor` found a problem. `run`: 10 the agent failed, 11 it
-  reached a limit, 12 emergency stop, 13 its watcher died, 130 interrupted.
-";
+  reached a limit, 12 emergency stop, 13 its watcher died, 130 interrupted.";
 
 /// Replaces the list of commands by the groups. The short form leaves out what few people need.
 pub fn with_overview(command: Command) -> Command {
@@ -36,16 +40,19 @@ pub fn with_overview(command: Command) -> Command {
     for group in GROUPS {
         write_group(&mut listed, &command, group);
     }
-    let template =
-        format!("{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{listed}{{after-help}}\n");
+    let template = format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{}{{after-help}}\n",
+        listed.trim_end()
+    );
     let short = format!(
-        "{examples}\n\nThe options of a command: `portcullis COMMAND --help`. Options of all commands, exit\n\
-         codes and internal commands: `portcullis --help`."
+        "{examples}\n\n\
+         The options of a command: `portcullis COMMAND --help`. The options of all\n\
+         commands, the exit codes and internal commands: `portcullis --help`."
     );
     let mut long = String::new();
     write_group(&mut long, &command, &INTERNAL);
     write_options(&mut long, &command);
-    let _ = write!(long, "{}\n{EXIT_CODES}\n{examples}", heading(&command, "Exit codes"));
+    let _ = write!(long, "{examples}\n\n{}\n{EXIT_CODES}", heading(&command, "Exit codes"));
     command
         .help_template(StyledStr::from(template))
         .after_help(StyledStr::from(short))
@@ -89,6 +96,7 @@ fn write_options(text: &mut String, command: &Command) {
         for (name, help) in of_group.filter_map(option) {
             let _ = writeln!(text, "  {name:<23}  {help}");
         }
+        let _ = writeln!(text, "{}", if group == "Options" { BUILT_IN } else { DEFAULTS });
         text.push('\n');
     }
 }

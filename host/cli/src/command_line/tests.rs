@@ -72,8 +72,7 @@ fn the_overview_fits_a_terminal() {
     let mut command = command();
     for help in [command.render_help(), command.render_long_help()] {
         let help = help.to_string();
-        // The sentence about the program is wrapped to the terminal, which a test has none of.
-        for line in help.lines().skip(2) {
+        for line in help.lines() {
             assert!(line.chars().count() <= OVERVIEW_COLUMNS, "{line}");
         }
     }
@@ -83,6 +82,7 @@ fn the_overview_fits_a_terminal() {
         let row = format!("\n  {internal} ");
         assert!(!short.contains(&row) && long.contains(&row), "{internal}\n{short}");
     }
+    assert!(!short.contains("\n\n\n") && !long.contains("\n\n\n"), "{long}");
     for option in ["--config <DIR>", "--state <DIR>", "--managed-config <FILE>", "--color <WHEN>"] {
         assert_eq!(long.matches(option).count(), 1, "{option}\n{long}");
     }

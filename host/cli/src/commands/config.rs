@@ -32,6 +32,9 @@ pub enum Command {
     Check {
         /// Check this file as if it were yours; without it, the files in effect here
         file: Option<PathBuf>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
     },
     /// Print the JSON schema of the file, for editors
     Schema,
@@ -43,7 +46,7 @@ const MOST_SHOWN: usize = 200;
 pub fn run(command: &Command) -> Result<u8> {
     match command {
         Command::Show { pipeline, json } => show(pipeline.as_deref(), *json),
-        Command::Check { file } => check(file.as_deref()),
+        Command::Check { file, json } => check(file.as_deref(), *json),
         Command::Schema => {
             paint::print(&format!("{}\n", serde_json::to_string_pretty(&schema::schema())?));
             Ok(0)
@@ -203,7 +206,7 @@ fn place(settled: &MergedSettings, layer: Layer, line: usize) -> String {
     format!("{file}:{line}")
 }
 
-fn check(file: Option<&Path>) -> Result<u8> {
+fn check(file: Option<&Path>, as_json: bool) -> Result<u8> {
     let places = Paths::from_environment()?;
     let read = match file {
         Some(path) => portcullis_config::one(path).map(|read| vec![read]),
@@ -212,9 +215,8 @@ fn check(file: Option<&Path>) -> Result<u8> {
     let files = match read {
         Ok(files) => files,
         Err(BadConfiguration(bad)) => {
-            bad.iter()
-                .flat_map(|problems| problems.lines())
-                .for_each(|line| paint::print(&format!("{line}\n")));
+            let lines: Vec<String> = bad.iter().flat_map(|problems| problems.lines()).collect();
+            print_mistakes(&lines, as_json);
             return Ok(1);
         }
     };
@@ -222,8 +224,13 @@ fn check(file: Option<&Path>) -> Result<u8> {
     if file.is_none()
         && let Err(error) = all_plugins_are_there(&places)
     {
-        paint::print(&format!("{error:#}\n"));
+        print_mistakes(&[format!("{error:#}")], as_json);
         return Ok(1);
+    }
+    if as_json {
+        let files: Vec<&Path> = files.iter().map(|file| file.path.as_path()).collect();
+        paint::print(&format!("{}\n", json!({ "ok": true, "files": files, "mistakes": [] })));
+        return Ok(0);
     }
     if files.is_empty() {
         paint::print("there is no configuration: everything has its default\n");
@@ -236,6 +243,15 @@ fn check(file: Option<&Path>) -> Result<u8> {
         ));
     }
     Ok(0)
+}
+
+/// Prints mistakes, which begin with their place.
+fn print_mistakes(lines: &[String], as_json: bool) {
+    if as_json {
+        paint::print(&format!("{}\n", json!({ "ok": false, "files": [], "mistakes": lines })));
+    } else {
+        lines.iter().for_each(|line| paint::print(&format!("{line}\n")));
+    }
 }
 
 /// Checks that every plugin named in the configuration exists: builtin, as a file or in a locked
