@@ -33,7 +33,9 @@ pub struct Arguments {
 }
 
 /// The width of its lines without a terminal, in columns.
-const WIDTH: usize = 100;
+const WIDTH: usize = 104;
+/// The indent of what it says about an action, in columns.
+const INDENT: usize = 8;
 const SESSION: &str = include_str!("demo/session.jsonl");
 
 pub fn run(arguments: &Arguments) -> Result<u8> {
@@ -46,8 +48,9 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
         interventions: 0,
     };
     told.print(&format!(
-        "{}\nA coding agent was asked to fix a test and to clean up. Each action passes the sandboxed plugins\n\
-         before it runs and again when its outcome is known. Nothing of it is executed here.\n\n",
+        "{}\nA coding agent was asked to fix a test and to clean up. Each action passes the\n\
+         sandboxed plugins before it runs and again when its outcome is known. Nothing of\n\
+         it is executed here.\n\n",
         paint::bold("Portcullis demo")
     ));
     let places = Paths {
@@ -171,7 +174,7 @@ struct DemoOutput {
 impl DemoOutput {
     fn print(&self, text: &str) {
         if !self.as_json {
-            paint::print(text);
+            paint::print_wrapped(text, INDENT);
         }
     }
 
@@ -253,7 +256,7 @@ impl DemoOutput {
 
     /// Prints a text below a verdict, wrapped into lines.
     fn wrapped(&self, label: &str, text: &str) {
-        let width = paint::prose_width(WIDTH).saturating_sub(label.len() + 8);
+        let width = paint::prose_width(WIDTH).saturating_sub(label.len() + INDENT + 4);
         let mut line = String::new();
         let mut first = true;
         let mut put = |line: &mut String| {

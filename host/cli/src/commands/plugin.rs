@@ -129,16 +129,18 @@ fn description_line(description: &Description, held: Option<&HeldPlugin>) -> Str
                 .as_ref()
                 .map(|descriptor| one_line(&descriptor.description, 120))
                 .unwrap_or_default();
+            let about = match about.as_str() {
+                "" => about,
+                about => format!("{:20} {}\n", "", paint::dim(about)),
+            };
             format!(
-                "{:<20} {:<16} {:<7} {:>7}  on fault {:<5}  {}\n{:20} {}\n{}",
+                "{:<20} {:<16} {:<7} {:>7}  on fault {:<5}  {}\n{about}{}",
                 paint::bold(format!("{:<20}", one_line(&description.name, 40))),
                 inspection.kind,
                 version,
                 size(inspection.size),
                 description.on_fault,
                 paint::dim(origin),
-                "",
-                paint::dim(about),
                 held.map(held_line).unwrap_or_default()
             )
         }
