@@ -80,7 +80,7 @@ fn untrue() -> Result<()> {
     let honest = told(|_| {})?;
     stall.write("bundle.tar", &honest, &[signature(&honest, &secret, None)?])?;
     stall.misses("bundle.tar", &[])?;
-    stall.done("key new --out release.key --passphrase-file passphrase")?;
+    stall.done("key new --output release.key --passphrase-file passphrase")?;
     for Lie { about, change, told: said } in LIES {
         let bundle = told(change)?;
         stall.write("bundle.tar", &bundle, &[signature(&bundle, &secret, None)?])?;

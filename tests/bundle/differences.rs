@@ -17,7 +17,7 @@ pub fn trials() -> Vec<Trial> {
 /// Builds another bundle from the same folder.
 fn rebuilt(stall: &Stall, archive: &str, manifest: &str) -> Result<()> {
     stall.put("bundle.toml", manifest)?;
-    stall.done(&format!("build --out {archive}"))?;
+    stall.done(&format!("build --output {archive}"))?;
     Ok(())
 }
 
@@ -133,7 +133,7 @@ fn new_grant() -> Result<()> {
 fn nothing() -> Result<()> {
     let stall = Stall::new("nothing changes")?;
     stall.done("build")?;
-    stall.done("build --out same.tar")?;
+    stall.done("build --output same.tar")?;
     let document = stall.json("diff acme-checks-1.0.0.tar same.tar")?;
     ensure!(document["same"] == true && document["old"] == document["new"], "{document}");
     ensure!(stall.done("diff acme-checks-1.0.0.tar same.tar")?.ends_with("\nnothing changes\n"));

@@ -126,9 +126,9 @@ fn independent() -> Result<()> {
         let stall = Stall::new(&format!("independent {algorithm}"))?;
         stall.done("build")?;
         stall.done(&format!(
-            "key new --out release.key --algorithm {algorithm} --passphrase-file passphrase"
+            "key new --output release.key --algorithm {algorithm} --passphrase-file passphrase"
         ))?;
-        stall.done(&format!("sign {ARCHIVE} --key release.key --out checks.sigstore.json --passphrase-file passphrase"))?;
+        stall.done(&format!("sign {ARCHIVE} --key release.key --output checks.sigstore.json --passphrase-file passphrase"))?;
         let last = script.trim().lines().next_back().context("an empty check")?;
         ensure!(check.is_none_or(|check| page.contains(check)), "the guide lacks `{check:?}`");
         let script = script.replace(last, check.unwrap_or(last));
@@ -177,8 +177,8 @@ fn dated(text: &str) -> String {
 fn files() -> Result<()> {
     let page = page()?;
     let stall = Stall::new("bundle files")?;
-    stall.done("key new --out one.key --passphrase-file passphrase")?;
-    stall.done("key new --out two.key --passphrase-file passphrase")?;
+    stall.done("key new --output one.key --passphrase-file passphrase")?;
+    stall.done("key new --output two.key --passphrase-file passphrase")?;
     stall.done("build")?;
     let files = named(&page);
     let policy = files

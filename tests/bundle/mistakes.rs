@@ -211,12 +211,12 @@ const MISTAKES: &[Mistake] = &[
     mistake(
         "makes a key with a short passphrase",
         |stall| stall.put("passphrase", "eleven\n"),
-        "key new --out other.key --passphrase-file passphrase",
+        "key new --output other.key --passphrase-file passphrase",
     ),
     mistake(
         "makes a key where one is",
         |_| Ok(()),
-        "key new --out release.key --passphrase-file passphrase",
+        "key new --output release.key --passphrase-file passphrase",
     ),
     mistake("shows a key that is none", |_| Ok(()), "key show bundle.toml"),
     mistake("verifies what is not there", |_| Ok(()), "verify nothing.tar"),

@@ -38,7 +38,7 @@ pub fn trials() -> Vec<Trial> {
 fn whole_way(algorithm: &str) -> Result<()> {
     let stall = Stall::new(&format!("whole way {algorithm}"))?;
     let made = stall.json(&format!(
-        "key new --out release.key --algorithm {algorithm} --passphrase-file passphrase"
+        "key new --output release.key --algorithm {algorithm} --passphrase-file passphrase"
     ))?;
     for (file, mode) in [("release.key", 0o600), ("release.key.pub", 0o644)] {
         let found = fs::metadata(stall.path(file))?.permissions().mode() & 0o777;
@@ -55,7 +55,7 @@ fn whole_way(algorithm: &str) -> Result<()> {
         .arg(stall.path("release.key"));
     let openssl = openssl.output().context("cannot start `openssl`")?;
     ensure!(openssl.stdout == public.as_bytes(), "openssl: {openssl:?}");
-    stall.done(&format!("build --out {ARCHIVE}"))?;
+    stall.done(&format!("build --output {ARCHIVE}"))?;
     let text = stall.done(&format!(
         "sign {ARCHIVE} --key release.key --expires 30 --passphrase-file passphrase"
     ))?;
@@ -100,7 +100,7 @@ fn whole_way(algorithm: &str) -> Result<()> {
 fn at_a_terminal() -> Result<()> {
     let stall = Stall::new("at a terminal")?;
     let (new, again, of) = ("Passphrase for the new key: ", "The same again: ", "release.key`: ");
-    let make = ["bundle", "key", "new", "--out", "release.key"];
+    let make = ["bundle", "key", "new", "--output", "release.key"];
     for (lines, told) in [
         ([(new, PASSPHRASE), (again, "another passphrase")], "the passphrases differ"),
         ([(new, "short"), (again, "short")], "a passphrase has at least 12 characters"),
@@ -136,7 +136,7 @@ fn at_a_terminal() -> Result<()> {
     let shown = stall.site.at_a_terminal(&sign, Answer::Lines(&[(of, &mended)]), &[])?;
     shown.ended(0, &["signed with the key", "without end"])?;
     ensure!(!shown.text.contains("heron"), "it was shown: {}", shown.text);
-    let ended = stall.run("key new --out other.key")?;
+    let ended = stall.run("key new --output other.key")?;
     ensure!(
         ended.code == Some(1) && ended.stderr.contains("there is no terminal to ask"),
         "{}",
@@ -178,7 +178,7 @@ fn reproducible() -> Result<()> {
         stall.put("release.key.pub", "")?;
         fs::remove_file(stall.path("release.key.pub"))?;
     }
-    one.done("key new --out release.key --passphrase-file passphrase")?;
+    one.done("key new --output release.key --passphrase-file passphrase")?;
     fs::copy(one.path("release.key"), other.path("release.key"))?;
     for stall in [&one, &other] {
         stall.done(&format!("sign {ARCHIVE} --key release.key --passphrase-file passphrase"))?;
@@ -186,7 +186,7 @@ fn reproducible() -> Result<()> {
     ensure!(one.get(ARCHIVE)? == other.get(ARCHIVE)?, "the signed bytes differ");
     other.put("bundle.toml", MANIFEST.replace("most = 5", "most = 6"))?;
     ensure!(
-        other.json("build --out other.tar")?["digest"] != built["digest"],
+        other.json("build --output other.tar")?["digest"] != built["digest"],
         "another setting is another bundle"
     );
     Ok(())
@@ -229,9 +229,9 @@ fn elsewhere() -> Result<()> {
     let stall = Stall::new("elsewhere")?;
     stall.done("build")?;
     let unsigned = stall.get(ARCHIVE)?;
-    stall.done("key new --out release.key --passphrase-file passphrase")?;
+    stall.done("key new --output release.key --passphrase-file passphrase")?;
     stall.done(&format!(
-        "sign {ARCHIVE} --key release.key --passphrase-file passphrase --out checks.sigstore.json"
+        "sign {ARCHIVE} --key release.key --passphrase-file passphrase --output checks.sigstore.json"
     ))?;
     ensure!(stall.get(ARCHIVE)? == unsigned, "the archive was changed");
     let text = stall.done(&format!("sign {ARCHIVE} --attach checks.sigstore.json"))?;
@@ -308,8 +308,8 @@ fn kept() -> Result<()> {
     ensure!(stall.get(ARCHIVE)? == signed, "it was overwritten");
     stall.put("notes.txt", "mine")?;
     for words in [
-        "build --out notes.txt",
-        &format!("sign {ARCHIVE} --key release.key --passphrase-file passphrase --out notes.txt"),
+        "build --output notes.txt",
+        &format!("sign {ARCHIVE} --key release.key --passphrase-file passphrase --output notes.txt"),
     ] {
         let ended = stall.run(words)?;
         ensure!(
@@ -319,8 +319,8 @@ fn kept() -> Result<()> {
         );
     }
     for words in [
-        "key new --out release.key --passphrase-file passphrase",
-        "key new --out notes.txt --passphrase-file passphrase",
+        "key new --output release.key --passphrase-file passphrase",
+        "key new --output notes.txt --passphrase-file passphrase",
     ] {
         let ended = stall.run(words)?;
         ensure!(
@@ -345,7 +345,7 @@ fn twice() -> Result<()> {
     let again =
         stall.done(&format!("sign {ARCHIVE} --key release.key --passphrase-file passphrase"))?;
     ensure!(again.starts_with("there already") && stall.get(ARCHIVE)? == once, "{again}");
-    stall.done("key new --out other.key --passphrase-file passphrase")?;
+    stall.done("key new --output other.key --passphrase-file passphrase")?;
     let other = stall.done(&format!(
         "sign {ARCHIVE} --key other.key --expires 1 --passphrase-file passphrase"
     ))?;
@@ -365,7 +365,7 @@ fn installed() -> Result<()> {
     let stall = Stall::new("installed")?;
     stall.signed("release.key")?;
     stall.put("bundle.toml", MANIFEST.replace("1.0.0", "1.1.0"))?;
-    stall.done("build --out newer.tar")?;
+    stall.done("build --output newer.tar")?;
     stall.done("sign newer.tar --key release.key --passphrase-file passphrase")?;
     stall.trust(&(stall.trusted_key("release.key")? + &rule("release.key")))?;
     let ended = stall.run("verify acme/checks")?;

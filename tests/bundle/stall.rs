@@ -162,7 +162,7 @@ impl Stall {
     /// Builds the manifest's bundle, creates a key of that name and signs with it.
     pub fn signed(&self, key: &str) -> Result<()> {
         self.done("build")?;
-        self.done(&format!("key new --out {key} --passphrase-file passphrase"))?;
+        self.done(&format!("key new --output {key} --passphrase-file passphrase"))?;
         self.done(&format!("sign {ARCHIVE} --key {key} --passphrase-file passphrase"))?;
         Ok(())
     }

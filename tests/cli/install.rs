@@ -386,7 +386,15 @@ fn nothing_written() -> Result<()> {
     let site = Site::new("nothing written")?;
     let path = settings(&site);
     write(&path, b"{\n  \"model\": \"opus\"\n}\n")?;
-    let dry = site.run(&["install", "claude", "--dry-run"])?;
+    let short = site.run(&["install", "claude", "--dry-run"])?;
+    done(&short, "nothing was written")?;
+    let commands = short.text().matches("/portcullis hook claude").count();
+    ensure!(
+        commands == 1 && short.text().contains("+ 11 hooks: PreToolUse, PostToolUse, "),
+        "the command is shown {commands} times: {}",
+        short.all()
+    );
+    let dry = site.run(&["install", "claude", "--dry-run", "--diff"])?;
     done(&dry, "nothing was written")?;
     for part in [
         "--- ",

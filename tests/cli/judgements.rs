@@ -123,7 +123,7 @@ fn feedback() -> Result<()> {
     let (blocked, allowed) = (id("block")?, id("allow")?);
     let secret = "token=ghp_0123456789abcdefghijklmnopqrstuvwxyz";
     let shown = site.at_a_terminal(
-        &["feedback", &blocked, "--false-positive", "--note", secret],
+        &["feedback", &blocked, "--false-positive", "--reason", secret],
         Typed::Word,
         &[],
     )?;

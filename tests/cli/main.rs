@@ -43,6 +43,7 @@ mod run;
 mod settings;
 mod timelines;
 mod upkeep;
+mod widths;
 
 use std::process::ExitCode;
 
@@ -78,6 +79,7 @@ fn main() -> ExitCode {
         settings::tests(),
         timelines::tests(),
         upkeep::tests(),
+        widths::tests(),
     ];
     common::run(tests.into_iter().flatten().collect())
 }

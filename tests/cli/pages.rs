@@ -69,11 +69,11 @@ fn hostile() -> Result<()> {
     let Some(browser) = browser::find()? else { return Ok(()) };
     for (name, title, more) in [
         ("alone", "Replay - ", &[][..]),
-        ("compared", "Comparison of two", &["--compare", "--config", &config]),
+        ("compared", "Comparison of two", &["--compare", "--config-file", &config]),
     ] {
         let page = site.project().join(format!("{name}.html"));
         site.output(
-            &[&["replay", "--html", &page.to_string_lossy()], more, &[&recording]].concat(),
+            &[&["replay", "--output", &page.to_string_lossy()], more, &[&recording]].concat(),
         )?;
         let rendered =
             browser::render(&browser, &page, &site.root().join(format!("profile {name}")))?;
@@ -251,7 +251,7 @@ fn figures() -> Result<()> {
     let site = Site::new("page figures")?;
     let recording = file(&site, "astray.jsonl", ASTRAY)?;
     let page = site.project().join("page.html");
-    let told = site.output(&["replay", "--html", &page.to_string_lossy(), &recording])?;
+    let told = site.output(&["replay", "--output", &page.to_string_lossy(), &recording])?;
     ensure!(
         told.contains("the page is written: ") && told.contains("1 session, 40 steps"),
         "{told}"
@@ -293,9 +293,9 @@ fn figures() -> Result<()> {
     site.output(&[
         "replay",
         "--compare",
-        "--config",
+        "--config-file",
         &config,
-        "--html",
+        "--output",
         &page.to_string_lossy(),
         &recording,
     ])?;
@@ -335,7 +335,7 @@ fn sorted() -> Result<()> {
 fn written() -> Result<()> {
     let site = Site::new("page written")?;
     let recording = file(&site, "astray.jsonl", ASTRAY)?;
-    let write = |path: &Path| site.run(&["replay", "--html", &path.to_string_lossy(), &recording]);
+    let write = |path: &Path| site.run(&["replay", "--output", &path.to_string_lossy(), &recording]);
     let page = site.project().join("page.html");
     ensure!(write(&page)?.code == Some(0), "no page is written");
     let first = fs::read(&page)?;
@@ -349,11 +349,11 @@ fn written() -> Result<()> {
         (site.project().to_path_buf(), "already exists and is not a page of a replay"),
         (site.project().join("nowhere/page.html"), "there is no folder"),
     ] {
-        fails(&site, &["replay", "--html", &path.to_string_lossy(), &recording], &[says])?;
+        fails(&site, &["replay", "--output", &path.to_string_lossy(), &recording], &[says])?;
     }
     fails(
         &site,
-        &["replay", "--html", &page.to_string_lossy(), "/nowhere.jsonl"],
+        &["replay", "--output", &page.to_string_lossy(), "/nowhere.jsonl"],
         &["/nowhere.jsonl"],
     )?;
     ensure!(
@@ -365,7 +365,7 @@ fn written() -> Result<()> {
         .filter(|entry| entry.file_name().to_string_lossy().starts_with('.'))
         .count();
     ensure!(left == 0, "something unfinished is left");
-    let full = site.run(&["replay", "--json", "--html", &page.to_string_lossy(), &recording])?;
+    let full = site.run(&["replay", "--json", "--output", &page.to_string_lossy(), &recording])?;
     ensure!(
         lines(&full.text())?.len() > 40,
         "with --json other lines are printed than those: {}",

@@ -231,12 +231,12 @@ fn compared() -> Result<()> {
         ("blind.toml", "[plugins.scope-creep]\nenabled = false\n", true),
     ] {
         let config = file(&site, name, config)?;
-        let (yours, other) = (alone(&[])?, alone(&["--config", &config])?);
+        let (yours, other) = (alone(&[])?, alone(&["--config-file", &config])?);
         let mut printed = lines(&site.output(&[
             "replay",
             "--json",
             "--compare",
-            "--config",
+            "--config-file",
             &config,
             &session,
         ])?)?;
@@ -266,7 +266,7 @@ fn compared() -> Result<()> {
             })
             .collect();
         ensure!(told == expected, "{name}: told {told:?}\nexpected {expected:?}");
-        let text = site.output(&["replay", "--compare", "--config", &config, &session])?;
+        let text = site.output(&["replay", "--compare", "--config-file", &config, &session])?;
         let count =
             if printed.len() == 1 { "1 step".into() } else { format!("{} steps", printed.len()) };
         ensure!(text.contains(&format!("{count} would change: ")), "{name}: {text}");
@@ -277,17 +277,17 @@ fn compared() -> Result<()> {
         );
     }
     let config = file(&site, "gentle.toml", "[interventions]\nemergency_stop = false\n")?;
-    let text = site.output(&["replay", "--compare", "--config", &config, &session])?;
+    let text = site.output(&["replay", "--compare", "--config-file", &config, &session])?;
     for part in ["emergency_stop                 1       0      -1", "  block   ", "milder"] {
         ensure!(text.contains(part), "the comparison does not say {part:?}: {text}");
     }
-    wrong(&site, &["replay", "--compare", &session], "--plugin <FILE>|--config <PATH>")?;
+    wrong(&site, &["replay", "--compare", &session], "--plugin <FILE>|--config-file <PATH>")?;
     wrong(
         &site,
-        &["replay", "--compare", "--config", &config, "--all", &session],
+        &["replay", "--compare", "--config-file", &config, "--all", &session],
         "cannot be used with",
     )?;
-    wrong(&site, &["replay", "--compare", "--claude", "--config", &config], "cannot be used with")?;
+    wrong(&site, &["replay", "--compare", "--claude", "--config-file", &config], "cannot be used with")?;
     Ok(())
 }
 
@@ -389,29 +389,31 @@ fn set_ups() -> Result<()> {
         folder.to_string_lossy().into_owned(),
     );
     let own = site.output(&["replay", "--json", &session])?;
-    let tried = site.output(&["replay", "--json", "--config", &path, &session])?;
+    let tried = site.output(&["replay", "--json", "--config-file", &path, &session])?;
     ensure!(own != tried, "the other configuration changes nothing");
     for arguments in [
-        &["replay", "--json", "--config", &folder][..],
-        &["replay", "--json", "--config-file", &path],
+        &["replay", "--json", "--config-file", &folder][..],
+        &["replay", "--json", "--config", &folder],
         &["--config", &folder, "replay", "--json"],
+        &["replay", "--json", "--config", "tried"],
     ] {
         ensure!(
             site.output(&[arguments, &[&session]].concat())? == tried,
             "{arguments:?} is another set-up"
         );
     }
-    for command in ["replay", "eval"] {
+    for command in ["replay", "eval", "metrics"] {
         let help = site.output(&[command, "--help"])?;
-        ensure!(help.contains("--config <PATH>") && !help.contains("config-file"), "{help}");
+        ensure!(help.contains("--config-file <PATH>"), "{help}");
     }
     let calls = lines(TILL)?.iter().filter(|event| name_of(event) == "PreToolUse").count();
     ensure!(tried.matches("\"kind\":\"review\"").count() == calls, "{tried}");
     fails(
         &site,
-        &["replay", "--compare", "--config", "/nowhere.toml", &session],
+        &["replay", "--compare", "--config-file", "/nowhere.toml", &session],
         &["/nowhere.toml"],
-    )
+    )?;
+    fails(&site, &["replay", "--config", &path, &session], &["--config-file", &path])
 }
 
 /// Checks that wrong arguments give exit code 2.

@@ -60,6 +60,8 @@ impl Program {
             command.push(word.clone());
             help = self.help(&command);
         }
+        // The first page has the options of all commands, and no other does.
+        let help = format!("{help}\n{}", self.help(&[]));
         let options = given
             .iter()
             .take_while(|word| *word != "--")

@@ -34,7 +34,7 @@ fn guide() -> Result<()> {
     let folder = machine.publish("1.0.0", ASKS)?.replace("/bundle.tar", "");
     let archive = machine.site.project().join("acme-checks-1.0.0.tar").display().to_string();
     let (key, passphrase) = (machine.made("release.key"), machine.made("passphrase"));
-    machine.done(&["bundle", "build", &folder, "--out", &archive])?;
+    machine.done(&["bundle", "build", &folder, "--output", &archive])?;
     machine.done(&[
         "bundle",
         "sign",

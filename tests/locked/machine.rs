@@ -51,7 +51,7 @@ impl Machine {
 
     pub fn key(&self, name: &str) -> Result<()> {
         let (file, passphrase) = (self.made(&format!("{name}.key")), self.made("passphrase"));
-        self.done(&["bundle", "key", "new", "--out", &file, "--passphrase-file", &passphrase])
+        self.done(&["bundle", "key", "new", "--output", &file, "--passphrase-file", &passphrase])
             .map(drop)
     }
 
@@ -106,7 +106,7 @@ impl Machine {
         fs::write(folder.join("bundle.toml"), manifest)?;
         let (folder, archive) =
             (folder.display().to_string(), folder.join("bundle.tar").display().to_string());
-        self.done(&["bundle", "build", &folder, "--out", &archive])?;
+        self.done(&["bundle", "build", &folder, "--output", &archive])?;
         let (key, passphrase) = (self.made(&format!("{key}.key")), self.made("passphrase"));
         self.done(&["bundle", "sign", &archive, "--key", &key, "--passphrase-file", &passphrase])?;
         Ok(archive)

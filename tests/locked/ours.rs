@@ -20,7 +20,7 @@ pub fn trials() -> Vec<Trial> {
 /// Builds, signs and trusts it.
 fn published(machine: &Machine) -> Result<String> {
     let archive = machine.made("builtin.tar");
-    machine.done(&["bundle", "build", "--builtin", "--out", &archive])?;
+    machine.done(&["bundle", "build", "--builtin", "--output", &archive])?;
     let (key, passphrase) = (machine.made("release.key"), machine.made("passphrase"));
     machine.done(&["bundle", "sign", &archive, "--key", &key, "--passphrase-file", &passphrase])?;
     machine.trust(&[machine

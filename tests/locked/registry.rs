@@ -61,7 +61,7 @@ fn through() -> Result<()> {
         "bundle",
         "pull",
         &plain.reference(":1.0.0"),
-        "--out",
+        "--output",
         &out,
     ]))?;
     ensure!(
@@ -72,7 +72,7 @@ fn through() -> Result<()> {
         "bundle",
         "pull",
         &plain.reference(":1.0.0"),
-        "--out",
+        "--output",
         &out,
     ]))?;
     ensure!(again.contains("had already"), "{again}");
@@ -107,7 +107,7 @@ fn through() -> Result<()> {
         "bundle",
         "pull",
         &plain.reference(":1.0.0"),
-        "--out",
+        "--output",
         &out,
         "--json",
     ]))?;

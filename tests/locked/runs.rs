@@ -284,7 +284,7 @@ fn doctored() -> Result<()> {
         "bundle",
         "build",
         &short.replace("/bundle.tar", ""),
-        "--out",
+        "--output",
         &machine.made("short.tar"),
     ])?;
     let short = machine.made("short.tar");

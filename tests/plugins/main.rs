@@ -125,7 +125,7 @@ pub fn done(site: &Site, arguments: &[&str]) -> Result<String> {
 pub fn made(site: &Site, kind: &str, language: &str) -> Result<PathBuf> {
     let into = site.root().display().to_string();
     let name = name(kind);
-    done(site, &["plugin", "new", &name, "--kind", kind, "--lang", language, "--into", &into])?;
+    done(site, &["plugin", "new", &name, "--kind", kind, "--lang", language, "--output", &into])?;
     Ok(site.root().join(name))
 }
 

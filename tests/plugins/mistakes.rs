@@ -192,7 +192,7 @@ fn overwrites() -> Result<()> {
     let before = entries(site.root())?;
     let into = site.root().display().to_string();
     let name = name("pattern");
-    let again = ["plugin", "new", &name, "--kind", "pattern", "--lang", "rust", "--into", &into];
+    let again = ["plugin", "new", &name, "--kind", "pattern", "--lang", "rust", "--output", &into];
     let ended = run(&site, &again)?;
     ensure!(
         ended.code == Some(1)
@@ -216,7 +216,7 @@ fn overwrites() -> Result<()> {
             "pattern",
             "--lang",
             "c",
-            "--into",
+            "--output",
             &format!("{into}/{name}/mine.txt"),
         ],
     )?;
@@ -231,7 +231,7 @@ fn overwrites() -> Result<()> {
             "pattern",
             "--lang",
             "c",
-            "--into",
+            "--output",
             &format!("{into}/deep/er"),
         ],
     )?;

@@ -9,7 +9,7 @@ use std::fs;
 /// The output of `cargo run -p portcullis-builtin --example write` is `COMPONENTS`, byte for byte.
 pub fn the_same() -> Result<()> {
     let desk = Desk::new("vet builtin the same")?;
-    for out in [&[][..], &["--out", "again.tar"]] {
+    for out in [&[][..], &["--output", "again.tar"]] {
         let told = desk.site.output(&[&["bundle", "build", "--builtin"], out].concat())?;
         ensure!(
             told.contains("portcullis/builtin") && told.contains("asks for no grant"),
@@ -51,7 +51,7 @@ pub fn the_same() -> Result<()> {
 /// observed separately.
 pub fn vetted() -> Result<()> {
     let desk = Desk::new("vet builtin vetted")?;
-    desk.site.output(&["bundle", "build", "--builtin", "--out", "checks.tar"])?;
+    desk.site.output(&["bundle", "build", "--builtin", "--output", "checks.tar"])?;
     let told = desk.vetted(&[
         "--corpus",
         "corpus.jsonl",

@@ -63,7 +63,7 @@ impl Desk {
                 "bundle",
                 "key",
                 "new",
-                "--out",
+                "--output",
                 &format!("{key}.key"),
                 "--passphrase-file",
                 "passphrase",
@@ -109,7 +109,7 @@ impl Desk {
         if archive.exists() {
             fs::remove_file(&archive)?;
         }
-        self.site.output(&["bundle", "build", "--out", "checks.tar"])?;
+        self.site.output(&["bundle", "build", "--output", "checks.tar"])?;
         self.site.output(&[
             "bundle",
             "sign",

@@ -113,7 +113,7 @@ const MISTAKES: &[(&[&str], i32, &str)] = &[
     (&["--corpus", "corpus.jsonl", "--days", "0"], 2, "0 is not in 1..=3650"),
     (&["--corpus", "corpus.jsonl", "--despite", " "], 2, "it takes 1 to 400 bytes in one line"),
     (
-        &["--corpus", "corpus.jsonl", "--out", "cases.toml"],
+        &["--corpus", "corpus.jsonl", "--output", "cases.toml"],
         1,
         "it is there already, and is not overwritten",
     ),

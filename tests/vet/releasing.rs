@@ -72,7 +72,7 @@ pub fn followed() -> Result<()> {
     let text = site.output(&["bundle", "verify", &archive, "--trust", "trust.toml"])?;
     ensure!(text.contains("portcullis/builtin"), "{text}");
     // The policy requires both keys: without one of them nothing is trusted.
-    site.output(&["bundle", "build", "--builtin", "--out", "bare.tar"])?;
+    site.output(&["bundle", "build", "--builtin", "--output", "bare.tar"])?;
     site.output(&[
         "bundle",
         "sign",

@@ -101,8 +101,8 @@ pub fn signed() -> Result<()> {
 /// refused.
 fn agreed(desk: &Desk) -> Result<()> {
     let before = fs::read(desk.path("checks.tar"))?;
-    desk.vetted(&[ALL, &["--out", "vetting.sigstore.json"]].concat())?;
-    ensure!(fs::read(desk.path("checks.tar"))? == before, "with --out the archive was changed");
+    desk.vetted(&[ALL, &["--output", "vetting.sigstore.json"]].concat())?;
+    ensure!(fs::read(desk.path("checks.tar"))? == before, "with --output the archive was changed");
     let file: Value = serde_json::from_slice(&fs::read(desk.path("vetting.sigstore.json"))?)?;
     let envelope = &file["dsseEnvelope"];
     let decoded = |value: &Value| {

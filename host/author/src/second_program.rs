@@ -37,10 +37,10 @@ pub struct NewArguments {
     #[arg(long, value_name = "LANGUAGE", value_enum, required_unless_present = "list")]
     pub lang: Option<Language>,
     /// Create the project's folder in this one instead of the current one
-    #[arg(long, value_name = "FOLDER", default_value = HERE)]
-    pub into: PathBuf,
+    #[arg(long, short, alias = "into", value_name = "FOLDER", default_value = HERE)]
+    pub output: PathBuf,
     /// List kinds and languages, and create nothing
-    #[arg(long, conflicts_with_all = ["name", "kind", "lang", "into"])]
+    #[arg(long, conflicts_with_all = ["name", "kind", "lang", "output"])]
     pub list: bool,
     /// Print JSON
     #[arg(long)]
@@ -105,7 +105,7 @@ impl NewArguments {
         };
         self.kind.iter().for_each(|kind| add_value("--kind=", kind.into()));
         self.lang.iter().for_each(|language| add_value("--lang=", language.as_str().into()));
-        add_value("--into=", self.into.clone().into());
+        add_value("--output=", self.output.clone().into());
         words.push("--".into());
         words.extend(self.name.iter().map(OsString::from));
     }

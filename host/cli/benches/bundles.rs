@@ -102,8 +102,8 @@ fn published(root: &Path) -> String {
         "name = \"bench/checks\"\nversion = \"1.0.0\"\n\n[[plugin]]\nfile = \"{PLUGIN}\"\n"
     );
     fs::write(root.join("bundle.toml"), manifest).unwrap();
-    ours(root, &way, &["bundle", "key", "new", "--out", &key, "--passphrase-file", &passphrase]);
-    ours(root, &way, &["bundle", "build", &path("bundle.toml"), "--out", &archive]);
+    ours(root, &way, &["bundle", "key", "new", "--output", &key, "--passphrase-file", &passphrase]);
+    ours(root, &way, &["bundle", "build", &path("bundle.toml"), "--output", &archive]);
     ours(
         root,
         &way,

@@ -7,8 +7,10 @@
 //! and of a managed install.
 
 use crate::error::{Context, Error, Result};
+use crate::paint;
 use portcullis_agents::PROFILES;
 use portcullis_core::client::ClientProfile;
+use portcullis_terminal::layout;
 use std::env;
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -26,6 +28,7 @@ pub fn confirm(what: &str) -> Result<()> {
     refuse_agents()?;
     let word = word()?;
     let mut terminal = terminal()?;
+    let what = layout::fit(what, paint::terminal_width(&terminal), 2);
     write!(terminal, "{what}\nType `{word}` to go on: ")
         .and_then(|()| terminal.flush())
         .context("cannot write to the terminal")?;
@@ -63,7 +66,8 @@ pub fn refuse_agents() -> Result<()> {
 
 fn terminal() -> Result<File> {
     OpenOptions::new().read(true).write(true).open("/dev/tty").map_err(|_| {
-        Error::refused("there is no terminal to confirm this on").hint("run it in your own terminal")
+        Error::refused("there is no terminal to confirm this on")
+            .hint("run it in your own terminal")
     })
 }
 
@@ -116,9 +120,8 @@ impl Process {
         // A process that renamed itself has its whole title here: `npm install PACKAGE` is npm.
         let first =
             self.arguments.first().and_then(|first| first.split(' ').next()).unwrap_or_default();
-        let named = is_client_name(&self.name)
-            || names_client(&self.program)
-            || names_client(first);
+        let named =
+            is_client_name(&self.name) || names_client(&self.program) || names_client(first);
         named || self.runs_client(first)
     }
 
@@ -218,9 +221,8 @@ fn is_client_name(name: &str) -> bool {
 
 /// Whether a path is that of a client's program or script.
 fn names_client(path: &str) -> bool {
-    let in_package = |client: &&ClientProfile| {
-        client.packages.iter().any(|package| path.contains(package))
-    };
+    let in_package =
+        |client: &&ClientProfile| client.packages.iter().any(|package| path.contains(package));
     is_client_name(plain_name(path)) || PROFILES.iter().any(in_package)
 }
 

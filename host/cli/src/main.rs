@@ -4,6 +4,7 @@
 #![allow(unreachable_pub, reason = "a program has no public API")]
 
 mod bundles;
+mod command_line;
 mod commands;
 mod differ;
 mod error;
@@ -25,29 +26,35 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Reviews every action of an AI coding agent with sandboxed WebAssembly plugins, before and after
-/// it runs.
-///
-/// Begin with `portcullis demo`. To put it in front of your agent, see the README.
-///
-/// State and configuration are in the XDG folders, or in PORTCULLIS_HOME, unless options name them.
+/// Reviews every action of an AI coding agent with sandboxed WebAssembly plugins
 #[derive(Parser)]
-#[command(name = "portcullis", version, max_term_width = 100, after_help = exit::help())]
+#[command(name = "portcullis", version, max_term_width = 100)]
 struct Arguments {
     #[command(flatten)]
-    folders: Folders,
+    global: GlobalOptions,
     #[command(subcommand)]
     command: Command,
 }
 
-/// The folders of an installation, for every command.
+/// The options of every command; only `portcullis --help` lists them.
 #[derive(clap::Args)]
-struct Folders {
+struct GlobalOptions {
+    // Read before the arguments are parsed, since help and errors have colour too.
+    /// When to use colour: auto, always or never
+    #[arg(
+        id = "color",
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto",
+        value_parser = ["auto", "always", "never"]
+    )]
+    _color: String,
     /// Use this folder for your configuration
-    #[arg(long, global = true, value_name = "DIR", help_heading = "Folders")]
+    #[arg(id = "config", long, global = true, value_name = "DIR", help_heading = "Folders")]
     config: Option<PathBuf>,
-    /// Use this folder for the journal, the key and compiled plugins
-    #[arg(long, global = true, value_name = "DIR", help_heading = "Folders")]
+    /// Use this folder for journal, key and compiled code
+    #[arg(id = "state", long, global = true, value_name = "DIR", help_heading = "Folders")]
     state: Option<PathBuf>,
     /// Use this file as the organisation's configuration
     #[arg(
@@ -62,29 +69,30 @@ struct Folders {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Replay a short recorded session through the real plugins and show each decision and why
+    /// Show decisions on a short recorded session, with reasons
     Demo(commands::demo::Arguments),
-    /// Answer one event of an agent's client, as JSON on standard input and output
+    /// Answer one event of an agent's client, as JSON
+    #[command(hide = true)]
     Hook {
         /// The agent
         #[arg(value_parser = clap::builder::PossibleValuesParser::new(agent_names()))]
         agent: String,
     },
-    /// Install the hooks into the settings of an agent's client
+    /// Install the hooks into the settings of an agent
     Install(commands::install::Arguments),
-    /// Remove the hooks from the settings of an agent's client (interactive)
+    /// Remove the hooks from the settings of an agent (interactive)
     Uninstall(commands::uninstall::Arguments),
-    /// Review one action without recording it
+    /// Review one action without running or recording it
     Review(commands::review::Arguments),
-    /// Replay recorded sessions: hook payloads, journals, transcripts, trajectories
+    /// Review recorded sessions again, or your past ones (--claude)
     Replay(commands::replay::Arguments),
-    /// Evaluate labelled actions and show how often the verdict is right
+    /// Measure how often the verdict on labelled actions is right
     Eval(commands::eval::Arguments),
     /// Show the reasons for a review's verdict
     Explain(commands::explain::Arguments),
     /// Record whether a review was right (not for agents)
     Feedback(commands::feedback::Arguments),
-    /// Show counts of reviews, their duration and people's feedback, as Prometheus text or JSON
+    /// Show counts of reviews, their duration and people's feedback
     Metrics(commands::metrics::Arguments),
     /// Show, verify and export the journal
     #[command(subcommand)]
@@ -92,7 +100,7 @@ enum Command {
     /// Create, build, test and inspect plugins
     #[command(subcommand)]
     Plugin(commands::plugin::Command),
-    /// Create, sign, vet, transfer and lock bundles: sets of plugins that somebody vouches for
+    /// Create, sign, vet, transfer and lock sets of plugins
     #[command(subcommand)]
     Bundle(commands::bundle::Command),
     /// Allow one exact action that its review objects to (interactive)
@@ -105,14 +113,13 @@ enum Command {
     /// Show stopped sessions, and resume or abort them
     #[command(subcommand)]
     Incident(commands::incident::Command),
-    /// Show and restore files that were quarantined instead of deleted
+    /// Show and restore files moved instead of deleted
     #[command(subcommand)]
     Quarantine(commands::quarantine::Command),
-    /// Check and list rules, and list the fields that their conditions can use
+    /// Check and list rules, and the fields for their conditions
     #[command(subcommand)]
     Rules(commands::rules::Command),
-    /// Run an agent with hooks for this run only, watch it, and stop it with all its processes if
-    /// necessary
+    /// Run an agent under watch, with hooks for this run only
     #[cfg(target_os = "linux")]
     Run(commands::run::Arguments),
     /// Show and check the configuration, and print its schema
@@ -121,31 +128,46 @@ enum Command {
     /// List, test and retry notifications
     #[command(subcommand)]
     Notifications(commands::notifications::Command),
-    /// Trust a project's configuration to do more than tighten the rules (interactive)
+    /// Trust everything in a project's configuration (interactive)
     Trust(commands::trust::Arguments),
-    /// Pause enforcement for a while; actions are only observed (interactive)
+    /// Only observe for a while, refuse nothing (interactive)
     Pause(commands::pause::Arguments),
     /// End a pause
-    Resume,
-    /// Check that protection is complete, and say how to fix it if it is not
+    Resume(commands::pause::Resume),
+    /// Check that protection is complete, and show the fixes
     Doctor(commands::doctor::Arguments),
-    /// Print one line for a status line: the state of the guard and a session's counts
+    /// Print one line for a status line
     Status(commands::status::Arguments),
-    /// Run pending maintenance: notifications, retention, the journal's log and kept heads, the
-    /// cache. Starts automatically
+    /// Run pending maintenance (starts automatically)
+    #[command(hide = true)]
     Maintain(commands::maintain::Arguments),
     /// Print a completion script for a shell
     Completions {
         /// The shell
         shell: clap_complete::Shell,
     },
+    /// Print manual pages
+    #[command(hide = true)]
+    Man(commands::man::Arguments),
 }
 
-impl Command {
-    /// Returns true if the command's `--config` is one to try, next to that of the environment, so
-    /// that it pins nothing.
-    const fn tries_configurations(&self) -> bool {
-        matches!(self, Self::Replay(_) | Self::Eval(_))
+impl GlobalOptions {
+    /// Returns the folders that the command line names, as absolute paths.
+    ///
+    /// The hook takes only absolute ones: the agent chooses the folder that its client runs in.
+    fn folders(self, hook: bool) -> Result<PathOverrides> {
+        if let Some(file) = self.config.as_deref().filter(|path| !hook && path.is_file()) {
+            return Err(Error::invalid(format!("--config is `{}`, a file", file.display()))
+                .hint("name its folder, or try a file with `--config-file` of `replay`, `eval` and `metrics`"));
+        }
+        let absolute = |path: Option<PathBuf>| {
+            path.map(|path| if hook { Ok(path) } else { std::path::absolute(path) }).transpose()
+        };
+        Ok(PathOverrides {
+            config: absolute(self.config)?,
+            state: absolute(self.state)?,
+            managed: absolute(self.managed)?,
+        })
     }
 }
 
@@ -181,15 +203,15 @@ fn main() -> ExitCode {
         return code;
     }
     let as_json = error::is_json_wanted(std::env::args_os().skip(1));
-    let arguments = match Arguments::try_parse() {
+    let Arguments { global, command } = match command_line::parse() {
         Ok(arguments) => arguments,
         Err(error) => return reject(&error, as_json),
     };
-    let Folders { config, state, managed } = arguments.folders;
-    let config = config.filter(|_| !arguments.command.tries_configurations());
-    PathOverrides { config, state, managed }.hold();
-    let result = catch_unwind(AssertUnwindSafe(|| run(arguments.command)))
-        .unwrap_or_else(|payload| Err(Error::of_panic(payload.as_ref())));
+    let result = global.folders(matches!(command, Command::Hook { .. })).and_then(|folders| {
+        folders.hold();
+        catch_unwind(AssertUnwindSafe(|| run(command)))
+            .unwrap_or_else(|payload| Err(Error::of_panic(payload.as_ref())))
+    });
     let lost =
         paint::lost().map(|error| Error::io(format!("cannot write standard output: {error}")));
     match lost.map_or(result, Err) {
@@ -244,7 +266,7 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Allow(arguments) => commands::allow::run(&arguments),
         Command::Recover(arguments) => commands::recover::run(&arguments),
         Command::Pause(arguments) => commands::pause::run(&arguments),
-        Command::Resume => commands::pause::resume(),
+        Command::Resume(arguments) => commands::pause::resume(&arguments),
         Command::Doctor(arguments) => commands::doctor::run(&arguments),
         Command::Status(arguments) => Ok(commands::status::run(&arguments)),
         Command::Maintain(arguments) => commands::maintain::run(&arguments),
@@ -254,6 +276,7 @@ fn run(command: Command) -> Result<ExitCode> {
             paint::print(&String::from_utf8_lossy(&script));
             Ok(CommandExit::Success)
         }
+        Command::Man(arguments) => commands::man::run(&arguments),
     };
     exit.map(ExitCode::from)
 }

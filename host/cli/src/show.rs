@@ -2,13 +2,11 @@
 
 mod action;
 mod decision;
-pub mod layout;
 
 pub use decision::explanation;
 
 use crate::paint;
 use crate::what_if_clean::WhatIfClean;
-use layout::{TextPage, list};
 use portcullis_core::record::{
     Record, RecordKind, RecordedCheckpoint, RecordedRestore, RecordedShadow,
 };
@@ -16,6 +14,10 @@ use portcullis_core::score::Verdict;
 use portcullis_core::text::counted;
 use portcullis_core::text::one_line;
 use portcullis_review::timeline::words;
+use portcullis_terminal::layout::{TextPage, list};
+
+/// The most bytes of an action in a list.
+const MOST_LINE: usize = 240;
 
 /// Formats one line: the action and its outcome.
 pub fn line(record: &Record) -> String {

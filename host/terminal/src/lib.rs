@@ -4,4 +4,5 @@
 
 pub mod component;
 pub mod error_report;
+pub mod layout;
 pub mod paint;

@@ -1,10 +1,12 @@
 //! Colour and layout for people. All text from agents, plugins or files is escaped before it gets
 //! here.
 
+use crate::layout;
 use anstyle::{AnsiColor, Effects, Style};
 use portcullis_core::score::Verdict;
 use std::fmt::Display;
 use std::io::{self, Write};
+use std::os::fd::AsFd;
 use std::sync::OnceLock;
 
 const fn style(color: AnsiColor) -> Style {
@@ -52,6 +54,19 @@ pub fn verdict(verdict: Verdict, width: usize) -> String {
     }
 }
 
+/// Prints a list or sentences to standard output. On a terminal, lines are broken between words and
+/// continued at `indent`; a pipe or a file gets them whole, one line each.
+pub fn print_wrapped(text: &str, indent: usize) {
+    print(&layout::fit(text, terminal_width(io::stdout()), indent));
+}
+
+/// Prints sentences or a list's line to standard error, like `print_wrapped`.
+pub fn report_wrapped(text: &str, indent: usize) {
+    // If nobody reads it any more, the work goes on.
+    let text = layout::fit(text, terminal_width(io::stderr()), indent);
+    let _ = anstream::stderr().lock().write_all(text.as_bytes());
+}
+
 /// Prints to standard output, with colour on a terminal. If writing fails, the rest is dropped, so
 /// that a command still cleans up and ends with its own exit code; see `lost`.
 pub fn print(text: &str) {
@@ -76,15 +91,24 @@ pub fn lost() -> Option<&'static io::Error> {
     BROKEN.get().filter(|error| error.kind() != io::ErrorKind::BrokenPipe)
 }
 
-/// Returns the columns of the terminal, within a readable range; the usual number without a
-/// terminal.
+/// Returns the columns of a terminal; `None` for a file or a pipe.
+pub fn terminal_width(stream: impl AsFd) -> Option<usize> {
+    terminal_size::terminal_size_of(stream).map(|(width, _)| usize::from(width.0))
+}
+
+/// Returns the columns of the terminal, within the range that tables need; the usual number without
+/// a terminal.
 pub fn width() -> usize {
     static WIDTH: OnceLock<usize> = OnceLock::new();
-    let found = || {
-        terminal_size::terminal_size_of(io::stdout())
-            .map_or(100, |(width, _)| usize::from(width.0).clamp(80, 120))
-    };
-    *WIDTH.get_or_init(found)
+    *WIDTH.get_or_init(|| terminal_width(io::stdout()).map_or(100, |width| width.clamp(80, 120)))
+}
+
+/// Returns the columns for sentences: those of the terminal, as long as they are readable;
+/// `elsewhere` without a terminal.
+pub fn prose_width(elsewhere: usize) -> usize {
+    static WIDTH: OnceLock<Option<usize>> = OnceLock::new();
+    let found = WIDTH.get_or_init(|| terminal_width(io::stdout()));
+    found.map_or(elsewhere, |width| width.clamp(40, 100))
 }
 
 pub use portcullis_config::clock::format_utc as time;

@@ -19,7 +19,7 @@ pub fn answered() -> Result<()> {
         .first()
         .and_then(|record| record["id"].as_str())
         .ok_or_else(|| anyhow!("no intervention: {all:?}"))?;
-    let recorded = site.run(&["plugin", "record", id, "--into", "cases.toml"])?;
+    let recorded = site.run(&["plugin", "record", id, "--output", "cases.toml"])?;
     ensure!(
         recorded.code == Some(0)
             && recorded
@@ -84,12 +84,12 @@ pub fn recorded() -> Result<()> {
 
     let all = site.shown(&["--kind", "review"])?;
     let id = all[1]["id"].as_str().ok_or_else(|| anyhow!("{:?}", all[1]))?;
-    let added = site.output(&["plugin", "record", id, "--into", "cases.toml"])?;
+    let added = site.output(&["plugin", "record", id, "--output", "cases.toml"])?;
     ensure!(
         added.contains("with 2 steps to `cases.toml`") && added.contains("plugin test --update"),
         "{added}"
     );
-    let again = site.run(&["plugin", "record", id, "--into", "cases.toml"])?;
+    let again = site.run(&["plugin", "record", id, "--output", "cases.toml"])?;
     ensure!(again.code == Some(1) && again.stderr.contains("already"), "{}", again.all());
     site.output(&[
         "plugin",
@@ -99,7 +99,7 @@ pub fn recorded() -> Result<()> {
         "recor",
         "--steps",
         "0",
-        "--into",
+        "--output",
         "cases.toml",
     ])?;
 

@@ -63,14 +63,14 @@ pub fn put_new(path: &Path, bundle: &Bundle) -> Result<bool> {
                 about.version,
                 there.index().digest()
             ))
-            .hint("raise the version, or name another file with `--out`"));
+            .hint("raise the version, or name another file with `--output`"));
         }
         Err(_) => {
             return Err(Error::invalid(format!(
                 "`{}` is there already, and is not overwritten",
                 display_path(path)
             ))
-            .hint("name another file with `--out`"));
+            .hint("name another file with `--output`"));
         }
     }
 }

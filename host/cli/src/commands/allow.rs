@@ -14,6 +14,7 @@ use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::text::{counted, one_line};
 use portcullis_review::reviewer::to_store;
 use portcullis_store::{ExceptionEnd, ExceptionRecord, NewRecord, StoredException};
+use serde_json::{Value, json};
 
 #[derive(clap::Args)]
 #[group(skip)]
@@ -37,8 +38,8 @@ pub struct Arguments {
     /// List the exceptions, active and ended
     #[arg(long)]
     list: bool,
-    /// Print the list as JSON
-    #[arg(long, requires = "list")]
+    /// Print JSON
+    #[arg(long)]
     json: bool,
     /// Revoke an exception
     #[arg(long, value_name = "EXCEPTION", conflicts_with_all = ["list", "revoke_all"])]
@@ -55,8 +56,8 @@ const LONGEST: u64 = 90 * 24 * HOUR;
 pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     match (&arguments.review, &arguments.revoke) {
         (Some(review), _) => grant(arguments, review),
-        (None, Some(id)) => revoke(id),
-        (None, None) if arguments.revoke_all => revoke_all(),
+        (None, Some(id)) => revoke(id, arguments.json),
+        (None, None) if arguments.revoke_all => revoke_all(arguments.json),
         (None, None) => list(arguments.json),
     }
 }
@@ -100,6 +101,10 @@ fn grant(arguments: &Arguments, review: &str) -> Result<CommandExit> {
     } else {
         String::new()
     };
+    if arguments.json {
+        paint::print(&format!("{}\n", as_json(&exception, "live", None)?));
+        return Ok(CommandExit::Success);
+    }
     paint::print(&format!(
         "{} {scope}, until {until} UTC. Tell the agent to try the same thing again.\n{wider}`portcullis allow --revoke {id}` revokes it.\n",
         paint::good("allowed")
@@ -162,7 +167,7 @@ fn journal_record(exception: &Exception, review: &str, summary: &str) -> NewReco
 }
 
 /// Revokes an exception. This only tightens the guard, so anyone may do it.
-fn revoke(id: &str) -> Result<CommandExit> {
+fn revoke(id: &str, as_json: bool) -> Result<CommandExit> {
     let mut store = super::audit::open()?;
     let at = now();
     let found = store.exceptions()?.into_iter().find(|granted| granted.grant.id == id);
@@ -179,16 +184,22 @@ fn revoke(id: &str) -> Result<CommandExit> {
     );
     record.session = grant.session.unwrap_or_default();
     let revoked = store.revoke_exception(id, at, vec![to_store(&record)])?;
+    if as_json {
+        let ids: Vec<&str> = revoked.iter().map(|_| id).collect();
+        paint::print(&format!("{}\n", json!({ "revoked": ids, "forged": [] })));
+        return Ok(CommandExit::Success);
+    }
     paint::print(if revoked.is_some() { "taken back.\n" } else { "it had ended already.\n" });
     Ok(CommandExit::Success)
 }
 
-fn revoke_all() -> Result<CommandExit> {
+fn revoke_all(as_json: bool) -> Result<CommandExit> {
     let mut store = super::audit::open()?;
     let at = now();
-    let mut said = String::new();
+    let (mut said, mut document) = (String::new(), json!({}));
     store.revoke_all_exceptions(at, |ended, forged| {
-        said = format!("revoked: {}", counted(ended.len() as u64, "exception"));
+        document = json!({ "revoked": ended, "forged": forged });
+        said = format!("{} exceptions were taken back", ended.len());
         if !forged.is_empty() {
             let names = one_line(&forged.join(", "), 240);
             said = format!(
@@ -198,8 +209,17 @@ fn revoke_all() -> Result<CommandExit> {
         }
         vec![to_store(&Record::apart(RecordKind::Exception, "allow", &said, at, "all"))]
     })?;
-    paint::print(&format!("{said}.\n"));
+    paint::print(&if as_json { format!("{document}\n") } else { format!("{said}.\n") });
     Ok(CommandExit::Success)
+}
+
+fn as_json(exception: &Exception, state: &str, ended_at: Option<u64>) -> Result<Value> {
+    let mut object = serde_json::to_value(exception)?;
+    if let Some(object) = object.as_object_mut() {
+        object.insert("state".into(), state.into());
+        object.insert("ended_at".into(), ended_at.into());
+    }
+    Ok(object)
 }
 
 fn list(json: bool) -> Result<CommandExit> {
@@ -217,12 +237,7 @@ fn list(json: bool) -> Result<CommandExit> {
             None => "live",
         };
         if json {
-            let mut object = serde_json::to_value(&exception)?;
-            if let Some(object) = object.as_object_mut() {
-                object.insert("state".into(), state.into());
-                object.insert("ended_at".into(), ended.map(|(_, at)| at).into());
-            }
-            paint::print(&format!("{object}\n"));
+            paint::print(&format!("{}\n", as_json(&exception, state, ended.map(|(_, at)| at))?));
             continue;
         }
         let mark = if state == "live" {
@@ -230,13 +245,14 @@ fn list(json: bool) -> Result<CommandExit> {
         } else {
             paint::dim(format!("{state:8}"))
         };
-        let what = one_line(&format!("{} {}", exception.tool, exception.parameters), 100);
-        paint::print(&format!(
+        let what = one_line(&format!("{} {}", exception.tool, exception.parameters), 240);
+        let line = format!(
             "{} {mark} {} until {}  {what}\n",
             exception.id,
             scope(&exception),
             paint::time(exception.expires_at)
-        ));
+        );
+        paint::print_wrapped(&line, 9);
     }
     Ok(CommandExit::Success)
 }

@@ -69,6 +69,9 @@ pub struct AuditExport {
     output: Option<PathBuf>,
 }
 
+/// The indent of a record's further lines: its id begins there.
+const INDENT: usize = 20;
+
 pub fn run(command: &Command) -> Result<CommandExit> {
     match command {
         Command::Show(arguments) => show(arguments),
@@ -117,12 +120,13 @@ fn show(arguments: &Show) -> Result<CommandExit> {
             .with_context(|| format!("record {}", stored.sequence))?;
         let mark =
             if record.session.starts_with(CANARY) { paint::dim("canary  ") } else { String::new() };
-        paint::print(&format!(
+        let line = format!(
             "{} {}  {mark}{}\n",
             paint::dim(paint::time(record.at)),
             paint::dim(&record.id),
             show::line(&record)
-        ));
+        );
+        paint::print_wrapped(&line, INDENT);
     }
     Ok(CommandExit::Success)
 }

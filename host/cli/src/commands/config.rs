@@ -35,6 +35,9 @@ pub enum Command {
     Check {
         /// Check this file as if it were yours; without it, the files in effect here
         file: Option<PathBuf>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
     },
     /// Print the JSON schema of the file, for editors
     Schema,
@@ -46,7 +49,7 @@ const MOST_SHOWN: usize = 200;
 pub fn run(command: &Command) -> Result<CommandExit> {
     match command {
         Command::Show { pipeline, json } => show(pipeline.as_deref(), *json),
-        Command::Check { file } => check(file.as_deref()),
+        Command::Check { file, json } => check(file.as_deref(), *json),
         Command::Schema => {
             paint::print(&format!("{}\n", serde_json::to_string_pretty(&schema::schema())?));
             Ok(CommandExit::Success)
@@ -88,14 +91,15 @@ fn show(pipeline: Option<&str>, as_json: bool) -> Result<CommandExit> {
             &row.entry.map_or_else(|| row.path.clone(), |entry| entry.said.written()),
             MOST_SHOWN,
         );
-        paint::print(&format!(
+        let line = format!(
             "{path:<40} {}  {}\n",
             paint::bold(format!("{value:<16}")),
             paint::dim(row.origin(&settled))
-        ));
+        );
+        paint::print_wrapped(&line, 4);
     }
     for note in notes(&settled) {
-        paint::print(&format!("\n{}: {note}\n", paint::warn("note")));
+        paint::print_wrapped(&format!("\n{}: {note}\n", paint::warn("note")), 2);
     }
     if !settled.ignored.is_empty() {
         paint::print(&format!("\n{}\n", paint::warn("does not count")));
@@ -107,10 +111,8 @@ fn show(pipeline: Option<&str>, as_json: bool) -> Result<CommandExit> {
             one_line(&ignored.path, MOST_SHOWN),
             one_line(&ignored.value, MOST_SHOWN)
         );
-        paint::print(&format!(
-            "  {said}  {}\n",
-            paint::dim(format!("{file}: {}", ignored.why.in_words()))
-        ));
+        let why = paint::dim(format!("{file}: {}", ignored.why.in_words()));
+        paint::print_wrapped(&format!("  {said}  {why}\n"), 4);
     }
     Ok(CommandExit::Success)
 }
@@ -208,7 +210,7 @@ fn place(settled: &MergedSettings, layer: Layer, line: usize) -> String {
     format!("{file}:{line}")
 }
 
-fn check(file: Option<&Path>) -> Result<CommandExit> {
+fn check(file: Option<&Path>, as_json: bool) -> Result<CommandExit> {
     let places = Paths::from_environment()?;
     let checked = match file {
         Some(path) => check_file(path, &places),

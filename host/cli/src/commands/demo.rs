@@ -16,7 +16,8 @@ use portcullis_core::text::{counted, one_line};
 use portcullis_review::recording;
 use portcullis_review::reviewer::{ReviewContext, Reviewer, to_store};
 use portcullis_review::timeline::words::on_one_line;
-use portcullis_store::{Commit, Durability, Home, PendingCommit, Store};
+use portcullis_store::{Commit, Durability, Home, PendingCommit, Store, Verification};
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::IsTerminal;
@@ -28,15 +29,30 @@ pub struct Arguments {
     /// Keep the scratch folder and print its path
     #[arg(long)]
     keep: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
 }
 
+/// The width of its lines without a terminal, in columns.
+const WIDTH: usize = 104;
+/// The indent of what it says about an action, in columns.
+const INDENT: usize = 8;
 const SESSION: &str = include_str!("demo/session.jsonl");
 
 pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     let scratch = Scratch::create()?;
-    paint::print(&format!(
-        "{}\nA coding agent was asked to fix a test and to clean up. Each action passes the sandboxed plugins\n\
-         before it runs and again when its outcome is known. Nothing of it is executed here.\n\n",
+    let mut told = DemoOutput {
+        person: scratch.person(),
+        as_json: arguments.json,
+        reviews: Vec::new(),
+        verdicts: BTreeMap::new(),
+        interventions: 0,
+    };
+    told.print(&format!(
+        "{}\nA coding agent was asked to fix a test and to clean up. Each action passes the\n\
+         sandboxed plugins before it runs and again when its outcome is known. Nothing of\n\
+         it is executed here.\n\n",
         paint::bold("Portcullis demo")
     ));
     let places = Paths {
@@ -50,10 +66,9 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     let code = code_home().unwrap_or_else(|| home.clone());
     let mut reviewer =
         Reviewer::with_code_of(&code, &places, &home, Config::load(&places, Some(&home))?, now())?;
-    compile(&mut reviewer, &code, &home);
+    let compiled = compile(&mut reviewer, &code, &home);
+    told.print(&compiled);
     let mut store = Store::open(&home, Durability::Process)?;
-    let mut told =
-        DemoOutput { person: scratch.person(), verdicts: BTreeMap::new(), interventions: 0 };
     for recording in recording::parse(&scratch.session(), "demo")? {
         for item in &recording.items {
             let reviewed = review(&mut store, &mut reviewer, item)?;
@@ -68,10 +83,12 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
         paint::bad("the chain is broken")
     };
     let records = counted(verification.records, "record");
-    paint::print(&format!("The journal has {records}; {chain}.\n"));
+    told.print(&format!("The journal has {records}; {chain}.\n"));
     drop(store);
-    if arguments.keep {
-        let state = scratch.keep();
+    let state = arguments.keep.then(|| scratch.keep());
+    if arguments.json {
+        paint::print(&format!("{}\n", told.json(&verification, state.as_deref())));
+    } else if let Some(state) = state {
         paint::print(&format!(
             "Look around: PORTCULLIS_HOME={} portcullis audit show\n",
             state.display()
@@ -93,8 +110,8 @@ fn code_home() -> Option<Home> {
     installed.or_else(|| Home::open(paths::cache_folder()?.join("demo")).ok())
 }
 
-/// Compiles the plugins whose compiled code this home lacks.
-fn compile(reviewer: &mut Reviewer, code: &Home, scratch: &Home) {
+/// Compiles the plugins whose compiled code this home lacks; returns a line about it.
+fn compile(reviewer: &mut Reviewer, code: &Home, scratch: &Home) -> String {
     let terminal = std::io::stderr().is_terminal();
     let begun = Instant::now();
     let mut count = 0;
@@ -121,7 +138,7 @@ fn compile(reviewer: &mut Reviewer, code: &Home, scratch: &Home) {
     };
     let line =
         format!("{count} plugins ready after {:.1} s; {kept}", begun.elapsed().as_secs_f64());
-    paint::print(&format!("{}\n\n", paint::dim(line)));
+    format!("{}\n\n", paint::dim(line))
 }
 
 fn review(
@@ -149,22 +166,52 @@ fn review(
 struct DemoOutput {
     /// The scratch home, shown as `~`.
     person: String,
+    /// True if only the JSON document at the end is printed.
+    as_json: bool,
+    /// The reviews so far, for that document.
+    reviews: Vec<Value>,
     verdicts: BTreeMap<Verdict, u32>,
     interventions: u32,
 }
 
 impl DemoOutput {
+    fn print(&self, text: &str) {
+        if !self.as_json {
+            paint::print_wrapped(text, INDENT);
+        }
+    }
+
+    fn json(&self, verification: &Verification, state: Option<&Path>) -> Value {
+        let verdicts: serde_json::Map<String, Value> = Verdict::ALL
+            .iter()
+            .map(|verdict| {
+                (
+                    verdict.as_str().to_owned(),
+                    self.verdicts.get(verdict).copied().unwrap_or(0).into(),
+                )
+            })
+            .collect();
+        json!({
+            "reviews": self.reviews,
+            "verdicts": verdicts,
+            "interventions": self.interventions,
+            "records": verification.records,
+            "chain_holds": verification.first_bad.is_none(),
+            "state": state,
+        })
+    }
+
     fn event(&mut self, reviewed: &ReviewOutcome, kind: &EventKind) {
         if let EventKind::Prompt(text) = kind {
-            paint::print(&format!("{}  {}\n\n", paint::bold("person"), one_line(text, 120)));
+            self.print(&format!("{}  {}\n\n", paint::bold("person"), one_line(text, 120)));
         }
         for record in &reviewed.records {
             match record.kind {
                 RecordKind::Review => self.review(record, &reviewed.reply.ruling),
-                RecordKind::Outcome => outcome(record),
+                RecordKind::Outcome => self.outcome(record),
                 RecordKind::Intervention => {
                     self.interventions += 1;
-                    paint::print(&format!(
+                    self.print(&format!(
                         "        {} {}\n",
                         paint::warn("intervention"),
                         one_line(&record.subject, 40)
@@ -182,7 +229,15 @@ impl DemoOutput {
     fn review(&mut self, record: &Record, ruling: &Disposition) {
         let Some(decision) = &record.decision else { return };
         *self.verdicts.entry(decision.verdict).or_default() += 1;
-        paint::print(&format!(
+        self.reviews.push(json!({
+            "id": record.id,
+            "verdict": decision.verdict,
+            "risk": decision.risk,
+            "action": record.summary,
+            "reason": decision.primary_reason,
+            "alternatives": decision.alternatives,
+        }));
+        self.print(&format!(
             "{}  {}\n",
             paint::verdict(decision.verdict, 6),
             one_line(&on_one_line(&self.short(&record.summary)), 110)
@@ -204,12 +259,12 @@ impl DemoOutput {
 
     /// Prints a text below a verdict, wrapped into lines.
     fn wrapped(&self, label: &str, text: &str) {
-        let width = 92_usize.saturating_sub(label.len());
+        let width = paint::prose_width(WIDTH).saturating_sub(label.len() + INDENT + 4);
         let mut line = String::new();
         let mut first = true;
         let mut put = |line: &mut String| {
             let lead = if first { format!("{label}: ") } else { " ".repeat(label.len() + 2) };
-            paint::print(&format!("        {}{}\n", paint::dim(lead), line));
+            self.print(&format!("        {}{}\n", paint::dim(lead), line));
             first = false;
             line.clear();
         };
@@ -238,27 +293,27 @@ impl DemoOutput {
             .map(|(verdict, count)| format!("{} {}", count, paint::verdict(*verdict, 0)))
             .collect();
         let actions: u32 = self.verdicts.values().sum();
-        paint::print(&format!(
+        self.print(&format!(
             "\n{} {}; {}.\n",
             paint::bold(format!("{}:", counted(actions.into(), "action"))),
             parts.join(", "),
             counted(self.interventions.into(), "intervention")
         ));
     }
-}
 
-fn outcome(record: &Record) {
-    let Some(outcome) = record
-        .outcome
-        .as_ref()
-        .filter(|outcome| outcome.status == portcullis_core::action::Status::Failed)
-    else {
-        return;
-    };
-    paint::print(&format!(
-        "        {}\n",
-        paint::dim(format!("failed: {}", one_line(&on_one_line(&outcome.error), 100)))
-    ));
+    fn outcome(&self, record: &Record) {
+        let Some(outcome) = record
+            .outcome
+            .as_ref()
+            .filter(|outcome| outcome.status == portcullis_core::action::Status::Failed)
+        else {
+            return;
+        };
+        self.print(&format!(
+            "        {}\n",
+            paint::dim(format!("failed: {}", one_line(&on_one_line(&outcome.error), 100)))
+        ));
+    }
 }
 
 /// A folder that looks like a small project in a home of its own; removed when dropped.

@@ -6,6 +6,7 @@ use crate::paint;
 use portcullis_config::clock::now;
 use portcullis_config::paths::Paths;
 use portcullis_review::health::{Group, HealthFinding, HealthInput, Level, worst_level};
+use portcullis_terminal::layout::wrap;
 use serde_json::json;
 use std::env;
 use std::fmt::Write;
@@ -25,7 +26,9 @@ pub struct Arguments {
     project: Option<PathBuf>,
 }
 
-/// The width to which lines are wrapped, in columns, if words allow it.
+/// The exit code if there is a problem.
+const NOT_WHOLE: u8 = 5;
+/// The width to which lines are wrapped without a terminal, in columns, if words allow it.
 const WIDTH: usize = 80;
 /// The indent of a finding's text: the width of its level and its check's name.
 const INDENT: usize = 24;
@@ -36,7 +39,13 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
         named.and_then(std::fs::canonicalize).context("cannot find the project's folder")?;
     let places = Paths::from_environment()?.in_project_of(&project);
     let person = places.person.clone();
-    let scene = HealthInput { agent: portcullis_agents::DEFAULT, places, project, now: now(), quick: arguments.quick };
+    let scene = HealthInput {
+        agent: portcullis_agents::DEFAULT,
+        places,
+        project,
+        now: now(),
+        quick: arguments.quick,
+    };
     let terminal = std::io::stderr().is_terminal() && !arguments.json;
     let findings = scene.examine(|part| {
         if terminal {
@@ -146,60 +155,14 @@ fn mark(level: Level) -> String {
 }
 
 fn line(finding: &HealthFinding) -> String {
-    format!(
-        "{} {:<14}  {}\n",
-        mark(finding.level),
-        finding.check.as_str(),
-        wrap(&finding.what, INDENT)
-    )
+    let line = format!("{} {:<14}  {}", mark(finding.level), finding.check.as_str(), finding.what);
+    format!("{}\n", wrap(&line, paint::prose_width(WIDTH), INDENT))
 }
 
 fn todo(finding: &HealthFinding) -> String {
     if finding.mend.is_empty() {
         return String::new();
     }
-    format!("{:INDENT$}{} {}\n", "", paint::bold("->"), wrap(&finding.mend, INDENT + 3))
-}
-
-/// Wraps a text at spaces and indents its later lines. Text in backticks is to be copied, so a long
-/// path or command is kept in one piece.
-fn wrap(text: &str, indent: usize) -> String {
-    let mut wrapped = String::new();
-    let mut column = indent;
-    for word in text.split(' ') {
-        let width = word.chars().count();
-        if column > indent && column + 1 + width > WIDTH {
-            let _ = write!(wrapped, "\n{:indent$}", "");
-            column = indent;
-        } else if column > indent {
-            wrapped.push(' ');
-            column += 1;
-        }
-        wrapped.push_str(word);
-        column += width;
-    }
-    wrapped
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn texts_are_broken_at_spaces_alone() {
-        let path = format!("`/{}`", "x".repeat(100));
-        for (text, lines) in [
-            ("short".to_owned(), 1),
-            ("word ".repeat(30).trim().to_owned(), 3),
-            (format!("a {path} b"), 3),
-        ] {
-            let wrapped = wrap(&text, INDENT);
-            assert_eq!(wrapped.lines().count(), lines, "{wrapped}");
-            assert_eq!(wrapped.split_whitespace().collect::<Vec<_>>().join(" "), text);
-            for (at, line) in wrapped.lines().enumerate() {
-                let width = line.chars().count() + if at == 0 { INDENT } else { 0 };
-                assert!(width <= WIDTH || line.trim() == path, "{width} columns: {line}");
-            }
-        }
-    }
+    let line = format!("{:INDENT$}{} {}", "", paint::bold("->"), finding.mend);
+    format!("{}\n", wrap(&line, paint::prose_width(WIDTH), INDENT + 3))
 }

@@ -14,6 +14,7 @@ use portcullis_core::score::Verdict;
 use portcullis_core::text::one_line;
 use portcullis_review::reviewer::to_store;
 use portcullis_store::{Filter, Home, Store};
+use serde_json::json;
 use std::ops::ControlFlow;
 
 #[derive(clap::Args)]
@@ -23,8 +24,11 @@ pub struct Arguments {
     #[command(flatten)]
     word: Word,
     /// Give the reason, for the journal
-    #[arg(long, default_value = "")]
-    note: String,
+    #[arg(long, alias = "note", default_value = "")]
+    reason: String,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(clap::Args)]
@@ -50,7 +54,7 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     let review = super::explain::find(&store, &arguments.review)?;
     let word = arguments.word.as_str();
     fits(&review, word)?;
-    let note = masked(&arguments.note)?;
+    let note = masked(&arguments.reason)?;
     let at = now();
     let said = if note.is_empty() { String::new() } else { format!(" ({note})") };
     let summary = format!(
@@ -66,6 +70,13 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
         record.details.insert(name.into(), value.clone().into());
     }
     store.append(vec![to_store(&record)])?;
+    if arguments.json {
+        paint::print(&format!(
+            "{}\n",
+            json!({ "id": record.id, "review": review.id, "word": word, "reason": note })
+        ));
+        return Ok(CommandExit::Success);
+    }
     paint::print(&format!("recorded: {} is {}\n", review.id, word.replace('-', " ")));
     Ok(CommandExit::Success)
 }

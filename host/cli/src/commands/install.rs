@@ -4,6 +4,7 @@
 //! Nothing is written until everything that can be checked has been checked, and the change is
 //! rolled back if the client does not load it.
 
+mod changes;
 pub mod prepare;
 pub mod report;
 mod surroundings;
@@ -39,6 +40,9 @@ pub struct Arguments {
     /// Show what would change and change nothing
     #[arg(long)]
     dry_run: bool,
+    /// Show the change of the settings line by line
+    #[arg(long)]
+    diff: bool,
     /// Record decisions without enforcing them, unless a configuration says otherwise (recommended
     /// at first)
     #[arg(long)]
@@ -173,7 +177,13 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     let changes = found.bytes.as_deref() != Some(edited.bytes().as_slice());
     if changes {
         found.check_writable()?;
-        report.diff(&found, &edited.bytes());
+        report.changes(
+            site.agent.hook_settings(),
+            &found,
+            &edited.bytes(),
+            &site.wanted,
+            arguments.diff,
+        );
     }
     if arguments.dry_run {
         return Ok(report.end("dry_run", "nothing was written (--dry-run)"));

@@ -33,8 +33,9 @@ use std::time::Instant;
 pub struct Arguments {
     /// Review these recordings again instead of reading the journal
     files: Vec<PathBuf>,
-    /// Use this configuration for recordings instead of your own
-    #[arg(long, value_name = "FILE", requires = "files")]
+    /// Use this configuration for the recordings instead of your own: a file, or a folder with a
+    /// `config.toml`
+    #[arg(long, value_name = "PATH", requires = "files")]
     config_file: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
@@ -78,7 +79,8 @@ fn of_journal() -> Result<Metrics> {
 }
 
 fn of_recordings(arguments: &Arguments) -> Result<Metrics> {
-    let tried = replay::TrialSetup { config: arguments.config_file.clone(), ..Default::default() };
+    let tried =
+        replay::TrialSetup { config_file: arguments.config_file.clone(), ..Default::default() };
     let mut reviewer = tried.reviewer(false)?;
     let mut metrics = Metrics::new(reviewer.config().max_review_time_ms);
     for path in &arguments.files {

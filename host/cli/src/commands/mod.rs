@@ -15,6 +15,7 @@ pub mod hook;
 pub mod incident;
 pub mod install;
 pub mod maintain;
+pub mod man;
 pub mod metrics;
 pub mod notifications;
 pub mod pause;

@@ -80,7 +80,7 @@ fn list(places: &Paths, home: &Home, config: &Config, json: bool) -> Result<Comm
         );
     }
     for waits in &waiting {
-        paint::print(&line(waits, config.messages_days));
+        paint::print_wrapped(&line(waits, config.messages_days), 2);
     }
     if waiting.is_empty() {
         paint::print("no message waits\n");

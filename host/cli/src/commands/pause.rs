@@ -11,6 +11,7 @@ use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::text::one_line;
 use portcullis_review::reviewer::to_store;
 use portcullis_store::{Durability, Home, Store};
+use serde_json::json;
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -20,6 +21,16 @@ pub struct Arguments {
     /// Give the reason, for the journal
     #[arg(long, default_value = "")]
     reason: String,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(clap::Args)]
+pub struct Resume {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
 }
 
 pub fn run(arguments: &Arguments) -> Result<CommandExit> {
@@ -39,14 +50,23 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     pause::begin(&home, Pause { since, until, reason: reason.clone() })?;
     let why = if reason.is_empty() { String::new() } else { format!(": {reason}") };
     journal(&home, &format!("a person paused the guard until {end}{why}"), since);
+    if arguments.json {
+        paint::print(&format!("{}\n", json!({ "since": since, "until": until, "reason": reason })));
+        return Ok(CommandExit::Success);
+    }
     paint::print(&format!("{} until {end}. `portcullis resume` ends it.\n", paint::warn("paused")));
     Ok(CommandExit::Success)
 }
 
-pub fn resume() -> Result<CommandExit> {
+pub fn resume(arguments: &Resume) -> Result<CommandExit> {
     let home = Home::open(Paths::from_environment()?.state)?;
-    if pause::end(&home)? {
+    let ended = pause::end(&home)?;
+    if ended {
         journal(&home, "the pause was ended", now());
+    }
+    if arguments.json {
+        paint::print(&format!("{}\n", json!({ "ended": ended })));
+    } else if ended {
         paint::print(&format!("{}: blocking is on again.\n", paint::good("resumed")));
     } else {
         paint::print("there was no pause.\n");

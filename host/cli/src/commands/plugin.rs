@@ -54,6 +54,9 @@ pub enum Command {
     },
 }
 
+/// The indent of what a list says of a plugin below its name.
+const INDENT: usize = 21;
+
 pub fn run(command: &Command) -> Result<CommandExit> {
     match command {
         Command::InSecondProgram(command) => second_program::run(command),
@@ -86,12 +89,10 @@ fn list(as_json: bool) -> Result<CommandExit> {
         return Ok(CommandExit::Success);
     }
     for description in &descriptions {
-        paint::print(&description_line(description, of(description, &held)));
+        paint::print_wrapped(&description_line(description, of(description, &held)), INDENT);
     }
-    paint::print(&format!(
-        "\n{}\n",
-        paint::dim(format!("components in `{folder}` are loaded too"))
-    ));
+    let line = format!("\n{}\n", paint::dim(format!("components in `{folder}` are loaded too")));
+    paint::print_wrapped(&line, 2);
     Ok(CommandExit::Success)
 }
 
@@ -123,16 +124,18 @@ fn description_line(description: &Description, held: Option<&HeldPlugin>) -> Str
                 .as_ref()
                 .map(|descriptor| one_line(&descriptor.description, 120))
                 .unwrap_or_default();
+            let about = match about.as_str() {
+                "" => about,
+                about => format!("{:20} {}\n", "", paint::dim(about)),
+            };
             format!(
-                "{:<20} {:<16} {:<7} {:>7}  on fault {:<5}  {}\n{:20} {}\n{}",
+                "{:<20} {:<16} {:<7} {:>7}  on fault {:<5}  {}\n{about}{}",
                 paint::bold(format!("{:<20}", one_line(&description.name, 40))),
                 inspection.kind,
                 version,
                 size(inspection.size),
                 description.on_fault,
                 paint::dim(origin),
-                "",
-                paint::dim(about),
                 held.map(held_line).unwrap_or_default()
             )
         }

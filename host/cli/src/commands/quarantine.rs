@@ -56,7 +56,7 @@ pub struct Restore {
     #[arg(long)]
     force: bool,
     /// Do not ask
-    #[arg(long)]
+    #[arg(long, short)]
     yes: bool,
 }
 
@@ -73,7 +73,7 @@ pub struct Purge {
     #[arg(long, value_name = "DURATION", value_parser = duration::milliseconds)]
     older: Option<u64>,
     /// Do not ask
-    #[arg(long)]
+    #[arg(long, short)]
     yes: bool,
     /// Print JSON
     #[arg(long)]
@@ -121,12 +121,10 @@ impl CommandContext {
                 String::new()
             };
             let paths: Vec<&str> = entry.moved.iter().map(|moved| moved.from.as_str()).collect();
-            let paths = one_line(&paths.join(", "), 100);
-            paint::print(&format!(
-                "{}  {}  {mark}  {size:>10}  {paths}\n",
-                entry.id,
-                paint::time(entry.at)
-            ));
+            let paths = one_line(&paths.join(", "), 240);
+            let at = paint::time(entry.at);
+            let line = format!("{}  {at}  {mark}  {size:>10}  {paths}\n", entry.id);
+            paint::print_wrapped(&line, 2);
         }
         if known.entries.is_empty() && !arguments.json {
             paint::print("nothing was moved into a quarantine\n");

@@ -12,6 +12,8 @@ use portcullis_core::record::{Record, RecordKind};
 use portcullis_review::incidents;
 use portcullis_review::reviewer::to_store;
 use portcullis_store::{Durability, Home, Store};
+use serde_json::{Value, json};
+use std::path::Path;
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -21,6 +23,9 @@ pub struct Arguments {
     /// Keep a journal of which nothing is wrong but that it is not the newest, such as one restored from a backup
     #[arg(long, conflicts_with = "force")]
     keep: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
 }
 
 /// What is wrong with the journal.
@@ -35,13 +40,30 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     let home = Home::open(Paths::from_environment()?.state)?;
     let asked = || Damage { what: "it was asked for with --force".to_owned(), whole: true };
     let Some(damage) = damage(&home).or_else(|| arguments.force.then(asked)) else {
-        paint::print("The journal can be read and its chain holds: there is nothing to recover.\n");
+        paint::print(&if arguments.json {
+            format!("{}\n", outcome("nothing_to_do", &home, None, None))
+        } else {
+            "The journal can be read and its chain holds: there is nothing to recover.\n".to_owned()
+        });
         return Ok(CommandExit::Success);
     };
-    if arguments.keep { keep(&home, &damage) } else { begin(&home, &damage) }
+    if arguments.keep {
+        keep(&home, &damage, arguments.json)
+    } else {
+        begin(&home, &damage, arguments.json)
+    }
 }
 
-fn begin(home: &Home, damage: &Damage) -> Result<CommandExit> {
+fn outcome(outcome: &str, home: &Home, damage: Option<&Damage>, aside: Option<&Path>) -> Value {
+    json!({
+        "outcome": outcome,
+        "journal": home.journal(),
+        "damage": damage.map(|damage| damage.what.as_str()),
+        "kept": aside,
+    })
+}
+
+fn begin(home: &Home, damage: &Damage, as_json: bool) -> Result<CommandExit> {
     let way_on = if damage.whole { " With --keep it is taken as it is." } else { "" };
     interactive::confirm(&format!(
         "The journal `{}`: {}.\nIt will be kept under another name and a new one begun. Running sessions forget their history, \
@@ -52,12 +74,17 @@ fn begin(home: &Home, damage: &Damage) -> Result<CommandExit> {
     let at = now();
     incidents::take_over(home)?;
     let aside = portcullis_store::set_aside(home, at)?;
+    let document = outcome("begun", home, Some(damage), aside.as_deref());
     let aside = aside.map_or_else(
         || "there was none".to_owned(),
         |path| format!("the old one is `{}`", path.display()),
     );
     let summary = format!("a person began a new journal; {aside}; {}", damage.what);
     record(&mut Store::begin(home, Durability::Full)?, &summary, at)?;
+    if as_json {
+        paint::print(&format!("{document}\n"));
+        return Ok(CommandExit::Success);
+    }
     paint::print(&format!(
         "{}; {aside}. `portcullis doctor` checks the rest.\n",
         paint::good("a new journal was begun")
@@ -65,7 +92,7 @@ fn begin(home: &Home, damage: &Damage) -> Result<CommandExit> {
     Ok(CommandExit::Success)
 }
 
-fn keep(home: &Home, damage: &Damage) -> Result<CommandExit> {
+fn keep(home: &Home, damage: &Damage, as_json: bool) -> Result<CommandExit> {
     if !damage.whole {
         return Err(Error::integrity(format!("the journal cannot be kept: {}", damage.what))
             .hint("without --keep a new one is begun"));
@@ -79,6 +106,10 @@ fn keep(home: &Home, damage: &Damage) -> Result<CommandExit> {
     let mut store = Store::open_existing(home, Durability::Full)?;
     store.accept()?;
     record(&mut store, &format!("a person took the journal as it is; {}", damage.what), now())?;
+    if as_json {
+        paint::print(&format!("{}\n", outcome("taken", home, Some(damage), None)));
+        return Ok(CommandExit::Success);
+    }
     paint::print(&format!(
         "{}. `portcullis doctor` checks the rest.\n",
         paint::good("the journal was taken as it is")

@@ -51,7 +51,7 @@ pub struct Arguments {
     project: Option<PathBuf>,
     #[command(flatten)]
     tried: TrialSetup,
-    /// Compare with the setup given by --plugin/--config, showing only what would change
+    /// Compare with the setup given by --plugin/--config-file, showing only what would change
     #[arg(long, requires = "tried", conflicts_with_all = ["claude", "shadow", "all"])]
     compare: bool,
     /// Load --plugin in shadow mode: record what it would have done, without any other effect
@@ -60,9 +60,9 @@ pub struct Arguments {
     /// Show every step, not only the notable ones
     #[arg(long, short)]
     all: bool,
-    /// Write an HTML report too: one self-contained file
-    #[arg(long, value_name = "PAGE", conflicts_with = "claude")]
-    html: Option<PathBuf>,
+    /// Write the sessions to this file, as one self-contained HTML page; print only the totals
+    #[arg(long, short, alias = "html", value_name = "FILE", conflicts_with = "claude")]
+    output: Option<PathBuf>,
     /// Print every record as a line of JSON, then one line with the totals
     #[arg(long)]
     json: bool,
@@ -72,7 +72,7 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     if arguments.claude {
         return past::run(arguments);
     }
-    arguments.html.as_deref().map(page::file::check).transpose()?;
+    arguments.output.as_deref().map(page::file::check).transpose()?;
     if arguments.compare { replay_both(arguments) } else { replay_once(arguments) }?;
     Ok(CommandExit::Success)
 }
@@ -92,7 +92,7 @@ fn replay_once(arguments: &Arguments) -> Result<()> {
             }
         });
         sum.session(&timeline);
-        if arguments.html.is_some() {
+        if arguments.output.is_some() {
             page.session(&timeline, &levels);
         } else if !arguments.json {
             paint::print(&text::session(&timeline, arguments.all));
@@ -123,14 +123,14 @@ fn replay_both(arguments: &Arguments) -> Result<()> {
             records.iter().for_each(|record| pair.other.record(record))
         });
         let differences = pair.session(&one, &two);
-        if arguments.html.is_some() {
+        if arguments.output.is_some() {
             page.compared([&one, &two], &differences, &levels);
         }
         if arguments.json {
             differences
                 .iter()
                 .for_each(|difference| paint::print(&format!("{}\n", difference.json(&one.name))));
-        } else if arguments.html.is_none() {
+        } else if arguments.output.is_none() {
             paint::print(&compare::session(&one, &differences));
         }
     })?;
@@ -142,7 +142,7 @@ fn replay_both(arguments: &Arguments) -> Result<()> {
 /// Writes the page, if requested.
 fn write(arguments: &Arguments, page: impl FnOnce() -> String) -> Result<()> {
     // The work ends early if the reader of the output stops, so the page would be incomplete.
-    let Some(path) = arguments.html.as_ref().filter(|_| !paint::closed()) else { return Ok(()) };
+    let Some(path) = arguments.output.as_ref().filter(|_| !paint::closed()) else { return Ok(()) };
     page::file::write(path, &page())?;
     if !arguments.json {
         paint::print(&format!("the page is written: {}\n", path.display()));

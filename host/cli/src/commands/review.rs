@@ -7,6 +7,7 @@ use portcullis_config::Config;
 use portcullis_config::clock::now;
 use portcullis_config::paths::Paths;
 use portcullis_core::event::{Call, Event, EventKind};
+use portcullis_core::record::Record;
 use portcullis_core::score::Verdict;
 use portcullis_core::session::State;
 use portcullis_core::text::one_line;
@@ -30,6 +31,9 @@ pub struct Arguments {
     /// Load this component too
     #[arg(long, value_name = "FILE")]
     plugin: Vec<PathBuf>,
+    /// Print only the verdict, its risk and its primary reason
+    #[arg(long, short, conflicts_with = "json")]
+    quiet: bool,
     /// Print the record as JSON
     #[arg(long)]
     json: bool,
@@ -74,6 +78,8 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
             serde_json::from_str(&record.document())?;
         document.insert("explanation".into(), show::explanation(record, restorable.as_ref()));
         paint::print(&format!("{}\n", serde_json::to_string(&document)?));
+    } else if arguments.quiet {
+        paint::print_wrapped(&brief(record), 2);
     } else {
         let told = |at: usize| if at == 0 { restorable.as_ref() } else { None };
         reviewed
@@ -100,16 +106,28 @@ fn recorded_session(home: &Home, wanted: &str) -> Result<(String, State)> {
     let shown = one_line(wanted, 80);
     let session = match (found.pop(), found.len()) {
         (None, _) => {
-            bail!(
-                "no recorded session has the id `{shown}`: `portcullis audit show --json` has them"
-            )
+            return Err(Error::not_found(format!("no recorded session has the id `{shown}`"))
+                .hint("`portcullis audit show --json` has them"));
         }
         (Some(session), 0) => session,
-        (Some(_), more) => bail!("{} sessions begin with `{shown}`: give more of the id", more + 1),
+        (Some(_), more) => {
+            return Err(Error::invalid(format!(
+                "{} sessions begin with `{shown}`: give more of the id",
+                more + 1
+            )));
+        }
     };
     let snapshot = store.snapshot(&session, None)?;
     let state = State::decode(snapshot.session.as_deref(), snapshot.agent.as_deref())?;
     Ok((session, state))
+}
+
+/// Formats the verdict in one line, and what speaks against the action in another.
+fn brief(record: &Record) -> String {
+    let objection = record.decision.as_ref().filter(|decision| decision.verdict > Verdict::Allow);
+    let reason = objection.map(|decision| one_line(&decision.primary_reason, 400));
+    let reason = reason.map(|reason| format!("  {reason}\n")).unwrap_or_default();
+    format!("{}\n{reason}", show::line(record))
 }
 
 fn event(arguments: &Arguments) -> Result<Event> {

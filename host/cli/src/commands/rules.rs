@@ -76,12 +76,13 @@ fn list(as_json: bool) -> Result<CommandExit> {
             paint::dim(format!("{:<8}", row.state))
         };
         let name = paint::bold(format!("{:<30}", row.name));
-        paint::print(&format!(
+        let line = format!(
             "{name} {state} {:<18} {}\n  {}\n",
             row.verdict,
             paint::dim(&row.source),
             paint::dim(&row.about)
-        ));
+        );
+        paint::print_wrapped(&line, 2);
     }
     Ok(CommandExit::Success)
 }
@@ -173,13 +174,14 @@ fn fields(as_json: bool) -> CommandExit {
     for kind in Kind::ALL {
         paint::print(&format!("{}\n", paint::bold(kind.as_str())));
         for field in kind.fields() {
-            paint::print(&format!(
+            let line = format!(
                 "  {:<22} {}\n  {:22} {}\n",
                 field.name,
                 field.kind,
                 "",
                 paint::dim(field.about)
-            ));
+            );
+            paint::print_wrapped(&line, 25);
         }
     }
     CommandExit::Success

@@ -14,6 +14,7 @@ use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::text::one_line;
 use portcullis_review::reviewer::to_store;
 use portcullis_store::{Home, Store};
+use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -27,6 +28,9 @@ pub struct Arguments {
     /// Stop trusting the project's file
     #[arg(long)]
     remove: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
 }
 
 /// The most bytes of a value that can be trusted, since all of it has to be shown.
@@ -36,7 +40,7 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     let places = Paths::from_environment()?;
     let home = Home::open(&places.state)?;
     if arguments.list {
-        return list(&home);
+        return list(&home, arguments.json);
     }
     let folder = arguments.folder.as_deref().map(|folder| {
         folder.canonicalize().with_context(|| format!("cannot find `{}`", folder.display()))
@@ -49,39 +53,72 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
         Error::not_found("this folder belongs to no project")
             .hint("name one, `portcullis trust DIR`")
     })?;
-    if arguments.remove { remove(&places, &home, &project) } else { add(&places, &home, &project) }
+    let answer = if arguments.remove {
+        remove(&places, &home, &project)?
+    } else {
+        add(&places, &home, &project)?
+    };
+    paint::print(&if arguments.json {
+        answer.json(&project)
+    } else {
+        format!("{}\n", answer.text)
+    });
+    Ok(CommandExit::Success)
 }
 
-fn list(home: &Home) -> Result<CommandExit> {
+/// What was done, for the output.
+struct TrustAnswer {
+    outcome: &'static str,
+    /// The values that count only with trust, with those without.
+    changes: Vec<String>,
+    text: String,
+}
+
+impl TrustAnswer {
+    fn json(&self, project: &Path) -> String {
+        let document =
+            json!({ "outcome": self.outcome, "folder": project, "changes": self.changes });
+        format!("{document}\n")
+    }
+}
+
+fn list(home: &Home, as_json: bool) -> Result<CommandExit> {
     let trusted = trust::list(home)?;
+    if as_json {
+        let projects: Vec<Value> = trusted
+            .iter()
+            .map(|trusted| json!({ "folder": trusted.folder, "blake3": trusted.digest, "at": trusted.at }))
+            .collect();
+        paint::print(&format!("{}\n", json!({ "trusted": projects })));
+        return Ok(CommandExit::Success);
+    }
     if trusted.is_empty() {
         paint::print("no project's file is trusted\n");
     }
     for trusted in trusted {
         let folder = one_line(&trusted.folder, 1024);
         let digest = trusted.digest.get(..16).unwrap_or_default();
-        paint::print(&format!(
-            "{folder}  {}\n",
-            paint::dim(format!("blake3 {digest}, since {} UTC", paint::time(trusted.at)))
-        ));
+        let since = format!("blake3 {digest}, since {} UTC", paint::time(trusted.at));
+        paint::print_wrapped(&format!("{folder}  {}\n", paint::dim(since)), 2);
     }
     Ok(CommandExit::Success)
 }
 
-fn remove(places: &Paths, home: &Home, project: &Path) -> Result<CommandExit> {
+fn remove(places: &Paths, home: &Home, project: &Path) -> Result<TrustAnswer> {
     let shown = one_line(&project.display().to_string(), 1024);
     if !trust::remove(home, project)? {
         return Err(Error::not_found(format!("no file of `{shown}` is trusted"))
             .hint("`portcullis trust --list` shows which are"));
     }
     record(places, home, &format!("the configuration of `{shown}` is no longer trusted"), &[])?;
-    paint::print(&format!(
-        "the configuration of `{shown}` is no longer trusted: it only tightens\n"
-    ));
-    Ok(CommandExit::Success)
+    Ok(TrustAnswer {
+        outcome: "removed",
+        changes: Vec::new(),
+        text: format!("the configuration of `{shown}` is no longer trusted: it only tightens"),
+    })
 }
 
-fn add(places: &Paths, home: &Home, project: &Path) -> Result<CommandExit> {
+fn add(places: &Paths, home: &Home, project: &Path) -> Result<TrustAnswer> {
     interactive::refuse_agents()?;
     let shown = one_line(&project.display().to_string(), 1024);
     let files = portcullis_config::read(places)?;
@@ -92,8 +129,11 @@ fn add(places: &Paths, home: &Home, project: &Path) -> Result<CommandExit> {
         )));
     };
     if trust::holds(home, project, &file.digest) {
-        paint::print(&format!("the configuration of `{shown}` is trusted already\n"));
-        return Ok(CommandExit::Success);
+        return Ok(TrustAnswer {
+            outcome: "unchanged",
+            changes: Vec::new(),
+            text: format!("the configuration of `{shown}` is trusted already"),
+        });
     }
     let [before, after] =
         [false, true].map(|trusted| portcullis_config::settled(places, &files, trusted, None));
@@ -110,10 +150,13 @@ fn add(places: &Paths, home: &Home, project: &Path) -> Result<CommandExit> {
         .hint("shorten it"));
     }
     if changes.is_empty() {
-        paint::print(&format!(
-            "the configuration of `{shown}` only tightens: all of it counts without trust\n"
-        ));
-        return Ok(CommandExit::Success);
+        return Ok(TrustAnswer {
+            outcome: "not_needed",
+            changes,
+            text: format!(
+                "the configuration of `{shown}` only tightens: all of it counts without trust"
+            ),
+        });
     }
     let what = question(&shown, &changes, &after);
     interactive::confirm(&what)?;
@@ -124,8 +167,11 @@ fn add(places: &Paths, home: &Home, project: &Path) -> Result<CommandExit> {
     );
     record(places, home, &summary, &changes)?;
     trust::add(home, project, &file.digest, now())?;
-    paint::print(&format!("the configuration of `{shown}` is trusted, until it changes\n"));
-    Ok(CommandExit::Success)
+    Ok(TrustAnswer {
+        outcome: "trusted",
+        changes,
+        text: format!("the configuration of `{shown}` is trusted, until it changes"),
+    })
 }
 
 /// Returns one line for each value that applies only with trust, with its value without trust.

@@ -30,6 +30,9 @@ pub struct Arguments {
     /// Show what would change and change nothing
     #[arg(long)]
     dry_run: bool,
+    /// Show the change of the settings line by line
+    #[arg(long)]
+    diff: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -63,7 +66,9 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     let receipt = receipt(home.as_ref(), &found, &mut report);
     let after = after(&site, &found, home.as_ref(), receipt.as_ref(), &mut report)?;
     match &after {
-        FileChange::Bytes(bytes) => report.diff(&found, bytes),
+        FileChange::Bytes(bytes) => {
+            report.changes(site.agent.hook_settings(), &found, bytes, &site.wanted, arguments.diff);
+        }
         FileChange::Gone => {
             report.say(&format!("`{}` goes: it was not there before", found.path.display()))
         }

@@ -1,12 +1,12 @@
 //! An action as it was understood: the commands of a shell text as a tree, the effects with their
 //! locations, and the parts that were not understood.
 
-use super::layout::{TextPage, list};
 use portcullis_core::action::{
     Command, Coverage, Direction, Effect, Facts, Operation, Origin, Word,
 };
 use portcullis_core::record::Record;
 use portcullis_core::text::{counted, one_line};
+use portcullis_terminal::layout::{TextPage, list};
 
 /// The most commands that are shown.
 const MOST_COMMANDS: usize = 100;

@@ -1,7 +1,6 @@
 //! A decision and its derivation: the matrix, the changes to the verdict, and what would have to
 //! differ.
 
-use super::layout::{TextPage, list};
 use crate::paint;
 use crate::what_if_clean::WhatIfClean;
 use portcullis_core::counterfactual::{Counterfactual, FindingChange, counterfactuals, recorded};
@@ -10,6 +9,7 @@ use portcullis_core::record::Record;
 use portcullis_core::score::{RationalityLevel, RiskLevel, Score, Verdict};
 use portcullis_core::text::{counted, lines, one_line};
 use portcullis_core::verdict::{Decision, matrix};
+use portcullis_terminal::layout::{TextPage, list};
 use serde_json::{Value, json};
 
 /// Writes the decision itself. `recorded`: a person can refer to its record.

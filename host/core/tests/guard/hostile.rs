@@ -20,6 +20,8 @@ pub(crate) const COMMANDS: &[&str] = &[
     "portcullis bundle remove acme/checks",
     "portcullis bundle update --yes",
     "portcullis --config /tmp/c bundle revoke acme/checks",
+    "portcullis --color never pause",
+    "portcullis plugin --color never release scope-creep",
     // written, emptied, removed, moved
     "echo '{}' > ~/.claude/settings.json",
     "echo '{\"disableAllHooks\":true}' >| \"$HOME/.claude/settings.json\"",

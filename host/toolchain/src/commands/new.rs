@@ -5,9 +5,9 @@ use crate::error::Hinted;
 use crate::paint;
 use crate::templates;
 use anyhow::{Context, Result, bail};
-use portcullis_core::known_failure::KnownFailure;
 use portcullis_author::project::{CASES, Language, unfit};
 use portcullis_author::second_program::{KINDS, NewArguments};
+use portcullis_core::known_failure::KnownFailure;
 use portcullis_core::text::one_line;
 use portcullis_engine::Kind;
 use serde_json::json;
@@ -42,10 +42,10 @@ pub fn run(arguments: &NewArguments) -> Result<()> {
     let Some(files) = templates::project(name, kind, language) else {
         bail!("{}", not_there(kind, language));
     };
-    let folder = if arguments.into == Path::new(".") {
+    let folder = if arguments.output == Path::new(".") {
         PathBuf::from(name)
     } else {
-        arguments.into.join(name)
+        arguments.output.join(name)
     };
     write(&folder, &files)?;
     let shown = one_line(&folder.to_string_lossy(), 400);
@@ -97,7 +97,7 @@ fn write(folder: &Path, files: &BTreeMap<String, Vec<u8>>) -> Result<()> {
     if folder.symlink_metadata().is_ok() {
         bail!(Hinted {
             message: format!("`{shown}` is there already, and nothing is overwritten"),
-            hint: "take another name, or `--into` another folder".to_owned(),
+            hint: "take another name, or another folder with `--output`".to_owned(),
         });
     }
     let parent =

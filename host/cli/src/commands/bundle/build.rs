@@ -25,7 +25,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-const EXAMPLES: &str = r#"A manifest:
+const MANIFEST: &str = r#"A manifest:
   name = "acme/checks"
   version = "1.0.0"
   description = "Checks for all our repositories."
@@ -33,16 +33,11 @@ const EXAMPLES: &str = r#"A manifest:
   source = "https://git.example.com/acme/checks"
 
   [[plugin]]
-  file = "no-old-migrations"           # a component, or the folder of a plugin's project that is built
-  settings = { folders = ["db"] }      # defaults from the bundle; the operator's own settings take precedence
-
-Examples:
-  portcullis bundle build
-  portcullis bundle build checks/bundle.toml --out checks.tar
-  portcullis bundle build --builtin"#;
+  file = "no-old-migrations"       # a component, or a project's folder
+  settings = { folders = ["db"] }  # defaults; the operator's own take precedence"#;
 
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = MANIFEST)]
 pub struct Arguments {
     /// The manifest, or the folder of a `bundle.toml`
     #[arg(default_value = ".")]
@@ -51,8 +46,8 @@ pub struct Arguments {
     #[arg(long, conflicts_with = "manifest")]
     builtin: bool,
     /// Write the archive to this file (default: next to the manifest, by name and version)
-    #[arg(long, value_name = "FILE")]
-    out: Option<PathBuf>,
+    #[arg(long, short, alias = "out", value_name = "FILE")]
+    output: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -65,7 +60,7 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
         let manifest = BundleManifest::read(&arguments.manifest)?;
         (assembled(&manifest)?, manifest.path.parent().map(Path::to_owned).unwrap_or_default())
     };
-    let out = arguments.out.clone().unwrap_or_else(|| folder.join(file_name(bundle.about())));
+    let out = arguments.output.clone().unwrap_or_else(|| folder.join(file_name(bundle.about())));
     let written = archive::put_new(&out, &bundle)?;
     paint::print(&format_result(&bundle, &out, written, arguments.json)?);
     Ok(CommandExit::Success)

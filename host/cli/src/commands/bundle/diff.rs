@@ -11,12 +11,7 @@ use portcullis_review::bundles::check_description;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
-const EXAMPLES: &str = "Examples:
-  portcullis bundle diff acme-checks-1.0.0.tar acme-checks-1.1.0.tar
-  portcullis bundle diff old.tar new.tar --json";
-
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
 pub struct Arguments {
     /// The archive of the old bundle
     old: PathBuf,

@@ -18,14 +18,7 @@ use portcullis_store::Home;
 use serde_json::json;
 use std::fmt::Write;
 
-const EXAMPLES: &str = "\
-Examples:
-  portcullis bundle install ghcr.io/acme/checks:1.2.0
-  portcullis bundle install checks-1.2.0.tar --global
-  portcullis bundle install                    the bundles in the project's portcullis.lock";
-
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
 pub struct Arguments {
     /// Archives, or references to registries; without any, the bundles that the locks name
     #[arg(value_name = "ARCHIVE|REFERENCE")]
@@ -34,7 +27,7 @@ pub struct Arguments {
     #[arg(long, requires = "bundles")]
     global: bool,
     /// Change versions without asking
-    #[arg(long)]
+    #[arg(long, short)]
     yes: bool,
     /// Show what would be done and change nothing
     #[arg(long)]

@@ -14,19 +14,13 @@ use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-const EXAMPLES: &str = "Examples:
-  portcullis bundle key new --out release.key
-  portcullis bundle key new --out release.key --passphrase-file passphrase.txt
-  portcullis bundle key show release.key.pub";
-
 #[derive(clap::Subcommand)]
-#[command(after_help = EXAMPLES)]
 pub enum Command {
     /// Create a key: FILE, encrypted with a passphrase, and FILE.pub, the public part
     New {
         /// The secret key's file, which must not exist yet
-        #[arg(long, value_name = "FILE")]
-        out: PathBuf,
+        #[arg(long, short, alias = "out", value_name = "FILE")]
+        output: PathBuf,
         /// The signature algorithm
         #[arg(long, value_enum, default_value = "ed25519")]
         algorithm: Algorithm,
@@ -58,8 +52,8 @@ pub enum Algorithm {
 
 pub fn run(command: &Command) -> Result<CommandExit> {
     match command {
-        Command::New { out, algorithm, passphrase, json } => {
-            make(out, *algorithm, passphrase, *json)
+        Command::New { output, algorithm, passphrase, json } => {
+            make(output, *algorithm, passphrase, *json)
         }
         Command::Show { file, passphrase, json } => show(file, passphrase, *json),
     }
@@ -119,7 +113,7 @@ fn public_part(file: &Path, passphrase: &Passphrase) -> Result<PublicKey> {
     let text = file::read(file)?;
     let text = text.ok_or_else(|| {
         Error::not_found(format!("there is no key `{shown}`"))
-            .hint("make one: `portcullis bundle key new --out FILE`")
+            .hint("make one: `portcullis bundle key new --output FILE`")
     })?;
     if text.contains("PRIVATE KEY") {
         return Ok(decrypt_key(file, passphrase)?.public());

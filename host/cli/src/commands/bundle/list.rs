@@ -51,7 +51,7 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
         let locked: Vec<Value> = lines.iter().map(as_json).collect();
         paint::print(&format!("{}\n", json!({ "locked": locked, "not_locked_here": others })));
     } else {
-        paint::print(&as_text(&lines, &others));
+        paint::print_wrapped(&as_text(&lines, &others), 4);
     }
     Ok(CommandExit::Success)
 }

@@ -11,19 +11,13 @@ use portcullis_registry::Reference;
 use serde_json::json;
 use std::path::PathBuf;
 
-const EXAMPLES: &str = "\
-Examples:
-  portcullis bundle pull ghcr.io/acme/checks:1.2.0
-  portcullis bundle pull ghcr.io/acme/checks@sha256:DIGEST --out checks.tar";
-
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
 pub struct Arguments {
     /// Registry, repository, and a tag or a digest
     reference: Reference,
     /// Write the archive to this file (default: NAME-VERSION.tar)
-    #[arg(long, value_name = "FILE")]
-    out: Option<PathBuf>,
+    #[arg(long, short, alias = "out", value_name = "FILE")]
+    output: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -37,7 +31,7 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     let named = || {
         PathBuf::from(format!("{}-{}.tar", about.name.as_str().replace('/', "-"), about.version))
     };
-    let out = arguments.out.clone().unwrap_or_else(named);
+    let out = arguments.output.clone().unwrap_or_else(named);
     let new = archive::put_new(&out, &fetched.bundle)?;
     // An existing archive may have signatures that the registry does not have, and vice versa.
     let mut signatures = archive::read(&out)?.1;

@@ -10,14 +10,7 @@ use portcullis_review::bundles::check_description;
 use serde_json::json;
 use std::path::PathBuf;
 
-const EXAMPLES: &str = "\
-Examples:
-  portcullis bundle push acme-checks-1.2.0.tar ghcr.io/acme/checks
-  portcullis bundle push acme-checks-1.2.0.tar ghcr.io/acme/checks:latest
-  portcullis bundle push acme-checks-1.2.0.tar ghcr.io/acme/checks --signatures-only    add a later vetting";
-
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
 pub struct Arguments {
     /// The archive, or the folder of an OCI image layout
     archive: PathBuf,

@@ -9,6 +9,7 @@ use portcullis_bundle::BundleName;
 use portcullis_config::clock::now;
 use portcullis_config::paths::Paths;
 use portcullis_store::Home;
+use serde_json::json;
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -17,6 +18,9 @@ pub struct Arguments {
     /// Remove it from the lock for all your projects instead of this project's
     #[arg(long)]
     global: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
 }
 
 pub fn run(arguments: &Arguments) -> Result<CommandExit> {
@@ -42,8 +46,16 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
         &format!("a person took the bundle `{name} {version}` out of `{lock}`"),
         now(),
     )?;
-    paint::print(&format!("{name} {version} is out of `{lock}`\n"));
-    if let Some(error) = others {
+    if arguments.json {
+        let problem = others.as_ref().map(|error| format!("{error:#}"));
+        paint::print(&format!(
+            "{}\n",
+            json!({ "removed": name, "version": version, "lock": target.path, "problem": problem })
+        ));
+    } else {
+        paint::print(&format!("{name} {version} is out of `{lock}`\n"));
+    }
+    if let Some(error) = others.filter(|_| !arguments.json) {
         paint::print(&format!(
             "{}: {error:#}\n",
             paint::warn("something else that is locked here does not run")

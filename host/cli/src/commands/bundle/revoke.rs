@@ -23,14 +23,7 @@ use toml_edit::{Array, DocumentMut, Item, Table};
 /// The permissions of a policy: it contains no secrets.
 const RIGHTS: u32 = 0o644;
 
-const EXAMPLES: &str = "\
-Examples:
-  portcullis bundle revoke sha256:DIGEST       a bundle or one component
-  portcullis bundle revoke acme/checks         every installed version
-  portcullis bundle revoke --key acme-release  everything signed by this key of your trust.toml";
-
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
 pub struct Arguments {
     /// Digests, archives, or names of installed bundles
     #[arg(value_name = "DIGEST|ARCHIVE|NAME", required_unless_present = "key")]

@@ -19,13 +19,7 @@ use std::path::{Path, PathBuf};
 const MOST_BYTES: u64 = 2 << 20;
 const DAY: u64 = 24 * 60 * 60 * 1000;
 
-const EXAMPLES: &str = "Examples:
-  portcullis bundle sign acme-checks-1.0.0.tar --key release.key --expires 365
-  portcullis bundle sign acme-checks-1.0.0.tar --key release.key --out checks.sigstore.json
-  portcullis bundle sign acme-checks-1.0.0.tar --attach checks.sigstore.json";
-
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
 pub struct Arguments {
     /// The bundle's archive
     archive: PathBuf,
@@ -36,10 +30,10 @@ pub struct Arguments {
     #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=3650))]
     expires: Option<u32>,
     /// Write the signature to a separate file and leave the archive unchanged
-    #[arg(long, value_name = "FILE")]
-    out: Option<PathBuf>,
+    #[arg(long, short, alias = "out", value_name = "FILE")]
+    output: Option<PathBuf>,
     /// Attach this signature, made elsewhere, to the archive
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["key", "expires", "out", "passphrase_file"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["key", "expires", "output", "passphrase_file"])]
     attach: Option<PathBuf>,
     #[command(flatten)]
     passphrase: Passphrase,
@@ -50,9 +44,9 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     let (bundle, signatures) = archive::read(&arguments.archive)?;
-    if arguments.archive.is_dir() && arguments.out.is_none() {
+    if arguments.archive.is_dir() && arguments.output.is_none() {
         return Err(Error::invalid(format!("`{}` is a folder", display_path(&arguments.archive)))
-            .hint("sign the archive, or name a file for the signature with `--out`"));
+            .hint("sign the archive, or name a file for the signature with `--output`"));
     }
     let (signature, statement, by) = match (&arguments.attach, &arguments.key) {
         (Some(file), _) => {
@@ -70,7 +64,7 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
         }
     };
     let others = signatures.len();
-    let (place, new) = match &arguments.out {
+    let (place, new) = match &arguments.output {
         Some(out) => (out, write_signature(out, &signature).map(|()| true)?),
         None => {
             (&arguments.archive, archive::add(&arguments.archive, &bundle, signatures, signature)?)
@@ -98,7 +92,7 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
         ),
     };
     let beside = match others {
-        _ if arguments.out.is_some() => "into a file of its own".to_owned(),
+        _ if arguments.output.is_some() => "into a file of its own".to_owned(),
         0 => "as its first signature".to_owned(),
         others => format!("next to {others} other{}", if others == 1 { "" } else { "s" }),
     };
@@ -122,7 +116,7 @@ fn attached(path: &Path, bundle: &Bundle) -> Result<(Signature, Statement)> {
     let told = || format!("cannot attach `{}`", display_path(path));
     let text = file::read_at_most(path, MOST_BYTES)?;
     let text = text.ok_or_else(|| Error::not_found("there is no such file")).with_context(told)?;
-    let mend = "`portcullis bundle sign --out FILE` writes one";
+    let mend = "`portcullis bundle sign --output FILE` writes one";
     let signature = Signature::read(text.trim().as_bytes())
         .map_err(|error| Error::from(error).hint(mend))
         .with_context(told)?;

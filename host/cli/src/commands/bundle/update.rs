@@ -35,7 +35,7 @@ pub struct Arguments {
     #[arg(long)]
     check: bool,
     /// Do not ask
-    #[arg(long)]
+    #[arg(long, short)]
     yes: bool,
     /// Print JSON
     #[arg(long)]

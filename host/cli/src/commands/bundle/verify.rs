@@ -23,13 +23,7 @@ use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-const EXAMPLES: &str = "Examples:
-  portcullis bundle verify acme-checks-1.0.0.tar
-  portcullis bundle verify acme-checks-1.0.0.tar --trust candidate.toml
-  portcullis bundle verify acme/checks --json";
-
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
 pub struct Arguments {
     /// Archives, folders of an OCI image layout, or names of installed bundles
     #[arg(required = true, value_name = "BUNDLE")]

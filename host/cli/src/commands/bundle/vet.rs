@@ -36,13 +36,7 @@ const DAY: u64 = 24 * 60 * 60 * 1000;
 /// The longest reviewer name or reason, in bytes.
 const MOST_WORDS: usize = 400;
 
-const EXAMPLES: &str = "Examples:
-  portcullis bundle vet acme-checks-1.2.0.tar --dry-run --corpus actions.jsonl
-  portcullis bundle vet acme-checks-1.2.0.tar --key security.key --reviewer \"Ann, Acme security\" \\
-      --corpus corpora/ --session sessions/ --cases protect-migrations=cases.toml";
-
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
 pub struct Arguments {
     /// The bundle's archive
     archive: PathBuf,
@@ -66,8 +60,8 @@ pub struct Arguments {
     #[arg(long, value_name = "REASON", value_parser = words)]
     despite: Option<String>,
     /// Write the signature to this file instead of adding it to the archive
-    #[arg(long, value_name = "FILE", conflicts_with = "dry_run")]
-    out: Option<PathBuf>,
+    #[arg(long, short, alias = "out", value_name = "FILE", conflicts_with = "dry_run")]
+    output: Option<PathBuf>,
     /// Evaluate only and sign nothing
     #[arg(long)]
     dry_run: bool,
@@ -91,9 +85,9 @@ fn percent(text: &str) -> Result<f64, String> {
 
 pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     let (bundle, signatures) = archive::read(&arguments.archive)?;
-    if arguments.archive.is_dir() && arguments.out.is_none() && !arguments.dry_run {
+    if arguments.archive.is_dir() && arguments.output.is_none() && !arguments.dry_run {
         return Err(Error::invalid(format!("`{}` is a folder", arguments.archive.display()))
-            .hint("vet the archive, or name a file for the signature with `--out`"));
+            .hint("vet the archive, or name a file for the signature with `--output`"));
     }
     check_description(&bundle).context("it is not vetted")?;
     let places = Paths::from_environment()?.without_project();
@@ -101,7 +95,7 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     let material = arguments.material.read(&subjects)?;
     // Anything that would prevent signing is reported before minutes of work.
     let key = arguments.key()?;
-    arguments.out.as_deref().map_or(Ok(()), sign::check_absent)?;
+    arguments.output.as_deref().map_or(Ok(()), sign::check_absent)?;
     let mut results =
         Results::of(&material.files, &bundle.about().components, arguments.most_flagged);
     Evaluation::new(&subjects, &material)?.run(&material, &mut results)?;
@@ -115,7 +109,7 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
         None => None,
     };
     if let Some(signed) = &signed {
-        match &arguments.out {
+        match &arguments.output {
             Some(out) => sign::write_signature(out, &signed.signature)?,
             None => drop(archive::add(
                 &arguments.archive,
@@ -179,7 +173,7 @@ impl Arguments {
     ) -> Result<()> {
         let about = bundle.about();
         if self.json {
-            let told = |signed: &SigningResult| json!({ "key": signed.key, "expires": signed.expires, "file": self.out.as_ref().unwrap_or(&self.archive) });
+            let told = |signed: &SigningResult| json!({ "key": signed.key, "expires": signed.expires, "file": self.output.as_ref().unwrap_or(&self.archive) });
             let document = json!({
                 "name": about.name,
                 "version": about.version,
@@ -219,7 +213,7 @@ impl Arguments {
             }
             let day = paint::time(signed.expires);
             text.push_str(&format!("\n  until {day} UTC, with the key {}\n", signed.key));
-            let place = self.out.as_ref().unwrap_or(&self.archive).to_string_lossy();
+            let place = self.output.as_ref().unwrap_or(&self.archive).to_string_lossy();
             text.push_str(&format!("  in {}\n", one_line(&place, 400)));
         } else if self.dry_run {
             text.push_str(&format!("\n{}\n", paint::dim("nothing was signed: --dry-run")));

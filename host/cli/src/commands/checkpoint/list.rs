@@ -48,11 +48,11 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
         .unwrap_or_default();
     for listed in listing.checkpoints.iter().rev() {
         let told = told.get(listed.id.as_str());
-        paint::print(&if arguments.json {
-            format!("{}\n", as_json(listed, told))
+        if arguments.json {
+            paint::print(&format!("{}\n", as_json(listed, told)));
         } else {
-            line(listed, told)
-        });
+            paint::print_wrapped(&line(listed, told), 2);
+        }
     }
     if listing.checkpoints.is_empty() && !arguments.json {
         paint::print("no checkpoints\n");
@@ -89,7 +89,7 @@ pub fn reported_actions(since: u64) -> Result<BTreeMap<String, ReportedAction>> 
 pub fn describe_action(listed: &CheckpointSummary, told: Option<&ReportedAction>) -> String {
     match (&listed.cause, told) {
         (Cause::Restore(of), _) => format!("restore of {of}"),
-        (Cause::Action, Some(told)) => one_line(&told.action, 80),
+        (Cause::Action, Some(told)) => one_line(&told.action, 240),
         (Cause::Action, None) => "an action that is no longer in the journal".to_owned(),
     }
 }

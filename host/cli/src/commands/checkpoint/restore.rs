@@ -29,7 +29,7 @@ pub struct Arguments {
     #[arg(long)]
     dry_run: bool,
     /// Do not ask
-    #[arg(long)]
+    #[arg(long, short)]
     yes: bool,
     /// Print JSON
     #[arg(long)]

@@ -43,13 +43,10 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
         let mark = format!("{:11}", standing.as_str());
         let mark =
             if standing == IncidentStatus::Stopped { paint::bad(mark) } else { paint::dim(mark) };
-        let what = one_line(&format!("{}: {}", issue.name, issue.summary), 100);
+        let what = one_line(&format!("{}: {}", issue.name, issue.summary), 240);
         let session = paint::dim(format!("(session {})", one_line(&incident.session, 40)));
-        paint::print(&format!(
-            "{}  {}  {mark}  {what} {session}\n",
-            incident.id,
-            paint::time(incident.at)
-        ));
+        let at = paint::time(incident.at);
+        paint::print_wrapped(&format!("{}  {at}  {mark}  {what} {session}\n", incident.id), 2);
     }
     if known.incidents.is_empty() && !arguments.json {
         paint::print("no incidents\n");

@@ -1,10 +1,13 @@
 //! The output of `install` and `uninstall`: lines for people as they occur, or one JSON object at
 //! the end.
 
+use super::changes::describe;
 use crate::differ;
 use crate::exit::CommandExit;
 use crate::paint;
+use portcullis_agents::Invocation;
 use portcullis_agents::file::SettingsFile;
+use portcullis_agents::hook_settings::HookSettings;
 use portcullis_agents::settings::Scope;
 use portcullis_agents::settings_problem::SettingsProblem;
 use portcullis_core::policy::Mode;
@@ -56,7 +59,7 @@ impl InstallReport {
     /// Reports a completed step.
     pub fn say(&mut self, text: &str) {
         if !self.as_json {
-            paint::print(&format!("{text}\n"));
+            paint::print_wrapped(&format!("{text}\n"), 2);
         }
         self.notes.push(text.to_owned());
     }
@@ -64,7 +67,7 @@ impl InstallReport {
     /// Reports a warning.
     pub fn warn(&mut self, text: &str) {
         if !self.as_json {
-            anstream::eprintln!("{}: {text}", paint::warn("warning"));
+            paint::report_wrapped(&format!("{}: {text}\n", paint::warn("warning")), 2);
         }
         self.warnings.push(text.to_owned());
     }
@@ -81,8 +84,25 @@ impl InstallReport {
         }
     }
 
-    /// Reports the changes of a file.
-    pub fn diff(&mut self, found: &SettingsFile, after: &[u8]) {
+    /// Reports the changes of a file: in a few lines if they can say all of it, otherwise or with
+    /// `full` line by line.
+    pub fn changes(
+        &mut self,
+        hooks: &dyn HookSettings,
+        found: &SettingsFile,
+        after: &[u8],
+        wanted: &Invocation,
+        full: bool,
+    ) {
+        let before = found.bytes.as_deref().unwrap_or(b"{}");
+        let short = || describe(hooks, &found.path, before, after, wanted);
+        if let Some(text) = Some(()).filter(|()| !full && !self.as_json).and_then(|()| short()) {
+            return paint::print(&text);
+        }
+        self.diff(found, after);
+    }
+
+    fn diff(&mut self, found: &SettingsFile, after: &[u8]) {
         let before = String::from_utf8_lossy(found.bytes.as_deref().unwrap_or_default());
         let after = String::from_utf8_lossy(after);
         let old = if found.bytes.is_some() {
@@ -102,7 +122,7 @@ impl InstallReport {
         if self.as_json {
             self.print(outcome);
         } else {
-            paint::print(&format!("{}\n", paint::good(text)));
+            paint::print_wrapped(&format!("{}\n", paint::good(text)), 2);
         }
         CommandExit::Success
     }

@@ -14,6 +14,7 @@ use portcullis_core::text::one_line;
 use portcullis_review::health::CANARY;
 use portcullis_review::recording;
 use portcullis_store::{Filter, Store, StoredRecord};
+use serde_json::json;
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -34,8 +35,11 @@ pub struct Arguments {
     #[arg(long, value_name = "COUNT", default_value_t = 20)]
     steps: usize,
     /// Add the case to this file instead of printing it
-    #[arg(long, value_name = "FILE")]
-    into: Option<PathBuf>,
+    #[arg(long, short, alias = "into", value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
 }
 
 pub fn run(arguments: &Arguments) -> Result<CommandExit> {
@@ -63,10 +67,23 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
         ))
         .hint("name a review or an outcome"));
     }
-    match &arguments.into {
+    if let Some(path) = &arguments.output {
+        append(path, &name, &text)?;
+    }
+    if arguments.json {
+        let document = json!({
+            "name": name,
+            "steps": steps,
+            "file": arguments.output,
+            "case": text,
+            "notes": notes,
+        });
+        paint::print(&format!("{document}\n"));
+        return Ok(CommandExit::Success);
+    }
+    match &arguments.output {
         None => paint::print(&text),
         Some(path) => {
-            append(path, &name, &text)?;
             let steps = if steps == 1 { "one step".to_owned() } else { format!("{steps} steps") };
             let shown = one_line(&path.display().to_string(), 400);
             paint::print(&format!("added the case `{name}` with {steps} to `{shown}`\n"));

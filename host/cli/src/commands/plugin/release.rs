@@ -11,11 +11,15 @@ use portcullis_core::text::one_line;
 use portcullis_review::breakers::SUBJECT;
 use portcullis_review::reviewer::to_store;
 use portcullis_store::StoreError;
+use serde_json::json;
 
 #[derive(clap::Args)]
 pub struct Arguments {
     /// The plugin's name
     name: String,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
 }
 
 pub fn run(arguments: &Arguments) -> Result<CommandExit> {
@@ -54,6 +58,10 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
         return Err(Error::not_found(format!(
             "nothing is kept of a plugin `{name}` any more: nothing was changed"
         )));
+    }
+    if arguments.json {
+        paint::print(&format!("{}\n", json!({ "released": name, "failures": told })));
+        return Ok(CommandExit::Success);
     }
     paint::print(&format!("{} `{name}` runs with the next action.\n", paint::good("released.")));
     Ok(CommandExit::Success)

@@ -11,7 +11,13 @@ use std::os::unix::process::CommandExt;
 /// Runs the command in the second program; returns only if that cannot be started.
 pub fn run(command: &Command) -> Result<CommandExit> {
     let program = second_program().context("cannot determine where this program is")?;
-    let error = std::process::Command::new(&program).args(command.words()).exec();
+    let mut process = std::process::Command::new(&program);
+    match anstream::ColorChoice::global() {
+        anstream::ColorChoice::Never => process.env("NO_COLOR", "1"),
+        anstream::ColorChoice::Always => process.env("CLICOLOR_FORCE", "1"),
+        _ => &mut process,
+    };
+    let error = process.args(command.words()).exec();
     let shown = program.display();
     let failure = match error.kind() {
         ErrorKind::NotFound => {

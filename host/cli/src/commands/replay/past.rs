@@ -27,7 +27,7 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     let mut config = arguments.tried.config(&places, &home)?;
     config.policy.mode = Mode::Observe;
     let person = places.person.clone();
-    let bundled = if arguments.tried.config.is_none() {
+    let bundled = if arguments.tried.config_file.is_none() {
         verify::plugins(&places, &home, now(), verify::ReceiptPolicy::None)?
     } else {
         Vec::new()

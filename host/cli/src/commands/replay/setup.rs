@@ -16,10 +16,9 @@ pub struct TrialSetup {
     /// Load this component too
     #[arg(long, value_name = "FILE")]
     pub plugin: Vec<PathBuf>,
-    // The same id as the option of all commands, whose place it takes.
     /// Use this configuration instead of your own: a file, or a folder with a `config.toml`
-    #[arg(id = "config", long, alias = "config-file", value_name = "PATH")]
-    pub config: Option<PathBuf>,
+    #[arg(long, value_name = "PATH")]
+    pub config_file: Option<PathBuf>,
 }
 
 impl TrialSetup {
@@ -28,7 +27,7 @@ impl TrialSetup {
     /// # Errors
     /// Fails if it cannot be read.
     pub fn config(&self, places: &Paths, home: &Home) -> Result<Config> {
-        let config = match &self.config {
+        let config = match &self.config_file {
             Some(path) if path.is_dir() => Config::load(
                 &Paths { config: std::path::absolute(path)?, ..places.clone() },
                 Some(home),
@@ -68,7 +67,7 @@ impl TrialSetup {
             config.plugins.entry(name.to_string_lossy().into_owned()).or_default().shadow = true;
         }
         // A trial configuration ignores the local lock.
-        let bundled = if self.config.is_none() {
+        let bundled = if self.config_file.is_none() {
             verify::plugins(
                 &places,
                 &home,

@@ -115,8 +115,8 @@ fn control(
                 one_line(&error, 300)
             ))
         });
-        let confirmed = loaded
-            .and_then(|listing| Ok(talk.agent.check_loaded_hooks(&listing, talk.wanted)?));
+        let confirmed =
+            loaded.and_then(|listing| Ok(talk.agent.check_loaded_hooks(&listing, talk.wanted)?));
         match confirmed {
             Ok(warning) => {
                 if let Some(warning) = warning {

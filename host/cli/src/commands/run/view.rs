@@ -13,13 +13,14 @@ use portcullis_run::{Limit, Warning};
 use portcullis_store::{Filter, Store, StoreError};
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
-use std::io::Write;
 use std::ops::ControlFlow;
 
 /// The most bytes of the agent's text that are shown.
 const MOST_TEXT: usize = 160;
 /// The most bytes of a reason that are shown.
 const MOST_REASON: usize = 240;
+/// The indent of the further lines of an action: its text begins there.
+const INDENT: usize = 15;
 /// Tools with which the client formats its own answer: they have no effect, and not every version
 /// reviews them.
 const FORMAL: &[&str] = &["StructuredOutput"];
@@ -294,7 +295,7 @@ pub fn amount(limit: Limit, count: u64) -> String {
 
 /// Prints a line on standard error. If nobody reads it any more, the agent is still followed.
 pub fn print_line(line: &str) {
-    let _ = writeln!(anstream::stderr().lock(), "{line}");
+    paint::report_wrapped(&format!("{line}\n"), INDENT);
 }
 
 #[cfg(test)]

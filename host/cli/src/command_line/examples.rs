@@ -1,0 +1,326 @@
+//! Examples for each help page. A test runs all of them through the real parser.
+
+use super::groups::heading;
+use clap::Command;
+use clap::builder::StyledStr;
+use std::fmt::Write;
+
+/// The examples by command; the empty name is the whole program. Text after ` # ` explains.
+pub const EXAMPLES: &[(&str, &[&str])] = &[
+    (
+        "",
+        &[
+            "portcullis demo                      # what it does, on a recorded session",
+            "portcullis install claude --observe  # put it in front of Claude Code",
+            "portcullis explain last              # why it objected",
+        ],
+    ),
+    ("demo", &["portcullis demo", "portcullis demo --keep   # then look around in its journal"]),
+    ("hook", &["portcullis hook claude < event.json"]),
+    (
+        "install",
+        &[
+            "portcullis install claude --observe  # record decisions, refuse nothing",
+            "portcullis install claude --dry-run --diff",
+            "sudo portcullis install claude --managed",
+        ],
+    ),
+    (
+        "uninstall",
+        &[
+            "portcullis uninstall claude --dry-run",
+            "portcullis uninstall claude",
+            "portcullis uninstall claude --purge  # the journal and the key too",
+        ],
+    ),
+    (
+        "review",
+        &[
+            "portcullis review -c 'git push --force'",
+            "portcullis review -q -c 'rm -rf build'   # the verdict and its reason only",
+            "portcullis review --json event.json",
+        ],
+    ),
+    (
+        "replay",
+        &[
+            "portcullis replay --claude --since 7d    # your past Claude Code sessions",
+            "portcullis replay session.jsonl -o report.html",
+            "portcullis replay --compare --config-file strict.toml session.jsonl",
+        ],
+    ),
+    (
+        "eval",
+        &[
+            "portcullis eval actions.jsonl",
+            "portcullis eval --json --rows rows.jsonl actions.jsonl",
+        ],
+    ),
+    ("explain", &["portcullis explain last", "portcullis explain 3f2a --json"]),
+    (
+        "feedback",
+        &[
+            "portcullis feedback last --right",
+            "portcullis feedback 3f2a --false-positive --reason 'a generated folder'",
+        ],
+    ),
+    (
+        "metrics",
+        &[
+            "portcullis metrics > /var/lib/node_exporter/portcullis.prom",
+            "portcullis metrics --json session.jsonl",
+        ],
+    ),
+    ("audit", &["portcullis audit show --verdict block", "portcullis audit verify"]),
+    (
+        "audit show",
+        &[
+            "portcullis audit show --limit 10",
+            "portcullis audit show --kind review --verdict block",
+            "portcullis audit show --session 5e3f --json",
+        ],
+    ),
+    ("audit verify", &["portcullis audit verify", "portcullis audit verify --heads heads.jsonl"]),
+    (
+        "audit export",
+        &[
+            "portcullis audit export --exporter csv -o journal.csv",
+            "portcullis audit export --after 1200 | gzip > journal.jsonl.gz",
+        ],
+    ),
+    (
+        "plugin",
+        &[
+            "portcullis plugin list",
+            "portcullis plugin new my-check --kind risk-calculator --lang python",
+        ],
+    ),
+    (
+        "plugin new",
+        &[
+            "portcullis plugin new --list",
+            "portcullis plugin new my-check --kind risk-calculator --lang rust",
+            "portcullis plugin new my-check --kind pattern --lang go -o ~/plugins",
+        ],
+    ),
+    ("plugin build", &["portcullis plugin build", "portcullis plugin build my-check --watch"]),
+    ("plugin list", &["portcullis plugin list", "portcullis plugin list --json"]),
+    (
+        "plugin compare",
+        &["portcullis plugin compare", "portcullis plugin compare my-check --since 30d"],
+    ),
+    ("plugin release", &["portcullis plugin release my-check"]),
+    (
+        "plugin test",
+        &[
+            "portcullis plugin test",
+            "portcullis plugin test my-check 'lock file'   # cases with that name",
+            "portcullis plugin test my-check.wasm --cases cases.toml",
+        ],
+    ),
+    ("plugin bench", &["portcullis plugin bench", "portcullis plugin bench my-check.wasm --json"]),
+    (
+        "plugin record",
+        &[
+            "portcullis plugin record last",
+            "portcullis plugin record 3f2a -o cases.toml",
+            "portcullis plugin record --last --session 5e3f --steps 5",
+        ],
+    ),
+    (
+        "plugin inspect",
+        &[
+            "portcullis plugin inspect my-check.wasm",
+            "portcullis plugin inspect my-check.wasm --json",
+        ],
+    ),
+    (
+        "bundle",
+        &[
+            "portcullis bundle install ghcr.io/acme/checks:1.2.0",
+            "portcullis bundle list",
+            "portcullis bundle verify acme-checks-1.2.0.tar",
+        ],
+    ),
+    (
+        "bundle key",
+        &["portcullis bundle key new -o release.key", "portcullis bundle key show release.key.pub"],
+    ),
+    (
+        "bundle key new",
+        &[
+            "portcullis bundle key new -o release.key",
+            "portcullis bundle key new -o release.key --passphrase-file phrase.txt",
+        ],
+    ),
+    ("bundle key show", &["portcullis bundle key show release.key.pub"]),
+    (
+        "bundle build",
+        &["portcullis bundle build", "portcullis bundle build checks/bundle.toml -o checks.tar"],
+    ),
+    (
+        "bundle sign",
+        &[
+            "portcullis bundle sign checks-1.0.0.tar --key release.key --expires 365",
+            "portcullis bundle sign checks-1.0.0.tar --key release.key -o checks.json",
+            "portcullis bundle sign checks-1.0.0.tar --attach checks.json",
+        ],
+    ),
+    (
+        "bundle verify",
+        &[
+            "portcullis bundle verify checks-1.0.0.tar",
+            "portcullis bundle verify checks-1.0.0.tar --trust candidate.toml",
+            "portcullis bundle verify acme/checks --json",
+        ],
+    ),
+    (
+        "bundle vet",
+        &[
+            "portcullis bundle vet checks-1.2.0.tar --dry-run --corpus actions.jsonl",
+            "portcullis bundle vet checks-1.2.0.tar --key security.key \\",
+            "    --reviewer 'Ann, Acme security' --corpus corpora/ --session sessions/",
+        ],
+    ),
+    (
+        "bundle diff",
+        &[
+            "portcullis bundle diff checks-1.0.0.tar checks-1.1.0.tar",
+            "portcullis bundle diff old.tar new.tar --json",
+        ],
+    ),
+    (
+        "bundle push",
+        &[
+            "portcullis bundle push checks-1.2.0.tar ghcr.io/acme/checks",
+            "portcullis bundle push checks-1.2.0.tar ghcr.io/acme/checks:latest",
+            "portcullis bundle push checks.tar localhost:5000/checks \\",
+            "    --plain-http localhost:5000",
+        ],
+    ),
+    (
+        "bundle pull",
+        &[
+            "portcullis bundle pull ghcr.io/acme/checks:1.2.0",
+            "portcullis bundle pull ghcr.io/acme/checks:1.2.0 -o checks.tar",
+        ],
+    ),
+    (
+        "bundle install",
+        &[
+            "portcullis bundle install ghcr.io/acme/checks:1.2.0",
+            "portcullis bundle install checks-1.2.0.tar --global",
+            "portcullis bundle install   # the bundles in the project's portcullis.lock",
+        ],
+    ),
+    (
+        "bundle update",
+        &["portcullis bundle update --check", "portcullis bundle update acme/checks --to 1.3.0"],
+    ),
+    ("bundle list", &["portcullis bundle list", "portcullis bundle list --json"]),
+    ("bundle remove", &["portcullis bundle remove acme/checks"]),
+    (
+        "bundle revoke",
+        &[
+            "portcullis bundle revoke acme/checks          # every installed version",
+            "portcullis bundle revoke old-1.0.0.tar",
+            "portcullis bundle revoke --key acme-release   # all that this key signed",
+        ],
+    ),
+    (
+        "allow",
+        &[
+            "portcullis allow last                       # once, within the hour",
+            "portcullis allow 3f2a --project --for 30d   # in all sessions in its folder",
+            "portcullis allow --list",
+        ],
+    ),
+    ("recover", &["portcullis recover", "portcullis recover --keep   # a restored backup"]),
+    ("checkpoint", &["portcullis checkpoint list", "portcullis checkpoint restore last"]),
+    ("checkpoint list", &["portcullis checkpoint list", "portcullis checkpoint list --json"]),
+    ("checkpoint show", &["portcullis checkpoint show last"]),
+    ("checkpoint diff", &["portcullis checkpoint diff last"]),
+    (
+        "checkpoint restore",
+        &[
+            "portcullis checkpoint restore last --dry-run",
+            "portcullis checkpoint restore last --only src/app.py",
+        ],
+    ),
+    ("incident", &["portcullis incident list", "portcullis incident show last"]),
+    ("incident list", &["portcullis incident list"]),
+    ("incident show", &["portcullis incident show last"]),
+    (
+        "incident export",
+        &[
+            "portcullis incident export last -o incident.md",
+            "portcullis incident export last --format html -o incident.html",
+        ],
+    ),
+    ("incident resume", &["portcullis incident resume last --reason 'a false alarm'"]),
+    (
+        "incident rollback",
+        &["portcullis incident rollback last", "portcullis incident rollback last --to 4c1d"],
+    ),
+    ("incident supervise", &["portcullis incident supervise last"]),
+    ("incident lift", &["portcullis incident lift last"]),
+    ("incident abort", &["portcullis incident abort last --clean-up"]),
+    ("quarantine", &["portcullis quarantine list", "portcullis quarantine restore last"]),
+    ("quarantine list", &["portcullis quarantine list"]),
+    ("quarantine show", &["portcullis quarantine show last"]),
+    ("quarantine restore", &["portcullis quarantine restore last"]),
+    ("quarantine purge", &["portcullis quarantine purge --older 7d"]),
+    ("rules", &["portcullis rules list", "portcullis rules check team.rules.toml"]),
+    ("rules check", &["portcullis rules check", "portcullis rules check team.rules.toml --json"]),
+    ("rules list", &["portcullis rules list"]),
+    ("rules fields", &["portcullis rules fields"]),
+    (
+        "run",
+        &[
+            "portcullis run -- claude -p 'Fix the failing test.'",
+            "portcullis run --time 30m --tokens 200000 -- claude -p 'Tidy up.'",
+            "portcullis run --confine --json -- claude -p 'Update the docs.'",
+        ],
+    ),
+    ("config", &["portcullis config show", "portcullis config check"]),
+    (
+        "config show",
+        &["portcullis config show", "portcullis --config ./candidate config show --json"],
+    ),
+    ("config check", &["portcullis config check", "portcullis config check candidate.toml"]),
+    ("config schema", &["portcullis config schema > portcullis.schema.json"]),
+    ("notifications", &["portcullis notifications list", "portcullis notifications test chat"]),
+    ("notifications list", &["portcullis notifications list"]),
+    ("notifications test", &["portcullis notifications test chat"]),
+    ("notifications retry", &["portcullis notifications retry"]),
+    ("trust", &["portcullis trust", "portcullis trust --list", "portcullis trust --remove ~/shop"]),
+    ("pause", &["portcullis pause", "portcullis pause --for 2h --reason 'a large migration'"]),
+    ("resume", &["portcullis resume"]),
+    ("doctor", &["portcullis doctor", "portcullis doctor --quick --json"]),
+    ("status", &["portcullis status", "portcullis status --json"]),
+    ("maintain", &["portcullis maintain --all"]),
+    (
+        "completions",
+        &["portcullis completions bash > ~/.local/share/bash-completion/completions/portcullis"],
+    ),
+    ("man", &["portcullis man audit show | man -l -", "portcullis man -o ~/.local/share/man/man1"]),
+];
+
+/// Returns the examples of a command.
+pub fn of(name: &str) -> &'static [&'static str] {
+    EXAMPLES.iter().find(|(command, _)| *command == name).map_or(&[], |(_, examples)| examples)
+}
+
+/// Adds the examples to the end of a command's help, and to those of all commands below.
+pub fn add(command: Command, name: &str) -> Command {
+    let mut text =
+        command.get_after_help().map(|before| format!("{}\n\n", before.ansi())).unwrap_or_default();
+    let _ = write!(text, "{}", heading(&command, "Examples"));
+    for example in of(name) {
+        let _ = write!(text, "\n  {example}");
+    }
+    command.after_help(StyledStr::from(text)).mut_subcommands(|below| {
+        let path = format!("{name} {}", below.get_name());
+        add(below, path.trim_start())
+    })
+}
