@@ -324,6 +324,8 @@ library_errors! {
         KnownFailure::Forged(_) => ErrorKind::Integrity,
     },
     ArchiveError: |error| match error {
+        // The archive's reader says so of bytes that are no archive.
+        ArchiveError::Io(error) if error.kind() == io::ErrorKind::Other => ErrorKind::Invalid,
         ArchiveError::Io(error) => system(error.kind()),
         ArchiveError::Malformed(_) => ErrorKind::Invalid,
         ArchiveError::Bundle(error) => bundle(error),
