@@ -324,7 +324,7 @@ library_errors! {
         KnownFailure::Forged(_) => ErrorKind::Integrity,
     },
     ArchiveError: |error| match error {
-        // The archive's reader says so of bytes that are no archive.
+        // The archive reader returns this kind for bytes that are not an archive.
         ArchiveError::Io(error) if error.kind() == io::ErrorKind::Other => ErrorKind::Invalid,
         ArchiveError::Io(error) => system(error.kind()),
         ArchiveError::Malformed(_) => ErrorKind::Invalid,
