@@ -512,9 +512,12 @@ mod tests {
                 "integrity",
             ),
             (
-                anyhow::Error::new(io::Error::from(io::ErrorKind::NotFound))
-                    .context(KeyError::Short),
-                "invalid",
+                anyhow::Error::new(StoreError::Io {
+                    action: "read",
+                    path: "/j".into(),
+                    source: io::Error::from(io::ErrorKind::NotFound),
+                }),
+                "io",
             ),
         ] {
             let shown = format!("{error:#}");

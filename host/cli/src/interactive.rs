@@ -63,10 +63,8 @@ pub fn refuse_agents() -> Result<()> {
     };
     match agent {
         Some(why) => {
-            return Err(Error::refused(format!(
-                "an agent runs this command ({why}): only a person may"
-            ))
-            .hint("run it in your own terminal"));
+            Err(Error::refused(format!("an agent runs this command ({why}): only a person may"))
+                .hint("run it in your own terminal"))
         }
         None => Ok(()),
     }
@@ -74,7 +72,8 @@ pub fn refuse_agents() -> Result<()> {
 
 fn terminal() -> Result<File> {
     OpenOptions::new().read(true).write(true).open("/dev/tty").map_err(|_| {
-        Error::refused("there is no terminal to confirm this on").hint("run it in your own terminal")
+        Error::refused("there is no terminal to confirm this on")
+            .hint("run it in your own terminal")
     })
 }
 

@@ -74,7 +74,7 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
         return Err(Error::not_found(format!("there is no kind `{}`", one_line(kind, 80))));
     };
     let Some(files) = templates::project(name, kind, language) else {
-        return Err(Error::invalid(format!("{}", not_there(kind, language))));
+        return Err(Error::invalid(not_there(kind, language).to_string()));
     };
     let folder = if arguments.into == Path::new(".") {
         PathBuf::from(name)

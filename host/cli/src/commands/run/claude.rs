@@ -254,7 +254,7 @@ impl AgentRequest {
 
 fn refuse(name: &str) -> Result<()> {
     match REFUSED.iter().find(|(names, _)| names.contains(&name)) {
-        Some((_, why)) => return Err(Error::refused(format!("`{name}` {why}"))),
+        Some((_, why)) => Err(Error::refused(format!("`{name}` {why}"))),
         None => Ok(()),
     }
 }
