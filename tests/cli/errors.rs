@@ -319,7 +319,7 @@ fn is_of(words: &str, command: &str) -> bool {
 fn leaves(site: &Site, group: &[&str], all: &mut Vec<(String, bool)>) -> Result<()> {
     let help = site.output(&[group, &["--help"]].concat())?;
     let usage = help.lines().find(|line| line.starts_with("Usage:")).unwrap_or_default();
-    if !usage.contains("<COMMAND>") {
+    if !usage.ends_with("<COMMAND>") {
         all.push((group.join(" "), help.split_whitespace().any(|word| word == JSON)));
         return Ok(());
     }

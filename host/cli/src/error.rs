@@ -315,6 +315,8 @@ library_errors! {
         KnownFailure::Forged(_) => ErrorKind::Integrity,
     },
     ArchiveError: |error| match error {
+        // The archive reader returns this kind for bytes that are not an archive.
+        ArchiveError::Io(error) if error.kind() == io::ErrorKind::Other => ErrorKind::Invalid,
         ArchiveError::Io(error) => system(error.kind()),
         ArchiveError::Malformed(_) => ErrorKind::Invalid,
         ArchiveError::Bundle(error) => bundle(error),
@@ -506,9 +508,12 @@ mod tests {
                 "integrity",
             ),
             (
-                anyhow::Error::new(io::Error::from(io::ErrorKind::NotFound))
-                    .context(KeyError::Short),
-                "invalid",
+                anyhow::Error::new(StoreError::Io {
+                    action: "read",
+                    path: "/j".into(),
+                    source: io::Error::from(io::ErrorKind::NotFound),
+                }),
+                "io",
             ),
         ] {
             let shown = format!("{error:#}");

@@ -55,10 +55,8 @@ pub fn refuse_agents() -> Result<()> {
     };
     match agent {
         Some(why) => {
-            return Err(Error::refused(format!(
-                "an agent runs this command ({why}): only a person may"
-            ))
-            .hint("run it in your own terminal"));
+            Err(Error::refused(format!("an agent runs this command ({why}): only a person may"))
+                .hint("run it in your own terminal"))
         }
         None => Ok(()),
     }

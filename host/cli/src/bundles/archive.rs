@@ -56,22 +56,20 @@ pub fn put_new(path: &Path, bundle: &Bundle) -> Result<bool> {
         Ok((there, _)) if there.index().digest() == bundle.index().digest() => Ok(false),
         Ok((there, _)) => {
             let about = there.about();
-            return Err(Error::invalid(format!(
+            Err(Error::invalid(format!(
                 "`{}` holds another bundle, `{} {}` ({}), and is not overwritten",
                 display_path(path),
                 about.name,
                 about.version,
                 there.index().digest()
             ))
-            .hint("raise the version, or name another file with `--output`"));
+            .hint("raise the version, or name another file with `--output`"))
         }
-        Err(_) => {
-            return Err(Error::invalid(format!(
-                "`{}` is there already, and is not overwritten",
-                display_path(path)
-            ))
-            .hint("name another file with `--output`"));
-        }
+        Err(_) => Err(Error::invalid(format!(
+            "`{}` is there already, and is not overwritten",
+            display_path(path)
+        ))
+        .hint("name another file with `--output`")),
     }
 }
 

@@ -295,16 +295,14 @@ fn no_lock_differs(places: &Paths, target: &LockFile, locked: &LockedBundle) -> 
         .iter()
         .find(|other| other.locked.name == locked.name && other.locked.digest != locked.digest)
     {
-        Some(other) => {
-            return Err(Error::invalid(format!(
-                "`{}` locks `{} {}` ({}) here too",
-                other.by.display(),
-                locked.name,
-                other.locked.version,
-                other.locked.digest
-            ))
-            .hint("lock the same version in both"));
-        }
+        Some(other) => Err(Error::invalid(format!(
+            "`{}` locks `{} {}` ({}) here too",
+            other.by.display(),
+            locked.name,
+            other.locked.version,
+            other.locked.digest
+        ))
+        .hint("lock the same version in both")),
         None => Ok(()),
     }
 }

@@ -82,16 +82,11 @@ fn find(named: &str) -> Result<(Vault, CheckpointSummary)> {
     };
     match found.as_slice() {
         [at] => Ok((vault, all.swap_remove(*at))),
-        [] => {
-            return Err(Error::not_found(format!("there is no checkpoint `{shown}`"))
-                .hint("`portcullis checkpoint list` shows what is kept"));
-        }
+        [] => Err(Error::not_found(format!("there is no checkpoint `{shown}`"))
+            .hint("`portcullis checkpoint list` shows what is kept")),
         several => {
-            return Err(Error::invalid(format!(
-                "{} checkpoints begin with `{shown}`",
-                several.len()
-            ))
-            .hint("give more of the id"));
+            Err(Error::invalid(format!("{} checkpoints begin with `{shown}`", several.len()))
+                .hint("give more of the id"))
         }
     }
 }

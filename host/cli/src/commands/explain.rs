@@ -81,10 +81,10 @@ fn stored(store: &Store, id: &str) -> Result<StoredRecord> {
             .hint("`portcullis audit show` lists them"));
     };
     let (count, at) = (start.sequence, paint::time(start.at));
-    return Err(Error::not_found(format!(
+    Err(Error::not_found(format!(
         "the journal has no record `{id}`; its {count} oldest, up to {at}, were pruned"
     ))
-    .hint("`portcullis audit show` lists the others"));
+    .hint("`portcullis audit show` lists the others"))
 }
 
 fn newest_objection(store: &Store) -> Result<Option<StoredRecord>> {

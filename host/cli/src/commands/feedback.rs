@@ -103,20 +103,16 @@ fn fits(review: &Record, word: &str) -> Result<()> {
         .hint("`portcullis audit show --kind review` lists reviews"));
     };
     match word {
-        "false-positive" if verdict == Verdict::Allow => {
-            return Err(Error::invalid(format!(
-                "the review {} had no objections, so it is not a false positive",
-                review.id
-            ))
-            .hint("did you mean `--false-negative`?"));
-        }
-        "false-negative" if verdict >= Verdict::Ask => {
-            return Err(Error::invalid(format!(
-                "the review {} returned `{verdict}`, so it is not a false negative",
-                review.id
-            ))
-            .hint("did you mean `--false-positive`?"));
-        }
+        "false-positive" if verdict == Verdict::Allow => Err(Error::invalid(format!(
+            "the review {} had no objections, so it is not a false positive",
+            review.id
+        ))
+        .hint("did you mean `--false-negative`?")),
+        "false-negative" if verdict >= Verdict::Ask => Err(Error::invalid(format!(
+            "the review {} returned `{verdict}`, so it is not a false negative",
+            review.id
+        ))
+        .hint("did you mean `--false-positive`?")),
         _ => Ok(()),
     }
 }

@@ -269,7 +269,7 @@ fn readable(
         Ok(document) if problems.is_empty() => Ok(document),
         _ => {
             report.problems(&found.path, &problems);
-            return Err(Error::invalid(format!(
+            Err(Error::invalid(format!(
                 "`{}` has {}; one is enough for the client to ignore the whole file, hooks included",
                 found.path.display(),
                 if problems.len() == 1 {
@@ -278,7 +278,7 @@ fn readable(
                     format!("{} mistakes", problems.len())
                 }
             ))
-            .hint("fix what is named, then install"));
+            .hint("fix what is named, then install"))
         }
     }
 }
@@ -311,7 +311,7 @@ fn agree(path: &Path) -> Result<()> {
     std::io::stdin().lock().read_line(&mut answer).context("cannot read from the terminal")?;
     match answer.trim() {
         "y" | "Y" | "yes" => Ok(()),
-        _ => return Err(Error::refused("nothing was written")),
+        _ => Err(Error::refused("nothing was written")),
     }
 }
 

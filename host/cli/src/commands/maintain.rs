@@ -278,7 +278,7 @@ fn anchor(store: &mut Store, files: &[std::path::PathBuf]) -> Result<String> {
         .filter_map(|path| append(path, &line).err().map(|error| error.in_line()))
         .collect();
     if !failed.is_empty() {
-        return Err(Error::io(format!("{}", failed.join("; "))));
+        return Err(Error::io(failed.join("; ").to_string()));
     }
     Ok(format!("the journal's head was written to {}", counted(files.len() as u64, "file")))
 }

@@ -146,7 +146,7 @@ fn test(places: &Paths, config: &Config, name: &str, json: bool) -> Result<Comma
             format!("there are {}", known.join(", "))
         };
         return Err(
-            Error::not_found(format!("there is no channel `{shown}`")).hint(format!("{there}"))
+            Error::not_found(format!("there is no channel `{shown}`")).hint(there.to_string())
         );
     };
     let at = now();

@@ -141,22 +141,18 @@ pub(super) fn check_decision(
     terms: ResumeConditions,
 ) -> Result<()> {
     match (incidents::incident_status(&desk.store, &desk.home, incident)?, terms) {
-        (IncidentStatus::Past, _) => {
-            return Err(Error::invalid(format!(
-                "the incident `{}` is past: its session had another one since, was taken away by retention, or was stopped by an older version",
-                incident.id
-            )));
-        }
+        (IncidentStatus::Past, _) => Err(Error::invalid(format!(
+            "the incident `{}` is past: its session had another one since, was taken away by retention, or was stopped by an older version",
+            incident.id
+        ))),
         (
             IncidentStatus::Decided(ResumeConditions::Limited | ResumeConditions::Supervised),
             ResumeConditions::Lifted,
         ) => Ok(()),
-        (_, ResumeConditions::Lifted) => {
-            return Err(Error::invalid(format!(
-                "no limits and no supervision of the incident `{}` hold",
-                incident.id
-            )));
-        }
+        (_, ResumeConditions::Lifted) => Err(Error::invalid(format!(
+            "no limits and no supervision of the incident `{}` hold",
+            incident.id
+        ))),
         _ => Ok(()),
     }
 }

@@ -92,10 +92,8 @@ pub fn compile(places: &Paths, home: &Home, config: Config) -> Result<()> {
     }
     match faults.first() {
         None => Ok(()),
-        Some(fault) => {
-            return Err(Error::invalid(format!(
-                "a plugin cannot be used, and with it every action would be refused: {fault}"
-            )));
-        }
+        Some(fault) => Err(Error::invalid(format!(
+            "a plugin cannot be used, and with it every action would be refused: {fault}"
+        ))),
     }
 }

@@ -82,10 +82,8 @@ impl Subject {
         let shown = one_line(&path.to_string_lossy(), 400);
         match file::read(path) {
             Ok(Some(text)) => Ok((path.clone(), text)),
-            Ok(None) => {
-                return Err(Error::not_found(format!("there is no file of cases `{shown}`"))
-                    .hint("write one, or name another with `--cases FILE`"));
-            }
+            Ok(None) => Err(Error::not_found(format!("there is no file of cases `{shown}`"))
+                .hint("write one, or name another with `--cases FILE`")),
             Err(problems) => Err(Error::invalid(format!(
                 "the cases `{shown}` cannot be read: {}",
                 problems.problems.iter().map(|problem| problem.what.clone()).collect::<String>()

@@ -39,14 +39,10 @@ pub fn find(store: &Store, id: &str) -> Result<String> {
         .collect();
     let shown = one_line(id, 120);
     match begun.as_slice() {
-        _ if id.is_empty() => {
-            return Err(Error::invalid("`--session` names no session")
-                .hint("give its id, as `portcullis audit show --json` shows it"));
-        }
-        [] => {
-            return Err(Error::not_found(format!("the journal has no session `{shown}`"))
-                .hint("`portcullis audit show --json` lists them"));
-        }
+        _ if id.is_empty() => Err(Error::invalid("`--session` names no session")
+            .hint("give its id, as `portcullis audit show --json` shows it")),
+        [] => Err(Error::not_found(format!("the journal has no session `{shown}`"))
+            .hint("`portcullis audit show --json` lists them")),
         [only] => Ok(only.clone()),
         several if several.iter().any(|known| known == id) => Ok(id.to_owned()),
         several => {
@@ -57,11 +53,11 @@ pub fn find(store: &Store, id: &str) -> Result<String> {
                 .collect();
             let more = several.len().saturating_sub(named.len());
             let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-            return Err(Error::invalid(format!(
+            Err(Error::invalid(format!(
                 "several sessions begin with `{shown}`: {}{more}",
                 named.join(", ")
             ))
-            .hint("give more of the id"));
+            .hint("give more of the id"))
         }
     }
 }

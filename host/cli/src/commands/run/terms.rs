@@ -79,12 +79,10 @@ fn number(
     unit: u64,
 ) -> Result<Option<u64>> {
     match (said, files.most) {
-        (Some(said), Some(most)) if said > most.saturating_mul(unit) => {
-            return Err(Error::refused(format!(
-                "`{option}` is more than your organisation allows (`{key} = {most}`)"
-            ))
-            .hint("write less, or leave it out"));
-        }
+        (Some(said), Some(most)) if said > most.saturating_mul(unit) => Err(Error::refused(
+            format!("`{option}` is more than your organisation allows (`{key} = {most}`)"),
+        )
+        .hint("write less, or leave it out")),
         (Some(said), _) => Ok(Some(said)),
         (None, _) => Ok(files.value.map(|value| value.saturating_mul(unit))),
     }

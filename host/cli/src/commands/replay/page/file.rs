@@ -25,13 +25,11 @@ pub fn check(path: &Path) -> Result<()> {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error).with_context(|| format!("cannot look at `{}`", path.display())),
         Ok(found) if found.is_file() && is_ours(path)? => Ok(()),
-        Ok(_) => {
-            return Err(Error::invalid(format!(
-                "`{}` already exists and is not a page of a replay",
-                path.display()
-            ))
-            .hint("remove it, or give another name"));
-        }
+        Ok(_) => Err(Error::invalid(format!(
+            "`{}` already exists and is not a page of a replay",
+            path.display()
+        ))
+        .hint("remove it, or give another name")),
     }
 }
 
