@@ -186,7 +186,7 @@ static VARIABLES: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     [
         // Versions of tools, which are pinned by the installation.
         (r"==[0-9][0-9.]*", "==<version>"),
-        (r"[^ `']*/portcullis-cli-[A-Za-z0-9]{6}\b", "<run>"),
+        (r#"[^ `'"]*/portcullis-cli-[A-Za-z0-9]{6}\b"#, "<run>"),
         (r"\b[0-9a-f]{64}\b", "<digest>"),
         (r"\b([0-9a-f]{16}|[0-9a-f]{32})\b", "<id>"),
         (r"<secret:([a-z-]+):[0-9a-f]{8}>", "<secret:$1:mark>"),
