@@ -440,14 +440,9 @@ fn ignored() -> Result<()> {
     let kept = recorded(&site, "review", "c1")?;
     ensure!(kept["complete"] == true && kept["left_out"].to_string().contains("/cache"), "{kept}");
     ensure!(kept["left_out_counts"]["ignored by git"] == 1, "{kept}");
-    let shown = site.output(&["checkpoint", "show", "c1"])?;
-    ensure!(shown.contains("ignored by git") && shown.contains("/cache"), "{shown}");
+    site.snapshot("checkpoints", "one with ignored files", &["checkpoint", "show", "c1"])?;
     let review = site.shown(&["--kind", "review"])?[0]["id"].as_str().context("no id")?.to_owned();
-    let page = site.output(&["explain", &review])?;
-    ensure!(
-        page.contains("c1, complete") && page.contains("left out, ignored by git: 1"),
-        "{page}"
-    );
+    site.snapshot("checkpoints", "a review with ignored files", &["explain", &review])?;
     restored(&site, "c1", &[])?;
     ensure!(fs::read_to_string(site.project().join("cache/x"))? == "other\n");
     ensure!(fs::read_to_string(site.project().join("many/1.txt"))? == "number 1\n");
@@ -487,15 +482,7 @@ fn looked_at() -> Result<()> {
     let site = site("checkpoints-looked-at", ON)?;
     act(&site, "s", "toolu_1", "sed -i s/main/other/ src/main.rs")?;
     act(&site, "s", "toolu_2", "printf '\\000\\001' > src/deep/data.bin")?;
-    let list = site.output(&["checkpoint", "list"])?;
-    let first = list.lines().next().unwrap_or_default();
-    ensure!(
-        first.starts_with("toolu_2")
-            && first.contains("complete")
-            && first.contains("settled")
-            && first.contains("printf"),
-        "{list}"
-    );
+    site.snapshot("checkpoints", "a list", &["checkpoint", "list"])?;
     let json = listed(&site)?;
     ensure!(
         json.len() == 2
@@ -504,31 +491,23 @@ fn looked_at() -> Result<()> {
             && json[1]["changes"] == 1,
         "{json:?}"
     );
-    let diff = site.output(&["checkpoint", "diff", "toolu_1"])?;
-    ensure!(
-        diff.contains("-fn main() {}")
-            && diff.contains("+fn other() {}")
-            && diff.contains("data.bin")
-            && diff.contains("6 bytes"),
-        "{diff}"
-    );
+    site.snapshot("checkpoints", "a difference", &["checkpoint", "diff", "toolu_1"])?;
     let diff = lines(&site.output(&["checkpoint", "diff", "toolu_2", "--json"])?)?;
     ensure!(
         diff.len() == 1 && diff[0]["how"] == "changed" && diff[0]["diff"].is_null(),
         "{diff:?}"
     );
-    for (id, code, words) in [
-        ("toolu_", 1, "2 checkpoints begin with"),
-        ("nothing", 1, "there is no checkpoint `nothing`"),
-        ("", 1, "there is no checkpoint"),
-        ("last", 0, "toolu_2"),
-        ("toolu_1", 0, "changed 1 path"),
+    for (name, id) in [
+        ("two that begin alike", "toolu_"),
+        ("one that is not there", "nothing"),
+        ("one without a name", ""),
+        ("the newest", "last"),
+        ("one by its name", "toolu_1"),
     ] {
-        let ended = site.run(&["checkpoint", "show", id])?;
-        ensure!(ended.code == Some(code) && ended.all().contains(words), "{id}: {}", ended.all());
+        site.snapshot("checkpoints", name, &["checkpoint", "show", id])?;
     }
     restored(&site, "toolu_1", &[])?;
-    ensure!(site.output(&["checkpoint", "diff", "toolu_1"])?.contains("as it was"));
+    site.snapshot("checkpoints", "a difference that is gone", &["checkpoint", "diff", "toolu_1"])?;
     let name = "\u{1b}[31mred\n.txt";
     let write =
         json!({ "file_path": site.project().join(name), "content": "\u{1b}]0;title\u{7}\n" });

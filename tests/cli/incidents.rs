@@ -5,7 +5,7 @@ use crate::common::process::{self, Ended};
 use crate::common::reply::{Answer as Reply, Reply as Said};
 use crate::common::site::{Site, lines};
 use crate::common::terminal::Answer;
-use crate::common::trial;
+use crate::common::{snapshot, trial};
 use anyhow::{Context, Result, anyhow, ensure};
 use libtest_mimic::Trial;
 use serde_json::{Value, json};
@@ -215,134 +215,18 @@ fn report() -> Result<()> {
     let site = Site::new("incident-report")?;
     eventful(&site, "s")?;
     let incident = newest(&site)?;
-    let (state, report) = (&incident["state"], &incident["report"]);
-    ensure!(
-        incident["version"] == 1 && incident["at"].is_u64() && incident["whole"] == true,
-        "{incident}"
-    );
-    ensure!(state["goals"].to_string().contains("Tidy the notes up."), "{state}");
-    ensure!(
-        state["issue"]["severity"] == "critical"
-            && state["limits"].as_array().is_some_and(|limits| limits.len() == 4),
-        "{state}"
-    );
-    let actions = incident["actions"].as_array().context("no actions")?;
-    let told: Vec<(&str, &str)> = actions
-        .iter()
-        .filter_map(|one| Some((one["what"].as_str()?, one["progress"].as_str()?)))
-        .collect();
-    for (what, progress) in [
-        ("made.txt", "ended"),
-        ("sed -i", "ended"),
-        ("cat nothing", "failed"),
-        ("sleep 600", "open"),
-        ("curl", "refused"),
-        (BY_RULE, "refused"),
-    ] {
-        ensure!(
-            told.iter().any(|(line, how)| line.contains(what) && *how == progress),
-            "{what} is not {progress}: {told:?}"
-        );
-    }
-    let timeline = report["timeline"].to_string();
-    for part in [
-        "the person asked: Tidy the notes up.",
-        "failed Bash: cat nothing.txt",
-        "block Bash: curl",
-        "emergency_stop",
-    ] {
-        ensure!(timeline.contains(part), "{part} is not in {timeline}");
-    }
-    ensure!(!timeline.contains("sed -i"), "what is ordinary is no moment: {timeline}");
-    let impact = &report["impact"];
-    ensure!(impact["files"]["made"].to_string().contains("made.txt"), "{impact}");
-    ensure!(
-        impact["files"]["changed"].to_string().contains("old.txt")
-            && impact["files"]["deleted"] == json!([]),
-        "{impact}"
-    );
-    ensure!(
-        impact["files"]["total"] == 2
-            && impact["refused"] == 2
-            && impact["used"]["steps"].as_u64() > Some(5),
-        "{impact}"
-    );
-    ensure!(impact["duration_ms"].is_u64() && impact["limits"] == state["limits"], "{impact}");
-    ensure!(
-        report["root_cause"].as_str().is_some_and(|cause| cause.contains("forbids")),
-        "{report}"
-    );
-    ensure!(
-        report["contributing_factors"].to_string().contains("had already been blocked"),
-        "{report}"
-    );
-    for kind in ["immediate", "preventive", "configuration"] {
-        ensure!(
-            report["recommendations"][kind].as_array().is_some_and(|lines| !lines.is_empty()),
-            "{kind}: {report}"
-        );
-    }
-    let options: Vec<&str> = incident["recovery"]
-        .as_array()
-        .context("no ways")?
-        .iter()
-        .filter_map(|way| way["option"].as_str())
-        .collect();
-    ensure!(
-        options == ["resume_with_limits", "rollback_and_retry", "manual_intervention", "abort"],
-        "{options:?}"
-    );
-    ensure!(
-        incident["cleanup"]["made"].to_string().contains("made.txt"),
-        "{}",
-        incident["cleanup"]
-    );
-    ensure!(
-        incident["cleanup"]["background"].to_string().contains("sleep 600"),
-        "{}",
-        incident["cleanup"]
-    );
     let id = id_of(&incident)?;
-    let page = site.output(&["incident", "show", &id])?;
-    let ways = ["resume", "rollback", "supervise", "abort"]
-        .map(|verb| format!("portcullis incident {verb} {id}"));
-    for part in [
-        "root cause",
-        "impact",
-        "what led to it",
-        "the newest actions",
-        "now",
-        "to prevent a recurrence",
-        "in the configuration",
-    ] {
-        ensure!(page.contains(part), "{part} is not on {page}");
-    }
-    let tail = page.split("next steps").last().unwrap_or_default();
-    ensure!(ways.iter().all(|way| tail.contains(way.as_str())), "{page}");
-    ensure!(tail.contains("no checkpoint was taken"), "{page}");
-    let markdown = site.output(&["incident", "export", &id])?;
-    for part in [
-        "# Incident",
-        "## Root cause",
-        "## Contributing factors",
-        "## Impact",
-        "## Timeline",
-        "## The newest actions",
-        "## Next steps",
-    ] {
-        ensure!(markdown.contains(part), "{part} is not in {markdown}");
-    }
+    let pretty = serde_json::to_string_pretty(&incident)?;
+    snapshot::compare_page("incidents", "a report as JSON", &site, &pretty)?;
+    site.snapshot("incidents", "a report as a page", &["incident", "show", &id])?;
+    site.snapshot("incidents", "a report as Markdown", &["incident", "export", &id])?;
     let path = site.root().join("incident.json");
     let path = path.to_string_lossy();
     site.output(&["incident", "export", &id, "--format", "json", "--output", &path])?;
     let exported: Value = serde_json::from_str(&fs::read_to_string(&*path)?)?;
     ensure!(exported == newest(&site)?, "{exported}");
-    let once_more = site.run(&["incident", "export", &id, "--output", &path])?;
-    ensure!(
-        once_more.code == Some(1) && once_more.all().contains("cannot create"),
-        "{}",
-        once_more.all()
-    );
+    let again = ["incident", "export", &id, "--output", &path];
+    site.snapshot("incidents", "an export over a file", &again)?;
     Ok(())
 }
 
@@ -392,14 +276,7 @@ fn damaged() -> Result<()> {
     let id = id_of(&newest(&site)?)?;
     let path = site.state().join(format!("incidents/{id}.json"));
     fs::write(&path, "{")?;
-    let listed = site.run(&["incident", "list"])?;
-    ensure!(
-        listed.code == Some(0)
-            && listed.text().contains(&id)
-            && listed.stderr.contains(&format!("{id}.json")),
-        "{}",
-        listed.all()
-    );
+    site.snapshot("incidents", "a list with a file that cannot be read", &["incident", "list"])?;
     ensure!(newest(&site)?["whole"] == true, "the journal has it still");
     let doctor = site.run(&["doctor", "--json"])?.all();
     ensure!(doctor.contains(&format!("{id}.json")), "{doctor}");

@@ -26,31 +26,7 @@ pub fn tests() -> Vec<Trial> {
 fn page() -> Result<()> {
     let site = Site::new("page")?;
     let command = "cd src && rm -rf ../old $(cat list.txt) 2> /dev/null; git status | grep -v old > left.txt; sudo -n true";
-    let page = site.run(&["review", "--command", command])?.text();
-    for part in [
-        "review  ",
-        "risk \\ rationality",
-        "[",
-        "confidence",
-        "understood as file-deletion, in ",
-        "rm -rf ../old",
-        "<unknown>",
-        "reads what",
-        "descriptor 1 writes left.txt",
-        "through sudo",
-        "what it does",
-        "file-delete",
-        "risk 0.",
-        "rationality",
-        "progression: ",
-        "rules",
-        "side effects",
-        "for another decision",
-        "with `portcullis allow`",
-        "plugins asked",
-    ] {
-        ensure!(page.contains(part), "it does not say {part:?}: {page}");
-    }
+    let page = site.snapshot("judgements", "a review", &["review", "--command", command])?.text();
     let wide: Vec<&str> = page
         .lines()
         .filter(|line| {
@@ -59,11 +35,7 @@ fn page() -> Result<()> {
         .collect();
     ensure!(wide.is_empty(), "wider than 80 columns: {wide:?}");
     ensure!(!page.contains('\u{1b}'), "no colour where there is no terminal");
-    let harmless = site.run(&["review", "--command", "ls"])?.text();
-    ensure!(
-        harmless.contains("negligible") && !harmless.contains("for another decision"),
-        "{harmless}"
-    );
+    site.snapshot("judgements", "a harmless review", &["review", "--command", "ls"])?;
     Ok(())
 }
 
@@ -84,12 +56,7 @@ fn differently() -> Result<()> {
             && explanation["cell"]["says"].is_string(),
         "{explanation}"
     );
-    let page = site.output(&["explain", "last"])?;
-    ensure!(
-        page.contains("for another decision")
-            && page.contains("without the rule `refuse_unseen_code`"),
-        "{page}"
-    );
+    site.snapshot("judgements", "what would have to differ", &["explain", "last"])?;
     // A folder that cannot be restored; if it were clean in git, the verdict would differ.
     fs::create_dir_all(site.project().join("reports"))?;
     fs::write(site.project().join("reports/a.txt"), "x")?;
@@ -99,9 +66,7 @@ fn differently() -> Result<()> {
     let clean = &explained["explanation"]["clean_in_git"];
     ensure!(clean["paths"][0] == folder.as_str(), "{explained}");
     ensure!(rank(&clean["verdict"]) < rank(&explained["decision"]["verdict"]), "{clean}");
-    let page = site.output(&["explain", "last"])?;
-    let unwrapped = page.split_whitespace().collect::<Vec<_>>().join(" ");
-    ensure!(unwrapped.contains("` were clean in git: "), "the page does not tell it: {page}");
+    site.snapshot("judgements", "if it were clean in git", &["explain", "last"])?;
     let reviewed: Value =
         serde_json::from_str(&site.run(&["review", "--json", "--command", "crontab -r"])?.text())?;
     ensure!(reviewed["explanation"]["differently"].is_array(), "{reviewed}");
@@ -139,11 +104,10 @@ fn feedback() -> Result<()> {
         !record.to_string().contains("ghp_") && record.to_string().contains("<secret:"),
         "masked: {record}"
     );
-    let page = site.output(&["explain", &blocked])?;
-    ensure!(page.contains("feedback") && page.contains("false positive"), "{page}");
+    site.snapshot("judgements", "a review with feedback", &["explain", &blocked])?;
     let explained: Value = serde_json::from_str(&site.output(&["explain", &blocked, "--json"])?)?;
     ensure!(explained["feedback"][0]["word"] == "false-positive", "{explained}");
-    ensure!(site.output(&["audit", "show"])?.contains("feedback"), "it is listed");
+    site.snapshot("judgements", "a journal with feedback", &["audit", "show"])?;
     for (arguments, environment, says) in [
         (
             vec!["feedback", &blocked, "--false-positive"],

@@ -2,7 +2,7 @@
 
 use crate::common::site::Site;
 use crate::common::terminal::Answer as Typed;
-use crate::common::trial;
+use crate::common::{snapshot, trial};
 use crate::judgements::BAD;
 use crate::replays::fails;
 use anyhow::{Context, Result, ensure};
@@ -127,17 +127,7 @@ fn answered() -> Result<()> {
     let path = path.to_string_lossy().into_owned();
     let text = site.output(&["metrics", &path])?;
     well_formed(&text)?;
-    for line in [
-        "portcullis_detections_total{pattern=\"repetitive_errors\",severity=\"medium\"} 4",
-        "portcullis_intervention_total{intervention_type=\"soft_correction\",issue_type=\"repetitive_errors\",outcome=\"continue\"} 1",
-        "portcullis_intervention_total{intervention_type=\"context_reinforcement\",issue_type=\"repetitive_errors\",outcome=\"rebuild\"} 1",
-        "portcullis_intervention_escalation_total{issue_type=\"repetitive_errors\"} 1",
-        "portcullis_intervention_effectiveness{intervention_type=\"soft_correction\"} 0",
-        "portcullis_intervention_effectiveness{intervention_type=\"context_reinforcement\"} 1",
-        "portcullis_intervention_judged_total{intervention_type=\"context_reinforcement\"} 1",
-    ] {
-        ensure!(text.lines().any(|found| found == line), "there is no `{line}`: {text}");
-    }
+    snapshot::compare_page("metrics", "a recording", &site, &text)?;
     let counts: Value = serde_json::from_str(&site.output(&["metrics", "--json", &path])?)?;
     let effect = json!([
         { "intervention_type": "context_reinforcement", "judged": 1, "mean": 1.0 },
@@ -207,19 +197,6 @@ fn counted() -> Result<()> {
         "{families:?}"
     );
     well_formed(&text)?;
-    for line in [
-        "portcullis_reviews_total{verdict=\"block\"} 4",
-        "portcullis_reviews_total{verdict=\"modify\"} 0",
-        "portcullis_review_duration_seconds_bucket{le=\"+Inf\"} 5",
-        "portcullis_review_duration_seconds_count 5",
-        "portcullis_review_risk_bucket{le=\"0.1\"} 1",
-        "portcullis_review_risk_bucket{le=\"+Inf\"} 5",
-        "portcullis_review_risk_count 5",
-        "portcullis_feedback_total{word=\"false-positive\"} 1",
-        "portcullis_rule_objections_total{rule=\"refuse_unseen_code\"} 4",
-        "portcullis_review_target_seconds 0.1",
-    ] {
-        ensure!(text.lines().any(|found| found == line), "there is no `{line}`: {text}");
-    }
+    snapshot::compare_page("metrics", "a journal", &site, &text)?;
     fails(&site, &["metrics", "/nowhere.jsonl"], &["/nowhere.jsonl"])
 }

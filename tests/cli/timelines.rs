@@ -42,37 +42,9 @@ pub fn tests() -> Vec<Trial> {
 fn told() -> Result<()> {
     let site = Site::new("timeline told")?;
     let session = file(&site, "astray.jsonl", ASTRAY)?;
-    let text = site.output(&["replay", &session])?;
+    let text = site.snapshot("timelines", "a session", &["replay", &session])?.text();
     let steps = ASTRAY.matches("\"tool\": \"").count() - ASTRAY.matches("UserPromptSubmit").count();
-    for part in [
-        format!("astray  {steps} steps: "),
-        "\nRepair the receipt test.\n".into(),
-        "… 3 steps allowed\n".into(),
-        "warn       0.60  Write: /srv/other/part0.py\n".into(),
-        "person: Stay in the shop, please.\n".into(),
-        "failed           Exit code 1 E AssertionError: 119 != 121\n".into(),
-        "pattern          repetitive_errors (".into(),
-        "pattern          scope_creep (medium, confidence ".into(),
-        "answer           soft_correction for loop, level 0, score 0.".into(),
-        "answer           resource_throttling for scope_creep, level ".into(),
-        "limits           19 of 70 file operations used, 358 MB of memory, ".into(),
-        "held             ".into(),
-        "answer           emergency_stop for scope_creep, level ".into(),
-        "stopped          ".into(),
-        "block      1.00  Bash: rm -rf /\n".into(),
-    ] {
-        ensure!(text.contains(&part), "it does not tell {part:?}: {text}");
-    }
-    let said = |what: &str| text.matches(what).count();
-    ensure!(
-        said("this session was stopped:") == 1 && said("limits  ") == 1 && said("held   ") == 1,
-        "it tells something twice: {text}"
-    );
-    let all = site.output(&["replay", "--all", &session])?;
-    ensure!(
-        !all.contains("steps allowed") && all.contains("allow      0.10  Bash: git status --short"),
-        "{all}"
-    );
+    let all = site.snapshot("timelines", "every step", &["replay", "--all", &session])?.text();
     let numbered = all
         .lines()
         .filter(|line| line.get(..5).is_some_and(|step| step.trim().parse::<u64>().is_ok()))
@@ -84,14 +56,9 @@ fn told() -> Result<()> {
             "`{line}` is too wide, or coloured"
         );
     }
-    let quiet = site.output(&[
-        "replay",
-        &file(&site, "quiet.jsonl", TRAJECTORIES.lines().last().unwrap_or_default())?,
-    ])?;
-    ensure!(
-        quiet.contains("\nwell  1 step: no objection\n\n1 session, 1 step: "),
-        "a quiet session is told in its heading: {quiet}"
-    );
+    let quiet = TRAJECTORIES.lines().last().unwrap_or_default();
+    let quiet = file(&site, "quiet.jsonl", quiet)?;
+    site.snapshot("timelines", "a quiet session", &["replay", &quiet])?;
     Ok(())
 }
 
@@ -277,10 +244,8 @@ fn compared() -> Result<()> {
         );
     }
     let config = file(&site, "gentle.toml", "[interventions]\nemergency_stop = false\n")?;
-    let text = site.output(&["replay", "--compare", "--config-file", &config, &session])?;
-    for part in ["emergency_stop                 1       0      -1", "  block   ", "milder"] {
-        ensure!(text.contains(part), "the comparison does not say {part:?}: {text}");
-    }
+    let compare = ["replay", "--compare", "--config-file", &config, &session];
+    site.snapshot("timelines", "without the emergency stop", &compare)?;
     wrong(&site, &["replay", "--compare", &session], "--plugin <FILE>|--config-file <PATH>")?;
     wrong(
         &site,

@@ -31,7 +31,6 @@ use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
 /// The folder of the messages.
-const MESSAGES: &str = "plugins";
 /// The timeout of a language's own tool.
 const LIMIT: Duration = Duration::from_secs(540);
 /// Returns the plugin's name in every project of a kind: projects in Rust share cargo's folder

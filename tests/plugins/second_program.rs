@@ -2,7 +2,7 @@
 
 use crate::common::site::Site;
 use crate::common::{snapshot, trial};
-use crate::{MESSAGES, process};
+use crate::process;
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
 use std::fs::{self, Permissions};
@@ -15,7 +15,7 @@ const NAME: &str = "portcullis-plugin";
 const SHOWS: &str = "#!/bin/sh\nprintf '<%s>' \"$@\"\nexit 7\n";
 const BUILD: &[&str] = &["plugin", "build", "some/folder", "--json"];
 /// The name of the message about a missing program.
-pub const MISSING: &str = "has the first program alone";
+const MISSING: &str = "has the first program alone";
 
 /// Returns the tests of this file.
 pub fn trials() -> Vec<Trial> {
@@ -63,7 +63,7 @@ fn found() -> Result<()> {
     };
     let missing = run()?;
     ensure!(missing.code == Some(1), "{}", missing.all());
-    snapshot::check(MESSAGES, MISSING, &site, BUILD, &missing)?;
+    snapshot::compare_command("mistakes", MISSING, &site, BUILD, &missing)?;
     write_program(&folder.join(NAME), SHOWS)?;
     let started = run()?;
     ensure!(

@@ -66,10 +66,18 @@ pub fn run_in_turn(trials: Vec<Trial>) -> ExitCode {
 }
 
 fn judge(arguments: &Arguments, trials: Vec<Trial>) -> ExitCode {
+    let all = trials.len() as u64;
     let conclusion = libtest_mimic::run(arguments, trials);
     if let Some(Ok(ground)) = GROUND.get() {
         // A leftover temporary folder does not fail a test.
         let _ = fs::remove_dir_all(&ground.root);
+    }
+    if conclusion.num_passed == all
+        && let Err(error) = snapshot::check_all_used()
+    {
+        // As the harness prints its own, so that a summary finds it.
+        tell(&format!("\nfailures:\n\n---- snapshots ----\n{error:#}\n\nfailures:\n"));
+        return ExitCode::FAILURE;
     }
     conclusion.exit_code()
 }

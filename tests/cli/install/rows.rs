@@ -92,96 +92,51 @@ pub fn good() -> Vec<(&'static str, Option<Vec<u8>>)> {
 
 /// Returns files that the client would ignore or read differently than they seem, with the expected
 /// message.
-pub fn refused() -> Vec<(&'static str, Vec<u8>, &'static [&'static str])> {
+pub fn refused() -> Vec<(&'static str, Vec<u8>)> {
     let text = |text: &str| text.as_bytes().to_vec();
     vec![
-        ("no JSON", text("{"), &["line 1, column 1", "strict JSON"]),
-        ("comments", text("{\n  // mine\n}"), &["line 2, column 3", "without comments"]),
-        ("a trailing comma", text("{\"a\": 1,}"), &["line 1, column 9", "trailing comma"]),
-        ("null", text("null"), &["it holds `null`"]),
-        ("an array", text("[]"), &["it holds an array"]),
-        ("two documents", text("{}{}"), &["trailing characters"]),
-        ("UTF-16", "{}".encode_utf16().flat_map(u16::to_le_bytes).collect(), &["column 2"]),
-        ("Latin-1", b"{\"a\": \"\xe9\"}".to_vec(), &["not UTF-8"]),
-        (
-            "too deep",
-            text(&format!("{{\"a\": {}{}}}", "[".repeat(200), "]".repeat(200))),
-            &["recursion limit"],
-        ),
-        (
-            "larger than the client reads",
-            text(&format!("{{\"x\": \"{}\"}}", "a".repeat(2 << 20))),
-            &["larger than 2097152 bytes"],
-        ),
-        (
-            "an unrelated bad key",
-            text("{\n  \"permissions\": \"all\"\n}"),
-            &["line 2, column 18 (`/permissions`)", "the string `all`", "make it an object"],
-        ),
-        (
-            "a bad key deep down",
-            text("{\"permissions\": {\"defaultMode\": \"yolo\"}}"),
-            &["`/permissions/defaultMode`", "\"bypassPermissions\""],
-        ),
-        (
-            "a list with one wrong element",
-            text("{\"availableModels\": [\"a\", 2]}"),
-            &["`/availableModels/1`", "make it a string"],
-        ),
-        (
-            "disableAllHooks as text",
-            text("{\"disableAllHooks\": \"true\"}"),
-            &["`/disableAllHooks`", "true or false"],
-        ),
-        ("hooks: an array", text("{\"hooks\": []}"), &["`/hooks`", "an array"]),
-        (
-            "an event: an object",
-            text("{\"hooks\": {\"Stop\": {}}}"),
-            &["`/hooks/Stop`", "make it an array"],
-        ),
-        (
-            "a group without hooks",
-            text("{\"hooks\": {\"Stop\": [{\"matcher\": \"x\"}]}}"),
-            &["`/hooks/Stop/0`", "`hooks` is missing"],
-        ),
+        ("no JSON", text("{")),
+        ("comments", text("{\n  // mine\n}")),
+        ("a trailing comma", text("{\"a\": 1,}")),
+        ("null", text("null")),
+        ("an array", text("[]")),
+        ("two documents", text("{}{}")),
+        ("UTF-16", "{}".encode_utf16().flat_map(u16::to_le_bytes).collect()),
+        ("Latin-1", b"{\"a\": \"\xe9\"}".to_vec()),
+        ("too deep", text(&format!("{{\"a\": {}{}}}", "[".repeat(200), "]".repeat(200)))),
+        ("larger than the client reads", text(&format!("{{\"x\": \"{}\"}}", "a".repeat(2 << 20)))),
+        ("an unrelated bad key", text("{\n  \"permissions\": \"all\"\n}")),
+        ("a bad key deep down", text("{\"permissions\": {\"defaultMode\": \"yolo\"}}")),
+        ("a list with one wrong element", text("{\"availableModels\": [\"a\", 2]}")),
+        ("disableAllHooks as text", text("{\"disableAllHooks\": \"true\"}")),
+        ("hooks: an array", text("{\"hooks\": []}")),
+        ("an event: an object", text("{\"hooks\": {\"Stop\": {}}}")),
+        ("a group without hooks", text("{\"hooks\": {\"Stop\": [{\"matcher\": \"x\"}]}}")),
         (
             "a handler without type",
             text("{\"hooks\": {\"Stop\": [{\"hooks\": [{\"command\": \"x\"}]}]}}"),
-            &["`/hooks/Stop/0/hooks/0`", "it has no `type`"],
         ),
         (
             "a handler of no known type",
             text("{\"hooks\": {\"Stop\": [{\"hooks\": [{\"type\": \"shell\"}]}]}}"),
-            &["mcp_tool"],
         ),
         (
             "a handler without command",
             text("{\"hooks\": {\"Stop\": [{\"hooks\": [{\"type\": \"command\"}]}]}}"),
-            &["`command` is missing"],
         ),
         (
             "a timeout as text",
             text(
                 "{\"hooks\": {\"PreToolUse\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"x\", \"timeout\": \"30\"}]}]}}",
             ),
-            &["`/hooks/PreToolUse/0/hooks/0/timeout`", "a number above 0"],
         ),
         (
             "an onFailure that nobody knows",
             text(
                 "{\"hooks\": {\"PreToolUse\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"x\", \"onFailure\": \"deny\"}]}]}}",
             ),
-            &["\"continue\" or \"block\""],
         ),
-        (
-            "an event that is given twice",
-            text("{\"hooks\": {\"Stop\": [], \"Stop\": []}}"),
-            &["`/hooks/Stop`", "is given twice"],
-        ),
-        (
-            "several at once",
-            text("{\n\"model\": 1,\n\"permissions\": 2,\n\"hooks\": 3\n}"),
-            &["3 mistakes", "`/model`", "`/permissions`", "`/hooks`"],
-        ),
+        ("an event that is given twice", text("{\"hooks\": {\"Stop\": [], \"Stop\": []}}")),
+        ("several at once", text("{\n\"model\": 1,\n\"permissions\": 2,\n\"hooks\": 3\n}")),
     ]
 }

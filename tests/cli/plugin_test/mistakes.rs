@@ -1,5 +1,5 @@
 //! Tests of mistakes in cases: each message has the position, the problem, and the fix.
-//! `tests/messages/cases` has the whole messages.
+//! `tests/snapshots/plugin_test` has the whole messages.
 
 use crate::common::site::Site;
 use crate::common::snapshot;
@@ -11,7 +11,7 @@ use std::fs;
 const NAME: &str = "[[case]]\nname = \"one\"\n";
 const STEP: &str = "[[case.step]]\ntool = \"Bash\"\ninput = { command = \"ls\" }\n";
 /// The folder of the messages.
-const MESSAGES: &str = "cases";
+const MESSAGES: &str = "mistakes";
 
 /// Returns invalid files, with their plugins.
 fn files() -> Vec<(&'static str, String)> {
@@ -113,8 +113,7 @@ pub fn mistakes() -> Result<()> {
         };
         write!(page, "\nCases of {kind}:\n\n{shown}\n{}", ended.stderr)?;
     }
-    snapshot::same(MESSAGES, FILES, &page)?;
-    snapshot::only(MESSAGES, SUBJECTS.iter().map(|(does, _)| *does).chain([FILES]))
+    snapshot::compare_text(MESSAGES, FILES, &page)
 }
 
 const FILES: &str = "files of cases";
@@ -150,7 +149,7 @@ pub fn subjects() -> Result<()> {
         let arguments = ["plugin", "test", subject];
         let ended = site.run(&arguments)?;
         ensure!(ended.code == Some(1), "{subject}: {}", ended.all());
-        snapshot::check(MESSAGES, does, &site, &arguments, &ended)?;
+        snapshot::compare_command(MESSAGES, does, &site, &arguments, &ended)?;
     }
     fs::write(project.join("whole/cases.toml"), format!("{NAME}{STEP}"))?;
     ensure!(
