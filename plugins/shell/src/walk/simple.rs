@@ -122,6 +122,8 @@ impl Walker<'_> {
             known: field.known,
             source: field.source,
             literal,
+            elements: field.elements,
+            feed: field.feed,
             ..Value::default()
         };
         if assignment.append
@@ -131,6 +133,7 @@ impl Walker<'_> {
                 value.text.insert(0, ' ');
             }
             value.text.insert_str(0, &before.text);
+            value.elements.splice(0..0, before.elements);
             value.known &= before.known;
             value.source = value.source.max(before.source);
             self.spend(value.text.len());
