@@ -167,6 +167,11 @@ impl Walker<'_> {
     }
 }
 
+/// Returns true for a program that joins its words, for a shell there to read them again.
+pub(super) fn joins_words(name: &str) -> bool {
+    matches!(catalogue::name_of(name), "ssh" | "mosh" | "autossh" | "sshpass" | "gcloud" | "heroku")
+}
+
 /// Returns the place where a program runs the text that one of its options holds, if it is not here:
 /// `vagrant ssh -c TEXT`.
 pub(super) fn place_of_text(name: &str) -> Option<Place> {

@@ -561,7 +561,8 @@ impl Walker<'_> {
                 ..Feed::default()
             });
         }
-        if matches!(inner.place, Place::Host(_)) {
+        let there = matches!(inner.place, Place::Host(_));
+        if there && super::elsewhere::joins_words(name) {
             self.hand_on(name, rest, plan, &call, command, setting);
             let text = fields.iter().map(|field| field.text.as_str()).collect::<Vec<_>>().join(" ");
             let span = setting.fixed.or(fields.first().map(|field| field.span)).unwrap_or_default();
@@ -581,7 +582,7 @@ impl Walker<'_> {
                 &Setting { input: call.input.clone(), ..inner },
             ));
         }
-        if !contained {
+        if !contained && !there {
             if matches!(
                 name,
                 "npx" | "bunx" | "pnpx" | "pnpm" | "yarn" | "npm" | "uv" | "uvx" | "pipx"
