@@ -51,6 +51,7 @@ const LANGUAGES: &[&str] = &[
     "python",
     "ruby",
     "shell",
+    "tcl",
 ];
 /// HTTP clients whose calls are read by `src/catalogue/requests`.
 const CLIENTS: &[&str] = &["curl", "gh", "glab", "grpc", "httpie", "powershell", "wget"];

@@ -109,6 +109,37 @@ impl Parser<'_> {
         (length < 10 && !word.is_empty()).then_some(word)
     }
 
+    /// Skips `time` and `coproc [NAME]` before a compound command, which is read as it stands. Before
+    /// a simple command they are programs that start another.
+    fn skip_prefix(&mut self) {
+        let Some(word @ ("coproc" | "time")) = self.reserved() else { return };
+        let start = self.pos;
+        let mut words = if word == "coproc" { 1 } else { 0 };
+        self.pos += word.len();
+        self.skip_blanks();
+        if self.at("-p") {
+            self.pos += 2;
+            self.skip_blanks();
+        }
+        while words > 0 && !self.at_compound() {
+            let Some(name) = self.reserved().map(str::len) else { break };
+            self.pos += name;
+            self.skip_blanks();
+            words -= 1;
+        }
+        if !self.at_compound() {
+            self.pos = start;
+        }
+    }
+
+    fn at_compound(&self) -> bool {
+        self.at("(")
+            || matches!(
+                self.reserved(),
+                Some("{" | "if" | "while" | "until" | "for" | "select" | "case" | "[[")
+            )
+    }
+
     /// Reads a pipeline and the operator that joins it to the next; true if that is `||`.
     fn pipeline(&mut self, script: &mut Script, otherwise: bool) -> bool {
         let mut stages = Vec::new();
@@ -118,6 +149,7 @@ impl Parser<'_> {
                 self.pos += 1;
                 self.skip_blanks();
             }
+            self.skip_prefix();
             let before = self.pos;
             if let Some(stage) = self.stage() {
                 self.count();

@@ -231,6 +231,7 @@ impl Walker<'_> {
             text: all,
             known: fields.iter().all(|field| field.known),
             source: super::worst(fields),
+            elements: fields.iter().map(Field::element).collect(),
             ..Value::default()
         };
         self.env.set("@", value.clone());

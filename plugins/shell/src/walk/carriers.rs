@@ -16,6 +16,9 @@ use crate::types::{Attribute, EffectKind};
 const PROMPTS: &[&str] =
     &["platform shell ", "silent !", "silent! !", "shell ", "system ", "!", "terminal ", "term "];
 
+/// The maximum number of orders that one text gives to an editor.
+const ORDERS: usize = 1024;
+
 impl Walker<'_> {
     /// Follows the value of an environment variable, if it is run in some way.
     pub(super) fn carried_by_variable(
@@ -38,6 +41,7 @@ impl Walker<'_> {
             text: value.text.clone(),
             known: value.known,
             source: value.source,
+            feed: value.feed.clone(),
             span,
             ..Field::default()
         };
@@ -266,8 +270,7 @@ impl Walker<'_> {
 
     /// Follows commands of an editor's or a debugger's own prompt: those that go to a shell.
     pub(super) fn prompted(&mut self, value: &Field, setting: &Setting) {
-        for line in value.text.split(['\n', '|']).take(1024) {
-            let line = line.trim().trim_start_matches([':', '+']).trim_start();
+        for line in orders(&value.text) {
             if let Some(text) = PROMPTS.iter().find_map(|start| line.strip_prefix(start)) {
                 self.nested(&Field { text: text.to_owned(), ..value.clone() }, "prompt", setting);
             } else if line.contains("system(") || line.starts_with("py") || line.starts_with("lua")
@@ -293,6 +296,26 @@ impl Walker<'_> {
             );
         }
     }
+}
+
+/// Splits a text for an editor's prompt into its orders. `|` joins two of them, but the rest of a line
+/// belongs to the shell once one goes there.
+fn orders(text: &str) -> Vec<&str> {
+    let mut orders = Vec::new();
+    for line in text.split('\n') {
+        let mut left = Some(line);
+        while let Some(rest) = left.filter(|_| orders.len() < ORDERS) {
+            let order = rest.trim().trim_start_matches([':', '+']).trim_start();
+            if PROMPTS.iter().any(|start| order.starts_with(start)) {
+                orders.push(order);
+                break;
+            }
+            let parts = order.split_once('|');
+            orders.push(parts.map_or(order, |(first, _)| first).trim());
+            left = parts.map(|(_, rest)| rest);
+        }
+    }
+    orders
 }
 
 /// Returns true for a program that does nothing by itself, with these words.

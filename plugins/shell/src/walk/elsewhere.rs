@@ -29,8 +29,13 @@ impl Walker<'_> {
             "ssh" | "mosh" | "autossh" | "sshpass" | "gcloud" => {
                 Some(Place::Host(places::host(&operand).unwrap_or_default()))
             }
-            "docker" | "podman" | "nerdctl" | "kubectl" | "oc" | "lxc" | "docker-compose"
-            | "finch" | "apptainer" | "singularity" => {
+            // A cluster's containers hold what others use, unlike one of this machine.
+            "kubectl" | "oc" => Some(Place::Host(operand)),
+            "vagrant" | "multipass" | "limactl" | "lima" | "colima" | "heroku" | "fly" | "flyctl" => {
+                Some(Place::Host(catalogue::name_of(name).to_owned()))
+            }
+            "docker" | "podman" | "nerdctl" | "lxc" | "docker-compose" | "finch"
+            | "apptainer" | "singularity" => {
                 Some(Place::Container(operand, self.mounts(rest)))
             }
             _ => None,
@@ -159,6 +164,21 @@ impl Walker<'_> {
                 &Setting { place, ..setting.clone() },
             );
         }
+    }
+}
+
+/// Returns true for a program that joins its words, for a shell there to read them again.
+pub(super) fn joins_words(name: &str) -> bool {
+    matches!(catalogue::name_of(name), "ssh" | "mosh" | "autossh" | "sshpass" | "gcloud" | "heroku")
+}
+
+/// Returns the place where a program runs the text that one of its options holds, if it is not here:
+/// `vagrant ssh -c TEXT`.
+pub(super) fn place_of_text(name: &str) -> Option<Place> {
+    match name {
+        "ansible" => Some(Place::Host("hosts".to_owned())),
+        "vagrant" | "fly" | "flyctl" | "gcloud" => Some(Place::Host(name.to_owned())),
+        _ => None,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::Setting;
 use super::expand::Field;
-use super::feed::Source;
+use super::feed::{Feed, Source};
 use crate::places;
 use crate::syntax::Stage;
 use std::collections::BTreeMap;
@@ -11,6 +11,14 @@ use std::rc::Rc;
 /// A placeholder for text that is only known at run time.
 pub(crate) const UNKNOWN: char = '\u{fffd}';
 
+/// One word of an array.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Element {
+    pub text: String,
+    /// No glob character in it counts as one.
+    pub literal: bool,
+}
+
 /// A variable's value.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Value {
@@ -18,6 +26,10 @@ pub(crate) struct Value {
     pub text: String,
     /// The other values that it takes in turn (a loop's variable).
     pub others: Vec<String>,
+    /// The words of an array or of the arguments, which `"${name[@]}"` expands to one by one.
+    pub elements: Vec<Element>,
+    /// The content that can be read from the file that it names: a process substitution.
+    pub feed: Option<Feed>,
     pub known: bool,
     pub source: Source,
     /// The text from when it was a literal name despite any glob characters in it. A list of files

@@ -1,6 +1,6 @@
 //! Words to the fields that a program gets: quotes removed, known values filled in.
 
-use super::environment::{UNKNOWN, Value};
+use super::environment::{Element, UNKNOWN, Value};
 use super::feed::{Feed, Source};
 use super::{Setting, Walker, braces};
 use crate::places::{self, GLOBS};
@@ -31,11 +31,18 @@ pub(crate) struct Field {
     pub literal: Option<String>,
     /// An unquoted glob character is in it.
     pub globbing: bool,
+    /// The words, if it is the list of an array.
+    pub elements: Vec<Element>,
 }
 
 impl Field {
     pub(crate) fn plain(text: &str, span: Span) -> Self {
         Self { text: text.to_owned(), known: !text.contains(UNKNOWN), span, ..Self::default() }
+    }
+
+    /// Returns it as a word of an array.
+    pub(super) fn element(&self) -> Element {
+        Element { text: self.text.clone(), literal: self.is_literal() }
     }
 
     /// Returns true if the text is a literal name: it contains no glob, or quotes made it literal.
@@ -116,6 +123,19 @@ impl Fields {
         }
     }
 
+    /// Adds the elements of a list, each a field of its own.
+    fn list(&mut self, value: &Value) {
+        self.each(|field| field.source = field.source.max(value.source));
+        for (index, element) in value.elements.iter().enumerate() {
+            if index > 0 {
+                self.part();
+            }
+            self.push(&element.text, value.known, element.literal);
+            self.any = true;
+        }
+        self.each(|field| field.source = field.source.max(value.source));
+    }
+
     fn part(&mut self) {
         let blank = Field { known: true, ..Field::default() };
         self.done.append(&mut self.open);
@@ -186,6 +206,10 @@ impl Walker<'_> {
                     let value = self.parameter(parameter, setting);
                     let every = parameter.name == "@"
                         || matches!(parameter.subscript.as_deref(), Some("@" | "*"));
+                    if splitting && *inside && every && !value.elements.is_empty() {
+                        fields.list(&value);
+                        continue;
+                    }
                     let separators = self.separators();
                     fill(
                         &mut fields,
@@ -273,15 +297,17 @@ impl Walker<'_> {
     }
 
     fn array(&mut self, fields: &mut Fields, words: &[Word], setting: &Setting) {
-        let mut texts = Vec::new();
+        let (mut texts, mut elements) = (Vec::new(), Vec::new());
         let mut known = true;
         for word in words {
             for field in self.fields(word, setting) {
                 known &= field.known;
+                elements.push(field.element());
                 texts.push(field.text);
             }
         }
         fields.push(&texts.join(" "), known, false);
+        fields.each(|field| field.elements = elements.clone());
     }
 
     /// Returns the characters that separate the words of an unquoted variable.

@@ -55,7 +55,7 @@ impl Source {
 }
 
 /// The output of a command.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Feed {
     /// All of it, if the text determines it.
     pub text: Option<Rc<str>>,

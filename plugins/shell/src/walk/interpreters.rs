@@ -44,6 +44,18 @@ const INTERPRETERS: &[Interpreter] = &[
     },
     Interpreter { name: "lua", language: "lua", code: &["-e"], values: &["-l"] },
     Interpreter { name: "Rscript", language: "r", code: &["-e"], values: &[] },
+    Interpreter { name: "julia", language: "julia", code: &["-e", "-E", "--eval"], values: &["-L"] },
+    Interpreter { name: "tclsh", language: "tcl", code: &[], values: &[] },
+    Interpreter { name: "wish", language: "tcl", code: &[], values: &[] },
+    Interpreter { name: "expect", language: "tcl", code: &["-c"], values: &[] },
+    Interpreter { name: "groovy", language: "groovy", code: &["-e"], values: &["-cp"] },
+    Interpreter { name: "scala", language: "scala", code: &["-e"], values: &["-cp"] },
+    Interpreter { name: "guile", language: "scheme", code: &["-c"], values: &["-L"] },
+    Interpreter { name: "racket", language: "scheme", code: &["-e"], values: &["-l"] },
+    Interpreter { name: "sbcl", language: "lisp", code: &["--eval"], values: &["--load"] },
+    Interpreter { name: "clojure", language: "lisp", code: &["-e", "--eval"], values: &[] },
+    Interpreter { name: "raku", language: "raku", code: &["-e"], values: &["-I"] },
+    Interpreter { name: "octave", language: "octave", code: &["--eval"], values: &[] },
     Interpreter {
         name: "pwsh",
         language: "powershell",
@@ -567,6 +579,14 @@ impl Walker<'_> {
                 }
                 _ => {}
             }
+        }
+    }
+
+    /// Notes the files that get a copy of a program's input.
+    pub(super) fn remember_copies(&mut self, rest: &[Field], plan: &Plan, input: &Feed) {
+        let appended = rest.iter().any(|field| matches!(field.text.as_str(), "-a" | "--append"));
+        for field in plan.operands.iter().filter_map(|at| rest.get(*at)) {
+            self.remember_file(&field.text, input.clone(), appended);
         }
     }
 

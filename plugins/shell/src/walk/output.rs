@@ -239,7 +239,14 @@ pub(crate) fn located(
             EffectKind::FileCreate | EffectKind::FileModify | EffectKind::ProcessStart,
             Place::Container(..),
         ) => None,
-        (EffectKind::ProcessStart, _) => Some((kind, elsewhere)),
+        // It changes that machine as it would change this one.
+        (
+            EffectKind::ProcessStart
+            | EffectKind::SystemChange
+            | EffectKind::Persistence
+            | EffectKind::Privilege,
+            Place::Host(_),
+        ) => Some((kind, elsewhere)),
         (EffectKind::FileDelete | EffectKind::Discard, Place::Host(_)) => {
             Some((EffectKind::RemoteDelete, elsewhere))
         }

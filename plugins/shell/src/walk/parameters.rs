@@ -88,13 +88,14 @@ fn credential(name: &str) -> Option<Value> {
     told.then(|| Value { source: Source { credential: true, ..Source::LOCAL }, ..Value::unknown() })
 }
 
-/// Returns one element of an array, which is kept as its words with blanks between.
+/// Returns one element of an array. A list that is no array has its words as elements.
 fn element(value: Value, subscript: &str) -> Value {
-    let number = subscript.trim().parse::<usize>();
-    match number
-        .ok()
-        .and_then(|number| value.text.split_ascii_whitespace().nth(number).map(str::to_owned))
-    {
+    let number = subscript.trim().parse::<usize>().ok();
+    let nth = |number: usize| match value.elements.get(number) {
+        Some(element) => Some(element.text.clone()),
+        None => value.text.split_ascii_whitespace().nth(number).map(str::to_owned),
+    };
+    match number.and_then(nth) {
         Some(text) => Value { known: value.known, source: value.source, text, ..Value::default() },
         None => Value { source: value.source, ..Value::unknown() },
     }

@@ -6,7 +6,7 @@ use super::feed::{Feed, Trust};
 use super::simple::Call;
 use super::{Setting, Walker};
 use crate::catalogue::{self, Item, Plan};
-use crate::places::{self, Place};
+use crate::places;
 use crate::types::EffectKind;
 
 impl Walker<'_> {
@@ -42,6 +42,9 @@ impl Walker<'_> {
                 self.plain(EffectKind::SecretRead, "environment", false, command, setting);
             }
             self.remember_downloads(gives, rest, plan);
+            if matches!(name, "tee" | "sponge") {
+                self.remember_copies(rest, plan, &call.input);
+            }
             self.texts_of(name, plan, rest, command, call, setting);
             feed = match self.special(name, rest, plan, command, call, setting) {
                 Some(feed) => feed,
@@ -88,8 +91,8 @@ impl Walker<'_> {
                         privileged: setting.privileged || plan.raises(),
                         ..setting.clone()
                     };
-                    if name == "ansible" {
-                        inner.place = Place::Host("hosts".to_owned());
+                    if let Some(place) = super::elsewhere::place_of_text(name) {
+                        inner.place = place;
                     }
                     self.nested(&field, name, &inner);
                 }
@@ -101,13 +104,13 @@ impl Walker<'_> {
                         };
                         let (input, privileged) =
                             (call.input.clone(), setting.privileged || plan.raises());
-                        self.held(
-                            role,
-                            &field,
-                            name,
-                            command,
-                            &Setting { input, privileged, ..setting.clone() },
-                        );
+                        let mut inner = Setting { input, privileged, ..setting.clone() };
+                        if *role == "shell"
+                            && let Some(place) = super::elsewhere::place_of_text(name)
+                        {
+                            inner.place = place;
+                        }
+                        self.held(role, &field, name, command, &inner);
                     }
                 }
                 Item::Code(language, at) => {

@@ -122,6 +122,8 @@ impl Walker<'_> {
             known: field.known,
             source: field.source,
             literal,
+            elements: field.elements,
+            feed: field.feed,
             ..Value::default()
         };
         if assignment.append
@@ -131,6 +133,7 @@ impl Walker<'_> {
                 value.text.insert(0, ' ');
             }
             value.text.insert_str(0, &before.text);
+            value.elements.splice(0..0, before.elements);
             value.known &= before.known;
             value.source = value.source.max(before.source);
             self.spend(value.text.len());
@@ -558,7 +561,8 @@ impl Walker<'_> {
                 ..Feed::default()
             });
         }
-        if matches!(inner.place, Place::Host(_)) {
+        let there = matches!(inner.place, Place::Host(_));
+        if there && super::elsewhere::joins_words(name) {
             self.hand_on(name, rest, plan, &call, command, setting);
             let text = fields.iter().map(|field| field.text.as_str()).collect::<Vec<_>>().join(" ");
             let span = setting.fixed.or(fields.first().map(|field| field.span)).unwrap_or_default();
@@ -578,7 +582,7 @@ impl Walker<'_> {
                 &Setting { input: call.input.clone(), ..inner },
             ));
         }
-        if !contained {
+        if !contained && !there {
             if matches!(
                 name,
                 "npx" | "bunx" | "pnpx" | "pnpm" | "yarn" | "npm" | "uv" | "uvx" | "pipx"

@@ -416,6 +416,7 @@ fn handed_on(code: &str, language: &str, modules: &[&str]) -> Option<&'static st
                 let rest = statement.get(at + start.len()..).unwrap_or("");
                 let rest = rest.trim_start_matches(|c: char| c.is_alphanumeric() || c == '_');
                 if !rest.trim_start().starts_with(['(', '?'])
+                    && !is_destructured(rest)
                     && !is_given(before)
                     && !before.ends_with('.')
                 {
@@ -431,6 +432,14 @@ fn handed_on(code: &str, language: &str, modules: &[&str]) -> Option<&'static st
 fn is_given(before: &str) -> bool {
     let before = before.trim_end().trim_end_matches("await").trim_end();
     before.ends_with('=') && !before.ends_with("==") && !before.ends_with("!=")
+}
+
+/// Returns true if it is in a pattern that names the members of a module: `const {exec} = m`.
+fn is_destructured(rest: &str) -> bool {
+    rest.split_once('}').is_some_and(|(list, after)| {
+        let after = after.trim_start();
+        !list.contains(['(', '{']) && (after.starts_with('=') || after.starts_with("from"))
+    })
 }
 
 /// Returns true if it is one of the names that an import lists.

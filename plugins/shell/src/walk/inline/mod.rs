@@ -46,6 +46,9 @@ const FETCHED: &[&str] = &[
     "URI.open",
 ];
 
+/// Languages of which only common calls are known.
+const UNREAD: &[&str] = &["groovy", "scala", "scheme", "lisp", "raku", "octave"];
+
 /// The code computes the text that is run.
 const BUILT: &str = "a text that code puts together and runs";
 
@@ -93,6 +96,13 @@ impl Walker<'_> {
             }
             _ => SCRIPT,
         };
+        if language == "tcl" {
+            return self.tcl(field, setting);
+        }
+        if UNREAD.contains(&language) {
+            self.out.gap("code in a language that is not read");
+            self.plain(EffectKind::ProcessStart, language, false, command, setting);
+        }
         let resolved = imports::resolve(&field.text, language);
         if let Some(gap) = resolved.gap {
             self.out.gap(gap);
@@ -136,6 +146,28 @@ impl Walker<'_> {
             Some(text) => Feed::of_text(&text),
             None => Feed::default(),
         }
+    }
+
+    /// Follows the programs that Tcl starts. A program's words are the rest of its line, and a brace
+    /// or a bracket around them is Tcl's own.
+    fn tcl(&mut self, field: &Field, setting: &Setting) -> Feed {
+        for order in field.text.split(['\n', ';', '[', ']', '{', '}']).take(CALLS) {
+            let order = order.trim();
+            let words = ["exec ", "spawn ", "system ", "open \"|", "open |"];
+            let Some(text) = words.iter().find_map(|word| order.strip_prefix(word)) else {
+                continue;
+            };
+            let text = text.trim_start_matches("-ignorestderr ").trim_start_matches("-- ");
+            let shell = Field { text: text.to_owned(), ..field.clone() };
+            self.nested(&shell, "code", setting);
+        }
+        for order in field.text.split(['\n', ';']).map(str::trim).take(CALLS) {
+            if let Some(words) = order.strip_prefix("file delete ") {
+                let text = format!("rm -r {words}");
+                self.nested(&Field { text, ..field.clone() }, "code", setting);
+            }
+        }
+        Feed::default()
     }
 
     fn inline_call(
@@ -394,9 +426,9 @@ impl Walker<'_> {
         self.nested(&field, "code", setting);
     }
 
-    /// Follows backquotes, which run a command in perl, ruby and php.
+    /// Follows backquotes, which run a command in perl, ruby, php and julia.
     fn quoted_commands(&mut self, code: &Code<'_>, masked: &str, setting: &Setting) {
-        if !matches!(code.language, "perl" | "ruby" | "php") {
+        if !matches!(code.language, "perl" | "ruby" | "php" | "julia") {
             return;
         }
         let marks: Vec<usize> = masked.match_indices('`').map(|(at, _)| at).take(1024).collect();

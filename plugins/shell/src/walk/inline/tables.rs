@@ -143,6 +143,7 @@ pub(super) const NODE: &[(&str, Does)] = &[
     ("truncateSync(", Does::Write),
     ("execSync(", Does::Shell),
     ("spawnSync(", Does::Shell),
+    ("child_process.spawn(", Does::Shell),
     ("execFileSync(", Does::Shell),
     ("execFile(", Does::Shell),
     ("spawn(", Does::Shell),
