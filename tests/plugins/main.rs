@@ -30,7 +30,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
-/// The folder of the messages.
 /// The timeout of a language's own tool.
 const LIMIT: Duration = Duration::from_secs(540);
 /// Returns the plugin's name in every project of a kind: projects in Rust share cargo's folder
