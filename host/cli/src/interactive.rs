@@ -115,9 +115,8 @@ impl Process {
         // A process that renamed itself has its whole title here: `npm install PACKAGE` is npm.
         let first =
             self.arguments.first().and_then(|first| first.split(' ').next()).unwrap_or_default();
-        let named = is_client_name(&self.name)
-            || names_client(&self.program)
-            || names_client(first);
+        let named =
+            is_client_name(&self.name) || names_client(&self.program) || names_client(first);
         named || self.runs_client(first)
     }
 
@@ -217,9 +216,8 @@ fn is_client_name(name: &str) -> bool {
 
 /// Whether a path is that of a client's program or script.
 fn names_client(path: &str) -> bool {
-    let in_package = |client: &&ClientProfile| {
-        client.packages.iter().any(|package| path.contains(package))
-    };
+    let in_package =
+        |client: &&ClientProfile| client.packages.iter().any(|package| path.contains(package));
     is_client_name(plain_name(path)) || PROFILES.iter().any(in_package)
 }
 

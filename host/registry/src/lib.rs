@@ -21,6 +21,7 @@
 //! without a timeout. HTTP, TLS and proxies are ureq's, as everywhere in the host.
 
 mod access;
+mod access_error;
 mod body;
 mod challenge;
 mod client;

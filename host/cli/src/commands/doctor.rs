@@ -37,7 +37,13 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
         named.and_then(std::fs::canonicalize).context("cannot find the project's folder")?;
     let places = Paths::from_environment()?.in_project_of(&project);
     let person = places.person.clone();
-    let scene = HealthInput { agent: portcullis_agents::DEFAULT, places, project, now: now(), quick: arguments.quick };
+    let scene = HealthInput {
+        agent: portcullis_agents::DEFAULT,
+        places,
+        project,
+        now: now(),
+        quick: arguments.quick,
+    };
     let terminal = std::io::stderr().is_terminal() && !arguments.json;
     let findings = scene.examine(|part| {
         if terminal {

@@ -5,7 +5,7 @@ use crate::{paint, show};
 use anyhow::{Result, bail};
 use portcullis_config::Config;
 use portcullis_config::paths::Paths;
-use portcullis_core::record::Record;
+use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::text::one_line;
 use portcullis_review::health::CANARY;
 use portcullis_review::reviewer::Reviewer;
@@ -27,7 +27,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     let stored = stored(&store, &arguments.id)?;
     let record: Record = serde_json::from_str(&stored.record.document)?;
     let restorable = verdict_if_clean(&record);
-    let feedback = super::feedback::list_feedback(&store, &record.id)?;
+    let feedback = list_feedback(&store, &record.id)?;
     if arguments.json {
         let mut document: Value = serde_json::from_str(&super::audit::json(&stored)?)?;
         if let Some(document) = document.as_object_mut() {
@@ -100,4 +100,18 @@ fn newest_objection(store: &Store) -> Result<Option<StoredRecord>> {
         ControlFlow::Break(())
     })?;
     Ok(newest)
+}
+
+/// Returns the feedback on a review, oldest first.
+fn list_feedback(store: &Store, review: &str) -> Result<Vec<Record>> {
+    let mut found = Vec::new();
+    store.query(
+        &Filter { kind: Some(RecordKind::Feedback.as_str().into()), ..Filter::default() },
+        |stored| {
+            found.extend(serde_json::from_str::<Record>(&stored.record.document));
+            ControlFlow::Continue(())
+        },
+    )?;
+    found.retain(|record| record.details.get("review").is_some_and(|of| of == review));
+    Ok(found)
 }

@@ -90,9 +90,10 @@ fn stand(folder: &Path) -> GuardStatus {
     let home = match Home::open_existing(&places.state) {
         Ok(Some(home)) => home,
         Ok(None) => {
-            return GuardStatus::Off(
-                format!("it is not installed: run `{}`", portcullis_agents::install_command()),
-            );
+            return GuardStatus::Off(format!(
+                "it is not installed: run `{}`",
+                portcullis_agents::install_command()
+            ));
         }
         Err(error) => return GuardStatus::Off(error.to_string()),
     };

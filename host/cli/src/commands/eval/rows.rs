@@ -123,7 +123,8 @@ fn row(line: Line, number: usize, source: &str, sessions: &BTreeMap<String, Stri
 
 fn event(line: &Line, project: &Project) -> Result<Event, String> {
     if let Some(payload) = &line.payload {
-        return portcullis_agents::parse_payload(payload.as_bytes()).map_err(|error| error.to_string());
+        return portcullis_agents::parse_payload(payload.as_bytes())
+            .map_err(|error| error.to_string());
     }
     let tool = line.tool.clone().ok_or("it has neither `tool` nor `payload`")?;
     let input = line.input.clone().ok_or("it has no `input`")?;

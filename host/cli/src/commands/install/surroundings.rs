@@ -61,9 +61,7 @@ fn settings(site: &Site, scope: Scope, path: &Path, settings: &Value, report: &m
         report.warn(&format!("`{path}` has another PreToolUse hook, `{other}`: if both rewrite a call, the one that ends last wins"));
     }
     let found = site.agent.hook_settings().find_handlers(settings, &site.wanted);
-    for mixed in
-        found.iter().filter(|handler| handler.deviations.contains(&Deviation::Mixed))
-    {
+    for mixed in found.iter().filter(|handler| handler.deviations.contains(&Deviation::Mixed)) {
         report.warn(&format!(
             "`{path}` starts Portcullis for {} in a command of its own at `{}`: it was left alone",
             mixed.event, mixed.pointer
