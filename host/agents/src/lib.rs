@@ -191,7 +191,8 @@ pub fn install_command() -> String {
 /// known program.
 #[must_use]
 pub fn find_by_program(words: &[String]) -> &'static dyn Agent {
-    let name = words.first().map(Path::new).and_then(Path::file_name).and_then(|name| name.to_str());
+    let name =
+        words.first().map(Path::new).and_then(Path::file_name).and_then(|name| name.to_str());
     let named = name.and_then(|name| ALL.iter().find(|agent| agent.profile().is_program(name)));
     named.copied().unwrap_or(DEFAULT)
 }

@@ -12,6 +12,7 @@ const NONE: ClientProfile = ClientProfile {
     marks: &[],
     start_up_files: &[],
     credential_files: &[],
+    tools: &[],
     hooked: None,
 };
 

@@ -1,11 +1,13 @@
 //! The description of a bundle. It is part of the index, so the index's digest covers it.
 
 use crate::digest::Digest;
-use crate::index::MOST_COMPONENTS;
 use crate::name::BundleName;
 use semver::Version;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
+
+/// The most components in a bundle: more than anybody vets at once.
+const MOST_COMPONENTS: usize = 64;
 
 /// The most plugins in a bundle.
 const MOST_PLUGINS: usize = 256;

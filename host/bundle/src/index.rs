@@ -16,8 +16,6 @@ pub(crate) const BUNDLE: &str = "application/vnd.portcullis.bundle.v1+json";
 const ABOUT: &str = "dev.portcullis.bundle";
 /// The most bytes of an index; registries accept 4 MiB.
 pub(crate) const MOST_BYTES: usize = 1 << 20;
-/// The most components in a bundle: more than anybody vets at once.
-pub(crate) const MOST_COMPONENTS: usize = 64;
 
 /// A reference to another document or file by media type, digest and size.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

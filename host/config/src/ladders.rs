@@ -13,9 +13,8 @@ const PATH: &str = "interventions.ladders.*";
 /// one before it.
 pub(super) fn ladder_of(value: &Value) -> Option<Ladder> {
     let Value::Texts(names) = value else { return None };
-    let kind = |name: &String| {
-        InterventionKind::ALL.iter().copied().find(|known| known.as_str() == name)
-    };
+    let kind =
+        |name: &String| InterventionKind::ALL.iter().copied().find(|known| known.as_str() == name);
     let answers: Vec<InterventionKind> = names.iter().map(kind).collect::<Option<_>>()?;
     Ladder::new(answers.try_into().ok()?)
 }

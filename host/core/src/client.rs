@@ -3,6 +3,8 @@
 //! A caller passes the profiles of all clients that it knows, whichever of them runs: an agent can
 //! start another client, or change its files.
 
+use crate::action::Access;
+
 /// An agent's client, as data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClientProfile {
@@ -22,8 +24,30 @@ pub struct ClientProfile {
     pub start_up_files: &'static [&'static str],
     /// Files below a home folder that hold its credentials.
     pub credential_files: &'static [&'static str],
+    /// Its own tools, with the meaning of their parameters. A tool that no client lists is read as a
+    /// tool of a server.
+    pub tools: &'static [(&'static str, ToolMeaning)],
     /// The ways in which it can be started without its hooks; `None` if no hooks of ours are in it.
     pub hooked: Option<&'static HookBypasses>,
+}
+
+/// The meaning of a tool: the way in which its parameters are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ToolMeaning {
+    /// It runs the command line in `command`.
+    Shell,
+    /// The parameter that holds the path, and the access to it.
+    File(&'static str, Access),
+    /// It searches below the folder in `path`; the working folder if that is missing.
+    Search,
+    /// The parameter that holds an address.
+    Fetch(&'static str),
+    /// It searches the web for `query` or `text`.
+    WebSearch,
+    /// The parameters that hold the recipient and the text; the person without a recipient.
+    Message(&'static str, &'static str),
+    /// The client's own bookkeeping, which touches nothing.
+    Internal,
 }
 
 /// The ways in which a client starts without the hooks that review it.

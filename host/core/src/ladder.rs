@@ -3,7 +3,7 @@
 //! A pattern has no way to choose its own answers. Those of the builtin patterns are defaults of the
 //! policy, and the operator sets those of any pattern, whoever wrote it.
 
-use crate::intervene::InterventionKind;
+use crate::intervention_kind::InterventionKind;
 use std::collections::BTreeMap;
 
 /// The answers to one pattern by column: low, medium, high, critical. None is milder than the one

@@ -5,7 +5,7 @@
 //! that does not exist is a fault.
 
 use crate::finding::{Background, Guidance, Response, Situation};
-use crate::record::RecordedRestore;
+use crate::recorded_undo::RecordedRestore;
 use crate::session::Session;
 use crate::text::counted;
 use crate::text::lines;

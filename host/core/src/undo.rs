@@ -4,7 +4,7 @@
 //! does the saving. The record keeps the result, so a replay needs no disk.
 
 use crate::action::{Facts, Timestamp};
-use crate::record::{RecordedCheckpoint, RecordedRestore};
+use crate::recorded_undo::{RecordedCheckpoint, RecordedRestore};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 

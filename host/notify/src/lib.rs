@@ -39,6 +39,7 @@ mod authorities;
 mod backoff;
 mod channel;
 mod credential;
+mod environment;
 mod failure;
 mod file;
 mod message;

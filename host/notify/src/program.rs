@@ -1,9 +1,9 @@
 //! Passes a message to a program.
 
 use crate::channel::Program;
+use crate::environment::Environment;
 use crate::failure::{Delivered, Failure};
 use crate::message::Message;
-use crate::send::Environment;
 use portcullis_core::text::bare;
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};

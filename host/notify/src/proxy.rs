@@ -4,8 +4,8 @@
 //! project can set variables for its agent, and with them for our hooks.
 
 use crate::channel::Address;
+use crate::environment::Environment;
 use crate::failure::Failure;
-use crate::send::Environment;
 use secrecy::ExposeSecret;
 use ureq::Proxy;
 use ureq::http::Uri;

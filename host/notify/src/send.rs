@@ -1,11 +1,10 @@
 //! The entry point for sending.
 
 use crate::channel::Channel;
-use crate::credential::Credential;
+use crate::environment::Environment;
 use crate::failure::{Delivered, Failure};
 use crate::message::Message;
 use crate::{program, smtp, webhook};
-use secrecy::SecretString;
 use std::ffi::OsString;
 use std::fmt;
 use std::time::Instant;
@@ -62,17 +61,6 @@ impl<V: Fn(&str) -> Option<OsString>> Sender<V> {
             Channel::Smtp(smtp) => smtp::CheckedServer::new(smtp, self).map(drop),
             Channel::Program(program) => program::CheckedProgram::new(program, self).map(drop),
         }
-    }
-}
-
-/// The environment that a channel may query.
-pub(crate) trait Environment {
-    /// Returns a variable of the environment.
-    fn variable(&self, name: &str) -> Option<OsString>;
-
-    /// Returns a credential's value.
-    fn credential(&self, credential: &Credential) -> Result<SecretString, Failure> {
-        credential.read(&|name| self.variable(name))
     }
 }
 

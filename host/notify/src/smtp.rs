@@ -1,9 +1,9 @@
 //! Sends a message by mail.
 
 use crate::channel::{Encryption, Smtp};
+use crate::environment::Environment;
 use crate::failure::{Delivered, Failure};
 use crate::message::Message;
-use crate::send::Environment;
 use crate::webhook::loopback;
 use crate::{authorities, smtp_reply};
 use lettre::message::header::{ContentType, Header, HeaderName, HeaderValue};

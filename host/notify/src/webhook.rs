@@ -2,10 +2,10 @@
 
 use crate::channel::{Address, Webhook};
 use crate::credential::redact;
+use crate::environment::Environment;
 use crate::failure::{Delivered, Failure};
 use crate::message::Message;
 use crate::proxy::{self, CheckedProxy};
-use crate::send::Environment;
 use crate::{authorities, slack, webhook_reply};
 use secrecy::{ExposeSecret, SecretString};
 use std::io::Read;

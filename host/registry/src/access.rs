@@ -1,5 +1,7 @@
 //! Settings for reaching registries.
 
+pub use crate::access_error::AccessError;
+
 use crate::proxy::Proxies;
 use std::ffi::OsString;
 use std::fs::File;
@@ -48,27 +50,6 @@ pub struct TransferLimits {
     pub helper: Duration,
     /// The delay before the first retry after a temporary failure; it doubles each time.
     pub pause: Duration,
-}
-
-/// The reasons why registries cannot be reached as requested.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum AccessError {
-    /// The file of certificate authorities cannot be used.
-    #[error("the file of authorities `{}`: {what}", path.display())]
-    Authorities {
-        /// The file's path.
-        path: PathBuf,
-        /// The problem and its fix.
-        what: String,
-    },
-    /// A variable has an invalid value.
-    #[error("the variable `{name}` {what}")]
-    Variable {
-        /// Its name.
-        name: String,
-        /// The problem and its fix.
-        what: String,
-    },
 }
 
 impl Default for TransferLimits {

@@ -25,6 +25,7 @@
 //! ureq's, as everywhere in the host.
 
 mod access;
+mod access_error;
 mod body;
 mod challenge;
 mod client;

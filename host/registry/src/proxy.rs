@@ -3,7 +3,7 @@
 //! A proxy only tunnels: it sees a host's name and encrypted bytes. So registries without TLS are
 //! reached directly, and so is this machine.
 
-use crate::access::AccessError;
+use crate::access_error::AccessError;
 use std::ffi::OsString;
 use std::net::IpAddr;
 use ureq::Proxy;

@@ -10,7 +10,7 @@ use crate::{
     breakers, compiler::Processes, health, incidents, notifications, quarantine, step_detail,
 };
 use anyhow::Result;
-use portcullis_agents::{Agent, HookOutput, Invocation, WireError};
+use portcullis_agents::{Agent, HookOutput, Invocation, PROFILES, WireError};
 use portcullis_config::Config;
 use portcullis_config::clock;
 use portcullis_config::paths::{PathOverrides, Paths};
@@ -275,10 +275,10 @@ impl<'a> HookCall<'a> {
 fn preload(event: &Event) -> Option<Preload> {
     match &event.kind {
         EventKind::BeforeTool(call) => {
-            Some(Preload { ended: false, shell: facts::is_shell(&call.tool) })
+            Some(Preload { ended: false, shell: facts::is_shell(&call.tool, PROFILES) })
         }
         EventKind::AfterTool(call, _) => {
-            Some(Preload { ended: true, shell: facts::is_shell(&call.tool) })
+            Some(Preload { ended: true, shell: facts::is_shell(&call.tool, PROFILES) })
         }
         EventKind::SessionStart { .. } => Some(Preload { ended: false, shell: true }),
         _ => None,
@@ -413,10 +413,8 @@ fn restore_hooks(
     durability: Durability,
 ) -> Option<String> {
     let program = std::env::current_exe().ok()?;
-    let wanted =
-        Invocation { agent: agent.name(), program, pinned: PathOverrides::folders() };
-    let restored =
-        agent.restore_hooks(home, file, &wanted);
+    let wanted = Invocation { agent: agent.name(), program, pinned: PathOverrides::folders() };
+    let restored = agent.restore_hooks(home, file, &wanted);
     let shown = one_line(&file.display().to_string(), 240);
     let message = match restored {
         Ok(None) => return None,

@@ -303,9 +303,10 @@ mod tests {
             "the project may go, its settings alone may not"
         );
         assert!(list.iter().any(|entry| entry.path == "**/.claude/settings.json"));
-        assert!(list.iter().any(|entry| {
-            layouts().any(|layout| entry.path.starts_with(layout.managed))
-        }));
+        assert!(
+            list.iter()
+                .any(|entry| { layouts().any(|layout| entry.path.starts_with(layout.managed)) })
+        );
         let mut names: Vec<&str> = list.iter().map(|entry| entry.path.as_str()).collect();
         names.sort_unstable();
         names.dedup();

@@ -143,7 +143,8 @@ impl Collector {
     fn transcript_line(&mut self, line: &Map<String, Value>) {
         let open = &mut self.open;
         let mut take = |id: &str| open.remove(id);
-        let read = portcullis_agents::ALL.iter().map(|agent| agent.read_transcript_line(line, &mut take));
+        let read =
+            portcullis_agents::ALL.iter().map(|agent| agent.read_transcript_line(line, &mut take));
         let events = read.into_iter().find(|events| !events.is_empty()).unwrap_or_default();
         for event in events {
             self.push(event.event, event.at, None);
@@ -154,7 +155,8 @@ impl Collector {
         let mut object = object.clone();
         let at = object.remove("at").and_then(|at| at.as_u64());
         let bytes = serde_json::to_vec(&object)?;
-        let event = portcullis_agents::parse_payload(&bytes).map_err(|error| anyhow::anyhow!(error))?;
+        let event =
+            portcullis_agents::parse_payload(&bytes).map_err(|error| anyhow::anyhow!(error))?;
         self.push(event, at, None);
         Ok(())
     }

@@ -21,7 +21,7 @@ impl Group {
         let own = fs::read_to_string("/proc/self/cgroup").ok()?;
         let parent = below(&mounts, &own)?;
         clear(&parent);
-        let group = Self { folder: parent.join(format!("{PREFIX}{}", crate::kill::own_id())) };
+        let group = Self { folder: parent.join(format!("{PREFIX}{}", own_id())) };
         fs::create_dir(&group.folder).ok()?;
         // The file that kills it is newer than cgroups themselves.
         if group.folder.join("cgroup.kill").exists() {
@@ -83,6 +83,11 @@ fn below(mounts: &str, own: &str) -> Option<PathBuf> {
     })?;
     let within = path.strip_prefix(root.trim_matches('/')).unwrap_or(path);
     Some(Path::new(point).join(within.trim_start_matches('/')))
+}
+
+/// Returns the id of the calling process.
+pub(crate) fn own_id() -> i32 {
+    rustix::process::getpid().as_raw_pid()
 }
 
 #[cfg(test)]

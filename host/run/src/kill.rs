@@ -1,6 +1,6 @@
 //! Ends every process below the calling one.
 
-use crate::group::Group;
+use crate::group::{Group, own_id};
 use crate::tree::{self, Identity, Process};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::collections::HashSet;
@@ -142,9 +142,4 @@ impl GroupLeader {
     fn group(&self, signal: Signal) -> bool {
         Pid::from_raw(self.0.id).is_some_and(|leader| kill_process_group(leader, signal).is_ok())
     }
-}
-
-/// Returns the id of the calling process.
-pub(crate) fn own_id() -> i32 {
-    rustix::process::getpid().as_raw_pid()
 }

@@ -51,6 +51,7 @@ fn facts_hold(call: &Call, cwd: &str) -> Result<(), String> {
         home: "/home/me".to_owned(),
         roots: vec!["/srv/shop".to_owned()],
         scratch: vec!["/tmp".to_owned(), "~/.cache".to_owned()],
+        clients: portcullis_agents::PROFILES,
         ..CallLocation::default()
     };
     let found = facts::of_call(call, &place, &mut |text, _| Ok(told(text)));

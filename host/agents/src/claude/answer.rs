@@ -106,7 +106,11 @@ mod tests {
             (Some(0), &format!("text {DENY}"), &unread),
             (Some(0), &format!("{DENY} text"), &unread),
         ] {
-            assert_eq!(kind(&interpret_answer(code, stdout, "")), kind(expected), "{code:?} {stdout}");
+            assert_eq!(
+                kind(&interpret_answer(code, stdout, "")),
+                kind(expected),
+                "{code:?} {stdout}"
+            );
         }
     }
 }

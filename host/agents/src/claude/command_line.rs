@@ -183,12 +183,7 @@ pub(super) fn read_command(words: &[String]) -> Result<AgentRequest> {
     Ok(asked)
 }
 
-fn keep(
-    asked: &mut AgentRequest,
-    name: &str,
-    word: &str,
-    values: Vec<String>,
-) -> Result<()> {
+fn keep(asked: &mut AgentRequest, name: &str, word: &str, values: Vec<String>) -> Result<()> {
     match name {
         "--settings" => {
             if asked.settings.is_some() {
@@ -223,9 +218,8 @@ pub(super) fn own_settings(asked: &AgentRequest) -> Result<Map<String, Value>> {
     let text = if given.trim_start().starts_with('{') {
         given.clone()
     } else {
-        std::fs::read_to_string(given).with_context(|| {
-            format!("cannot read `{}`, which `--settings` names", short(given))
-        })?
+        std::fs::read_to_string(given)
+            .with_context(|| format!("cannot read `{}`, which `--settings` names", short(given)))?
     };
     let value: Value =
         serde_json::from_str(&text).context("what `--settings` gives is not valid JSON")?;

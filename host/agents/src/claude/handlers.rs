@@ -65,7 +65,8 @@ mod tests {
     fn the_plugin_has_the_same_hooks() {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../claude-plugin/hooks/hooks.json");
         let plugin: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
-        let invocation = Invocation { agent: "claude", program: crate::PROGRAM.into(), pinned: None };
+        let invocation =
+            Invocation { agent: "claude", program: crate::PROGRAM.into(), pinned: None };
         let hooks: serde_json::Map<_, _> = EVENTS
             .iter()
             .map(|listened| {
@@ -79,7 +80,8 @@ mod tests {
     fn pinned_folders_are_named_in_the_arguments() {
         let pinned =
             Some((PathBuf::from("/home/me/.config/portcullis"), PathBuf::from("/home/me/a b")));
-        let invocation = Invocation { agent: "claude", program: "/usr/local/bin/portcullis".into(), pinned };
+        let invocation =
+            Invocation { agent: "claude", program: "/usr/local/bin/portcullis".into(), pinned };
         let handler = render_handler(&invocation, &EVENTS[0]);
         assert_eq!(
             handler["args"],

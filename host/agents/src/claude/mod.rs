@@ -11,6 +11,7 @@ mod restore_hooks;
 mod run_hooks;
 mod settings;
 mod shapes;
+mod tools;
 mod transcript;
 mod transcript_line;
 mod validate;

@@ -12,6 +12,7 @@ pub(crate) const PROFILE: ClientProfile = ClientProfile {
     marks: &["CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CLAUDE_PID"],
     start_up_files: &[".claude/settings.json", ".claude.json"],
     credential_files: &[".claude/.credentials.json"],
+    tools: super::tools::TOOLS,
     hooked: Some(&BYPASSES),
 };
 

@@ -1,8 +1,8 @@
 //! Finds our handlers in settings, in any form that a person may have written, and reports how each
 //! deviates from the one that `install` would write.
 
-use super::handlers::EVENTS;
 use super::Claude;
+use super::handlers::EVENTS;
 use crate::hook_handler::{Deviation, HookHandler};
 use crate::hook_settings::HookSettings;
 use crate::invocation::{EventSubscription, Invocation};

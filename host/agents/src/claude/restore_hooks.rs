@@ -24,7 +24,11 @@ const OFF: &str = "disableAllHooks";
 /// # Errors
 /// Fails if the file cannot be read, parsed or written: until somebody fixes it, sessions run
 /// without our hooks.
-pub(super) fn restore_hooks(home: &Home, path: &Path, wanted: &Invocation) -> Result<Option<String>> {
+pub(super) fn restore_hooks(
+    home: &Home,
+    path: &Path,
+    wanted: &Invocation,
+) -> Result<Option<String>> {
     if backup::receipt(home, path)?.is_none() {
         return Ok(None);
     }

@@ -82,7 +82,11 @@ mod tests {
     use crate::claude::registered;
 
     fn wanted() -> Invocation {
-        Invocation { agent: "claude", program: "/opt/guard dog".into(), pinned: Some(("/c".into(), "/s".into())) }
+        Invocation {
+            agent: "claude",
+            program: "/opt/guard dog".into(),
+            pinned: Some(("/c".into(), "/s".into())),
+        }
     }
 
     /// Returns a listing in which one field of all our hooks has this value.

@@ -6,7 +6,7 @@ use crate::what_if_clean::{self, WhatIfClean};
 use crate::{paint, show};
 use portcullis_config::Config;
 use portcullis_config::paths::Paths;
-use portcullis_core::record::Record;
+use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::text::one_line;
 use portcullis_review::health::CANARY;
 use portcullis_review::reviewer::Reviewer;
@@ -28,7 +28,7 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     let stored = stored(&store, &arguments.id)?;
     let record: Record = serde_json::from_str(&stored.record.document)?;
     let restorable = verdict_if_clean(&record);
-    let feedback = super::feedback::list_feedback(&store, &record.id)?;
+    let feedback = list_feedback(&store, &record.id)?;
     if arguments.json {
         let mut document: Value = serde_json::from_str(&super::audit::json(&stored)?)?;
         if let Some(document) = document.as_object_mut() {
@@ -103,4 +103,18 @@ fn newest_objection(store: &Store) -> Result<Option<StoredRecord>> {
         ControlFlow::Break(())
     })?;
     Ok(newest)
+}
+
+/// Returns the feedback on a review, oldest first.
+fn list_feedback(store: &Store, review: &str) -> Result<Vec<Record>> {
+    let mut found = Vec::new();
+    store.query(
+        &Filter { kind: Some(RecordKind::Feedback.as_str().into()), ..Filter::default() },
+        |stored| {
+            found.extend(serde_json::from_str::<Record>(&stored.record.document));
+            ControlFlow::Continue(())
+        },
+    )?;
+    found.retain(|record| record.details.get("review").is_some_and(|of| of == review));
+    Ok(found)
 }

@@ -13,9 +13,8 @@ use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::score::Verdict;
 use portcullis_core::text::one_line;
 use portcullis_review::reviewer::to_store;
-use portcullis_store::{Filter, Home, Store};
+use portcullis_store::Home;
 use serde_json::json;
-use std::ops::ControlFlow;
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -124,21 +123,4 @@ fn masked(note: &str) -> Result<String> {
     let personal = Config::load(&places, Some(&home))?.policy.personal_data;
     let mask = Masker::new(home.derive_key("portcullis 2026 masking"), &personal).mask(&[note]);
     Ok(one_line(&mask.apply(note), 512))
-}
-
-/// Returns the feedback on a review, oldest first.
-///
-/// # Errors
-/// Fails if the journal cannot be read.
-pub fn list_feedback(store: &Store, review: &str) -> Result<Vec<Record>> {
-    let mut found = Vec::new();
-    store.query(
-        &Filter { kind: Some(RecordKind::Feedback.as_str().into()), ..Filter::default() },
-        |stored| {
-            found.extend(serde_json::from_str::<Record>(&stored.record.document));
-            ControlFlow::Continue(())
-        },
-    )?;
-    found.retain(|record| record.details.get("review").is_some_and(|of| of == review));
-    Ok(found)
 }

@@ -7,6 +7,7 @@
 //! An agent may call it too: the command is reviewed like any other of its commands, and the inner
 //! agent by its own hooks. Nobody is asked in that case.
 
+mod answer;
 mod confine;
 mod follow;
 mod guard;

@@ -2,8 +2,8 @@
 
 use crate::keys::{ConfigKey, ValueKind, all, named, toml_text};
 use crate::plugins::{Type, declared};
-use portcullis_engine::SettingValue as Value;
 use portcullis_core::intervene::InterventionKind;
+use portcullis_engine::SettingValue as Value;
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 

@@ -58,10 +58,7 @@ const ROWS: &[Row] = &[
         "interventions.ladders.loop = [\"emergency_stop\", \"soft_correction\", \"emergency_stop\", \"emergency_stop\"]",
         &[(1, 30, "none milder than the one before it")],
     ),
-    (
-        "interventions.ladders.loop = [\"stop\"]",
-        &[(1, 30, "`interventions.ladders.loop`")],
-    ),
+    ("interventions.ladders.loop = [\"stop\"]", &[(1, 30, "`interventions.ladders.loop`")]),
     // Types.
     (
         "mode = 1",

@@ -6,8 +6,8 @@
 //! It reads JSON values only; a command line or a query in them goes through the sandboxed reader
 //! like any other.
 
+use super::parts::{host_of, network, take, tool, unknown_process};
 use super::texts::{self, Language, quoted};
-use super::tools::{host_of, network, take, tool, unknown_process};
 use super::verbs::{self, VerbMeaning};
 use super::{CallLocation, Collector, MOST_TEXT, ShellReader, normalise, unread};
 use crate::action::{Command, Effect, EffectKind, Form, Intent, Operation, Shell};

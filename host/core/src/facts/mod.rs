@@ -6,6 +6,7 @@
 
 mod foreign;
 mod hosts;
+mod parts;
 mod paths;
 mod texts;
 mod tools;

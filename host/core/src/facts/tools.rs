@@ -1,11 +1,13 @@
-//! The clients' tools and the meaning of each parameter.
+//! Reads calls of the clients' tools by their declared meaning.
 
 use super::foreign;
-use super::{CallLocation, Collector, MOST, MOST_TEXT, ShellReader, unread};
+use super::parts::{host_of, network, take, tool, unknown_process};
+use super::{CallLocation, Collector, MOST_TEXT, ShellReader, unread};
 use crate::action::{
     Access, Command, Coverage, Direction, Effect, EffectKind, Facts, FileOperation, Intent,
-    Message, NetworkRequest, Operation, Origin, Reading, Shell, ToolCall,
+    Message, NetworkRequest, Operation, Origin, Reading, Shell,
 };
+use crate::client::{ClientProfile, ToolMeaning};
 use crate::event::Call;
 use crate::fault::Fault;
 use crate::text::cut;
@@ -15,77 +17,17 @@ use serde_json::Value;
 /// fault.
 type Read = (Operation, Intent, String, Option<Fault>);
 
-/// The way in which a tool's parameters are read.
-enum Reader {
-    Shell,
-    /// The path's parameter, and the access to it.
-    File(&'static str, Access),
-    /// Searches below a folder; the working folder if none is named.
-    Search,
-    /// The parameter that holds an address.
-    Fetch(&'static str),
-    WebSearch,
-    /// The parameters that hold the recipient and the text.
-    Message(&'static str, &'static str),
-    /// The client's own bookkeeping, which touches nothing.
-    Internal,
-}
-
-const TOOLS: &[(&str, Reader)] = &[
-    ("Bash", Reader::Shell),
-    ("Monitor", Reader::Shell),
-    ("Read", Reader::File("file_path", Access::Read)),
-    ("NotebookRead", Reader::File("notebook_path", Access::Read)),
-    ("Write", Reader::File("file_path", Access::Create)),
-    ("Edit", Reader::File("file_path", Access::Modify)),
-    ("MultiEdit", Reader::File("file_path", Access::Modify)),
-    ("NotebookEdit", Reader::File("notebook_path", Access::Modify)),
-    ("Delete", Reader::File("file_path", Access::Delete)),
-    ("Glob", Reader::Search),
-    ("Grep", Reader::Search),
-    ("LS", Reader::Search),
-    ("WebFetch", Reader::Fetch("url")),
-    ("WebSearch", Reader::WebSearch),
-    ("Agent", Reader::Message("subagent_type", "prompt")),
-    ("Task", Reader::Message("subagent_type", "prompt")),
-    ("SendMessage", Reader::Message("to", "message")),
-    ("AskUserQuestion", Reader::Message("", "questions")),
-    ("BashOutput", Reader::Internal),
-    ("KillShell", Reader::Internal),
-    ("TodoWrite", Reader::Internal),
-    ("TaskCreate", Reader::Internal),
-    ("TaskUpdate", Reader::Internal),
-    ("TaskGet", Reader::Internal),
-    ("TaskList", Reader::Internal),
-    ("TaskOutput", Reader::Internal),
-    ("TaskStop", Reader::Internal),
-    ("ToolSearch", Reader::Internal),
-    ("Skill", Reader::Internal),
-    ("EnterPlanMode", Reader::Internal),
-    ("ExitPlanMode", Reader::Internal),
-    ("ListAgents", Reader::Internal),
-    ("ReportFindings", Reader::Internal),
-    ("CronList", Reader::Internal),
-    ("CronCreate", Reader::Internal),
-    ("CronDelete", Reader::Internal),
-    ("ScheduleWakeup", Reader::Internal),
-    ("EnterWorktree", Reader::Internal),
-    ("ExitWorktree", Reader::Internal),
-    ("Workflow", Reader::Internal),
-    ("LSP", Reader::Internal),
-    ("ListMcpResources", Reader::Internal),
-    ("ReadMcpResource", Reader::Internal),
-];
-
 /// Returns true if, judging by its name, the tool runs a shell command; a tool of a server may do
 /// so too.
 #[must_use]
-pub fn is_shell(tool: &str) -> bool {
-    matches!(reader(tool), Some(Reader::Shell))
+pub fn is_shell(tool: &str, clients: &[&'static ClientProfile]) -> bool {
+    matches!(meaning(tool, clients), Some(ToolMeaning::Shell))
 }
 
-fn reader(tool: &str) -> Option<&'static Reader> {
-    TOOLS.iter().find(|(name, _)| *name == tool).map(|(_, reader)| reader)
+/// Returns the meaning of a client's tool; the first client that has one of that name counts.
+fn meaning(tool: &str, clients: &[&'static ClientProfile]) -> Option<&'static ToolMeaning> {
+    let mut tools = clients.iter().flat_map(|client| client.tools);
+    tools.find(|(name, _)| *name == tool).map(|(_, meaning)| meaning)
 }
 
 pub(super) fn read(
@@ -94,14 +36,14 @@ pub(super) fn read(
     facts: &mut Collector<'_>,
     read_shell: &mut ShellReader<'_>,
 ) -> Read {
-    match reader(&call.tool) {
-        Some(Reader::Shell) => shell(call, place, facts, read_shell),
-        Some(Reader::File(parameter, access)) => file(call, parameter, *access, facts),
-        Some(Reader::Search) => search(call, facts),
-        Some(Reader::Fetch(parameter)) => fetch(call, parameter, facts),
-        Some(Reader::WebSearch) => web_search(call, facts),
-        Some(Reader::Message(recipient, text)) => message(call, recipient, text),
-        Some(Reader::Internal) => (tool(call), Intent::Message, String::new(), None),
+    match meaning(&call.tool, place.clients) {
+        Some(ToolMeaning::Shell) => shell(call, place, facts, read_shell),
+        Some(ToolMeaning::File(parameter, access)) => file(call, parameter, *access, facts),
+        Some(ToolMeaning::Search) => search(call, facts),
+        Some(ToolMeaning::Fetch(parameter)) => fetch(call, parameter, facts),
+        Some(ToolMeaning::WebSearch) => web_search(call, facts),
+        Some(ToolMeaning::Message(recipient, text)) => message(call, recipient, text),
+        Some(ToolMeaning::Internal) => (tool(call), Intent::Message, String::new(), None),
         None => foreign::read(call, place, facts, read_shell),
     }
 }
@@ -171,50 +113,15 @@ fn only_data_follows(reading: &Reading) -> bool {
 
 /// Notes that plugins do not see all parameters. A tool that runs its input may run the part that
 /// they do not see.
-pub(crate) fn note_cut_parameters(tool: &str, facts: &mut Facts) {
+pub(crate) fn note_cut_parameters(
+    tool: &str,
+    clients: &[&'static ClientProfile],
+    facts: &mut Facts,
+) {
     facts.coverage = Coverage::Partial;
     let what = "its parameters are larger than 64 KiB".to_owned();
-    let executes = reader(tool).is_none() && !foreign::only_writes(tool);
+    let executes = meaning(tool, clients).is_none() && !foreign::only_writes(tool);
     if executes { &mut facts.limits } else { &mut facts.gaps }.push(what);
-}
-
-/// The prefix of a limit in the shell reader's list of gaps. Its contract has one list for both and
-/// is frozen; from here on they are two.
-const LIMIT: &str = "limit: ";
-
-/// Copies a reading into the facts within the host's limits, and drops indices that are out of
-/// range.
-pub(super) fn take(reading: Reading, facts: &mut Collector<'_>) -> Vec<Command> {
-    let Reading { mut commands, effects, forms, hosts, coverage, gaps, .. } = reading;
-    if commands.len() > MOST {
-        facts.limit("it runs more than 256 commands");
-        commands.truncate(MOST);
-    }
-    let count = u32::try_from(commands.len()).unwrap_or(u32::MAX);
-    let valid = |index: Option<u32>| index.filter(|index| *index < count);
-    commands.iter_mut().for_each(|command| command.input_from = valid(command.input_from));
-    for command in &commands {
-        if !command.program.is_empty() && !facts.facts.programs.contains(&command.program) {
-            facts.facts.programs.push(command.program.clone());
-        }
-    }
-    for effect in effects {
-        facts.effect(Effect { command: valid(effect.command), ..effect });
-    }
-    for form in forms.into_iter().take(64) {
-        facts.facts.forms.push(crate::action::Form { command: valid(form.command), ..form });
-    }
-    hosts.iter().for_each(|host| facts.host(host));
-    if coverage == Coverage::Partial {
-        let gaps = if gaps.is_empty() { vec!["a part of the command".to_owned()] } else { gaps };
-        for gap in gaps {
-            match gap.strip_prefix(LIMIT) {
-                Some(limit) => facts.limit(cut(limit, 512)),
-                None => facts.gap(cut(&gap, 512)),
-            }
-        }
-    }
-    commands
 }
 
 fn file(call: &Call, name: &str, access: Access, facts: &mut Collector<'_>) -> Read {
@@ -278,18 +185,6 @@ fn web_search(call: &Call, facts: &mut Collector<'_>) -> Read {
     (Operation::Network(request), Intent::NetworkRequest, "search".into(), None)
 }
 
-pub(super) fn network(host: &str, facts: &mut Collector<'_>) {
-    facts.host(host);
-    facts.effect(Effect {
-        kind: EffectKind::Network,
-        target: host.to_owned(),
-        path: None,
-        command: None,
-        recursive: false,
-        certain: !host.is_empty(),
-    });
-}
-
 fn message(call: &Call, recipient: &str, text: &str) -> Read {
     let part = |name: &str| match call.input.get(name) {
         Some(Value::String(text)) => cut(text, MOST_TEXT),
@@ -299,36 +194,6 @@ fn message(call: &Call, recipient: &str, text: &str) -> Read {
     let recipient = if recipient.is_empty() { "user".to_owned() } else { part(recipient) };
     let shape = recipient.clone();
     (Operation::Message(Message { recipient, text: part(text) }), Intent::Message, shape, None)
-}
-
-pub(super) const fn unknown_process() -> Effect {
-    Effect {
-        kind: EffectKind::ProcessStart,
-        target: String::new(),
-        path: None,
-        command: None,
-        recursive: false,
-        certain: false,
-    }
-}
-
-pub(super) fn tool(call: &Call) -> Operation {
-    let mut names = call.tool.splitn(3, "__");
-    let (server, name) = match (names.next(), names.next(), names.next()) {
-        (Some("mcp"), Some(server), Some(name)) => (Some(server.to_owned()), name.to_owned()),
-        _ => (None, call.tool.clone()),
-    };
-    let value = |value: &Value| match value {
-        Value::String(text) => cut(text, 1024),
-        other => cut(&other.to_string(), 1024),
-    };
-    let arguments = call
-        .input
-        .iter()
-        .take(32)
-        .map(|(key, argument)| (cut(key, 128), value(argument)))
-        .collect();
-    Operation::Tool(ToolCall { server, name, arguments })
 }
 
 fn parameter<'a>(call: &'a Call, name: &str, facts: &mut Collector<'_>) -> Option<&'a str> {
@@ -347,20 +212,4 @@ pub(super) fn bounded(text: &str, facts: &mut Collector<'_>) -> String {
         facts.gap("a text of more than 64 KiB was cut for the plugins");
     }
     cut(text, MOST_TEXT)
-}
-
-/// Returns the host of an address, without user information and port; empty if it has none.
-pub(super) fn host_of(url: &str) -> String {
-    let authority = url
-        .split_once("://")
-        .map_or(url, |(_, rest)| rest)
-        .split(['/', '?', '#', '\\'])
-        .next()
-        .unwrap_or_default();
-    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
-    let host = match host.strip_prefix('[') {
-        Some(address) => address.split(']').next().unwrap_or_default(),
-        None => host.split(':').next().unwrap_or_default(),
-    };
-    host.to_ascii_lowercase()
 }

@@ -3,7 +3,7 @@
 
 use super::Run;
 use super::before::{stopped, summary};
-use super::judge::{ParsedCall, Phase, masked_result};
+use super::judge::{MOST_OUTPUT, ParsedCall, Phase, masked_result, retained_part};
 use super::shadow::ShadowFindings;
 use crate::action::{Outcome, Status};
 use crate::event::{Call, CallResult, Disposition};
@@ -13,10 +13,8 @@ use crate::record::RecordKind;
 use crate::review::Findings;
 use crate::score::{Score, Verdict};
 use crate::session::{NewStep, Pending};
-use crate::text::{fingerprint, floor, normalise_error};
+use crate::text::{fingerprint, normalise_error};
 
-/// The most bytes of a result that are kept.
-const MOST_OUTPUT: usize = 16 * 1024;
 /// The most placeholders that the agent is informed of.
 const MOST_TOLD: usize = 5;
 /// The most bytes of an error that are kept.
@@ -245,12 +243,6 @@ fn listed(placeholders: &[String]) -> String {
         placeholders.iter().take(MOST_TOLD).map(|placeholder| format!("`{placeholder}`")).collect();
     let more = if placeholders.len() > MOST_TOLD { " and others" } else { "" };
     format!("{}{more}", shown.join(", "))
-}
-
-/// Returns the part of a result that is examined: the part that is kept, and as much again, so that
-/// a secret across the cut is recognised.
-pub(super) fn retained_part(text: &str) -> &str {
-    text.get(..floor(text, 2 * MOST_OUTPUT)).unwrap_or_default()
 }
 
 /// Parses the exit code from a failed command's error that begins with `Exit code N`.

@@ -2,7 +2,7 @@
 //! for a rewrite.
 
 use super::shadow::{ShadowFindings, split_shadow};
-use super::{Run, after, record_plugins};
+use super::{Run, record_plugins};
 use crate::action::{Action, Attributes, Command, Context, Operation};
 use crate::event::{Call, CallResult};
 use crate::facts;
@@ -13,12 +13,15 @@ use crate::plugins::Plugins;
 use crate::quoting::QuotedPlugins;
 use crate::record::{RecordedAction, RecordedPlugin, RecordedShadow};
 use crate::review::Findings;
-use crate::text::cut;
+use crate::text::{cut, floor};
 use crate::throttle;
 use crate::verdict::{Decision, decide};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+
+/// The most bytes of a result that are kept.
+pub(super) const MOST_OUTPUT: usize = 16 * 1024;
 
 /// A call with its facts, before judgement.
 pub(super) struct ParsedCall {
@@ -66,8 +69,8 @@ impl Run<'_, '_> {
         }
         let parameters = masked(&Value::Object(call.input.clone()), &mask).to_string();
         // A shell command's own reading shows the cut.
-        if parameters.len() > facts::MOST_TEXT && !facts::is_shell(&call.tool) {
-            facts::note_cut_parameters(&call.tool, &mut found.facts);
+        if parameters.len() > facts::MOST_TEXT && !facts::is_shell(&call.tool, self.place.clients) {
+            facts::note_cut_parameters(&call.tool, self.place.clients, &mut found.facts);
         }
         let outcome = result.map(|result| self.outcome(result, &mask));
         let mut action = Action {
@@ -107,7 +110,7 @@ impl Run<'_, '_> {
             result
                 .iter()
                 .flat_map(|result| [&result.error, &result.output])
-                .map(|text| after::retained_part(text).into()),
+                .map(|text| retained_part(text).into()),
         );
         self.settings.masker.mask(&all.iter().map(AsRef::as_ref).collect::<Vec<_>>())
     }
@@ -347,6 +350,12 @@ fn members(object: &Map<String, Value>) -> impl Iterator<Item = (Option<&str>, &
 
 fn pair(name: &str, value: &str) -> String {
     format!("{name}=\"{value}\"")
+}
+
+/// Returns the part of a result that is examined: the part that is kept, and as much again, so that
+/// a secret across the cut is recognised.
+pub(super) fn retained_part(text: &str) -> &str {
+    text.get(..floor(text, 2 * MOST_OUTPUT)).unwrap_or_default()
 }
 
 /// Returns a result with its secrets masked, and the placeholders; none if it contains none.

@@ -184,7 +184,18 @@ impl<'a, 'p> Run<'a, 'p> {
     ) -> Self {
         let ReviewOutcome { reply, records, state, spent } = so_far;
         let place = place(event, &state, settings);
-        Self { event, settings, ports, state, now, place, records, reply, spent, judged: Vec::new() }
+        Self {
+            event,
+            settings,
+            ports,
+            state,
+            now,
+            place,
+            records,
+            reply,
+            spent,
+            judged: Vec::new(),
+        }
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! Nothing is opened or created here.
 
-use portcullis_agents::install_command;
 use super::finding::{Check, HealthFinding, or_ok};
+use portcullis_agents::install_command;
 use std::fs::{self, Metadata};
 use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};

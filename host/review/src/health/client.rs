@@ -33,7 +33,10 @@ pub(super) fn version(agent: &dyn Agent, client: Option<&Path>) -> HealthFinding
                 format!("update it to {oldest} or later: `{name} update`"),
             )
         }
-        Ok(found) => HealthFinding::ok(Check::Version, format!("{} {found}, `{shown}`", agent.display_name())),
+        Ok(found) => HealthFinding::ok(
+            Check::Version,
+            format!("{} {found}, `{shown}`", agent.display_name()),
+        ),
         Err(error) => HealthFinding::warning(
             Check::Version,
             format!("{error:#}"),

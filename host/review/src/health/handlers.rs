@@ -246,8 +246,10 @@ fn judge(
     places: &Paths,
 ) -> Option<(HealthFinding, String)> {
     let mend = install(handler.scope);
-    let problem = |what: String| Some((HealthFinding::problem(Check::Handlers, "", mend.as_str()), what));
-    let warning = |what: String| Some((HealthFinding::warning(Check::Handlers, "", mend.as_str()), what));
+    let problem =
+        |what: String| Some((HealthFinding::problem(Check::Handlers, "", mend.as_str()), what));
+    let warning =
+        |what: String| Some((HealthFinding::warning(Check::Handlers, "", mend.as_str()), what));
     let holds_back = matches!(handler.registered.event.as_str(), "PreToolUse" | "ConfigChange");
     match deviation {
         Deviation::Matcher(_) | Deviation::Condition(_) | Deviation::Async | Deviation::Once => {

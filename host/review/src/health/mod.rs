@@ -249,7 +249,8 @@ impl HealthInput {
         findings.push(version);
         if let Some(client) = client.filter(|_| usable) {
             let ours = invocation(self.agent, &self.places);
-            let folder = client::safe_folder(self.agent, &self.project, &scratch, files, handlers, &ours);
+            let folder =
+                client::safe_folder(self.agent, &self.project, &scratch, files, handlers, &ours);
             findings.extend(client::listing(self.agent, &client, folder, handlers));
         }
         // At worst an empty temporary folder remains.
@@ -308,12 +309,7 @@ impl Registration {
             places,
             settings::has_our_plugin(&self.files),
         ));
-        findings.extend(settings::switches(
-            self.agent,
-            &self.files,
-            &scopes,
-            pinned,
-        ));
+        findings.extend(settings::switches(self.agent, &self.files, &scopes, pinned));
         findings.extend(settings::rivals(self.agent, &self.files, &self.wanted));
         findings
     }

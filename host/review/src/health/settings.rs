@@ -210,11 +210,13 @@ fn redirections(agent: &dyn Agent, file: &ClientFile, pinned: bool) -> Vec<Healt
                 what("changes what `~` means to our hooks"),
                 mend,
             )),
-            _ if agent.hook_settings().layout().person_variable == Some(name) => Some(HealthFinding::warning(
-                Check::Switches,
-                what("leads clients that the agent starts to other settings"),
-                mend,
-            )),
+            _ if agent.hook_settings().layout().person_variable == Some(name) => {
+                Some(HealthFinding::warning(
+                    Check::Switches,
+                    what("leads clients that the agent starts to other settings"),
+                    mend,
+                ))
+            }
             _ if LOADING.contains(&name) => Some(HealthFinding::warning(
                 Check::Switches,
                 what("puts foreign code into the programs that the client starts"),

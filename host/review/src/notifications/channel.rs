@@ -1,6 +1,5 @@
 //! A channel as the configuration has it.
 
-use super::deliver::variable;
 use portcullis_config::keys::{self, toml_text};
 use portcullis_config::{CHANNEL, Config, at_home};
 use portcullis_engine::SettingValue as Value;
@@ -8,6 +7,7 @@ use portcullis_notify::{
     Address, Channel, Credential, Encryption, Message, Program, Sender, Severity, Smtp, Webhook,
 };
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// A channel and its events.
@@ -178,4 +178,9 @@ impl ChannelSettings<'_> {
     fn key(&self, key: &str) -> String {
         CHANNEL.replace('*', self.name) + key
     }
+}
+
+/// Returns a variable of this process's environment.
+pub(super) fn variable(name: &str) -> Option<OsString> {
+    std::env::var_os(name)
 }

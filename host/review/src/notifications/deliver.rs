@@ -1,6 +1,6 @@
 //! Delivers queued messages: one attempt for each message that is due, and its outcome.
 
-use super::channel::{ConfiguredChannel, configured};
+use super::channel::{ConfiguredChannel, configured, variable};
 use super::pace;
 use super::queue::{NEVER, QueuedMessage, waiting};
 use portcullis_config::Config;
@@ -8,7 +8,6 @@ use portcullis_core::text::one_line;
 use portcullis_notify::{Channel, Failure, Message, Next, Sender, Severity, Topic, backoff};
 use portcullis_store::{Store, StoreError, WorkItem};
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
 use std::time::{Duration, Instant};
 
 /// The timeout of one attempt.
@@ -181,11 +180,6 @@ fn others(
     Ok(others
         .filter_map(|waits| Some((waits.work.id, waits.queued.filter(with)?.message)))
         .collect())
-}
-
-/// Returns a variable of this process's environment.
-pub fn variable(name: &str) -> Option<OsString> {
-    std::env::var_os(name)
 }
 
 const fn give_up(what: String, mend: String) -> Failure {

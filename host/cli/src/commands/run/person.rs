@@ -3,6 +3,8 @@
 //! The terminal is the controlling one, not standard input, which can hold the prompt. An agent
 //! that starts `run` is not asked in a person's place.
 
+pub use super::answer::PersonAnswer;
+
 use super::view::amount;
 use crate::interactive;
 use portcullis_core::text::{cut, lines, one_line};
@@ -23,41 +25,6 @@ const MOST_ANSWER: u64 = 256;
 const MOST_INPUT: usize = 4000;
 /// The interval between checks that the agent still waits.
 const LOOK: Duration = Duration::from_millis(100);
-
-/// The outcome of a question.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PersonAnswer {
-    /// The person allowed the call.
-    Yes,
-    /// The person refused it.
-    No,
-    /// The person did not answer in time.
-    Late,
-    /// Nobody could be asked.
-    Nobody,
-}
-
-impl PersonAnswer {
-    /// Returns the name for scripts.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Yes => "yes",
-            Self::No => "no",
-            Self::Late => "late",
-            Self::Nobody => "nobody",
-        }
-    }
-
-    /// Returns the words for people.
-    pub const fn in_words(self) -> &'static str {
-        match self {
-            Self::Yes => "the person let it run",
-            Self::No => "the person said no",
-            Self::Late => "nobody answered in time",
-            Self::Nobody => "nobody could be asked",
-        }
-    }
-}
 
 /// A person who can be asked.
 pub struct Person {

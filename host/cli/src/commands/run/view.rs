@@ -3,7 +3,7 @@
 //!
 //! It reads the journal and decides nothing. All text from the agent is escaped.
 
-use super::person::PersonAnswer;
+use super::answer::PersonAnswer;
 use crate::{paint, show};
 use portcullis_core::record::Record;
 use portcullis_core::score::Verdict;

@@ -1,0 +1,17 @@
+//! The environment that a channel may query.
+
+use crate::credential::Credential;
+use crate::failure::Failure;
+use secrecy::SecretString;
+use std::ffi::OsString;
+
+/// The environment that a channel may query.
+pub(crate) trait Environment {
+    /// Returns a variable of the environment.
+    fn variable(&self, name: &str) -> Option<OsString>;
+
+    /// Returns a credential's value.
+    fn credential(&self, credential: &Credential) -> Result<SecretString, Failure> {
+        credential.read(&|name| self.variable(name))
+    }
+}
