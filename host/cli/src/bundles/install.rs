@@ -296,7 +296,7 @@ fn no_lock_differs(places: &Paths, target: &LockFile, locked: &LockedBundle) -> 
         .find(|other| other.locked.name == locked.name && other.locked.digest != locked.digest)
     {
         Some(other) => Err(Error::invalid(format!(
-            "`{}` locks `{} {}` ({}) here too",
+            "`{}` locks `{} {}` ({}) here too: both have to mean the same",
             other.by.display(),
             locked.name,
             other.locked.version,
