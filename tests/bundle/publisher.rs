@@ -309,7 +309,9 @@ fn kept() -> Result<()> {
     stall.put("notes.txt", "mine")?;
     for words in [
         "build --output notes.txt",
-        &format!("sign {ARCHIVE} --key release.key --passphrase-file passphrase --output notes.txt"),
+        &format!(
+            "sign {ARCHIVE} --key release.key --passphrase-file passphrase --output notes.txt"
+        ),
     ] {
         let ended = stall.run(words)?;
         ensure!(

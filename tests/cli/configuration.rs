@@ -104,8 +104,14 @@ fn check() -> Result<()> {
         ("a custom strategy without a decider", "[interventions]\nstrategy = \"custom\"\n"),
         ("an intervention by nobody", "[interventions.plugins]\nsoft_correction = \"nobody\"\n"),
         ("a plugins folder that is not there", "plugins_dir = \"/no/such\"\n"),
-        ("webhooks that cannot be used", "[notifications.channels.a]\nkind = \"webhook\"\n\n[notifications.channels.b]\nkind = \"webhook\"\nurl = \"http://example.com/\"\n"),
-        ("a password in the file", "[notifications.channels.a]\nkind = \"smtp\"\nhost = \"h\"\nfrom = \"a@b.c\"\nto = [\"a@b.c\"]\nuser = \"u\"\npassword = \"hunter2\"\n"),
+        (
+            "webhooks that cannot be used",
+            "[notifications.channels.a]\nkind = \"webhook\"\n\n[notifications.channels.b]\nkind = \"webhook\"\nurl = \"http://example.com/\"\n",
+        ),
+        (
+            "a password in the file",
+            "[notifications.channels.a]\nkind = \"smtp\"\nhost = \"h\"\nfrom = \"a@b.c\"\nto = [\"a@b.c\"]\nuser = \"u\"\npassword = \"hunter2\"\n",
+        ),
         ("a rules file that is not there", "\n[rules]\nfiles = [\"/no/such.toml\"]\n"),
         ("an unknown rule", "[rules]\ndisabled = [\"warn_externel_network\"]\n"),
     ] {

@@ -335,7 +335,8 @@ fn sorted() -> Result<()> {
 fn written() -> Result<()> {
     let site = Site::new("page written")?;
     let recording = file(&site, "astray.jsonl", ASTRAY)?;
-    let write = |path: &Path| site.run(&["replay", "--output", &path.to_string_lossy(), &recording]);
+    let write =
+        |path: &Path| site.run(&["replay", "--output", &path.to_string_lossy(), &recording]);
     let page = site.project().join("page.html");
     ensure!(write(&page)?.code == Some(0), "no page is written");
     let first = fs::read(&page)?;

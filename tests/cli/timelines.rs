@@ -252,7 +252,11 @@ fn compared() -> Result<()> {
         &["replay", "--compare", "--config-file", &config, "--all", &session],
         "cannot be used with",
     )?;
-    wrong(&site, &["replay", "--compare", "--claude", "--config-file", &config], "cannot be used with")?;
+    wrong(
+        &site,
+        &["replay", "--compare", "--claude", "--config-file", &config],
+        "cannot be used with",
+    )?;
     Ok(())
 }
 

@@ -11,8 +11,7 @@ use portcullis_core::record::{
     Record, RecordKind, RecordedCheckpoint, RecordedRestore, RecordedShadow,
 };
 use portcullis_core::score::Verdict;
-use portcullis_core::text::counted;
-use portcullis_core::text::one_line;
+use portcullis_core::text::{counted, one_line};
 use portcullis_review::timeline::words;
 use portcullis_terminal::layout::{TextPage, list};
 
@@ -21,7 +20,7 @@ const MOST_LINE: usize = 240;
 
 /// Formats one line: the action and its outcome.
 pub fn line(record: &Record) -> String {
-    let what = one_line(&words::on_one_line(&record.summary), 96);
+    let what = one_line(&words::on_one_line(&record.summary), MOST_LINE);
     match record.kind {
         RecordKind::Review => {
             let decision = record.decision.as_ref();

@@ -8,6 +8,7 @@ use serde_json::json;
 pub struct ErrorReport<'a> {
     /// The kind that a script can act on (host/docs/errors.md).
     pub kind: &'a str,
+    /// The error itself, in one line.
     pub message: &'a str,
     /// The reasons, the nearest first.
     pub causes: &'a [String],

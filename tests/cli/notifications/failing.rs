@@ -105,10 +105,7 @@ pub fn dead() -> Result<()> {
             && waiting.iter().all(|waits| waits["next_at"].is_null() && waits["attempts"] == 31),
         "{waiting:?}"
     );
-    ensure!(
-        doctor(&held.site)?
-            .contains("3 messages over `dead` did not arrive, 3 given up")
-    );
+    ensure!(doctor(&held.site)?.contains("3 messages over `dead` did not arrive, 3 given up"));
     // It becomes reachable at another address.
     let second = chat.channel("other", "\"delivery\"");
     held.site.write("config.toml", format!("{}{second}", webhook("dead", port, "\"block\"")))?;

@@ -199,7 +199,7 @@ fn revoke_all(as_json: bool) -> Result<CommandExit> {
     let (mut said, mut document) = (String::new(), json!({}));
     store.revoke_all_exceptions(at, |ended, forged| {
         document = json!({ "revoked": ended, "forged": forged });
-        said = format!("{} exceptions were taken back", ended.len());
+        said = format!("revoked: {}", counted(ended.len() as u64, "exception"));
         if !forged.is_empty() {
             let names = one_line(&forged.join(", "), 240);
             said = format!(

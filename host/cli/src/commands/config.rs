@@ -218,11 +218,21 @@ fn check(file: Option<&Path>, as_json: bool) -> Result<CommandExit> {
     };
     let files = match checked {
         Ok(files) => files,
+        Err(lines) if as_json => {
+            let document = json!({ "ok": false, "files": [], "mistakes": lines });
+            paint::print(&format!("{document}\n"));
+            return Ok(CommandExit::Failure);
+        }
         Err(lines) => {
             lines.iter().for_each(|line| paint::print(&format!("{line}\n")));
             return Ok(CommandExit::Failure);
         }
     };
+    if as_json {
+        let document = json!({ "ok": true, "files": files, "mistakes": [] });
+        paint::print(&format!("{document}\n"));
+        return Ok(CommandExit::Success);
+    }
     if files.is_empty() {
         paint::print("there is no configuration: everything has its default\n");
     }

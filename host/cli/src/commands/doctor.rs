@@ -26,8 +26,6 @@ pub struct Arguments {
     project: Option<PathBuf>,
 }
 
-/// The exit code if there is a problem.
-const NOT_WHOLE: u8 = 5;
 /// The width to which lines are wrapped without a terminal, in columns, if words allow it.
 const WIDTH: usize = 80;
 /// The indent of a finding's text: the width of its level and its check's name.

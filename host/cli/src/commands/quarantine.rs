@@ -11,8 +11,7 @@ use portcullis_config::clock::now;
 use portcullis_config::duration;
 use portcullis_config::paths::Paths;
 use portcullis_core::record::{Record, RecordKind};
-use portcullis_core::text::counted;
-use portcullis_core::text::one_line;
+use portcullis_core::text::{counted, one_line};
 use portcullis_review::quarantine::{
     self, Obstacle, QuarantineEntry, QuarantineStatus, RestoreResult,
 };

@@ -89,10 +89,7 @@ const ROWS: &[Row] = &[
         &[(2, 19, "is a number that is too large")],
     ),
     ("scope = 3", &[(1, 9, "`scope` is a whole number; it must be a table")]),
-    (
-        "[[scope]]\nfolders = []",
-        &[(1, 1, "`scope` is a list of tables; it must be a table")],
-    ),
+    ("[[scope]]\nfolders = []", &[(1, 1, "`scope` is a list of tables; it must be a table")]),
     ("[scope]\nfolders = \"/srv\"", &[(2, 11, "is text; it must be a list of paths")]),
     ("[scope]\nfolders = [\"/srv\", 1]", &[(2, 11, "is a list of other things than texts")]),
     ("plugins_dir = []", &[(1, 15, "`plugins_dir` is a list; it must be the path of a folder")]),

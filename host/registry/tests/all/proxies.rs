@@ -148,13 +148,7 @@ fn without_tls_only_where_that_was_meant() {
         ("an address, asked for", fake.at(":1"), true, None, Ok(())),
         ("`localhost`, asked for", local.clone(), true, None, Ok(())),
         ("an address, named", fake.at(":1"), false, Some(format!("127.0.0.1:{port}")), Ok(())),
-        (
-            "not asked for",
-            fake.at(":1"),
-            false,
-            None,
-            Err("it answers without TLS"),
-        ),
+        ("not asked for", fake.at(":1"), false, None, Err("it answers without TLS")),
         (
             "another is named",
             fake.at(":1"),

@@ -7,8 +7,7 @@ use crate::stopped;
 use anyhow::Result;
 use portcullis_config::Config;
 use portcullis_config::amount::size;
-use portcullis_core::text::counted;
-use portcullis_core::text::one_line;
+use portcullis_core::text::{counted, one_line};
 use portcullis_store::{Home, Store};
 use std::path::Path;
 

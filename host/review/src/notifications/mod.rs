@@ -15,7 +15,7 @@
 //! Channels are only configured by the organisation and the person; a project's file can neither
 //! add nor change one.
 
-mod channel;
+pub mod channel;
 pub mod deliver;
 mod pace;
 mod queue;

@@ -137,11 +137,7 @@ fn files() {
         ("name = 'x'".to_owned(), (1, 1), "put `[[rule]]` before it"),
         ("[rule]\nname = 'x'".to_owned(), (1, 1), "write it with two brackets: `[[rule]]`"),
         ("[[rule]\n".to_owned(), (1, 8), "it is not TOML"),
-        (
-            "[[rule]]\n".to_owned(),
-            (1, 1),
-            "this rule has no `name`, `when`, `verdict`, `reason`",
-        ),
+        ("[[rule]]\n".to_owned(), (1, 1), "this rule has no `name`, `when`, `verdict`, `reason`"),
         (rule(&[("verdict", "")]), (1, 1), "this rule has no `verdict`"),
         (rule(&[("wen", "1")]), (6, 1), "`rule.wen` is unknown; did you mean `when`?"),
         (rule(&[("name", "\"A b\"")]), (2, 8), "lower case letters"),
@@ -160,7 +156,11 @@ fn files() {
         (rule(&[("reason", "\"see {path\"")]), (5, 15), "this brace does not close"),
         (rule(&[("reason", "\"see path}\"")]), (5, 19), "this brace was not opened"),
         (rule(&[("alternatives", "\"x\"")]), (6, 16), "it must be a list"),
-        (rule(&[("must_match", "[5]")]), (6, 15), "`rule.must_match` holds a whole number; an example is a command line"),
+        (
+            rule(&[("must_match", "[5]")]),
+            (6, 15),
+            "`rule.must_match` holds a whole number; an example is a command line",
+        ),
         (
             rule(&[("must_match", "[{ tool = 'X', comand = 'y' }]")]),
             (6, 29),

@@ -31,13 +31,10 @@ impl Walker<'_> {
             }
             // A cluster's containers hold what others use, unlike one of this machine.
             "kubectl" | "oc" => Some(Place::Host(operand)),
-            "vagrant" | "multipass" | "limactl" | "lima" | "colima" | "heroku" | "fly" | "flyctl" => {
-                Some(Place::Host(catalogue::name_of(name).to_owned()))
-            }
-            "docker" | "podman" | "nerdctl" | "lxc" | "docker-compose" | "finch"
-            | "apptainer" | "singularity" => {
-                Some(Place::Container(operand, self.mounts(rest)))
-            }
+            "vagrant" | "multipass" | "limactl" | "lima" | "colima" | "heroku" | "fly"
+            | "flyctl" => Some(Place::Host(catalogue::name_of(name).to_owned())),
+            "docker" | "podman" | "nerdctl" | "lxc" | "docker-compose" | "finch" | "apptainer"
+            | "singularity" => Some(Place::Container(operand, self.mounts(rest))),
             _ => None,
         }
     }

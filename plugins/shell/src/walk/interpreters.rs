@@ -44,7 +44,12 @@ const INTERPRETERS: &[Interpreter] = &[
     },
     Interpreter { name: "lua", language: "lua", code: &["-e"], values: &["-l"] },
     Interpreter { name: "Rscript", language: "r", code: &["-e"], values: &[] },
-    Interpreter { name: "julia", language: "julia", code: &["-e", "-E", "--eval"], values: &["-L"] },
+    Interpreter {
+        name: "julia",
+        language: "julia",
+        code: &["-e", "-E", "--eval"],
+        values: &["-L"],
+    },
     Interpreter { name: "tclsh", language: "tcl", code: &[], values: &[] },
     Interpreter { name: "wish", language: "tcl", code: &[], values: &[] },
     Interpreter { name: "expect", language: "tcl", code: &["-c"], values: &[] },

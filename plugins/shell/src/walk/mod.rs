@@ -381,7 +381,14 @@ impl Walker<'_> {
                     .first()
                     .and_then(|field| field.literal.clone())
                     .filter(|_| fields.len() == 1);
-                value = Value { text, others: several(texts), known, source, literal, ..Value::default() };
+                value = Value {
+                    text,
+                    others: several(texts),
+                    known,
+                    source,
+                    literal,
+                    ..Value::default()
+                };
             }
         }
         self.env.set(variable, value);

@@ -10,8 +10,7 @@ use super::sum::{SessionTotals, TotalsRow};
 use crate::page::{self, Html};
 use portcullis_core::policy::RiskThresholds;
 use portcullis_core::score::Verdict;
-use portcullis_core::text::counted;
-use portcullis_core::text::one_line;
+use portcullis_core::text::{counted, one_line};
 use portcullis_review::timeline::Timeline;
 use portcullis_review::timeline::words;
 

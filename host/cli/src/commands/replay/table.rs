@@ -3,8 +3,7 @@
 
 use super::sum::{RowReach, SessionTotals, TotalsRow, part};
 use crate::paint;
-use portcullis_core::text::counted;
-use portcullis_core::text::one_line;
+use portcullis_core::text::{counted, one_line};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 

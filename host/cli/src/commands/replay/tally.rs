@@ -5,8 +5,7 @@
 use crate::paint;
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::score::Verdict;
-use portcullis_core::text::counted;
-use portcullis_core::text::one_line;
+use portcullis_core::text::{counted, one_line};
 use portcullis_review::recording::past::SkippedInput;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashSet};

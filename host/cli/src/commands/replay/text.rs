@@ -8,8 +8,7 @@ use super::lines::{INDENT, TextLines};
 use crate::paint;
 use portcullis_core::record::RecordKind;
 use portcullis_core::score::Verdict;
-use portcullis_core::text::counted;
-use portcullis_core::text::one_line;
+use portcullis_core::text::{counted, one_line};
 use portcullis_review::timeline::words;
 use portcullis_review::timeline::{ActiveInterventions, Timeline, TimelineEntry};
 

@@ -3,8 +3,7 @@
 use super::material::File;
 use super::results::{Label, Results, Sessions, percent};
 use crate::paint;
-use portcullis_core::text::counted;
-use portcullis_core::text::one_line;
+use portcullis_core::text::{counted, one_line};
 
 impl Results {
     /// Formats all results.

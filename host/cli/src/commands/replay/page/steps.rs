@@ -4,8 +4,7 @@ use super::chart::{kind_letter, severity_letter, shape, verdict_name};
 use crate::page::Html;
 use portcullis_core::finding::{Detection, Response};
 use portcullis_core::record::{RecordKind, RecordedIntervention};
-use portcullis_core::text::counted;
-use portcullis_core::text::one_line;
+use portcullis_core::text::{counted, one_line};
 use portcullis_review::timeline::words;
 use portcullis_review::timeline::{ActiveInterventions, Timeline, TimelineEntry};
 
