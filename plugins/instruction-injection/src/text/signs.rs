@@ -56,7 +56,7 @@ impl Sign {
 /// The signs of a text, or of some sentences of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Signs {
-    /// Their total weight; from [`INSTRUCTS`](crate::INSTRUCTS) on the text instructs.
+    /// Their total weight; from [`INSTRUCTS`](super::INSTRUCTS) on the text instructs.
     pub weight: u32,
     /// Each once, in the order in which they came.
     pub signs: Vec<Sign>,
