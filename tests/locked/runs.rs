@@ -272,7 +272,7 @@ fn doctored() -> Result<()> {
         let all = found["findings"].as_array().cloned().unwrap_or_default();
         let one = all.into_iter().find(|finding| finding["check"] == "bundles").unwrap_or_default();
         let text = |key: &str| one[key].as_str().unwrap_or_default().to_owned();
-        Ok((text("level"), format!("{} {}", text("what"), text("mend"))))
+        Ok((text("level"), format!("{} {}", text("what"), text("fix"))))
     };
     ensure!(finding()?.0.is_empty(), "nothing is locked, and nothing is said");
     let archive = machine.publish("1.0.0", ASKS)?;

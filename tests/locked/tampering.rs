@@ -138,9 +138,9 @@ fn lost() -> Result<()> {
             Some(text) => fs::write(machine.lock(), text)?,
             None => fs::remove_file(machine.lock())?,
         }
-        let mend = "ran here: put it back, or, if that is meant, run `portcullis bundle install` at a terminal";
+        let fix = "ran here: put it back, or, if that is meant, run `portcullis bundle install` at a terminal";
         machine
-            .stops(if name == "older" { "does not hold" } else { mend })
+            .stops(if name == "older" { "does not hold" } else { fix })
             .with_context(|| name)?;
         if name != "older" {
             machine.refused(&["bundle", "install"], "there is no terminal")?;

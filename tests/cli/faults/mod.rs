@@ -35,7 +35,7 @@ pub struct Break {
     /// Texts that the answer contains.
     pub says: &'static [&'static str],
     /// Fixes the failure.
-    pub mend: fn(&Site) -> Result<()>,
+    pub fix: fn(&Site) -> Result<()>,
     /// True if the fix starts a new journal, so that earlier records are not in it.
     pub anew: bool,
     /// True if the case depends on permissions, which restrict an ordinary user but not root.
@@ -66,7 +66,7 @@ impl Break {
             hook,
             end: End::Answered,
             says: &[],
-            mend: |_| Ok(()),
+            fix: |_| Ok(()),
             anew: false,
             held_back: false,
         }
@@ -85,12 +85,12 @@ impl Break {
         Self { end, ..self }
     }
 
-    fn mended(self, mend: fn(&Site) -> Result<()>) -> Self {
-        Self { mend, ..self }
+    fn fixed(self, fix: fn(&Site) -> Result<()>) -> Self {
+        Self { fix, ..self }
     }
 
-    fn anew(self, mend: fn(&Site) -> Result<()>) -> Self {
-        Self { mend, anew: true, ..self }
+    fn anew(self, fix: fn(&Site) -> Result<()>) -> Self {
+        Self { fix, anew: true, ..self }
     }
 
     fn held_back(self) -> Self {
@@ -147,7 +147,7 @@ fn check(row: &Break, (event, make): &Event) -> Result<()> {
     let event = make(&site);
     let ended = process::run((row.hook)(&site), event.to_string().as_bytes(), LIMIT)?;
     judge(row, name_of(&event), &ended).with_context(|| format!("at {}", name_of(&event)))?;
-    (row.mend)(&site).context("cannot mend it")?;
+    (row.fix)(&site).context("cannot fix it")?;
     site.ordinary("after")?;
     site.verify()?;
     let after = site.records()?;
