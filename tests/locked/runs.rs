@@ -242,7 +242,7 @@ fn revoked() -> Result<()> {
     let said = machine.done(&["bundle", "revoke", NAME])?;
     ensure!(said.contains("revoked in `") && said.contains("is not trusted: revocation"), "{said}");
     let now = fs::read_to_string(machine.policy())?;
-    ensure!(now.starts_with(&policy) && now.contains("[revoked]"), "it was written anew: {now}");
+    ensure!(now.starts_with(&policy) && now.contains("[revoked]"), "it was written again: {now}");
     machine.stops("is revoked")?;
     let again = machine.done(&["bundle", "revoke", NAME, "--json"])?;
     ensure!(again.contains("\"revoked\":[]"), "{again}");

@@ -335,7 +335,7 @@ fn receipts() -> Result<()> {
             "{name}: {}",
             shown.text
         );
-        here.runs().with_context(|| format!("{name}, verified anew"))?;
+        here.runs().with_context(|| format!("{name}, verified again"))?;
     }
     // A missing one only costs the time to verify.
     fs::remove_file(receipt(&here)?)?;

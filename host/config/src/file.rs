@@ -81,10 +81,10 @@ pub fn read_in_project(project: &Path, name: &str) -> Result<Option<String>, Pro
     {
         return Ok(None);
     }
-    let leads = |to: &Path, whither: &str| {
+    let leads = |to: &Path, where_to: &str| {
         Problems::whole(
             &path,
-            format!("it is a link to `{}`, {whither}; put the file itself there", to.display()),
+            format!("it is a link to `{}`, {where_to}; put the file itself there", to.display()),
         )
     };
     let Some(file) = open(&path)? else {

@@ -209,7 +209,7 @@ fn database() -> Vec<Row> {
             fix: Some(Installed::recover),
         },
         Row {
-            name: "the journal was removed and begun anew",
+            name: "the journal was removed and begun again",
             breaks: |installed| {
                 forget_journal(installed)?;
                 File::options()

@@ -23,7 +23,7 @@ fn journals() -> Vec<Break> {
             overwrite(site, "journal.db", |bytes| vec![0; bytes.len()])
         })
         .says(&["journal.db", "portcullis recover"])
-        .anew(Site::forget_journal),
+        .again(Site::forget_journal),
         Break::new("a journal cut in half", |site| {
             settled(site, |bytes| bytes[..bytes.len() / 2].to_vec())
         })
@@ -49,7 +49,7 @@ fn journals() -> Vec<Break> {
             overwrite(site, "journal.db-wal", |bytes| vec![0xa5; bytes.len()])
         })
         .ends(End::Whole)
-        .anew(|_| Ok(())),
+        .again(|_| Ok(())),
         Break::new("a journal that another process holds", hold)
             .says(&["journal.db", "locked by another process", "end the process"])
             .fixed(let_go),

@@ -37,7 +37,7 @@ pub struct Break {
     /// Fixes the failure.
     pub fix: fn(&Site) -> Result<()>,
     /// True if the fix starts a new journal, so that earlier records are not in it.
-    pub anew: bool,
+    pub again: bool,
     /// True if the case depends on permissions, which restrict an ordinary user but not root.
     pub held_back: bool,
 }
@@ -67,7 +67,7 @@ impl Break {
             end: End::Answered,
             says: &[],
             fix: |_| Ok(()),
-            anew: false,
+            again: false,
             held_back: false,
         }
     }
@@ -89,8 +89,8 @@ impl Break {
         Self { fix, ..self }
     }
 
-    fn anew(self, fix: fn(&Site) -> Result<()>) -> Self {
-        Self { fix, anew: true, ..self }
+    fn again(self, fix: fn(&Site) -> Result<()>) -> Self {
+        Self { fix, again: true, ..self }
     }
 
     fn held_back(self) -> Self {
@@ -152,7 +152,7 @@ fn check(row: &Break, (event, make): &Event) -> Result<()> {
     site.verify()?;
     let after = site.records()?;
     ensure!(
-        row.anew || after.starts_with(&before),
+        row.again || after.starts_with(&before),
         "at {}: {} of {} records from before are lost",
         name_of(&event),
         before.len() - after.iter().filter(|record| before.contains(record)).count(),
