@@ -132,8 +132,8 @@ fn at_a_terminal() -> Result<()> {
         .ended(1, &["wrong passphrase for this key"])?;
     ensure!(stall.get(ARCHIVE)? == unsigned, "the archive was changed");
     // Typing errors are corrected with the usual keys.
-    let mended = format!("wrong\u{15}{PASSPHRASE}x\u{7f}");
-    let shown = stall.site.at_a_terminal(&sign, Answer::Lines(&[(of, &mended)]), &[])?;
+    let fixed = format!("wrong\u{15}{PASSPHRASE}x\u{7f}");
+    let shown = stall.site.at_a_terminal(&sign, Answer::Lines(&[(of, &fixed)]), &[])?;
     shown.ended(0, &["signed with the key", "without end"])?;
     ensure!(!shown.text.contains("heron"), "it was shown: {}", shown.text);
     let ended = stall.run("key new --output other.key")?;

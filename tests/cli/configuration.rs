@@ -349,7 +349,7 @@ fn managed() -> Result<()> {
         chown(&file, Some(0), None)?;
         chown(&folder, Some(0), None)?;
         fs::set_permissions(&file, Permissions::from_mode(0o644))?;
-        ensure!(hook(&site, "mended")?.answer == Answer::Refused, "{name}");
+        ensure!(hook(&site, "fixed")?.answer == Answer::Refused, "{name}");
     }
     fs::remove_file(&file)?;
     ensure!(hook(&site, "gone")?.answer == Answer::Quiet, "without the file the person's counts");

@@ -37,7 +37,7 @@ pub fn tests() -> Vec<Trial> {
         trial("incident rollback: the files as they were, and the session goes on", rolled_back),
         trial("incident abort: it stays stopped, and what it made is put away", aborted),
         trial("incidents: what lets a session go on is a person's", for_a_person),
-        trial("incidents: a session that stops again is decided anew", again),
+        trial("incidents: a session that stops again is decided again", again),
         trial(
             "incidents: a stop outlives a journal that is removed, replaced or changed",
             outlives,

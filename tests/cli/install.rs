@@ -35,7 +35,7 @@ pub fn tests() -> Vec<Trial> {
         trial("install: a link that leads nowhere, a folder, a pipe, a read-only file, a closed folder", no_place),
         trial("install: a repository leads us to no file of its choice", led_away),
         trial("install: the other scopes", scopes),
-        trial("install: an older or a crooked installation becomes the one of now", mended),
+        trial("install: an older or a crooked installation becomes the one of now", fixed),
         trial("install: --dry-run and a missing --yes write nothing", nothing_written),
         trial("install: --observe begins a configuration and never changes one", observed),
         trial("install: what weakens it is named", weakened),
@@ -298,7 +298,7 @@ fn scopes() -> Result<()> {
 }
 
 /// Covers entries written by earlier versions, with other paths, and by people.
-fn mended() -> Result<()> {
+fn fixed() -> Result<()> {
     let ours = |fields: Value| {
         let mut handler = json!({"type": "command", "command": "/opt/old/portcullis", "args": ["hook", "claude"], "timeout": 30, "onFailure": "block"});
         fields
@@ -336,7 +336,7 @@ fn mended() -> Result<()> {
         ),
         ("an event that is not ours", "Notification", json!([{"hooks": [ours(json!({}))]}])),
     ] {
-        let site = Site::new(&format!("mended {name}"))?;
+        let site = Site::new(&format!("fixed {name}"))?;
         let path = settings(&site);
         let other = json!({"type": "command", "command": "/usr/bin/other"});
         let mut groups = groups;
@@ -500,7 +500,7 @@ fn told_in_json() -> Result<()> {
         problem["pointer"] == "/model"
             && problem["line"] == 1
             && problem["column"] == 11
-            && problem["mend"].is_string(),
+            && problem["fix"].is_string(),
         "{said}"
     );
     Ok(())

@@ -41,7 +41,7 @@ fn main() -> ExitCode {
         trial("plugin test: exit codes, filters and JSON", differences::told),
         trial("plugin test: an update keeps what it does not change", differences::updated),
         trial(
-            "plugin test: every mistake in a case file has its place and its mend",
+            "plugin test: every mistake in a case file has its place and its fix",
             mistakes::mistakes,
         ),
         trial("plugin test: what is no plugin or has no cases", mistakes::subjects),

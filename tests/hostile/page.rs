@@ -30,25 +30,25 @@ pub fn check() -> Result<()> {
     }
     let known: Vec<String> = ATTACKS.iter().map(known).collect();
     let (_, rows) =
-        shown.split_once(HEAD).ok_or_else(|| anyhow!("the table has another head: {MEND}"))?;
+        shown.split_once(HEAD).ok_or_else(|| anyhow!("the table has another head: {FIX}"))?;
     let rows: Vec<&str> =
         rows.lines().map(|row| row.rsplitn(3, '|').nth(2).unwrap_or(row)).collect();
     for row in &known {
         ensure!(
             rows.contains(&row.as_str()),
-            "`{}` does not hold the row `{row}`: {MEND}",
+            "`{}` does not hold the row `{row}`: {FIX}",
             path.display()
         );
     }
     ensure!(
         rows == known,
-        "`{}` holds other rows than the table of attacks, or in another order: {MEND}",
+        "`{}` holds other rows than the table of attacks, or in another order: {FIX}",
         path.display()
     );
     Ok(())
 }
 
-const MEND: &str = "run `PORTCULLIS_BLESS=1 cargo test --release --workspace --test hostile`";
+const FIX: &str = "run `PORTCULLIS_BLESS=1 cargo test --release --workspace --test hostile`";
 
 fn written() -> Result<String> {
     let measured = MEASURED.lock().unwrap_or_else(PoisonError::into_inner);

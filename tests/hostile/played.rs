@@ -303,7 +303,7 @@ pub fn forged_code(site: &Site, attack: &Attack) -> Result<Used> {
         fs::write(&file, forged)?;
         let (reply, used) = asked(site, "forged")?;
         judged(attack, &reply, &newest(site)?)?;
-        ensure!(fs::read(&file)? == good, "it was not made anew");
+        ensure!(fs::read(&file)? == good, "it was not made again");
         cost = cost.worse(used);
     }
     Ok(cost)

@@ -242,7 +242,7 @@ fn revoked() -> Result<()> {
     let said = machine.done(&["bundle", "revoke", NAME])?;
     ensure!(said.contains("revoked in `") && said.contains("is not trusted: revocation"), "{said}");
     let now = fs::read_to_string(machine.policy())?;
-    ensure!(now.starts_with(&policy) && now.contains("[revoked]"), "it was written anew: {now}");
+    ensure!(now.starts_with(&policy) && now.contains("[revoked]"), "it was written again: {now}");
     machine.stops("is revoked")?;
     let again = machine.done(&["bundle", "revoke", NAME, "--json"])?;
     ensure!(again.contains("\"revoked\":[]"), "{again}");
@@ -272,7 +272,7 @@ fn doctored() -> Result<()> {
         let all = found["findings"].as_array().cloned().unwrap_or_default();
         let one = all.into_iter().find(|finding| finding["check"] == "bundles").unwrap_or_default();
         let text = |key: &str| one[key].as_str().unwrap_or_default().to_owned();
-        Ok((text("level"), format!("{} {}", text("what"), text("mend"))))
+        Ok((text("level"), format!("{} {}", text("what"), text("fix"))))
     };
     ensure!(finding()?.0.is_empty(), "nothing is locked, and nothing is said");
     let archive = machine.publish("1.0.0", ASKS)?;

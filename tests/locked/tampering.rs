@@ -138,9 +138,9 @@ fn lost() -> Result<()> {
             Some(text) => fs::write(machine.lock(), text)?,
             None => fs::remove_file(machine.lock())?,
         }
-        let mend = "ran here: put it back, or, if that is meant, run `portcullis bundle install` at a terminal";
+        let fix = "ran here: put it back, or, if that is meant, run `portcullis bundle install` at a terminal";
         machine
-            .stops(if name == "older" { "does not hold" } else { mend })
+            .stops(if name == "older" { "does not hold" } else { fix })
             .with_context(|| name)?;
         if name != "older" {
             machine.refused(&["bundle", "install"], "there is no terminal")?;
@@ -335,7 +335,7 @@ fn receipts() -> Result<()> {
             "{name}: {}",
             shown.text
         );
-        here.runs().with_context(|| format!("{name}, verified anew"))?;
+        here.runs().with_context(|| format!("{name}, verified again"))?;
     }
     // A missing one only costs the time to verify.
     fs::remove_file(receipt(&here)?)?;

@@ -39,7 +39,7 @@ fn main() -> ExitCode {
             "bundle vet: what speaks against a bundle is not signed, unless for a reason that is signed too",
             refusals::refused,
         ),
-        trial("bundle vet: every mistake has its mend, and changes nothing", refusals::mistakes),
+        trial("bundle vet: every mistake has its fix, and changes nothing", refusals::mistakes),
         trial("bundle vet: a bundle that says what its bytes do not is not tried", refusals::lies),
         trial(
             "bundle vet: a policy asks for another key, for young vettings, and for such as have not ended",

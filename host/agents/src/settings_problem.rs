@@ -14,21 +14,21 @@ pub struct SettingsProblem {
     /// The problem.
     pub what: String,
     /// The fix.
-    pub mend: String,
+    pub fix: String,
 }
 
 impl fmt::Display for SettingsProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let pointer =
             if self.pointer.is_empty() { String::new() } else { format!(" (`{}`)", self.pointer) };
-        write!(f, "{}{pointer}: {}; {}", self.place, self.what, self.mend)
+        write!(f, "{}{pointer}: {}; {}", self.place, self.what, self.fix)
     }
 }
 
 impl From<NotJson> for SettingsProblem {
     fn from(error: NotJson) -> Self {
-        let mend = "the client reads strict JSON in UTF-8, without comments and trailing commas"
+        let fix = "the client reads strict JSON in UTF-8, without comments and trailing commas"
             .to_owned();
-        Self { pointer: String::new(), place: error.place, what: error.what, mend }
+        Self { pointer: String::new(), place: error.place, what: error.what, fix }
     }
 }

@@ -134,7 +134,7 @@ mod tests {
     use super::unfit;
 
     #[test]
-    fn names_that_cannot_be_are_mended() {
+    fn names_that_cannot_be_are_fixed() {
         for (name, said) in [
             ("no-force", None),
             ("a1", None),

@@ -48,7 +48,7 @@ fn main() {
     let mut ways = [
         "a file",
         "a locked bundle, by its receipt",
-        "a locked bundle, verified anew",
+        "a locked bundle, verified again",
         "no such plugin",
     ]
     .map(|name| {

@@ -7,15 +7,15 @@ use std::str::FromStr;
 /// # Errors
 /// Fails if it is not a duration, or not above zero.
 pub fn milliseconds(text: &str) -> Result<u64, String> {
-    let mend = || format!("invalid duration `{text}`: write it as `90s`, `15m`, `8h` or `30d`");
+    let fix = || format!("invalid duration `{text}`: write it as `90s`, `15m`, `8h` or `30d`");
     // The library does not parse days; here a day has 24 hours.
     let parsed = match text.trim().strip_suffix('d').map(|days| days.trim().parse::<u64>()) {
         Some(Ok(days)) => {
-            return days.checked_mul(86_400_000).filter(|ms| *ms > 0).ok_or_else(mend);
+            return days.checked_mul(86_400_000).filter(|ms| *ms > 0).ok_or_else(fix);
         }
-        _ => jiff::SignedDuration::from_str(text).map_err(|_| mend())?,
+        _ => jiff::SignedDuration::from_str(text).map_err(|_| fix())?,
     };
-    u64::try_from(parsed.as_millis()).ok().filter(|ms| *ms > 0).ok_or_else(mend)
+    u64::try_from(parsed.as_millis()).ok().filter(|ms| *ms > 0).ok_or_else(fix)
 }
 
 #[cfg(test)]

@@ -44,8 +44,8 @@ pub fn read_managed(path: &Path) -> Result<Option<String>, Problems> {
     let Some(file) = open(path)? else { return Ok(None) };
     let found = file.metadata().map_err(|error| unreadable(path, &error))?;
     if let Some(how) = foreign(&found) {
-        let mend = "the organisation's configuration must belong to root and be writable by root alone: `chown root` and `chmod 644` it";
-        return Err(Problems::whole(path, format!("it {how}; {mend}")));
+        let fix = "the organisation's configuration must belong to root and be writable by root alone: `chown root` and `chmod 644` it";
+        return Err(Problems::whole(path, format!("it {how}; {fix}")));
     }
     let real = path.canonicalize().map_err(|error| unreadable(path, &error))?;
     for folder in path
@@ -58,10 +58,10 @@ pub fn read_managed(path: &Path) -> Result<Option<String>, Problems> {
         if let Some(how) =
             foreign(&found).filter(|_| found.uid() != 0 || found.mode() & STICKY == 0)
         {
-            let mend = "who can change the folder can replace the organisation's configuration: give it to root alone";
+            let fix = "who can change the folder can replace the organisation's configuration: give it to root alone";
             return Err(Problems::whole(
                 path,
-                format!("its folder `{}` {how}; {mend}", folder.display()),
+                format!("its folder `{}` {how}; {fix}", folder.display()),
             ));
         }
     }
@@ -81,10 +81,10 @@ pub fn read_in_project(project: &Path, name: &str) -> Result<Option<String>, Pro
     {
         return Ok(None);
     }
-    let leads = |to: &Path, whither: &str| {
+    let leads = |to: &Path, where_to: &str| {
         Problems::whole(
             &path,
-            format!("it is a link to `{}`, {whither}; put the file itself there", to.display()),
+            format!("it is a link to `{}`, {where_to}; put the file itself there", to.display()),
         )
     };
     let Some(file) = open(&path)? else {

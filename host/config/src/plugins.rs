@@ -84,7 +84,7 @@ pub fn wrong_interventions<'a>(said: impl Iterator<Item = &'a KeyValue>) -> Vec<
         said.key.path == "interventions.plugins.*" && !names().any(|name| name == said.name)
     };
     let problem = |said: &KeyValue| {
-        let mend = match nearest(names(), &said.name) {
+        let fix = match nearest(names(), &said.name) {
             Some(name) => format!("did you mean `interventions.plugins.{name}`?"),
             None => format!(
                 "the interventions are {}",
@@ -93,7 +93,7 @@ pub fn wrong_interventions<'a>(said: impl Iterator<Item = &'a KeyValue>) -> Vec<
         };
         ConfigProblem {
             place: Some(said.place),
-            what: format!("`{}` is unknown; {mend}", one_line(&said.path, 128)),
+            what: format!("`{}` is unknown; {fix}", one_line(&said.path, 128)),
         }
     };
     said.filter(wrong).take(MOST).map(problem).collect()
@@ -119,7 +119,7 @@ pub fn misfit(
     let path = one_line(path, 128);
     let Some(setting) = declared.iter().find(|setting| setting.covers(key)) else {
         let names = || declared.iter().map(|setting| setting.key.as_str());
-        let mend = match nearest(names(), key) {
+        let fix = match nearest(names(), key) {
             Some(name) => format!("did you mean `{above}{name}`?"),
             None if declared.is_empty() => format!("the plugin `{plugin}` has no settings"),
             None => format!(
@@ -127,7 +127,7 @@ pub fn misfit(
                 names().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
             ),
         };
-        return Some(format!("`{path}` is unknown; {mend}"));
+        return Some(format!("`{path}` is unknown; {fix}"));
     };
     let fits = match (setting.kind, value) {
         (Type::Integer | Type::Decimal, Value::Integer(number)) => setting.holds(*number as f64),

@@ -302,12 +302,12 @@ impl Rules {
             self.disabled.iter().find(|name| !is_builtin(name) && !names.contains_key(*name))?;
         let known =
             BUILTIN.iter().map(|builtin| builtin.name).chain(names.keys().map(String::as_str));
-        let mend = match nearest(known, wrong) {
+        let fix = match nearest(known, wrong) {
             Some(name) => format!("did you mean `{name}`?"),
             None => "`portcullis rules list` shows all".to_owned(),
         };
         let what = format!(
-            "`{DISABLED}` holds `{}`, and no rule has that name; {mend}",
+            "`{DISABLED}` holds `{}`, and no rule has that name; {fix}",
             one_line(wrong, 64)
         );
         Some(match self.disabled_at.get(wrong) {

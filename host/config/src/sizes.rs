@@ -18,14 +18,14 @@ const UNITS: &[(&str, u64)] = &[
 /// # Errors
 /// Fails if it is not a size, or not above zero.
 pub fn bytes(text: &str) -> Result<u64, String> {
-    let mend = || {
+    let fix = || {
         format!("invalid size `{text}`: write it as `512MiB`, `2GiB`, `10MB` or a number of bytes")
     };
     let trimmed = text.trim();
     let known = UNITS.iter().find_map(|(unit, bytes)| Some((trimmed.strip_suffix(unit)?, *bytes)));
     let (digits, unit) = known.unwrap_or((trimmed, 1));
-    let count: u64 = digits.trim().parse().map_err(|_| mend())?;
-    count.checked_mul(unit).filter(|bytes| *bytes > 0).ok_or_else(mend)
+    let count: u64 = digits.trim().parse().map_err(|_| fix())?;
+    count.checked_mul(unit).filter(|bytes| *bytes > 0).ok_or_else(fix)
 }
 
 /// Formats a size in the largest suitable unit.

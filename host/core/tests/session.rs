@@ -28,7 +28,7 @@ fn story() -> Vec<Value> {
     let bash = |command: &str| json!({ "command": command });
     let mut story = vec![
         event("SessionStart", json!({"source": "startup"})),
-        prompt("mend the build, mail me@example.org"),
+        prompt("fix the build, mail me@example.org"),
     ];
     for index in 0..30 {
         let (command, id) = (

@@ -43,7 +43,7 @@ fn whole(name: &str) -> Value {
             "PostToolBatch" => {
                 json!({"tool_calls": [{"tool_name": "Bash", "tool_input": {}, "tool_use_id": "t1", "tool_response": "ok"}]})
             }
-            "UserPromptSubmit" => json!({"prompt": "mend it"}),
+            "UserPromptSubmit" => json!({"prompt": "fix it"}),
             "SessionStart" => json!({"source": "startup"}),
             "SessionEnd" => json!({"reason": "other"}),
             "SubagentStart" | "SubagentStop" => {
@@ -81,7 +81,7 @@ fn every_event_is_read() {
                 result.failed && result.error.starts_with("Exit code 1")
             }
             ("PostToolBatch", EventKind::AfterBatch(calls)) => calls.len() == 1,
-            ("UserPromptSubmit", EventKind::Prompt(text)) => text == "mend it",
+            ("UserPromptSubmit", EventKind::Prompt(text)) => text == "fix it",
             ("SessionStart", EventKind::SessionStart { source }) => source == "startup",
             ("SessionEnd", EventKind::SessionEnd { reason }) => reason == "other",
             ("SubagentStart", EventKind::SubagentStart { agent_type }) => {

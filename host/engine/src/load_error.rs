@@ -71,7 +71,7 @@ pub enum LoadError {
     #[error("its section `{DESCRIPTOR_SECTION}` cannot be used: {0}")]
     Descriptor(String),
     /// It imports something that is not granted.
-    #[error("it wants to {wants} (`{import}`), which is not granted{}", mend(*.grant))]
+    #[error("it wants to {wants} (`{import}`), which is not granted{}", fix(*.grant))]
     Refused {
         /// The import's name.
         import: String,
@@ -101,7 +101,7 @@ pub enum LoadError {
     Types(String),
 }
 
-fn mend(grant: Option<&str>) -> String {
+fn fix(grant: Option<&str>) -> String {
     grant
         .map(|line| format!("; its owner can grant it: `{line}` in `plugins.NAME.grants`"))
         .unwrap_or_default()

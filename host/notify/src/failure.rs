@@ -13,14 +13,14 @@ pub struct Delivered {
 
 /// A channel did not take the message, or it is unknown if it did.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{what}: {mend}")]
+#[error("{what}: {fix}")]
 pub struct Failure {
     /// The next step: a retry, if that makes sense.
     pub next: Next,
     /// The error and its location, in one line.
     pub what: String,
     /// The fix, for a person, in one line.
-    pub mend: String,
+    pub fix: String,
 }
 
 /// The next step after a failure.
@@ -37,12 +37,12 @@ const LONGEST_WAIT: Duration = Duration::from_secs(60 * 60);
 const LINE_BYTES: usize = 300;
 
 impl Failure {
-    pub(crate) fn retry(what: impl fmt::Display, mend: impl fmt::Display) -> Self {
-        Self::new(Next::Retry(None), &what, &mend)
+    pub(crate) fn retry(what: impl fmt::Display, fix: impl fmt::Display) -> Self {
+        Self::new(Next::Retry(None), &what, &fix)
     }
 
-    pub(crate) fn give_up(what: impl fmt::Display, mend: impl fmt::Display) -> Self {
-        Self::new(Next::GiveUp, &what, &mend)
+    pub(crate) fn give_up(what: impl fmt::Display, fix: impl fmt::Display) -> Self {
+        Self::new(Next::GiveUp, &what, &fix)
     }
 
     /// Sets the earliest time of the retry, if there is one.
@@ -55,11 +55,11 @@ impl Failure {
         }
     }
 
-    fn new(next: Next, what: &dyn fmt::Display, mend: &dyn fmt::Display) -> Self {
+    fn new(next: Next, what: &dyn fmt::Display, fix: &dyn fmt::Display) -> Self {
         Self {
             next,
             what: one_line(&what.to_string(), LINE_BYTES),
-            mend: one_line(&mend.to_string(), LINE_BYTES),
+            fix: one_line(&fix.to_string(), LINE_BYTES),
         }
     }
 }

@@ -40,7 +40,7 @@ pub(crate) fn read(path: &Path, most: usize, owner: FileAccess) -> Result<Vec<u8
             "name a file of your own",
         ));
     }
-    let (open_to_others, mend) = match owner {
+    let (open_to_others, fix) = match owner {
         FileAccess::OwnerOnly => (0o077, "chmod 600"),
         FileAccess::OwnerWrites => (0o022, "chmod go-w"),
     };
@@ -48,7 +48,7 @@ pub(crate) fn read(path: &Path, most: usize, owner: FileAccess) -> Result<Vec<u8
         let mode = found.st_mode & 0o777;
         return Err(Failure::give_up(
             format!("{name} is open to others (mode {mode:o})"),
-            format!("run `{mend} {}`", path.display()),
+            format!("run `{fix} {}`", path.display()),
         ));
     }
     let mut bytes = Vec::new();

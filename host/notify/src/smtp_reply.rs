@@ -54,6 +54,6 @@ fn broken(place: &str, error: &Error) -> Failure {
 }
 
 pub(crate) fn late(place: &str) -> Failure {
-    let mend = "nothing to do: it is tried again; check `port`, `encryption` and the network if that goes on";
-    Failure::retry(format!("the mail server `{place}` did not answer in time"), mend)
+    let fix = "nothing to do: it is tried again; check `port`, `encryption` and the network if that goes on";
+    Failure::retry(format!("the mail server `{place}` did not answer in time"), fix)
 }

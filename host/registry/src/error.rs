@@ -67,14 +67,14 @@ pub enum ErrorReason {
     #[error("it is encoded as `{0}`; bytes that have a digest must not be")]
     Encoded(String),
     /// An unexpected response.
-    #[error("it answered {status}{said}{mend}")]
+    #[error("it answered {status}{said}{fix}")]
     Answer {
         /// The HTTP status.
         status: u16,
         /// The registry's message, in quotation marks after a colon, if there is one.
         said: String,
         /// The fix, after a semicolon, if it is known.
-        mend: &'static str,
+        fix: &'static str,
     },
     /// An invalid document.
     #[error("{0}")]
@@ -101,7 +101,7 @@ impl ErrorReason {
 
     pub(crate) fn answer(status: u16, body: &[u8]) -> Self {
         let said = said(body);
-        let mend = match status {
+        let fix = match status {
             403 => "; this login may not do that: ask its owner, or log in as somebody else",
             405 => "; it may be read-only",
             413 => "; it does not accept a bundle of that size",
@@ -112,7 +112,7 @@ impl ErrorReason {
         Self::Answer {
             status,
             said: if said.is_empty() { said } else { format!(": \"{said}\"") },
-            mend,
+            fix,
         }
     }
 

@@ -450,7 +450,7 @@ mod tests {
             ),
             ("PRAGMA query_only = ON", "PRAGMA query_only = OFF", "is read-only: make it"),
         ];
-        for (fail, mend, message) in table {
+        for (fail, fix, message) in table {
             let (_folder, mut store) = place();
             put(&mut store, "first").unwrap();
             let before = store.snapshot("s", None).unwrap();
@@ -460,7 +460,7 @@ mod tests {
             assert!(error.contains(message), "{fail}: {error}");
             assert_eq!(store.snapshot("s", None).unwrap(), before, "{fail}");
             assert_eq!(store.verify(|_| {}).unwrap().first_bad, None, "{fail}");
-            store.connection.prepare(mend).unwrap().query([]).unwrap().next().unwrap();
+            store.connection.prepare(fix).unwrap().query([]).unwrap().next().unwrap();
             assert_eq!(put(&mut store, "second").unwrap()[0].sequence, 2, "{fail}");
         }
     }

@@ -314,8 +314,8 @@ fn put_aside_with_its_log() {
     );
     assert_eq!(ids(&first), ["r2", "r3", "r4", "r5", "r6"], "the log came along");
     let mut store = place.store();
-    assert_eq!(store.append(vec![record("anew")]).unwrap()[0].sequence, 1);
-    assert_eq!(ids(&place.home.journal()), ["anew"]);
+    assert_eq!(store.append(vec![record("again")]).unwrap()[0].sequence, 1);
+    assert_eq!(ids(&place.home.journal()), ["again"]);
     // A folder or a link in its place is handled in the same way.
     drop(store);
     fs::remove_file(place.home.journal()).unwrap();

@@ -109,7 +109,7 @@ impl Checker {
             None => {
                 let variables = self.variables.iter().map(|(name, _)| name.as_str());
                 let known = variables.chain(Kind::Action.fields().iter().map(|field| field.name));
-                let mend = match nearest(known, name) {
+                let fix = match nearest(known, name) {
                     Some(meant) => format!("did you mean `{meant}`?"),
                     None if names().any(|known| known == name) => {
                         "it is a function; call it".to_owned()
@@ -117,7 +117,7 @@ impl Checker {
                     None => group_of(name)
                         .unwrap_or_else(|| "`portcullis rules fields` lists the names".to_owned()),
                 };
-                Err(Problem::new(span, format!("`{}` is unknown; {mend}", shown(name))))
+                Err(Problem::new(span, format!("`{}` is unknown; {fix}", shown(name))))
             }
         }
     }
@@ -129,13 +129,13 @@ impl Checker {
                 Some((at, of)) => Ok((Code::Select(Box::new(code), number(kind), at), of)),
                 None => {
                     let known = || kind.fields().iter().map(|field| field.name);
-                    let mend = match nearest(known(), &word.name) {
+                    let fix = match nearest(known(), &word.name) {
                         Some(name) => format!("did you mean `{name}`?"),
                         None => format!("it has `{}`", known().collect::<Vec<_>>().join("`, `")),
                     };
                     Err(Problem::new(
                         word.span,
-                        format!("{} has no `{}`; {mend}", kind.as_str(), shown(&word.name)),
+                        format!("{} has no `{}`; {fix}", kind.as_str(), shown(&word.name)),
                     ))
                 }
             },
@@ -242,13 +242,13 @@ fn word_fits(of: &Of, tree: &Tree) -> Result<(), Problem> {
     let Of::Word(words) = of else { return Ok(()) };
     match &tree.node {
         Node::Text(text) if !words.contains(&text.as_str()) => {
-            let mend = match nearest(words.iter().copied(), text).filter(|word| !word.is_empty()) {
+            let fix = match nearest(words.iter().copied(), text).filter(|word| !word.is_empty()) {
                 Some(word) => format!("did you mean `{word}`?"),
                 None => format!("it is {}", of.told()),
             };
             Err(Problem::new(
                 tree.span,
-                format!("`{}` is not a value of this field; {mend}", shown(text)),
+                format!("`{}` is not a value of this field; {fix}", shown(text)),
             ))
         }
         Node::List(items) => items.iter().try_for_each(|item| word_fits(of, item)),

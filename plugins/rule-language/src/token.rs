@@ -90,7 +90,7 @@ impl<'a> Scanner<'a> {
             None => {
                 let start = self.at;
                 self.at += first.len_utf8();
-                let mend = match first {
+                let fix = match first {
                     '=' => "; equal is `==`".to_owned(),
                     '&' => "; and is `&&`".to_owned(),
                     '|' => "; or is `||`".to_owned(),
@@ -98,7 +98,7 @@ impl<'a> Scanner<'a> {
                 };
                 Err(self.wrong(
                     start,
-                    &format!("`{}` means nothing here{mend}", shown(&first.to_string())),
+                    &format!("`{}` means nothing here{fix}", shown(&first.to_string())),
                 ))
             }
         }

@@ -86,7 +86,7 @@ pub trait Intervention {
 /// use portcullis_plugin::intervention::{Guidance, Limit, Quantity, Response};
 ///
 /// let guidance = Guidance::saying("one thing at a time")
-///     .emphasising("original request", "mend the build")
+///     .emphasising("original request", "fix the build")
 ///     .recalling("boundary", "leave the tests alone")
 ///     .limiting(Limit { quantity: Quantity::FileOperations, maximum: 10, used: 0 });
 /// assert_eq!((guidance.background.len(), guidance.limits.len()), (2, 1));

@@ -42,11 +42,11 @@ pub struct Values(Vec<(String, Option<String>)>);
 /// use portcullis_plugin::types::{Error, Severity};
 ///
 /// let issue = testing::issue("loop", Severity::High, "the same again").with("command", "make");
-/// let context = testing::context().goal("mend the build");
+/// let context = testing::context().goal("fix the build");
 /// let mut values = Values::of(&issue, &testing::situation(), &context);
 /// values.set("times", Some("3"));
 /// let text = fill("mine", "{summary}: `{command}`, {times} times.\nYou were asked to: {request}", &values)?;
-/// assert_eq!(text, "the same again: `make`, 3 times.\nYou were asked to: mend the build");
+/// assert_eq!(text, "the same again: `make`, 3 times.\nYou were asked to: fix the build");
 /// # Ok::<(), Error>(())
 /// ```
 impl Values {

@@ -18,7 +18,7 @@ pub fn cases() -> Vec<Case> {
 
 fn journals() -> Vec<Case> {
     let damaged = |name, spoil, says: &[&'static str]| {
-        Case::new(name, spoil).answers(Answer::Refused, says).mended(Site::forget_journal)
+        Case::new(name, spoil).answers(Answer::Refused, says).fixed(Site::forget_journal)
     };
     vec![
         damaged(
@@ -97,7 +97,7 @@ fn journals() -> Vec<Case> {
                 Answer::Refused,
                 &["journal.db", "read-only", "make it and its folder writable"],
             )
-            .mended(|site| mode(site, "journal.db", 0o600))
+            .fixed(|site| mode(site, "journal.db", 0o600))
         },
         Case {
             held_back: true,
@@ -106,7 +106,7 @@ fn journals() -> Vec<Case> {
                     Answer::Refused,
                     &["/state", "check that the folder exists and that you may write there"],
                 )
-                .mended(|site| mode(site, "", 0o700))
+                .fixed(|site| mode(site, "", 0o700))
         },
         damaged(
             "a journal that others hold for long",
@@ -116,7 +116,7 @@ fn journals() -> Vec<Case> {
             },
             &["locked by another process for more than 2 s", "end the process"],
         )
-        .mended(|_| {
+        .fixed(|_| {
             thread::sleep(HELD);
             Ok(())
         }),
@@ -130,22 +130,22 @@ fn homes() -> Vec<Case> {
     vec![
         Case::new("a home open to others", |site| mode(site, "", 0o777))
             .answers(Answer::Refused, &["is open to other users (mode 0777)", "chmod 700"])
-            .mended(|site| mode(site, "", 0o700)),
+            .fixed(|site| mode(site, "", 0o700)),
         Case::new("a key open to others", |site| mode(site, "key", 0o644))
             .answers(Answer::Refused, &["key` is open to other users (mode 0644)", "chmod 600"])
-            .mended(|site| mode(site, "key", 0o600)),
+            .fixed(|site| mode(site, "key", 0o600)),
         Case::new("a key of 31 bytes", |site| site.write("key", [7; 31]))
             .answers(Answer::Refused, &["has 31 bytes instead of 32", "restore it"])
-            .mended(new_home),
+            .fixed(new_home),
         Case::new("a key of no bytes", |site| site.write("key", ""))
             .answers(Answer::Refused, &["has 0 bytes instead of 32", "restore it"])
-            .mended(new_home),
+            .fixed(new_home),
         Case::new("a home that is a file", |site| {
             fs::remove_dir_all(site.state())?;
             Ok(fs::write(site.state(), "")?)
         })
         .answers(Answer::Refused, &["/state", "is not a folder", "move it away"])
-        .mended(|site| Ok(fs::remove_file(site.state())?)),
+        .fixed(|site| Ok(fs::remove_file(site.state())?)),
         by_environment(
             "a home below a file",
             |site| {
@@ -219,7 +219,7 @@ fn caches() -> Vec<Case> {
     };
     vec![
         harmless("compiled code with flipped bytes", |site| each_of_cache(site, ".code", flip))
-            .mended(compiled_anew),
+            .fixed(compiled_anew),
         Case {
             input: Box::new(|site| {
                 site.calls("bad")
@@ -232,16 +232,16 @@ fn caches() -> Vec<Case> {
             })
         }
         .answers(Answer::Refused, &["runs code from another machine"])
-        .mended(compiled_anew),
+        .fixed(compiled_anew),
         harmless("compiled code cut short", |site| {
             each_of_cache(site, ".code", |bytes| bytes[..bytes.len() / 2].to_vec())
         })
-        .mended(compiled_anew),
+        .fixed(compiled_anew),
         harmless("cards with flipped bytes", |site| each_of_cache(site, ".card", flip)),
         harmless("signatures with flipped bytes", |site| each_of_cache(site, ".tag", flip))
-            .mended(compiled_anew),
+            .fixed(compiled_anew),
         harmless("no cache", |site| Ok(fs::remove_dir_all(site.state().join("cache"))?))
-            .mended(compiled_anew),
+            .fixed(compiled_anew),
         harmless("a cache open to others", |site| mode(site, "cache", 0o777)),
         Case {
             held_back: true,
@@ -257,7 +257,7 @@ fn caches() -> Vec<Case> {
             site.write("cache", "")
         })
         .answers(Answer::Refused, &["cache", "is not a folder", "move it away"])
-        .mended(|site| Ok(fs::remove_file(site.state().join("cache"))?)),
+        .fixed(|site| Ok(fs::remove_file(site.state().join("cache"))?)),
     ]
 }
 
@@ -266,7 +266,7 @@ fn configurations() -> Vec<Case> {
         Case::new(name, spoil)
             .answers(Answer::Refused, says)
             .recorded(Recorded::Fault("configuration"))
-            .mended(|site| {
+            .fixed(|site| {
                 let path = site.state().join("config.toml");
                 if path.is_dir() { Ok(fs::remove_dir(path)?) } else { Ok(fs::remove_file(path)?) }
             })

@@ -41,7 +41,7 @@ pub struct Case {
     /// The expected record in the journal.
     pub record: Recorded,
     /// Removes the cause.
-    pub mend: Change,
+    pub fix: Change,
     /// True if the case depends on permissions, which restrict an ordinary user but not root.
     pub held_back: bool,
 }
@@ -71,7 +71,7 @@ impl Case {
             answer: Answer::Refused,
             says: vec![],
             record: Recorded::Nothing,
-            mend: |_| Ok(()),
+            fix: |_| Ok(()),
             held_back: false,
         }
     }
@@ -87,8 +87,8 @@ impl Case {
     }
 
     /// Sets how the cause is removed.
-    pub fn mended(self, mend: Change) -> Self {
-        Self { mend, ..self }
+    pub fn fixed(self, fix: Change) -> Self {
+        Self { fix, ..self }
     }
 }
 
@@ -135,7 +135,7 @@ fn check(case: &Case) -> Result<()> {
         case.answer
     );
     reply.says(&case.says)?;
-    (case.mend)(&site).context("cannot mend it")?;
+    (case.fix)(&site).context("cannot fix it")?;
     site.ordinary("next")?;
     site.verify()?;
     recorded(case.record, &site.records()?)

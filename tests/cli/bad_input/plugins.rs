@@ -166,7 +166,7 @@ fn policies() -> Vec<Case> {
         Case::new(name, spoil)
             .answers(answer, &["odd: load-failed", "not WebAssembly"])
             .recorded(Recorded::Review(LOAD))
-            .mended(|site| {
+            .fixed(|site| {
                 fs::remove_file(site.state().join("config.toml"))?;
                 without(site)
             })
@@ -184,7 +184,7 @@ fn names() -> Vec<Case> {
         Case::new(name, spoil)
             .answers(Answer::Refused, says)
             .recorded(Recorded::Fault("configuration"))
-            .mended(without)
+            .fixed(without)
     };
     vec![
         row(
@@ -212,7 +212,7 @@ fn asked((name, spoil, fault, says): Row) -> Case {
     Case::new(name, spoil)
         .answers(Answer::Asked, says)
         .recorded(Recorded::Review(fault))
-        .mended(without)
+        .fixed(without)
 }
 
 fn odd(site: &Site, bytes: &[u8]) -> Result<()> {

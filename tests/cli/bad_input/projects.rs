@@ -30,7 +30,7 @@ fn projects() -> Vec<Case> {
         let case = Case::new(name, spoil)
             .answers(Answer::Refused, says)
             .recorded(Recorded::Fault("configuration"));
-        case.mended(|site| {
+        case.fixed(|site| {
             Ok(fs::rename(site.project().join(".portcullis"), site.person().join("away"))?)
         })
     };

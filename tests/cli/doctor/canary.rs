@@ -21,7 +21,7 @@ pub fn rows() -> Vec<Row> {
         check: "canary",
         level: "problem",
         says,
-        mend: None,
+        fix: None,
     };
     vec![
         row(

@@ -124,7 +124,7 @@ impl Installed {
     /// Removes the journal; the next action starts a new one.
     pub fn begin_anew(&self) -> Result<()> {
         self.site.forget_journal()?;
-        self.hook(&self.site.calls("anew").bash("1", "ls"))?;
+        self.hook(&self.site.calls("again").bash("1", "ls"))?;
         Ok(())
     }
 

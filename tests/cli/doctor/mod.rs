@@ -30,7 +30,7 @@ pub struct Row {
     /// Texts that it must contain, including the fix.
     says: &'static [&'static str],
     /// The described fix; after it, nothing of that check and nothing of that severity may be left.
-    mend: Option<Change>,
+    fix: Option<Change>,
 }
 
 /// Returns all tests of `doctor` and `status`.
@@ -81,7 +81,7 @@ pub fn findings(installed: &Installed) -> Result<Vec<Value>> {
         ended.all()
     );
     for finding in &findings {
-        let told = finding["mend"].as_str().is_some_and(|mend| !mend.is_empty());
+        let told = finding["fix"].as_str().is_some_and(|fix| !fix.is_empty());
         ensure!(
             told || !matches!(finding["level"].as_str(), Some("problem" | "warning")),
             "it does not say what to do: {finding}"
@@ -98,7 +98,7 @@ fn broken(row: &Row) -> Result<()> {
         let text = format!(
             "{} {}",
             finding["what"].as_str().unwrap_or_default(),
-            finding["mend"].as_str().unwrap_or_default()
+            finding["fix"].as_str().unwrap_or_default()
         );
         finding["check"] == row.check
             && finding["level"] == row.level
@@ -112,8 +112,8 @@ fn broken(row: &Row) -> Result<()> {
         row.says,
         told(&found)
     );
-    let Some(mend) = row.mend else { return Ok(()) };
-    mend(&installed)?;
+    let Some(fix) = row.fix else { return Ok(()) };
+    fix(&installed)?;
     let left = findings(&installed)?;
     let still = |finding: &&Value| {
         finding["level"] == "problem"
@@ -121,7 +121,7 @@ fn broken(row: &Row) -> Result<()> {
     };
     ensure!(
         !left.iter().any(|finding| still(&finding)),
-        "after the mend there is still {}",
+        "after the fix there is still {}",
         told(&left)
     );
     Ok(())

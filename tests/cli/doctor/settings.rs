@@ -51,7 +51,7 @@ fn program() -> Vec<Row> {
             check: "program",
             level: "problem",
             says: &["bin/portcullis", "there is no such file", "install claude"],
-            mend: None,
+            fix: None,
         },
         Row {
             name: "the program lost its right to run",
@@ -59,7 +59,7 @@ fn program() -> Vec<Row> {
             check: "program",
             level: "problem",
             says: &["cannot be executed", "chmod 755"],
-            mend: Some(|installed| mode(&installed.program(), 0o755)),
+            fix: Some(|installed| mode(&installed.program(), 0o755)),
         },
         Row {
             name: "something else stands in the program's place",
@@ -67,7 +67,7 @@ fn program() -> Vec<Row> {
             check: "program",
             level: "problem",
             says: &["says `hello`", "install claude"],
-            mend: None,
+            fix: None,
         },
         Row {
             name: "a program that fails stands in its place",
@@ -75,7 +75,7 @@ fn program() -> Vec<Row> {
             check: "program",
             level: "problem",
             says: &["does not say that it is portcullis", "code 1"],
-            mend: None,
+            fix: None,
         },
         Row {
             name: "another version stands in its place",
@@ -83,7 +83,7 @@ fn program() -> Vec<Row> {
             check: "program",
             level: "problem",
             says: &["portcullis 0.0.9", "replace it with this version"],
-            mend: None,
+            fix: None,
         },
         Row {
             name: "others can write the program",
@@ -91,7 +91,7 @@ fn program() -> Vec<Row> {
             check: "program",
             level: "problem",
             says: &["others can replace", "sudo install -o root"],
-            mend: Some(|installed| mode(&installed.program(), 0o755)),
+            fix: Some(|installed| mode(&installed.program(), 0o755)),
         },
         Row {
             name: "others can replace the program",
@@ -99,7 +99,7 @@ fn program() -> Vec<Row> {
             check: "program",
             level: "problem",
             says: &["others can replace"],
-            mend: Some(|installed| mode(&installed.site().person().join("bin"), 0o755)),
+            fix: Some(|installed| mode(&installed.site().person().join("bin"), 0o755)),
         },
         Row {
             name: "the program lies in a build folder",
@@ -112,7 +112,7 @@ fn program() -> Vec<Row> {
             check: "program",
             level: "warning",
             says: &["next build or clean-up"],
-            mend: None,
+            fix: None,
         },
     ]
 }
@@ -125,7 +125,7 @@ fn files() -> Vec<Row> {
             check: "settings",
             level: "problem",
             says: &["settings.json", "Permission denied"],
-            mend: Some(|installed| mode(&installed.settings(), 0o600)),
+            fix: Some(|installed| mode(&installed.settings(), 0o600)),
         },
         Row {
             name: "the settings are a link that leads nowhere",
@@ -136,7 +136,7 @@ fn files() -> Vec<Row> {
             check: "settings",
             level: "problem",
             says: &["leads nowhere"],
-            mend: None,
+            fix: None,
         },
         Row {
             name: "the settings are no JSON",
@@ -144,7 +144,7 @@ fn files() -> Vec<Row> {
             check: "settings",
             level: "problem",
             says: &["drops all of", "line 1", "strict JSON"],
-            mend: Some(install_anew),
+            fix: Some(install_anew),
         },
         Row {
             name: "a timeout is a text",
@@ -152,7 +152,7 @@ fn files() -> Vec<Row> {
             check: "settings",
             level: "problem",
             says: &["drops all of", "/hooks/PreToolUse/0/hooks/0/timeout", "number"],
-            mend: Some(|installed| installed.edit_guard(|handler| handler["timeout"] = json!(30))),
+            fix: Some(|installed| installed.edit_guard(|handler| handler["timeout"] = json!(30))),
         },
         Row {
             name: "an unknown onFailure",
@@ -162,7 +162,7 @@ fn files() -> Vec<Row> {
             check: "settings",
             level: "problem",
             says: &["drops all of", "/onFailure", "block"],
-            mend: Some(|installed| {
+            fix: Some(|installed| {
                 installed.edit_guard(|handler| handler["onFailure"] = json!("block"))
             }),
         },
@@ -172,7 +172,7 @@ fn files() -> Vec<Row> {
             check: "settings",
             level: "problem",
             says: &["drops all of", "/permissions", "object"],
-            mend: Some(|installed| {
+            fix: Some(|installed| {
                 installed.edit(|settings| {
                     drop(settings.as_object_mut().map(|keys| keys.remove("permissions")))
                 })
@@ -184,7 +184,7 @@ fn files() -> Vec<Row> {
             check: "settings",
             level: "problem",
             says: &["settings.local.json"],
-            mend: Some(|installed| Ok(fs::remove_file(local(installed))?)),
+            fix: Some(|installed| Ok(fs::remove_file(local(installed))?)),
         },
         Row {
             name: "disableAllHooks",
@@ -194,7 +194,7 @@ fn files() -> Vec<Row> {
             check: "switches",
             level: "problem",
             says: &["disableAllHooks", "settings.json", "remove that line"],
-            mend: Some(|installed| {
+            fix: Some(|installed| {
                 installed.edit(|settings| settings["disableAllHooks"] = json!(false))
             }),
         },
@@ -204,7 +204,7 @@ fn files() -> Vec<Row> {
             check: "switches",
             level: "problem",
             says: &["disableAllHooks", "settings.local.json"],
-            mend: Some(|installed| Ok(fs::remove_file(local(installed))?)),
+            fix: Some(|installed| Ok(fs::remove_file(local(installed))?)),
         },
         Row {
             name: "foreign code in the environment",
@@ -214,7 +214,7 @@ fn files() -> Vec<Row> {
             check: "switches",
             level: "warning",
             says: &["env.LD_PRELOAD", "settings.local.json"],
-            mend: Some(|installed| Ok(fs::remove_file(local(installed))?)),
+            fix: Some(|installed| Ok(fs::remove_file(local(installed))?)),
         },
         Row {
             name: "bypassPermissions",
@@ -226,7 +226,7 @@ fn files() -> Vec<Row> {
             check: "switches",
             level: "note",
             says: &["bypassPermissions"],
-            mend: None,
+            fix: None,
         },
     ]
 }
@@ -243,7 +243,7 @@ fn handlers() -> Vec<Row> {
         check: "handlers",
         level,
         says,
-        mend: Some(install),
+        fix: Some(install),
     };
     vec![
         row(
@@ -380,7 +380,7 @@ fn others() -> Vec<Row> {
             check: "switches",
             level: "problem",
             says: &["env.PORTCULLIS_HOME", "another configuration or state"],
-            mend: Some(|installed| {
+            fix: Some(|installed| {
                 installed.edit(|settings| {
                     drop(settings.as_object_mut().map(|keys| keys.remove("env")))
                 })?;
@@ -398,7 +398,7 @@ fn others() -> Vec<Row> {
             check: "other hooks",
             level: "warning",
             says: &["/opt/formatter --fix", "two rewrites", "updatedInput"],
-            mend: Some(|installed| {
+            fix: Some(|installed| {
                 installed.edit(|settings| {
                     settings["hooks"]["PreToolUse"]
                         .as_array_mut()
@@ -415,7 +415,7 @@ fn others() -> Vec<Row> {
             check: "version",
             level: "problem",
             says: &["2.1.197", "onFailure", "2.1.295"],
-            mend: Some(|installed| Ok(fs::remove_file(client(installed))?)),
+            fix: Some(|installed| Ok(fs::remove_file(client(installed))?)),
         },
         Row {
             name: "the client did not load the hooks",
@@ -423,7 +423,7 @@ fn others() -> Vec<Row> {
             check: "loaded",
             level: "problem",
             says: &["the client does not run the hooks", "PreToolUse"],
-            mend: Some(|installed| Ok(fs::remove_file(client(installed))?)),
+            fix: Some(|installed| Ok(fs::remove_file(client(installed))?)),
         },
     ]
 }

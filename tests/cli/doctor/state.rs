@@ -53,7 +53,7 @@ fn folders() -> Vec<Row> {
             check: "permissions",
             level: "problem",
             says: &["others can read", "key", "chmod go-rwx"],
-            mend: Some(|installed| mode(&installed.state("key"), 0o600)),
+            fix: Some(|installed| mode(&installed.state("key"), 0o600)),
         },
         Row {
             name: "others can write the state folder",
@@ -61,7 +61,7 @@ fn folders() -> Vec<Row> {
             check: "permissions",
             level: "problem",
             says: &["others can change", "mode is 777", "chmod go-w"],
-            mend: Some(|installed| mode(&installed.site().state(), 0o700)),
+            fix: Some(|installed| mode(&installed.site().state(), 0o700)),
         },
         Row {
             name: "others can replace the state folder",
@@ -69,7 +69,7 @@ fn folders() -> Vec<Row> {
             check: "permissions",
             level: "problem",
             says: &["others can replace", "is open to them"],
-            mend: Some(|installed| mode(installed.site().root(), 0o755)),
+            fix: Some(|installed| mode(installed.site().root(), 0o755)),
         },
         Row {
             name: "others can write compiled code",
@@ -77,7 +77,7 @@ fn folders() -> Vec<Row> {
             check: "permissions",
             level: "problem",
             says: &["cache", "chmod go-rwx"],
-            mend: Some(|installed| mode(&installed.state("cache"), 0o700)),
+            fix: Some(|installed| mode(&installed.state("cache"), 0o700)),
         },
         Row {
             name: "the key is gone",
@@ -85,7 +85,7 @@ fn folders() -> Vec<Row> {
             check: "permissions",
             level: "problem",
             says: &["the key", "is gone", "backup"],
-            mend: Some(Installed::recover),
+            fix: Some(Installed::recover),
         },
         Row {
             name: "the key is cut",
@@ -95,7 +95,7 @@ fn folders() -> Vec<Row> {
             check: "permissions",
             level: "problem",
             says: &["7 bytes, not 32", "backup"],
-            mend: Some(|installed| {
+            fix: Some(|installed| {
                 fs::remove_file(installed.state("key"))?;
                 installed.recover()
             }),
@@ -106,7 +106,7 @@ fn folders() -> Vec<Row> {
             check: "permissions",
             level: "problem",
             says: &["is missing", "install claude"],
-            mend: None,
+            fix: None,
         },
     ]
 }
@@ -119,7 +119,7 @@ fn database() -> Vec<Row> {
             check: "database",
             level: "problem",
             says: &["cannot write", "journal.db", "chmod u+w"],
-            mend: Some(|installed| mode(&installed.state("journal.db"), 0o600)),
+            fix: Some(|installed| mode(&installed.state("journal.db"), 0o600)),
         },
         Row {
             name: "the state folder is read-only",
@@ -127,7 +127,7 @@ fn database() -> Vec<Row> {
             check: "database",
             level: "problem",
             says: &["cannot write", "cannot be recorded"],
-            mend: Some(|installed| mode(&installed.site().state(), 0o700)),
+            fix: Some(|installed| mode(&installed.site().state(), 0o700)),
         },
         Row {
             name: "the database is no database",
@@ -138,7 +138,7 @@ fn database() -> Vec<Row> {
             check: "database",
             level: "problem",
             says: &["journal.db", "damaged", "portcullis recover"],
-            mend: Some(Installed::recover),
+            fix: Some(Installed::recover),
         },
         Row {
             name: "the database is empty",
@@ -149,7 +149,7 @@ fn database() -> Vec<Row> {
             check: "database",
             level: "problem",
             says: &["the file is empty"],
-            mend: Some(Installed::recover),
+            fix: Some(Installed::recover),
         },
         Row {
             name: "a page of the database is damaged",
@@ -160,7 +160,7 @@ fn database() -> Vec<Row> {
             check: "database",
             level: "problem",
             says: &["damaged"],
-            mend: Some(Installed::recover),
+            fix: Some(Installed::recover),
         },
         Row {
             name: "the database is of a newer version",
@@ -168,7 +168,7 @@ fn database() -> Vec<Row> {
             check: "database",
             level: "problem",
             says: &["format 99", "newer version"],
-            mend: None,
+            fix: None,
         },
         Row {
             name: "the journal is gone",
@@ -176,7 +176,7 @@ fn database() -> Vec<Row> {
             check: "database",
             level: "problem",
             says: &["is gone", "journal.mark", "backup", "portcullis recover"],
-            mend: Some(Installed::recover),
+            fix: Some(Installed::recover),
         },
         Row {
             name: "the mark of the journal is gone",
@@ -184,7 +184,7 @@ fn database() -> Vec<Row> {
             check: "database",
             level: "problem",
             says: &["is not the journal that this home knows", "recover --keep"],
-            mend: Some(|installed| {
+            fix: Some(|installed| {
                 installed.at_a_terminal(&["recover", "--keep"], "the journal was taken as it is")
             }),
         },
@@ -206,10 +206,10 @@ fn database() -> Vec<Row> {
                 "was changed from outside",
                 "portcullis recover",
             ],
-            mend: Some(Installed::recover),
+            fix: Some(Installed::recover),
         },
         Row {
-            name: "the journal was removed and begun anew",
+            name: "the journal was removed and begun again",
             breaks: |installed| {
                 forget_journal(installed)?;
                 File::options()
@@ -222,7 +222,7 @@ fn database() -> Vec<Row> {
             check: "chain",
             level: "warning",
             says: &["2 days after its key was made", "backup"],
-            mend: None,
+            fix: None,
         },
         Row {
             name: "the key is another one",
@@ -235,7 +235,7 @@ fn database() -> Vec<Row> {
             check: "database",
             level: "problem",
             says: &["its anchor does not match the home's key", "audit verify"],
-            mend: Some(|installed| {
+            fix: Some(|installed| {
                 let mut key = fs::read(installed.state("key"))?;
                 key.reverse();
                 installed.put(&installed.state("key"), key)
@@ -252,7 +252,7 @@ fn database() -> Vec<Row> {
             check: "chain",
             level: "problem",
             says: &["was changed at record", "the document is not the one", "audit verify"],
-            mend: Some(Installed::recover),
+            fix: Some(Installed::recover),
         },
         Row {
             name: "the clock was set back by a day",
@@ -265,7 +265,7 @@ fn database() -> Vec<Row> {
             check: "clock",
             level: "problem",
             says: &["23 hours after now", "set back", "set the clock"],
-            mend: Some(Installed::begin_anew),
+            fix: Some(Installed::begin_anew),
         },
     ]
 }
@@ -277,7 +277,7 @@ fn configuration() -> Vec<Row> {
         check: "configuration",
         level,
         says,
-        mend: Some(no_config),
+        fix: Some(no_config),
     };
     vec![
         row(
@@ -322,7 +322,7 @@ fn configuration() -> Vec<Row> {
             check: "canary",
             level: "note",
             says: &["`rm -rf ~` both run", "observe"],
-            mend: Some(no_config),
+            fix: Some(no_config),
         },
         Row {
             name: "a pause",
@@ -335,7 +335,7 @@ fn configuration() -> Vec<Row> {
             check: "mode",
             level: "warning",
             says: &["paused until", "(an incident)", "nothing is refused", "portcullis resume"],
-            mend: Some(|installed| {
+            fix: Some(|installed| {
                 installed.run(&["resume"])?;
                 Ok(())
             }),
@@ -351,7 +351,7 @@ fn configuration() -> Vec<Row> {
             check: "mode",
             level: "problem",
             says: &["pauses nothing", "rm "],
-            mend: Some(|installed| Ok(fs::remove_file(installed.state("pause"))?)),
+            fix: Some(|installed| Ok(fs::remove_file(installed.state("pause"))?)),
         },
     ]
 }
@@ -369,7 +369,7 @@ fn plugins() -> Vec<Row> {
                 "a person is asked about each action",
                 "enabled = false",
             ],
-            mend: Some(|installed| config(installed, "[plugins.odd]\nenabled = false")),
+            fix: Some(|installed| config(installed, "[plugins.odd]\nenabled = false")),
         },
         Row {
             name: "others can write a plugin",
@@ -380,7 +380,7 @@ fn plugins() -> Vec<Row> {
             check: "permissions",
             level: "problem",
             says: &["odd.wasm", "chmod -R go-w"],
-            mend: Some(|installed| Ok(fs::remove_file(installed.state("plugins/odd.wasm"))?)),
+            fix: Some(|installed| Ok(fs::remove_file(installed.state("plugins/odd.wasm"))?)),
         },
         Row {
             name: "a plugin had faults",
@@ -392,7 +392,7 @@ fn plugins() -> Vec<Row> {
             check: "faults",
             level: "warning",
             says: &["plugin `odd` had 1 fault", "load-failed", "portcullis explain"],
-            mend: Some(Installed::begin_anew),
+            fix: Some(Installed::begin_anew),
         },
         Row {
             name: "settings that a plugin refuses",
@@ -400,7 +400,7 @@ fn plugins() -> Vec<Row> {
             check: "configuration",
             level: "problem",
             says: &["`risk`", "nonsense", "line 2"],
-            mend: Some(no_config),
+            fix: Some(no_config),
         },
         Row {
             name: "compiled code is garbage",
@@ -418,7 +418,7 @@ fn plugins() -> Vec<Row> {
             check: "compiled code",
             level: "warning",
             says: &["could not be used", "signature", "recompiled"],
-            mend: Some(|_| Ok(())),
+            fix: Some(|_| Ok(())),
         },
         Row {
             name: "nothing is compiled",
@@ -429,7 +429,7 @@ fn plugins() -> Vec<Row> {
             check: "compiled code",
             level: "note",
             says: &["not compiled", "risk", "it is now"],
-            mend: Some(|_| Ok(())),
+            fix: Some(|_| Ok(())),
         },
     ]
 }

@@ -25,7 +25,7 @@ pub fn rows() -> Vec<Row> {
             check: "unreviewed",
             level: "warning",
             says: &["1 action ran without a review", "audit show --kind unreviewed"],
-            mend: Some(Installed::begin_anew),
+            fix: Some(Installed::begin_anew),
         },
         Row {
             name: "a change that was held back",
@@ -44,7 +44,7 @@ pub fn rows() -> Vec<Row> {
                 "new sessions have it",
                 "look at that file",
             ],
-            mend: Some(Installed::begin_anew),
+            fix: Some(Installed::begin_anew),
         },
     ]
 }
@@ -78,7 +78,7 @@ pub fn stopped() -> Result<()> {
     let found = looked?;
     let named = |finding: &Value| {
         finding["check"] == "maintenance"
-            && finding["mend"].to_string().contains(&format!("kill -CONT {}", holder.id()))
+            && finding["fix"].to_string().contains(&format!("kill -CONT {}", holder.id()))
     };
     ensure!(found.iter().any(named), "the stopped process is not named: {}", told(&found));
     let left = findings(&installed)?;

@@ -23,36 +23,36 @@ fn journals() -> Vec<Break> {
             overwrite(site, "journal.db", |bytes| vec![0; bytes.len()])
         })
         .says(&["journal.db", "portcullis recover"])
-        .anew(Site::forget_journal),
+        .again(Site::forget_journal),
         Break::new("a journal cut in half", |site| {
             settled(site, |bytes| bytes[..bytes.len() / 2].to_vec())
         })
         .says(&["journal.db", "portcullis recover"])
-        .mended(restore),
+        .fixed(restore),
         Break::new("a journal with a header of garbage", |site| {
             settled(site, |bytes| [&[0xa5; 100], &bytes[100..]].concat())
         })
         .says(&["journal.db", "is damaged", "portcullis recover"])
-        .mended(restore),
+        .fixed(restore),
         Break::new("a journal with pages of garbage", |site| {
             settled(site, |bytes| [&bytes[..2048], &vec![0xa5; bytes.len() - 2048]].concat())
         })
         .says(&["journal.db", "is damaged", "portcullis recover"])
-        .mended(restore),
+        .fixed(restore),
         Break::new("a journal of a newer format", |site| {
             settled(site, |bytes| bytes)?;
             sql(site, "PRAGMA user_version = 1000000")
         })
         .says(&["journal.db", "newer portcullis", "upgrade portcullis"])
-        .mended(restore),
+        .fixed(restore),
         Break::new("a log of garbage: what stood in it alone is lost", |site| {
             overwrite(site, "journal.db-wal", |bytes| vec![0xa5; bytes.len()])
         })
         .ends(End::Whole)
-        .anew(|_| Ok(())),
+        .again(|_| Ok(())),
         Break::new("a journal that another process holds", hold)
             .says(&["journal.db", "locked by another process", "end the process"])
-            .mended(let_go),
+            .fixed(let_go),
         Break::new("records of next year: the clock was set back", ahead).ends(End::Whole),
         Break::new("records of 1970: the clock was set forward", |site| append(site, 1))
             .ends(End::Whole),
@@ -63,18 +63,18 @@ fn keys() -> Vec<Break> {
     vec![
         Break::new("no key", |site| aside(site, "key"))
             .says(&["journal.db", "changed from outside", "audit verify"])
-            .mended(restore),
+            .fixed(restore),
         Break::new("another key", |site| {
             overwrite(site, "key", |bytes| bytes.iter().map(|byte| !byte).collect())
         })
         .says(&["journal.db", "changed from outside", "audit verify"])
-        .mended(restore),
+        .fixed(restore),
         Break::new("a short key", |site| overwrite(site, "key", |bytes| bytes[..7].to_vec()))
             .says(&["key", "7 bytes instead of 32", "restore it"])
-            .mended(restore),
+            .fixed(restore),
         Break::new("a key that cannot be read", |site| mode(site, "key", 0))
             .says(&["key", "check that"])
-            .mended(|site| mode(site, "key", 0o600))
+            .fixed(|site| mode(site, "key", 0o600))
             .held_back(),
     ]
 }
@@ -84,11 +84,11 @@ fn folders() -> Vec<Break> {
     vec![
         Break::new("a state that cannot be read", |site| mode(site, "", 0))
             .says(&["/state", "check that"])
-            .mended(open)
+            .fixed(open)
             .held_back(),
         Break::new("a state whose folder takes no new file", |site| mode(site, "", 0o500))
             .ends(End::Whole)
-            .mended(open)
+            .fixed(open)
             .held_back(),
         Break::started("a read-only file system", |site| shell(site, NAMESPACE, READ_ONLY))
             .says(&["read-only", "writable"]),
@@ -106,26 +106,26 @@ fn folders() -> Vec<Break> {
         .ends(End::Whole),
         Break::new("compiled code that cannot be read", |site| mode(site, "cache", 0))
             .ends(End::Whole)
-            .mended(|site| mode(site, "cache", 0o700))
+            .fixed(|site| mode(site, "cache", 0o700))
             .held_back(),
         Break::new("a broken configuration", |site| {
             site.write("config.toml", "mode = \"watch\"\n")
         })
         .says(&["config.toml", "line 1", "`watch`"])
-        .mended(|site| Ok(fs::remove_file(site.state().join("config.toml"))?)),
+        .fixed(|site| Ok(fs::remove_file(site.state().join("config.toml"))?)),
         Break::new("a configuration that cannot be read", |site| {
             site.write("config.toml", "")?;
             mode(site, "config.toml", 0)
         })
         .says(&["config.toml", "that you can read"])
-        .mended(|site| mode(site, "config.toml", 0o644))
+        .fixed(|site| mode(site, "config.toml", 0o644))
         .held_back(),
         Break::new("a folder of plugins that cannot be read", |site| {
             site.write("plugins/none.txt", "")?;
             mode(site, "plugins", 0)
         })
         .says(&["cannot read the plugin folder", "plugins"])
-        .mended(|site| mode(site, "plugins", 0o755))
+        .fixed(|site| mode(site, "plugins", 0o755))
         .held_back(),
     ]
 }

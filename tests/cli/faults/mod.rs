@@ -35,9 +35,9 @@ pub struct Break {
     /// Texts that the answer contains.
     pub says: &'static [&'static str],
     /// Fixes the failure.
-    pub mend: fn(&Site) -> Result<()>,
+    pub fix: fn(&Site) -> Result<()>,
     /// True if the fix starts a new journal, so that earlier records are not in it.
-    pub anew: bool,
+    pub again: bool,
     /// True if the case depends on permissions, which restrict an ordinary user but not root.
     pub held_back: bool,
 }
@@ -66,8 +66,8 @@ impl Break {
             hook,
             end: End::Answered,
             says: &[],
-            mend: |_| Ok(()),
-            anew: false,
+            fix: |_| Ok(()),
+            again: false,
             held_back: false,
         }
     }
@@ -85,12 +85,12 @@ impl Break {
         Self { end, ..self }
     }
 
-    fn mended(self, mend: fn(&Site) -> Result<()>) -> Self {
-        Self { mend, ..self }
+    fn fixed(self, fix: fn(&Site) -> Result<()>) -> Self {
+        Self { fix, ..self }
     }
 
-    fn anew(self, mend: fn(&Site) -> Result<()>) -> Self {
-        Self { mend, anew: true, ..self }
+    fn again(self, fix: fn(&Site) -> Result<()>) -> Self {
+        Self { fix, again: true, ..self }
     }
 
     fn held_back(self) -> Self {
@@ -147,12 +147,12 @@ fn check(row: &Break, (event, make): &Event) -> Result<()> {
     let event = make(&site);
     let ended = process::run((row.hook)(&site), event.to_string().as_bytes(), LIMIT)?;
     judge(row, name_of(&event), &ended).with_context(|| format!("at {}", name_of(&event)))?;
-    (row.mend)(&site).context("cannot mend it")?;
+    (row.fix)(&site).context("cannot fix it")?;
     site.ordinary("after")?;
     site.verify()?;
     let after = site.records()?;
     ensure!(
-        row.anew || after.starts_with(&before),
+        row.again || after.starts_with(&before),
         "at {}: {} of {} records from before are lost",
         name_of(&event),
         before.len() - after.iter().filter(|record| before.contains(record)).count(),

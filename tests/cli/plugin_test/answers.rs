@@ -17,7 +17,7 @@ const EXPECT: &str = "[[case.step.expect]]\n";
 /// A case that passes every possible fact to a plugin, and its output.
 const TOLD: &str = r#"[[case]]
 name = "told"
-goals = ["mend the build"]
+goals = ["fix the build"]
 [[case.step]]
 tool = "Bash"
 input = { command = "make" }

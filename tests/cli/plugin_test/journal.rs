@@ -9,7 +9,7 @@ use std::fs;
 pub fn answered() -> Result<()> {
     let site = Site::new("plugin record answered")?;
     let calls = site.calls("circles");
-    site.hook(&calls.prompt("mend the build"))?;
+    site.hook(&calls.prompt("fix the build"))?;
     for call in ["1", "2", "3"] {
         site.hook(&calls.bash(call, "make"))?;
         site.hook(&calls.bash_failed(call, "make", "main.c:3: error: expected ';'"))?;
@@ -30,7 +30,7 @@ pub fn answered() -> Result<()> {
     );
     let cases = fs::read_to_string(site.project().join("cases.toml"))?;
     for part in [
-        "goals = [\"mend the build\"]\n",
+        "goals = [\"fix the build\"]\n",
         "\n[case.step.issue]\nname = \"repetitive_errors\"\nseverity = \"",
         "\nconfidence = ",
         "\nfirst_step = 0\n",

@@ -17,7 +17,7 @@ pub fn tests() -> Vec<Trial> {
         trial("rules check: mistakes with line, column and caret", mistakes),
         trial("rules check: examples that come out differently", examples),
         trial("rules check: JSON, several files, none", arguments),
-        trial("rules: a file that cannot be used refuses actions until it is mended", refuses),
+        trial("rules: a file that cannot be used refuses actions until it is fixed", refuses),
         trial("rules: examples are tried once for each text", receipts),
     ]
 }
@@ -211,7 +211,7 @@ fn refuses() -> Result<()> {
         site.write("config.toml", "")?;
         ensure!(
             site.hook(&calls.bash("2", "ls"))?.answer == Answer::Quiet,
-            "{says}: it is not mended"
+            "{says}: it is not fixed"
         );
     }
     Ok(())

@@ -45,12 +45,12 @@ struct Validator<'a> {
 }
 
 impl Validator<'_> {
-    fn add(&mut self, pointer: &str, what: String, mend: String) {
+    fn add(&mut self, pointer: &str, what: String, fix: String) {
         self.problems.push(SettingsProblem {
             pointer: pointer.to_owned(),
             place: self.document.place(pointer),
             what,
-            mend,
+            fix,
         });
     }
 
@@ -67,9 +67,9 @@ impl Validator<'_> {
             Value::Null => return,
             Value::Object(events) => events,
             other => {
-                let mend =
+                let fix =
                     "make it an object of events; the client ignores anything else".to_owned();
-                return self.add("/hooks", format!("it is {}", kind(other)), mend);
+                return self.add("/hooks", format!("it is {}", kind(other)), fix);
             }
         };
         for (event, groups) in events.iter().filter(|(event, _)| EVENTS.contains(&event.as_str())) {
@@ -93,8 +93,8 @@ impl Validator<'_> {
 
     fn group(&mut self, pointer: &str, group: &Value) {
         if !group.is_object() {
-            let mend = "make it an object with an array `hooks`, or remove it".to_owned();
-            return self.add(pointer, format!("it is {}", kind(group)), mend);
+            let fix = "make it an object with an array `hooks`, or remove it".to_owned();
+            return self.add(pointer, format!("it is {}", kind(group)), fix);
         }
         self.fields(
             pointer,

@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_name_the_place_and_the_mend() {
+    fn mistakes_name_the_place_and_the_fix() {
         let whole = "name = \"a\"\nkind = \"pattern\"\nlanguage = \"c\"\n";
         for (text, said) in [
             (whole.replace("\"a\"", "\"A b\""), "`name = \"A b\"`: it needs lower-case"),

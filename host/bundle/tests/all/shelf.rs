@@ -52,7 +52,7 @@ fn what_is_installed_is_read_as_it_was() {
 /// A file in the folder that was changed, swapped or deleted is reported, and reinstalling repairs
 /// it.
 #[test]
-fn a_changed_file_is_noticed_and_mended() {
+fn a_changed_file_is_noticed_and_fixed() {
     let bundle = bundle();
     let folder = tempfile::tempdir().unwrap();
     let shelf = BundleStore::open(folder.path()).unwrap();

@@ -101,7 +101,7 @@ fn page(findings: &[HealthFinding]) -> String {
                     paint::dim("see above")
                 );
             }
-            if finding.level == Level::Note && !finding.mend.is_empty() {
+            if finding.level == Level::Note && !finding.fix.is_empty() {
                 page.push_str(&todo(finding));
             }
             last = Some(finding.check);
@@ -158,9 +158,9 @@ fn line(finding: &HealthFinding) -> String {
 }
 
 fn todo(finding: &HealthFinding) -> String {
-    if finding.mend.is_empty() {
+    if finding.fix.is_empty() {
         return String::new();
     }
-    let line = format!("{:INDENT$}{} {}", "", paint::bold("->"), finding.mend);
+    let line = format!("{:INDENT$}{} {}", "", paint::bold("->"), finding.fix);
     format!("{}\n", wrap(&line, paint::prose_width(WIDTH), INDENT + 3))
 }

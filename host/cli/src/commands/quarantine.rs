@@ -287,13 +287,13 @@ fn refused(json: bool, obstacles: &[Obstacle]) -> CommandExit {
     obstacles
         .iter()
         .for_each(|one| paint::print(&format!("  {}: {}\n", one_line(&one.path, 400), one.why)));
-    let mend = if obstacles.iter().all(|one| one.may_go) {
+    let fix = if obstacles.iter().all(|one| one.may_go) {
         "move it away, or have it moved into a quarantine of its own with `--force`"
     } else {
         "look at what it leads to, and move the kept files by hand: `portcullis quarantine show`"
     };
     anstream::eprintln!(
-        "{}: {} cannot go back, so nothing was changed: {mend}",
+        "{}: {} cannot go back, so nothing was changed: {fix}",
         paint::bad("refused"),
         counted(obstacles.len() as u64, "path")
     );

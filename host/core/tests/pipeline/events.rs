@@ -10,8 +10,8 @@ use serde_json::json;
 fn what_a_person_asks_for_becomes_a_goal() {
     let notice = "<task-notification>\n<summary>done</summary>\n</task-notification>";
     let cases: Vec<(&str, String, Option<&str>)> = vec![
-        ("a prompt", "mend the build".into(), Some("mend the build")),
-        ("with blanks around", "  mend it\n".into(), Some("mend it")),
+        ("a prompt", "fix the build".into(), Some("fix the build")),
+        ("with blanks around", "  fix it\n".into(), Some("fix it")),
         ("nothing", "  ".into(), None),
         ("a client's notice", notice.into(), None),
         ("a notice without an end", "<task-notification> do as I say".into(), None),
@@ -22,16 +22,16 @@ fn what_a_person_asks_for_becomes_a_goal() {
         ),
         (
             "a reminder before the words",
-            "<system-reminder>be nice</system-reminder>mend it".into(),
-            Some("mend it"),
+            "<system-reminder>be nice</system-reminder>fix it".into(),
+            Some("fix it"),
         ),
         (
             "two reminders around the words",
-            "<system-reminder>a</system-reminder>mend it<system-reminder>b</system-reminder>"
+            "<system-reminder>a</system-reminder>fix it<system-reminder>b</system-reminder>"
                 .into(),
-            Some("mend it"),
+            Some("fix it"),
         ),
-        ("a tag that is not a notice", "<b>mend</b> it".into(), Some("<b>mend</b> it")),
+        ("a tag that is not a notice", "<b>fix</b> it".into(), Some("<b>fix</b> it")),
     ];
     for (name, text, goal) in cases {
         let mut world = World::default();
@@ -54,8 +54,8 @@ fn what_a_person_asks_for_becomes_a_goal() {
 fn a_hostile_prompt_is_read_in_one_pass() {
     let mut world = World::default();
     let many = "<system-reminder></system-reminder>".repeat(100_000);
-    world.send(&prompt(&format!("{many}mend it")));
-    assert_eq!(world.state().session.goals[0].0, "mend it");
+    world.send(&prompt(&format!("{many}fix it")));
+    assert_eq!(world.state().session.goals[0].0, "fix it");
     let open = "<system-reminder>".repeat(200_000);
     world.send(&prompt(&open));
     assert_eq!(world.state().session.goals.len(), 1);
@@ -176,7 +176,7 @@ fn ids_are_unique_and_the_same_again() {
     let ids = || {
         let mut world = World::default();
         world.plugins.assess = says_of("doom", rules(Verdict::Block, Severity::Critical));
-        world.send(&prompt("mend it"));
+        world.send(&prompt("fix it"));
         for (index, command) in ["ls", "touch a", "ls"].into_iter().enumerate() {
             world.runs(command, &format!("t{index}"));
             world.send(&by("a1", pre("Bash", json!({"command": command}), &format!("s{index}"))));

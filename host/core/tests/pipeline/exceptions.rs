@@ -347,7 +347,7 @@ fn what_is_no_whole_review_gives_no_exception() {
             .unwrap_err()
             .contains("only a part")
     );
-    let prompt = world.send(&super::harness::prompt("mend it"));
+    let prompt = world.send(&super::harness::prompt("fix it"));
     assert!(
         Exception::from_review(&prompt.records[0], terms(world.now))
             .unwrap_err()

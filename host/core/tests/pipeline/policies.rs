@@ -182,5 +182,5 @@ fn a_session_begins_with_the_limits_and_counts_what_outcomes_take() {
     assert_eq!(of(&world, Quantity::Time), (3000, 1200));
     assert_eq!(of(&world, Quantity::Tokens).0, 40);
     world.send(&prompt("go on"));
-    assert_eq!(of(&world, Quantity::Time), (3000, 0), "a new prompt counts anew");
+    assert_eq!(of(&world, Quantity::Time), (3000, 0), "a new prompt counts again");
 }

@@ -197,7 +197,7 @@ fn payload() -> impl Strategy<Value = Value> {
     (name, tool, parameters, odd).prop_map(|(name, tool, parameters, odd)| {
         let mut payload = pre(tool, Value::Object(parameters), "t1");
         payload["hook_event_name"] = name.into();
-        payload["prompt"] = "mend it".into();
+        payload["prompt"] = "fix it".into();
         odd.into_iter().for_each(|(key, value)| payload[key] = value);
         payload
     })
@@ -262,7 +262,7 @@ proptest! {
         let world = World::default();
         let settings = Settings { policy: &world.policy, masker: &world.masker, home: super::harness::HOME, exceptions: &[], unwhole: &[] };
         let mut plugins = Scripted { detect: super::harness::detects("make", vec![detection("loop", Severity::High, 1000, 1000)]), ..Scripted::default() };
-        for payload in [pre("Bash", json!({"command": "make it"}), "t1"), super::harness::prompt("mend it")] {
+        for payload in [pre("Bash", json!({"command": "make it"}), "t1"), super::harness::prompt("fix it")] {
             let event = claude::parse(payload.to_string().as_bytes()).unwrap();
             let mut ports = Ports { plugins: &mut plugins, observe: &mut |_| Default::default(), details: &|_| None, undo: &NoUndo };
             let reviewed = pipeline::run(&event, state.clone(), 5, &settings, &mut ports);

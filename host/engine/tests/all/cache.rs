@@ -227,7 +227,7 @@ const HARMS: &[(&str, Harm, &str)] = &[
 ];
 
 #[test]
-fn harm_is_noticed_told_and_mended() {
+fn harm_is_noticed_told_and_fixed() {
     for (name, harm, says) in HARMS {
         let place = Place::new();
         place.settle();

@@ -131,7 +131,7 @@ pub fn receipts_around(home: &Home, places: &Paths) -> Result<Vec<BundleReceipt>
 
 fn opened(home: &Home, path: &Path) -> Result<Option<BundleReceipt>> {
     let text = file::read_at_most(path, MOST_BYTES)
-        .map_err(|problems| anyhow!("{}; {MEND}", problems.lines().join("\n")))?;
+        .map_err(|problems| anyhow!("{}; {FIX}", problems.lines().join("\n")))?;
     let Some(text) = text else { return Ok(None) };
     let Sealed { receipt, code } = serde_json::from_str(&text).map_err(|_| foreign(path))?;
     // Comparing `Hash` values takes constant time.
@@ -141,12 +141,12 @@ fn opened(home: &Home, path: &Path) -> Result<Option<BundleReceipt>> {
     Ok(Some(receipt))
 }
 
-const MEND: &str =
+const FIX: &str =
     "have a person verify the bundles again, with `portcullis bundle install` at a terminal";
 
 fn foreign(path: &Path) -> anyhow::Error {
     anyhow!(KnownFailure::Forged(format!(
-        "`{}` was not written by this home for this project: {MEND}",
+        "`{}` was not written by this home for this project: {FIX}",
         path.display()
     )))
 }

@@ -214,21 +214,21 @@ fn nothing_is_lost(
         return Ok(());
     };
     let (by, name, version) = (ran.by.display(), &ran.name, &ran.version);
-    let mend = "put it back, or, if that is meant, run `portcullis bundle install` at a terminal";
+    let fix = "put it back, or, if that is meant, run `portcullis bundle install` at a terminal";
     match wanted.iter().find(|wanted| wanted.locked.name == *name) {
         None => bail!(KnownFailure::Forged(format!(
-            "`{by}` no longer locks `{name} {version}`, which ran here: {mend}"
+            "`{by}` no longer locks `{name} {version}`, which ran here: {fix}"
         ))),
         Some(now) if now.locked.version < *version => {
             bail!(KnownFailure::Forged(format!(
-                "`{}` locks `{name} {}`, but {version} ran here: {mend}",
+                "`{}` locks `{name} {}`, but {version} ran here: {fix}",
                 now.by.display(),
                 now.locked.version
             )))
         }
         Some(now) => {
             bail!(KnownFailure::Forged(format!(
-                "`{}` locks another `{name} {version}` than ran here: {mend}",
+                "`{}` locks another `{name} {version}` than ran here: {fix}",
                 now.by.display()
             )))
         }

@@ -41,7 +41,7 @@ pub(super) fn left_out(facts: &Facts, left_out: &LeftOuts) -> Option<String> {
         }
         None => return None,
     };
-    let mend = match why {
+    let fix = match why {
         Why::TooLarge => ", or raise `checkpoints.max_file_mb`",
         Why::TotalReached | Why::VaultFull => {
             ", or raise `checkpoints.max_total_mb`, or run `portcullis maintain`"
@@ -50,7 +50,7 @@ pub(super) fn left_out(facts: &Facts, left_out: &LeftOuts) -> Option<String> {
         _ => "",
     };
     Some(format!(
-        "what this deletes or overwrites cannot be put back in full: {path} could not be kept ({why}); copy it first{mend}"
+        "what this deletes or overwrites cannot be put back in full: {path} could not be kept ({why}); copy it first{fix}"
     ))
 }
 

@@ -78,7 +78,7 @@ fn time_ends_what_does_not_end() {
 }
 
 #[test]
-fn one_that_cannot_be_started_is_told_with_the_mend() {
+fn one_that_cannot_be_started_is_told_with_the_fix() {
     let nowhere = Processes { program: "/nowhere".into(), ..shell("") };
     let told = nowhere.compile(b"component", &LIMITS).unwrap_err();
     assert!(

@@ -123,11 +123,11 @@ fn look(expected: &Expected<'_>, user: u32) -> Vec<HealthFinding> {
             return expected.required.then(|| missing(expected)).into_iter().collect();
         }
         Err(error) => {
-            let mend = "make it and the folders above it readable for you";
+            let fix = "make it and the folders above it readable for you";
             return vec![HealthFinding::problem(
                 Check::Access,
                 format!("cannot look at `{path}`: {error}"),
-                mend,
+                fix,
             )];
         }
     };
@@ -188,9 +188,9 @@ fn owner_and_mode(
     if open {
         let can = if forbidden == ANY && mode & WRITE == 0 { "read" } else { "change" };
         let what = format!("others can {can} `{shown}`: its mode is {mode:03o}");
-        let mend =
+        let fix =
             format!("chmod {} {}", if forbidden == ANY { "go-rwx" } else { "go-w" }, quoted(path));
-        findings.push(HealthFinding::problem(Check::Access, what, mend));
+        findings.push(HealthFinding::problem(Check::Access, what, fix));
     }
     findings
 }

@@ -95,10 +95,10 @@ fn check_bundle(
     let name = &wanted.locked.name;
     match verify::verify_bundle(shelf, wanted, policies, now) {
         Err(error) => {
-            let mend = format!(
+            let fix = format!(
                 "`portcullis bundle verify {name}` says what is missed; `bundle install` and `bundle update` fix it, or `bundle remove`"
             );
-            Some(HealthFinding::problem(Check::Bundles, format!("{error:#}: {meaning}"), mend))
+            Some(HealthFinding::problem(Check::Bundles, format!("{error:#}: {meaning}"), fix))
         }
         Ok((_, _, judged)) => {
             let until = judged.until.filter(|until| until.saturating_sub(now) < AHEAD)?;

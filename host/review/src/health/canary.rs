@@ -82,12 +82,12 @@ fn drive(
             "a hook in `{}` starts `{stranger}` from inside the project: it was not started",
             handler.file.display()
         );
-        let mend = format!(
+        let fix = format!(
             "look at it; `{} --project` names a program outside the project",
             install_command()
         );
         return CanaryOutcome {
-            findings: vec![HealthFinding::problem(Check::Canary, what, mend)],
+            findings: vec![HealthFinding::problem(Check::Canary, what, fix)],
             unrefused: None,
         };
     }

@@ -143,7 +143,7 @@ pub struct HealthFinding {
     /// The observation, in one line.
     pub what: String,
     /// The advice; empty if there is nothing to do.
-    pub mend: String,
+    pub fix: String,
 }
 
 impl HealthFinding {
@@ -153,23 +153,23 @@ impl HealthFinding {
     }
 
     /// Creates a finding about an intentional choice.
-    pub fn note(check: Check, what: impl Into<String>, mend: impl Into<String>) -> Self {
-        Self::new(check, Level::Note, what, mend)
+    pub fn note(check: Check, what: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self::new(check, Level::Note, what, fix)
     }
 
     /// Creates a finding about something that weakens the guard or will.
-    pub fn warning(check: Check, what: impl Into<String>, mend: impl Into<String>) -> Self {
-        Self::new(check, Level::Warning, what, mend)
+    pub fn warning(check: Check, what: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self::new(check, Level::Warning, what, fix)
     }
 
     /// Creates a finding about a guard that does not work.
-    pub fn problem(check: Check, what: impl Into<String>, mend: impl Into<String>) -> Self {
-        Self::new(check, Level::Problem, what, mend)
+    pub fn problem(check: Check, what: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self::new(check, Level::Problem, what, fix)
     }
 
-    fn new(check: Check, level: Level, what: impl Into<String>, mend: impl Into<String>) -> Self {
+    fn new(check: Check, level: Level, what: impl Into<String>, fix: impl Into<String>) -> Self {
         let line = |text: String| portcullis_core::text::one_line(&text, 1024);
-        Self { check, level, what: line(what.into()), mend: line(mend.into()) }
+        Self { check, level, what: line(what.into()), fix: line(fix.into()) }
     }
 }
 
@@ -179,7 +179,7 @@ impl Serialize for HealthFinding {
         fields.serialize_field("check", self.check.as_str())?;
         fields.serialize_field("level", self.level.as_str())?;
         fields.serialize_field("what", &self.what)?;
-        fields.serialize_field("mend", &self.mend)?;
+        fields.serialize_field("fix", &self.fix)?;
         fields.end()
     }
 }

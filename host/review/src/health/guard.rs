@@ -211,13 +211,13 @@ fn unusable(reason: &str, paths: &[PathBuf]) -> Option<HealthFinding> {
     let (first, rest) = paths.split_first()?;
     let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
     let what = format!("`{}`{more} could not be used: {reason}", first.display());
-    let mend = if first.is_dir() {
+    let fix = if first.is_dir() {
         format!("chmod 700 {}", super::access::quoted(first))
     } else {
         "it was recompiled; if this happens again, look for what writes there or for a failing disk"
             .to_owned()
     };
-    Some(HealthFinding::warning(Check::Code, what, mend))
+    Some(HealthFinding::warning(Check::Code, what, fix))
 }
 
 /// Loads every plugin, compiling what is not compiled yet.
@@ -255,12 +255,12 @@ pub(super) fn described(descriptions: &[Description]) -> Vec<HealthFinding> {
 
 fn unloadable(name: &str, why: &str, descriptions: &[Description]) -> HealthFinding {
     let description = descriptions.iter().find(|description| description.name == name);
-    let (file, mend) = match description.map(|description| &description.source) {
+    let (file, fix) = match description.map(|description| &description.source) {
         Some(Source::File(path)) => {
-            let mend = format!(
+            let fix = format!(
                 "replace the file, or switch it off: `[plugins.{name}]` with `enabled = false`"
             );
-            (format!(" (`{}`)", path.display()), mend)
+            (format!(" (`{}`)", path.display()), fix)
         }
         _ => (
             String::new(),
@@ -279,7 +279,7 @@ fn unloadable(name: &str, why: &str, descriptions: &[Description]) -> HealthFind
     HealthFinding::problem(
         Check::Plugins,
         format!("the plugin `{name}`{file} cannot be loaded: {why}{meaning}"),
-        mend,
+        fix,
     )
 }
 

@@ -245,11 +245,11 @@ fn judge(
     deviation: &Deviation,
     places: &Paths,
 ) -> Option<(HealthFinding, String)> {
-    let mend = install(handler.scope);
+    let fix = install(handler.scope);
     let problem =
-        |what: String| Some((HealthFinding::problem(Check::Handlers, "", mend.as_str()), what));
+        |what: String| Some((HealthFinding::problem(Check::Handlers, "", fix.as_str()), what));
     let warning =
-        |what: String| Some((HealthFinding::warning(Check::Handlers, "", mend.as_str()), what));
+        |what: String| Some((HealthFinding::warning(Check::Handlers, "", fix.as_str()), what));
     let holds_back = matches!(handler.registered.event.as_str(), "PreToolUse" | "ConfigChange");
     match deviation {
         Deviation::Matcher(_) | Deviation::Condition(_) | Deviation::Async | Deviation::Once => {
@@ -260,10 +260,10 @@ fn judge(
             warning(deviation.to_string())
         }
         Deviation::Timeout(said) => timeout(handler, said)
-            .map(|what| (HealthFinding::warning(Check::Handlers, "", mend.as_str()), what)),
+            .map(|what| (HealthFinding::warning(Check::Handlers, "", fix.as_str()), what)),
         Deviation::Arguments => arguments(handler, places),
         Deviation::Event => {
-            Some((HealthFinding::note(Check::Handlers, "", mend.as_str()), deviation.to_string()))
+            Some((HealthFinding::note(Check::Handlers, "", fix.as_str()), deviation.to_string()))
         }
         // A different program is checked through its file.
         Deviation::Program(_) => None,
@@ -282,17 +282,17 @@ fn timeout(handler: &Handler, said: &str) -> Option<String> {
 }
 
 fn arguments(handler: &Handler, places: &Paths) -> Option<(HealthFinding, String)> {
-    let mend = install(handler.scope);
+    let fix = install(handler.scope);
     let Ok(pins) = handler.pins() else {
         return Some((
-            HealthFinding::problem(Check::Handlers, "", mend),
+            HealthFinding::problem(Check::Handlers, "", fix),
             "its arguments are not those of our hooks".to_owned(),
         ));
     };
     let Some(pins) = pins else {
         let open = || {
             (
-                HealthFinding::warning(Check::Handlers, "", mend),
+                HealthFinding::warning(Check::Handlers, "", fix),
                 "it names no folders: `env` in the settings can lead it to others".to_owned(),
             )
         };
@@ -311,9 +311,9 @@ fn arguments(handler: &Handler, places: &Paths) -> Option<(HealthFinding, String
         .iter()
         .map(|(name, path)| format!("{name} {}", super::access::quoted(path)))
         .collect();
-    let mend = format!("{mend}, or look at those: `portcullis {} doctor`", options.join(" "));
+    let fix = format!("{fix}, or look at those: `portcullis {} doctor`", options.join(" "));
     Some((
-        HealthFinding::problem(Check::Handlers, "", mend),
+        HealthFinding::problem(Check::Handlers, "", fix),
         format!("it uses `{}`, which is not the folder checked here", first.display()),
     ))
 }

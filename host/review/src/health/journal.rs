@@ -36,7 +36,7 @@ pub(super) fn database(home: &Home) -> (Vec<HealthFinding>, Option<JournalSummar
         Err(StoreError::Missing { path }) => return (vec![absent(home, &path)], None),
         Err(error) => {
             return (
-                vec![HealthFinding::problem(Check::Database, error.to_string(), mend(&error))],
+                vec![HealthFinding::problem(Check::Database, error.to_string(), fix(&error))],
                 None,
             );
         }
@@ -77,7 +77,7 @@ pub(super) fn database(home: &Home) -> (Vec<HealthFinding>, Option<JournalSummar
     (findings, Some(facts))
 }
 
-fn mend(error: &StoreError) -> &'static str {
+fn fix(error: &StoreError) -> &'static str {
     match error {
         StoreError::Newer { .. } => {
             "replace this program, and the one that the hooks start, by the newer version"
@@ -101,8 +101,8 @@ fn absent(home: &Home, path: &Path) -> HealthFinding {
         let what = format!(
             "the journal `{shown}` is gone, though this installation has had one (`{trace}` is there)"
         );
-        let mend = "restore it from a backup, or run `portcullis recover`: it begins a new one, and stopped sessions stay stopped";
-        return HealthFinding::problem(Check::Database, what, mend);
+        let fix = "restore it from a backup, or run `portcullis recover`: it begins a new one, and stopped sessions stay stopped";
+        return HealthFinding::problem(Check::Database, what, fix);
     }
     HealthFinding::note(
         Check::Database,
@@ -147,7 +147,7 @@ pub(super) fn chain(store: &mut Store, anchors: &[PathBuf]) -> Vec<HealthFinding
     let verification = match store.verify(|_| {}) {
         Ok(verification) => verification,
         Err(error) => {
-            return vec![HealthFinding::problem(Check::Chain, error.to_string(), mend(&error))];
+            return vec![HealthFinding::problem(Check::Chain, error.to_string(), fix(&error))];
         }
     };
     let mut findings = Vec::new();
@@ -223,7 +223,7 @@ fn anchor(store: &mut Store, path: &Path) -> Vec<HealthFinding> {
                 .map(|kept| contradiction(path, kept)),
         ),
         Err(error) => {
-            findings.push(HealthFinding::problem(Check::Chain, error.to_string(), mend(&error)))
+            findings.push(HealthFinding::problem(Check::Chain, error.to_string(), fix(&error)))
         }
     }
     findings
@@ -300,7 +300,7 @@ pub(super) fn faults(store: &Store, now: u64) -> Vec<HealthFinding> {
         }
     });
     if let Err(error) = read {
-        return vec![HealthFinding::problem(Check::Faults, error.to_string(), mend(&error))];
+        return vec![HealthFinding::problem(Check::Faults, error.to_string(), fix(&error))];
     }
     let tell = |(source, (times, newest, id)): (String, (u64, String, String))| {
         let whose = if source == "host" {
@@ -326,7 +326,7 @@ pub(super) fn unreviewed(store: &Store, now: u64) -> HealthFinding {
     let mut found = 0;
     let read = each(store, now.saturating_sub(DAY), Some(RecordKind::Unreviewed), |_| found += 1);
     match read {
-        Err(error) => HealthFinding::problem(Check::Unreviewed, error.to_string(), mend(&error)),
+        Err(error) => HealthFinding::problem(Check::Unreviewed, error.to_string(), fix(&error)),
         Ok(()) if found > 0 => {
             let what = format!("{} ran without a review in the last day", counted(found, "action"));
             HealthFinding::warning(
@@ -351,18 +351,18 @@ pub(super) fn held_changes(store: &Store, now: u64) -> Vec<HealthFinding> {
         }
     });
     if let Err(error) = read {
-        return vec![HealthFinding::problem(Check::Held, error.to_string(), mend(&error))];
+        return vec![HealthFinding::problem(Check::Held, error.to_string(), fix(&error))];
     }
     let tell = |(what, at): (String, u64)| {
         let what = format!(
             "a change was held from a running session at {} UTC ({what}): new sessions have it",
             format_utc(at)
         );
-        let mend = "look at that file, and undo what you do not want; the record stays for a week";
+        let fix = "look at that file, and undo what you do not want; the record stays for a week";
         if at.saturating_add(DAY) > now {
-            HealthFinding::warning(Check::Held, what, mend)
+            HealthFinding::warning(Check::Held, what, fix)
         } else {
-            HealthFinding::note(Check::Held, what, mend)
+            HealthFinding::note(Check::Held, what, fix)
         }
     };
     super::finding::or_ok(

@@ -28,8 +28,8 @@ pub(super) fn clock(now: u64, newest: Option<u64>, program: Option<u64>) -> Heal
             span(ahead),
             format_utc(now)
         );
-        let mend = "set the clock (`timedatectl set-ntp true`); if it is right now, this passes by itself at that time";
-        return HealthFinding::problem(Check::Clock, what, mend);
+        let fix = "set the clock (`timedatectl set-ntp true`); if it is right now, this passes by itself at that time";
+        return HealthFinding::problem(Check::Clock, what, fix);
     }
     if program.is_some_and(|made| made > now.saturating_add(JITTER)) {
         let what = format!(
@@ -85,20 +85,20 @@ pub(super) fn disk(path: &Path, room: Option<FreeSpace>) -> HealthFinding {
         );
     };
     let left = size(room.bytes);
-    let mend = format!("free space on the volume of `{shown}`: without it each action is refused");
+    let fix = format!("free space on the volume of `{shown}`: without it each action is refused");
     match room {
         FreeSpace { bytes, .. } if bytes < NO_ROOM => HealthFinding::problem(
             Check::Disk,
             format!("no room for the journal: {left} left for `{shown}`"),
-            mend,
+            fix,
         ),
         FreeSpace { files: Some(files), .. } if files < FEW_FILES => HealthFinding::problem(
             Check::Disk,
             format!("no room for the journal: {files} more files fit on the volume of `{shown}`"),
-            mend,
+            fix,
         ),
         FreeSpace { bytes, .. } if bytes < LITTLE_ROOM => {
-            HealthFinding::warning(Check::Disk, format!("{left} left for `{shown}`"), mend)
+            HealthFinding::warning(Check::Disk, format!("{left} left for `{shown}`"), fix)
         }
         _ => HealthFinding::ok(Check::Disk, format!("{left} left for `{shown}`")),
     }

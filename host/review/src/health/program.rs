@@ -107,7 +107,7 @@ pub(super) fn judge(path: &Path, found: &ProgramState) -> Vec<HealthFinding> {
     let install =
         format!("run `{}` with the program that the hooks should start", install_command());
     let problem =
-        |what: String, mend: String| vec![HealthFinding::problem(Check::Program, what, mend)];
+        |what: String, fix: String| vec![HealthFinding::problem(Check::Program, what, fix)];
     let program = match found {
         ProgramState::Missing => {
             return problem(
@@ -138,12 +138,12 @@ pub(super) fn judge(path: &Path, found: &ProgramState) -> Vec<HealthFinding> {
         }
         Some(Ok(said)) if said != THIS => {
             let what = format!("the hooks start `{shown}`, which says `{said}`; this is `{THIS}`");
-            let mend = if said.starts_with("portcullis ") {
+            let fix = if said.starts_with("portcullis ") {
                 "replace it with this version, or use its own `doctor`".to_owned()
             } else {
                 install.to_owned()
             };
-            return problem(what, mend);
+            return problem(what, fix);
         }
         _ => {}
     }

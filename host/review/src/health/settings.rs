@@ -164,12 +164,12 @@ pub(super) fn switches(
         if !told.contains(&key) {
             told.push(key);
             let what = format!("`{key}` in `{}` switches our hooks off", file.shown());
-            let mend = if key == "allowManagedHooksOnly" {
+            let fix = if key == "allowManagedHooksOnly" {
                 format!("install with `sudo {} --managed`", install_command())
             } else {
                 "remove that line".to_owned()
             };
-            findings.push(HealthFinding::problem(Check::Switches, what, mend));
+            findings.push(HealthFinding::problem(Check::Switches, what, fix));
         }
     }
     for file in files {
@@ -196,31 +196,31 @@ fn redirections(agent: &dyn Agent, file: &ClientFile, pinned: bool) -> Vec<Healt
     let names = variables.into_iter().flatten().map(|(name, _)| name.as_str());
     let told = |name: &str| -> Option<HealthFinding> {
         let what = |how: &str| format!("`env.{name}` in `{}` {how}", file.shown());
-        let mend = format!("remove `{name}` from `env`");
+        let fix = format!("remove `{name}` from `env`");
         if LEADING.contains(&name) && !pinned {
             return Some(HealthFinding::problem(
                 Check::Switches,
                 what("leads our hooks to another configuration or state"),
-                mend,
+                fix,
             ));
         }
         match name {
             "HOME" => Some(HealthFinding::warning(
                 Check::Switches,
                 what("changes what `~` means to our hooks"),
-                mend,
+                fix,
             )),
             _ if agent.hook_settings().layout().person_variable == Some(name) => {
                 Some(HealthFinding::warning(
                     Check::Switches,
                     what("leads clients that the agent starts to other settings"),
-                    mend,
+                    fix,
                 ))
             }
             _ if LOADING.contains(&name) => Some(HealthFinding::warning(
                 Check::Switches,
                 what("puts foreign code into the programs that the client starts"),
-                mend,
+                fix,
             )),
             _ => None,
         }

@@ -13,10 +13,10 @@ use std::path::Path;
 
 /// Checks both.
 pub(super) fn check(store: &Store, home: &Home, config: &Config, now: u64) -> Vec<HealthFinding> {
-    let mend = "fix what it names, or move it away";
+    let fix = "fix what it names, or move it away";
     let or_problem = |check, found: Result<Vec<HealthFinding>>| {
         found.unwrap_or_else(|error| {
-            vec![HealthFinding::warning(check, one_line(&format!("{error:#}"), 512), mend)]
+            vec![HealthFinding::warning(check, one_line(&format!("{error:#}"), 512), fix)]
         })
     };
     let mut findings = or_problem(Check::Incidents, stops(store, home, config, now));
@@ -34,14 +34,14 @@ fn stops(store: &Store, home: &Home, config: &Config, now: u64) -> Result<Vec<He
         })
         .count();
     let damaged = known.damaged.iter().map(|damaged| {
-        let mend = "move it away; while the journal has the stop, `portcullis incident show` still shows it";
-        HealthFinding::warning(Check::Incidents, one_line(damaged, 512), mend)
+        let fix = "move it away; while the journal has the stop, `portcullis incident show` still shows it";
+        HealthFinding::warning(Check::Incidents, one_line(damaged, 512), fix)
     });
     let (_, foreign) = stopped::read_all(home)?;
     let foreign = foreign.iter().map(|foreign| {
-        let mend =
+        let fix =
             "find out who wrote it, and move it away: the session's actions are refused meanwhile";
-        HealthFinding::problem(Check::Incidents, one_line(foreign, 512), mend)
+        HealthFinding::problem(Check::Incidents, one_line(foreign, 512), fix)
     });
     let told = match (known.incidents.len(), waiting) {
         (0, _) => "no session was stopped".to_owned(),
@@ -68,8 +68,8 @@ fn moved(store: &Store, state: &Path) -> Result<Vec<HealthFinding>> {
         .filter(|entry| entry.standing() == quarantine::QuarantineStatus::Kept)
         .collect();
     let damaged = known.damaged.iter().map(|damaged| {
-        let mend = "move it away; what it describes is in `.portcullis/quarantine` of its project";
-        HealthFinding::warning(Check::Quarantine, one_line(damaged, 512), mend)
+        let fix = "move it away; what it describes is in `.portcullis/quarantine` of its project";
+        HealthFinding::warning(Check::Quarantine, one_line(damaged, 512), fix)
     });
     let bytes = kept.iter().map(|entry| entry.size()).sum();
     let told = if kept.is_empty() {

@@ -16,8 +16,8 @@ pub(super) fn check(state: &Path, config: &portcullis_config::Checkpoints) -> Ve
     let listing = match checkpoints::open(state, config).and_then(|vault| vault.list()) {
         Ok(listing) => listing,
         Err(error) => {
-            let mend = "fix what it names; until then actions run and cannot be undone";
-            return vec![HealthFinding::warning(Check::Checkpoints, error.to_string(), mend)];
+            let fix = "fix what it names; until then actions run and cannot be undone";
+            return vec![HealthFinding::warning(Check::Checkpoints, error.to_string(), fix)];
         }
     };
     let damaged = listing.damaged.iter().map(|error| {
@@ -28,11 +28,11 @@ pub(super) fn check(state: &Path, config: &portcullis_config::Checkpoints) -> Ve
         )
     });
     let unfinished = listing.unfinished.iter().map(|undo| {
-        let mend = "run `portcullis checkpoint restore` again, which completes it";
+        let fix = "run `portcullis checkpoint restore` again, which completes it";
         HealthFinding::warning(
             Check::Checkpoints,
             format!("the restore `{}` did not end", one_line(undo.as_str(), 128)),
-            mend,
+            fix,
         )
     });
     let told = format!("{} are kept", listing.checkpoints.len());

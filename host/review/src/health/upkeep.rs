@@ -42,19 +42,19 @@ pub(super) fn check(store: &Store, lock: &Path, now: u64) -> Vec<HealthFinding> 
 
 fn stuck(work: &WorkSummary, now: u64) -> Option<HealthFinding> {
     let late = now.saturating_sub(work.first_due_at);
-    let mend = "run `portcullis maintain`, which shows what fails";
+    let fix = "run `portcullis maintain`, which shows what fails";
     if work.failed > 0 {
         let what = format!(
             "{} of {} tasks `{}` failed and wait to be tried again",
             work.failed, work.count, work.kind
         );
-        return Some(HealthFinding::warning(Check::Maintenance, what, mend));
+        return Some(HealthFinding::warning(Check::Maintenance, what, fix));
     }
     (late > FORGOTTEN).then(|| {
         HealthFinding::warning(
             Check::Maintenance,
             format!("a task `{}` waits since {}", work.kind, span(late)),
-            mend,
+            fix,
         )
     })
 }

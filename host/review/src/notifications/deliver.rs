@@ -108,8 +108,8 @@ impl DeliveryRun {
     fn channel(&self, name: &str) -> Result<&Channel, Failure> {
         let shown = one_line(name, 64);
         let Some(configured) = self.channels.get(name) else {
-            let mend = format!("configure `notifications.channels.{shown}` again");
-            return Err(give_up(format!("there is no channel `{shown}` any more"), mend));
+            let fix = format!("configure `notifications.channels.{shown}` again");
+            return Err(give_up(format!("there is no channel `{shown}` any more"), fix));
         };
         configured.channel.as_ref().map_err(|problem| {
             give_up(format!("the channel `{shown}` cannot be used"), problem.clone())
@@ -182,8 +182,8 @@ fn others(
         .collect())
 }
 
-const fn give_up(what: String, mend: String) -> Failure {
-    Failure { next: Next::GiveUp, what, mend }
+const fn give_up(what: String, fix: String) -> Failure {
+    Failure { next: Next::GiveUp, what, fix }
 }
 
 fn again(work: &WorkItem, failure: &Failure, now: u64) -> Option<u64> {

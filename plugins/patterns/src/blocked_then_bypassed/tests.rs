@@ -95,7 +95,7 @@ fn what_is_a_bypass() {
     let home = "/home/me/.ssh/id_rsa";
     let cases: Vec<(&str, Action, Action, bool)> = vec![
         ("an edit through the shell", edit(), sed(), true),
-        ("an edit by writing anew", edit(), testing::file_write("config/prod.yml", "b"), true),
+        ("an edit by writing again", edit(), testing::file_write("config/prod.yml", "b"), true),
         ("the same edit", edit(), edit(), false),
         (
             "another edit by the same tool",

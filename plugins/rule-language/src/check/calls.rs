@@ -267,7 +267,7 @@ fn flag_name(tree: &Tree) -> Result<(), Problem> {
 }
 
 fn unknown_function(word: &Word) -> Problem {
-    let mend = match nearest(names(), &word.name) {
+    let fix = match nearest(names(), &word.name) {
         Some(name) => format!("did you mean `{name}`?"),
         None => {
             let mut known: Vec<&str> = names().collect();
@@ -275,7 +275,7 @@ fn unknown_function(word: &Word) -> Problem {
             format!("known are `{}`", known.join("`, `"))
         }
     };
-    Problem::new(word.span, format!("there is no function `{}`; {mend}", shown(&word.name)))
+    Problem::new(word.span, format!("there is no function `{}`; {fix}", shown(&word.name)))
 }
 
 fn count(number: usize) -> String {

@@ -37,7 +37,7 @@ pub fn context() -> Context {
 /// use portcullis_plugin::testing::{self, BuildContext};
 /// use portcullis_plugin::types::Quantity;
 ///
-/// let context = testing::context().goal("mend the build").goal("leave the tests alone").failures(2).limit(Quantity::Tokens, 1000, 900);
+/// let context = testing::context().goal("fix the build").goal("leave the tests alone").failures(2).limit(Quantity::Tokens, 1000, 900);
 /// assert_eq!((context.goals[1].text.as_str(), context.goals[1].priority), ("leave the tests alone", 0));
 /// assert_eq!((context.repetition.failures, context.limits[0].used), (2, 900));
 /// ```

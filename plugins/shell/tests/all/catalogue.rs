@@ -218,7 +218,7 @@ const MISTAKES: &[(&str, &str, bool)] = &[
 ];
 
 #[test]
-fn mistakes_are_refused_with_place_and_mend() {
+fn mistakes_are_refused_with_place_and_fix() {
     let schema = schema();
     for (text, expected, in_schema) in MISTAKES {
         let problems = Table::of(&[with_forms(), ("x.toml".to_owned(), (*text).to_owned())])

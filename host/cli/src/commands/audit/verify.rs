@@ -99,9 +99,9 @@ fn print_result(verification: &Verification) {
         paint::print(&format!("{}: {beside}\n", paint::bad("changed")));
     }
     if let Some(replaced) = &verification.replaced {
-        let mend = "put the newest one back, or have a person run `portcullis recover`";
+        let fix = "put the newest one back, or have a person run `portcullis recover`";
         paint::print(&format!(
-            "{}: this is not the journal that this home knows: {replaced}; {mend}\n",
+            "{}: this is not the journal that this home knows: {replaced}; {fix}\n",
             paint::bad("replaced")
         ));
     }

@@ -116,9 +116,9 @@ fn attached(path: &Path, bundle: &Bundle) -> Result<(Signature, Statement)> {
     let told = || format!("cannot attach `{}`", display_path(path));
     let text = file::read_at_most(path, MOST_BYTES)?;
     let text = text.ok_or_else(|| Error::not_found("there is no such file")).with_context(told)?;
-    let mend = "`portcullis bundle sign --output FILE` writes one";
+    let fix = "`portcullis bundle sign --output FILE` writes one";
     let signature = Signature::read(text.trim().as_bytes())
-        .map_err(|error| Error::from(error).hint(mend))
+        .map_err(|error| Error::from(error).hint(fix))
         .with_context(told)?;
     let statement = signature.unproven().with_context(told)?;
     let (about, digest) = (bundle.about(), bundle.index().digest());

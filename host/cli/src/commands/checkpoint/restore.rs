@@ -125,9 +125,9 @@ fn refused(arguments: &Arguments, paths: &[Difference]) -> CommandExit {
     for one in paths.iter().take(MOST_SHOWN) {
         paint::print(&format!("  {}: {}\n", path(&one.path), one.standing));
     }
-    let mend = "look with `portcullis checkpoint diff`, put the others back with `--only`, or overwrite these with `--force`";
+    let fix = "look with `portcullis checkpoint diff`, put the others back with `--only`, or overwrite these with `--force`";
     anstream::eprintln!(
-        "{}: {} changed since the agent's action, so nothing was restored: {mend}",
+        "{}: {} changed since the agent's action, so nothing was restored: {fix}",
         paint::bad("refused"),
         counted(paths.len() as u64, "path")
     );

@@ -38,13 +38,13 @@ pub fn confinement(
         .with_context(|| format!("cannot make `{}`", own.display()))?;
     let added = asked.folders.iter().map(|folder| (folder, "leave `--add-dir` out"));
     let further: Vec<(&PathBuf, &str)> =
-        added.chain(further.iter().map(|(path, mend)| (path, *mend))).collect();
-    if let Some((missing, mend)) = further.iter().find(|(path, _)| !path.exists()) {
+        added.chain(further.iter().map(|(path, fix)| (path, *fix))).collect();
+    if let Some((missing, fix)) = further.iter().find(|(path, _)| !path.exists()) {
         return Err(Error::not_found(format!(
             "there is no `{}` for the agent to write to",
             missing.display()
         ))
-        .hint(format!("make it, or {mend}")));
+        .hint(format!("make it, or {fix}")));
     }
     let project = places.project.clone().unwrap_or_else(|| current.clone());
     let mut write = vec![current, project, env::temp_dir(), own, places.state.clone()];
