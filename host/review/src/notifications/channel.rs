@@ -181,6 +181,6 @@ impl ChannelSettings<'_> {
 }
 
 /// Returns a variable of this process's environment.
-pub(super) fn variable(name: &str) -> Option<OsString> {
+pub fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name)
 }

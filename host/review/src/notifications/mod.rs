@@ -21,7 +21,7 @@ mod pace;
 mod queue;
 mod tell;
 
-pub use channel::{ConfiguredChannel, configured};
+pub use channel::{ConfiguredChannel, configured, variable};
 pub use pace::{AT_ONCE, WINDOW};
 pub use queue::{KIND, PendingMessage, purge_expired, waiting};
 pub use tell::message_tasks;
