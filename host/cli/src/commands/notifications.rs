@@ -9,9 +9,10 @@ use portcullis_config::clock::now;
 use portcullis_config::paths::Paths;
 use portcullis_core::text::one_line;
 use portcullis_notify::{Message, Sender, Severity, Topic};
-use portcullis_review::notifications::channel::variable;
 use portcullis_review::notifications::deliver::DeliveryRun;
-use portcullis_review::notifications::{ConfiguredChannel, PendingMessage, configured, waiting};
+use portcullis_review::notifications::{
+    ConfiguredChannel, PendingMessage, configured, variable, waiting,
+};
 use portcullis_store::{Home, Store};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};

@@ -15,13 +15,13 @@
 //! Channels are only configured by the organisation and the person; a project's file can neither
 //! add nor change one.
 
-pub mod channel;
+mod channel;
 pub mod deliver;
 mod pace;
 mod queue;
 mod tell;
 
-pub use channel::{ConfiguredChannel, configured};
+pub use channel::{ConfiguredChannel, configured, variable};
 pub use pace::{AT_ONCE, WINDOW};
 pub use queue::{KIND, PendingMessage, purge_expired, waiting};
 pub use tell::message_tasks;
