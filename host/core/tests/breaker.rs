@@ -77,11 +77,23 @@ fn reviews_in_a_row() {
         assert_eq!(run_reviews(letters, policy), expected, "{letters}");
     }
     let long = ["fff1f2f4f8f", &"99".repeat(2), "f", &"9".repeat(4), "f"].concat();
-    assert!(!run_reviews(&long, &patient).contains("quarantined"), "{}", run_reviews(&long, &patient));
+    assert!(
+        !run_reviews(&long, &patient).contains("quarantined"),
+        "{}",
+        run_reviews(&long, &patient)
+    );
     let forgiven = ["fff1", &".".repeat(20), "fff"].concat();
-    assert!(run_reviews(&forgiven, &usual).ends_with("- 1 2 held60"), "{}", run_reviews(&forgiven, &usual));
+    assert!(
+        run_reviews(&forgiven, &usual).ends_with("- 1 2 held60"),
+        "{}",
+        run_reviews(&forgiven, &usual)
+    );
     let remembered = ["fff1", &".".repeat(19), "fff"].concat();
-    assert!(run_reviews(&remembered, &usual).ends_with("held120"), "{}", run_reviews(&remembered, &usual));
+    assert!(
+        run_reviews(&remembered, &usual).ends_with("held120"),
+        "{}",
+        run_reviews(&remembered, &usual)
+    );
 }
 
 #[test]

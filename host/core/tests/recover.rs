@@ -160,7 +160,10 @@ fn new_beginnings_are_counted() {
 fn the_agent_is_held_until_a_person_says_something() {
     let mut world = custom(Some(plan()));
     let first = world.bash("noisy", "t1");
-    assert_eq!(intervention_record(&first).unwrap().intervention.as_ref().unwrap().outcome, RecoveryOutcome::Wait);
+    assert_eq!(
+        intervention_record(&first).unwrap().intervention.as_ref().unwrap().outcome,
+        RecoveryOutcome::Wait
+    );
     assert!(
         first.reply.person.iter().any(|text| text.contains("look at a.txt")),
         "{:?}",

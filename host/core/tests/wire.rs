@@ -324,7 +324,8 @@ fn odd_but_readable_input_is_read() {
 }
 
 /// A case: the event's fields, and failed, error, output, duration and tokens.
-type ResultCase = (&'static str, Value, (bool, &'static str, &'static str, Option<u32>, Option<u32>));
+type ResultCase =
+    (&'static str, Value, (bool, &'static str, &'static str, Option<u32>, Option<u32>));
 
 #[test]
 fn results_become_text() {

@@ -113,7 +113,10 @@ fn record(
     let failures = after.map(Breaker::describe_failures).unwrap_or_default();
     let summary = match (change, after.and_then(|breaker| breaker.waits)) {
         (BreakerTransition::Held, Some(ReleaseCondition::Until(time))) => {
-            format!("`{name}` is not run for {} s, since {failures}", time.saturating_sub(now) / 1000)
+            format!(
+                "`{name}` is not run for {} s, since {failures}",
+                time.saturating_sub(now) / 1000
+            )
         }
         (BreakerTransition::Held | BreakerTransition::Quarantined, _) => {
             format!("`{name}` is in quarantine, since {failures}")

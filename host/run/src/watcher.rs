@@ -43,8 +43,10 @@ enum WatcherNote {
 }
 
 fn watch(args: impl IntoIterator<Item = OsString>) -> io::Result<()> {
-    let (watcher_args, command): (WatcherArgs, _) = arguments(args).ok_or(io::ErrorKind::InvalidInput)?;
-    let (asks, tells) = (fd_passing::reader(watcher_args.asks)?, fd_passing::writer(watcher_args.tells)?);
+    let (watcher_args, command): (WatcherArgs, _) =
+        arguments(args).ok_or(io::ErrorKind::InvalidInput)?;
+    let (asks, tells) =
+        (fd_passing::reader(watcher_args.asks)?, fd_passing::writer(watcher_args.tells)?);
     fd_passing::close_fds_on_exec();
     // Ctrl-C at the terminal is handled by the caller; and an agent of the same user cannot inspect
     // this process.

@@ -128,7 +128,10 @@ mod tests {
         let other = json!({"event": "PreToolUse", "matcher": "", "source": "userSettings", "commandText": "/usr/bin/portcullis hook claude"});
         twice["hooks"].as_array_mut().unwrap().push(other);
         let warning = check_loaded(&twice, &wanted()).unwrap();
-        assert!(warning.as_ref().is_some_and(|warning| warning.contains("reviewed twice")), "{warning:?}");
+        assert!(
+            warning.as_ref().is_some_and(|warning| warning.contains("reviewed twice")),
+            "{warning:?}"
+        );
     }
 
     #[test]

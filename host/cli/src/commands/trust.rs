@@ -189,7 +189,12 @@ fn changes(before: &MergedSettings, after: &MergedSettings) -> Vec<String> {
             )
         };
         (old != new).then(|| {
-            format!("{} = {}  (without trust {})", one_line(path, MOST_SHOWN), describe_value(new), describe_value(old))
+            format!(
+                "{} = {}  (without trust {})",
+                one_line(path, MOST_SHOWN),
+                describe_value(new),
+                describe_value(old)
+            )
         })
     };
     after.entries.keys().filter_map(line).collect()

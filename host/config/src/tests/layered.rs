@@ -218,7 +218,11 @@ fn the_first_pipeline_of_the_project_goes_before_the_file() {
                 trusted,
                 pipeline: named,
             };
-            assert_eq!(describe_setting(&merge_layers(&files, &scene), path), expected, "{project:?} {path}");
+            assert_eq!(
+                describe_setting(&merge_layers(&files, &scene), path),
+                expected,
+                "{project:?} {path}"
+            );
         }
     }
 }
@@ -236,7 +240,10 @@ fn a_project_has_pipelines_with_trust_only() {
             .collect::<Vec<_>>(),
         [("pipelines.here", IgnoreReason::Untrusted)]
     );
-    assert_eq!(describe_setting(&settled(["", "", text], true), "limits.file_operations"), "5 project here");
+    assert_eq!(
+        describe_setting(&settled(["", "", text], true), "limits.file_operations"),
+        "5 project here"
+    );
 }
 
 #[test]

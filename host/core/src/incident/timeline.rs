@@ -57,7 +57,9 @@ fn describe_events(record: &Record) -> Vec<String> {
         RecordKind::Outcome if failed => described.push(format!("failed {}", record.summary)),
         RecordKind::Outcome => {}
         RecordKind::Unreviewed => described.push(format!("nobody reviewed {}", record.summary)),
-        RecordKind::Intervention => described.push(format!("{}: {}", record.subject, record.summary)),
+        RecordKind::Intervention => {
+            described.push(format!("{}: {}", record.subject, record.summary))
+        }
         RecordKind::Configuration
         | RecordKind::Fault
         | RecordKind::Exception

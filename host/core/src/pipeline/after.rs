@@ -239,8 +239,11 @@ impl Run<'_, '_> {
 
 /// Lists some of them by name, and says that there are more.
 fn listed(placeholders: &[String]) -> String {
-    let shown: Vec<String> =
-        placeholders.iter().take(MOST_SHOWN).map(|placeholder| format!("`{placeholder}`")).collect();
+    let shown: Vec<String> = placeholders
+        .iter()
+        .take(MOST_SHOWN)
+        .map(|placeholder| format!("`{placeholder}`"))
+        .collect();
     let more = if placeholders.len() > MOST_SHOWN { " and others" } else { "" };
     format!("{}{more}", shown.join(", "))
 }

@@ -313,7 +313,11 @@ fn by_policy_the_agent_sees_placeholders_too() {
             .at("/hookSpecificOutput/additionalContext")
             .and_then(Value::as_str)
             .unwrap_or_default();
-        assert_eq!(message.contains(&format!("`{PLACEHOLDER}")), expected.is_some(), "{name}: {message}");
+        assert_eq!(
+            message.contains(&format!("`{PLACEHOLDER}")),
+            expected.is_some(),
+            "{name}: {message}"
+        );
         assert_eq!(noted.is_some(), expected.is_some(), "{name}");
         assert_hidden(&world, name, &[&token]);
     }

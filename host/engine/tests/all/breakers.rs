@@ -84,7 +84,11 @@ fn what_is_held_is_not_run() {
     for (holds, expected) in table {
         set.begin(1);
         set.hold(holds.clone());
-        assert_eq!(read_outcomes(&set.assess(&action(), &context(), &no_details)), expected, "{holds:?}");
+        assert_eq!(
+            read_outcomes(&set.assess(&action(), &context(), &no_details)),
+            expected,
+            "{holds:?}"
+        );
         let ran: Vec<(String, Option<FaultKind>)> = set
             .file_outcomes()
             .iter()

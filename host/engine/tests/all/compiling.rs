@@ -66,10 +66,12 @@ impl Place {
         limits: Option<CompileLimits>,
         again: bool,
     ) -> (Option<Fault>, usize) {
-        let compiler = Arc::new(InstructedCompiler { work, limits, again, calls: AtomicUsize::new(0) });
+        let compiler =
+            Arc::new(InstructedCompiler { work, limits, again, calls: AtomicUsize::new(0) });
         let engine =
             Engine::new(Some(CodeCache::new(&self.0.path().join("cache"), [7; 32]))).unwrap();
-        let answer = asked(&engine.with_compiler(compiler.clone()), self.0.path().join("plugin.wasm"));
+        let answer =
+            asked(&engine.with_compiler(compiler.clone()), self.0.path().join("plugin.wasm"));
         (answer, compiler.calls.load(Ordering::Relaxed))
     }
 

@@ -41,7 +41,10 @@ fn it_connects_and_sees_a_name() {
         "{seen}"
     );
     assert!(!seen.contains("secrettoken") && !seen.contains("rm -rf"), "{seen}");
-    assert!(received.contains("/services/secrettoken") && received.contains("rm -rf /srv/data"), "{received}");
+    assert!(
+        received.contains("/services/secrettoken") && received.contains("rm -rf /srv/data"),
+        "{received}"
+    );
     assert!(!received.to_ascii_lowercase().contains("proxy-authorization"), "{received}");
     // Nothing is sent to a server without a certificate of the authority, even through a proxy.
     let open = Address::Open(format!("http://127.0.0.1:{}", proxy.port));

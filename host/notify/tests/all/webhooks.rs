@@ -219,10 +219,13 @@ fn tls_wants_a_known_authority() {
             what,
         );
     }
-    let delivered: Vec<_> = server.received().into_iter().filter(|received| !received.is_empty()).collect();
+    let delivered: Vec<_> =
+        server.received().into_iter().filter(|received| !received.is_empty()).collect();
     assert_eq!(delivered.len(), 2);
     assert!(
-        delivered.iter().all(|received| received.contains("authorization: Bearer tok-0123456789\r\n")),
+        delivered
+            .iter()
+            .all(|received| received.contains("authorization: Bearer tok-0123456789\r\n")),
         "{delivered:?}"
     );
 }
@@ -250,7 +253,10 @@ fn no_error_holds_a_credential() {
     });
     let result = send(&channel, &message());
     let received = server.received().remove(0);
-    assert!(received.contains("verysecretpart") && received.contains("tok-0123456789"), "{received}");
+    assert!(
+        received.contains("verysecretpart") && received.contains("tok-0123456789"),
+        "{received}"
+    );
     expect(&result, "give up", &["answered 403", "[secret]"], "echo");
     let failure: Failure = result.unwrap_err();
     for text in [failure.to_string(), format!("{failure:?}"), format!("{channel:?}")] {

@@ -79,7 +79,8 @@ fn an_identity_goes_to_the_token_server() {
                 .bundle,
             good
         );
-        let form = fake.requests().into_iter().find(|request| request.line == "POST /token").unwrap();
+        let form =
+            fake.requests().into_iter().find(|request| request.line == "POST /token").unwrap();
         let wanted = "grant_type=refresh_token&client_id=portcullis&refresh_token=refresh%20me&scope=repository%3Aacme%2Fchecks%3Apull&service=s";
         assert_eq!(String::from_utf8(form.body).unwrap(), wanted);
         // A registry that asks for a password gets none.

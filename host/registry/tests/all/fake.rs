@@ -243,7 +243,11 @@ fn serve(mut stream: BufReader<impl Read + Write>, state: &Mutex<State>) -> std:
     let path = line.split('?').next().unwrap().to_owned();
     let reply = {
         let mut state = state.lock().unwrap();
-        state.requests.push(Request { line: line.clone(), authorization: authorization.clone(), body });
+        state.requests.push(Request {
+            line: line.clone(),
+            authorization: authorization.clone(),
+            body,
+        });
         match state.routes.get_mut(&path) {
             Some(replies) if replies.len() > 1 => replies.remove(0),
             Some(replies) => replies[0].clone(),

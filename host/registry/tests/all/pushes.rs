@@ -220,5 +220,8 @@ fn uploads_elsewhere_get_no_credentials() {
         .push(&good, &[], &fake.at(":1"), &mut unseen)
         .unwrap_or_else(|error| panic!("{error}"));
     let requests = store.requests();
-    assert!(requests.len() > 2 && requests.iter().all(|request| request.authorization.is_none()), "{requests:?}");
+    assert!(
+        requests.len() > 2 && requests.iter().all(|request| request.authorization.is_none()),
+        "{requests:?}"
+    );
 }

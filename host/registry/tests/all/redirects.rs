@@ -64,7 +64,8 @@ fn another_host_gets_no_credentials() {
     store.on("GET /bucket/object", [leads(fake.url("/v2/acme/checks/back"))]);
     fake.on("GET /v2/acme/checks/back", [ok(bytes(&good))]);
     client(known(&folder)).pull(&fake.at(":1"), &mut unseen).unwrap();
-    let back: Vec<_> = fake.requests().into_iter().filter(|request| request.line.contains("/back")).collect();
+    let back: Vec<_> =
+        fake.requests().into_iter().filter(|request| request.line.contains("/back")).collect();
     assert!(back.len() == 1 && back[0].authorization.is_none(), "{back:?}");
 }
 

@@ -81,10 +81,16 @@ fn held_against(declared: &Component, found: &Component) -> Result<(), String> {
     }
     // The bundle chooses the settings.
     let bare = |plugin: &Plugin| Plugin { settings: serde_json::Map::new(), ..plugin.clone() };
-    match declared.plugins.iter().zip(&found.plugins).find(|(declared, found)| bare(declared) != **found) {
-        Some((declared, _)) => {
-            Err(format!("kind, version, description or schema of `{}`", one_line(&declared.name, 64)))
-        }
+    match declared
+        .plugins
+        .iter()
+        .zip(&found.plugins)
+        .find(|(declared, found)| bare(declared) != **found)
+    {
+        Some((declared, _)) => Err(format!(
+            "kind, version, description or schema of `{}`",
+            one_line(&declared.name, 64)
+        )),
         None => Ok(()),
     }
 }

@@ -39,15 +39,19 @@ pub(crate) fn main(settings: &str) -> ExitCode {
 }
 
 fn agent(settings: &Value, folder: &Path) -> Agent {
-    let command =
-        settings["command"].as_array().unwrap().iter().map(|part| part.as_str().unwrap().to_owned());
+    let command = settings["command"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|part| part.as_str().unwrap().to_owned());
     let mut agent = Agent::new(command);
     agent.folder = Some(folder.to_owned());
     agent.environment.push((MARK.into(), Some(folder.as_os_str().to_owned())));
     agent.cgroup = settings["cgroup"].as_bool().unwrap();
     agent.input = if settings["input"].is_string() { Input::Written } else { Input::Nothing };
     agent.longest_line = 1 << 20;
-    if let Ok(confinement) = serde_json::from_value::<Confinement>(settings["confinement"].clone()) {
+    if let Ok(confinement) = serde_json::from_value::<Confinement>(settings["confinement"].clone())
+    {
         agent.confinement = confinement;
     }
     agent

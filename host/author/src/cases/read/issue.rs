@@ -88,10 +88,12 @@ impl Reader {
             impact: score(&fields, "impact").unwrap_or(usual.impact),
             first_step: whole(&fields, "first_step"),
             summary: text(&fields, "summary").unwrap_or(usual.summary),
-            evidence: read_list(list("evidence"), EVIDENCE, &["kind", "value"], |fields| Evidence {
-                kind: text(fields, "kind").unwrap_or_default(),
-                value: text(fields, "value").unwrap_or_default(),
-                step: whole(fields, "step"),
+            evidence: read_list(list("evidence"), EVIDENCE, &["kind", "value"], |fields| {
+                Evidence {
+                    kind: text(fields, "kind").unwrap_or_default(),
+                    value: text(fields, "value").unwrap_or_default(),
+                    step: whole(fields, "step"),
+                }
             }),
             recurrences: small(&fields, "recurrences").unwrap_or_default(),
             level: whole(&fields, "level")

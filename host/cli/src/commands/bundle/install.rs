@@ -167,7 +167,8 @@ fn locked(
         let context = || format!("`{}` locks `{name}`", install::display_path(&wanted.by));
         let reference = source::of_locked(&wanted.locked).with_context(context)?;
         if !arguments.dry_run {
-            let found = source::pull(&arguments.reach.client()?, &reference).with_context(context)?;
+            let found =
+                source::pull(&arguments.reach.client()?, &reference).with_context(context)?;
             install::restore(places, wanted, &found, policies, now())?;
         }
         fetched.push(name);

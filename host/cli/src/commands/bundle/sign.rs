@@ -115,7 +115,8 @@ fn head(bundle: &Bundle) -> String {
 fn attached(path: &Path, bundle: &Bundle) -> Result<(Signature, Statement)> {
     let context = || format!("cannot attach `{}`", display_path(path));
     let text = file::read_at_most(path, MOST_BYTES)?;
-    let text = text.ok_or_else(|| Error::not_found("there is no such file")).with_context(context)?;
+    let text =
+        text.ok_or_else(|| Error::not_found("there is no such file")).with_context(context)?;
     let mend = "`portcullis bundle sign --output FILE` writes one";
     let signature = Signature::read(text.trim().as_bytes())
         .map_err(|error| Error::from(error).hint(mend))

@@ -96,8 +96,9 @@ pub fn describe_action(listed: &CheckpointSummary, reported: Option<&ReportedAct
 
 fn line(listed: &CheckpointSummary, reported: Option<&ReportedAction>) -> String {
     let what = describe_action(listed, reported);
-    let session =
-        reported.map(|reported| format!(" (session {})", one_line(&reported.session, 40))).unwrap_or_default();
+    let session = reported
+        .map(|reported| format!(" (session {})", one_line(&reported.session, 40)))
+        .unwrap_or_default();
     let changed = listed.settled_at.map_or_else(|| "?".to_owned(), |_| listed.changes.to_string());
     let changed = format!("{changed:>5} changed");
     format!(
