@@ -103,11 +103,11 @@ pub fn receipt(home: &Home, file: &Path) -> Result<Option<BackupReceipt>> {
 /// # Errors
 /// Fails if the copy is missing or was changed.
 pub fn before(home: &Home, receipt: &BackupReceipt) -> Result<Option<Vec<u8>>> {
-    let Some(told) = &receipt.before else { return Ok(None) };
+    let Some(expected) = &receipt.before else { return Ok(None) };
     let path = copy_path(home, &receipt.file);
     let bytes =
         fs::read(&path).with_context(|| format!("cannot read the backup `{}`", path.display()))?;
-    if digest(&bytes) != *told {
+    if digest(&bytes) != *expected {
         bail!(KnownFailure::Forged(format!(
             "the backup `{}` was changed: it is not used",
             path.display()
@@ -151,8 +151,8 @@ fn seal(home: &Home, receipt: &BackupReceipt) -> Result<String> {
 }
 
 /// Compares two digests in constant time.
-fn same(told: &str, right: &str) -> bool {
-    matches!((blake3::Hash::from_hex(told), blake3::Hash::from_hex(right)), (Ok(told), Ok(right)) if told == right)
+fn same(left: &str, right: &str) -> bool {
+    matches!((blake3::Hash::from_hex(left), blake3::Hash::from_hex(right)), (Ok(left), Ok(right)) if left == right)
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<()> {

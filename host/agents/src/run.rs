@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn output_code_and_silence_are_told_apart() {
+    fn output_code_and_silence_are_distinguished() {
         let said = sh("cat; echo err >&2", Duration::from_secs(20)).unwrap();
         assert_eq!(
             (said.code, said.stdout.as_str(), said.stderr.as_str()),

@@ -234,9 +234,9 @@ fn entries(from: impl Read) -> Result<Entries, ArchiveError> {
             }
         }
         let mut bytes = Vec::new();
-        let told = entry.size();
+        let declared = entry.size();
         entry.read_to_end(&mut bytes)?;
-        if u64::try_from(bytes.len()).ok() != Some(told) {
+        if u64::try_from(bytes.len()).ok() != Some(declared) {
             return Err(malformed(format!("it ends within `{shown}`")));
         }
         if name == LAYOUT.0 && !layout {

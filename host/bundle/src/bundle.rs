@@ -42,12 +42,12 @@ pub enum BundleError {
         found: Digest,
     },
     /// The number of bytes differs from what a document says.
-    #[error("{digest} has {found} bytes, but {told} were declared")]
+    #[error("{digest} has {found} bytes, but {declared} were declared")]
     Size {
         /// The digest of the bytes.
         digest: Digest,
         /// The size that a document says.
-        told: u64,
+        declared: u64,
         /// The actual size.
         found: u64,
     },
@@ -147,7 +147,7 @@ impl Bundle {
             if layer.size != component.size {
                 return Err(BundleError::Size {
                     digest: layer.digest,
-                    told: component.size,
+                    declared: component.size,
                     found: layer.size,
                 });
             }
@@ -207,7 +207,7 @@ pub(crate) fn fetched(
     let bytes = fetch(wanted).map_err(|why| BundleError::Missing { digest: wanted.digest, why })?;
     let found = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
     if found != wanted.size {
-        return Err(BundleError::Size { digest: wanted.digest, told: wanted.size, found });
+        return Err(BundleError::Size { digest: wanted.digest, declared: wanted.size, found });
     }
     match Digest::of(&bytes) {
         digest if digest == wanted.digest => Ok(bytes),

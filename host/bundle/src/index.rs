@@ -131,10 +131,10 @@ impl Index {
     }
 
     fn check(&self) -> Result<(), IndexError> {
-        let (listed, told) = (self.manifests.len(), self.about.components.len());
-        if listed != told {
+        let (listed, declared) = (self.manifests.len(), self.about.components.len());
+        if listed != declared {
             return Err(IndexError::Inconsistent(format!(
-                "it lists {listed} artifacts but declares {told} components"
+                "it lists {listed} artifacts but declares {declared} components"
             )));
         }
         if let Some(other) = self.manifests.iter().find(|manifest| manifest.media_type != MANIFEST)

@@ -27,7 +27,7 @@ pub struct ConfigKey {
     /// The default; `None` if the key then has no value at all.
     pub default: fn() -> Option<Value>,
     /// The documentation's text for a default that is not one value.
-    pub default_told: &'static str,
+    pub default_text: &'static str,
     /// The values that count in a project's file.
     pub project: ProjectScope,
     /// The description, in one line.
@@ -150,8 +150,8 @@ impl ConfigKey {
 
     /// Returns the default as it would be written in the file, for people.
     pub fn default_in_words(&self) -> String {
-        if !self.default_told.is_empty() {
-            return self.default_told.to_owned();
+        if !self.default_text.is_empty() {
+            return self.default_text.to_owned();
         }
         (self.default)().map(|value| format!("`{}`", toml_text(&value))).unwrap_or_default()
     }

@@ -72,9 +72,9 @@ fn read(home: &Home) -> Result<Option<Pause>> {
     let Ok(Sealed { pause, code }) = serde_json::from_str(&text) else {
         bail!(KnownFailure::Forged(foreign(&path)))
     };
-    let told = blake3::Hash::from_hex(&code).ok();
+    let stated = blake3::Hash::from_hex(&code).ok();
     // Comparing `Hash` values takes constant time.
-    if told != Some(seal(home, &pause)) || pause.until.saturating_sub(pause.since) > LONGEST {
+    if stated != Some(seal(home, &pause)) || pause.until.saturating_sub(pause.since) > LONGEST {
         bail!(KnownFailure::Forged(foreign(&path)));
     }
     Ok(Some(pause))

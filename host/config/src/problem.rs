@@ -95,7 +95,7 @@ impl fmt::Display for ConfigProblem {
 impl fmt::Display for Problems {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let file = one_line(&self.file.display().to_string(), 1024);
-        let told: Vec<String> =
+        let shown: Vec<String> =
             self.problems.iter().take(MOST_IN_LINE).map(ToString::to_string).collect();
         let all = self.problems.len() + self.more;
         match self.problems.as_slice() {
@@ -104,8 +104,8 @@ impl fmt::Display for Problems {
             }
             [one] => write!(f, "the configuration `{file}`, {one}"),
             _ => {
-                write!(f, "the configuration `{file}` has {all} problems: {}", told.join("; "))?;
-                if all > told.len() {
+                write!(f, "the configuration `{file}` has {all} problems: {}", shown.join("; "))?;
+                if all > shown.len() {
                     write!(f, "; `portcullis config check` lists all")
                 } else {
                     Ok(())

@@ -166,7 +166,7 @@ fn value(key: &ConfigKey) -> Json {
         }
         ValueKind::Setting => json!({}),
     };
-    let default = if key.default_told.is_empty() {
+    let default = if key.default_text.is_empty() {
         String::new()
     } else {
         format!("; default {}", key.default_in_words())

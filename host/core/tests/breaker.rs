@@ -19,8 +19,8 @@ fn fault(kind: FaultKind) -> Fault {
 /// Runs one review per letter, a second apart: `f` fails, `.` answers, `m` misses a grant, `n` does
 /// not get its turn; a digit waits that many minutes. While the plugin is held it is not asked;
 /// otherwise it runs at every letter.
-fn told(letters: &str, policy: &BreakerPolicy) -> String {
-    let (mut known, mut now, mut told): (Option<Breaker>, u64, Vec<String>) =
+fn run_reviews(letters: &str, policy: &BreakerPolicy) -> String {
+    let (mut known, mut now, mut outcomes): (Option<Breaker>, u64, Vec<String>) =
         (None, BEGIN, Vec::new());
     for letter in letters.chars() {
         if let Some(minutes) = letter.to_digit(10) {
@@ -29,7 +29,7 @@ fn told(letters: &str, policy: &BreakerPolicy) -> String {
         }
         now += SECOND;
         if let Some(waits) = known.as_ref().and_then(|known| known.holds(DIGEST, now)) {
-            told.push(if waits == ReleaseCondition::ForAPerson { "Q" } else { "h" }.to_owned());
+            outcomes.push(if waits == ReleaseCondition::ForAPerson { "Q" } else { "h" }.to_owned());
             continue;
         }
         let fault = match letter {
@@ -40,7 +40,7 @@ fn told(letters: &str, policy: &BreakerPolicy) -> String {
         };
         let (after, change) = Breaker::after(known.as_ref(), DIGEST, fault.as_ref(), now, policy);
         known = after;
-        told.push(match (change, &known) {
+        outcomes.push(match (change, &known) {
             (Some(change), Some(Breaker { waits: Some(ReleaseCondition::Until(time)), .. })) => {
                 format!("{}{}", change.as_str(), (time - now) / SECOND)
             }
@@ -49,7 +49,7 @@ fn told(letters: &str, policy: &BreakerPolicy) -> String {
             (None, None) => "-".to_owned(),
         });
     }
-    told.join(" ")
+    outcomes.join(" ")
 }
 
 #[test]
@@ -74,14 +74,26 @@ fn reviews_in_a_row() {
         ("ffffff", &never, "- - - - - -"),
     ];
     for (letters, policy, expected) in table {
-        assert_eq!(told(letters, policy), expected, "{letters}");
+        assert_eq!(run_reviews(letters, policy), expected, "{letters}");
     }
     let long = ["fff1f2f4f8f", &"99".repeat(2), "f", &"9".repeat(4), "f"].concat();
-    assert!(!told(&long, &patient).contains("quarantined"), "{}", told(&long, &patient));
+    assert!(
+        !run_reviews(&long, &patient).contains("quarantined"),
+        "{}",
+        run_reviews(&long, &patient)
+    );
     let forgiven = ["fff1", &".".repeat(20), "fff"].concat();
-    assert!(told(&forgiven, &usual).ends_with("- 1 2 held60"), "{}", told(&forgiven, &usual));
+    assert!(
+        run_reviews(&forgiven, &usual).ends_with("- 1 2 held60"),
+        "{}",
+        run_reviews(&forgiven, &usual)
+    );
     let remembered = ["fff1", &".".repeat(19), "fff"].concat();
-    assert!(told(&remembered, &usual).ends_with("held120"), "{}", told(&remembered, &usual));
+    assert!(
+        run_reviews(&remembered, &usual).ends_with("held120"),
+        "{}",
+        run_reviews(&remembered, &usual)
+    );
 }
 
 #[test]

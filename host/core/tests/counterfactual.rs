@@ -79,7 +79,7 @@ fn decided(findings: &Findings, first_time: bool) -> Decision {
     decide(findings, first_time, &DecisionPolicy::default())
 }
 
-fn told(findings: &Findings, first_time: bool) -> Vec<String> {
+fn describe_counterfactuals(findings: &Findings, first_time: bool) -> Vec<String> {
     let all = counterfactuals(findings, &decided(findings, first_time));
     all.iter()
         .map(|Counterfactual { changes, verdict }| {
@@ -174,7 +174,7 @@ fn every_change_that_counts_is_stated() {
         ("the first time", findings(700, Some(600)), true, &["SeenBefore -> warn"]),
     ];
     for (name, findings, first_time, expected) in cases {
-        assert_eq!(told(&findings, first_time), expected, "{name}");
+        assert_eq!(describe_counterfactuals(&findings, first_time), expected, "{name}");
     }
 }
 

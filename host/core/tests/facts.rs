@@ -280,19 +280,19 @@ fn a_path_that_nobody_looked_at_is_unknown() {
 fn foreign(tool: &str, input: Value) -> Vec<String> {
     let call =
         Call { id: None, tool: tool.into(), input: input.as_object().cloned().unwrap_or_default() };
-    let mut told = Vec::new();
+    let mut described = Vec::new();
     let mut read = |text: &str, _: &CallLocation| {
-        told.push(format!("$ {text}"));
+        described.push(format!("$ {text}"));
         Ok(reading())
     };
     let facts = facts::of_call(&call, &place(), &mut read).facts;
     let effects = facts.effects.iter().filter(|effect| effect.kind != EffectKind::ProcessStart);
-    told.extend(
+    described.extend(
         effects.map(|effect| {
             format!("{} {}", effect.kind.as_str(), effect.target).trim_end().to_owned()
         }),
     );
-    told
+    described
 }
 
 #[test]
@@ -401,11 +401,11 @@ fn parameters_of_foreign_tools_tell_what_they_do() {
         ("mcp__github__create_merge_request", json!({}), &[]),
     ];
     for (tool, input, expected) in cases {
-        let mut told = foreign(tool, input.clone());
+        let mut described = foreign(tool, input.clone());
         let mut expected: Vec<String> = expected.iter().map(|text| (*text).to_owned()).collect();
-        told.sort();
+        described.sort();
         expected.sort();
-        assert_eq!(told, expected, "{tool} {input}");
+        assert_eq!(described, expected, "{tool} {input}");
     }
 }
 

@@ -132,7 +132,7 @@ fn harmless_actions_are_not() {
 
 #[test]
 fn the_answer_says_what_it_is_and_how_a_person_does_it() {
-    for (command, told) in [
+    for (command, expected) in [
         ("echo '{}' > ~/.claude/settings.json", "the client's settings"),
         ("cat ~/.local/state/portcullis/key", "which nobody but the guard itself may read"),
         ("portcullis allow last", "a person has to run this in a terminal of their own"),
@@ -145,7 +145,7 @@ fn the_answer_says_what_it_is_and_how_a_person_does_it() {
             .and_then(Value::as_str)
             .unwrap();
         assert!(
-            reason.contains(told) && reason.contains("in an editor or a terminal of their own"),
+            reason.contains(expected) && reason.contains("in an editor or a terminal of their own"),
             "{command}: {reason}"
         );
         assert_eq!(

@@ -57,7 +57,7 @@ fn only_a_stop_is_one() {
 
 /// A record from an older version has no state, and a plugin that failed no report.
 #[test]
-fn what_is_not_told_falls_away_and_nothing_is_empty() {
+fn what_is_not_reported_falls_away_and_nothing_is_empty() {
     for details in [json!({}), details(json!("damaged")), details(json!({ "issue": 1 }))] {
         let incident = composed(&stop(details), &[]);
         assert_eq!(
@@ -95,12 +95,12 @@ fn actions_are_joined_with_their_ends_and_bounded() {
     records.extend([unreviewed(67), unreviewed(90)]);
     let actions = composed(&stop(json!({})), &records).actions;
     assert_eq!(actions.len(), 50);
-    let told: Vec<(&str, &str)> = actions[46..]
+    let shown: Vec<(&str, &str)> = actions[46..]
         .iter()
         .map(|action| (action.what.as_str(), action.progress.as_str()))
         .collect();
     assert_eq!(
-        told,
+        shown,
         [
             ("Bash: 67", "ended"),
             ("Bash: 68", "ended"),

@@ -186,10 +186,10 @@ fn a_record_tells_how_well_an_intervention_worked() {
             world.now += 40_000;
             world.runs("make", &format!("t{step}"));
         }
-        let mut told = Vec::new();
+        let mut judgements = Vec::new();
         for record in world.journal.iter().filter(|record| !record.judged.is_empty()) {
             assert_eq!(record.kind, RecordKind::Review, "{name}");
-            told.extend(
+            judgements.extend(
                 record
                     .judged
                     .iter()
@@ -200,7 +200,7 @@ fn a_record_tells_how_well_an_intervention_worked() {
                 "{name}: {record:?}"
             );
         }
-        assert_eq!(told, expected, "{name}");
+        assert_eq!(judgements, expected, "{name}");
     }
 }
 

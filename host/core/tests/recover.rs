@@ -42,12 +42,12 @@ fn custom(decides: Option<Response>) -> World {
     world
 }
 
-fn told(sent: &Sent) -> Option<&Record> {
+fn intervention_record(sent: &Sent) -> Option<&Record> {
     sent.records.iter().find(|record| record.kind == RecordKind::Intervention)
 }
 
 fn kind(sent: &Sent) -> Option<&str> {
-    Some(told(sent)?.intervention.as_ref()?.kind.as_str())
+    Some(intervention_record(sent)?.intervention.as_ref()?.kind.as_str())
 }
 
 fn limits() -> Response {
@@ -101,7 +101,7 @@ fn a_plugin_decides() {
     for (response, expected, outcome, faults) in table {
         let mut world = custom(response.clone());
         let sent = world.bash("noisy", "t1");
-        let record = told(&sent).unwrap();
+        let record = intervention_record(&sent).unwrap();
         let intervention = record.intervention.as_ref().unwrap();
         assert_eq!(
             (intervention.kind.as_str(), intervention.outcome, record.faults.len()),
@@ -149,7 +149,7 @@ fn new_beginnings_are_counted() {
     let mut outcomes = Vec::new();
     for turn in 0..5 {
         let sent = world.bash("noisy", &format!("t{turn}"));
-        outcomes.push(told(&sent).unwrap().intervention.as_ref().unwrap().outcome);
+        outcomes.push(intervention_record(&sent).unwrap().intervention.as_ref().unwrap().outcome);
     }
     use RecoveryOutcome::{Rebuild, Wait};
     assert_eq!(outcomes, [Rebuild, Rebuild, Rebuild, Wait, Wait]);
@@ -160,7 +160,10 @@ fn new_beginnings_are_counted() {
 fn the_agent_is_held_until_a_person_says_something() {
     let mut world = custom(Some(plan()));
     let first = world.bash("noisy", "t1");
-    assert_eq!(told(&first).unwrap().intervention.as_ref().unwrap().outcome, RecoveryOutcome::Wait);
+    assert_eq!(
+        intervention_record(&first).unwrap().intervention.as_ref().unwrap().outcome,
+        RecoveryOutcome::Wait
+    );
     assert!(
         first.reply.person.iter().any(|text| text.contains("look at a.txt")),
         "{:?}",

@@ -224,12 +224,12 @@ fn agents_share_what_looks_at_the_whole_session() {
     for (shared, expected) in [(true, [1, 2, 3, 4]), (false, [1, 1, 2, 2])] {
         let mut world = World::default();
         world.plugins.detect = Box::new(move |_, _, state| {
-            let mut told = answer(
+            let mut response = answer(
                 "pattern",
                 Ok(Report { detections: Vec::new(), state: Some([state, &[1]].concat()) }),
             );
-            told.plugin.session = shared;
-            vec![told]
+            response.plugin.session = shared;
+            vec![response]
         });
         let mut sizes = Vec::new();
         for (index, agent) in [None, Some("a1"), None, Some("a1")].into_iter().enumerate() {

@@ -43,7 +43,7 @@ fn write(id: &str) -> Value {
 /// Sends one call per letter: `w` writes a file, `W` does so in a subagent, `r` reads one, `b` runs
 /// for 12 ms; `p` is a prompt.
 fn verdicts(world: &mut World, letters: &str) -> String {
-    let mut told = String::new();
+    let mut marks = String::new();
     for (index, letter) in letters.chars().enumerate() {
         let id = format!("c{index}");
         let sent = match letter {
@@ -53,7 +53,7 @@ fn verdicts(world: &mut World, letters: &str) -> String {
             'b' => world.bash("make", &id),
             _ => {
                 world.send(&prompt("go on"));
-                told.push('|');
+                marks.push('|');
                 continue;
             }
         };
@@ -66,7 +66,7 @@ fn verdicts(world: &mut World, letters: &str) -> String {
                 json!({ "stdout": "done", "stderr": "" }),
             ));
         }
-        told.push(match verdict {
+        marks.push(match verdict {
             Verdict::Allow => '.',
             Verdict::Warn => '!',
             Verdict::Block => 'X',
@@ -80,7 +80,7 @@ fn verdicts(world: &mut World, letters: &str) -> String {
             );
         }
     }
-    told
+    marks
 }
 
 /// A case: the limits that are set, the calls, and the verdict on each.

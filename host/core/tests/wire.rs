@@ -324,11 +324,12 @@ fn odd_but_readable_input_is_read() {
 }
 
 /// A case: the event's fields, and failed, error, output, duration and tokens.
-type Told = (&'static str, Value, (bool, &'static str, &'static str, Option<u32>, Option<u32>));
+type ResultCase =
+    (&'static str, Value, (bool, &'static str, &'static str, Option<u32>, Option<u32>));
 
 #[test]
 fn results_become_text() {
-    let cases: Vec<Told> = vec![
+    let cases: Vec<ResultCase> = vec![
         (
             "PostToolUse",
             json!({"tool_response": {"stdout": "a", "stderr": "b"}, "duration_ms": 7.9}),
@@ -514,19 +515,19 @@ fn every_ruling_on_every_event_has_its_exact_answer() {
         "SubagentStart",
         "SubagentStop",
     ] {
-        let mut told = json!({"systemMessage": person, "hookSpecificOutput": {"hookEventName": name, "additionalContext": "to the agent"}});
-        let mut ended = told.clone();
+        let mut informed = json!({"systemMessage": person, "hookSpecificOutput": {"hookEventName": name, "additionalContext": "to the agent"}});
+        let mut ended = informed.clone();
         ended["continue"] = false.into();
         ended["stopReason"] = "why".into();
         // Context at the end of a turn would begin another turn.
         if matches!(name, "Stop" | "SubagentStop") {
-            told.as_object_mut().unwrap().remove("hookSpecificOutput");
+            informed.as_object_mut().unwrap().remove("hookSpecificOutput");
             ended.as_object_mut().unwrap().remove("hookSpecificOutput");
         }
         cases.extend([
-            (name, Disposition::None, told.clone(), 0),
-            (name, ask(), told.clone(), 0),
-            (name, refuse(), told, 0),
+            (name, Disposition::None, informed.clone(), 0),
+            (name, ask(), informed.clone(), 0),
+            (name, refuse(), informed, 0),
             (name, stop(), ended, 0),
         ]);
     }
@@ -578,7 +579,7 @@ fn nothing_to_say_is_an_answer_all_the_same() {
 }
 
 #[test]
-fn an_event_that_cannot_be_told_is_answered_as_the_one_that_refuses() {
+fn an_event_that_cannot_be_determined_is_answered_as_the_one_that_refuses() {
     let answer = claude::render("", &reply(Disposition::Refuse("why".into())));
     assert_eq!((effect(&one_object(&answer.stdout)), answer.exit), ("deny", 2));
 }

@@ -150,9 +150,9 @@ mod tests {
         for (name, tier, words) in table {
             let import = Import::of(name);
             assert_eq!(import.tier, tier, "{name}");
-            let told = import.wants().contains(words)
+            let described = import.wants().contains(words)
                 || (words == "another host" && import.wants().contains("other than this one"));
-            assert!(told, "{name}: {}", import.wants());
+            assert!(described, "{name}: {}", import.wants());
         }
     }
 

@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn questions_that_differ_are_told_apart() {
+    fn questions_that_differ_are_kept_apart() {
         let keys = [
             key("ls", "/a", "/h"),
             key("ls", "/", "a/h"),

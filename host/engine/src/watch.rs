@@ -45,12 +45,12 @@ pub struct LoadTimes {
 pub(crate) fn trace(error: &Error) -> Vec<String> {
     let frames =
         error.downcast_ref::<WasmBacktrace>().map(WasmBacktrace::frames).unwrap_or_default();
-    let told = |frame: &wasmtime::FrameInfo| match frame.func_name() {
+    let describe_frame = |frame: &wasmtime::FrameInfo| match frame.func_name() {
         Some(name) => bare(&format!("{:#}", rustc_demangle::demangle(name)), NAME_BYTES),
         None => format!(
             "function {} (it has no name: build it with names, without `strip`)",
             frame.func_index()
         ),
     };
-    frames.iter().map(told).collect()
+    frames.iter().map(describe_frame).collect()
 }

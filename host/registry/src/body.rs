@@ -22,7 +22,7 @@ pub(crate) fn read(
         return Err(ErrorReason::Encoded(encoding));
     }
     let mut body = answer.into_body();
-    if body.content_length().is_some_and(|told| told > most) {
+    if body.content_length().is_some_and(|declared| declared > most) {
         return Err(ErrorReason::TooLong(most));
     }
     let mut reader = body.as_reader().take(most.saturating_add(1));

@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_are_read_in_order_and_wrong_ones_told() {
+    fn variables_are_read_in_order_and_wrong_ones_reported() {
         let place = |variables: &[(&str, &str)]| {
             let proxies = proxies(variables).unwrap();
             proxies.of(&"https://ghcr.io".parse().unwrap()).map(|through| through.place.clone())

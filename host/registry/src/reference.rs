@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none_is_told_how_to_become_one() {
+    fn what_is_none_says_how_to_become_one() {
         for (text, holds) in [
             ("", "names no registry"),
             ("checks:1", "names no registry"),

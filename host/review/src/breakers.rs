@@ -110,13 +110,16 @@ fn record(
     now: Timestamp,
 ) -> Record {
     let name = &asked.name;
-    let told = after.map(Breaker::describe_failures).unwrap_or_default();
+    let failures = after.map(Breaker::describe_failures).unwrap_or_default();
     let summary = match (change, after.and_then(|breaker| breaker.waits)) {
         (BreakerTransition::Held, Some(ReleaseCondition::Until(time))) => {
-            format!("`{name}` is not run for {} s, since {told}", time.saturating_sub(now) / 1000)
+            format!(
+                "`{name}` is not run for {} s, since {failures}",
+                time.saturating_sub(now) / 1000
+            )
         }
         (BreakerTransition::Held | BreakerTransition::Quarantined, _) => {
-            format!("`{name}` is in quarantine, since {told}")
+            format!("`{name}` is in quarantine, since {failures}")
         }
         (BreakerTransition::Resumed, _) => format!("`{name}` was tried once more, and answered"),
     };

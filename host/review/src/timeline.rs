@@ -210,7 +210,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_of_the_project_are_told_short() {
+    fn paths_of_the_project_are_shortened() {
         for (folder, text, expected) in [
             (Some("/srv/shop"), "cat /srv/shop/a '/srv/shop/b c'", "cat …/a '…/b c'"),
             (Some("/srv/shop"), "rm -rf /srv/shop//etc /srv/shop", "rm -rf …//etc /srv/shop"),

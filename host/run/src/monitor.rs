@@ -27,7 +27,7 @@ const STOP_ACK_TIMEOUT: Duration = Duration::from_millis(400);
 
 /// The monitor's messages.
 pub(crate) enum MonitorEvent {
-    Told(WatcherMessage),
+    Message(WatcherMessage),
     WatcherGone,
     /// Stop everything, for this reason.
     Stop(Outcome),
@@ -96,17 +96,17 @@ impl Monitor {
         };
         let (killed, watched) = loop {
             match self.notes.recv_timeout(TICK) {
-                Ok(MonitorEvent::Told(WatcherMessage::Gone { killed, survivors })) => {
+                Ok(MonitorEvent::Message(WatcherMessage::Gone { killed, survivors })) => {
                     break (Killed { killed, survivors }, true);
                 }
-                Ok(MonitorEvent::Told(WatcherMessage::Ended { exit })) => {
+                Ok(MonitorEvent::Message(WatcherMessage::Ended { exit })) => {
                     state.exit = Some(exit);
                     state.until = Some(Instant::now() + self.linger);
                 }
-                Ok(MonitorEvent::Told(WatcherMessage::Stopping)) => {
+                Ok(MonitorEvent::Message(WatcherMessage::Stopping)) => {
                     state.stop.iter_mut().for_each(|stop| stop.heard = true)
                 }
-                Ok(MonitorEvent::Told(
+                Ok(MonitorEvent::Message(
                     WatcherMessage::Started { .. } | WatcherMessage::Refused { .. },
                 ))
                 | Err(RecvTimeoutError::Timeout) => {}

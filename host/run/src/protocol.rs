@@ -78,10 +78,10 @@ pub(crate) fn read_messages<Thing: DeserializeOwned>(
 }
 
 /// Parses the first argument, and returns it with the command after it.
-pub(crate) fn arguments<Told: DeserializeOwned>(
+pub(crate) fn arguments<Parsed: DeserializeOwned>(
     arguments: impl IntoIterator<Item = OsString>,
-) -> Option<(Told, Vec<OsString>)> {
+) -> Option<(Parsed, Vec<OsString>)> {
     let mut arguments = arguments.into_iter();
-    let told = serde_json::from_str(arguments.next()?.to_str()?).ok()?;
-    Some((told, arguments.collect()))
+    let parsed = serde_json::from_str(arguments.next()?.to_str()?).ok()?;
+    Some((parsed, arguments.collect()))
 }

@@ -56,18 +56,18 @@ pub(crate) fn start(
 ) -> Result<Started, RunError> {
     let piped = RunError::system("making a pipe");
     let (asked, asks) = pipe().map_err(piped)?;
-    let (tells, told) = pipe().map_err(RunError::system("making a pipe"))?;
+    let (tells, tells_writer) = pipe().map_err(RunError::system("making a pipe"))?;
     let lent = |error| RunError::system("lending a pipe")(error);
     let watch = WatcherArgs {
         program: reentry.program.clone(),
         launcher: reentry.launcher.clone(),
         asks: lend(&asked).map_err(lent)?,
-        tells: lend(&told).map_err(lent)?,
+        tells: lend(&tells_writer).map_err(lent)?,
         group: group.map(|group| group.folder().to_owned()),
         confinement: agent.confinement.clone(),
     };
     let mut watcher = spawn(agent, reentry, &watch)?;
-    drop((asked, told));
+    drop((asked, tells_writer));
     match begin(tells, agent, reentry) {
         Ok((agent, notes, heard)) => Ok(Started { watcher, agent, asks, notes, heard }),
         Err(error) => {
@@ -109,24 +109,24 @@ type Startup = (Option<GroupLeader>, Sender<MonitorEvent>, Receiver<MonitorEvent
 /// Reads the watcher's messages, and waits until one says that the agent runs.
 fn begin(tells: PipeReader, agent: &Agent, reentry: &Reentry) -> Result<Startup, RunError> {
     let (notes, heard) = channel();
-    let told = notes.clone();
+    let sender = notes.clone();
     thread::spawn(move || {
         for tell in read_messages(tells) {
-            if told.send(MonitorEvent::Told(tell)).is_err() {
+            if sender.send(MonitorEvent::Message(tell)).is_err() {
                 return;
             }
         }
-        let _ = told.send(MonitorEvent::WatcherGone);
+        let _ = sender.send(MonitorEvent::WatcherGone);
     });
     let failed = |reason: &str| RunError::NoWatcher {
         program: reentry.program.clone(),
         reason: reason.to_owned(),
     };
     match heard.recv_timeout(START) {
-        Ok(MonitorEvent::Told(WatcherMessage::Started { agent })) => {
+        Ok(MonitorEvent::Message(WatcherMessage::Started { agent })) => {
             Ok((GroupLeader::of(agent), notes, heard))
         }
-        Ok(MonitorEvent::Told(WatcherMessage::Refused { reason })) => {
+        Ok(MonitorEvent::Message(WatcherMessage::Refused { reason })) => {
             let program = agent
                 .command
                 .first()

@@ -43,40 +43,42 @@ enum WatcherNote {
 }
 
 fn watch(args: impl IntoIterator<Item = OsString>) -> io::Result<()> {
-    let (told, command): (WatcherArgs, _) = arguments(args).ok_or(io::ErrorKind::InvalidInput)?;
-    let (asks, tells) = (fd_passing::reader(told.asks)?, fd_passing::writer(told.tells)?);
+    let (watcher_args, command): (WatcherArgs, _) =
+        arguments(args).ok_or(io::ErrorKind::InvalidInput)?;
+    let (asks, tells) =
+        (fd_passing::reader(watcher_args.asks)?, fd_passing::writer(watcher_args.tells)?);
     fd_passing::close_fds_on_exec();
     // Ctrl-C at the terminal is handled by the caller; and an agent of the same user cannot inspect
     // this process.
     let _ = setsid();
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     set_child_subreaper(Some(getpid()))?;
-    let agent = match launch(&told, &command) {
+    let agent = match launch(&watcher_args, &command) {
         Ok(agent) => agent,
         Err(reason) => return send_message(&tells, &WatcherMessage::Refused { reason }),
     };
     // A caller that is already gone is noticed in the same way as one that ends later.
     let _ = send_message(&tells, &WatcherMessage::Started { agent: agent.as_raw_pid() });
     let leader = GroupLeader::of(agent.as_raw_pid());
-    Watcher { notes: listen(asks), tells, agent, leader, group: told.group.map(Group::at) }
+    Watcher { notes: listen(asks), tells, agent, leader, group: watcher_args.group.map(Group::at) }
         .run_to_end();
     Ok(())
 }
 
 /// Starts the launcher and waits until it is the agent, which gets the standard streams of the
 /// watcher.
-fn launch(told: &WatcherArgs, command: &[OsString]) -> Result<Pid, String> {
+fn launch(watcher_args: &WatcherArgs, command: &[OsString]) -> Result<Pid, String> {
     let failed = |error: io::Error| format!("the launcher does not run: {error}");
     let (mut refusal, end) = io::pipe().map_err(failed)?;
     let launch = LauncherArgs {
         refusal: fd_passing::lend(&end).map_err(failed)?,
         watcher: getpid().as_raw_pid(),
-        group: told.group.clone(),
-        confinement: told.confinement.clone(),
+        group: watcher_args.group.clone(),
+        confinement: watcher_args.confinement.clone(),
     };
     let settings = serde_json::to_string(&launch).map_err(|error| error.to_string())?;
-    let child = Command::new(&told.program)
-        .arg(&told.launcher)
+    let child = Command::new(&watcher_args.program)
+        .arg(&watcher_args.launcher)
         .arg(settings)
         .args(command)
         .spawn()

@@ -102,7 +102,7 @@ fn filters() {
 }
 
 #[test]
-fn a_query_stops_when_told() {
+fn a_query_stops_on_request() {
     let place = Place::new();
     let mut seen = 0;
     filled(&place)

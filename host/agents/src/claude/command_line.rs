@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn the_prompt_is_told_from_the_values_of_options() {
+    fn the_prompt_is_distinguished_from_the_values_of_options() {
         for (line, prompt, options) in [
             ("claude -p hello+there", Some("hello there"), "-p"),
             ("claude hello -p", Some("hello"), "-p"),

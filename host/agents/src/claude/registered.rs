@@ -238,8 +238,8 @@ mod tests {
                 &json!({"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "x"}, handler]}]}}),
                 &wanted(),
             );
-            let told = found.first().map(|found| found.deviations.clone());
-            assert_eq!(told, expected, "{handler}");
+            let deviations = found.first().map(|found| found.deviations.clone());
+            assert_eq!(deviations, expected, "{handler}");
             assert!(
                 found.iter().all(|found| found.pointer == "/hooks/PreToolUse/0/hooks/1"),
                 "{found:?}"

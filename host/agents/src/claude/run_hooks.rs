@@ -123,12 +123,15 @@ mod tests {
     }
 
     #[test]
-    fn a_second_installation_is_told_of() {
+    fn a_second_installation_is_reported() {
         let mut twice = listing("disabled", json!(false));
         let other = json!({"event": "PreToolUse", "matcher": "", "source": "userSettings", "commandText": "/usr/bin/portcullis hook claude"});
         twice["hooks"].as_array_mut().unwrap().push(other);
-        let told = check_loaded(&twice, &wanted()).unwrap();
-        assert!(told.as_ref().is_some_and(|told| told.contains("reviewed twice")), "{told:?}");
+        let warning = check_loaded(&twice, &wanted()).unwrap();
+        assert!(
+            warning.as_ref().is_some_and(|warning| warning.contains("reviewed twice")),
+            "{warning:?}"
+        );
     }
 
     #[test]

@@ -138,11 +138,11 @@ pub fn of_rendered(
 fn of<T>(
     when: Option<&str>,
     answer: &PluginResponse<T>,
-    told: impl FnOnce(&T) -> Vec<CaseFinding>,
+    convert: impl FnOnce(&T) -> Vec<CaseFinding>,
 ) -> Vec<CaseFinding> {
     let log = answer.log.iter().map(|line| begun(when).and(LOG, line.as_str()));
     let said = match &answer.result {
-        Ok(said) => told(said),
+        Ok(said) => convert(said),
         Err(fault) => vec![of_fault(when, fault)],
     };
     log.chain(said).collect()

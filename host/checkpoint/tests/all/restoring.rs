@@ -190,7 +190,7 @@ fn some_paths_can_be_restored_without_the_others() {
 }
 
 #[test]
-fn changes_are_told_by_kind() {
+fn changes_are_reported_by_kind() {
     let place = Place::new();
     place.sh(TREE);
     let changes = place
@@ -200,7 +200,7 @@ fn changes_are_told_by_kind() {
             "mv src/a moved; echo 1 > run; chmod 600 'name with space'; rm link; mkdir link",
         )
         .changes;
-    let told: Vec<_> = changes
+    let reported: Vec<_> = changes
         .iter()
         .map(|change| {
             (change.path.strip_prefix(&place.root).unwrap().to_str().unwrap(), change.kind())
@@ -213,7 +213,7 @@ fn changes_are_told_by_kind() {
         ("run", ChangeKind::Changed),
         ("src/a", ChangeKind::Deleted),
     ];
-    assert_eq!(told, expected);
+    assert_eq!(reported, expected);
     assert_eq!(place.vault.show(&id("a")).unwrap().changes, changes);
     assert_eq!(place.vault.content(&changes[3].before.digest().unwrap()).unwrap(), b"#!/bin/sh\n");
     assert_eq!(place.vault.content(&changes[3].after.digest().unwrap()).unwrap(), b"1\n");

@@ -18,9 +18,9 @@ const RIGHTS: u32 = 0o644;
 /// # Errors
 /// Fails if it does not contain a complete bundle.
 pub fn read(path: &Path) -> Result<(Bundle, Vec<Signature>)> {
-    let told = || format!("`{}` is not an archive of a bundle", display_path(path));
+    let context = || format!("`{}` is not an archive of a bundle", display_path(path));
     if path.is_dir() {
-        return read_layout(path).with_context(told);
+        return read_layout(path).with_context(context);
     }
     // Opening a pipe must not wait for its other side.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
@@ -34,7 +34,7 @@ pub fn read(path: &Path) -> Result<(Bundle, Vec<Signature>)> {
     if !file.metadata().is_ok_and(|found| found.is_file()) {
         return Err(Error::invalid(format!("`{}` is not a file", display_path(path))));
     }
-    read_archive(BufReader::new(file)).with_context(told)
+    read_archive(BufReader::new(file)).with_context(context)
 }
 
 /// Writes a new archive and returns true if it had to be written. An archive that already holds
@@ -105,11 +105,11 @@ pub fn add(
 }
 
 fn put(path: &Path, bundle: &Bundle, signatures: &[Signature], rights: u32) -> Result<()> {
-    let told = || format!("cannot write `{}`", display_path(path));
+    let context = || format!("cannot write `{}`", display_path(path));
     portcullis_fs::replace_file(path, rights, |file| -> Result<()> {
         Ok(write_archive(bundle, signatures, file)?)
     })
-    .with_context(told)
+    .with_context(context)
 }
 
 fn display_path(path: &Path) -> String {

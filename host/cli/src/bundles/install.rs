@@ -155,8 +155,8 @@ impl LockFile {
                 .with_context(|| format!("cannot make `{}`", folder.display()))?;
         }
         self.sweep();
-        let told = || format!("cannot write `{}`", self.path.display());
-        portcullis_fs::replace_bytes(&self.path, RIGHTS, text.as_bytes()).with_context(told)
+        let context = || format!("cannot write `{}`", self.path.display());
+        portcullis_fs::replace_bytes(&self.path, RIGHTS, text.as_bytes()).with_context(context)
     }
 }
 

@@ -83,15 +83,15 @@ pub fn random<const N: usize>() -> Result<[u8; N]> {
 
 /// Returns the first line of a file; anything an editor added after it is ignored.
 fn of_file(file: &Path) -> Result<String> {
-    let told = || format!("cannot use the passphrase in `{}`", file.display());
-    let text = private(file).with_context(told)?;
+    let context = || format!("cannot use the passphrase in `{}`", file.display());
+    let text = private(file).with_context(context)?;
     let passphrase = text.strip_suffix('\n').unwrap_or(&text);
     let passphrase = passphrase.strip_suffix('\r').unwrap_or(passphrase);
     if passphrase.contains('\n') {
         return Err(
             Error::invalid("it has more than one line").hint("write the passphrase alone into it")
         )
-        .with_context(told);
+        .with_context(context);
     }
     Ok(passphrase.to_owned())
 }

@@ -93,10 +93,10 @@ fn find(named: &str) -> Result<(Vault, CheckpointSummary)> {
 fn show(arguments: &CheckpointId) -> Result<CommandExit> {
     let (vault, listed) = find(&arguments.id)?;
     let shown = vault.show(&listed.id)?;
-    let told = list::reported_actions(listed.at)?;
-    let told = told.get(listed.id.as_str());
+    let reported = list::reported_actions(listed.at)?;
+    let reported = reported.get(listed.id.as_str());
     if arguments.json {
-        let mut document = list::as_json(&listed, told);
+        let mut document = list::as_json(&listed, reported);
         if let Some(document) = document.as_object_mut() {
             document.insert("changed".into(), shown.changes.iter().map(change_json).collect());
             let left_out = shown
@@ -120,7 +120,7 @@ fn show(arguments: &CheckpointId) -> Result<CommandExit> {
     ));
     paint::print(&format!(
         "{}\n{of} {}\n",
-        list::describe_action(&listed, told),
+        list::describe_action(&listed, reported),
         folders.join(", ")
     ));
     match (listed.settled_at, shown.changes.len()) {

@@ -42,14 +42,14 @@ const SESSION: &str = include_str!("demo/session.jsonl");
 
 pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     let scratch = Scratch::create()?;
-    let mut told = DemoOutput {
+    let mut output = DemoOutput {
         person: scratch.person(),
         as_json: arguments.json,
         reviews: Vec::new(),
         verdicts: BTreeMap::new(),
         interventions: 0,
     };
-    told.print(&format!(
+    output.print(&format!(
         "{}\nA coding agent was asked to fix a test and to clean up. Each action passes the\n\
          sandboxed plugins before it runs and again when its outcome is known. Nothing of\n\
          it is executed here.\n\n",
@@ -67,15 +67,15 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     let mut reviewer =
         Reviewer::with_code_of(&code, &places, &home, Config::load(&places, Some(&home))?, now())?;
     let compiled = compile(&mut reviewer, &code, &home);
-    told.print(&compiled);
+    output.print(&compiled);
     let mut store = Store::open(&home, Durability::Process)?;
     for recording in recording::parse(&scratch.session(), "demo")? {
         for item in &recording.items {
             let reviewed = review(&mut store, &mut reviewer, item)?;
-            told.event(&reviewed, &item.event.kind);
+            output.event(&reviewed, &item.event.kind);
         }
     }
-    told.summary();
+    output.summary();
     let verification = store.verify(|_| {})?;
     let chain = if verification.first_bad.is_none() {
         paint::good("the chain holds")
@@ -83,11 +83,11 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
         paint::bad("the chain is broken")
     };
     let records = counted(verification.records, "record");
-    told.print(&format!("The journal has {records}; {chain}.\n"));
+    output.print(&format!("The journal has {records}; {chain}.\n"));
     drop(store);
     let state = arguments.keep.then(|| scratch.keep());
     if arguments.json {
-        paint::print(&format!("{}\n", told.json(&verification, state.as_deref())));
+        paint::print(&format!("{}\n", output.json(&verification, state.as_deref())));
     } else if let Some(state) = state {
         paint::print(&format!(
             "Look around: PORTCULLIS_HOME={} portcullis audit show\n",

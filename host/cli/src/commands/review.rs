@@ -81,12 +81,12 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     } else if arguments.quiet {
         paint::print_wrapped(&brief(record), 2);
     } else {
-        let told = |at: usize| if at == 0 { restorable.as_ref() } else { None };
+        let restorable_at = |at: usize| if at == 0 { restorable.as_ref() } else { None };
         reviewed
             .records
             .iter()
             .enumerate()
-            .for_each(|(at, record)| paint::print(&show::page(record, false, told(at))));
+            .for_each(|(at, record)| paint::print(&show::page(record, false, restorable_at(at))));
         if arguments.session.is_none() && arguments.goal.is_none() {
             paint::print(ALONE);
         }

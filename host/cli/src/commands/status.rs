@@ -212,12 +212,12 @@ fn counts(totals: Totals) -> String {
         ("modified", totals.modified),
         ("warned", totals.warned),
     ];
-    let told: String = parts
+    let listed: String = parts
         .iter()
         .filter(|(_, count)| *count > 0)
         .map(|(name, count)| format!(", {count} {name}"))
         .collect();
-    format!(" | {} reviewed{told}", totals.steps)
+    format!(" | {} reviewed{listed}", totals.steps)
 }
 
 fn as_json(stand: &GuardStatus, session: Option<&str>, totals: Option<Totals>) -> Value {

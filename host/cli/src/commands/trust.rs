@@ -182,14 +182,19 @@ fn changes(before: &MergedSettings, after: &MergedSettings) -> Vec<String> {
     };
     let line = |path: &String| {
         let (old, new) = (value(before, path), value(after, path));
-        let told = |value: Option<_>| {
+        let describe_value = |value: Option<_>| {
             value.map_or_else(
                 || "nothing".to_owned(),
                 |value| one_line(&toml_text(&value), 2 * MOST_SHOWN),
             )
         };
         (old != new).then(|| {
-            format!("{} = {}  (without trust {})", one_line(path, MOST_SHOWN), told(new), told(old))
+            format!(
+                "{} = {}  (without trust {})",
+                one_line(path, MOST_SHOWN),
+                describe_value(new),
+                describe_value(old)
+            )
         })
     };
     after.entries.keys().filter_map(line).collect()

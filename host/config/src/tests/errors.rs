@@ -318,11 +318,11 @@ fn every_problem_is_named_with_its_place() {
             );
             assert!(problem.contains(part), "{text}\n{problem}");
         }
-        let told = problems.to_string();
-        assert!(told.starts_with("the configuration `/c/config.toml`"), "{told}");
+        let message = problems.to_string();
+        assert!(message.starts_with("the configuration `/c/config.toml`"), "{message}");
         assert!(
-            !told.contains(['\n', '\u{202e}']) && told.len() < 4096,
-            "one harmless line: {told}"
+            !message.contains(['\n', '\u{202e}']) && message.len() < 4096,
+            "one harmless line: {message}"
         );
         let file_lines = problems.lines();
         assert!(

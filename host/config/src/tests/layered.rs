@@ -16,7 +16,7 @@ use std::fs;
 use std::path::Path;
 
 /// Formats a value, its owner, and the reason why the project's value does not count.
-fn told(settled: &MergedSettings, path: &str) -> String {
+fn describe_setting(settled: &MergedSettings, path: &str) -> String {
     let entry = settled.entries.get(path);
     let value =
         entry.map(|entry| entry.said.value.clone()).or_else(|| settled.value(keys::named(path)?));
@@ -138,7 +138,7 @@ fn the_organisation_goes_before_the_person_and_the_project_only_tightens() {
     ];
     for (texts, trusted, path, expected) in rows {
         assert_eq!(
-            told(&settled(*texts, *trusted), path),
+            describe_setting(&settled(*texts, *trusted), path),
             *expected,
             "{texts:?}, trusted {trusted}: {path}"
         );
@@ -218,7 +218,11 @@ fn the_first_pipeline_of_the_project_goes_before_the_file() {
                 trusted,
                 pipeline: named,
             };
-            assert_eq!(told(&merge_layers(&files, &scene), path), expected, "{project:?} {path}");
+            assert_eq!(
+                describe_setting(&merge_layers(&files, &scene), path),
+                expected,
+                "{project:?} {path}"
+            );
         }
     }
 }
@@ -227,7 +231,7 @@ fn the_first_pipeline_of_the_project_goes_before_the_file() {
 fn a_project_has_pipelines_with_trust_only() {
     let text = "[pipelines.here]\nprojects = [\"/**\"]\nlimits.file_operations = 5";
     let untrusted = settled(["", "", text], false);
-    assert_eq!(told(&untrusted, "limits.file_operations"), "100 default");
+    assert_eq!(describe_setting(&untrusted, "limits.file_operations"), "100 default");
     assert_eq!(
         untrusted
             .ignored
@@ -236,7 +240,10 @@ fn a_project_has_pipelines_with_trust_only() {
             .collect::<Vec<_>>(),
         [("pipelines.here", IgnoreReason::Untrusted)]
     );
-    assert_eq!(told(&settled(["", "", text], true), "limits.file_operations"), "5 project here");
+    assert_eq!(
+        describe_setting(&settled(["", "", text], true), "limits.file_operations"),
+        "5 project here"
+    );
 }
 
 #[test]

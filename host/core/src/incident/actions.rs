@@ -88,7 +88,7 @@ pub(super) fn list_actions(records: &[Record]) -> Vec<ActionRecord<'_>> {
 
 /// Returns every action in one line, oldest first.
 pub(super) fn all(records: &[Record]) -> Vec<PastAction> {
-    let told = |acted: &ActionRecord<'_>| PastAction {
+    let to_past_action = |acted: &ActionRecord<'_>| PastAction {
         at: acted.record.at,
         step: acted.record.step,
         agent: acted.record.agent.clone(),
@@ -97,7 +97,7 @@ pub(super) fn all(records: &[Record]) -> Vec<PastAction> {
         what: acted.record.summary.clone(),
         review: acted.record.id.clone(),
     };
-    list_actions(records).iter().map(told).collect()
+    list_actions(records).iter().map(to_past_action).collect()
 }
 
 /// Returns the key that a review and its outcome share.

@@ -143,7 +143,7 @@ pub fn stops_session(record: &Record) -> bool {
 pub fn compose_incident(stop: &Record, earlier: &[Record], whole: bool) -> Option<Incident> {
     let intervention = stop.intervention.as_ref().filter(|_| stops_session(stop))?;
     let state = known(stop);
-    let told = match &intervention.response {
+    let stop_report = match &intervention.response {
         Response::Stop { report, .. } => report.clone(),
         _ => StopReport::default(),
     };
@@ -162,7 +162,7 @@ pub fn compose_incident(stop: &Record, earlier: &[Record], whole: bool) -> Optio
         detections: last(detections.collect(), DETECTIONS),
         cleanup: recovery::cleanup(earlier),
         recovery: recovery::recovery_options(&stop.id, &state.issue, earlier),
-        report: report(stop, &state, told, timeline::timeline(stop, earlier), impact),
+        report: report(stop, &state, stop_report, timeline::timeline(stop, earlier), impact),
         actions,
         state,
         whole,
@@ -201,7 +201,7 @@ fn known(stop: &Record) -> IncidentState {
 fn report(
     stop: &Record,
     state: &IncidentState,
-    told: StopReport,
+    stop_report: StopReport,
     timeline: Vec<IncidentEvent>,
     impact: Impact,
 ) -> IncidentReport {
@@ -211,26 +211,26 @@ fn report(
         summary: one_line(&format!("{}: {}", issue.name, issue.summary), 512),
         timeline,
         impact,
-        root_cause: if told.root_cause.is_empty() {
+        root_cause: if stop_report.root_cause.is_empty() {
             issue.summary.clone()
         } else {
-            told.root_cause
+            stop_report.root_cause
         },
-        contributing_factors: told.contributing_factors,
+        contributing_factors: stop_report.contributing_factors,
         recommendations: Recommendations {
             immediate: or(
-                told.immediate,
+                stop_report.immediate,
                 format!("Look at what led to it: `portcullis explain {}`", stop.id),
             ),
             preventive: or(
-                told.preventive,
+                stop_report.preventive,
                 format!(
                     "Say in the project's instructions what must not happen again: {}",
                     issue.summary
                 ),
             ),
             configuration: or(
-                told.configuration,
+                stop_report.configuration,
                 "`portcullis doctor` shows what is wrong with the plugin that writes this report"
                     .into(),
             ),

@@ -26,7 +26,7 @@ pub struct IncidentEvent {
 
 /// Returns the events that led to the stop, oldest first, including the stop itself.
 pub(super) fn timeline(stop: &Record, records: &[Record]) -> Vec<IncidentEvent> {
-    let told = records.iter().chain([stop]).flat_map(|record| {
+    let events = records.iter().chain([stop]).flat_map(|record| {
         let moment = move |what: String| IncidentEvent {
             at: record.at,
             step: record.step,
@@ -35,42 +35,44 @@ pub(super) fn timeline(stop: &Record, records: &[Record]) -> Vec<IncidentEvent> 
         };
         describe_events(record).into_iter().map(moment)
     });
-    last(told.collect(), MOMENTS)
+    last(events.collect(), MOMENTS)
 }
 
 fn describe_events(record: &Record) -> Vec<String> {
-    let mut told = Vec::new();
+    let mut described = Vec::new();
     let failed = record.outcome.as_ref().is_some_and(|outcome| outcome.status == Status::Failed);
     match record.kind {
         RecordKind::Session if record.details.get("goal").is_some_and(|goal| goal == true) => {
-            told.push(format!("the person asked: {}", record.summary));
+            described.push(format!("the person asked: {}", record.summary));
         }
         RecordKind::Session if record.details.contains_key("goal") => {}
-        RecordKind::Session => told.push(format!("session: {}", record.summary)),
+        RecordKind::Session => described.push(format!("session: {}", record.summary)),
         RecordKind::Review => {
             let objected =
                 record.decision.as_ref().filter(|decision| decision.verdict > Verdict::Allow);
-            told.extend(objected.map(|decision| {
+            described.extend(objected.map(|decision| {
                 format!("{} {}: {}", decision.verdict, record.summary, decision.primary_reason)
             }));
         }
-        RecordKind::Outcome if failed => told.push(format!("failed {}", record.summary)),
+        RecordKind::Outcome if failed => described.push(format!("failed {}", record.summary)),
         RecordKind::Outcome => {}
-        RecordKind::Unreviewed => told.push(format!("nobody reviewed {}", record.summary)),
-        RecordKind::Intervention => told.push(format!("{}: {}", record.subject, record.summary)),
+        RecordKind::Unreviewed => described.push(format!("nobody reviewed {}", record.summary)),
+        RecordKind::Intervention => {
+            described.push(format!("{}: {}", record.subject, record.summary))
+        }
         RecordKind::Configuration
         | RecordKind::Fault
         | RecordKind::Exception
         | RecordKind::Feedback => {
-            told.push(format!("{}: {}", record.kind, record.summary));
+            described.push(format!("{}: {}", record.kind, record.summary));
         }
     }
-    told.extend(record.detections.iter().map(|named| {
+    described.extend(record.detections.iter().map(|named| {
         let detection = &named.finding;
         format!(
             "noticed {} ({}, confidence {}): {}",
             detection.pattern, detection.severity, detection.confidence, detection.summary
         )
     }));
-    told
+    described
 }

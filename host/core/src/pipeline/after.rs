@@ -16,7 +16,7 @@ use crate::session::{NewStep, Pending};
 use crate::text::{fingerprint, normalise_error};
 
 /// The most placeholders that the agent is informed of.
-const MOST_TOLD: usize = 5;
+const MOST_SHOWN: usize = 5;
 /// The most bytes of an error that are kept.
 const MOST_ERROR: usize = 4 * 1024;
 
@@ -239,9 +239,12 @@ impl Run<'_, '_> {
 
 /// Lists some of them by name, and says that there are more.
 fn listed(placeholders: &[String]) -> String {
-    let shown: Vec<String> =
-        placeholders.iter().take(MOST_TOLD).map(|placeholder| format!("`{placeholder}`")).collect();
-    let more = if placeholders.len() > MOST_TOLD { " and others" } else { "" };
+    let shown: Vec<String> = placeholders
+        .iter()
+        .take(MOST_SHOWN)
+        .map(|placeholder| format!("`{placeholder}`"))
+        .collect();
+    let more = if placeholders.len() > MOST_SHOWN { " and others" } else { "" };
     format!("{}{more}", shown.join(", "))
 }
 

@@ -17,7 +17,7 @@ fn with(risk: u16, change: impl FnOnce(&mut Findings)) -> Findings {
 }
 
 #[test]
-fn every_change_of_the_verdict_is_told_once() {
+fn every_change_of_the_verdict_is_reported_once() {
     let cases: Vec<(&str, Findings, bool, Vec<&str>)> = vec![
         ("nothing", findings(700, None), false, vec![]),
         (
@@ -85,9 +85,9 @@ fn every_change_of_the_verdict_is_told_once() {
     ];
     for (name, found, first, causes) in cases {
         let decision = decide(&found, first);
-        let told: Vec<&str> =
+        let reported: Vec<&str> =
             decision.adjustments.iter().map(|change| change.cause.as_str()).collect();
-        assert_eq!(told, causes, "{name}");
+        assert_eq!(reported, causes, "{name}");
         let mut verdict = decision.matrix;
         for change in &decision.adjustments {
             assert!(change.from == verdict && change.to != verdict, "{name}: {change:?}");

@@ -91,9 +91,9 @@ fn the_thresholds_are_the_policys() {
         assert_eq!(decision.verdict, other, "risk {score}, rationality {sense}, {policy:?}");
         assert_eq!(decision.policy, policy);
     }
-    let told = |sense| decide(&findings(500, Some(sense)), false).reasons.join("; ");
+    let reasons = |sense| decide(&findings(500, Some(sense)), false).reasons.join("; ");
     assert_eq!(
-        (told(299).as_str(), told(300).as_str()),
+        (reasons(299).as_str(), reasons(300).as_str()),
         ("Low rationality: an issue (score 0.30)", "Low rationality: an issue")
     );
     let found = findings(700, Some(600));

@@ -112,7 +112,7 @@ fn side_effects_in_words() {
         (ResourceUse, "memory", true, "uses up `memory`"),
         (Other("melts".into()), "wax", true, "melts `wax`"),
     ];
-    let told = |effects: Vec<SideEffect>| {
+    let reasons = |effects: Vec<SideEffect>| {
         decide(&with(100, None, |f| f.side_effects.extend(effects.into_iter().map(named))), false)
             .reasons
     };
@@ -125,12 +125,12 @@ fn side_effects_in_words() {
     };
     for (kind, target, reversible, words) in &cases {
         assert_eq!(
-            told(vec![effect(kind, target, *reversible)]),
+            reasons(vec![effect(kind, target, *reversible)]),
             [format!("Side effects: {words}")]
         );
     }
     let two = vec![effect(&FileWrite, "a", true), effect(&FileWrite, "b", true)];
-    assert_eq!(told(two), ["Side effects: writes `a`; writes `b`"]);
+    assert_eq!(reasons(two), ["Side effects: writes `a`; writes `b`"]);
 }
 
 #[test]

@@ -189,7 +189,7 @@ fn a_call_that_ran_although_it_was_refused_is_not_hidden() {
 }
 
 #[test]
-fn a_batch_finds_what_no_other_event_told_of() {
+fn a_batch_finds_what_no_other_event_reported() {
     let mut world = World::default();
     world.bash("ls", "known");
     world.send(&post("Bash", ls(), "known", json!("a")));
@@ -222,7 +222,7 @@ fn a_batch_finds_what_no_other_event_told_of() {
 }
 
 #[test]
-fn an_unreviewed_call_is_told_once_though_its_batch_tells_of_it_too() {
+fn an_unreviewed_call_is_reported_once_though_its_batch_reports_it_too() {
     let mut world = World::default();
     assert_eq!(world.send(&post("Bash", ls(), "t1", json!("a"))).kinds(), [RecordKind::Unreviewed]);
     let batch = json!({"tool_calls": [{"tool_name": "Bash", "tool_input": ls(), "tool_use_id": "t1", "tool_response": "a"}]});

@@ -42,7 +42,7 @@ fn every_verdict_reaches_the_client_in_its_form() {
         world.plugins.assess = says(said);
         let sent = world.bash("make it", "t1");
         assert_eq!((sent.verdict(), sent.effect()), (verdict, taken), "{name}");
-        let told = (
+        let informed = (
             sent.at("/hookSpecificOutput/additionalContext").is_some(),
             sent.at("/systemMessage").is_some(),
         );
@@ -53,7 +53,7 @@ fn every_verdict_reaches_the_client_in_its_form() {
             Ask => (false, false),
             Block => (false, true),
         };
-        assert_eq!(told, expected, "{name}: told agent, told person");
+        assert_eq!(informed, expected, "{name}: told agent, told person");
         assert_eq!(
             (sent.answer.exit, !sent.answer.stderr.is_empty()),
             if taken == "deny" { (2, true) } else { (0, false) },
@@ -357,10 +357,10 @@ fn a_long_reason_does_not_push_out_the_reviews_id() {
         world.plugins.assess = says(said.clone());
         let sent = world.bash("make", "t1");
         let id = &sent.records[0].id;
-        let told = sent
+        let message = sent
             .at("/hookSpecificOutput/permissionDecisionReason")
             .or(sent.at("/hookSpecificOutput/additionalContext"));
-        assert!(told.unwrap().as_str().unwrap().contains(id), "{verdict}");
+        assert!(message.unwrap().as_str().unwrap().contains(id), "{verdict}");
     }
 }
 

@@ -173,7 +173,7 @@ fn who_observes_tells_the_person_alone() {
 #[test]
 fn a_sessions_start_tells_what_is_not_whole() {
     let start = event("SessionStart", json!({"source": "startup"}));
-    for (mode, told) in [(Mode::Blocking, true), (Mode::Observe, false)] {
+    for (mode, informed) in [(Mode::Blocking, true), (Mode::Observe, false)] {
         let mut world = World::default();
         world.policy.mode = mode;
         world.unwhole =
@@ -182,7 +182,7 @@ fn a_sessions_start_tells_what_is_not_whole() {
         let context = sent.at("/hookSpecificOutput/additionalContext").and_then(Value::as_str);
         assert_eq!(
             context.is_some_and(|text| text.contains("The client is too old. The journal is")),
-            told,
+            informed,
             "{mode}"
         );
         assert!(

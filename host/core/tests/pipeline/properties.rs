@@ -18,10 +18,10 @@ use serde_json::{Map, Value, json};
 
 /// Returns the strictness of an answer.
 fn strictness(out: &Value) -> u8 {
-    let told = out.get("systemMessage").is_some()
+    let informed = out.get("systemMessage").is_some()
         || out.pointer("/hookSpecificOutput/additionalContext").is_some();
     match effect(out) {
-        "none" if !told => 0,
+        "none" if !informed => 0,
         "none" => 1,
         "rewrite" => 2,
         "ask" => 3,

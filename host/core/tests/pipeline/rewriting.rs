@@ -215,7 +215,7 @@ fn the_outcome_of_a_rewritten_call_joins_its_review() {
 }
 
 #[test]
-fn the_agent_is_told_of_a_rewrite_with_its_outcome() {
+fn the_agent_is_informed_of_a_rewrite_with_its_outcome() {
     let mut world = World::default();
     world.plugins.assess = says_of("risky", rewrites(&[text("mv safe q")]));
     let review = world.send(&pre("Bash", json!({"command": "rm risky"}), "t1"));
@@ -225,8 +225,8 @@ fn the_agent_is_told_of_a_rewrite_with_its_outcome() {
         Some(vec!["hookEventName".into(), "updatedInput".into()])
     );
     let ended = world.send(&post("Bash", json!({"command": "mv safe q"}), "t1", json!("done")));
-    let told = ended.out["hookSpecificOutput"]["additionalContext"].as_str().unwrap_or_default();
-    assert!(told.contains("Portcullis changed `rm risky`"), "{told}");
+    let message = ended.out["hookSpecificOutput"]["additionalContext"].as_str().unwrap_or_default();
+    assert!(message.contains("Portcullis changed `rm risky`"), "{message}");
     let later = world.send(&post("Bash", json!({"command": "mv safe q"}), "t1", json!("done")));
     assert!(later.out.get("hookSpecificOutput").is_none(), "once: {}", later.out);
 }

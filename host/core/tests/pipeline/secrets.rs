@@ -309,11 +309,15 @@ fn by_policy_the_agent_sees_placeholders_too() {
             serde_json::from_str::<Value>(&shown.to_string().replace('@', placeholder)).unwrap()
         });
         assert_eq!(answer, expected.as_ref(), "{name}");
-        let told = sent
+        let message = sent
             .at("/hookSpecificOutput/additionalContext")
             .and_then(Value::as_str)
             .unwrap_or_default();
-        assert_eq!(told.contains(&format!("`{PLACEHOLDER}")), expected.is_some(), "{name}: {told}");
+        assert_eq!(
+            message.contains(&format!("`{PLACEHOLDER}")),
+            expected.is_some(),
+            "{name}: {message}"
+        );
         assert_eq!(noted.is_some(), expected.is_some(), "{name}");
         assert_hidden(&world, name, &[&token]);
     }

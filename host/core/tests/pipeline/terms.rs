@@ -138,7 +138,7 @@ fn decisions_follow_from_one_another() {
 }
 
 #[test]
-fn limits_are_halved_and_given_back_and_the_note_is_told_once() {
+fn limits_are_halved_and_given_back_and_the_note_is_shown_once() {
     let mut world = stopped();
     let before: Vec<u64> = world.state().session.limits.iter().map(|limit| limit.maximum).collect();
     decide(&mut world, ResumeConditions::Limited).unwrap();
@@ -150,7 +150,7 @@ fn limits_are_halved_and_given_back_and_the_note_is_told_once() {
             .all(|(limit, before)| limit.maximum == before / 2 && limit.used == 0),
         "{limits:?}"
     );
-    let told: Vec<usize> = (0..2)
+    let notes: Vec<usize> = (0..2)
         .map(|n| {
             world
                 .bash("ls", &format!("n{n}"))
@@ -161,7 +161,7 @@ fn limits_are_halved_and_given_back_and_the_note_is_told_once() {
                 .count()
         })
         .collect();
-    assert_eq!(told, [1, 0]);
+    assert_eq!(notes, [1, 0]);
     decide(&mut world, ResumeConditions::Lifted).unwrap();
     assert!(world.state().session.limits.iter().map(|limit| limit.maximum).eq(before));
 }

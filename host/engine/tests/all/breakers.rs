@@ -35,10 +35,10 @@ fn set(folder: &std::path::Path) -> PluginSet {
     .unwrap()
 }
 
-type Told = Vec<(String, Option<(FaultKind, OnFault)>, bool)>;
+type Outcomes = Vec<(String, Option<(FaultKind, OnFault)>, bool)>;
 
 /// Returns name, fault with its policy, and true if it ran.
-fn told(answers: &[PluginResponse<Assessment>]) -> Told {
+fn read_outcomes(answers: &[PluginResponse<Assessment>]) -> Outcomes {
     let fault = |answer: &PluginResponse<Assessment>| {
         answer.result.as_ref().err().map(|fault| (fault.kind, fault.policy))
     };
@@ -84,7 +84,11 @@ fn what_is_held_is_not_run() {
     for (holds, expected) in table {
         set.begin(1);
         set.hold(holds.clone());
-        assert_eq!(told(&set.assess(&action(), &context(), &no_details)), expected, "{holds:?}");
+        assert_eq!(
+            read_outcomes(&set.assess(&action(), &context(), &no_details)),
+            expected,
+            "{holds:?}"
+        );
         let ran: Vec<(String, Option<FaultKind>)> = set
             .file_outcomes()
             .iter()
@@ -100,7 +104,7 @@ fn what_is_held_is_not_run() {
 }
 
 #[test]
-fn the_first_thing_that_went_wrong_in_a_review_is_told() {
+fn the_first_thing_that_went_wrong_in_a_review_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let mut set = set(folder.path());
     for _ in 0..2 {

@@ -227,7 +227,7 @@ const HARMS: &[(&str, Harm, &str)] = &[
 ];
 
 #[test]
-fn harm_is_noticed_told_and_fixed() {
+fn harm_is_noticed_reported_and_fixed() {
     for (name, harm, says) in HARMS {
         let place = Place::new();
         place.settle();
@@ -277,8 +277,8 @@ fn compiled_code_is_no_plugin() {
     let place = Place::new();
     place.settle();
     fs::copy(place.file(".code"), place.plugin()).unwrap();
-    let told = place.fault(|_| {});
-    assert!(told.contains("it is not WebAssembly"), "{told}");
+    let detail = place.fault(|_| {});
+    assert!(detail.contains("it is not WebAssembly"), "{detail}");
 }
 
 /// The inspected file is the one that is loaded: a file that replaces it in between is a fault, and
@@ -311,8 +311,8 @@ fn a_file_that_is_swapped_after_it_was_looked_at_is_not_loaded() {
         let place = Place::new();
         place.settle();
         fs::remove_file(place.file(".code")).unwrap();
-        let told = place.fault(swap);
-        assert!(told.contains(says), "{told}");
+        let detail = place.fault(swap);
+        assert!(detail.contains(says), "{detail}");
     }
 }
 

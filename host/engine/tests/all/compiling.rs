@@ -24,14 +24,14 @@ const LIMITS: CompileLimits = CompileLimits {
 };
 
 /// A compiler that does as instructed, and counts.
-struct Told {
+struct InstructedCompiler {
     work: Work,
     limits: Option<CompileLimits>,
     again: bool,
     calls: AtomicUsize,
 }
 
-impl Compiler for Told {
+impl Compiler for InstructedCompiler {
     fn limits(&self) -> Option<CompileLimits> {
         self.limits
     }
@@ -66,11 +66,13 @@ impl Place {
         limits: Option<CompileLimits>,
         again: bool,
     ) -> (Option<Fault>, usize) {
-        let told = Arc::new(Told { work, limits, again, calls: AtomicUsize::new(0) });
+        let compiler =
+            Arc::new(InstructedCompiler { work, limits, again, calls: AtomicUsize::new(0) });
         let engine =
             Engine::new(Some(CodeCache::new(&self.0.path().join("cache"), [7; 32]))).unwrap();
-        let answer = asked(&engine.with_compiler(told.clone()), self.0.path().join("plugin.wasm"));
-        (answer, told.calls.load(Ordering::Relaxed))
+        let answer =
+            asked(&engine.with_compiler(compiler.clone()), self.0.path().join("plugin.wasm"));
+        (answer, compiler.calls.load(Ordering::Relaxed))
     }
 
     fn failures(&self) -> Vec<PathBuf> {

@@ -203,12 +203,12 @@ fn what_cannot_be_read_says_so() {
 
 /// It might have been meant as any kind, so it is reported once, at the start of the review.
 #[test]
-fn a_file_that_is_no_plugin_is_told_once_a_review() {
+fn a_file_that_is_no_plugin_is_reported_once_a_review() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("odd.wasm");
     std::fs::write(&path, "nothing").unwrap();
     let mut set = set(&Engine::new(None).unwrap(), vec![file_entry("odd", path)]);
-    let told = |set: &mut PluginSet, before: bool| {
+    let count_reports = |set: &mut PluginSet, before: bool| {
         let assessed =
             if before { set.assess(&action(), &context(), &no_details).len() } else { 0 };
         let detected = set
@@ -216,9 +216,9 @@ fn a_file_that_is_no_plugin_is_told_once_a_review() {
             .len();
         (assessed, detected)
     };
-    assert_eq!(told(&mut set, true), (1, 0));
+    assert_eq!(count_reports(&mut set, true), (1, 0));
     set.begin(1);
-    assert_eq!(told(&mut set, false), (0, 1));
+    assert_eq!(count_reports(&mut set, false), (0, 1));
     let issue = Issue {
         name: "loop".into(),
         severity: Severity::Low,
@@ -312,8 +312,8 @@ fn a_granted_folder_needs_a_component_that_opens_files() {
         let found = inspect(&component_text(&format!("(component {import} {EXPORT})"))).unwrap();
         let granted = found.granted(&grants);
         assert_eq!(granted.is_ok(), loads, "{import}: {granted:?}");
-        let told = granted.err().is_none_or(|error| error.to_string().contains("`/project`"));
-        assert!(told, "{import}: the folder is not named");
+        let named = granted.err().is_none_or(|error| error.to_string().contains("`/project`"));
+        assert!(named, "{import}: the folder is not named");
     }
 }
 
@@ -353,7 +353,7 @@ fn no_word_of_a_component_reaches_people_as_it_is() {
         ),
     ];
     for (name, inner) in table {
-        let told = match inspect(&component_text(&format!("(component {inner})"))) {
+        let described = match inspect(&component_text(&format!("(component {inner})"))) {
             Ok(found) => {
                 let settings = found
                     .descriptor
@@ -374,7 +374,7 @@ fn no_word_of_a_component_reaches_people_as_it_is() {
             }
             Err(error) => error.to_string(),
         };
-        assert!(clean(&told) && told.len() < 1024, "{name}: {told:?}");
+        assert!(clean(&described) && described.len() < 1024, "{name}: {described:?}");
     }
 }
 
@@ -391,13 +391,13 @@ fn inspection_is_bounded_by_count() {
         (nested(32), "more than 32 components"),
     ];
     for (inner, says) in table {
-        let told = inspect(&component_text(&format!("(component {EXPORT} {inner})")))
+        let message = inspect(&component_text(&format!("(component {EXPORT} {inner})")))
             .unwrap_err()
             .to_string();
-        assert!(told.starts_with("it is damaged") && told.contains(says), "{told}");
+        assert!(message.starts_with("it is damaged") && message.contains(says), "{message}");
     }
-    let told = inspect(&crate::bombs::nested(3_000)).unwrap_err().to_string();
-    assert!(told.contains("more than 32 components"), "{told}");
+    let message = inspect(&crate::bombs::nested(3_000)).unwrap_err().to_string();
+    assert!(message.contains("more than 32 components"), "{message}");
     let fits = format!("{} {}", many(r#"(import "a:b/c#" (instance))"#, 256), nested(31));
     assert_eq!(
         inspect(&component_text(&format!("(component {EXPORT} {fits})"))).unwrap().imports.len(),
@@ -425,8 +425,8 @@ fn only_a_file_is_read() {
         (large, "at most 67108864"),
     ];
     for (path, says) in table {
-        let told = read_component(&path).unwrap_err().to_string();
-        assert!(told.contains(says), "{told}");
+        let message = read_component(&path).unwrap_err().to_string();
+        assert!(message.contains(says), "{message}");
     }
 }
 
@@ -469,13 +469,13 @@ fn warming_loads_everything_and_describing_tells_it() {
         steps,
         [("shell".into(), 1, 3, true), ("fine".into(), 2, 3, true), ("odd".into(), 3, 3, false)]
     );
-    let told: Vec<_> = set
+    let described: Vec<_> = set
         .describe()
         .iter()
         .map(|it| (it.name.clone(), it.inspection.is_ok(), matches!(it.loaded, Some(Ok(())))))
         .collect();
     assert_eq!(
-        told,
+        described,
         [("shell".into(), true, true), ("fine".into(), true, true), ("odd".into(), false, false)]
     );
     assert_eq!(set.names(Kind::RiskCalculator), ["fine"]);

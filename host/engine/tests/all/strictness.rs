@@ -99,7 +99,7 @@ fn answering() -> Vec<Vec<u8>> {
 fn failing() -> Vec<(FaultKind, Vec<u8>)> {
     use FaultKind as Kind;
     let asked = |body: &str| component(&assessor(body, NOTHING, ""), "risk-calculator");
-    let told = |case: u8| {
+    let error_body = |case: u8| {
         format!(
             "(i32.store8 (i32.const 1024) (i32.const 1)) (i32.store8 (i32.const 1028) (i32.const {case})) (i32.const 1024)"
         )
@@ -145,8 +145,8 @@ fn failing() -> Vec<(FaultKind, Vec<u8>)> {
                 r#"(component (import "wasi:sockets/tcp@0.2.0" (instance)) {export})"#
             )),
         ),
-        (Kind::Declined, asked(&told(2))),
-        (Kind::BadSettings, component(&assessor(NOTHING, &told(0), ""), "risk-calculator")),
+        (Kind::Declined, asked(&error_body(2))),
+        (Kind::BadSettings, component(&assessor(NOTHING, &error_body(0), ""), "risk-calculator")),
         (Kind::LoadFailed, b"nothing".to_vec()),
         (Kind::CompileLimit, marked(TOO_LARGE)),
         (Kind::NotRun, marked(NO_TIME)),

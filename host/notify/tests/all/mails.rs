@@ -74,7 +74,7 @@ fn a_server_that_does_not_answer_is_left() {
 fn the_mail_is_whole() {
     let server = post(Post::default());
     expect(&send(&to(&server), &message()), "delivered", &[], "plain");
-    let told = server.told().remove(0);
+    let received = server.received().remove(0);
     for line in [
         "MAIL FROM:<portcullis@example.com>",
         "RCPT TO:<a@example.com>",
@@ -88,19 +88,19 @@ fn the_mail_is_whole() {
         "Session: s-1",
     ] {
         assert!(
-            told.replace("\r\n ", " ").contains(&format!("{line}\r\n")),
-            "no `{line}` in:\n{told}"
+            received.replace("\r\n ", " ").contains(&format!("{line}\r\n")),
+            "no `{line}` in:\n{received}"
         );
     }
     // The same message produces the same mail id again; another one does not.
-    let id = |told: &str| {
-        told.lines().find(|line| line.starts_with("Message-ID:")).map(str::to_owned).unwrap()
+    let id = |received: &str| {
+        received.lines().find(|line| line.starts_with("Message-ID:")).map(str::to_owned).unwrap()
     };
     let other = portcullis_notify::Message { id: "review-18".into(), ..message() };
     assert!(send(&to(&server), &message()).is_ok() && send(&to(&server), &other).is_ok());
-    let told = server.told();
-    assert_eq!(id(&told[0]), id(&told[1]));
-    assert_ne!(id(&told[0]), id(&told[2]));
+    let received = server.received();
+    assert_eq!(id(&received[0]), id(&received[1]));
+    assert_ne!(id(&received[0]), id(&received[2]));
 }
 
 /// The purpose; the server's offers; true for TLS from the first byte; the configured encryption;
@@ -201,13 +201,13 @@ fn a_connection_is_secured_or_not_used() {
         };
         let result = send_within(&Channel::Smtp(channel), &message(), Duration::from_secs(10));
         expect(&result, begins, &[holds], what);
-        let told = server.told().join("");
-        assert_eq!(told.contains("MAIL FROM"), result.is_ok(), "{what}: {told}");
+        let received = server.received().join("");
+        assert_eq!(received.contains("MAIL FROM"), result.is_ok(), "{what}: {received}");
         // \0me\0tok-0123456789
         assert_eq!(
-            told.contains("AUTH PLAIN AG1lAHRvay0wMTIzNDU2Nzg5"),
+            received.contains("AUTH PLAIN AG1lAHRvay0wMTIzNDU2Nzg5"),
             result.is_ok() && *logs_in,
-            "{what}: {told}"
+            "{what}: {received}"
         );
     }
 }

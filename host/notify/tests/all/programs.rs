@@ -19,9 +19,9 @@ fn a_program_gets_the_message_and_little_else() {
     let out = folder.path().join("out");
     let hostile = Message { title: "$(touch /x) `id` ; rm -rf \"'\\\n--help".into(), ..message() };
     expect(&send(&sh("cat > \"$1\"", &out), &hostile), "delivered", &["/bin/sh"], "cat");
-    let told: Message = serde_json::from_slice(&fs::read(&out).unwrap()).unwrap();
+    let received: Message = serde_json::from_slice(&fs::read(&out).unwrap()).unwrap();
     assert_eq!(
-        told,
+        received,
         Message { title: "$(touch /x) `id` ; rm -rf \"'\\\\n--help".into(), ..message() }
     );
 

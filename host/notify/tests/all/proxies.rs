@@ -34,15 +34,18 @@ fn it_connects_and_sees_a_name() {
         &message(),
     );
     expect(&result, "delivered", &["`https://hooks.test` answered 200"], "through a proxy");
-    let (seen, told) = (proxy.told().concat(), server.told().concat());
+    let (seen, received) = (proxy.received().concat(), server.received().concat());
     assert!(seen.starts_with("CONNECT hooks.test:443 HTTP/1.1\r\n"), "{seen}");
     assert!(
         seen.to_ascii_lowercase().contains("proxy-authorization: basic c29tzw9uztpwyxnzihdvcmq="),
         "{seen}"
     );
     assert!(!seen.contains("secrettoken") && !seen.contains("rm -rf"), "{seen}");
-    assert!(told.contains("/services/secrettoken") && told.contains("rm -rf /srv/data"), "{told}");
-    assert!(!told.to_ascii_lowercase().contains("proxy-authorization"), "{told}");
+    assert!(
+        received.contains("/services/secrettoken") && received.contains("rm -rf /srv/data"),
+        "{received}"
+    );
+    assert!(!received.to_ascii_lowercase().contains("proxy-authorization"), "{received}");
     // Nothing is sent to a server without a certificate of the authority, even through a proxy.
     let open = Address::Open(format!("http://127.0.0.1:{}", proxy.port));
     let result = send(&through("https://elsewhere.test/secrettoken", open, Some(pem)), &message());
@@ -52,7 +55,7 @@ fn it_connects_and_sees_a_name() {
         &["no secure connection to `https://elsewhere.test`"],
         "another's certificate",
     );
-    assert!(!server.told().concat().contains("elsewhere"));
+    assert!(!server.received().concat().contains("elsewhere"));
 }
 
 #[test]

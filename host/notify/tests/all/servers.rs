@@ -14,37 +14,37 @@ impl<T: Read + Write + Send> Duplex for T {}
 /// A server that runs as long as the tests.
 pub(crate) struct Server {
     pub(crate) port: u16,
-    told: Arc<Mutex<Vec<String>>>,
+    received: Arc<Mutex<Vec<String>>>,
 }
 
 impl Server {
     /// Returns the input of each connection.
-    pub(crate) fn told(&self) -> Vec<String> {
-        self.told.lock().unwrap().clone()
+    pub(crate) fn received(&self) -> Vec<String> {
+        self.received.lock().unwrap().clone()
     }
 
-    fn listen(serve: impl Fn(TcpStream, &Told) + Send + Sync + 'static) -> Self {
+    fn listen(serve: impl Fn(TcpStream, &ConnectionInput) + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        let told = Arc::new(Mutex::new(Vec::new()));
-        let (heard, serve) = (Arc::clone(&told), Arc::new(serve));
+        let received = Arc::new(Mutex::new(Vec::new()));
+        let (heard, serve) = (Arc::clone(&received), Arc::new(serve));
         thread::spawn(move || {
             for stream in listener.incoming() {
                 let (heard, serve) = (Arc::clone(&heard), Arc::clone(&serve));
-                thread::spawn(move || serve(stream.unwrap(), &Told::new(heard)));
+                thread::spawn(move || serve(stream.unwrap(), &ConnectionInput::new(heard)));
             }
         });
-        Self { port, told }
+        Self { port, received }
     }
 }
 
 /// The input of one connection so far.
-struct Told {
+struct ConnectionInput {
     all: Arc<Mutex<Vec<String>>>,
     number: usize,
 }
 
-impl Told {
+impl ConnectionInput {
     fn new(all: Arc<Mutex<Vec<String>>>) -> Self {
         let number = {
             let mut all = all.lock().unwrap();
@@ -121,20 +121,20 @@ pub(crate) enum Web {
 }
 
 pub(crate) fn web(answer: Web, authority: Option<Arc<Authority>>) -> Server {
-    Server::listen(move |stream, told| {
+    Server::listen(move |stream, input| {
         let stream = match &authority {
             Some(authority) => authority.secure(stream),
             None => Box::new(stream),
         };
         // A client that leaves earlier is ignored.
-        let _ = respond(BufReader::new(stream), answer, told);
+        let _ = respond(BufReader::new(stream), answer, input);
     })
 }
 
 fn respond(
     mut stream: BufReader<Box<dyn Duplex>>,
     answer: Web,
-    told: &Told,
+    input: &ConnectionInput,
 ) -> std::io::Result<()> {
     let (mut length, mut head) = (0, String::new());
     loop {
@@ -145,7 +145,7 @@ fn respond(
         if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
             length = value.trim().parse().unwrap();
         }
-        told.push(&line);
+        input.push(&line);
         head.push_str(&line);
         if line == "\r\n" {
             break;
@@ -153,7 +153,7 @@ fn respond(
     }
     let mut body = vec![0; length];
     stream.read_exact(&mut body)?;
-    told.push(&String::from_utf8(body).unwrap());
+    input.push(&String::from_utf8(body).unwrap());
     let out = stream.get_mut();
     match answer {
         Web::Says(text) => out.write_all(text.as_bytes())?,
@@ -181,20 +181,20 @@ fn respond(
 /// Starts a proxy that connects every client to that port of this machine, or that answers with
 /// this status line.
 pub(crate) fn proxy(answer: Result<u16, &'static str>) -> Server {
-    Server::listen(move |stream, told| {
-        let _ = connect(stream, answer, told);
+    Server::listen(move |stream, input| {
+        let _ = connect(stream, answer, input);
     })
 }
 
 fn connect(
     mut stream: TcpStream,
     answer: Result<u16, &'static str>,
-    told: &Told,
+    input: &ConnectionInput,
 ) -> std::io::Result<()> {
     let mut head = BufReader::new(stream.try_clone()?);
     let mut line = String::new();
     while head.read_line(&mut line)? > 0 && line != "\r\n" {
-        told.push(&line);
+        input.push(&line);
         line.clear();
     }
     let port = match answer {
@@ -222,12 +222,12 @@ pub(crate) struct Post {
 }
 
 pub(crate) fn post(post: Post) -> Server {
-    Server::listen(move |stream, told| {
-        let _ = deliver(stream, &post, told);
+    Server::listen(move |stream, input| {
+        let _ = deliver(stream, &post, input);
     })
 }
 
-fn deliver(stream: TcpStream, post: &Post, told: &Told) -> std::io::Result<()> {
+fn deliver(stream: TcpStream, post: &Post, input: &ConnectionInput) -> std::io::Result<()> {
     let raw = stream.try_clone()?;
     let secure = |raw: TcpStream| BufReader::new(post.authority.as_ref().unwrap().secure(raw));
     let mut stream: BufReader<Box<dyn Duplex>> =
@@ -248,7 +248,7 @@ fn deliver(stream: TcpStream, post: &Post, told: &Told) -> std::io::Result<()> {
         if stream.read_line(&mut line)? == 0 {
             return Ok(());
         }
-        told.push(&line);
+        input.push(&line);
         let verb = line.split_whitespace().next().unwrap_or_default().to_ascii_uppercase();
         match verb.as_str() {
             "EHLO" => {
@@ -268,7 +268,7 @@ fn deliver(stream: TcpStream, post: &Post, told: &Told) -> std::io::Result<()> {
                     if stream.read_line(&mut line)? == 0 {
                         return Ok(());
                     }
-                    told.push(&line);
+                    input.push(&line);
                     if line == ".\r\n" {
                         break;
                     }

@@ -95,7 +95,7 @@ fn each_answer_has_its_meaning() {
             !outcome(&result).contains("secrettoken"),
             "{answer}: the address's path is nobody's business"
         );
-        assert_eq!(server.told().len(), 1, "{answer}: one request");
+        assert_eq!(server.received().len(), 1, "{answer}: one request");
     }
 }
 
@@ -116,8 +116,8 @@ fn a_server_that_does_not_end_is_left() {
 fn the_request_is_slacks() {
     let server = web(Web::Says("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"), None);
     expect(&send(&to(&server), &message()), "delivered", &[], "plain");
-    let told = server.told().remove(0);
-    let (head, body) = told.split_once("\r\n\r\n").unwrap();
+    let received = server.received().remove(0);
+    let (head, body) = received.split_once("\r\n\r\n").unwrap();
     assert!(head.starts_with("POST /services/T000/B000/secrettoken HTTP/1.1\r\n"), "{head}");
     assert!(head.contains("content-type: application/json"), "{head}");
     let body: serde_json::Value = serde_json::from_str(body).unwrap();
@@ -219,10 +219,13 @@ fn tls_wants_a_known_authority() {
             what,
         );
     }
-    let delivered: Vec<_> = server.told().into_iter().filter(|told| !told.is_empty()).collect();
+    let delivered: Vec<_> =
+        server.received().into_iter().filter(|received| !received.is_empty()).collect();
     assert_eq!(delivered.len(), 2);
     assert!(
-        delivered.iter().all(|told| told.contains("authorization: Bearer tok-0123456789\r\n")),
+        delivered
+            .iter()
+            .all(|received| received.contains("authorization: Bearer tok-0123456789\r\n")),
         "{delivered:?}"
     );
 }
@@ -249,8 +252,11 @@ fn no_error_holds_a_credential() {
         authorities,
     });
     let result = send(&channel, &message());
-    let told = server.told().remove(0);
-    assert!(told.contains("verysecretpart") && told.contains("tok-0123456789"), "{told}");
+    let received = server.received().remove(0);
+    assert!(
+        received.contains("verysecretpart") && received.contains("tok-0123456789"),
+        "{received}"
+    );
     expect(&result, "give up", &["answered 403", "[secret]"], "echo");
     let failure: Failure = result.unwrap_err();
     for text in [failure.to_string(), format!("{failure:?}"), format!("{channel:?}")] {

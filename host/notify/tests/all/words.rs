@@ -60,8 +60,8 @@ fn mail() -> (Server, Channel) {
 fn posted(message: &Message) -> Value {
     let (server, channel) = chat();
     send(&channel, message).unwrap();
-    let told = server.told().remove(0);
-    let body: Value = serde_json::from_str(told.split_once("\r\n\r\n").unwrap().1).unwrap();
+    let received = server.received().remove(0);
+    let body: Value = serde_json::from_str(received.split_once("\r\n\r\n").unwrap().1).unwrap();
     let keys: Vec<_> = body.as_object().unwrap().keys().cloned().collect();
     assert_eq!(keys, ["text", "blocks"]);
     let text = body["text"].as_str().unwrap();
@@ -95,9 +95,9 @@ fn posted(message: &Message) -> Value {
 fn mailed(message: &Message) -> (Vec<String>, String) {
     let (server, channel) = mail();
     send(&channel, message).unwrap();
-    let told = server.told().remove(0);
+    let received = server.received().remove(0);
     let commands = ["EHLO", "MAIL", "RCPT", "DATA", "QUIT"];
-    let (before, data) = told.split_once("DATA\r\n").unwrap();
+    let (before, data) = received.split_once("DATA\r\n").unwrap();
     let (data, after) = data.split_once("\r\n.\r\n").unwrap();
     let spoken: Vec<_> = before
         .lines()

@@ -79,7 +79,8 @@ fn an_identity_goes_to_the_token_server() {
                 .bundle,
             good
         );
-        let form = fake.told().into_iter().find(|told| told.line == "POST /token").unwrap();
+        let form =
+            fake.requests().into_iter().find(|request| request.line == "POST /token").unwrap();
         let wanted = "grant_type=refresh_token&client_id=portcullis&refresh_token=refresh%20me&scope=repository%3Aacme%2Fchecks%3Apull&service=s";
         assert_eq!(String::from_utf8(form.body).unwrap(), wanted);
         // A registry that asks for a password gets none.
@@ -93,7 +94,7 @@ fn an_identity_goes_to_the_token_server() {
 }
 
 #[test]
-fn what_is_wrong_with_a_login_is_told_without_it() {
+fn what_is_wrong_with_a_login_is_reported_without_it() {
     let entry = |auth: Value| json!({ "auths": { "HOST": auth } });
     let store = |name: &str| json!({ "credsStore": name });
     let helper = "the helper `docker-credential-";
@@ -164,5 +165,5 @@ fn a_registry_that_asks_nothing_learns_nothing() {
             .bundle,
         good
     );
-    assert!(fake.told().iter().all(|told| told.authorization.is_none()));
+    assert!(fake.requests().iter().all(|request| request.authorization.is_none()));
 }

@@ -98,7 +98,7 @@ fn lives(client: &Client, port: u16, kind: Kind) {
 }
 
 #[test]
-fn what_is_not_there_is_told() {
+fn what_is_not_there_is_reported() {
     let Some(registry) = Registry::start(Kind::Plain) else { return };
     let (client, first, second) = (client(access()), bundle("1.2.0"), bundle("1.10.0"));
     let port = registry.port;
@@ -135,7 +135,7 @@ fn what_is_not_there_is_told() {
 }
 
 #[test]
-fn who_is_not_let_in_is_told_why() {
+fn who_is_not_let_in_learns_why() {
     let Some(registry) = Registry::start(Kind::TlsWithPassword) else { return };
     let folder = tempfile::tempdir().unwrap();
     let right = allowed(&registry, Kind::TlsWithPassword, folder.path());

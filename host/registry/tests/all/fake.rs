@@ -33,7 +33,7 @@ pub(crate) enum Reply {
 
 /// A received request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Told {
+pub(crate) struct Request {
     /// Method and target.
     pub(crate) line: String,
     pub(crate) authorization: Option<String>,
@@ -50,7 +50,7 @@ pub(crate) struct Fake {
 struct State {
     /// Responses by method and path; each of several is given once, and the last one repeatedly.
     routes: BTreeMap<String, Vec<Reply>>,
-    told: Vec<Told>,
+    requests: Vec<Request>,
 }
 
 pub(crate) fn says(status: &'static str, body: impl Into<Vec<u8>>) -> Reply {
@@ -164,13 +164,13 @@ impl Fake {
         }
     }
 
-    pub(crate) fn told(&self) -> Vec<Told> {
-        self.state.lock().unwrap().told.clone()
+    pub(crate) fn requests(&self) -> Vec<Request> {
+        self.state.lock().unwrap().requests.clone()
     }
 
     /// Counts the requests that begin with this text.
     pub(crate) fn count(&self, begins: &str) -> usize {
-        self.told().iter().filter(|told| told.line.starts_with(begins)).count()
+        self.requests().iter().filter(|request| request.line.starts_with(begins)).count()
     }
 
     pub(crate) fn at(&self, rest: &str) -> Reference {
@@ -243,7 +243,11 @@ fn serve(mut stream: BufReader<impl Read + Write>, state: &Mutex<State>) -> std:
     let path = line.split('?').next().unwrap().to_owned();
     let reply = {
         let mut state = state.lock().unwrap();
-        state.told.push(Told { line: line.clone(), authorization: authorization.clone(), body });
+        state.requests.push(Request {
+            line: line.clone(),
+            authorization: authorization.clone(),
+            body,
+        });
         match state.routes.get_mut(&path) {
             Some(replies) if replies.len() > 1 => replies.remove(0),
             Some(replies) => replies[0].clone(),

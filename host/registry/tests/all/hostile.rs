@@ -285,7 +285,7 @@ fn what_a_registry_does_wrong_is_refused() {
             ":1".to_owned()
         };
         failed(client(access()).pull(&fake.at(&rest), &mut unseen), holds, name);
-        let most = fake.told().iter().map(|told| fake.count(&told.line)).max().unwrap();
+        let most = fake.requests().iter().map(|request| fake.count(&request.line)).max().unwrap();
         assert!(most <= 6, "{name}: one thing was asked for {most} times");
     }
 }

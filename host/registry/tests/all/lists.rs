@@ -29,7 +29,7 @@ fn versions_come_from_all_pages() {
         shown,
         ["1.2.0+linux 1.2.0_linux", "1.9.0 v1.9.0", "1.10.0 1.10.0", "2.0.0-rc.1 2.0.0-rc.1"]
     );
-    assert_eq!(fake.told()[1].line, format!("{TAGS}?n=1000&last=x"));
+    assert_eq!(fake.requests()[1].line, format!("{TAGS}?n=1000&last=x"));
     // A repository whose tags were all deleted.
     fake.on(TAGS, [ok(r#"{"name":"acme/checks","tags":null}"#)]);
     assert_eq!(client(access()).versions(&fake.at("")).unwrap(), []);

@@ -17,27 +17,27 @@ use std::thread;
 fn proxy(answer: Result<u16, &'static str>) -> (u16, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
-    let told = Arc::new(Mutex::new(Vec::new()));
-    let heard = Arc::clone(&told);
+    let received = Arc::new(Mutex::new(Vec::new()));
+    let heard = Arc::clone(&received);
     thread::spawn(move || {
         for stream in listener.incoming() {
             let heard = Arc::clone(&heard);
             thread::spawn(move || connect(stream?, answer, &heard));
         }
     });
-    (port, told)
+    (port, received)
 }
 
 fn connect(
     mut stream: TcpStream,
     answer: Result<u16, &'static str>,
-    told: &Mutex<Vec<String>>,
+    received: &Mutex<Vec<String>>,
 ) -> std::io::Result<()> {
     let mut head = BufReader::new(stream.try_clone()?);
     let mut line = String::new();
     while head.read_line(&mut line)? > 0 && line != "\r\n" {
         if line.starts_with("CONNECT") || line.starts_with("Proxy-Authorization") {
-            told.lock().unwrap().push(line.trim().to_owned());
+            received.lock().unwrap().push(line.trim().to_owned());
         }
         line.clear();
     }
@@ -68,7 +68,7 @@ fn certified(authority: &Path) -> (&'static str, String) {
 #[test]
 fn a_registry_is_reached_through_the_proxy() {
     let Some(registry) = Registry::start(Kind::Tls) else { return };
-    let (port, told) = proxy(Ok(registry.port));
+    let (port, received) = proxy(Ok(registry.port));
     let authority = certified(registry.authority.as_deref().unwrap());
     let client =
         client(from(&[("HTTPS_PROXY", format!("http://me:word@127.0.0.1:{port}")), authority]));
@@ -81,9 +81,9 @@ fn a_registry_is_reached_through_the_proxy() {
         client.pull(&reference, &mut unseen).unwrap_or_else(|error| panic!("{error}")).bundle,
         good
     );
-    let told = told.lock().unwrap();
+    let received = received.lock().unwrap();
     let (asked, introduced): (Vec<_>, Vec<_>) =
-        told.iter().partition(|line| line.starts_with("CONNECT"));
+        received.iter().partition(|line| line.starts_with("CONNECT"));
     assert!(
         !asked.is_empty()
             && asked.iter().all(|line| line.as_str() == "CONNECT registry.test:443 HTTP/1.1"),
@@ -103,7 +103,7 @@ fn a_proxy_that_does_not_connect_is_named() {
     for (answer, holds) in
         [("407 Who are you?", "the proxy `127.0.0.1:"), ("502 No", "did not connect us to it")]
     {
-        let (port, told) = proxy(Err(answer));
+        let (port, received) = proxy(Err(answer));
         let client = client(from(&[
             ("https_proxy", format!("http://me:secretword@127.0.0.1:{port}")),
             certified(&authority.root),
@@ -114,14 +114,14 @@ fn a_proxy_that_does_not_connect_is_named() {
             "{outcome:?}"
         );
         failed(outcome, holds, answer);
-        assert!(!told.lock().unwrap().is_empty());
+        assert!(!received.lock().unwrap().is_empty());
     }
 }
 
 /// This machine is reached directly, with any environment.
 #[test]
 fn no_proxy_stands_before_this_machine() {
-    let (port, told) = proxy(Err("502 No"));
+    let (port, received) = proxy(Err("502 No"));
     let folder = tempfile::tempdir().unwrap();
     let authority = Authority::new(folder.path());
     let good = bundle("1.2.0");
@@ -135,7 +135,7 @@ fn no_proxy_stands_before_this_machine() {
             .bundle,
         good
     );
-    assert!(told.lock().unwrap().is_empty());
+    assert!(received.lock().unwrap().is_empty());
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn a_file_of_authorities_has_some() {
 
 /// A registry without a listener.
 #[test]
-fn what_cannot_be_reached_is_told() {
+fn what_cannot_be_reached_is_reported() {
     let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let reference = crate::sample::at(nobody, ":1");
     let holds = format!(

@@ -60,10 +60,10 @@ fn what_is_named_goes_before_what_names_it() {
         .push(&good, &[signed(&good, 1)], &fake.at(":1"), &mut unseen)
         .unwrap_or_else(|error| panic!("{error}"));
     let sent: Vec<_> =
-        fake.told().into_iter().filter(|told| told.line.starts_with("PUT")).collect();
+        fake.requests().into_iter().filter(|request| request.line.starts_with("PUT")).collect();
     let at = |path: &str| {
         sent.iter()
-            .position(|told| told.line.ends_with(path))
+            .position(|request| request.line.ends_with(path))
             .unwrap_or_else(|| panic!("{path} is not sent"))
     };
     let index = at(&good.index().digest().to_string());
@@ -131,10 +131,10 @@ fn a_list_that_another_overwrites_is_written_again() {
         .push(&good, &[signed(&good, 1)], &fake.at(":1"), &mut unseen)
         .unwrap_or_else(|error| panic!("{error}"));
     let lists: Vec<Value> = fake
-        .told()
+        .requests()
         .iter()
-        .filter(|told| told.line == written)
-        .map(|told| serde_json::from_slice(&told.body).unwrap())
+        .filter(|request| request.line == written)
+        .map(|request| serde_json::from_slice(&request.body).unwrap())
         .collect();
     assert_eq!(lists.len(), 2);
     assert_eq!(lists[0]["manifests"], json!([ours]));
@@ -147,7 +147,7 @@ fn a_list_that_another_overwrites_is_written_again() {
 }
 
 #[test]
-fn what_a_registry_makes_of_it_is_told() {
+fn what_a_registry_makes_of_it_is_reported() {
     let good = bundle("1.2.0");
     let another = Reply::Says(
         "201 Created",
@@ -219,6 +219,9 @@ fn uploads_elsewhere_get_no_credentials() {
     client(access)
         .push(&good, &[], &fake.at(":1"), &mut unseen)
         .unwrap_or_else(|error| panic!("{error}"));
-    let told = store.told();
-    assert!(told.len() > 2 && told.iter().all(|told| told.authorization.is_none()), "{told:?}");
+    let requests = store.requests();
+    assert!(
+        requests.len() > 2 && requests.iter().all(|request| request.authorization.is_none()),
+        "{requests:?}"
+    );
 }

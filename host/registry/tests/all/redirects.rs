@@ -51,26 +51,27 @@ fn another_host_gets_no_credentials() {
         .pull(&fake.at(":1"), &mut unseen)
         .unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(pulled.bundle, good);
-    let told = store.told();
-    assert_eq!(told.len(), 1);
+    let requests = store.requests();
+    assert_eq!(requests.len(), 1);
     assert_eq!(
-        (told[0].line.as_str(), &told[0].authorization),
+        (requests[0].line.as_str(), &requests[0].authorization),
         ("GET /bucket/object?signature=abc", &None)
     );
     // The registry asked once, and received them from then on.
-    assert_eq!(fake.told().iter().filter(|told| told.authorization.is_none()).count(), 1);
+    assert_eq!(fake.requests().iter().filter(|request| request.authorization.is_none()).count(), 1);
 
     // After a redirect back from another host, the request no longer counts as the registry's own.
     store.on("GET /bucket/object", [leads(fake.url("/v2/acme/checks/back"))]);
     fake.on("GET /v2/acme/checks/back", [ok(bytes(&good))]);
     client(known(&folder)).pull(&fake.at(":1"), &mut unseen).unwrap();
-    let back: Vec<_> = fake.told().into_iter().filter(|told| told.line.contains("/back")).collect();
+    let back: Vec<_> =
+        fake.requests().into_iter().filter(|request| request.line.contains("/back")).collect();
     assert!(back.len() == 1 && back[0].authorization.is_none(), "{back:?}");
 }
 
 /// The target of a redirect may ask for credentials, and name a token server of its own.
 #[test]
-fn another_host_that_asks_is_told_nothing() {
+fn another_host_that_asks_gets_nothing() {
     let good = bundle("1.2.0");
     for challenge in ["Basic realm=x", "Bearer realm=\"STORE/token\",service=\"s\""] {
         let (fake, store) = (Fake::serving(&good, &[]), Fake::new(None));
@@ -95,10 +96,10 @@ fn another_host_that_asks_is_told_nothing() {
             "another host, which requires a login",
             &challenge,
         );
-        let told = store.told();
+        let requests = store.requests();
         assert!(
-            told.len() == 2 && told.iter().all(|told| told.authorization.is_none()),
-            "{told:?}"
+            requests.len() == 2 && requests.iter().all(|request| request.authorization.is_none()),
+            "{requests:?}"
         );
     }
 }
@@ -154,7 +155,7 @@ fn tls_never_ends_on_the_way() {
         "is not an address with TLS",
         "a token",
     );
-    assert_eq!((plain.told(), other.count("GET ")), (Vec::new(), 1));
+    assert_eq!((plain.requests(), other.count("GET ")), (Vec::new(), 1));
 }
 
 #[test]
@@ -175,7 +176,7 @@ fn a_registry_that_asks_for_ever_is_left() {
         fake.on("GET /token", [ok(r#"{"token":"t"}"#)]);
         let folder = login(&fake);
         failed(client(known(&folder)).pull(&fake.at(":1"), &mut unseen), holds, name);
-        assert!(fake.told().len() <= 3, "{name}: {:?}", fake.told());
+        assert!(fake.requests().len() <= 3, "{name}: {:?}", fake.requests());
         failed(client(known(&folder)).push(&good, &[], &fake.at(":1"), &mut unseen), "", name);
     }
 }
@@ -196,23 +197,23 @@ fn tokens_come_from_where_the_registry_says() {
     client(known(&folder))
         .pull(&fake.at(":1"), &mut unseen)
         .unwrap_or_else(|error| panic!("{error}"));
-    let told = server.told();
-    assert_eq!(told.len(), 1, "one token is enough for a pull");
+    let requests = server.requests();
+    assert_eq!(requests.len(), 1, "one token is enough for a pull");
     assert_eq!(
-        told[0].line,
+        requests[0].line,
         "GET /token?x=y&scope=repository%3Aacme%2Fchecks%3Apull&service=a%20b"
     );
-    assert_eq!(told[0].authorization, Some(basic()));
+    assert_eq!(requests[0].authorization, Some(basic()));
     let missing = fake
-        .told()
+        .requests()
         .iter()
-        .filter(|told| told.authorization.as_deref() == Some(basic().as_str()))
+        .filter(|request| request.authorization.as_deref() == Some(basic().as_str()))
         .count();
     assert_eq!(missing, 0, "the password goes to the token server alone");
     let _ = client(known(&folder))
         .attach(&[], &fake.at(":1"))
         .unwrap_or_else(|error| panic!("{error}"));
-    assert!(server.told()[1].line.contains("%3Apull%2Cpush"), "{:?}", server.told());
+    assert!(server.requests()[1].line.contains("%3Apull%2Cpush"), "{:?}", server.requests());
 
     for (name, reply, holds) in [
         ("refused", says("401 Unauthorized", ""), "(user `tester`): log in again"),

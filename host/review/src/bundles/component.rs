@@ -47,44 +47,50 @@ pub fn exports(bytes: &[u8]) -> Result<Vec<String>> {
 /// # Errors
 /// Fails with the first difference.
 pub fn check_description(bundle: &Bundle) -> Result<()> {
-    for told in &bundle.about().components {
-        let bytes = bundle.component(told).context("a component is missing")?;
-        let named = told.plugins.first().map(|plugin| plugin.name.as_str());
+    for declared in &bundle.about().components {
+        let bytes = bundle.component(declared).context("a component is missing")?;
+        let named = declared.plugins.first().map(|plugin| plugin.name.as_str());
         let title = one_line(named.unwrap_or_default(), 64);
         let found = described(bytes, named).with_context(|| {
-            format!("the component of `{title}`, {}, cannot be loaded", told.digest)
+            format!("the component of `{title}`, {}, cannot be loaded", declared.digest)
         })?;
-        held_against(told, &found)
+        held_against(declared, &found)
             .map_err(|what| anyhow!("the bundle and the bytes of `{title}` disagree: {what}"))?;
     }
     Ok(())
 }
 
-fn held_against(told: &Component, found: &Component) -> Result<(), String> {
-    let differ = |what: &str, told: &dyn std::fmt::Debug, found: &dyn std::fmt::Debug| {
-        Err(format!("{what} {told:?}, not {found:?}"))
+fn held_against(declared: &Component, found: &Component) -> Result<(), String> {
+    let differ = |what: &str, declared: &dyn std::fmt::Debug, found: &dyn std::fmt::Debug| {
+        Err(format!("{what} {declared:?}, not {found:?}"))
     };
-    if told.world != found.world {
-        return differ("world", &told.world, &found.world);
+    if declared.world != found.world {
+        return differ("world", &declared.world, &found.world);
     }
-    if told.wants.imports != found.wants.imports {
-        return differ("imports", &told.wants.imports, &found.wants.imports);
+    if declared.wants.imports != found.wants.imports {
+        return differ("imports", &declared.wants.imports, &found.wants.imports);
     }
-    if told.wants.grants != found.wants.grants {
-        return differ("grants", &told.wants.grants, &found.wants.grants);
+    if declared.wants.grants != found.wants.grants {
+        return differ("grants", &declared.wants.grants, &found.wants.grants);
     }
     let names = |component: &Component| {
         component.plugins.iter().map(|plugin| plugin.name.clone()).collect::<Vec<_>>()
     };
-    if names(told) != names(found) {
-        return differ("plugins", &names(told), &names(found));
+    if names(declared) != names(found) {
+        return differ("plugins", &names(declared), &names(found));
     }
     // The bundle chooses the settings.
     let bare = |plugin: &Plugin| Plugin { settings: serde_json::Map::new(), ..plugin.clone() };
-    match told.plugins.iter().zip(&found.plugins).find(|(told, found)| bare(told) != **found) {
-        Some((told, _)) => {
-            Err(format!("kind, version, description or schema of `{}`", one_line(&told.name, 64)))
-        }
+    match declared
+        .plugins
+        .iter()
+        .zip(&found.plugins)
+        .find(|(declared, found)| bare(declared) != **found)
+    {
+        Some((declared, _)) => Err(format!(
+            "kind, version, description or schema of `{}`",
+            one_line(&declared.name, 64)
+        )),
         None => Ok(()),
     }
 }

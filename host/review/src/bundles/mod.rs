@@ -5,8 +5,9 @@
 //! components --described--> what a bundle says of them
 //!
 //! locks + policies + shelf --verify--> Receipt --> plugins that the engine holds to their digests
-//!                             |                       ^
-//!                             +-- told_truly, judge   +-- the next hook, while nothing of it changed
+//!                             |                              ^
+//!                             +-- check_description, judge   +-- the next hook, while nothing
+//!                                                                of it changed
 //! ```
 //!
 //! The locations are:

@@ -209,13 +209,13 @@ pub fn write(home: &Home, receipt: BundleReceipt) -> Result<()> {
     if u64::try_from(text.len()).unwrap_or(u64::MAX) > MOST_BYTES {
         bail!("the bundles of this project have too many plugins, or too large settings");
     }
-    let told = || format!("cannot write `{}`", path.display());
+    let context = || format!("cannot write `{}`", path.display());
     DirBuilder::new()
         .recursive(true)
         .mode(0o700)
         .create(home.path().join(FOLDER))
-        .with_context(told)?;
-    portcullis_fs::replace_bytes(&path, 0o600, &text).with_context(told)
+        .with_context(context)?;
+    portcullis_fs::replace_bytes(&path, 0o600, &text).with_context(context)
 }
 
 /// Returns a project's name in its receipt: its real folder, so that a link cannot lend the receipt

@@ -71,7 +71,7 @@ struct SettleProgress {
     /// The time that it took.
     spent: Duration,
     kept: Option<RecordedCheckpoint>,
-    told: Option<String>,
+    warning: Option<String>,
     restored: Option<RecordedRestore>,
 }
 
@@ -149,7 +149,7 @@ impl<'e> CheckpointWriter<'e> {
     fn done(&self, kept: Option<RecordedCheckpoint>, subject: &str, start: Instant) {
         let trouble = kept.as_ref().and_then(|kept| trouble(kept, subject));
         let mut done = self.done.borrow_mut();
-        done.told = trouble.filter(|_| self.unsettled.tells());
+        done.warning = trouble.filter(|_| self.unsettled.tells());
         done.kept = kept;
         done.spent += start.elapsed();
     }
@@ -165,7 +165,7 @@ impl<'e> CheckpointWriter<'e> {
             kept.mask(mask);
             record.checkpoint = Some(kept);
         }
-        reviewed.reply.person.extend(done.told.as_deref().map(mask));
+        reviewed.reply.person.extend(done.warning.as_deref().map(mask));
     }
 
     /// Takes a checkpoint for the action; returns `None` if it cannot change any file.

@@ -15,7 +15,7 @@ use std::time::{Duration, SystemTime};
 /// The folder in the state folder.
 const FOLDER: &str = "unsettled";
 /// Marks that the person was notified of a problem in this session. No id begins with a dot.
-const TOLD: &str = ".told";
+const NOTIFIED: &str = ".told";
 
 /// The checkpoints of a session whose actions have not ended.
 pub(super) struct OpenCheckpoints {
@@ -73,9 +73,9 @@ impl OpenCheckpoints {
     /// Returns true if the person should be notified of a problem: once a session, or each time if
     /// that cannot be recorded.
     pub(super) fn tells(&self) -> bool {
-        let first = !self.folder.join(TOLD).exists();
+        let first = !self.folder.join(NOTIFIED).exists();
         if first {
-            let _ = self.write(TOLD, b"");
+            let _ = self.write(NOTIFIED, b"");
         }
         first
     }

@@ -63,8 +63,8 @@ fn deletes_ignored(effect: &Effect, path: Option<&Named>, is_one: bool) -> bool 
     matches!(effect.kind, EffectKind::FileDelete | EffectKind::Discard)
         && folders
         && path.is_none_or(|path| {
-            let untold = matches!(path.git, GitState::Ignored | GitState::Unknown);
-            !path.restorable && path.entry != Entry::Absent && (!is_one || untold)
+            let unversioned = matches!(path.git, GitState::Ignored | GitState::Unknown);
+            !path.restorable && path.entry != Entry::Absent && (!is_one || unversioned)
         })
 }
 

@@ -78,12 +78,12 @@ fn time_ends_what_does_not_end() {
 }
 
 #[test]
-fn one_that_cannot_be_started_is_told_with_the_fix() {
+fn one_that_cannot_be_started_is_reported_with_the_fix() {
     let nowhere = Processes { program: "/nowhere".into(), ..shell("") };
-    let told = nowhere.compile(b"component", &LIMITS).unwrap_err();
+    let error = nowhere.compile(b"component", &LIMITS).unwrap_err();
     assert!(
-        matches!(&told, CompileEnd::Unavailable(why) if why.contains("run `portcullis doctor`")),
-        "{told}"
+        matches!(&error, CompileEnd::Unavailable(why) if why.contains("run `portcullis doctor`")),
+        "{error}"
     );
 }
 

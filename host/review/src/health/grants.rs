@@ -28,11 +28,11 @@ pub(super) fn describe_grants(plugin: &str, grants: &GrantConfig) -> Option<Heal
 }
 
 fn names(what: &str, names: &[String]) -> Option<String> {
-    let told: Vec<String> =
+    let shown: Vec<String> =
         names.iter().take(MOST).map(|name| format!("`{}`", one_line(name, 200))).collect();
     let more = names.len().saturating_sub(MOST);
     let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-    (!told.is_empty()).then(|| format!("{what} {}{more}", told.join(", ")))
+    (!shown.is_empty()).then(|| format!("{what} {}{more}", shown.join(", ")))
 }
 
 #[cfg(test)]
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_grant_is_told() {
+    fn each_grant_is_reported() {
         let texts = |count: usize| (0..count).map(|at| format!("/{at}")).collect::<Vec<_>>();
         let table = [
             (GrantConfig::default(), None),
@@ -68,9 +68,9 @@ mod tests {
             ),
         ];
         for (grants, expected) in table {
-            let told = describe_grants("mine", &grants).map(|finding| finding.what);
+            let described = describe_grants("mine", &grants).map(|finding| finding.what);
             assert_eq!(
-                told,
+                described,
                 expected.map(|had| format!("the plugin `mine` is granted {had}")),
                 "{grants:?}"
             );

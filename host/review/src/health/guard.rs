@@ -298,12 +298,12 @@ pub(super) fn held_plugins(
         |held: &HeldPlugin| descriptions.iter().any(|description| held.is_of(description));
     let tell = |held: HeldPlugin| {
         let HeldPlugin { name, breaker, waits } = held;
-        let told = breaker.describe_failures();
+        let failures = breaker.describe_failures();
         match waits {
             ReleaseCondition::Until(time) => HealthFinding::warning(
                 Check::Plugins,
                 format!(
-                    "the plugin `{name}` is held until {} UTC, and a person is asked about each action: {told}",
+                    "the plugin `{name}` is held until {} UTC, and a person is asked about each action: {failures}",
                     format_utc(time)
                 ),
                 format!(
@@ -313,7 +313,7 @@ pub(super) fn held_plugins(
             ReleaseCondition::ForAPerson => HealthFinding::problem(
                 Check::Plugins,
                 format!(
-                    "the plugin `{name}` is in quarantine, and a person is asked about each action: {told}"
+                    "the plugin `{name}` is in quarantine, and a person is asked about each action: {failures}"
                 ),
                 format!(
                     "fix or replace its file, run `portcullis plugin release {name}`, or switch it off: `[plugins.{name}]` with `enabled = false`"

@@ -91,10 +91,10 @@ impl HealthInput {
             .as_ref()
             .map_or_else(|_| config.join("plugins"), |config| config.plugins_dir.clone());
         let access = access::check(state, config, &plugins);
-        let told = worst_level(&access) == Level::Problem;
+        let reported = worst_level(&access) == Level::Problem;
         findings.extend(access);
         if let Err(error) = &home
-            && !told
+            && !reported
         {
             findings.push(HealthFinding::problem(
                 Check::Access,

@@ -14,7 +14,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 /// The most reported problems of one file.
-const MOST_TOLD: usize = 5;
+const MOST_REPORTED: usize = 5;
 
 /// Variables that redirect one of our hooks without pinned folders to another state or
 /// configuration.
@@ -116,11 +116,11 @@ fn unusable(file: &ClientFile) -> Vec<HealthFinding> {
         }
         Content::Dropped(problems) => {
             let what = format!("the client drops all of `{}`, hooks too", file.shown());
-            let told = problems
+            let reported = problems
                 .iter()
-                .take(MOST_TOLD)
+                .take(MOST_REPORTED)
                 .map(|problem| HealthFinding::problem(Check::Settings, &what, problem.as_str()));
-            told.collect()
+            reported.collect()
         }
     }
 }
@@ -156,13 +156,13 @@ pub(super) fn switches(
     pinned: bool,
 ) -> Vec<HealthFinding> {
     let mut findings = Vec::new();
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     let scopes: Vec<Scope> = if ours.is_empty() { vec![Scope::User] } else { ours.to_vec() };
     let off: Vec<_> = scopes.iter().map(|scope| switched_off(files, *scope)).collect();
     let any_on = off.iter().any(Option::is_none);
     for (file, key) in off.into_iter().flatten().filter(|_| !any_on) {
-        if !told.contains(&key) {
-            told.push(key);
+        if !reported.contains(&key) {
+            reported.push(key);
             let what = format!("`{key}` in `{}` switches our hooks off", file.shown());
             let fix = if key == "allowManagedHooksOnly" {
                 format!("install with `sudo {} --managed`", install_command())
@@ -194,7 +194,7 @@ fn redirections(agent: &dyn Agent, file: &ClientFile, pinned: bool) -> Vec<Healt
     let variables =
         file.settings().and_then(|settings| settings.get("env")).and_then(Value::as_object);
     let names = variables.into_iter().flatten().map(|(name, _)| name.as_str());
-    let told = |name: &str| -> Option<HealthFinding> {
+    let check_variable = |name: &str| -> Option<HealthFinding> {
         let what = |how: &str| format!("`env.{name}` in `{}` {how}", file.shown());
         let fix = format!("remove `{name}` from `env`");
         if LEADING.contains(&name) && !pinned {
@@ -225,7 +225,7 @@ fn redirections(agent: &dyn Agent, file: &ClientFile, pinned: bool) -> Vec<Healt
             _ => None,
         }
     };
-    names.filter_map(told).collect()
+    names.filter_map(check_variable).collect()
 }
 
 fn bypass(file: &ClientFile) -> Option<HealthFinding> {
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_that_lead_elsewhere_are_told_by_what_they_do() {
+    fn variables_that_lead_elsewhere_are_reported_by_what_they_do() {
         for (name, pinned, level) in [
             ("PORTCULLIS_HOME", false, Level::Problem),
             ("PORTCULLIS_HOME", true, Level::Ok),

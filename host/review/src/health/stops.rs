@@ -43,7 +43,7 @@ fn stops(store: &Store, home: &Home, config: &Config, now: u64) -> Result<Vec<He
             "find out who wrote it, and move it away: the session's actions are refused meanwhile";
         HealthFinding::problem(Check::Incidents, one_line(foreign, 512), fix)
     });
-    let told = match (known.incidents.len(), waiting) {
+    let summary = match (known.incidents.len(), waiting) {
         (0, _) => "no session was stopped".to_owned(),
         (all, 0) => format!("{}, none needs your decision", counted(all as u64, "incident")),
         (all, 1) => format!(
@@ -57,7 +57,7 @@ fn stops(store: &Store, home: &Home, config: &Config, now: u64) -> Result<Vec<He
             )
         }
     };
-    Ok(or_ok(damaged.chain(foreign).collect(), Check::Incidents, told))
+    Ok(or_ok(damaged.chain(foreign).collect(), Check::Incidents, summary))
 }
 
 fn moved(store: &Store, state: &Path) -> Result<Vec<HealthFinding>> {
@@ -72,10 +72,10 @@ fn moved(store: &Store, state: &Path) -> Result<Vec<HealthFinding>> {
         HealthFinding::warning(Check::Quarantine, one_line(damaged, 512), fix)
     });
     let bytes = kept.iter().map(|entry| entry.size()).sum();
-    let told = if kept.is_empty() {
+    let summary = if kept.is_empty() {
         "nothing is kept".to_owned()
     } else {
         format!("{} are kept, {}", kept.len(), size(bytes))
     };
-    Ok(or_ok(damaged.collect(), Check::Quarantine, told))
+    Ok(or_ok(damaged.collect(), Check::Quarantine, summary))
 }

@@ -35,6 +35,6 @@ pub(super) fn check(state: &Path, config: &portcullis_config::Checkpoints) -> Ve
             fix,
         )
     });
-    let told = format!("{} are kept", listing.checkpoints.len());
-    super::finding::or_ok(damaged.chain(unfinished).collect(), Check::Checkpoints, told)
+    let summary = format!("{} are kept", listing.checkpoints.len());
+    super::finding::or_ok(damaged.chain(unfinished).collect(), Check::Checkpoints, summary)
 }

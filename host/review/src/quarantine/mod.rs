@@ -85,7 +85,7 @@ impl QuarantineStatus {
 impl QuarantineEntry {
     /// Builds the entry that a record describes.
     fn of(record: &Record) -> Option<Self> {
-        let told = || Self {
+        let entry = || Self {
             id: record.id.clone(),
             at: record.at,
             session: record.session.clone(),
@@ -93,7 +93,7 @@ impl QuarantineEntry {
             moved: record.quarantined.clone(),
             ended: None,
         };
-        (!record.quarantined.is_empty()).then(told)
+        (!record.quarantined.is_empty()).then(entry)
     }
 
     /// Returns its state.

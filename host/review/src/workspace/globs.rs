@@ -13,7 +13,7 @@ const MOST_ENTRIES: usize = 20_000;
 /// get it quoted. Returns `None` if that cannot be determined within bounds; shells differ on `**`
 /// and on their extensions.
 pub(super) fn matches(pattern: &str) -> Option<Vec<PathBuf>> {
-    if !pattern.starts_with('/') || UNTOLD.iter().any(|mark| pattern.contains(mark)) {
+    if !pattern.starts_with('/') || AMBIGUOUS.iter().any(|mark| pattern.contains(mark)) {
         return None;
     }
     let mut found = vec![PathBuf::from("/")];
@@ -34,7 +34,7 @@ pub(super) fn matches(pattern: &str) -> Option<Vec<PathBuf>> {
 
 /// Syntax on which shells differ: folders at any depth, extensions, classes by name, and the
 /// meaning of a backslash.
-const UNTOLD: &[&str] = &["**", "*(", "?(", "!(", "@(", "+(", "[:", "[.", "[=", "\\"];
+const AMBIGUOUS: &[&str] = &["**", "*(", "?(", "!(", "@(", "+(", "[:", "[.", "[=", "\\"];
 
 fn expand(folders: &[PathBuf], part: &str, seen: &mut usize) -> Option<Vec<PathBuf>> {
     // An unclosed bracket is an ordinary character.

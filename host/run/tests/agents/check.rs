@@ -64,12 +64,12 @@ fn start(row: &Row, cgroup: bool, folder: &Path) -> Child {
     fs::create_dir(folder.join("in")).unwrap();
     let command = row.command.map_or_else(|| vec![row.shell, "script"], |command| vec![command]);
     let confinement = row.confinement.as_ref().map(|of| of(folder));
-    let told = json!({
+    let settings = json!({
         "folder": folder, "command": command, "cgroup": cgroup, "limits": row.limits, "input": row.input,
         "emergency": row.act == Act::Emergency || row.act == Act::HaltWatcher, "leave": row.act == Act::Leave, "blind": row.blind, "confinement": confinement,
     });
     Command::new(std::env::current_exe().unwrap())
-        .args(["monitor", &told.to_string()])
+        .args(["monitor", &settings.to_string()])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::inherit())

@@ -12,9 +12,9 @@ use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
 
-pub(crate) fn main(told: &str) -> ExitCode {
-    let told: Value = serde_json::from_str(told).unwrap();
-    let folder = PathBuf::from(told["folder"].as_str().unwrap());
+pub(crate) fn main(settings: &str) -> ExitCode {
+    let settings: Value = serde_json::from_str(settings).unwrap();
+    let folder = PathBuf::from(settings["folder"].as_str().unwrap());
     let reentry = Reentry {
         program: std::env::current_exe().unwrap(),
         watcher: "watch".to_owned(),
@@ -26,9 +26,9 @@ pub(crate) fn main(told: &str) -> ExitCode {
     };
     // A descriptor that the monitor's parent left open to everybody.
     std::mem::forget(rustix::io::dup(File::open("/etc/passwd").unwrap()).unwrap());
-    let run = Run::start(&agent(&told, &folder), &limits(&told), &reentry, sinks);
+    let run = Run::start(&agent(&settings, &folder), &limits(&settings), &reentry, sinks);
     let said = match run {
-        Ok(run) => follow(run, &told, &folder),
+        Ok(run) => follow(run, &settings, &folder),
         Err(error) => {
             let code = exit_code(&Err(error));
             json!({"code": code})
@@ -38,23 +38,27 @@ pub(crate) fn main(told: &str) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn agent(told: &Value, folder: &Path) -> Agent {
-    let command =
-        told["command"].as_array().unwrap().iter().map(|part| part.as_str().unwrap().to_owned());
+fn agent(settings: &Value, folder: &Path) -> Agent {
+    let command = settings["command"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|part| part.as_str().unwrap().to_owned());
     let mut agent = Agent::new(command);
     agent.folder = Some(folder.to_owned());
     agent.environment.push((MARK.into(), Some(folder.as_os_str().to_owned())));
-    agent.cgroup = told["cgroup"].as_bool().unwrap();
-    agent.input = if told["input"].is_string() { Input::Written } else { Input::Nothing };
+    agent.cgroup = settings["cgroup"].as_bool().unwrap();
+    agent.input = if settings["input"].is_string() { Input::Written } else { Input::Nothing };
     agent.longest_line = 1 << 20;
-    if let Ok(confinement) = serde_json::from_value::<Confinement>(told["confinement"].clone()) {
+    if let Ok(confinement) = serde_json::from_value::<Confinement>(settings["confinement"].clone())
+    {
         agent.confinement = confinement;
     }
     agent
 }
 
-fn limits(told: &Value) -> Limits {
-    let of = |name: &str| told["limits"][name].as_u64();
+fn limits(settings: &Value) -> Limits {
+    let of = |name: &str| settings["limits"][name].as_u64();
     Limits {
         time: of("time").map(Duration::from_millis),
         memory: of("memory"),
@@ -87,11 +91,11 @@ impl Write for Beginning {
     }
 }
 
-fn follow(mut run: Run, told: &Value, folder: &Path) -> Value {
-    if let (Some(text), Some(mut input)) = (told["input"].as_str(), run.input()) {
+fn follow(mut run: Run, settings: &Value, folder: &Path) -> Value {
+    if let (Some(text), Some(mut input)) = (settings["input"].as_str(), run.input()) {
         input.write_all(text.as_bytes()).unwrap();
     }
-    if told["emergency"].as_bool() == Some(true) {
+    if settings["emergency"].as_bool() == Some(true) {
         let (stopper, ready) = (run.stopper(), folder.join("ready"));
         thread::spawn(move || {
             while fs::read(&ready).unwrap_or_default().is_empty() {
@@ -100,11 +104,11 @@ fn follow(mut run: Run, told: &Value, folder: &Path) -> Value {
             stopper.emergency();
         });
     }
-    if told["leave"].as_bool() == Some(true) {
+    if settings["leave"].as_bool() == Some(true) {
         return leave(run, folder);
     }
     let (mut long, mut warned) = (0_u64, 0_u64);
-    if told["blind"].as_bool() != Some(true) {
+    if settings["blind"].as_bool() != Some(true) {
         while let Some(event) = run.next_event() {
             warned += u64::from(matches!(event, Event::Warning(_)));
             long += u64::from(matches!(event, Event::Output(Line::TooLong { .. })));

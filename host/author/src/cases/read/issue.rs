@@ -76,46 +76,48 @@ impl Reader {
             ));
             return None;
         };
-        let told = read_fields(item, ISSUE)?;
+        let fields = read_fields(item, ISSUE)?;
         if !table.contains("name") {
             table.report("the issue has no `name`; give a pattern's, as `name = \"loop\"`, or `rule:` and a rule's");
         }
-        let usual = CaseIssue::named(text(&told, "name")?);
+        let usual = CaseIssue::named(text(&fields, "name")?);
         let list = |key: &str| table.get(key);
         Some(CaseIssue {
-            severity: told.get("severity").and_then(severity).unwrap_or(usual.severity),
-            confidence: score(&told, "confidence").unwrap_or(usual.confidence),
-            impact: score(&told, "impact").unwrap_or(usual.impact),
-            first_step: whole(&told, "first_step"),
-            summary: text(&told, "summary").unwrap_or(usual.summary),
-            evidence: read_list(list("evidence"), EVIDENCE, &["kind", "value"], |told| Evidence {
-                kind: text(told, "kind").unwrap_or_default(),
-                value: text(told, "value").unwrap_or_default(),
-                step: whole(told, "step"),
+            severity: fields.get("severity").and_then(severity).unwrap_or(usual.severity),
+            confidence: score(&fields, "confidence").unwrap_or(usual.confidence),
+            impact: score(&fields, "impact").unwrap_or(usual.impact),
+            first_step: whole(&fields, "first_step"),
+            summary: text(&fields, "summary").unwrap_or(usual.summary),
+            evidence: read_list(list("evidence"), EVIDENCE, &["kind", "value"], |fields| {
+                Evidence {
+                    kind: text(fields, "kind").unwrap_or_default(),
+                    value: text(fields, "value").unwrap_or_default(),
+                    step: whole(fields, "step"),
+                }
             }),
-            recurrences: small(&told, "recurrences").unwrap_or_default(),
-            level: whole(&told, "level")
+            recurrences: small(&fields, "recurrences").unwrap_or_default(),
+            level: whole(&fields, "level")
                 .and_then(|level| u8::try_from(level).ok())
                 .unwrap_or_default(),
-            score: small(&told, "score"),
-            checkpoints: read_list(list("checkpoints"), CHECKPOINT, &["id"], |told| Checkpoint {
-                id: text(told, "id").unwrap_or_default(),
-                step: whole(told, "step").unwrap_or_default(),
+            score: small(&fields, "score"),
+            checkpoints: read_list(list("checkpoints"), CHECKPOINT, &["id"], |fields| Checkpoint {
+                id: text(fields, "id").unwrap_or_default(),
+                step: whole(fields, "step").unwrap_or_default(),
                 at: EPOCH,
-                success_rate: score(told, "success_rate").unwrap_or(Score::MAX),
-                unsafe_because: text(told, "unsafe_because"),
+                success_rate: score(fields, "success_rate").unwrap_or(Score::MAX),
+                unsafe_because: text(fields, "unsafe_because"),
             }),
-            past: read_list(list("past"), PAST, &["kind"], |told| PastIntervention {
-                kind: text(told, "kind").unwrap_or_default(),
-                issue: text(told, "issue").unwrap_or_else(|| usual.name.clone()),
-                step: whole(told, "step").unwrap_or_default(),
+            past: read_list(list("past"), PAST, &["kind"], |fields| PastIntervention {
+                kind: text(fields, "kind").unwrap_or_default(),
+                issue: text(fields, "issue").unwrap_or_else(|| usual.name.clone()),
+                step: whole(fields, "step").unwrap_or_default(),
                 at: EPOCH,
-                effectiveness: score(told, "effectiveness"),
+                effectiveness: score(fields, "effectiveness"),
             }),
-            limits: read_list(list("limits"), LIMIT, &["quantity", "maximum"], |told| Limit {
-                quantity: quantity(&text(told, "quantity").unwrap_or_default()),
-                maximum: whole(told, "maximum").unwrap_or_default(),
-                used: whole(told, "used").unwrap_or_default(),
+            limits: read_list(list("limits"), LIMIT, &["quantity", "maximum"], |fields| Limit {
+                quantity: quantity(&text(fields, "quantity").unwrap_or_default()),
+                maximum: whole(fields, "maximum").unwrap_or_default(),
+                used: whole(fields, "used").unwrap_or_default(),
             }),
             templates: read_templates(list("templates")),
             name: usual.name,
@@ -134,12 +136,12 @@ fn read_list<T>(
     let Some(TomlValue::List(list)) = item.map(|item| item.value()) else { return Vec::new() };
     let mut found = Vec::new();
     for item in list.iter() {
-        let Some(told) = read_fields(&item, keys) else { continue };
+        let Some(fields) = read_fields(&item, keys) else { continue };
         let TomlValue::Table(table) = item.value() else { continue };
         if let Some(missing) = needed.iter().find(|key| !table.contains(key)) {
             item.report(format!("a table of `{}` has no `{missing}`; add it", item.path()));
         }
-        found.push(of(&told));
+        found.push(of(&fields));
     }
     found
 }
@@ -159,18 +161,18 @@ fn severity(word: &Value) -> Option<Severity> {
     Severity::ALL.iter().copied().find(|severity| word == severity.as_str())
 }
 
-fn text(told: &Map<String, Value>, key: &str) -> Option<String> {
-    told.get(key)?.as_str().map(str::to_owned)
+fn text(fields: &Map<String, Value>, key: &str) -> Option<String> {
+    fields.get(key)?.as_str().map(str::to_owned)
 }
 
-fn whole(told: &Map<String, Value>, key: &str) -> Option<u64> {
-    told.get(key)?.as_u64()
+fn whole(fields: &Map<String, Value>, key: &str) -> Option<u64> {
+    fields.get(key)?.as_u64()
 }
 
-fn small(told: &Map<String, Value>, key: &str) -> Option<u32> {
-    whole(told, key).and_then(|number| u32::try_from(number).ok())
+fn small(fields: &Map<String, Value>, key: &str) -> Option<u32> {
+    whole(fields, key).and_then(|number| u32::try_from(number).ok())
 }
 
-fn score(told: &Map<String, Value>, key: &str) -> Option<Score> {
-    whole(told, key).and_then(|number| u16::try_from(number).ok()).map(Score::new)
+fn score(fields: &Map<String, Value>, key: &str) -> Option<Score> {
+    whole(fields, key).and_then(|number| u16::try_from(number).ok()).map(Score::new)
 }

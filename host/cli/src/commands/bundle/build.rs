@@ -76,7 +76,7 @@ struct BuiltComponent {
 fn assembled(manifest: &BundleManifest) -> Result<Bundle> {
     let mut all =
         manifest.plugins.iter().map(|entry| made(manifest, entry)).collect::<Result<Vec<_>>>()?;
-    told_apart(manifest, &all)?;
+    check_unique(manifest, &all)?;
     all.sort_by(|a, b| first(a).cmp(first(b)));
     let BundleManifest { name, version, description, licence, source, .. } = manifest;
     let about = About {
@@ -99,7 +99,7 @@ fn first(made: &BuiltComponent) -> &str {
 }
 
 /// Checks that no component and no plugin name occurs twice.
-fn told_apart(manifest: &BundleManifest, all: &[BuiltComponent]) -> Result<()> {
+fn check_unique(manifest: &BundleManifest, all: &[BuiltComponent]) -> Result<()> {
     let (mut names, mut digests) = (BTreeMap::new(), BTreeMap::new());
     for (entry, made) in manifest.plugins.iter().zip(all) {
         if let Some(line) = digests.insert(made.component.digest, entry.place.0) {

@@ -70,7 +70,7 @@ fn named(
         sources.iter().map(|source| source.fetch(&arguments.reach)).collect::<Result<Vec<_>>>()?;
     let _turn = InstallLock::take(places)?;
     let mut target = LockFile::find(places, arguments.global)?;
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     for fetched in fetched {
         let ready = install::plan_install(places, home, &target, fetched, policies, now())?;
         if !arguments.json {
@@ -80,12 +80,12 @@ fn named(
             confirm_change(&ready, arguments.yes)?;
             install_and_record(places, home, &mut target, &ready)?;
         }
-        told.push(serde_json::to_value(ReportedBundle::of(&ready))?);
+        reported.push(serde_json::to_value(ReportedBundle::of(&ready))?);
     }
     if arguments.json {
         paint::print(&format!(
             "{}\n",
-            json!({ "lock": target.path, "installed": told, "dry_run": arguments.dry_run })
+            json!({ "lock": target.path, "installed": reported, "dry_run": arguments.dry_run })
         ));
     } else if !arguments.dry_run {
         paint::print(&format!(
@@ -164,10 +164,11 @@ fn locked(
             continue;
         }
         let name = format!("{} {}", wanted.locked.name, wanted.locked.version);
-        let told = || format!("`{}` locks `{name}`", install::display_path(&wanted.by));
-        let reference = source::of_locked(&wanted.locked).with_context(told)?;
+        let context = || format!("`{}` locks `{name}`", install::display_path(&wanted.by));
+        let reference = source::of_locked(&wanted.locked).with_context(context)?;
         if !arguments.dry_run {
-            let found = source::pull(&arguments.reach.client()?, &reference).with_context(told)?;
+            let found =
+                source::pull(&arguments.reach.client()?, &reference).with_context(context)?;
             install::restore(places, wanted, &found, policies, now())?;
         }
         fetched.push(name);

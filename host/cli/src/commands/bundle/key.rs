@@ -82,7 +82,7 @@ fn make(
     if as_json {
         paint::print(&format!(
             "{}\n",
-            told_json(&part, json!({ "secret_file": out, "public_file": public }))?
+            key_json(&part, json!({ "secret_file": out, "public_file": public }))?
         ));
         return Ok(CommandExit::Success);
     }
@@ -99,7 +99,7 @@ fn make(
 fn show(file: &Path, passphrase: &Passphrase, as_json: bool) -> Result<CommandExit> {
     let part = public_part(file, passphrase)?;
     let text = if as_json {
-        format!("{}\n", told_json(&part, json!({}))?)
+        format!("{}\n", key_json(&part, json!({}))?)
     } else {
         describe_key(&part, file)?
     };
@@ -145,7 +145,7 @@ fn write(path: &Path, text: &str, mode: u32) -> Result<()> {
     put().with_context(|| format!("cannot write `{}`", path.display()))
 }
 
-fn told_json(part: &PublicKey, files: serde_json::Value) -> Result<serde_json::Value> {
+fn key_json(part: &PublicKey, files: serde_json::Value) -> Result<serde_json::Value> {
     let mut document =
         json!({ "id": part.id()?, "algorithm": part.algorithm(), "public": part.to_pem()? });
     if let (Some(document), serde_json::Value::Object(files)) = (document.as_object_mut(), files) {

@@ -50,8 +50,8 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     if arguments.json {
         let unread: Vec<&str> = fetched.unread.iter().map(|unread| unread.why.as_str()).collect();
         let signatures = signatures.len();
-        let told = json!({ "archive": out, "name": about.name, "version": about.version, "digest": digest, "signatures": signatures, "unread": unread });
-        paint::print(&format!("{told}\n"));
+        let document = json!({ "archive": out, "name": about.name, "version": about.version, "digest": digest, "signatures": signatures, "unread": unread });
+        paint::print(&format!("{document}\n"));
         return Ok(CommandExit::Success);
     }
     let was = match (new, added) {

@@ -103,7 +103,7 @@ fn meant(places: &Paths, what: &str) -> Result<Vec<Digest>> {
     if let Ok(digest) = what.parse::<Digest>() {
         return Ok(vec![digest]);
     }
-    let told = one_line(what, 200);
+    let shown = one_line(what, 200);
     // A valid bundle name is taken as a name, even if a file has the same name.
     let Ok(name) = what
         .parse::<BundleName>()
@@ -113,7 +113,7 @@ fn meant(places: &Paths, what: &str) -> Result<Vec<Digest>> {
         let path = Path::new(what);
         if !path.exists() {
             return Err(Error::invalid(format!(
-                "`{told}` is not a digest, an archive or the name of a bundle"
+                "`{shown}` is not a digest, an archive or the name of a bundle"
             )));
         }
         return Ok(vec![archive::read(path)?.0.index().digest()]);
@@ -125,7 +125,7 @@ fn meant(places: &Paths, what: &str) -> Result<Vec<Digest>> {
         .map(|installed| installed.index.digest)
         .collect();
     if found.is_empty() {
-        return Err(Error::not_found(format!("no bundle `{told}` is installed"))
+        return Err(Error::not_found(format!("no bundle `{shown}` is installed"))
             .hint("name the digest to revoke, `sha256:...`"));
     }
     Ok(found)
@@ -166,8 +166,8 @@ fn write(path: &Path, text: &str) -> Result<()> {
         std::fs::create_dir_all(folder)
             .with_context(|| format!("cannot make `{}`", display_path(folder)))?;
     }
-    let told = || format!("cannot write `{}`", display_path(path));
-    portcullis_fs::replace_bytes(path, RIGHTS, text.as_bytes()).with_context(told)
+    let context = || format!("cannot write `{}`", display_path(path));
+    portcullis_fs::replace_bytes(path, RIGHTS, text.as_bytes()).with_context(context)
 }
 
 /// Lists the bundles that are locked here and no longer run, with the reasons.

@@ -113,14 +113,15 @@ fn head(bundle: &Bundle) -> String {
 /// Reads a signature from a file. Its signer cannot be verified without a policy, but a signature
 /// of another bundle is refused.
 fn attached(path: &Path, bundle: &Bundle) -> Result<(Signature, Statement)> {
-    let told = || format!("cannot attach `{}`", display_path(path));
+    let context = || format!("cannot attach `{}`", display_path(path));
     let text = file::read_at_most(path, MOST_BYTES)?;
-    let text = text.ok_or_else(|| Error::not_found("there is no such file")).with_context(told)?;
+    let text =
+        text.ok_or_else(|| Error::not_found("there is no such file")).with_context(context)?;
     let fix = "`portcullis bundle sign --output FILE` writes one";
     let signature = Signature::read(text.trim().as_bytes())
         .map_err(|error| Error::from(error).hint(fix))
-        .with_context(told)?;
-    let statement = signature.unproven().with_context(told)?;
+        .with_context(context)?;
+    let statement = signature.unproven().with_context(context)?;
     let (about, digest) = (bundle.about(), bundle.index().digest());
     if statement.digest != digest || statement.name != about.name.as_str() {
         let other = one_line(&statement.name, 128);
@@ -128,7 +129,7 @@ fn attached(path: &Path, bundle: &Bundle) -> Result<(Signature, Statement)> {
             "it is about `{other}` ({}), and this is `{}` ({digest})",
             statement.digest, about.name
         )))
-        .with_context(told);
+        .with_context(context);
     }
     Ok((signature, statement))
 }
@@ -154,8 +155,8 @@ pub fn check_absent(path: &Path) -> Result<()> {
 /// Fails if the file exists or cannot be written.
 pub fn write_signature(path: &Path, signature: &Signature) -> Result<()> {
     check_absent(path)?;
-    let told = || format!("cannot write `{}`", display_path(path));
-    portcullis_fs::replace_bytes(path, 0o644, signature.file()).with_context(told)
+    let context = || format!("cannot write `{}`", display_path(path));
+    portcullis_fs::replace_bytes(path, 0o644, signature.file()).with_context(context)
 }
 
 fn display_path(path: &Path) -> String {

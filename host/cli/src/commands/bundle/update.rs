@@ -54,7 +54,7 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     let _turn = InstallLock::take(&places)?;
     let mut target = LockFile::find(&places, arguments.global)?;
     let client = arguments.reach.client()?;
-    let (mut told, mut newer) = (Vec::new(), false);
+    let (mut reported, mut newer) = (Vec::new(), false);
     for locked in requested_bundles(arguments, &target)? {
         let name = &locked.name;
         let Some(repository) = locked.from.as_deref() else {
@@ -109,12 +109,12 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
         if let Some(fields) = one.as_object_mut() {
             fields.insert("verdicts".to_owned(), serde_json::to_value(verdicts)?);
         }
-        told.push(one);
+        reported.push(one);
     }
     if arguments.json {
         paint::print(&format!(
             "{}\n",
-            json!({ "lock": target.path, "updated": told, "check": arguments.check })
+            json!({ "lock": target.path, "updated": reported, "check": arguments.check })
         ));
     }
     Ok(CommandExit::of_check(!(arguments.check && newer)))

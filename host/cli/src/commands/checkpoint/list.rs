@@ -40,18 +40,18 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
         return Ok(CommandExit::Success);
     };
     let listing = vault.list()?;
-    let told = listing
+    let reported = listing
         .checkpoints
         .first()
         .map(|oldest| reported_actions(oldest.at))
         .transpose()?
         .unwrap_or_default();
     for listed in listing.checkpoints.iter().rev() {
-        let told = told.get(listed.id.as_str());
+        let reported = reported.get(listed.id.as_str());
         if arguments.json {
-            paint::print(&format!("{}\n", as_json(listed, told)));
+            paint::print(&format!("{}\n", as_json(listed, reported)));
         } else {
-            paint::print_wrapped(&line(listed, told), 2);
+            paint::print_wrapped(&line(listed, reported), 2);
         }
     }
     if listing.checkpoints.is_empty() && !arguments.json {
@@ -72,9 +72,9 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
 /// Reads the journal's information about the actions since then, by checkpoint.
 pub fn reported_actions(since: u64) -> Result<BTreeMap<String, ReportedAction>> {
     let store = audit::open()?;
-    let mut told = BTreeMap::new();
+    let mut reported = BTreeMap::new();
     let each = |id, record: Record| {
-        told.insert(
+        reported.insert(
             id,
             ReportedAction { session: record.session, review: record.id, action: record.summary },
         );
@@ -82,22 +82,23 @@ pub fn reported_actions(since: u64) -> Result<BTreeMap<String, ReportedAction>> 
     };
     let read = reviews(&store, Filter { since: Some(since), ..Filter::default() }, each);
     read.context("the journal cannot be read")?;
-    Ok(told)
+    Ok(reported)
 }
 
 /// Describes the checkpoint's action in one line.
-pub fn describe_action(listed: &CheckpointSummary, told: Option<&ReportedAction>) -> String {
-    match (&listed.cause, told) {
+pub fn describe_action(listed: &CheckpointSummary, reported: Option<&ReportedAction>) -> String {
+    match (&listed.cause, reported) {
         (Cause::Restore(of), _) => format!("restore of {of}"),
-        (Cause::Action, Some(told)) => one_line(&told.action, 240),
+        (Cause::Action, Some(reported)) => one_line(&reported.action, 240),
         (Cause::Action, None) => "an action that is no longer in the journal".to_owned(),
     }
 }
 
-fn line(listed: &CheckpointSummary, told: Option<&ReportedAction>) -> String {
-    let what = describe_action(listed, told);
-    let session =
-        told.map(|told| format!(" (session {})", one_line(&told.session, 40))).unwrap_or_default();
+fn line(listed: &CheckpointSummary, reported: Option<&ReportedAction>) -> String {
+    let what = describe_action(listed, reported);
+    let session = reported
+        .map(|reported| format!(" (session {})", one_line(&reported.session, 40)))
+        .unwrap_or_default();
     let changed = listed.settled_at.map_or_else(|| "?".to_owned(), |_| listed.changes.to_string());
     let changed = format!("{changed:>5} changed");
     format!(
@@ -117,7 +118,7 @@ pub fn describe_state(listed: &CheckpointSummary) -> String {
 }
 
 /// Formats a checkpoint as JSON.
-pub fn as_json(listed: &CheckpointSummary, told: Option<&ReportedAction>) -> Value {
+pub fn as_json(listed: &CheckpointSummary, reported: Option<&ReportedAction>) -> Value {
     let restore_of = match &listed.cause {
         Cause::Restore(of) => Some(of.as_str()),
         Cause::Action => None,
@@ -126,9 +127,9 @@ pub fn as_json(listed: &CheckpointSummary, told: Option<&ReportedAction>) -> Val
         "id": listed.id.as_str(),
         "at": listed.at,
         "restore_of": restore_of,
-        "session": told.map(|told| &told.session),
-        "review": told.map(|told| &told.review),
-        "action": told.map(|told| &told.action),
+        "session": reported.map(|reported| &reported.session),
+        "review": reported.map(|reported| &reported.review),
+        "action": reported.map(|reported| &reported.action),
         "folders": listed.roots,
         "whole_folders": listed.tree,
         "complete": listed.complete,

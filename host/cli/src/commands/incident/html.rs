@@ -68,7 +68,7 @@ fn figures(html: &mut Html, incident: &Incident, standing: IncidentStatus) {
         .as_deref()
         .map(|agent| format!(", subagent {}", one_line(agent, 64)))
         .unwrap_or_default();
-    let told = [
+    let facts = [
         one_line(&issue.name, 64),
         format!("confidence {}, impact {}", issue.confidence, issue.impact),
         format!("{} UTC", paint::time(incident.at)),
@@ -81,7 +81,7 @@ fn figures(html: &mut Html, incident: &Incident, standing: IncidentStatus) {
         format!("began at step {}", issue.first_step),
         describe_status(standing).to_owned(),
     ];
-    told.iter().for_each(|one| html.put("<li>{}</li>", &[one]));
+    facts.iter().for_each(|one| html.put("<li>{}</li>", &[one]));
     html.put("</ul>", &[]);
 }
 

@@ -26,7 +26,7 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     interactive::refuse_agents()?;
     let name = one_line(&arguments.name, 64);
     let mut store = audit::open()?;
-    let told = match store.breakers() {
+    let failures = match store.breakers() {
         Ok(known) => match known.get(&arguments.name) {
             Some(document) => serde_json::from_str::<Breaker>(document)
                 .map(|breaker| breaker.describe_failures())
@@ -43,12 +43,12 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
         Err(error) => return Err(error.into()),
     };
     interactive::confirm(&format!(
-        "`{name}`: {told}.\nForget that, and have it run with the next action?"
+        "`{name}`: {failures}.\nForget that, and have it run with the next action?"
     ))?;
     let mut record = Record::apart(
         RecordKind::Configuration,
         SUBJECT,
-        &format!("a person released the plugin `{name}`: {told}"),
+        &format!("a person released the plugin `{name}`: {failures}"),
         now(),
         &name,
     );
@@ -60,7 +60,7 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
         )));
     }
     if arguments.json {
-        paint::print(&format!("{}\n", json!({ "released": name, "failures": told })));
+        paint::print(&format!("{}\n", json!({ "released": name, "failures": failures })));
         return Ok(CommandExit::Success);
     }
     paint::print(&format!("{} `{name}` runs with the next action.\n", paint::good("released.")));

@@ -317,7 +317,7 @@ fn general(reason: &str) -> String {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn reasons_are_told_without_what_is_particular() {
+    fn reasons_are_shown_without_what_is_particular() {
         for (reason, expected) in [
             ("this runs code that nobody has seen", "this runs code that nobody has seen"),
             ("this deletes `~/a`", "this deletes `…`"),

@@ -14,7 +14,7 @@ use portcullis_review::timeline::{ActiveInterventions, Timeline, TimelineEntry};
 
 /// Formats a whole session.
 pub fn session(timeline: &Timeline, all: bool) -> String {
-    let mut told = TextOutput {
+    let mut output = TextOutput {
         timeline,
         lines: TextLines::new(heading(timeline)),
         waiting: PendingLines::default(),
@@ -28,20 +28,20 @@ pub fn session(timeline: &Timeline, all: bool) -> String {
             entry.prompt && timeline.entries.iter().position(|entry| entry.prompt) == Some(index);
         if all || !entry.is_quiet() {
             any = true;
-            told.catch_up();
-            told.entry(entry);
+            output.catch_up();
+            output.entry(entry);
         } else if entry.prompt && !goal {
-            told.waiting.prompt(entry);
+            output.waiting.prompt(entry);
         } else {
-            told.waiting.after += u64::from(entry.step.is_some());
+            output.waiting.after += u64::from(entry.step.is_some());
         }
     }
     // A session without notable steps is covered by its heading.
     if any {
-        told.waiting.prompt = None;
-        told.catch_up();
+        output.waiting.prompt = None;
+        output.catch_up();
     }
-    told.lines.into_text()
+    output.lines.into_text()
 }
 
 /// Formats name, totals, goal and folder.

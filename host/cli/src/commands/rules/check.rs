@@ -153,12 +153,12 @@ impl Failure {
         let what = one_line(&self.what, 2048);
         let Some(span) = self.span else { return format!("{}: {what}\n", self.file) };
         let (line, column) = line_and_column(text, span.start);
-        let mut told = format!("{}:{line}:{column}: {what}\n", paint::bold(&self.file));
-        told.push_str(&pointed(text, span, line, column));
+        let mut output = format!("{}:{line}:{column}: {what}\n", paint::bold(&self.file));
+        output.push_str(&pointed(text, span, line, column));
         for seen in &self.seen {
-            told.push_str(&format!("    {}\n", paint::dim(format!("it saw {seen}"))));
+            output.push_str(&format!("    {}\n", paint::dim(format!("it saw {seen}"))));
         }
-        told
+        output
     }
 
     fn json(&self, text: &str) -> Json {

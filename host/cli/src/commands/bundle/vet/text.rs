@@ -9,9 +9,9 @@ impl Results {
     /// Formats all results.
     pub fn text(&self) -> String {
         let mut text = String::new();
-        self.told_material(&mut text);
-        self.told_plugins(&mut text);
-        self.told_corpus(&mut text);
+        self.add_material(&mut text);
+        self.add_plugins(&mut text);
+        self.add_corpus(&mut text);
         if let Some(Sessions { sessions, steps, differing, stricter, milder }) = self.sessions {
             text.push_str(&format!(
                 "\n{}, {}: {differing} would change with the bundle, {stricter} stricter, {milder} milder\n",
@@ -25,7 +25,7 @@ impl Results {
         text
     }
 
-    fn told_material(&self, text: &mut String) {
+    fn add_material(&self, text: &mut String) {
         text.push_str(&format!("{}\n", paint::bold("vetted on")));
         for File { kind, name, digest, holds, plugin } in &self.material {
             let of = plugin.as_ref().map(|plugin| format!(" of {plugin}")).unwrap_or_default();
@@ -42,7 +42,7 @@ impl Results {
         text.push_str(&format!("  {}\n", paint::dim("no plugin was granted anything")));
     }
 
-    fn told_plugins(&self, text: &mut String) {
+    fn add_plugins(&self, text: &mut String) {
         let head = format!(
             "{:<26}{:>9}{:>8}{:>12}{:>12}{:>10}{:>9}",
             "plugin", "calls", "faults", "fuel", "most", "memory", "time"
@@ -86,7 +86,7 @@ impl Results {
         ));
     }
 
-    fn told_corpus(&self, text: &mut String) {
+    fn add_corpus(&self, text: &mut String) {
         if self.corpus.is_empty() {
             return;
         }

@@ -129,7 +129,7 @@ impl Chart<'_> {
             let (top, left) = (y(risk).min(BOTTOM - 1.5), middle - wide / 2.0);
             html.put(
                 "<rect class=\"v-{}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"><title>{}</title></rect>",
-                &[&verdict_name(worst), &tenths(left), &tenths(top), &tenths(wide), &tenths(BOTTOM - top), &self.told(steps, verdict)],
+                &[&verdict_name(worst), &tenths(left), &tenths(top), &tenths(wide), &tenths(BOTTOM - top), &self.describe_steps(steps, verdict)],
             );
         }
         let objections =
@@ -156,7 +156,7 @@ impl Chart<'_> {
         }
     }
 
-    fn told(&self, steps: &[&TimelineEntry], verdict: Option<Verdict>) -> String {
+    fn describe_steps(&self, steps: &[&TimelineEntry], verdict: Option<Verdict>) -> String {
         match steps {
             [step] => format!(
                 "step {}: {} {}\n{}",

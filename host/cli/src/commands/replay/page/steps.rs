@@ -48,12 +48,12 @@ fn fold(html: &mut Html, timeline: &Timeline, quiet: &[TimelineEntry], anchor: &
     if steps == 0 && !asked {
         return;
     }
-    let told = if steps == 0 {
+    let summary = if steps == 0 {
         "the person's words".to_owned()
     } else {
         format!("{} allowed", counted(steps, "step"))
     };
-    html.put("<li class=\"fold\"><details><summary>{}</summary><ol>", &[&told]);
+    html.put("<li class=\"fold\"><details><summary>{}</summary><ol>", &[&summary]);
     for entry in quiet {
         if entry.prompt {
             asked_for(html, entry, anchor);
@@ -202,9 +202,9 @@ fn detection(html: &mut Html, timeline: &Timeline, found: &Detection) {
 
 fn intervention(html: &mut Html, done: &RecordedIntervention) {
     html.put("<dt>intervention</dt><dd><p>{}</p>", &[&words::intervention(done)]);
-    for told in words::intervention_text(done) {
+    for message in words::intervention_text(done) {
         html.put("<blockquote>", &[]);
-        html.prose(&portcullis_core::text::lines(&told, TEXT));
+        html.prose(&portcullis_core::text::lines(&message, TEXT));
         html.put("</blockquote>", &[]);
     }
     if let Response::Stop { report, .. } = &done.response {

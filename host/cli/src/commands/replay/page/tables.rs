@@ -130,12 +130,12 @@ fn mark(html: &mut Html, verdict: Verdict, text: &str) {
 
 /// Draws the verdicts as parts of one strip.
 pub fn strip(html: &mut Html, sum: &SessionTotals, about: &str) {
-    let told = Verdict::ALL
+    let shown = Verdict::ALL
         .iter()
         .map(|verdict| (*verdict, sum.reach(&TotalsRow::Verdict(*verdict)).steps))
         .filter(|(_, steps)| *steps > 0);
-    let told: Vec<(Verdict, u64)> = told.collect();
-    let words: Vec<String> = told
+    let shown: Vec<(Verdict, u64)> = shown.collect();
+    let words: Vec<String> = shown
         .iter()
         .map(|(verdict, steps)| format!("{verdict} {}", percent(sum.share(*steps))))
         .collect();
@@ -146,7 +146,7 @@ pub fn strip(html: &mut Html, sum: &SessionTotals, about: &str) {
         &[],
     );
     let mut left = 0;
-    for (verdict, steps) in told {
+    for (verdict, steps) in shown {
         let wide = part(steps, sum.steps);
         html.put(
             "<rect class=\"v-{}\" x=\"{}\" y=\"0\" width=\"{}\" height=\"16\"/>",
