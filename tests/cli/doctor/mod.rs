@@ -81,9 +81,9 @@ pub fn findings(installed: &Installed) -> Result<Vec<Value>> {
         ended.all()
     );
     for finding in &findings {
-        let told = finding["mend"].as_str().is_some_and(|mend| !mend.is_empty());
+        let has_mend = finding["mend"].as_str().is_some_and(|mend| !mend.is_empty());
         ensure!(
-            told || !matches!(finding["level"].as_str(), Some("problem" | "warning")),
+            has_mend || !matches!(finding["level"].as_str(), Some("problem" | "warning")),
             "it does not say what to do: {finding}"
         );
     }
@@ -110,7 +110,7 @@ fn broken(row: &Row) -> Result<()> {
         row.level,
         row.check,
         row.says,
-        told(&found)
+        format_problems(&found)
     );
     let Some(mend) = row.mend else { return Ok(()) };
     mend(&installed)?;
@@ -122,13 +122,13 @@ fn broken(row: &Row) -> Result<()> {
     ensure!(
         !left.iter().any(|finding| still(&finding)),
         "after the mend there is still {}",
-        told(&left)
+        format_problems(&left)
     );
     Ok(())
 }
 
 /// Formats the problems, for a message.
-pub fn told(findings: &[Value]) -> String {
+pub fn format_problems(findings: &[Value]) -> String {
     let lines = findings
         .iter()
         .filter(|finding| finding["level"] != "ok")
