@@ -23,7 +23,7 @@ pub fn tests() -> Vec<Trial> {
 }
 
 /// Creates a client in a few lines of shell: it prints its version, answers the requests in
-/// `answers` by the words that they contain, writes all its input to `told`, and ends with its
+/// `answers` by the words that they contain, writes all its input to `received`, and ends with its
 /// input.
 fn client(site: &Site, version: &str, answers: &[(&str, Value)]) -> Result<String> {
     let commands: Vec<_> =
