@@ -1,7 +1,7 @@
 //! Attacks that try to gain another's trust: each is refused, with the reason.
 
 use crate::common::{in_ci, tell, trial};
-use crate::stall::{HOSTS, Stall, key, policy_key, rule, signature, told};
+use crate::stall::{HOSTS, Stall, build_bundle, key, policy_key, rule, signature};
 use anyhow::{Result, ensure};
 use libtest_mimic::Trial;
 use portcullis_bundle::{Component, SecretKey};
@@ -23,41 +23,41 @@ pub fn trials() -> Vec<Trial> {
 struct Lie {
     about: &'static str,
     change: fn(&mut Component),
-    told: &'static str,
+    message: &'static str,
 }
 
 const LIES: &[Lie] = &[
-    Lie { about: "narrower grants", change: |one| one.wants.grants.clear(), told: "grants" },
+    Lie { about: "narrower grants", change: |one| one.wants.grants.clear(), message: "grants" },
     Lie {
         about: "wider grants",
         change: |one| one.wants.grants.insert(0, "clocks = true".into()),
-        told: "grants",
+        message: "grants",
     },
     Lie {
         about: "other grants",
         change: |one| one.wants.grants = vec![HOSTS.replace("HOST", "HOST/path")],
-        told: "grants",
+        message: "grants",
     },
-    Lie { about: "no imports", change: |one| one.wants.imports.clear(), told: "imports" },
+    Lie { about: "no imports", change: |one| one.wants.imports.clear(), message: "imports" },
     Lie {
         about: "another world",
         change: |one| one.world = "audit-exporter@0.1.0".into(),
-        told: "world",
+        message: "world",
     },
     Lie {
         about: "another kind",
         change: |one| one.plugins[0].kind = "audit-exporter".into(),
-        told: "kind, version, description or schema",
+        message: "kind, version, description or schema",
     },
     Lie {
         about: "another name",
         change: |one| one.plugins[0].name = "harmless".into(),
-        told: "plugins",
+        message: "plugins",
     },
     Lie {
         about: "another schema",
         change: |one| one.plugins[0].schema.clear(),
-        told: "kind, version, description or schema",
+        message: "kind, version, description or schema",
     },
     Lie {
         about: "a plugin more",
@@ -66,7 +66,7 @@ const LIES: &[Lie] = &[
             more.name = "more".into();
             one.plugins.push(more);
         },
-        told: "plugins",
+        message: "plugins",
     },
 ];
 
@@ -77,14 +77,14 @@ fn untrue() -> Result<()> {
     let (secret, public) = key(1)?;
     let may = rule("release").replace("\"hosts\"", "\"hosts\", \"clocks\"");
     stall.trust(&(public + &may))?;
-    let honest = told(|_| {})?;
+    let honest = build_bundle(|_| {})?;
     stall.write("bundle.tar", &honest, &[signature(&honest, &secret, None)?])?;
     stall.misses("bundle.tar", &[])?;
     stall.done("key new --output release.key --passphrase-file passphrase")?;
-    for Lie { about, change, told: said } in LIES {
-        let bundle = told(change)?;
+    for Lie { about, change, message } in LIES {
+        let bundle = build_bundle(change)?;
         stall.write("bundle.tar", &bundle, &[signature(&bundle, &secret, None)?])?;
-        let expected = format!("disagree: {said}");
+        let expected = format!("disagree: {message}");
         stall.misses("bundle.tar", &[&expected]).map_err(|error| error.context(*about))?;
         let before = stall.get("bundle.tar")?;
         for words in [
@@ -106,7 +106,7 @@ fn untrue() -> Result<()> {
 fn untrusted() -> Result<()> {
     let stall = Stall::new("untrusted")?;
     let (secret, public) = key(1)?;
-    let bundle = told(|_| {})?;
+    let bundle = build_bundle(|_| {})?;
     let other = SecretKey::of_seed(&[2; 32]);
     let with = |key: &SecretKey, expires| {
         signature(&bundle, key, expires).map(|signature| vec![signature])
@@ -194,7 +194,7 @@ fn untrusted() -> Result<()> {
 fn changed() -> Result<()> {
     let stall = Stall::new("changed byte")?;
     let (secret, public) = key(1)?;
-    let bundle = told(|_| {})?;
+    let bundle = build_bundle(|_| {})?;
     stall.write("bundle.tar", &bundle, &[signature(&bundle, &secret, None)?])?;
     stall.trust(&(public + &rule("release")))?;
     stall.misses("bundle.tar", &[])?;
@@ -232,8 +232,8 @@ fn of_another() -> Result<()> {
     let stall = Stall::new("of another")?;
     let (secret, public) = key(1)?;
     let (bundle, other) = (
-        told(|_| {})?,
-        told(|one| one.plugins[0].settings.extend([("most".to_owned(), 1.into())]))?,
+        build_bundle(|_| {})?,
+        build_bundle(|one| one.plugins[0].settings.extend([("most".to_owned(), 1.into())]))?,
     );
     let theirs = signature(&other, &secret, None)?;
     stall.trust(&(public + &rule("release")))?;
@@ -262,7 +262,7 @@ fn of_another() -> Result<()> {
 fn two_policies() -> Result<()> {
     let stall = Stall::new("two policies")?;
     let (secret, public) = key(1)?;
-    let bundle = told(|_| {})?;
+    let bundle = build_bundle(|_| {})?;
     stall.write("bundle.tar", &bundle, &[signature(&bundle, &secret, None)?])?;
     let (wide, narrow) = (
         public.clone() + &rule("release"),
@@ -332,7 +332,7 @@ fn two_policies() -> Result<()> {
 fn no_policy() -> Result<()> {
     let stall = Stall::new("no policy")?;
     let (secret, public) = key(1)?;
-    let bundle = told(|_| {})?;
+    let bundle = build_bundle(|_| {})?;
     stall.write("bundle.tar", &bundle, &[signature(&bundle, &secret, None)?])?;
     for (text, said) in [
         (format!("{public}{}weak = true\n", rule("release")), "unknown field `weak`"),
@@ -350,10 +350,10 @@ fn no_policy() -> Result<()> {
         stall.put("named.toml", &text)?;
         for words in ["verify bundle.tar", "verify bundle.tar --trust named.toml"] {
             let ended = stall.run(words)?;
-            let told = ended.code == Some(1)
+            let refused = ended.code == Some(1)
                 && ended.stderr.contains(said)
                 && ended.stderr.contains("nothing is trusted until it is fixed");
-            ensure!(told && ended.stdout.is_empty(), "{text}: {}", ended.all());
+            ensure!(refused && ended.stdout.is_empty(), "{text}: {}", ended.all());
         }
     }
     Ok(())

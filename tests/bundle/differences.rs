@@ -121,9 +121,9 @@ fn new_grant() -> Result<()> {
         let archive = format!("{}.tar", import.len());
         rebuilt(&stall, &archive, MANIFEST)?;
         let text = stall.done(&format!("diff old.tar {archive}"))?;
-        let told = text.lines().filter(|line| line.starts_with('!')).collect::<Vec<_>>();
+        let marked = text.lines().filter(|line| line.starts_with('!')).collect::<Vec<_>>();
         ensure!(
-            told == line.into_iter().collect::<Vec<_>>() && text.contains("    asks for: + "),
+            marked == line.into_iter().collect::<Vec<_>>() && text.contains("    asks for: + "),
             "{import}: {text}"
         );
     }

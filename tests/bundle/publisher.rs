@@ -101,13 +101,13 @@ fn at_a_terminal() -> Result<()> {
     let stall = Stall::new("at a terminal")?;
     let (new, again, of) = ("Passphrase for the new key: ", "The same again: ", "release.key`: ");
     let make = ["bundle", "key", "new", "--output", "release.key"];
-    for (lines, told) in [
+    for (lines, message) in [
         ([(new, PASSPHRASE), (again, "another passphrase")], "the passphrases differ"),
         ([(new, "short"), (again, "short")], "a passphrase has at least 12 characters"),
         ([(new, "never \u{3}"), (again, "")], "interrupted: nothing was done"),
     ] {
         let shown = stall.site.at_a_terminal(&make, Answer::Lines(&lines), &[])?;
-        shown.ended(1, &[told])?;
+        shown.ended(1, &[message])?;
         ensure!(
             !stall.path("release.key").exists() && !stall.path("release.key.pub").exists(),
             "a key was made all the same"
@@ -270,10 +270,10 @@ fn unpacked() -> Result<()> {
     let blobs = stall.path("layout/blobs/sha256");
     let some = fs::read_dir(&blobs)?.next().context("no blobs")??.path();
     let bytes = fs::read(&some)?;
-    let refused = |told: &str| -> Result<()> {
+    let refused = |message: &str| -> Result<()> {
         let ended = stall.run("verify layout")?;
         ensure!(
-            ended.code == Some(1) && ended.stdout.is_empty() && ended.stderr.contains(told),
+            ended.code == Some(1) && ended.stdout.is_empty() && ended.stderr.contains(message),
             "{}",
             ended.all()
         );

@@ -211,7 +211,7 @@ pub fn signature(bundle: &Bundle, key: &SecretKey, expires: Option<u64>) -> Resu
 }
 
 /// Creates a bundle of one component that requests hosts, with a changed description.
-pub fn told(change: impl FnOnce(&mut Component)) -> Result<Bundle> {
+pub fn build_bundle(change: impl FnOnce(&mut Component)) -> Result<Bundle> {
     let bytes = component(&[HTTP], &[descriptor("asks")])?;
     let plugin = Plugin {
         name: "asks".into(),

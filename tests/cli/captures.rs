@@ -204,7 +204,7 @@ fn captured(folder: &Path) -> Result<()> {
         };
         let reply = site.hook(payload).with_context(|| name.clone())?;
         let expected: &[Answer] = match name_of(payload) {
-            "PreToolUse" => &[Answer::Quiet, Answer::Told],
+            "PreToolUse" => &[Answer::Quiet, Answer::Informed],
             "ConfigChange" => &[Answer::Held],
             _ => &[Answer::Quiet],
         };

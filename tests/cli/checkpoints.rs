@@ -199,9 +199,9 @@ fn come_back() -> Result<()> {
             ended["changed"].as_u64().is_some_and(|changed| changed > 0),
             "`{command}`: {ended}"
         );
-        let told: Value =
+        let document: Value =
             serde_json::from_str(&site.output(&["checkpoint", "show", id, "--json"])?)?;
-        ensure!(told["whole_folders"] == whole, "`{command}`: {told}");
+        ensure!(document["whole_folders"] == whole, "`{command}`: {document}");
         restored(&site, id, &[])?;
         same(&site, &before).with_context(|| format!("after `{command}`"))?;
     }
@@ -357,9 +357,9 @@ fn unended() -> Result<()> {
     // A call that a person refused, so that it never ran.
     site.hook(&site.calls("t").bash("c5", "sh rewrite.sh"))?;
     site.hook(&site.calls("t").event("Stop", json!({})))?;
-    let told: Value =
+    let document: Value =
         serde_json::from_str(&site.output(&["checkpoint", "show", "c5", "--json"])?)?;
-    ensure!(told["changes"] == 0 && told["settled_at"].is_u64(), "{told}");
+    ensure!(document["changes"] == 0 && document["settled_at"].is_u64(), "{document}");
     let left: Vec<_> = fs::read_dir(site.state().join("unsettled"))?
         .flat_map(|entry| fs::read_dir(entry?.path()))
         .flatten()

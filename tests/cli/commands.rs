@@ -180,7 +180,7 @@ fn lived_in(name: &str) -> Result<Site> {
         (calls.bash("1", "wc -l trees.txt"), Answer::Quiet),
         (calls.bash_done("1", "wc -l trees.txt", "40 trees.txt"), Answer::Quiet),
         (blocked, Answer::Refused),
-        (site.calls("two").before("3", "=1+1", json!({ "say": "\"x\"," })), Answer::Told),
+        (site.calls("two").before("3", "=1+1", json!({ "say": "\"x\"," })), Answer::Informed),
     ] {
         let reply = site.hook(&event)?;
         ensure!(reply.answer == answer, "{event}: {reply:?}");
@@ -312,14 +312,14 @@ fn tampered() -> Result<()> {
     ] {
         let site = lived_in(&format!("tampered {name}"))?;
         rusqlite::Connection::open(site.state().join("journal.db"))?.execute_batch(statement)?;
-        let told = site.run(&["audit", "verify"])?;
+        let printed = site.run(&["audit", "verify"])?;
         let result = site.run(&["audit", "verify", "--json"])?;
         let found: Value = serde_json::from_slice(&result.stdout).with_context(|| result.all())?;
         let code = Some(if first.is_some() { 3 } else { 0 });
         ensure!(
-            told.code == code && result.code == code,
+            printed.code == code && result.code == code,
             "{name}: {} {}",
-            told.all(),
+            printed.all(),
             result.all()
         );
         ensure!(found["first_bad"]["sequence"].as_u64() == first, "{name}: {found}");
@@ -327,7 +327,7 @@ fn tampered() -> Result<()> {
             || "the chain holds: 5 records".to_owned(),
             |first| format!("changed at record {first}"),
         );
-        ensure!(told.text().contains(&says), "{name}: {}", told.all());
+        ensure!(printed.text().contains(&says), "{name}: {}", printed.all());
     }
     Ok(())
 }

@@ -398,7 +398,7 @@ fn resumed() -> Result<()> {
     ] {
         let reply = site.hook(&site.calls("s").bash(call, command))?;
         ensure!(
-            matches!(reply.answer, Reply::Quiet | Reply::Told) != refused,
+            matches!(reply.answer, Reply::Quiet | Reply::Informed) != refused,
             "`{command}`: {reply:?}"
         );
         if refused {
@@ -422,7 +422,7 @@ fn resumed() -> Result<()> {
     );
     person(&site, &["incident", "lift", &id], &["lifted"])?;
     let reply = site.hook(&site.calls("s").bash("10", "frobnicate --all"))?;
-    ensure!(reply.answer == Reply::Told, "{reply:?}");
+    ensure!(reply.answer == Reply::Informed, "{reply:?}");
     reply.says(&["took back what held"])?;
     ensure!(newest(&site)?["standing"] == "lifted");
     let twice = site.at_a_terminal(&["incident", "lift", &id], Answer::Word, &[])?;
@@ -529,7 +529,7 @@ fn aborted() -> Result<()> {
     person(&site, &["incident", "abort", "last"], &["moved away"])?;
     ensure!(!made.exists());
     person(&site, &["incident", "resume", "last"], &["the session goes on"])?;
-    ensure!(answer(&site, "s", "c9", "ls")? == Reply::Told, "a person may think better of it");
+    ensure!(answer(&site, "s", "c9", "ls")? == Reply::Informed, "a person may think better of it");
     site.verify()
 }
 
@@ -585,7 +585,7 @@ fn again() -> Result<()> {
     ensure!(site.output(&["incident", "show", &first])?.contains("had another incident since"));
     person(&site, &["incident", "resume", "last"], &["the session goes on"])?;
     ensure!(
-        answer(&site, "s", "c3", "ls")? == Reply::Told
+        answer(&site, "s", "c3", "ls")? == Reply::Informed
             && answer(&site, "s", "c4", "ls")? == Reply::Quiet
     );
     site.verify()

@@ -39,7 +39,7 @@ pub fn tests() -> Vec<Trial> {
         trial("install: --dry-run and a missing --yes write nothing", nothing_written),
         trial("install: --observe begins a configuration and never changes one", observed),
         trial("install: what weakens it is named", weakened),
-        trial("install: JSON tells the same", told_in_json),
+        trial("install: JSON tells the same", reported_in_json),
     ]);
     tests.extend(removal::tests());
     tests
@@ -472,7 +472,7 @@ fn weakened() -> Result<()> {
     Ok(())
 }
 
-fn told_in_json() -> Result<()> {
+fn reported_in_json() -> Result<()> {
     let site = Site::new("told in json")?;
     for (arguments, outcome) in [
         (&["install", "claude", "--json", "--dry-run"][..], "dry_run"),

@@ -23,7 +23,7 @@ struct Call {
     /// Its review was answered.
     answered: bool,
     /// Its result was reported to us.
-    told: bool,
+    reported: bool,
 }
 
 /// Runs eight clients of one session, most of whose hooks are killed at some point.
@@ -91,12 +91,12 @@ fn work(
         } else {
             reply::read("PreToolUse", &end).with_context(|| format!("call `{id}`"))?;
         }
-        let told = !answered || chance.below(1.0) < 0.3;
-        if told {
+        let reported = !answered || chance.below(1.0) < 0.3;
+        if reported {
             site.hook(&events.bash_done(&id, &command, "the notes"))
                 .with_context(|| format!("the result of `{id}`"))?;
         }
-        calls.push(Call { id, answered, told });
+        calls.push(Call { id, answered, reported });
     }
     Ok(calls)
 }
@@ -109,12 +109,12 @@ fn shoot(hook: &mut Child, asked: bool) {
 fn judge(calls: &[Call], records: &[Value]) -> Result<()> {
     let reviews = by_call(records, &["review"])?;
     let results = by_call(records, &["outcome", "unreviewed"])?;
-    for Call { id, answered, told } in calls {
+    for Call { id, answered, reported } in calls {
         let (review, result) = (reviews.get(id.as_str()), results.get(id.as_str()));
         ensure!(review.is_some() || !answered, "`{id}` was answered and has no record");
         ensure!(
-            result.is_some() == *told,
-            "of the result of `{id}` (told: {told}) the record is {result:?}"
+            result.is_some() == *reported,
+            "of the result of `{id}` (reported: {reported}) the record is {result:?}"
         );
         match (review, result) {
             (Some(review), Some(result)) => {

@@ -16,7 +16,7 @@ pub fn tests() -> Vec<Trial> {
         trial("notifications: without a channel nothing waits", telling::silent),
         trial(
             "notifications: a blocked action is told once, masked, and started by the hook",
-            telling::told_once,
+            telling::sent_once,
         ),
         trial("notifications: each channel is told of what it wants", telling::wanted),
         trial("notifications: an emergency stop is told of by default", telling::stopped),

@@ -251,10 +251,10 @@ fn figures() -> Result<()> {
     let site = Site::new("page figures")?;
     let recording = file(&site, "astray.jsonl", ASTRAY)?;
     let page = site.project().join("page.html");
-    let told = site.output(&["replay", "--output", &page.to_string_lossy(), &recording])?;
+    let output = site.output(&["replay", "--output", &page.to_string_lossy(), &recording])?;
     ensure!(
-        told.contains("the page is written: ") && told.contains("1 session, 40 steps"),
-        "{told}"
+        output.contains("the page is written: ") && output.contains("1 session, 40 steps"),
+        "{output}"
     );
     let sum =
         lines(&site.output(&["replay", "--json", &recording])?)?.pop().context("no totals")?;

@@ -98,9 +98,9 @@ fn together(site: &Site, rounds: usize) -> Result<()> {
                     let mut wrong = Ok(());
                     for round in 0..rounds {
                         barrier.wait();
-                        let told = quiet(site, &event(site, (round, worker)));
+                        let outcome = quiet(site, &event(site, (round, worker)));
                         wrong = wrong
-                            .and(told.with_context(|| format!("round {round}, hook {worker}")));
+                            .and(outcome.with_context(|| format!("round {round}, hook {worker}")));
                     }
                     wrong
                 })

@@ -195,9 +195,9 @@ fn started_by() -> Result<()> {
             .env("PATH", "/usr/bin:/bin");
         command.envs(ours.get_envs().filter_map(|(name, value)| Some((name, value?))));
         let ended = run(command, b"", LIMIT)?;
-        let told = ended.stderr.contains("an agent runs this command");
+        let explained = ended.stderr.contains("an agent runs this command");
         ensure!(
-            told == refused && ended.code == Some(i32::from(refused)),
+            explained == refused && ended.code == Some(i32::from(refused)),
             "{words:?}: {}",
             ended.all()
         );
@@ -239,7 +239,7 @@ fn pause_in_trouble() -> Result<()> {
     site.at_a_terminal(&["pause"], Answer::Word, &[])?
         .ended(0, &["paused until", "this could not be recorded"])?;
     ensure!(
-        answer(&site, "s", "c3", "ls")? == Reply::Told,
+        answer(&site, "s", "c3", "ls")? == Reply::Informed,
         "the fault is told, and does not refuse"
     );
     site.output(&["resume"])?;
@@ -297,8 +297,8 @@ fn unreviewed() -> Result<()> {
         format!("{}{}", call("reviewed", "ls"), call("slipped", "rm -rf build")),
     )?;
     let stop = site.calls("s").event("Stop", json!({ "transcript_path": transcript }));
-    let told = site.hook(&stop)?;
-    ensure!(told.said.contains("rm -rf build"), "{told:?}");
+    let reply = site.hook(&stop)?;
+    ensure!(reply.said.contains("rm -rf build"), "{reply:?}");
     for _ in 0..2 {
         site.hook(&stop)?;
         let records = site.shown(&["--kind", "unreviewed"])?;

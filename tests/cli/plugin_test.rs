@@ -38,7 +38,7 @@ use std::sync::OnceLock;
 fn main() -> ExitCode {
     common::run(vec![
         trial("plugin test: what differs is shown, with log and trap", differences::shown),
-        trial("plugin test: exit codes, filters and JSON", differences::told),
+        trial("plugin test: exit codes, filters and JSON", differences::reported),
         trial("plugin test: an update keeps what it does not change", differences::updated),
         trial(
             "plugin test: every mistake in a case file has its place and its fix",
@@ -127,21 +127,21 @@ fn measured(Benched { name, kind, cases, others }: &Benched) -> Result<()> {
         ],
         "{shown}"
     );
-    let told: Value = serde_json::from_str(
+    let document: Value = serde_json::from_str(
         &site.output(&["plugin", "bench", &file, "--cases", cases, "--json"])?,
     )?;
-    let rows = told["plugins"].as_array().ok_or_else(|| anyhow!("{told}"))?;
+    let rows = document["plugins"].as_array().ok_or_else(|| anyhow!("{document}"))?;
     ensure!(
-        told["kind"] == *kind && rows[0]["name"] == *name && rows[0]["builtin"] == false,
-        "{told}"
+        document["kind"] == *kind && rows[0]["name"] == *name && rows[0]["builtin"] == false,
+        "{document}"
     );
     for other in *others {
         ensure!(
             rows.iter().any(|row| row["name"] == *other && row["builtin"] == true),
-            "{other}: {told}"
+            "{other}: {document}"
         );
     }
-    ensure!(*kind != "pattern" || rows.iter().any(|row| row["shares"].is_string()), "{told}");
+    ensure!(*kind != "pattern" || rows.iter().any(|row| row["shares"].is_string()), "{document}");
     for row in rows {
         let own = row["shares"].is_null().then_some("compile_us");
         for key in own.into_iter().chain([

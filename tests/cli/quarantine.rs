@@ -239,12 +239,12 @@ fn emptied() -> Result<()> {
             fs::write(site.project().join(&folder).join("x"), "x")?;
             delete(&site, &folder, &format!("rm -rf {folder}"))
         })?;
-        let told: Value = serde_json::from_str(
+        let document: Value = serde_json::from_str(
             &site.output(&[&["quarantine", "purge", "--yes", "--json"], &*arguments].concat())?,
         )?;
         ensure!(
-            told["purged"].as_array().is_some_and(|ids| ids.len() == purged),
-            "{arguments:?}: {told}"
+            document["purged"].as_array().is_some_and(|ids| ids.len() == purged),
+            "{arguments:?}: {document}"
         );
     }
     site.verify()
@@ -266,11 +266,13 @@ fn outlives() -> Result<()> {
     ensure!(listed(&site)?.len() == 1);
     let id = newest(&site)?["id"].as_str().context("no id")?.to_owned();
     fs::write(site.state().join("quarantine/0000.json"), "{")?;
-    let told = site.run(&["quarantine", "list"])?;
+    let listing = site.run(&["quarantine", "list"])?;
     ensure!(
-        told.code == Some(0) && told.text().contains(&id) && told.stderr.contains("0000.json"),
+        listing.code == Some(0)
+            && listing.text().contains(&id)
+            && listing.stderr.contains("0000.json"),
         "{}",
-        told.all()
+        listing.all()
     );
     site.output(&["quarantine", "restore", &id, "--yes"])?;
     holds(&site, "data/deep/file.txt", "in data/deep\n")

@@ -201,8 +201,11 @@ fn corpora(corpora: &Path) -> Result<()> {
         sum["sessions"] == trajectories.lines().count(),
         "not every trajectory was played to its end: {sum}"
     );
-    let told = site.output(&["replay", "--all", &path])?;
-    ensure!(site.output(&["replay", "--all", &path])? == told, "the second run for people differs");
+    let printed = site.output(&["replay", "--all", &path])?;
+    ensure!(
+        site.output(&["replay", "--all", &path])? == printed,
+        "the second run for people differs"
+    );
     Ok(())
 }
 

@@ -430,11 +430,11 @@ fn into_no_commit() -> Result<()> {
             "git status --porcelain -uall",
         ] {
             for folder in [pair.site.project(), pair.site.project().join("sub")] {
-                let told =
+                let output =
                     String::from_utf8_lossy(&pair.shell(question, &folder)?.stdout).into_owned();
-                let leaks = told.contains("quarantine")
-                    || told.contains(".env") && !question.contains("status");
-                ensure!(!leaks, "`{line}`: `{question}`: {told}");
+                let leaks = output.contains("quarantine")
+                    || output.contains(".env") && !question.contains("status");
+                ensure!(!leaks, "`{line}`: `{question}`: {output}");
             }
         }
         let _ = fs::remove_dir_all(pair.site.root().join("tree"));

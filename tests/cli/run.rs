@@ -23,7 +23,7 @@ pub fn tests() -> Vec<Trial> {
 }
 
 /// Creates a client in a few lines of shell: it prints its version, answers the requests in
-/// `answers` by the words that they contain, writes all its input to `told`, and ends with its
+/// `answers` by the words that they contain, writes all its input to `received`, and ends with its
 /// input.
 fn client(site: &Site, version: &str, answers: &[(&str, Value)]) -> Result<String> {
     let commands: Vec<_> =
@@ -33,12 +33,12 @@ fn client(site: &Site, version: &str, answers: &[(&str, Value)]) -> Result<Strin
 
 /// Creates the same, with a command for each request.
 fn client_that_runs(site: &Site, version: &str, commands: &[(&str, String)]) -> Result<String> {
-    let told = site.root().join("told").display().to_string();
+    let received = site.root().join("received").display().to_string();
     let cases: String =
         commands.iter().map(|(word, command)| format!("*'{word}'*) {command} ;;\n")).collect();
     let script = format!(
-        "#!/bin/sh\n[ \"$1\" = --version ] && {{ echo '{version} (Claude Code)'; exit; }}\n: > '{told}'\n\
-         while read -r line; do printf '%s\\n' \"$line\" >> '{told}'\ncase \"$line\" in\n{cases}esac; done\n"
+        "#!/bin/sh\n[ \"$1\" = --version ] && {{ echo '{version} (Claude Code)'; exit; }}\n: > '{received}'\n\
+         while read -r line; do printf '%s\\n' \"$line\" >> '{received}'\ncase \"$line\" in\n{cases}esac; done\n"
     );
     let path = site.root().join("claude");
     fs::write(&path, script)?;
@@ -137,7 +137,7 @@ fn refused() -> Result<()> {
     }
     let ended = site.run(&["run", "--writable", "/tmp", "--", &claude, "-p", "x"])?;
     ensure!(ended.code == Some(1) && ended.stderr.contains("add `--confine`"), "{}", ended.all());
-    ensure!(!site.root().join("told").exists(), "a client was started");
+    ensure!(!site.root().join("received").exists(), "a client was started");
     Ok(())
 }
 
@@ -156,8 +156,8 @@ fn unguarded() -> Result<()> {
             "`{part}` is missing: {}",
             ended.stderr
         );
-        let told = fs::read_to_string(site.root().join("told"))?;
-        ensure!(!told.contains("count the trees"), "it got its prompt: {told}");
+        let received = fs::read_to_string(site.root().join("received"))?;
+        ensure!(!received.contains("count the trees"), "it got its prompt: {received}");
     }
     Ok(())
 }
@@ -179,18 +179,18 @@ fn nobody() -> Result<()> {
         b"count the trees",
         LIMIT,
     )?;
-    let told = fs::read_to_string(site.root().join("told"))?;
-    ensure!(ended.code == Some(0), "{}; it was told {told}", ended.all());
+    let received = fs::read_to_string(site.root().join("received"))?;
+    ensure!(ended.code == Some(0), "{}; it was told {received}", ended.all());
     let document: Value = serde_json::from_slice(&ended.stdout)?;
     ensure!(document["outcome"] == "well" && document["result"] == "done", "{document}");
     let answer =
-        told.lines().find(|line| line.contains("would have to decide")).unwrap_or_default();
+        received.lines().find(|line| line.contains("would have to decide")).unwrap_or_default();
     for part in ["\"behavior\":\"deny\"", "looks odd.", "\"request_id\":\"q\""] {
-        ensure!(answer.contains(part), "`{part}` is missing: {told}");
+        ensure!(answer.contains(part), "`{part}` is missing: {received}");
     }
     ensure!(
-        told.contains("\"text\":\"count\\ncount the trees\""),
-        "the prompt is not both parts: {told}"
+        received.contains("\"text\":\"count\\ncount the trees\""),
+        "the prompt is not both parts: {received}"
     );
     Ok(())
 }

@@ -310,7 +310,7 @@ fn hostile(guest: &Hostile) -> Result<()> {
         (None, Answer::Asked, "ask"),
         (Some("ask"), Answer::Asked, "ask"),
         (Some("block"), Answer::Refused, "block"),
-        (Some("warn"), Answer::Told, "warn"),
+        (Some("warn"), Answer::Informed, "warn"),
     ] {
         if let Some(policy) = policy {
             site.write(

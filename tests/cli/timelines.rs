@@ -24,7 +24,7 @@ const WIDTH: usize = 100;
 
 pub fn tests() -> Vec<Trial> {
     let mut tests = vec![
-        trial("timeline: what counts is told, what is quiet is folded", told),
+        trial("timeline: what counts is told, what is quiet is folded", folded),
         trial("timeline: the table holds what the records hold", summed),
         trial("timeline: a session of the journal", journaled),
         trial("timeline: what another set-up would change", compared),
@@ -39,7 +39,7 @@ pub fn tests() -> Vec<Trial> {
     tests
 }
 
-fn told() -> Result<()> {
+fn folded() -> Result<()> {
     let site = Site::new("timeline told")?;
     let session = file(&site, "astray.jsonl", ASTRAY)?;
     let text = site.snapshot("timelines", "a session", &["replay", &session])?.text();
@@ -102,14 +102,14 @@ fn summed() -> Result<()> {
                 row.2 += 1;
             }
         }
-        let mut told = 0;
+        let mut counted = 0;
         for (pointer, (sessions, touched, times)) in &rows {
             let row =
                 sum.pointer(pointer).ok_or_else(|| anyhow!("{name}: no {pointer} in {sum}"))?;
             let share = (touched.len() as f64 * 1000.0 / steps.len() as f64).round() / 1000.0;
             let expected = json!({ "sessions": sessions.len(), "steps": touched.len(), "times": times, "share_of_steps": share });
             ensure!(*row == expected, "{name}: {pointer} is {row}, the records hold {expected}");
-            told += 1;
+            counted += 1;
         }
         let stopped =
             usize::from(sum.pointer("/table/interventions/in a stopped session").is_some());
@@ -119,7 +119,7 @@ fn summed() -> Result<()> {
             .flatten()
             .map(|(_, rows)| rows.as_object().map_or(0, serde_json::Map::len))
             .sum();
-        ensure!(all == told + stopped, "{name}: the table has rows that no record has: {sum}");
+        ensure!(all == counted + stopped, "{name}: the table has rows that no record has: {sum}");
         ensure!(
             sum["verdicts"].is_object()
                 && sum["patterns"].is_object()
@@ -222,7 +222,7 @@ fn compared() -> Result<()> {
             .filter(|(step, brief)| two.get(step) != Some(brief))
             .map(|(step, brief)| (*step, brief.clone(), two.get(step).cloned().unwrap_or_default()))
             .collect();
-        let told: Vec<(u64, Brief, Brief)> = printed
+        let reported: Vec<(u64, Brief, Brief)> = printed
             .iter()
             .map(|line| {
                 (
@@ -232,7 +232,7 @@ fn compared() -> Result<()> {
                 )
             })
             .collect();
-        ensure!(told == expected, "{name}: told {told:?}\nexpected {expected:?}");
+        ensure!(reported == expected, "{name}: reported {reported:?}\nexpected {expected:?}");
         let text = site.output(&["replay", "--compare", "--config-file", &config, &session])?;
         let count =
             if printed.len() == 1 { "1 step".into() } else { format!("{} steps", printed.len()) };

@@ -80,7 +80,7 @@ pub(crate) struct Expect {
     pub(crate) kept: Vec<Kept>,
     /// The model's information about its calls.
     #[serde(default)]
-    pub(crate) told: Vec<Told>,
+    pub(crate) results: Vec<ExpectedResult>,
     /// Texts that the model was given as context.
     #[serde(default)]
     pub(crate) context: Vec<String>,
@@ -112,7 +112,7 @@ pub(crate) struct Kept {
 /// The model's information about one call.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Told {
+pub(crate) struct ExpectedResult {
     /// The call.
     pub(crate) call: String,
     /// True if it was reported as an error.

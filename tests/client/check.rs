@@ -145,17 +145,17 @@ fn visit(folder: &Path, each: &mut dyn FnMut(&Path) -> Result<()>) -> Result<()>
 fn words(expect: &Expect, evidence: &Evidence) -> Vec<String> {
     let results = tool_results(&evidence.conversation);
     let mut wrong = vec![];
-    for told in &expect.told {
-        match results.get(&told.call) {
+    for expected in &expect.results {
+        match results.get(&expected.call) {
             Some(result)
-                if result.error == told.error
-                    && all(&told.has, &result.text)
-                    && !told.lacks.iter().any(|text| result.text.contains(text.as_str())) => {}
+                if result.error == expected.error
+                    && all(&expected.has, &result.text)
+                    && !expected.lacks.iter().any(|text| result.text.contains(text.as_str())) => {}
             Some(result) => wrong.push(format!(
                 "of `{}` the model was told (error: {}) {:?}",
-                told.call, result.error, result.text
+                expected.call, result.error, result.text
             )),
-            None => wrong.push(format!("the model was told nothing of `{}`", told.call)),
+            None => wrong.push(format!("the model was told nothing of `{}`", expected.call)),
         }
     }
     let context = context(&evidence.conversation);

@@ -236,9 +236,9 @@ fn letter(scratch: &Scratch, id: &str) -> PathBuf {
 fn judge(row: &Row, scratch: &Scratch, evidence: &Evidence) -> Result<()> {
     let call = format!("toolu_{}", row.id);
     let results = tool_results(&evidence.conversation);
-    let told = results.get(&call).map(|result| result.text.as_str());
+    let result = results.get(&call).map(|result| result.text.as_str());
     let records = records(&call, evidence)?;
-    let happened = match &told {
+    let happened = match &result {
         _ if ran(row, scratch, evidence) => Happens::Runs,
         Some(_) => Happens::Refused,
         None if evidence.conversation.requests.is_empty() => Happens::Unstarted,
@@ -246,7 +246,7 @@ fn judge(row: &Row, scratch: &Scratch, evidence: &Evidence) -> Result<()> {
     };
     let seen = || {
         format!(
-            "the model was told {told:?}, the client ended well: {}, and said `{}`",
+            "the model was told {result:?}, the client ended well: {}, and said `{}`",
             evidence.success,
             evidence.stderr.trim()
         )
@@ -265,8 +265,8 @@ fn judge(row: &Row, scratch: &Scratch, evidence: &Evidence) -> Result<()> {
         row.records,
         seen()
     );
-    let heard = told.unwrap_or_default();
-    for text in &row.told {
+    let heard = result.unwrap_or_default();
+    for text in &row.messages {
         ensure!(
             heard.contains(text) || evidence.stderr.contains(text),
             "`{}`: nobody was told {text:?}; {}",

@@ -96,10 +96,10 @@ fn life(scratch: &Scratch, programs: &Programs) -> Result<()> {
         ..Session::default()
     };
     let evidence = run::run(&session(), scratch, programs)?;
-    let told = tool_results(&evidence.conversation);
+    let results = tool_results(&evidence.conversation);
     ensure!(
-        letter.exists() && told.get("toolu_delete").is_some_and(|told| told.error),
-        "it was not refused: {told:?}"
+        letter.exists() && results.get("toolu_delete").is_some_and(|result| result.error),
+        "it was not refused: {results:?}"
     );
     let records = evidence.journal?;
     ensure!(
@@ -113,8 +113,8 @@ fn life(scratch: &Scratch, programs: &Programs) -> Result<()> {
         fs::read_to_string(&settings)
     );
     let evidence = run::run(&session(), scratch, programs)?;
-    let told = tool_results(&evidence.conversation);
-    ensure!(!letter.exists(), "something still refuses it: {told:?}");
+    let results = tool_results(&evidence.conversation);
+    ensure!(!letter.exists(), "something still refuses it: {results:?}");
     Ok(())
 }
 

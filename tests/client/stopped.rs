@@ -47,13 +47,13 @@ pub(crate) fn resumed(scratch: &Scratch, programs: &Programs) -> Result<()> {
         bash("toolu_4", "cat made.txt"),
     ];
     let evidence = play(scratch, programs, &session, steps)?;
-    let told = tool_results(&evidence.conversation);
-    let failed = |id: &str| told.get(id).map(|told| told.error);
+    let results = tool_results(&evidence.conversation);
+    let failed = |id: &str| results.get(id).map(|result| result.error);
     ensure!(
         failed("toolu_2") == Some(false)
             && failed("toolu_3") == Some(true)
             && failed("toolu_4") == Some(false),
-        "{told:?}"
+        "{results:?}"
     );
     ensure!(made.exists(), "a dangerous action ran");
     ensure!(
@@ -63,7 +63,7 @@ pub(crate) fn resumed(scratch: &Scratch, programs: &Programs) -> Result<()> {
     at_a_terminal(scratch, programs, "incident lift last")?;
     let evidence = play(scratch, programs, &session, vec![bash("toolu_5", "rm made.txt")])?;
     ensure!(
-        tool_results(&evidence.conversation).get("toolu_5").is_some_and(|told| !told.error)
+        tool_results(&evidence.conversation).get("toolu_5").is_some_and(|result| !result.error)
             && !made.exists(),
         "it was not lifted"
     );
@@ -97,7 +97,7 @@ pub(crate) fn rolled_back(scratch: &Scratch, programs: &Programs) -> Result<()> 
     );
     let evidence = play(scratch, programs, &session, vec![bash("toolu_2", "cat notes.txt")])?;
     ensure!(
-        tool_results(&evidence.conversation).get("toolu_2").is_some_and(|told| !told.error),
+        tool_results(&evidence.conversation).get("toolu_2").is_some_and(|result| !result.error),
         "it does not go on"
     );
     ensure!(context(&evidence.conversation).contains("read them again"), "the agent was not told");
@@ -134,12 +134,12 @@ pub(crate) fn supervised(scratch: &Scratch, programs: &Programs) -> Result<()> {
         context(&evidence.conversation).contains("under supervision"),
         "the agent was not told"
     );
-    let told = tool_results(&evidence.conversation);
+    let results = tool_results(&evidence.conversation);
     for (id, refused) in ["toolu_1", "toolu_2", "toolu_3", "toolu_4", "toolu_5", "toolu_6"]
         .iter()
         .zip([false, true, true, true, true, false])
     {
-        let result = told.get(*id).with_context(|| format!("{id} has no result"))?;
+        let result = results.get(*id).with_context(|| format!("{id} has no result"))?;
         let asked = result.text.contains("a person approves each write, deletion and command");
         ensure!((result.error, asked) == (refused, refused), "{id}: {result:?}");
     }
@@ -163,12 +163,12 @@ pub(crate) fn supervised(scratch: &Scratch, programs: &Programs) -> Result<()> {
     let model = Model::start(&turns, &BTreeMap::new())?;
     let client = ["-p", "--resume", &session, "--permission-mode", "bypassPermissions", "Go on."];
     let shown = watching(scratch, programs, &model.url(), &client, &["y\n", "n\n"]);
-    let told = tool_results(&model.finish()?);
+    let results = tool_results(&model.finish()?);
     shown?.ended(0, &["wants to use Bash", "a person approves each write", "rm notes.txt"])?;
     ensure!(
-        told.get("toolu_7").is_some_and(|told| !told.error)
-            && told.get("toolu_8").is_some_and(|told| told.error),
-        "{told:?}"
+        results.get("toolu_7").is_some_and(|result| !result.error)
+            && results.get("toolu_8").is_some_and(|result| result.error),
+        "{results:?}"
     );
     ensure!(
         fs::read_to_string(&made)? == "yes\n" && notes.exists(),
@@ -177,7 +177,7 @@ pub(crate) fn supervised(scratch: &Scratch, programs: &Programs) -> Result<()> {
     at_a_terminal(scratch, programs, "incident lift last")?;
     let evidence = play(scratch, programs, &session, vec![bash("toolu_9", "rm notes.txt")])?;
     ensure!(
-        tool_results(&evidence.conversation).get("toolu_9").is_some_and(|told| !told.error)
+        tool_results(&evidence.conversation).get("toolu_9").is_some_and(|result| !result.error)
             && !notes.exists(),
         "it was not lifted"
     );
@@ -210,16 +210,16 @@ pub(crate) fn aborted(scratch: &Scratch, programs: &Programs) -> Result<()> {
         said.last()
     );
     let result = |line: &Value| line["message"]["content"][0].clone();
-    let told = said
+    let action_result = said
         .iter()
         .map(result)
         .find(|result| result["tool_use_id"] == "toolu_2")
         .context("the action has no result")?;
     ensure!(
-        told["is_error"] == true
-            && told.to_string().contains("portcullis incident show")
+        action_result["is_error"] == true
+            && action_result.to_string().contains("portcullis incident show")
             && !after.exists(),
-        "it ran: {told}"
+        "it ran: {action_result}"
     );
     let conversation = client.end()?;
     ensure!(

@@ -97,9 +97,12 @@ fn shown(case: &Case, scratch: &Scratch, programs: &Programs) -> Result<()> {
     scratch.install(&programs.portcullis, &programs.portcullis, Installed::User)?;
     let before = files(scratch)?;
     let evidence = run::run(&session(case), scratch, programs)?;
-    let told = tool_results(&evidence.conversation);
-    let refused: Vec<_> = told.iter().filter(|(_, told)| told.error).collect();
-    ensure!(told.len() == case.commands.len() && refused.is_empty(), "it did not run: {told:?}");
+    let results = tool_results(&evidence.conversation);
+    let refused: Vec<_> = results.iter().filter(|(_, result)| result.error).collect();
+    ensure!(
+        results.len() == case.commands.len() && refused.is_empty(),
+        "it did not run: {results:?}"
+    );
     let after = files(scratch)?;
     let changed = differing(&before, &after).len();
     ensure!(changed >= case.changes, "{changed} paths changed, not {}", case.changes);

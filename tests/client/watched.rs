@@ -140,8 +140,8 @@ fn well(scratch: &Scratch, programs: &Programs) -> Result<()> {
     ] {
         ensure!(ended.stderr.contains(part), "`{part}` is missing: {}", ended.stderr);
     }
-    let told = crate::evidence::tool_results(&conversation);
-    let asked = told.get("toolu_decode").context("the model was told nothing")?;
+    let results = crate::evidence::tool_results(&conversation);
+    let asked = results.get("toolu_decode").context("the model was told nothing")?;
     ensure!(asked.error && asked.text.contains("A person would have to decide"), "{asked:?}");
     let turns = [bash("toolu_delete", "rm -rf ~/elsewhere"), text("Done.")];
     let (ended, _) = play(scratch, programs, &["--json", "--quiet"], &turns)?;

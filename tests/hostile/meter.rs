@@ -58,9 +58,10 @@ pub fn run(command: &Command, input: &[u8], folder: &Path) -> Result<(Ended, Use
     let ended = process::run(small, input, PATIENCE)?;
     let text =
         fs::read_to_string(&report).with_context(|| format!("nobody measured: {}", ended.all()))?;
-    let told: Value = serde_json::from_str(&text)?;
-    let number =
-        |name: &str| told[name].as_u64().ok_or_else(|| anyhow!("`{text}` does not tell {name}"));
+    let measured: Value = serde_json::from_str(&text)?;
+    let number = |name: &str| {
+        measured[name].as_u64().ok_or_else(|| anyhow!("`{text}` does not tell {name}"))
+    };
     Ok((ended, Used { processor: number("processor")?, memory: number("memory")? }))
 }
 

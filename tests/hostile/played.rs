@@ -62,7 +62,7 @@ fn requests(site: &Site, attack: &Attack, host: &str, asks: &str, why: &str) -> 
     let refused: Vec<String> =
         uses(&record).iter().filter_map(|one| Some(one["refused"].as_str()?.to_owned())).collect();
     ensure!(
-        refused.len() == 1 && refused.iter().all(|told| told.contains(why)),
+        refused.len() == 1 && refused.iter().all(|reason| reason.contains(why)),
         "refused: {refused:?}"
     );
     Ok(())

@@ -115,7 +115,7 @@ fn many(site: &Site, attack: &Attack, files: &[Vec<u8>]) -> Result<Used> {
 pub fn judged(attack: &Attack, reply: &Reply, record: &Value) -> Result<()> {
     let answer = match attack.verdict {
         "allow" => Answer::Quiet,
-        "warn" => Answer::Told,
+        "warn" => Answer::Informed,
         "ask" => Answer::Asked,
         _ => Answer::Refused,
     };

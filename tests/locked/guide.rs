@@ -62,15 +62,15 @@ fn guide() -> Result<()> {
         ensure!(ended.code == Some(0), "`{command}` ended with {:?}: {}", ended.code, ended.text);
         let folder = format!("{}/", machine.site.project().display());
         // The guide's plugin has another name than the one here.
-        let told = ended
+        let printed = ended
             .text
             .replace(&host, THEIRS)
             .replace(&folder, "")
             .replace("released  ", "no-old-migrations  ");
-        let text = dated(&told);
+        let text = dated(&printed);
         for line in dated(output).lines() {
             ensure!(
-                text.lines().any(|told| told == line),
+                text.lines().any(|printed| printed == line),
                 "`{command}` prints\n{text}\nand the guide shows\n{line}"
             );
         }

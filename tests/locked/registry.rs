@@ -111,8 +111,8 @@ fn through() -> Result<()> {
         &out,
         "--json",
     ]))?;
-    let told: Value = serde_json::from_str(&text)?;
-    ensure!(told["signatures"] == 2, "{told}");
+    let document: Value = serde_json::from_str(&text)?;
+    ensure!(document["signatures"] == 2, "{document}");
     for (words, why) in [
         (vec!["bundle", "install", &plain.reference(":9.9.9")], "9.9.9"),
         (vec!["bundle", "install", "no/such thing"], "names no bundle in a registry"),
@@ -169,9 +169,9 @@ fn updates() -> Result<()> {
     let ended = machine
         .site
         .run(&plain.words(&["bundle", "update", "--check", "--json", "--corpus", &corpus]))?;
-    let told: Value = serde_json::from_str(&ended.text())?;
+    let document: Value = serde_json::from_str(&ended.text())?;
     let expected = json!({ "of": 1, "old": 1, "new": 1 });
-    ensure!(told["updated"][0]["verdicts"]["corpus"]["dangerous"] == expected, "{told}");
+    ensure!(document["updated"][0]["verdicts"]["corpus"]["dangerous"] == expected, "{document}");
     let text = machine.done(&plain.words(&["bundle", "update", "--yes"]))?;
     ensure!(text.contains("acme/checks 1.2.0 is locked in"), "{text}");
     machine.runs()?;

@@ -139,9 +139,7 @@ fn lost() -> Result<()> {
             None => fs::remove_file(machine.lock())?,
         }
         let fix = "ran here: put it back, or, if that is meant, run `portcullis bundle install` at a terminal";
-        machine
-            .stops(if name == "older" { "does not hold" } else { fix })
-            .with_context(|| name)?;
+        machine.stops(if name == "older" { "does not hold" } else { fix }).with_context(|| name)?;
         if name != "older" {
             machine.refused(&["bundle", "install"], "there is no terminal")?;
         }
@@ -276,13 +274,13 @@ fn replaced() -> Result<()> {
             let doctor = machine.site.run(&["doctor", "--quick", "--json"])?;
             let found: serde_json::Value = serde_json::from_str(&doctor.text())?;
             let bundles = found["findings"].as_array().into_iter().flatten();
-            let told: Vec<&serde_json::Value> = bundles
+            let problems: Vec<&serde_json::Value> = bundles
                 .filter(|finding| finding["check"] == "bundles" && finding["level"] == "problem")
                 .collect();
             ensure!(
-                told.len() == 1
-                    && told[0].to_string().contains("a person is asked about each action"),
-                "{name}, warm {warm}: {told:?}"
+                problems.len() == 1
+                    && problems[0].to_string().contains("a person is asked about each action"),
+                "{name}, warm {warm}: {problems:?}"
             );
             // Reinstalling repairs it, from the lock if a registry has it, else from the archive.
             copied(&saved, &machine.shelf())?;

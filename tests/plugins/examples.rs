@@ -98,9 +98,9 @@ fn says_the_same(language: &str) -> Result<()> {
         let path = cases.display().to_string();
         let arguments =
             ["plugin", "test", &component, "--cases", &path, "--json"].into_iter().chain(exact);
-        let told: Value = serde_json::from_str(&done(&site, &arguments.collect::<Vec<_>>())?)?;
+        let document: Value = serde_json::from_str(&done(&site, &arguments.collect::<Vec<_>>())?)?;
         let (all, _) = counts(&fs::read_to_string(cases)?);
-        ensure!(told["ok"] == all && told["differ"] == 0, "{all} cases: {told}");
+        ensure!(document["ok"] == all && document["differ"] == 0, "{all} cases: {document}");
     }
     Ok(())
 }

@@ -93,14 +93,14 @@ pub fn trials() -> Vec<Trial> {
         .iter()
         .map(|mistake| {
             trial(format!("plugins: one in {} that {}", mistake.language, mistake.does), || {
-                told(mistake)
+                check_mistake(mistake)
             })
         })
         .collect()
 }
 
 #[allow(clippy::print_stderr, reason = "a skipped language is told")]
-fn told(mistake: &Mistake) -> Result<()> {
+fn check_mistake(mistake: &Mistake) -> Result<()> {
     if let Some(reason) = tools::missing(mistake.language)? {
         eprintln!("one in {} that {}: skipped: {reason}", mistake.language, mistake.does);
         return Ok(());

@@ -10,10 +10,10 @@ use std::fs;
 pub fn the_same() -> Result<()> {
     let desk = Desk::new("vet builtin the same")?;
     for out in [&[][..], &["--output", "again.tar"]] {
-        let told = desk.site.output(&[&["bundle", "build", "--builtin"], out].concat())?;
+        let output = desk.site.output(&[&["bundle", "build", "--builtin"], out].concat())?;
         ensure!(
-            told.contains("portcullis/builtin") && told.contains("asks for no grant"),
-            "{told}"
+            output.contains("portcullis/builtin") && output.contains("asks for no grant"),
+            "{output}"
         );
     }
     let version = env!("CARGO_PKG_VERSION");
@@ -52,7 +52,7 @@ pub fn the_same() -> Result<()> {
 pub fn vetted() -> Result<()> {
     let desk = Desk::new("vet builtin vetted")?;
     desk.site.output(&["bundle", "build", "--builtin", "--output", "checks.tar"])?;
-    let told = desk.vetted(&[
+    let document = desk.vetted(&[
         "--corpus",
         "corpus.jsonl",
         "--session",
@@ -60,7 +60,7 @@ pub fn vetted() -> Result<()> {
         "--despite",
         "this asks but few of them",
     ])?;
-    let results = &told["results"];
+    let results = &document["results"];
     let counts = &results["corpus"]["dangerous"];
     ensure!((&counts["without"], &counts["with"]) == (&1.into(), &1.into()), "{results}");
     ensure!(results["sessions"]["differing"] == 0, "{results}");

@@ -29,7 +29,7 @@ fn main() -> ExitCode {
             "bundle vet: the results are those of the material, signed, and openssl agrees",
             results::signed,
         ),
-        trial("bundle vet: the report for people", results::told),
+        trial("bundle vet: the report for people", results::printed),
         trial("bundle vet: settings of the bundle, and a component with two plugins", results::set),
         trial(
             "bundle vet: a plugin that asks a host is loaded, and nothing is sent",

@@ -18,17 +18,18 @@ pub fn signed() -> Result<()> {
     let desk = Desk::new("vet signed")?;
     let archive = desk.bundle(&[("careful", "")])?;
     let component = desk.read("checks.tar")?.0.about().components[0].clone();
-    let told = desk.vetted(&[ALL, &["--days", "30"]].concat())?;
+    let document = desk.vetted(&[ALL, &["--days", "30"]].concat())?;
     let statement = desk.attestation("checks.tar")?;
     let vetting = statement.vetting.context("it is no vetting")?;
     ensure!(
-        (told["name"].as_str(), statement.name.as_str()) == (Some("acme/checks"), "acme/checks"),
-        "{told}"
+        (document["name"].as_str(), statement.name.as_str())
+            == (Some("acme/checks"), "acme/checks"),
+        "{document}"
     );
     ensure!(
-        told["digest"] == statement.digest.to_string()
-            && told["signed"]["expires"] == json!(statement.expires),
-        "{told}"
+        document["digest"] == statement.digest.to_string()
+            && document["signed"]["expires"] == json!(statement.expires),
+        "{document}"
     );
     ensure!(
         statement.expires == Some(vetting.at + 30 * 24 * 60 * 60 * 1000)
@@ -36,7 +37,7 @@ pub fn signed() -> Result<()> {
         "{vetting:?}"
     );
     let found = &vetting.results;
-    ensure!(told["results"] == *found, "what is shown is not what is signed: {told}");
+    ensure!(document["results"] == *found, "what is shown is not what is signed: {document}");
     let file = |kind: &str, name: &str, text: &str, holds: u64| json!({ "kind": kind, "name": name, "digest": Digest::of(text.as_bytes()).to_string(), "holds": holds });
     let mut cases = file("cases", "cases.toml", CASES, 2);
     cases["plugin"] = json!("careful");
@@ -139,7 +140,7 @@ fn agreed(desk: &Desk) -> Result<()> {
     Ok(())
 }
 
-pub fn told() -> Result<()> {
+pub fn printed() -> Result<()> {
     let desk = Desk::new("vet told")?;
     desk.bundle(&[("careful", "")])?;
     let before = fs::read(desk.path("checks.tar"))?;
@@ -173,14 +174,14 @@ pub fn told() -> Result<()> {
         "{\"id\":\"1\",\"tool\":\"Bash\",\"input\":{\"command\":\"pwd\"},\"label\":\"benign\"}\n",
     )?;
     desk.write("material/a.jsonl", CORPUS)?;
-    let told = desk.vetted(&["--corpus", "material"])?;
-    let names: Vec<&str> = told["results"]["material"]
+    let document = desk.vetted(&["--corpus", "material"])?;
+    let names: Vec<&str> = document["results"]["material"]
         .as_array()
         .into_iter()
         .flatten()
         .filter_map(|file| file["name"].as_str())
         .collect();
-    ensure!(names == ["a.jsonl", "b.jsonl"], "{told}");
+    ensure!(names == ["a.jsonl", "b.jsonl"], "{document}");
     let left: Vec<_> = fs::read_dir(desk.site.state().join("cache"))?
         .flatten()
         .filter(|entry| entry.file_name().to_string_lossy().starts_with("vet-"))
@@ -192,9 +193,9 @@ pub fn told() -> Result<()> {
 pub fn set() -> Result<()> {
     let desk = Desk::new("vet set")?;
     desk.bundle(&[("careful", "word = \"git\""), ("pair", "")])?;
-    let told = desk.vetted(&["--corpus", "corpus.jsonl", "--most-flagged", "50"])?;
+    let document = desk.vetted(&["--corpus", "corpus.jsonl", "--most-flagged", "50"])?;
     let objected = |name: &str| {
-        let plugins = told["results"]["plugins"].as_array().into_iter().flatten();
+        let plugins = document["results"]["plugins"].as_array().into_iter().flatten();
         plugins
             .clone()
             .find(|plugin| plugin["name"] == name)
@@ -207,7 +208,7 @@ pub fn set() -> Result<()> {
     ] {
         ensure!(
             objected(name) == Some(wanted.clone()),
-            "`{name}` objected to {:?}, not {wanted}: {told}",
+            "`{name}` objected to {:?}, not {wanted}: {document}",
             objected(name)
         );
     }
@@ -229,14 +230,14 @@ pub fn set() -> Result<()> {
         "--cases",
         "pair-frob=frob.toml",
     ];
-    let told = desk.vetted(&cases)?;
-    let played: Vec<u64> = told["results"]["plugins"]
+    let document = desk.vetted(&cases)?;
+    let played: Vec<u64> = document["results"]["plugins"]
         .as_array()
         .into_iter()
         .flatten()
         .filter_map(|plugin| plugin["cases"]["played"].as_u64())
         .collect();
-    ensure!(played == [2, 1, 1], "{told}");
+    ensure!(played == [2, 1, 1], "{document}");
     exported(&desk)
 }
 
@@ -245,11 +246,11 @@ fn exported(desk: &Desk) -> Result<()> {
     desk.bundle(&[("idle", "")])?;
     let head = "[[case]]\nname = \"records are counted\"\n[[case.step]]\ntool = \"Bash\"\ninput = { command = \"ls\" }\n";
     desk.write("idle.toml", &format!("{head}[[case.expect]]\ncontent_type = \"text/plain\"\n"))?;
-    let told = desk.vetted(&["--cases", "idle=idle.toml"])?;
-    let plugin = &told["results"]["plugins"][0];
+    let document = desk.vetted(&["--cases", "idle=idle.toml"])?;
+    let plugin = &document["results"]["plugins"][0];
     ensure!(
         (&plugin["cases"], &plugin["calls"]) == (&json!({ "played": 1, "failed": 0 }), &json!(1)),
-        "{told}"
+        "{document}"
     );
     Ok(())
 }
@@ -263,12 +264,14 @@ pub fn granted_nothing() -> Result<()> {
     desk.built(&format!(
         "name = \"acme/checks\"\nversion = \"1.0.0\"\n[[plugin]]\nname = \"caller\"\nfile = {plugin:?}\nsettings = {{ asks = {asks:?} }}\n"
     ))?;
-    let told = desk.vetted(&["--corpus", "corpus.jsonl"])?;
-    let (plugin, part) = (&told["results"]["plugins"][0], &told["results"]["components"][0]);
-    ensure!(plugin["calls"].as_u64() >= Some(7) && plugin["faults"].is_null(), "{told}");
+    let document = desk.vetted(&["--corpus", "corpus.jsonl"])?;
+    let (plugin, part) =
+        (&document["results"]["plugins"][0], &document["results"]["components"][0]);
+    ensure!(plugin["calls"].as_u64() >= Some(7) && plugin["faults"].is_null(), "{document}");
     ensure!(
-        part["asks"].to_string().contains("hosts = ") && told["results"]["granted"] == json!([]),
-        "{told}"
+        part["asks"].to_string().contains("hosts = ")
+            && document["results"]["granted"] == json!([]),
+        "{document}"
     );
     listener.set_nonblocking(true)?;
     ensure!(listener.accept().is_err(), "a vetting sent a request");

@@ -69,12 +69,12 @@ fn descriptors_are_in_the_bytes() {
 fn who_waits_for_the_outcome_is_what_the_descriptors_say() {
     let waiting: Vec<_> =
         every().filter(|builtin| builtin.waits_for_outcome).map(|builtin| builtin.name).collect();
-    let told: Vec<_> = ALL
+    let declared: Vec<_> = ALL
         .iter()
         .filter(|builtin| builtin.descriptor.contains("\"outcome\""))
         .map(|builtin| builtin.name)
         .collect();
-    assert_eq!(waiting, told);
+    assert_eq!(waiting, declared);
     assert_eq!(
         waiting,
         [

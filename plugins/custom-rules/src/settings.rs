@@ -47,11 +47,11 @@ pub(crate) fn prepare(settings: &[Setting]) -> Result<Vec<u8>, Error> {
             return Err(Error::setting("files", "holds a name without a text"));
         };
         let rules = read(text).map_err(|problems| {
-            let told = problems.first().map(|problem| {
+            let described = problems.first().map(|problem| {
                 let (line, column) = line_and_column(text, problem.span.start);
                 format!("{name}:{line}:{column}: {}", problem.what)
             });
-            Error::setting("files", &told.unwrap_or_default())
+            Error::setting("files", &described.unwrap_or_default())
         })?;
         let active: Vec<Rule<'_>> = rules
             .into_iter()

@@ -193,10 +193,11 @@ fn a_rule_that_fails_is_no_pass_and_makes_nothing_milder() {
                 ));
             }
             None => {
-                let told = answer.expect_err("it fails").message();
+                let message = answer.expect_err("it fails").message();
                 assert!(
-                    told.contains("the rule `broken` of `rules.toml` failed: there is no item 9"),
-                    "{told}"
+                    message
+                        .contains("the rule `broken` of `rules.toml` failed: there is no item 9"),
+                    "{message}"
                 );
             }
         }
@@ -215,8 +216,8 @@ fn settings_that_cannot_be_used_are_named() {
         (settings("", &[Setting::new("threshold", 1)]), "the files are named by `rules.files`"),
         (vec![Setting::new("files", ["a"])], "a name without a text"),
     ] {
-        let told = CustomRules::prepare(&settings).expect_err(part).message();
-        assert!(told.contains(part), "{told}");
+        let message = CustomRules::prepare(&settings).expect_err(part).message();
+        assert!(message.contains(part), "{message}");
     }
 }
 

@@ -43,7 +43,7 @@ fn following(
     let texts = memory.found.iter_mut().rev().filter(|found| found.step < action.step);
     for found in texts {
         if let Some(thing) = followed(&mut found.things, action, context) {
-            thing.told = true;
+            thing.reported = true;
             let thing = thing.clone();
             return Some(follows(config, found, &thing, action));
         }

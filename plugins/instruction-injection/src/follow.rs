@@ -13,7 +13,7 @@ pub(crate) fn followed<'a>(
     let goals: Vec<String> =
         context.goals.iter().map(|goal| goal.text.to_ascii_lowercase()).collect();
     things.iter_mut().find(|thing| {
-        !thing.told
+        !thing.reported
             && acts_on(action, thing)
             && !goals.iter().any(|goal| goal.contains(&thing.name))
     })

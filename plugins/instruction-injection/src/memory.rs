@@ -11,7 +11,7 @@ const LAYOUT: u8 = 1;
 /// host keeps 64.
 const MOST: usize = 8;
 /// The maximum number of reported excerpts, which are not reported again.
-const MOST_TOLD: usize = 64;
+const MOST_REPORTED: usize = 64;
 /// The maximum size of an excerpt and of a source, in bytes.
 pub(crate) const MOST_TEXT: usize = 300;
 
@@ -32,7 +32,7 @@ pub(crate) struct Memory {
     /// One more than the newest step that was compared with the texts; 0 for none.
     pub(crate) looked: u64,
     pub(crate) found: Vec<Found>,
-    told: Vec<u64>,
+    reported: Vec<u64>,
 }
 
 impl Memory {
@@ -45,7 +45,7 @@ impl Memory {
             Some(Self {
                 looked: state::long(input)?,
                 found: state::list(input, MOST, found)?,
-                told: state::list(input, MOST_TOLD, state::long)?,
+                reported: state::list(input, MOST_REPORTED, state::long)?,
             })
         })
     }
@@ -57,8 +57,8 @@ impl Memory {
         out.eight(self.looked.to_le_bytes());
         out.number(self.found.len());
         self.found.iter().for_each(|found| write(&mut out, found));
-        out.number(self.told.len());
-        self.told.iter().for_each(|told| out.eight(told.to_le_bytes()));
+        out.number(self.reported.len());
+        self.reported.iter().for_each(|key| out.eight(key.to_le_bytes()));
         out.into_bytes()
     }
 
@@ -66,9 +66,9 @@ impl Memory {
     pub(crate) fn keep(&mut self, found: Found) -> bool {
         let key = fingerprint(&found.excerpt);
         push(&mut self.found, found, MOST);
-        let known = self.told.contains(&key);
+        let known = self.reported.contains(&key);
         if !known {
-            push(&mut self.told, key, MOST_TOLD);
+            push(&mut self.reported, key, MOST_REPORTED);
         }
         !known
     }
@@ -85,7 +85,7 @@ fn found(input: &mut Reader<'_>) -> Option<Found> {
 
 fn thing(input: &mut Reader<'_>) -> Option<Thing> {
     let kind = *Kind::ALL.get(usize::from(input.byte()?))?;
-    Some(Thing { kind, told: input.byte()? != 0, name: input.text()? })
+    Some(Thing { kind, reported: input.byte()? != 0, name: input.text()? })
 }
 
 fn write(out: &mut Writer, found: &Found) {
@@ -96,7 +96,7 @@ fn write(out: &mut Writer, found: &Found) {
     out.number(found.things.len());
     for thing in &found.things {
         out.byte(thing.kind as u8);
-        out.byte(u8::from(thing.told));
+        out.byte(u8::from(thing.reported));
         out.text(&thing.name);
     }
 }

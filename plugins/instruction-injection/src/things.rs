@@ -42,7 +42,7 @@ pub(crate) struct Thing {
     pub(crate) kind: Kind,
     pub(crate) name: String,
     /// An action on it was reported.
-    pub(crate) told: bool,
+    pub(crate) reported: bool,
 }
 
 /// Verbs that precede a program or a tool.
@@ -160,7 +160,7 @@ fn thing(word: &str, before: &str) -> Option<(Kind, String)> {
 fn keep(found: &mut Vec<Thing>, kind: Kind, name: &str) {
     let name = clip(name, MOST_NAME);
     if found.len() < MOST && !found.iter().any(|known| known.kind == kind && known.name == name) {
-        found.push(Thing { kind, name, told: false });
+        found.push(Thing { kind, name, reported: false });
     }
 }
 

@@ -31,7 +31,7 @@ type Checked = Result<(Code<'static>, Of), Problem>;
 /// Checks a condition, which has to evaluate to true or false.
 pub(crate) fn condition(tree: &Tree) -> Result<Code<'static>, Problem> {
     let (code, of) = value(tree)?;
-    let what = format!("is {}; a condition is true or false", of.told());
+    let what = format!("is {}; a condition is true or false", of.describe());
     if of == Of::Flag { Ok(code) } else { Err(Problem::new(tree.span, what)) }
 }
 
@@ -75,7 +75,10 @@ impl Checker {
         if common(&found, of).is_some() {
             return Ok(code);
         }
-        Err(Problem::new(tree.span, format!("is {}; here has to be {}", found.told(), of.told())))
+        Err(Problem::new(
+            tree.span,
+            format!("is {}; here has to be {}", found.describe(), of.describe()),
+        ))
     }
 
     fn list(&mut self, items: &[Tree]) -> Checked {
@@ -87,8 +90,8 @@ impl Checker {
                     item.span,
                     format!(
                         "is {} in a list of others, of which each is {}",
-                        found.told(),
-                        of.told()
+                        found.describe(),
+                        of.describe()
                     ),
                 ));
             };
@@ -152,7 +155,7 @@ impl Checker {
             }
             other => Err(Problem::new(
                 word.span,
-                format!("{} has no `{}`", other.told(), shown(&word.name)),
+                format!("{} has no `{}`", other.describe(), shown(&word.name)),
             )),
         }
     }
@@ -169,7 +172,7 @@ impl Checker {
             )),
             other => Err(Problem::new(
                 of.span,
-                format!("is {}; only lists and maps have items", other.told()),
+                format!("is {}; only lists and maps have items", other.describe()),
             )),
         }
     }
@@ -182,7 +185,7 @@ impl Checker {
         let Some(of) = common(&left, &right) else {
             return Err(Problem::new(
                 no.span,
-                format!("is {}; the other side is {}", right.told(), left.told()),
+                format!("is {}; the other side is {}", right.describe(), left.describe()),
             ));
         };
         Ok((Code::Choice(Box::new([condition, yes, other])), of))
@@ -195,7 +198,12 @@ impl Checker {
         let wrong = || {
             Problem::new(
                 at,
-                format!("`{sign}` between {} and {}: {}", of.told(), other.told(), sides(sign)),
+                format!(
+                    "`{sign}` between {} and {}: {}",
+                    of.describe(),
+                    other.describe(),
+                    sides(sign)
+                ),
             )
         };
         let both = common(&of, &other);
@@ -244,7 +252,7 @@ fn word_fits(of: &Of, tree: &Tree) -> Result<(), Problem> {
         Node::Text(text) if !words.contains(&text.as_str()) => {
             let fix = match nearest(words.iter().copied(), text).filter(|word| !word.is_empty()) {
                 Some(word) => format!("did you mean `{word}`?"),
-                None => format!("it is {}", of.told()),
+                None => format!("it is {}", of.describe()),
             };
             Err(Problem::new(
                 tree.span,
@@ -293,14 +301,14 @@ fn sides(sign: &str) -> &'static str {
 }
 
 impl Of {
-    fn told(&self) -> String {
+    fn describe(&self) -> String {
         match self {
             Self::Flag => "true or false".into(),
             Self::Number => "a number".into(),
             Self::Text => "a text".into(),
             Self::Word(words) => Type::Word(words).to_string(),
             Self::List(item) if **item == Self::Nothing => "a list".into(),
-            Self::List(item) => format!("a list, of which each is {}", item.told()),
+            Self::List(item) => format!("a list, of which each is {}", item.describe()),
             Self::Map => "a map".into(),
             Self::Record(kind) => kind.as_str().into(),
             Self::Nothing => "nothing".into(),

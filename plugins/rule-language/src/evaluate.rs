@@ -128,12 +128,13 @@ impl<'v> Scene<'v> {
         let value = Run { scene: self, variables: Vec::new(), budget }.value(code)?;
         Ok(match &value {
             Value::List(items) => {
-                let told: Vec<Cow<'_, str>> = items.iter().take(most).map(calls::told).collect();
+                let texts: Vec<Cow<'_, str>> =
+                    items.iter().take(most).map(calls::to_text).collect();
                 let more = items.len().saturating_sub(most);
                 let tail = if more > 0 { format!(" and {more} more") } else { String::new() };
-                format!("{}{tail}", told.join(", "))
+                format!("{}{tail}", texts.join(", "))
             }
-            one => calls::told(one).into_owned(),
+            one => calls::to_text(one).into_owned(),
         })
     }
 }

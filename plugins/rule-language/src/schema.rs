@@ -261,8 +261,8 @@ impl fmt::Display for Type {
             Self::Number => f.write_str("int"),
             Self::Text => f.write_str("string"),
             Self::Word(words) => {
-                let told: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
-                write!(f, "one of {}", told.join(", ").replace("``", "`\"\"`"))
+                let quoted: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
+                write!(f, "one of {}", quoted.join(", ").replace("``", "`\"\"`"))
             }
             Self::Texts => f.write_str("list of strings"),
             Self::Map => f.write_str("map of strings"),

@@ -56,7 +56,7 @@ pub(crate) fn parse(text: &str) -> Result<Tree, Problem> {
         (Token::Sign("="), span) => Err(Problem::new(span, "equal is `==`")),
         (token, span) => Err(Problem::new(
             span,
-            format!("expected an operator or the end, found {}", told(&token)),
+            format!("expected an operator or the end, found {}", describe_token(&token)),
         )),
     }
 }
@@ -94,8 +94,9 @@ impl Parser {
 
     fn expect(&mut self, sign: &str) -> Result<Span, Problem> {
         let (token, span) = self.peek();
-        self.accept(sign)
-            .ok_or_else(|| Problem::new(span, format!("expected `{sign}`, found {}", told(&token))))
+        self.accept(sign).ok_or_else(|| {
+            Problem::new(span, format!("expected `{sign}`, found {}", describe_token(&token)))
+        })
     }
 
     fn expression(&mut self) -> Parsed {
@@ -197,7 +198,7 @@ impl Parser {
             }
             (token, span) => Err(Problem::new(
                 span,
-                format!("expected a name after `.`, found {}", told(&token)),
+                format!("expected a name after `.`, found {}", describe_token(&token)),
             )),
         }
     }
@@ -253,7 +254,10 @@ impl Parser {
             Token::Name(name) if name != "in" => {
                 Err(Problem::new(span, format!("`{name}` is a reserved word of CEL")))
             }
-            token => Err(Problem::new(span, format!("expected a value, found {}", told(&token)))),
+            token => Err(Problem::new(
+                span,
+                format!("expected a value, found {}", describe_token(&token)),
+            )),
         }
     }
 }
@@ -269,7 +273,7 @@ fn tree(node: Node, span: Span) -> Parsed {
     Ok(tree)
 }
 
-fn told(token: &Token) -> String {
+fn describe_token(token: &Token) -> String {
     match token {
         Token::Name(name) => format!("`{}`", shown(name)),
         Token::Number(number) => format!("`{number}`"),

@@ -346,10 +346,10 @@ fn with_option(spec: &str, flags: &str, role: &str) -> String {
     let mut lines: Vec<String> = Vec::new();
     for line in spec.lines() {
         match line.strip_prefix('=').and_then(|line| line.split_once('\t')) {
-            Some((old, told)) => {
+            Some((old, old_role)) => {
                 let kept: Vec<&str> = old.split(' ').filter(|flag| !new.contains(flag)).collect();
                 if !kept.is_empty() {
-                    lines.push(format!("={}\t{told}", kept.join(" ")));
+                    lines.push(format!("={}\t{old_role}", kept.join(" ")));
                 }
             }
             None => lines.push(line.to_owned()),

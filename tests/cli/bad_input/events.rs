@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 const BASH: &str = r#"{"session_id":"bad","cwd":"/","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"ls"}}"#;
 
 pub fn cases() -> Vec<Case> {
-    [unreadable(), told(), odd()].into_iter().flatten().collect()
+    [unreadable(), informed(), odd()].into_iter().flatten().collect()
 }
 
 /// An event that might have been a call is refused, and a record says why.
@@ -136,7 +136,7 @@ fn unreadable() -> Vec<Case> {
 }
 
 /// Events that cannot be refused: the person is informed.
-fn told() -> Vec<Case> {
+fn informed() -> Vec<Case> {
     let event = |name: &str, more: &str| {
         format!(r#"{{"hook_event_name":"{name}","session_id":"bad"{more}}}"#).into_bytes()
     };
@@ -192,7 +192,9 @@ fn told() -> Vec<Case> {
         ),
     ];
     let case = |(name, event, bytes, says): (&str, _, _, &[&'static str])| {
-        given(name, event, bytes).answers(Answer::Told, says).recorded(Recorded::Fault("bad-input"))
+        given(name, event, bytes)
+            .answers(Answer::Informed, says)
+            .recorded(Recorded::Fault("bad-input"))
     };
     let settings = given(
         "settings in a file that is 1",
@@ -218,23 +220,23 @@ fn odd() -> Vec<Case> {
         of("an event for others", "Notification", |site| site.calls("bad").event("Notification", json!({"message": "hello"})))
             .answers(Answer::Quiet, &[]),
         of("an unknown tool", "PreToolUse", |site| site.calls("bad").before("1", "Frobnicate", json!({"how": "well"})))
-            .answers(Answer::Told, &["Frobnicate"])
+            .answers(Answer::Informed, &["Frobnicate"])
             .recorded(reviewed),
         of("a known tool without its input", "PreToolUse", |site| site.calls("bad").before("1", "Bash", Value::Null))
-            .answers(Answer::Told, &["warns"])
+            .answers(Answer::Informed, &["warns"])
             .recorded(reviewed),
         of("a command that is a number", "PreToolUse", |site| site.calls("bad").before("1", "Bash", json!({"command": 7})))
-            .answers(Answer::Told, &["warns"])
+            .answers(Answer::Informed, &["warns"])
             .recorded(reviewed),
         of("a path that is a list", "PreToolUse", |site| {
             site.calls("bad").before("1", "Write", json!({"file_path": ["a"], "content": "b"}))
         })
-        .answers(Answer::Told, &["warns"])
+        .answers(Answer::Informed, &["warns"])
         .recorded(reviewed),
         of("15 MB", "PreToolUse", |site| {
             site.calls("bad").before("1", "Write", json!({"file_path": site.project().join("large"), "content": "x".repeat(15_000_000)}))
         })
-        .answers(Answer::Told, &["Not understood", "more than 64 KiB"])
+        .answers(Answer::Informed, &["Not understood", "more than 64 KiB"])
         .recorded(reviewed),
         of("many commas", "PreToolUse", |site| {
             site.calls("bad").before(
@@ -243,7 +245,7 @@ fn odd() -> Vec<Case> {
                 json!({"file_path": site.project().join("commas"), "content": "\",[{\\".repeat(300_000)}),
             )
         })
-        .answers(Answer::Told, &["Not understood", "more than 64 KiB"])
+        .answers(Answer::Informed, &["Not understood", "more than 64 KiB"])
         .recorded(reviewed),
         of("a command of 900 KB", "PreToolUse", |site| site.calls("bad").bash("1", &format!("echo {}", "x ".repeat(450_000))))
             .answers(Answer::Asked, &["Not read to its end", "more than 64 KiB"])

@@ -174,7 +174,7 @@ fn policies() -> Vec<Case> {
     vec![
         row("a bad plugin that blocks", |site| configured(site, "block"), Answer::Refused),
         row("a bad plugin that asks", |site| configured(site, "ask"), Answer::Asked),
-        row("a bad plugin that warns", |site| configured(site, "warn"), Answer::Told),
+        row("a bad plugin that warns", |site| configured(site, "warn"), Answer::Informed),
     ]
 }
 

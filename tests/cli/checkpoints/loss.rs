@@ -65,24 +65,24 @@ pub fn irreversible() -> Result<()> {
             fs::write(site.state().join("checkpoints"), "in the way")?;
         }
         let reply = site.hook(&site.calls("s").bash("c", command))?;
-        let told = !words.is_empty();
+        let mentioned = !words.is_empty();
         ensure!((reply.answer == Answer::Asked) == *asked, "{name}: {reply:?}");
         ensure!(words.iter().all(|word| reply.said.contains(word)), "{name}: {reply:?}");
-        ensure!(told || !reply.said.contains("cannot be put back"), "{name}: {reply:?}");
+        ensure!(mentioned || !reply.said.contains("cannot be put back"), "{name}: {reply:?}");
         let records = site.shown(&["--kind", "review"])?;
         let record = records.first().context("no record")?;
         let expected = if *asked { "ask" } else { "warn" };
-        ensure!(!told || record["verdict"] == expected, "{name}: {record}");
-        ensure!(told || record["verdict"] == "allow", "{name}: {record}");
+        ensure!(!mentioned || record["verdict"] == expected, "{name}: {record}");
+        ensure!(mentioned || record["verdict"] == "allow", "{name}: {record}");
         let noted = record["checkpoint"]["irreversible"].is_string();
-        ensure!(noted == (told || *name == "large-ignored"), "{name}: {record}");
+        ensure!(noted == (mentioned || *name == "large-ignored"), "{name}: {record}");
         let page = explained(&site, record)?;
         ensure!(page.contains("cannot be put back") == noted, "{name}: {page}");
         // A replay has no disk, so it uses the record.
         let export = site.root().join("export.jsonl");
         site.output(&["audit", "export", "--output", &export.to_string_lossy()])?;
         let replayed = site.output(&["replay", "--json", &export.to_string_lossy()])?;
-        ensure!(!told || replayed.contains("cannot be put back"), "{name}: {replayed}");
+        ensure!(!mentioned || replayed.contains("cannot be put back"), "{name}: {replayed}");
         site.verify()
     })
 }

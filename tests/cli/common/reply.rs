@@ -15,7 +15,7 @@ pub enum Answer {
     /// Nothing, and no message.
     Quiet,
     /// A message for the agent or the person.
-    Told,
+    Informed,
     /// The call runs in a changed form.
     Rewritten,
     /// A person decides.
@@ -185,7 +185,7 @@ fn meaning(event: &str, object: &Map<String, Value>) -> Result<Answer> {
         (None, None)
             if object.contains_key("systemMessage") || specific("additionalContext").is_some() =>
         {
-            Answer::Told
+            Answer::Informed
         }
         (None, None) => Answer::Quiet,
     })

@@ -2,7 +2,7 @@
 //! a session.
 
 use super::installed::Installed;
-use super::{findings, told, upkeep};
+use super::{findings, format_problems, upkeep};
 use crate::common::process;
 use crate::common::reply::Answer;
 use crate::common::trial;
@@ -34,7 +34,7 @@ fn whole() -> Result<()> {
         ensure!(
             found.iter().all(|finding| matches!(finding["level"].as_str(), Some("ok" | "note"))),
             "{}",
-            told(&found)
+            format_problems(&found)
         );
         let checks: Vec<&str> =
             found.iter().filter_map(|finding| finding["check"].as_str()).collect();
@@ -143,9 +143,9 @@ fn start() -> Result<()> {
     let well = begin("well")?;
     ensure!(well.answer == Answer::Quiet, "{well:?}");
     installed.edit(|settings| settings["hooks"]["PreToolUse"] = json!([]))?;
-    let told = begin("broken")?;
-    ensure!(told.answer == Answer::Told, "{told:?}");
-    told.says(&["none of our hooks covers PreToolUse", "portcullis doctor"])?;
+    let reply = begin("broken")?;
+    ensure!(reply.answer == Answer::Informed, "{reply:?}");
+    reply.says(&["none of our hooks covers PreToolUse", "portcullis doctor"])?;
     let record = installed.site().records()?.pop().unwrap_or_default();
     let kept =
         record.pointer("/document/details/unwhole").or_else(|| record.pointer("/details/unwhole"));

@@ -81,9 +81,9 @@ pub fn findings(installed: &Installed) -> Result<Vec<Value>> {
         ended.all()
     );
     for finding in &findings {
-        let told = finding["fix"].as_str().is_some_and(|fix| !fix.is_empty());
+        let has_fix = finding["fix"].as_str().is_some_and(|fix| !fix.is_empty());
         ensure!(
-            told || !matches!(finding["level"].as_str(), Some("problem" | "warning")),
+            has_fix || !matches!(finding["level"].as_str(), Some("problem" | "warning")),
             "it does not say what to do: {finding}"
         );
     }
@@ -110,7 +110,7 @@ fn broken(row: &Row) -> Result<()> {
         row.level,
         row.check,
         row.says,
-        told(&found)
+        format_problems(&found)
     );
     let Some(fix) = row.fix else { return Ok(()) };
     fix(&installed)?;
@@ -121,14 +121,14 @@ fn broken(row: &Row) -> Result<()> {
     };
     ensure!(
         !left.iter().any(|finding| still(&finding)),
-        "after the fix there is still {}",
-        told(&left)
+        "after the mend there is still {}",
+        format_problems(&left)
     );
     Ok(())
 }
 
 /// Formats the problems, for a message.
-pub fn told(findings: &[Value]) -> String {
+pub fn format_problems(findings: &[Value]) -> String {
     let lines = findings
         .iter()
         .filter(|finding| finding["level"] != "ok")

@@ -3,7 +3,7 @@
 
 use super::Row;
 use super::installed::Installed;
-use super::{findings, told};
+use super::{findings, format_problems};
 use crate::common::Ground;
 use crate::common::process;
 use anyhow::{Result, ensure};
@@ -80,12 +80,16 @@ pub fn stopped() -> Result<()> {
         finding["check"] == "maintenance"
             && finding["fix"].to_string().contains(&format!("kill -CONT {}", holder.id()))
     };
-    ensure!(found.iter().any(named), "the stopped process is not named: {}", told(&found));
+    ensure!(
+        found.iter().any(named),
+        "the stopped process is not named: {}",
+        format_problems(&found)
+    );
     let left = findings(&installed)?;
     ensure!(
         !left.iter().any(|finding| finding["check"] == "maintenance" && finding["level"] != "ok"),
         "{}",
-        told(&left)
+        format_problems(&left)
     );
     Ok(())
 }
@@ -130,12 +134,12 @@ exec "$@""#;
     ensure!(
         ended.code == Some(5) && findings.iter().any(full),
         "the full disk is not named: {}",
-        told(&findings)
+        format_problems(&findings)
     );
     ensure!(
         findings.iter().any(refused),
         "nothing says what the full disk does to actions: {}",
-        told(&findings)
+        format_problems(&findings)
     );
     fs::remove_dir_all(&moved)?;
     Ok(())

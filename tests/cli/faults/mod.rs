@@ -172,7 +172,7 @@ fn judge(row: &Break, event: &str, ended: &Ended) -> Result<()> {
             let expected = match event {
                 "PreToolUse" => Answer::Refused,
                 "ConfigChange" => Answer::Held,
-                _ => Answer::Told,
+                _ => Answer::Informed,
             };
             // A failure without effect at a non-blocking event need not be reported there.
             let spared = row.end == End::Closed && event != "PreToolUse";

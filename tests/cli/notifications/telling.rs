@@ -20,7 +20,7 @@ pub fn silent() -> Result<()> {
 }
 
 /// Only the hook starts `maintain` here.
-pub fn told_once() -> Result<()> {
+pub fn sent_once() -> Result<()> {
     let chat = chat(200)?;
     let site = Site::new("notifications-once")?;
     site.write("config.toml", chat.channel("team", "\"block\""))?;

@@ -55,7 +55,7 @@ fn mail_server() -> Result<(u16, Receiver<String>)> {
     let (mails, received) = channel();
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
-            let mut told = String::new();
+            let mut mail = String::new();
             let mut out = match stream.try_clone() {
                 Ok(out) => out,
                 Err(_) => return,
@@ -64,13 +64,13 @@ fn mail_server() -> Result<(u16, Receiver<String>)> {
             let mut say = |line: &str| out.write_all(line.as_bytes()).is_ok();
             say("220 mail.test\r\n");
             for line in BufReader::new(stream).lines().map_while(Result::ok) {
-                told.push_str(&line);
-                told.push('\n');
+                mail.push_str(&line);
+                mail.push('\n');
                 match line.as_str() {
                     "." => {
                         data = false;
                         // The mail is kept before it is answered.
-                        let _ = mails.send(told.clone());
+                        let _ = mails.send(mail.clone());
                         say("250 kept\r\n");
                     }
                     _ if data => {}

@@ -15,7 +15,7 @@ const HEAD: &str =
 const EXPECT: &str = "[[case.step.expect]]\n";
 
 /// A case that passes every possible fact to a plugin, and its output.
-const TOLD: &str = r#"[[case]]
+const EVERY_FACT: &str = r#"[[case]]
 name = "told"
 goals = ["fix the build"]
 [[case.step]]
@@ -126,7 +126,7 @@ pub fn answered() -> Result<()> {
         ),
         // Without an issue it is not called.
         (HEAD.to_owned(), &[], 0, &["all as expected"]),
-        (TOLD.to_owned(), &["--exact"], 0, &["all as expected"]),
+        (EVERY_FACT.to_owned(), &["--exact"], 0, &["all as expected"]),
         (AGAIN.to_owned(), &[], 0, &["all as expected"]),
         (
             DETECTED

@@ -147,31 +147,31 @@ pub fn shown() -> Result<()> {
     Ok(())
 }
 
-pub fn told() -> Result<()> {
+pub fn reported() -> Result<()> {
     let site = Site::new("plugin test told")?;
     let cases =
         format!("{}\n{}", case("frob", ""), case("frob", FROB).replace("\"one\"", "\"two\""));
     let ended = test(&site, "talker", &cases, &["--json"])?;
-    let told: Value = serde_json::from_slice(&ended.stdout)?;
+    let document: Value = serde_json::from_slice(&ended.stdout)?;
     ensure!(
         ended.code == Some(1)
-            && told["ok"] == 1
-            && told["differ"] == 1
-            && told["plugin"]["name"] == "talker",
-        "{told}"
+            && document["ok"] == 1
+            && document["differ"] == 1
+            && document["plugin"]["name"] == "talker",
+        "{document}"
     );
     ensure!(
-        told["plugin"]["kind"] == "risk-calculator"
-            && told["plugin"]["digest"].as_str().is_some_and(|digest| digest.len() == 64),
-        "{told}"
+        document["plugin"]["kind"] == "risk-calculator"
+            && document["plugin"]["digest"].as_str().is_some_and(|digest| digest.len() == 64),
+        "{document}"
     );
-    let (one, two) = (&told["cases"][0], &told["cases"][1]);
+    let (one, two) = (&document["cases"][0], &document["cases"][1]);
     ensure!(
         one["name"] == "one"
             && one["line"] == 1
             && one["result"] == "differs"
             && two["result"] == "ok",
-        "{told}"
+        "{document}"
     );
     let step = &one["steps"][0];
     ensure!(
@@ -179,10 +179,10 @@ pub fn told() -> Result<()> {
             && step["differs"] == true
             && step["expected"] == json!([])
             && step["trace"] == json!([]),
-        "{told}"
+        "{document}"
     );
-    ensure!(step["found"][0]["rule"] == "no_frobbing" && step["problem"].is_null(), "{told}");
-    ensure!(two["steps"][0]["expected"][0]["rule"] == "no_frobbing", "{told}");
+    ensure!(step["found"][0]["rule"] == "no_frobbing" && step["problem"].is_null(), "{document}");
+    ensure!(two["steps"][0]["expected"][0]["rule"] == "no_frobbing", "{document}");
     for (filter, code, says) in [
         ("two", 0, "1 case: all as expected"),
         ("one", 1, "1 case: 0 as expected, 1 not"),

@@ -65,17 +65,17 @@ pub fn written() -> Result<()> {
         ensure!(ended.code == Some(code) && ended.stderr.is_empty(), "{cases}\n{}", ended.all());
     }
     let ended = test(&site, "writer", &case("lines", LINES), &["--json"])?;
-    let told: Value = serde_json::from_slice(&ended.stdout)?;
-    let export = &told["cases"][0]["export"];
+    let document: Value = serde_json::from_slice(&ended.stdout)?;
+    let export = &document["cases"][0]["export"];
     ensure!(
         export["line"] == 1
             && export["differs"] == false
-            && told["cases"][0]["steps"].as_array().is_some_and(|all| all.len() == 1),
-        "{told}"
+            && document["cases"][0]["steps"].as_array().is_some_and(|all| all.len() == 1),
+        "{document}"
     );
     ensure!(
         export["found"][0]["text"].as_str().is_some_and(|text| text.starts_with("# records\n")),
-        "{told}"
+        "{document}"
     );
     Ok(())
 }

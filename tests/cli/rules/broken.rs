@@ -64,14 +64,14 @@ const MISTAKES: &[(&str, &str, &str)] = &[
 
 fn mistakes() -> Result<()> {
     let site = Site::new("rules mistakes")?;
-    for (text, told, caret) in MISTAKES {
+    for (text, message, caret) in MISTAKES {
         own(&site, text, "")?;
         let path = site.state().join("rules.toml").display().to_string();
         let ended = site.run(&["rules", "check", &path])?;
         let output = ended.text();
         ensure!(
-            ended.code == Some(1) && output.starts_with(&format!("{path}{told}")),
-            "{text}\n{told}: {}",
+            ended.code == Some(1) && output.starts_with(&format!("{path}{message}")),
+            "{text}\n{message}: {}",
             ended.all()
         );
         ensure!(output.lines().any(|line| line == *caret), "{caret}\n{output}");
@@ -87,7 +87,7 @@ fn mistakes() -> Result<()> {
 fn examples() -> Result<()> {
     let site = Site::new("rules examples")?;
     let base = rule("no_rm", "ask", "commands.exists(c, c.program == 'rm')");
-    for (more, told) in [
+    for (more, message) in [
         ("must_match = ['ls']", Some(":6:15: `no_rm` has to match this example, and does not")),
         (
             "must_match = ['rm x',\n  { tool = 'Read', input = { file_path = '/project/a' } }]",
@@ -105,12 +105,12 @@ fn examples() -> Result<()> {
         own(&site, &format!("{base}{more}\n"), "")?;
         let path = site.state().join("rules.toml").display().to_string();
         let ended = site.run(&["rules", "check", &path])?;
-        match told {
+        match message {
             None => ensure!(ended.code == Some(0), "{more}: {}", ended.all()),
-            Some(told) => {
+            Some(message) => {
                 ensure!(
                     ended.code == Some(1)
-                        && ended.text().contains(told)
+                        && ended.text().contains(message)
                         && ended.text().contains("it saw "),
                     "{more}: {}",
                     ended.all()
@@ -118,7 +118,7 @@ fn examples() -> Result<()> {
             }
         }
         let reply = site.hook(&site.calls("examples").bash("1", "ls"))?;
-        ensure!((reply.answer == Answer::Refused) == told.is_some(), "{more}: {reply:?}");
+        ensure!((reply.answer == Answer::Refused) == message.is_some(), "{more}: {reply:?}");
     }
     // An example on which the rule fails does not pass.
     own(
@@ -154,7 +154,9 @@ fn arguments() -> Result<()> {
     ensure!(
         failure["line"] == 1
             && failure["column"] == 1
-            && failure["message"].as_str().is_some_and(|told| told.contains("`x` is unknown")),
+            && failure["message"]
+                .as_str()
+                .is_some_and(|message| message.contains("`x` is unknown")),
         "{found}"
     );
     ensure!(

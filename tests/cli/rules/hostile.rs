@@ -67,7 +67,7 @@ fn greedy() -> Result<()> {
         let fault = &record["faults"][0];
         ensure!(
             fault["source"] == "project-rules"
-                && fault["detail"].as_str().is_some_and(|told| told.contains("`theirs`")),
+                && fault["detail"].as_str().is_some_and(|detail| detail.contains("`theirs`")),
             "{record}"
         );
     }
@@ -83,7 +83,7 @@ fn texts() -> Result<()> {
     of_project(&site, &many, "")?;
     let reply =
         site.hook(&site.calls("texts").bash("1", &format!("echo {}", "\u{1b}[31mx".repeat(2000))))?;
-    ensure!(matches!(reply.answer, Answer::Told), "{:?}", reply.answer);
+    ensure!(matches!(reply.answer, Answer::Informed), "{:?}", reply.answer);
     ensure!(
         reply.said.len() < 64 << 10 && !reply.said.contains('\u{1b}'),
         "{} bytes",

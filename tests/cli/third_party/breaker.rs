@@ -73,7 +73,7 @@ fn changes(site: &Site) -> Result<Vec<String>> {
 
 pub(crate) fn breaker() -> Result<()> {
     let site = site("breaker", "faults = 2\nback_off_seconds = 1\nquarantine_after = 2")?;
-    let warned = Reply::Told;
+    let warned = Reply::Informed;
     expect(
         &site,
         &[
@@ -140,8 +140,8 @@ fn in_quarantine(site: &Site) -> Result<()> {
         "{metrics}"
     );
     let start = json!({ "session_id": "s", "hook_event_name": "SessionStart", "source": "startup", "cwd": site.project() });
-    let told = site.hook(&start)?;
-    told.says(&["the plugin `moody` is in quarantine"])
+    let reply = site.hook(&start)?;
+    reply.says(&["the plugin `moody` is in quarantine"])
 }
 
 /// Only a person can release it.
@@ -174,7 +174,7 @@ fn released(site: &Site) -> Result<()> {
 
 /// The breaker's state applies only to the file that failed.
 fn replaced(site: &Site) -> Result<()> {
-    let (sulks, warned) = (Some("trap"), Reply::Told);
+    let (sulks, warned) = (Some("trap"), Reply::Informed);
     expect(
         site,
         &[

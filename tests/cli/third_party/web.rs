@@ -39,7 +39,7 @@ pub(crate) fn asks() -> Result<()> {
     let refused = ask("1")?;
     ensure!(refused.answer == Answer::Asked, "without a grant: {refused:?}");
     refused.says(&["missing-grant", "hosts = ["])?;
-    told(&site, &plugin)?;
+    check_inspection(&site, &plugin)?;
     // A project grants nothing, even a trusted one.
     fs::create_dir_all(site.project().join(".portcullis"))?;
     fs::write(site.project().join(".portcullis/config.toml"), &grants)?;
@@ -89,7 +89,7 @@ pub(crate) fn asks() -> Result<()> {
 }
 
 /// Checks the information for a person before it runs.
-fn told(site: &Site, plugin: &Path) -> Result<()> {
+fn check_inspection(site: &Site, plugin: &Path) -> Result<()> {
     let path = plugin.to_string_lossy();
     let shown = site.output(&["plugin", "inspect", &path])?;
     for part in [

@@ -106,7 +106,7 @@ pub(crate) struct Row {
     pub(crate) happens: Happens,
     /// Texts that the model or the person receives.
     #[serde(default)]
-    pub(crate) told: Vec<String>,
+    pub(crate) messages: Vec<String>,
     /// The kinds of the records about the call.
     pub(crate) records: Vec<String>,
     /// The protection that closes it.

@@ -27,7 +27,7 @@ struct Row {
     types: &'static [&'static str],
     runs: bool,
     /// The agent's information about a refused call.
-    told: &'static str,
+    reason: &'static str,
     /// The summary's text about it.
     said: &'static str,
 }
@@ -38,7 +38,7 @@ const ROWS: &[Row] = &[
         options: &[],
         types: &["y\n"],
         runs: true,
-        told: "",
+        reason: "",
         said: "the person let it run",
     },
     Row {
@@ -46,7 +46,7 @@ const ROWS: &[Row] = &[
         options: &[],
         types: &["n\n"],
         runs: false,
-        told: "The person at the terminal said no.",
+        reason: "The person at the terminal said no.",
         said: "the person said no",
     },
     Row {
@@ -54,7 +54,7 @@ const ROWS: &[Row] = &[
         options: &[],
         types: &["yellow\n"],
         runs: false,
-        told: "said no",
+        reason: "said no",
         said: "the person said no",
     },
     Row {
@@ -62,7 +62,7 @@ const ROWS: &[Row] = &[
         options: &[],
         types: &["\n"],
         runs: false,
-        told: "said no",
+        reason: "said no",
         said: "the person said no",
     },
     Row {
@@ -70,7 +70,7 @@ const ROWS: &[Row] = &[
         options: &["--answer-time", "2s"],
         types: &[],
         runs: false,
-        told: "nobody at the terminal answered in time",
+        reason: "nobody at the terminal answered in time",
         said: "nobody answered in time",
     },
 ];
@@ -78,7 +78,7 @@ const ROWS: &[Row] = &[
 pub(super) fn asked(scratch: &Scratch, programs: &Programs) -> Result<()> {
     let programs = &linked(scratch, programs)?;
     let out = scratch.project().join("out.txt");
-    for Row { name, options, types, runs, told, said } in ROWS {
+    for Row { name, options, types, runs, reason, said } in ROWS {
         let call = format!("toolu_{name}");
         let (shown, code, conversation) = play(
             scratch,
@@ -95,7 +95,7 @@ pub(super) fn asked(scratch: &Scratch, programs: &Programs) -> Result<()> {
         let results = tool_results(&conversation);
         let ToolResult { error, text } =
             results.get(&call).context("the agent was told nothing")?;
-        ensure!(*error != *runs && text.contains(told), "{name}: the agent was told {text:?}");
+        ensure!(*error != *runs && text.contains(reason), "{name}: the agent was told {text:?}");
         let records = run::journal(scratch, &programs.portcullis)?;
         let of = |kind: &str| {
             records
@@ -145,9 +145,9 @@ pub(super) fn late(scratch: &Scratch, programs: &Programs) -> Result<()> {
         play(scratch, programs, &["--answer-time", "3s"], &["y", "\n"], &turns)?;
     ensure!(code == Some(0) && conversation.unplayed == 0, "{code:?}: {shown}");
     let results = tool_results(&conversation);
-    for (call, told) in [("toolu_first", "answered in time"), ("toolu_second", "said no")] {
+    for (call, reason) in [("toolu_first", "answered in time"), ("toolu_second", "said no")] {
         ensure!(
-            results.get(call).is_some_and(|result| result.error && result.text.contains(told)),
+            results.get(call).is_some_and(|result| result.error && result.text.contains(reason)),
             "{call}: {results:?}: {shown}"
         );
     }

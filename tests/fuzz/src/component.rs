@@ -28,8 +28,12 @@ fn holds(found: &Inspection, length: usize) -> Result<(), String> {
     if u64::try_from(length) != Ok(found.size) {
         return Err(format!("{length} bytes are told as {}", found.size));
     }
-    if let Some(told) = &found.descriptor {
-        let texts = [("name", &told.name), ("version", &told.version), ("kind", &told.kind)];
+    if let Some(descriptor) = &found.descriptor {
+        let texts = [
+            ("name", &descriptor.name),
+            ("version", &descriptor.version),
+            ("kind", &descriptor.kind),
+        ];
         texts
             .into_iter()
             .filter(|(_, text)| !text.is_empty())

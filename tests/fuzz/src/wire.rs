@@ -54,12 +54,12 @@ fn facts_hold(call: &Call, cwd: &str) -> Result<(), String> {
         clients: portcullis_agents::PROFILES,
         ..CallLocation::default()
     };
-    let found = facts::of_call(call, &place, &mut |text, _| Ok(told(text)));
+    let found = facts::of_call(call, &place, &mut |text, _| Ok(read_words(text)));
     bounds(&found.facts)
 }
 
 /// Returns a reading whose parts are the words of the text.
-fn told(text: &str) -> Reading {
+fn read_words(text: &str) -> Reading {
     let words: Vec<&str> = text.split(' ').take(600).collect();
     let effects = words.iter().enumerate().map(|(number, word)| Effect {
         kind: KINDS.get(word.len() % KINDS.len()).cloned().unwrap_or(EffectKind::Network),

@@ -27,8 +27,7 @@ fn what_a_person_asks_for_becomes_a_goal() {
         ),
         (
             "two reminders around the words",
-            "<system-reminder>a</system-reminder>fix it<system-reminder>b</system-reminder>"
-                .into(),
+            "<system-reminder>a</system-reminder>fix it<system-reminder>b</system-reminder>".into(),
             Some("fix it"),
         ),
         ("a tag that is not a notice", "<b>fix</b> it".into(), Some("<b>fix</b> it")),

@@ -641,7 +641,7 @@ pub(super) const NEW_ORDERS: &[&str] = &[
     "new system rules",
 ];
 /// The agent received them.
-pub(super) const YOU_WERE_TOLD: &[&str] = &[
+pub(super) const YOU_RECEIVED: &[&str] = &[
     "you were given",
     "you were told",
     "you have been given",

@@ -63,8 +63,8 @@ fn overrides(s: &Sentence<'_>) -> u32 {
             continue;
         };
         let own = s.has_at(W::EARLIER.with(W::INNER).with(W::GUARD), at + 1..order + 1);
-        let told = s.has_at(W::EARLIER, order + 1..order + 5);
-        if (own || told || s.has_at(W::WHICH, at + 1..order + 1)) && !conditional(s) {
+        let earlier = s.has_at(W::EARLIER, order + 1..order + 5);
+        if (own || earlier || s.has_at(W::WHICH, at + 1..order + 1)) && !conditional(s) {
             return 3;
         }
         if order == at + 1 && s.kinds.len() <= 12 {
@@ -176,7 +176,7 @@ fn leaks(s: &Sentence<'_>) -> u32 {
             );
         for orders in s.places(W::ORDERS).filter(|orders| *orders > at && *orders <= at + 8) {
             let prompt = word(orders).contains("prompt") || word(orders).starts_with("invite");
-            let told = matches!(
+            let instructions = matches!(
                 word(orders),
                 "instructions" | "rules" | "directives" | "regles" | "guidelines"
             );
@@ -184,13 +184,13 @@ fn leaks(s: &Sentence<'_>) -> u32 {
             let inner = s.places(W::INNER).any(|inner| {
                 inner + 3 >= orders && inner <= orders + 1 && !s.has_at(W::YOU, inner..inner + 1)
             });
-            let given =
-                s.says_any(p::YOU_WERE_TOLD) && (told || word(orders).starts_with("message"));
+            let given = s.says_any(p::YOU_RECEIVED)
+                && (instructions || word(orders).starts_with("message"));
             let message = word(orders) == "message"
                 && s.has_at(W::INNER, orders.saturating_sub(1)..orders)
                 && (betrays || given);
             let weight = match () {
-                () if message || (given && told) => 3,
+                () if message || (given && instructions) => 3,
                 () if prompt && inner => 3,
                 () if prompt && own => {
                     if betrays {
@@ -199,7 +199,7 @@ fn leaks(s: &Sentence<'_>) -> u32 {
                         2
                     }
                 }
-                () if told && (inner || own) => {
+                () if instructions && (inner || own) => {
                     if betrays || own {
                         3
                     } else {

@@ -47,7 +47,7 @@ pub(super) fn of<'a>(
     let mut left = LOOKED_UP;
     let mut refused = Vec::new();
     for checkpoint in checkpoints {
-        match told(config, issue, situation, context, checkpoint)
+        match find_objection(config, issue, situation, context, checkpoint)
             .or_else(|| failed(config, checkpoint, detail, &mut left))
         {
             None => return Choice::Safe(checkpoint),
@@ -58,7 +58,7 @@ pub(super) fn of<'a>(
 }
 
 /// Returns the objection to a checkpoint.
-fn told(
+fn find_objection(
     config: &Config,
     issue: &Issue,
     situation: &Situation,

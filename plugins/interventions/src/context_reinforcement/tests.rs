@@ -298,7 +298,7 @@ fn constraints_of_operator_and_rules() {
 }
 
 #[test]
-fn an_earlier_reminder_is_told() {
+fn an_earlier_reminder_is_mentioned() {
     let past = |kind: &str, issue: &str| PastIntervention {
         kind: kind.into(),
         issue: issue.into(),

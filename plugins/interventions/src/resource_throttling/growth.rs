@@ -18,7 +18,7 @@ pub(super) struct Growth {
 
 impl Growth {
     /// Formats the ratio: `x 2.00`.
-    pub(super) fn told(&self) -> String {
+    pub(super) fn format_ratio(&self) -> String {
         match u16::try_from(self.ratio) {
             Ok(ratio) => format!("x {}", score(ratio)),
             Err(_) => format!("x {}", self.ratio / 1000),
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn growth_is_read_or_not_told() {
+    fn growth_is_read_or_not_stated() {
         use Quantity::{FileOperations as Files, Memory, Time, Tokens};
         let cases: &[(&str, Option<(Quantity, u64)>)] = &[
             ("files 3, 6, 12, 24 (x 2.00 a window)", Some((Files, 2000))),
@@ -114,14 +114,14 @@ mod tests {
     }
 
     #[test]
-    fn growth_is_told_in_two_decimals() {
+    fn growth_is_formatted_in_two_decimals() {
         for (ratio, text) in [
             (2000, "x 2.00"),
             (1795, "x 1.80"),
             (65_536, "x 65"),
             (u64::MAX, "x 18446744073709551"),
         ] {
-            assert_eq!(Growth { quantity: Quantity::Time, ratio }.told(), text);
+            assert_eq!(Growth { quantity: Quantity::Time, ratio }.format_ratio(), text);
         }
     }
 }

@@ -16,7 +16,7 @@ pub(super) struct Change {
 
 impl Change {
     /// Formats the change: `50 (100 before, 40 used)`.
-    pub(super) fn told(&self) -> String {
+    pub(super) fn format_change(&self) -> String {
         let quantity = &self.limit.quantity;
         let (new, used) = (self.limit.maximum, self.limit.used);
         let amount = |amount| self.amount(amount);

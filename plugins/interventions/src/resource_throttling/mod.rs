@@ -52,9 +52,11 @@ impl Intervention for ResourceThrottling {
         values.set("earlier", earlier(given, "tightening").as_deref());
         for (quantity, name) in wording::NAMES {
             let change = changes.iter().find(|change| change.limit.quantity == *quantity);
-            values.set(&format!("new.{name}"), change.map(limits::Change::told).as_deref());
+            values
+                .set(&format!("new.{name}"), change.map(limits::Change::format_change).as_deref());
             let ratio = grown.iter().find(|growth| growth.quantity == *quantity);
-            values.set(&format!("growth.{name}"), ratio.map(growth::Growth::told).as_deref());
+            values
+                .set(&format!("growth.{name}"), ratio.map(growth::Growth::format_ratio).as_deref());
         }
         let notice = if changes.is_empty() { "unchanged" } else { "notice" };
         let text = wording::THROTTLING.parts(

@@ -139,7 +139,7 @@ fn limits_begin_with_what_is_in_force() {
 }
 
 #[test]
-fn each_limit_is_told_with_old_and_new() {
+fn each_limit_is_shown_with_old_and_new() {
     for (issue, context, parts, absent) in [
         (
             bare("scope_creep", Severity::High),
@@ -225,7 +225,7 @@ fn each_issue_has_its_own_words() {
 }
 
 #[test]
-fn an_earlier_tightening_is_told() {
+fn an_earlier_tightening_is_mentioned() {
     let past = |kind: &str| PastIntervention {
         kind: kind.into(),
         issue: "loop".into(),

@@ -93,7 +93,7 @@ fn was_allowed(attempt: &Attempt, steps: &[Step]) -> bool {
 /// Returns the newest refused attempt whose deed this action does in another way.
 fn bypassed<'a>(memory: &'a Memory, action: &Action) -> Option<(&'a Attempt, Deed)> {
     let identity = action.facts.identity;
-    let known = memory.told.contains(&identity)
+    let known = memory.reported.contains(&identity)
         || memory.attempts.iter().any(|attempt| attempt.identity == identity);
     if known {
         return None;
@@ -116,7 +116,7 @@ fn detection(
     action: &Action,
 ) -> Detection {
     let light = matches!(deed.class, Class::Read | Class::Contact | Class::Start);
-    let bad = if !memory.told.is_empty() || (attempt.refusal == Refusal::Blocked && !light) {
+    let bad = if !memory.reported.is_empty() || (attempt.refusal == Refusal::Blocked && !light) {
         Severity::High
     } else {
         Severity::Medium

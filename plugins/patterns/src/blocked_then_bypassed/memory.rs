@@ -12,7 +12,7 @@ const LAYOUT: u8 = 2;
 /// 64.
 const MOST: usize = 12;
 /// The maximum number of identities of reported attempts that are kept.
-const MOST_TOLD: usize = 16;
+const MOST_REPORTED: usize = 16;
 /// The maximum size of an attempt's label, in bytes.
 pub(super) const MOST_LABEL: usize = 200;
 
@@ -53,7 +53,7 @@ pub(super) struct Memory {
     /// Oldest first.
     pub(super) attempts: Vec<Attempt>,
     /// Identities of attempts that were reported, oldest first.
-    pub(super) told: Vec<u64>,
+    pub(super) reported: Vec<u64>,
 }
 
 impl Memory {
@@ -66,7 +66,7 @@ impl Memory {
             Some(Self {
                 looked: state::long(input)?,
                 attempts: state::list(input, MOST, attempt)?,
-                told: state::list(input, MOST_TOLD, state::long)?,
+                reported: state::list(input, MOST_REPORTED, state::long)?,
             })
         })
     }
@@ -78,8 +78,8 @@ impl Memory {
         out.eight(self.looked.to_le_bytes());
         out.number(self.attempts.len());
         self.attempts.iter().for_each(|attempt| write(&mut out, attempt));
-        out.number(self.told.len());
-        self.told.iter().for_each(|identity| out.eight(identity.to_le_bytes()));
+        out.number(self.reported.len());
+        self.reported.iter().for_each(|identity| out.eight(identity.to_le_bytes()));
         out.into_bytes()
     }
 
@@ -93,9 +93,9 @@ impl Memory {
 
     /// Records that an attempt was reported.
     pub(super) fn tell(&mut self, identity: u64) {
-        self.told.push(identity);
-        let excess = self.told.len().saturating_sub(MOST_TOLD);
-        self.told.drain(..excess);
+        self.reported.push(identity);
+        let excess = self.reported.len().saturating_sub(MOST_REPORTED);
+        self.reported.drain(..excess);
     }
 }
 

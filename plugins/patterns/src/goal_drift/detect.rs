@@ -1,7 +1,7 @@
 //! Measures how far the recent steps serve the goal.
 
 use super::config::{ALIGNED, Config};
-use super::memory::{Told, to_bytes};
+use super::memory::{LastReport, to_bytes};
 use portcullis_builtin_shared::steps::{Detail, label, past_label, recent, thousandths};
 use portcullis_builtin_shared::text::{decimal, evidence, named};
 use portcullis_plugin::history::History;
@@ -14,7 +14,7 @@ const SHOWN: usize = 8;
 /// Evaluates the session after this action's outcome.
 pub(super) fn look(
     config: &Config,
-    told: Told,
+    reported: LastReport,
     history: &History,
     action: &Action,
     context: &Context,
@@ -29,12 +29,14 @@ pub(super) fn look(
         recent(history, config.window).iter().filter_map(Scored::of).collect();
     let mean = mean(&scored);
     if scored.len() < config.least || mean >= config.threshold {
-        return settle(told);
+        return settle(reported);
     }
     let (newer, older) = halves(&scored);
     let falls = newer.saturating_add(config.falls_by.max(1)) <= older;
     let astray = scored.iter().any(|step| step.index == action.step && step.is_astray());
-    if !falls || !astray || told.is_some_and(|before| mean.saturating_add(config.worse_by) > before)
+    if !falls
+        || !astray
+        || reported.is_some_and(|before| mean.saturating_add(config.worse_by) > before)
     {
         return Report::nothing();
     }
@@ -43,8 +45,8 @@ pub(super) fn look(
 }
 
 /// Forgets the last report: all is well, or not known yet.
-fn settle(told: Told) -> Report {
-    if told.is_some() { Report::nothing().remember(to_bytes(None)) } else { Report::nothing() }
+fn settle(reported: LastReport) -> Report {
+    if reported.is_some() { Report::nothing().remember(to_bytes(None)) } else { Report::nothing() }
 }
 
 struct Measured {

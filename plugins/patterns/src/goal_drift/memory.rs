@@ -8,23 +8,23 @@ use portcullis_plugin::types::Error;
 const LAYOUT: u8 = 1;
 
 /// The mean that was reported last, in thousandths; none while all is well.
-pub(super) type Told = Option<u32>;
+pub(super) type LastReport = Option<u32>;
 
 /// Decodes the state.
 ///
 /// # Errors
 /// Fails with `invalid-input` for bytes that this layout cannot have written.
-pub(super) fn read(bytes: &[u8]) -> Result<Told, Error> {
+pub(super) fn read(bytes: &[u8]) -> Result<LastReport, Error> {
     let read = state::read(bytes, LAYOUT, |input| input.number().filter(|mean| *mean <= 1001))?;
     Ok(u32::try_from(read).ok().and_then(|mean| mean.checked_sub(1)))
 }
 
 /// Encodes the last report: the mean and one, or nothing.
-pub(super) fn to_bytes(told: Told) -> Vec<u8> {
+pub(super) fn to_bytes(reported: LastReport) -> Vec<u8> {
     let mut out = Writer::default();
     out.byte(LAYOUT);
     out.number(
-        told.map_or(0, |mean| usize::try_from(mean).unwrap_or(usize::MAX).saturating_add(1)),
+        reported.map_or(0, |mean| usize::try_from(mean).unwrap_or(usize::MAX).saturating_add(1)),
     );
     out.into_bytes()
 }

@@ -39,8 +39,8 @@ impl Pattern for GoalDrift {
         context: &Context,
     ) -> Result<Report, Error> {
         let config = Config::from_prepared(prepared)?;
-        let told = memory::read(state)?;
-        Ok(detect::look(&config, told, history, action, context, &host::detail))
+        let reported = memory::read(state)?;
+        Ok(detect::look(&config, reported, history, action, context, &host::detail))
     }
 }
 

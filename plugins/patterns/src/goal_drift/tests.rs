@@ -90,7 +90,7 @@ fn without_a_goal_there_is_no_drift() {
 }
 
 #[test]
-fn it_is_told_once_until_it_gets_worse_or_comes_back() {
+fn it_is_reported_once_until_it_gets_worse_or_comes_back() {
     let cases = [
         ("AAAA00000", "........!"),
         ("AAAA0000000000", "........!..!.."),

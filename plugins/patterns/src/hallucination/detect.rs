@@ -56,28 +56,28 @@ pub(super) fn look(
     memory.acts.retain(|act| act.step > oldest || action.step < config.within);
     let looks = is_looking(action);
     let found = missing(action, outcome);
-    let mut told = false;
+    let mut informed = false;
     let mut line = None;
     for (target, said) in &found {
         let known = memory.learn(target);
         let looked = looks && target.kind == Kind::Path;
         if !looked && !memory.acts.iter().any(|act| act.step == action.step) {
             memory.act(action.step, known, target.clone());
-            told |= known;
+            informed |= known;
             line = Some(said.clone());
         }
     }
     if let Some(target) = again(&memory, action, outcome).filter(|_| found.is_empty() && !looks) {
         memory.act(action.step, true, target);
-        told = true;
+        informed = true;
     }
     if outcome.status == Status::Ok {
         made(&mut memory, action, &found);
     }
     let acts = u32::try_from(memory.acts.len()).unwrap_or(u32::MAX);
     let after =
-        u32::try_from(memory.acts.iter().filter(|act| act.told).count()).unwrap_or(u32::MAX);
-    let enough = told && acts >= config.threshold && after >= config.after_told;
+        u32::try_from(memory.acts.iter().filter(|act| act.informed).count()).unwrap_or(u32::MAX);
+    let enough = informed && acts >= config.threshold && after >= config.after_told;
     let report = if enough {
         detection(config, &memory, history, action, line, after).into()
     } else {

@@ -18,7 +18,7 @@ const MOST_ACTS: usize = 48;
 pub(super) struct Act {
     pub(super) step: u64,
     /// The session had been informed before.
-    pub(super) told: bool,
+    pub(super) informed: bool,
     pub(super) target: Target,
 }
 
@@ -40,7 +40,7 @@ impl Memory {
             let act = |input: &mut Reader<'_>| {
                 Some(Act {
                     step: state::long(input)?,
-                    told: input.byte()? != 0,
+                    informed: input.byte()? != 0,
                     target: target(input)?,
                 })
             };
@@ -57,7 +57,7 @@ impl Memory {
         out.number(self.acts.len());
         for act in &self.acts {
             out.eight(act.step.to_le_bytes());
-            out.byte(u8::from(act.told));
+            out.byte(u8::from(act.informed));
             write(&mut out, &act.target);
         }
         out.into_bytes()
@@ -72,8 +72,8 @@ impl Memory {
     }
 
     /// Records an act that ran into it.
-    pub(super) fn act(&mut self, step: u64, told: bool, target: Target) {
-        push(&mut self.acts, Act { step, told, target }, MOST_ACTS);
+    pub(super) fn act(&mut self, step: u64, informed: bool, target: Target) {
+        push(&mut self.acts, Act { step, informed, target }, MOST_ACTS);
     }
 
     /// Forgets things of this kind that may exist now: those at `path`, below it and above it, or

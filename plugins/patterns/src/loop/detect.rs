@@ -1,7 +1,7 @@
 //! Finds a cycle at the end of the history.
 
 use super::config::Config;
-use super::memory::{Told, to_bytes};
+use super::memory::{ReportedLoop, to_bytes};
 use portcullis_builtin_shared::steps::{
     Detail, ended, graded, label, past_label, share, thousandths,
 };
@@ -13,7 +13,7 @@ use portcullis_plugin::types::{Action, Evidence, Status, Step};
 /// Evaluates the session after this action's outcome.
 pub(super) fn look(
     config: &Config,
-    told: Option<Told>,
+    reported: Option<ReportedLoop>,
     history: &History,
     action: &Action,
     detail: &Detail<'_>,
@@ -23,24 +23,25 @@ pub(super) fn look(
     }
     let steps =
         ended_of(history.until(|steps| all_runs_begin_in(config, &ended_of(steps.to_vec()))));
-    let Some(found) = find(config, &steps) else { return settle(told) };
+    let Some(found) = find(config, &steps) else { return settle(reported) };
     if !found.run.iter().any(|step| step.index == action.step) {
         return Report::nothing();
     }
     let key = found.key();
-    let again = told.filter(|told| told.cycle == key);
-    let newer = |told: Told| found.run.iter().filter(|step| step.index > told.step).count();
-    if again.is_some_and(|told| newer(told) < found.length) {
+    let again = reported.filter(|reported| reported.cycle == key);
+    let newer =
+        |reported: ReportedLoop| found.run.iter().filter(|step| step.index > reported.step).count();
+    if again.is_some_and(|reported| newer(reported) < found.length) {
         return Report::nothing();
     }
     let step = found.run.last().map_or(action.step, |step| step.index);
     Report::from(detection(config, &found, history, action, detail))
-        .remember(to_bytes(Some(Told { cycle: key, step })))
+        .remember(to_bytes(Some(ReportedLoop { cycle: key, step })))
 }
 
 /// Forgets the last report: there is no loop.
-fn settle(told: Option<Told>) -> Report {
-    if told.is_some() { Report::nothing().remember(to_bytes(None)) } else { Report::nothing() }
+fn settle(reported: Option<ReportedLoop>) -> Report {
+    if reported.is_some() { Report::nothing().remember(to_bytes(None)) } else { Report::nothing() }
 }
 
 /// A cycle and the steps that are one run of it, oldest first.

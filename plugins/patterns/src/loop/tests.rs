@@ -82,7 +82,7 @@ fn fired(letters: &str) -> String {
 }
 
 #[test]
-fn it_is_told_again_with_each_further_cycle_and_when_it_comes_back() {
+fn it_is_reported_again_with_each_further_cycle_and_when_it_comes_back() {
     let cases = [
         ("aaaaaa", "...!!!"),
         ("abababababa", ".......!.!."),

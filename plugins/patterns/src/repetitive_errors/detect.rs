@@ -88,13 +88,13 @@ fn detection(
     let detection = Detection::new("repetitive_errors", bad.min(config.severity), &summary)
         .sure(thousandths(confidence), thousandths(impact))
         .since(times.first().map_or(0, |step| step.index));
-    let told = text.map(|text| evidence("error", text, times.last().map(|step| step.index)));
+    let quoted = text.map(|text| evidence("error", text, times.last().map(|step| step.index)));
     let steps = times
         .iter()
         .rev()
         .take(SHOWN)
         .map(|step| evidence("step", &step.index.to_string(), Some(step.index)));
-    told.into_iter().chain([label(action)]).chain(steps).fold(detection, Detection::because)
+    quoted.into_iter().chain([label(action)]).chain(steps).fold(detection, Detection::because)
 }
 
 /// Removes the line that only says that it failed, if another one gives the reason.

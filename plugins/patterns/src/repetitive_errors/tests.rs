@@ -123,13 +123,13 @@ fn sensitivity_and_settings() {
 fn it_says_what_and_where() {
     let prepared = RepetitiveErrors::prepare(&[]).expect("no settings are right");
     let why = "error: expected `;`\nat src/a.rs:3";
-    for (told, line, error) in [
+    for (output, line, error) in [
         (why, "`error: expected `;``", why),
         ("Exit code 101\nerror: expected `;`\nat src/a.rs:3", "`error: expected `;``", why),
         ("Exit code 2", "`Exit code 2`", "Exit code 2"),
         ("Exit code 2\n \n", "`Exit code 2`", "Exit code 2"),
     ] {
-        let action = shell("cargo test").at_step(4).failed(told);
+        let action = shell("cargo test").at_step(4).failed(output);
         let report = RepetitiveErrors::detect(
             &prepared,
             &[],

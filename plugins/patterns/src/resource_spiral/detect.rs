@@ -2,7 +2,7 @@
 
 use super::config::Config;
 use super::growth::{Growth, Resource, Windows, growth, reach_back, windows};
-use super::memory::{Told, to_bytes};
+use super::memory::{ReportedGrowth, to_bytes};
 use portcullis_builtin_shared::steps::{Detail, label, past_label, thousandths};
 use portcullis_builtin_shared::text::{decimal, evidence};
 use portcullis_plugin::history::History;
@@ -12,7 +12,7 @@ use portcullis_plugin::types::{Action, Evidence, Severity, Step};
 /// Evaluates the session after this action's outcome.
 pub(super) fn look(
     config: &Config,
-    told: Told,
+    reported: ReportedGrowth,
     history: &History,
     action: &Action,
     detail: &Detail<'_>,
@@ -27,12 +27,12 @@ pub(super) fn look(
         .filter_map(|resource| growth(config, &windows, resource))
         .filter(|growth| growth.score > config.threshold)
         .collect();
-    let before = |resource: Resource| told.get(resource as usize).copied().unwrap_or(0);
+    let before = |resource: Resource| reported.get(resource as usize).copied().unwrap_or(0);
     let worse = spiral.iter().any(|growth| match before(growth.resource) {
         0 => true,
-        told => growth.score >= (told - 1).saturating_add(config.worse_by.max(1)),
+        known => growth.score >= (known - 1).saturating_add(config.worse_by.max(1)),
     });
-    let mut telling = Told::default();
+    let mut telling = ReportedGrowth::default();
     for growth in &spiral {
         if let Some(one) = telling.get_mut(growth.resource as usize) {
             let known = before(growth.resource);
@@ -43,7 +43,7 @@ pub(super) fn look(
         Some(worst) if worse => detection(config, worst, &spiral, &windows, action, detail).into(),
         _ => Report::nothing(),
     };
-    if telling == told { report } else { report.remember(to_bytes(&telling)) }
+    if telling == reported { report } else { report.remember(to_bytes(&telling)) }
 }
 
 /// Returns the severity. One window may be an accident, two a burst; only growth throughout can be
@@ -69,10 +69,11 @@ fn detection(
 ) -> Detection {
     let summary = [
         "what the session uses grows from window to window: ",
-        &spiral.iter().map(told).collect::<Vec<_>>().join("; "),
+        &spiral.iter().map(describe_growth).collect::<Vec<_>>().join("; "),
     ]
     .concat();
-    let growths = spiral.iter().map(|growth| evidence("growth", &told(growth), Some(action.step)));
+    let growths =
+        spiral.iter().map(|growth| evidence("growth", &describe_growth(growth), Some(action.step)));
     let confidence = worst.grew.saturating_mul(1000).saturating_add(1) / 3;
     let detection = Detection::new("resource_spiral", severity(config, worst), &summary)
         .sure(thousandths(confidence), thousandths(worst.score / 2))
@@ -81,7 +82,7 @@ fn detection(
 }
 
 /// Formats growth: `files 3, 6, 12, 24 (x 2.00 a window)`.
-fn told(growth: &Growth) -> String {
+fn describe_growth(growth: &Growth) -> String {
     let used: Vec<String> = growth.used.iter().map(u128::to_string).collect();
     let ratio = decimal(growth.score.saturating_add(1000));
     [growth.resource.name(), " ", &used.join(", "), " (x ", &ratio, " a window)"].concat()

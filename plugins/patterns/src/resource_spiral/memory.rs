@@ -9,26 +9,26 @@ use portcullis_plugin::types::Error;
 const LAYOUT: u8 = 1;
 
 /// The reported growth, by `Resource`, in thousandths and one more; 0 for none.
-pub(super) type Told = [u32; Resource::ALL.len()];
+pub(super) type ReportedGrowth = [u32; Resource::ALL.len()];
 
 /// Decodes the state.
 ///
 /// # Errors
 /// Fails with `invalid-input` for bytes that this layout cannot have written.
-pub(super) fn read(bytes: &[u8]) -> Result<Told, Error> {
+pub(super) fn read(bytes: &[u8]) -> Result<ReportedGrowth, Error> {
     state::read(bytes, LAYOUT, |input| {
-        let mut told = Told::default();
-        for one in &mut told {
+        let mut reported = ReportedGrowth::default();
+        for one in &mut reported {
             *one = u32::try_from(input.number()?).ok()?;
         }
-        Some(told)
+        Some(reported)
     })
 }
 
 /// Encodes the last report.
-pub(super) fn to_bytes(told: &Told) -> Vec<u8> {
+pub(super) fn to_bytes(reported: &ReportedGrowth) -> Vec<u8> {
     let mut out = Writer::default();
     out.byte(LAYOUT);
-    told.iter().for_each(|one| out.number(usize::try_from(*one).unwrap_or(usize::MAX)));
+    reported.iter().for_each(|one| out.number(usize::try_from(*one).unwrap_or(usize::MAX)));
     out.into_bytes()
 }

@@ -111,7 +111,7 @@ fn where_times_do_not_tell_steps_do() {
 }
 
 #[test]
-fn it_is_told_once_until_it_gets_worse_or_comes_back() {
+fn it_is_reported_once_until_it_gets_worse_or_comes_back() {
     let cases: [(&[u32], usize); 5] = [
         (&[3, 6, 12, 24, 48, 96, 192], 1),
         (&[3, 6, 12, 24, 96, 960, 9600], 4),
@@ -121,19 +121,19 @@ fn it_is_told_once_until_it_gets_worse_or_comes_back() {
     ];
     for (windows, expected) in cases {
         let steps = minutes(windows, FILES);
-        let (mut state, mut told) = (Vec::new(), Vec::new());
+        let (mut state, mut reported) = (Vec::new(), Vec::new());
         for end in 1..=steps.len() {
             let report = ask(&steps[..end], &[], &state);
-            told.extend(report.detections.iter().map(|_| end));
+            reported.extend(report.detections.iter().map(|_| end));
             state = report.state.unwrap_or(state);
             assert!(state.len() < 32, "{}", state.len());
         }
-        assert_eq!(told.len(), expected, "{windows:?}: {told:?}");
+        assert_eq!(reported.len(), expected, "{windows:?}: {reported:?}");
     }
 }
 
 #[test]
-fn another_resource_that_joins_in_is_told() {
+fn another_resource_that_joins_in_is_reported() {
     let steps = minutes(&[3, 6, 12, 24], FILES);
     let state = ask(&steps, &[], &[]).state.expect("it was told");
     assert!(ask(&steps, &[], &state).detections.is_empty(), "an unchanged situation is told once");
@@ -248,10 +248,10 @@ fn odd_numbers_do_no_harm() {
     for action in [shell("ls").succeeded(), shell("ls").at_step(u64::MAX).failed("x"), shell("ls")]
     {
         let history = testing::history(steps.iter().copied());
-        let told =
+        let state =
             [1, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255];
         assert!(
-            ResourceSpiral::detect(&prepared, &told, &history, &action, &testing::context())
+            ResourceSpiral::detect(&prepared, &state, &history, &action, &testing::context())
                 .is_ok()
         );
     }

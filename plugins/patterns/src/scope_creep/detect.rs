@@ -1,7 +1,7 @@
 //! Measures the share of the recent work that is outside the scope.
 
 use super::config::Config;
-use super::memory::{Told, to_bytes};
+use super::memory::{LastReport, to_bytes};
 use portcullis_builtin_shared::steps::{Detail, recent, thousandths};
 use portcullis_builtin_shared::text::{evidence, listed};
 use portcullis_plugin::history::History;
@@ -16,7 +16,7 @@ const LOOKED_UP: usize = 15;
 /// Evaluates the session after this action's outcome.
 pub(super) fn look(
     config: &Config,
-    told: Told,
+    reported: LastReport,
     history: &History,
     action: &Action,
     detail: &Detail<'_>,
@@ -28,10 +28,11 @@ pub(super) fn look(
     let (effects, outside) = sums(&recent);
     let share = outside.saturating_mul(1000).checked_div(effects).unwrap_or(0);
     if recent.len() < config.least || share <= config.threshold {
-        return settle(told);
+        return settle(reported);
     }
     let reached_out = recent.iter().any(|step| step.index == action.step && step.outside > 0);
-    if !reached_out || told.is_some_and(|before| share < before.saturating_add(config.worse_by)) {
+    if !reached_out || reported.is_some_and(|before| share < before.saturating_add(config.worse_by))
+    {
         return Report::nothing();
     }
     let confidence = effects.saturating_mul(1000) / config.sure_at;
@@ -40,8 +41,8 @@ pub(super) fn look(
 }
 
 /// Forgets the last report: all is well, or not known yet.
-fn settle(told: Told) -> Report {
-    if told.is_some() { Report::nothing().remember(to_bytes(None)) } else { Report::nothing() }
+fn settle(reported: LastReport) -> Report {
+    if reported.is_some() { Report::nothing().remember(to_bytes(None)) } else { Report::nothing() }
 }
 
 struct Measured {

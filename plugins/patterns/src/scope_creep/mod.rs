@@ -38,8 +38,8 @@ impl Pattern for ScopeCreep {
         _: &Context,
     ) -> Result<Report, Error> {
         let config = Config::from_prepared(prepared)?;
-        let told = memory::read(state)?;
-        Ok(detect::look(&config, told, history, action, &host::detail))
+        let reported = memory::read(state)?;
+        Ok(detect::look(&config, reported, history, action, &host::detail))
     }
 }
 

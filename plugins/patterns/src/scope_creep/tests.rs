@@ -77,7 +77,7 @@ fn histories() {
 }
 
 #[test]
-fn it_is_told_once_until_it_gets_worse_or_comes_back() {
+fn it_is_reported_once_until_it_gets_worse_or_comes_back() {
     let cases: [(&str, &str); 4] = [
         ("iiiooioio", "....!...."),
         ("iiioooooo", "....!!.!."),

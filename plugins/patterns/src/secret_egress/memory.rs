@@ -13,7 +13,7 @@ const MOST_SOURCE: usize = 300;
 /// The maximum number of placeholders that are kept, newest last.
 const MOST_SEEN: usize = 256;
 /// The maximum number of reports that are kept, newest last.
-const MOST_TOLD: usize = 32;
+const MOST_REPORTED: usize = 32;
 
 /// A secret was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub(super) struct Memory {
     /// Placeholders that occurred in results, with the step of the newest.
     seen: Vec<(u32, u64)>,
     /// Sources with hosts that were reported as near.
-    told: Vec<u64>,
+    reported: Vec<u64>,
 }
 
 impl Memory {
@@ -48,7 +48,7 @@ impl Memory {
                     Some(Read { step: state::long(input)?, source: input.text()? })
                 })?,
                 seen: state::list(input, MOST_SEEN, seen)?,
-                told: state::list(input, MOST_TOLD, state::long)?,
+                reported: state::list(input, MOST_REPORTED, state::long)?,
             })
         })
     }
@@ -68,8 +68,8 @@ impl Memory {
             out.number(usize::try_from(*placeholder).unwrap_or(usize::MAX));
             out.eight(step.to_le_bytes());
         }
-        out.number(self.told.len());
-        self.told.iter().for_each(|told| out.eight(told.to_le_bytes()));
+        out.number(self.reported.len());
+        self.reported.iter().for_each(|key| out.eight(key.to_le_bytes()));
         out.into_bytes()
     }
 
@@ -94,9 +94,9 @@ impl Memory {
     /// Records the report of a secret near a sending; returns true if it was reported already.
     pub(super) fn tell(&mut self, source: &str, host: &str) -> bool {
         let key = fingerprint(&[source, "\0", host]);
-        let known = self.told.contains(&key);
+        let known = self.reported.contains(&key);
         if !known {
-            push(&mut self.told, key, MOST_TOLD);
+            push(&mut self.reported, key, MOST_REPORTED);
         }
         known
     }

@@ -298,7 +298,7 @@ fn a_secret_that_was_read_shortly_before() {
 }
 
 #[test]
-fn each_flow_is_told() {
+fn each_flow_is_reported() {
     let flow = || ran(reads().by(0).affects(EffectKind::Send, EVIL).by(0));
     let fired: Vec<bool> =
         play([flow(), flow(), idle(), flow()], &[]).iter().map(Option::is_some).collect();

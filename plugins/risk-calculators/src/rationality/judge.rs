@@ -28,25 +28,25 @@ pub(super) fn judge(
     } else {
         past::look(action, config.look_back, detail)
     };
-    let mut told = Told::default();
-    let alignment = alignment(action, context, config, nature, past, &mut told);
-    let progression = progression(context, config, nature, past, action, &mut told);
+    let mut reasons = Reasons::default();
+    let alignment = alignment(action, context, config, nature, past, &mut reasons);
+    let progression = progression(context, config, nature, past, action, &mut reasons);
     let efficiency = match efficiency::cheaper_way(action, context) {
         None => GOOD,
-        Some(way) => told.suggest(config.cheaper_known, way),
+        Some(way) => reasons.suggest(config.cheaper_known, way),
     };
     let completeness = match missing(action, nature, past) {
         Missing::Nothing => Some(GOOD),
         Missing::NotKnown => None,
-        Missing::Step(step) => Some(told.suggest(config.step_missing, step)),
+        Missing::Step(step) => Some(reasons.suggest(config.step_missing, step)),
     };
     Rationality {
         alignment,
         progression: Some(progression),
         efficiency: Some(efficiency),
         completeness,
-        issues: told.issues,
-        suggestions: told.suggestions,
+        issues: reasons.issues,
+        suggestions: reasons.suggestions,
     }
 }
 
@@ -64,12 +64,12 @@ fn contradiction(said: &str) -> Rationality {
 
 /// The reasons given for a component.
 #[derive(Default)]
-struct Told {
+struct Reasons {
     issues: Vec<String>,
     suggestions: Vec<String>,
 }
 
-impl Told {
+impl Reasons {
     fn suggest(&mut self, score: u16, suggestion: &str) -> u16 {
         self.suggestions.push(suggestion.to_owned());
         score
@@ -82,7 +82,7 @@ fn alignment(
     config: &Config,
     nature: Nature,
     past: Past,
-    told: &mut Told,
+    reasons: &mut Reasons,
 ) -> Option<u16> {
     let newest = context.goals.last()?;
     let ordinary = match nature {
@@ -95,10 +95,10 @@ fn alignment(
         return Some(GOOD);
     }
     if ordinary.is_none() {
-        told.issues.push(
+        reasons.issues.push(
             ["nothing in it serves what the person asked for: ", &named(&newest.text)].concat(),
         );
-        told.suggestions.push("say what it is for, or ask the person first".to_owned());
+        reasons.suggestions.push("say what it is for, or ask the person first".to_owned());
     }
     Some(ordinary.unwrap_or(NOT_AT_ALL))
 }
@@ -109,23 +109,23 @@ fn progression(
     nature: Nature,
     past: Past,
     action: &Action,
-    told: &mut Told,
+    reasons: &mut Reasons,
 ) -> u16 {
     let times = context.repetition;
     let again = !matches!(nature, Nature::Looks | Nature::Tests);
     let after =
         if matches!(action.operation, Operation::File(_)) { 1 } else { config.repeats_after };
     if again && times.successes >= after {
-        told.issues.push("the same action already succeeded".to_owned());
-        told.suggestions.push("look at its result instead of doing it again".to_owned());
+        reasons.issues.push("the same action already succeeded".to_owned());
+        reasons.suggestions.push("look at its result instead of doing it again".to_owned());
         return config.repeats;
     }
     if again && times.failures >= config.repeats_after {
-        told.issues.push(
+        reasons.issues.push(
             ["an action of this shape failed ", &times.failures.to_string(), " times in a row"]
                 .concat(),
         );
-        told.suggestions.push("find out why it fails before you try again".to_owned());
+        reasons.suggestions.push("find out why it fails before you try again".to_owned());
         return config.repeats;
     }
     let goes_on = nature == Nature::Tests || past.near || (times.seen > 0 && times.failures == 0);

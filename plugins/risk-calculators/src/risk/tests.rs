@@ -222,14 +222,14 @@ fn factors_show_their_evidence() {
 }
 
 #[test]
-fn failures_are_told() {
-    for (failures, told) in
+fn failures_are_mentioned() {
+    for (failures, expected) in
         [(1, "failed once and"), (2, "failed 2 times and"), (5, "failed 5 times and")]
     {
         let context = testing::context().failures(failures);
         let risk = risk_in(&shell("x"), &context, &[]);
         assert!(
-            risk.factors.iter().any(|factor| factor.reason.contains(told)),
+            risk.factors.iter().any(|factor| factor.reason.contains(expected)),
             "{failures}: {:?}",
             risk.factors
         );

@@ -264,12 +264,15 @@ fn the_system() {
         );
     }
     let others = shell("x").modifies("/srv/shop/AGENTS.md").by(0);
-    for (action, told) in [
+    for (action, expected) in [
         (writes("/etc/hosts"), "the operating system"),
         (others.scope(Scope::Outside), "for other agents"),
     ] {
         let found = rulings(&action, &testing::context(), &[]);
-        assert!(found.iter().any(|ruling| ruling.reason.contains(told)), "{told}: {found:?}");
+        assert!(
+            found.iter().any(|ruling| ruling.reason.contains(expected)),
+            "{expected}: {found:?}"
+        );
     }
 }
 

@@ -72,7 +72,7 @@ impl Checker {
             } else if !shape.fits(&found) {
                 return Err(Problem::new(
                     tree.span,
-                    format!("is {}; `{}` takes {}", found.told(), word.name, shape.told()),
+                    format!("is {}; `{}` takes {}", found.describe(), word.name, shape.describe()),
                 ));
             }
             codes.push(code);
@@ -124,7 +124,7 @@ impl Checker {
             other => {
                 return Err(Problem::new(
                     list.span,
-                    format!("is {}; `{}` asks each item of a list", other.told(), word.name),
+                    format!("is {}; `{}` asks each item of a list", other.describe(), word.name),
                 ));
             }
         };
@@ -299,7 +299,7 @@ impl Shape {
         }
     }
 
-    const fn told(self) -> &'static str {
+    const fn describe(self) -> &'static str {
         match self {
             Self::Flag => "true or false",
             Self::Number => "a number",

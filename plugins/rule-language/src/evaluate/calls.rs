@@ -12,7 +12,9 @@ impl<'v> Run<'v, '_> {
             (Function::LowerAscii, [text]) => self.changed(text, |text| text.to_ascii_lowercase()),
             (Function::UpperAscii, [text]) => self.changed(text, |text| text.to_ascii_uppercase()),
             (Function::Trim, [text]) => self.changed(text, |text| text.trim().to_owned()),
-            (Function::Text, [of]) => Ok(Value::Text(told(&self.value(of)?).into_owned().into())),
+            (Function::Text, [of]) => {
+                Ok(Value::Text(to_text(&self.value(of)?).into_owned().into()))
+            }
             (Function::Number, [text]) => {
                 let text = self.text(text)?;
                 let number = text.parse().map(Value::Number);
@@ -97,7 +99,7 @@ impl<'v> Run<'v, '_> {
 
     fn join(&mut self, list: &'v Code<'v>, by: &'v Code<'v>) -> Answer<'v> {
         let (items, by) = (self.list(list)?, self.text(by)?);
-        let texts: Vec<Cow<'_, str>> = items.iter().map(told).collect();
+        let texts: Vec<Cow<'_, str>> = items.iter().map(to_text).collect();
         let long: usize = texts.iter().map(|text| text.len() + by.len()).sum();
         self.budget.take(items.len() + long / 16)?;
         Ok(Value::Text(Cow::Owned(texts.join(by.as_ref()))))
@@ -129,7 +131,7 @@ impl<'v> Run<'v, '_> {
 }
 
 /// Returns a value as text.
-pub(super) fn told<'a>(value: &'a Value<'_>) -> Cow<'a, str> {
+pub(super) fn to_text<'a>(value: &'a Value<'_>) -> Cow<'a, str> {
     match value {
         Value::Text(text) => Cow::Borrowed(text),
         Value::Number(number) => Cow::Owned(number.to_string()),

@@ -196,7 +196,7 @@ fn files() {
 }
 
 #[test]
-fn everything_that_is_wrong_is_told_at_once() {
+fn everything_that_is_wrong_is_reported_at_once() {
     let text = rule(&[("when", "'tol'"), ("verdict", "'x'"), ("reason", "'{a'"), ("foo", "1")]);
     let lines: Vec<usize> = read(&text)
         .expect_err(&text)

@@ -71,7 +71,7 @@ impl Walker<'_> {
 /// Returns the placeholder for an environment variable whose name identifies it as a credential.
 fn credential(name: &str) -> Option<Value> {
     let upper = name.to_ascii_uppercase();
-    let told = upper.len() > 3
+    let is_credential = upper.len() > 3
         && [
             "TOKEN",
             "SECRET",
@@ -85,7 +85,8 @@ fn credential(name: &str) -> Option<Value> {
         ]
         .iter()
         .any(|mark| upper.contains(mark));
-    told.then(|| Value { source: Source { credential: true, ..Source::LOCAL }, ..Value::unknown() })
+    is_credential
+        .then(|| Value { source: Source { credential: true, ..Source::LOCAL }, ..Value::unknown() })
 }
 
 /// Returns one element of an array. A list that is no array has its words as elements.

@@ -36,9 +36,9 @@ impl Walker<'_> {
             if gives.trust != Trust::Environment || plan.operands.is_empty() {
                 source = source.max(gives);
             }
-            let told =
+            let secret_input =
                 call.input.source.trust == Trust::Environment || call.input.source.credential;
-            if told && self.contacts.len() > contacts && !super::taint::signs_in(rest) {
+            if secret_input && self.contacts.len() > contacts && !super::taint::signs_in(rest) {
                 self.plain(EffectKind::SecretRead, "environment", false, command, setting);
             }
             self.remember_downloads(gives, rest, plan);

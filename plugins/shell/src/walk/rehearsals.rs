@@ -159,8 +159,8 @@ impl Walker<'_> {
         let conninfo = rest
             .iter()
             .any(|field| field.text.contains("host=") && !field.text.starts_with("--host="));
-        let told = ADDRESSES.iter().filter_map(|name| self.named(call, name));
-        let all_local = told.chain(addressed).all(|text| {
+        let variables = ADDRESSES.iter().filter_map(|name| self.named(call, name));
+        let all_local = variables.chain(addressed).all(|text| {
             text.is_empty() || local(&text) || places::host(&text).is_some_and(|host| local(&host))
         });
         !elsewhere

@@ -21,12 +21,12 @@ pub(super) struct Request {
 impl Request {
     /// Returns the effect of the statements in its bodies and addresses.
     fn statements(&self) -> sql::Change {
-        let told = self
+        let parameters = self
             .addresses
             .iter()
             .filter_map(|address| address.split_once('?'))
             .flat_map(|(_, query)| query.split('&'));
-        let statements = self.bodies.iter().map(String::as_str).chain(told);
+        let statements = self.bodies.iter().map(String::as_str).chain(parameters);
         statements.map(statement).map(|text| sql::change(&text)).max().unwrap_or(sql::Change::None)
     }
 }

@@ -233,7 +233,7 @@ fn mistakes_are_refused_with_place_and_fix() {
 }
 
 #[test]
-fn all_mistakes_are_told_at_once() {
+fn all_mistakes_are_reported_at_once() {
     let text = "[[entry]]\nnames = [\"a\"]\ndoes = [\"raed\"]\n[[entry]]\nnames = [\"b\"]\ndoes = [\"wriet\"]\n";
     assert_eq!(Table::of(&[("x.toml".to_owned(), text.to_owned())]).expect_err(text).len(), 2);
 }

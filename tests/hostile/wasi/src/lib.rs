@@ -37,7 +37,7 @@ impl Guest for Plugin {
 }
 
 /// Returns the beginning of a call's result.
-fn told<T: std::fmt::Debug>(result: std::io::Result<T>) -> String {
+fn describe_result<T: std::fmt::Debug>(result: std::io::Result<T>) -> String {
     match result {
         Ok(found) => format!("{found:?}"),
         Err(error) => format!("{:?}", error.kind()),
@@ -47,9 +47,11 @@ fn told<T: std::fmt::Debug>(result: std::io::Result<T>) -> String {
 fn attempt(what: &str) -> Result<String, Error> {
     if let Some((verb, path)) = what.split_once(' ').filter(|(_, path)| path.starts_with('/')) {
         return Ok(match verb {
-            "read" => told(std::fs::read_to_string(path)),
-            "length" => told(std::fs::read(path).map(|bytes| bytes.len())),
-            "size" => told(std::fs::metadata(path).map(|meta| (meta.is_dir(), meta.len()))),
+            "read" => describe_result(std::fs::read_to_string(path)),
+            "length" => describe_result(std::fs::read(path).map(|bytes| bytes.len())),
+            "size" => {
+                describe_result(std::fs::metadata(path).map(|meta| (meta.is_dir(), meta.len())))
+            }
             "list" => {
                 let names = std::fs::read_dir(path).map(|entries| {
                     entries
@@ -58,15 +60,17 @@ fn attempt(what: &str) -> Result<String, Error> {
                         })
                         .collect::<Vec<_>>()
                 });
-                told(names)
+                describe_result(names)
             }
-            "follow" => told(std::fs::read_link(path)),
-            "write" => told(std::fs::write(path, "x")),
-            "append" => told(std::fs::OpenOptions::new().append(true).open(path).map(drop)),
-            "remove" => told(std::fs::remove_file(path)),
-            "make" => told(std::fs::create_dir(path)),
-            "move" => told(std::fs::rename(path, format!("{path}2"))),
-            "many" => told(
+            "follow" => describe_result(std::fs::read_link(path)),
+            "write" => describe_result(std::fs::write(path, "x")),
+            "append" => {
+                describe_result(std::fs::OpenOptions::new().append(true).open(path).map(drop))
+            }
+            "remove" => describe_result(std::fs::remove_file(path)),
+            "make" => describe_result(std::fs::create_dir(path)),
+            "move" => describe_result(std::fs::rename(path, format!("{path}2"))),
+            "many" => describe_result(
                 (0..1000)
                     .map(|_| std::fs::File::open(path))
                     .collect::<Result<Vec<_>, _>>()

@@ -187,11 +187,11 @@ fn begun(wish: &Wish) -> Result<FutureIncomingResponse, String> {
 }
 
 fn waited(future: FutureIncomingResponse) -> Result<IncomingResponse, String> {
-    let told = |why: ErrorCode| format!("{why:?}");
+    let describe = |why: ErrorCode| format!("{why:?}");
     loop {
         future.subscribe().block();
         if let Some(answer) = future.get() {
-            let answer = answer.map_err(|()| "the answer was taken before")?.map_err(told);
+            let answer = answer.map_err(|()| "the answer was taken before")?.map_err(describe);
             assert!(matches!(future.get(), Some(Err(()))), "an answer can be taken twice");
             return answer;
         }

@@ -73,7 +73,7 @@ fn each_issue_has_its_own_words() {
 }
 
 #[test]
-fn an_earlier_return_is_told() {
+fn an_earlier_return_is_mentioned() {
     let situation =
         Situation { past: vec![back(1, None), back(2, None)], ..with(vec![taken("a", 1, 9)]) };
     let Ok((_, message)) =

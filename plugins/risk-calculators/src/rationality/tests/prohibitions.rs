@@ -54,10 +54,10 @@ fn plain_prohibitions_hold() {
     ];
     for (goal, action, said) in cases {
         let found = judge(&action, &testing::context().goal(goal));
-        let told =
+        let reported =
             found.issues.iter().any(|issue| issue == &format!("the person asked not to: `{said}`"));
-        assert_eq!(told, !said.is_empty(), "{goal}: {found:?}");
-        if told {
+        assert_eq!(reported, !said.is_empty(), "{goal}: {found:?}");
+        if reported {
             assert_eq!(
                 (found.alignment, found.progression, found.efficiency, found.completeness),
                 (Some(0), Some(0), None, None),

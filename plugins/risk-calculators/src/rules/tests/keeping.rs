@@ -213,7 +213,7 @@ fn what_is_in_doubt_is_asked() {
 /// In a repository with work in it, each command has its requested effect, and everything can be
 /// restored.
 #[test]
-fn git_keeps_what_it_is_told() {
+fn git_keeps_what_is_named() {
     for (command, lost, back) in [
         ("git reset --hard", "edited", format!("git stash apply {KEPT}")),
         ("git checkout -- kept.txt", "edited", format!("git stash apply {KEPT}")),

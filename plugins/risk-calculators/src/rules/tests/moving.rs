@@ -203,7 +203,7 @@ fn what_is_in_doubt_is_asked() {
 /// Runs the rewrite of deleting folders of these names in a real folder, and checks their new
 /// places.
 #[test]
-fn a_shell_moves_what_it_is_told() {
+fn a_shell_moves_what_is_named() {
     let project = std::env::temp_dir().join(format!("portcullis-rules-{}", std::process::id()));
     let names = [
         "plain",
