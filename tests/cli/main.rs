@@ -15,6 +15,7 @@ mod binary;
 #[path = "../hostile/bombs.rs"]
 mod bombs;
 mod captures;
+mod carriers;
 mod checkpoints;
 mod commands;
 mod common;
@@ -52,6 +53,7 @@ fn main() -> ExitCode {
         agents::tests(),
         bad_input::tests(),
         captures::tests(),
+        carriers::tests(),
         checkpoints::tests(),
         commands::tests(),
         compiling::tests(),
