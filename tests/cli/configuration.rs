@@ -173,7 +173,7 @@ fn tightens() -> Result<()> {
         &site.calls("start").event("SessionStart", serde_json::json!({ "source": "startup" })),
     )?;
     start.says(&[
-        "ignores `interventions.emergency_stop`, `mode`, `plugins.risk.enabled` of this project's",
+        "ignores `mode`, `interventions.emergency_stop`, `plugins.risk.enabled` of this project's",
         "portcullis trust",
     ])?;
     // Outside of the project its file has no effect.

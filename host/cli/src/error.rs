@@ -11,7 +11,7 @@ use portcullis_bundle::{
 };
 use portcullis_checkpoint::CheckpointError;
 use portcullis_config::problem::{BadConfiguration, Problems};
-use portcullis_core::known_failure::KnownFailure;
+use portcullis_core::known_failure::{HintedFailure, KnownFailure};
 use portcullis_engine::{EngineError, LoadError};
 use portcullis_registry::{AccessError, ErrorReason, ReferenceError, RegistryError};
 use portcullis_store::{CommitError, StoreError};
@@ -446,8 +446,12 @@ const fn store(error: &StoreError) -> ErrorKind {
     }
 }
 
-/// Returns the way to go on that only the command line knows, since it has the option.
+/// Returns the way to go on that an error carries, or that only the command line knows, since it has
+/// the option.
 fn library_hint(error: &(dyn StdError + 'static)) -> Option<String> {
+    if let Some(hinted) = error.downcast_ref::<HintedFailure>() {
+        return Some(hinted.hint.clone());
+    }
     let RegistryError { registry, why, .. } = error.downcast_ref()?;
     matches!(why, ErrorReason::NoTls).then(|| {
         format!("if it has no TLS and that is meant, allow plain HTTP: `--plain-http {registry}`")

@@ -25,3 +25,28 @@ impl fmt::Display for KnownFailure {
 }
 
 impl Error for KnownFailure {}
+
+/// A failure with a way to go on, which a command line shows in a line of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HintedFailure {
+    /// The failure itself, in one line.
+    pub message: String,
+    /// The way to go on, in one line.
+    pub hint: String,
+}
+
+impl HintedFailure {
+    /// Creates a failure from its two parts.
+    #[must_use]
+    pub fn new(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { message: message.into(), hint: hint.into() }
+    }
+}
+
+impl fmt::Display for HintedFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl Error for HintedFailure {}

@@ -25,7 +25,7 @@ pub fn isolated_config(config: &Config, stay: impl Fn(&str) -> bool) -> Config {
         (name.to_owned(), PluginConfig { enabled: Some(false), ..PluginConfig::default() })
     });
     Config {
-        policy: Policy::default(),
+        policy: Policy { clients: portcullis_agents::PROFILES, ..Policy::default() },
         plugins_dir: PathBuf::new(),
         plugins: off.collect(),
         ..config.clone()

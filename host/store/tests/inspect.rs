@@ -275,7 +275,7 @@ fn nothing_is_made_where_nothing_is() {
     let error = Store::open_existing(&home, Durability::Process).unwrap_err();
     assert!(
         matches!(error, StoreError::Missing { .. })
-            && error.to_string().contains("run `portcullis install claude`"),
+            && error.to_string().contains("run `portcullis install AGENT`"),
         "{error}"
     );
     assert!(set_aside(&home, 5).unwrap().is_none());

@@ -1,26 +1,10 @@
-//! The error of a command: a message of anyhow's, with the hint and the kind that `portcullis` gives
-//! its own errors (host/docs/errors.md).
+//! The form of a command's error, with the hint and the kind that `portcullis` gives its own errors
+//! (host/docs/errors.md).
 
 use anyhow::Error;
-use portcullis_core::known_failure::KnownFailure;
+use portcullis_core::known_failure::{HintedFailure, KnownFailure};
 use portcullis_terminal::error_report::ErrorReport;
-use std::fmt;
 use std::io;
-
-/// A message with a way to go on.
-#[derive(Debug)]
-pub struct Hinted {
-    pub message: String,
-    pub hint: String,
-}
-
-impl fmt::Display for Hinted {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl std::error::Error for Hinted {}
 
 /// Formats an error for a person, or as one line of JSON.
 pub fn text(error: &Error, as_json: bool) -> String {
@@ -33,8 +17,11 @@ pub fn text(error: &Error, as_json: bool) -> String {
     }
     let (message, causes) =
         texts.split_first().map_or(("", &[][..]), |(first, rest)| (first.as_str(), rest));
-    let hints: Vec<String> =
-        error.downcast_ref::<Hinted>().map(|hinted| hinted.hint.clone()).into_iter().collect();
+    let hints: Vec<String> = error
+        .downcast_ref::<HintedFailure>()
+        .map(|hinted| hinted.hint.clone())
+        .into_iter()
+        .collect();
     ErrorReport { kind: kind(error), message, causes, hints: &hints, exit: 1 }.text(as_json)
 }
 

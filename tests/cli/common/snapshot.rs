@@ -189,7 +189,8 @@ static VARIABLES: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         (r#"[^ `'"]*/portcullis-cli-[A-Za-z0-9]{6}\b"#, "<run>"),
         (r"\b[0-9a-f]{64}\b", "<digest>"),
         (r"\b([0-9a-f]{16}|[0-9a-f]{32})\b", "<id>"),
-        (r"<secret:([a-z-]+):[0-9a-f]{8}>", "<secret:$1:mark>"),
+        (r"<secret:([a-z-]+):[0-9a-f]{8}(\\?)>", "<secret:$1:mark$2>"),
+        (r"(_timestamp_seconds(?:\{[^}]*\})?) [0-9.]+", "$1 <time>"),
         // A plugin's version and what it cost, which change with its code.
         (r"\([0-9a-f]{13}\)", "(<digest>)"),
         (r"\bfuel [0-9]+", "fuel <number>"),

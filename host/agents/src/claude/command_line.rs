@@ -6,6 +6,7 @@
 
 use crate::request::{AgentRequest, short};
 use anyhow::{Context, Result, bail};
+use portcullis_core::known_failure::HintedFailure;
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 
@@ -119,14 +120,16 @@ const REFUSED: &[(&[&str], &str)] = &[
 /// argument and the fix.
 pub(super) fn read_command(words: &[String]) -> Result<AgentRequest> {
     let Some((program, words)) = words.split_first() else {
-        bail!(
-            "there is no command to run: write it after `--`, as in `portcullis run -- claude -p \"...\"`"
-        );
+        bail!(HintedFailure::new(
+            "there is no command to run",
+            "write it after `--`, as in `portcullis run -- claude -p \"...\"`"
+        ));
     };
     if Path::new(program).file_name().is_none_or(|name| name != PROGRAM) {
-        bail!(
-            "unsupported agent `{program}`: `run` knows Claude Code only, as in `portcullis run -- claude -p \"...\"`"
-        );
+        bail!(HintedFailure::new(
+            format!("unsupported agent `{program}`"),
+            "`run` knows Claude Code only, as in `portcullis run -- claude -p \"...\"`"
+        ));
     }
     let mut asked = AgentRequest { program: program.clone(), ..AgentRequest::default() };
     let mut places = Vec::new();
@@ -162,23 +165,26 @@ pub(super) fn read_command(words: &[String]) -> Result<AgentRequest> {
         keep(&mut asked, name, word, values)?;
     }
     if let Some(name) = doubt {
-        bail!(
-            "`{name}` is not known here, so what follows it may be its value or the prompt: write `{name}=VALUE`, or the prompt last, after another `--`"
-        );
+        bail!(HintedFailure::new(
+            format!(
+                "`{name}` is not known here, so what follows it may be its value or the prompt"
+            ),
+            format!("write `{name}=VALUE`, or the prompt last, after another `--`")
+        ));
     }
     if !asked.options.iter().any(|option| option == "-p" || option == "--print") {
-        bail!(
-            "`{PROGRAM}` would wait for a person at its screen, which `run` does not show: add `-p`"
-        );
+        bail!(HintedFailure::new(
+            format!("`{PROGRAM}` would wait for a person at its screen, which `run` does not show"),
+            "add `-p`"
+        ));
     }
     match places[..] {
         [] => {}
         [prompt] => asked.prompt = Some(prompt.clone()),
-        [first, second, ..] => bail!(
-            "there are two prompts, `{}` and `{}`: put one in quotes",
-            short(first),
-            short(second)
-        ),
+        [first, second, ..] => bail!(HintedFailure::new(
+            format!("there are two prompts, `{}` and `{}`", short(first), short(second)),
+            "put one in quotes"
+        )),
     }
     Ok(asked)
 }
@@ -187,16 +193,14 @@ fn keep(asked: &mut AgentRequest, name: &str, word: &str, values: Vec<String>) -
     match name {
         "--settings" => {
             if asked.settings.is_some() {
-                bail!(
-                    "`--settings` is given twice, of which the client reads one: put them together"
-                );
+                bail!(HintedFailure::new(
+                    "`--settings` is given twice, of which the client reads one",
+                    "put them together"
+                ));
             }
-            asked.settings = Some(
-                values
-                    .into_iter()
-                    .next()
-                    .context("`--settings` has no value: name a file, or write JSON")?,
-            );
+            asked.settings = Some(values.into_iter().next().ok_or_else(|| {
+                HintedFailure::new("`--settings` has no value", "name a file, or write JSON")
+            })?);
             return Ok(());
         }
         "--add-dir" => asked.folders.extend(values.iter().map(PathBuf::from)),
@@ -224,12 +228,13 @@ pub(super) fn own_settings(asked: &AgentRequest) -> Result<Map<String, Value>> {
     let value: Value =
         serde_json::from_str(&text).context("what `--settings` gives is not valid JSON")?;
     let Value::Object(settings) = value else {
-        bail!("what `--settings` gives is not a JSON object: write `{{...}}`")
+        bail!(HintedFailure::new("what `--settings` gives is not a JSON object", "write `{...}`"))
     };
     if settings.get("disableAllHooks").is_some_and(|value| value != &Value::Bool(false)) {
-        bail!(
-            "`disableAllHooks` in `--settings` starts the agent without the hooks that review it: take it out"
-        );
+        bail!(HintedFailure::new(
+            "`disableAllHooks` in `--settings` starts the agent without the hooks that review it",
+            "take it out"
+        ));
     }
     Ok(settings)
 }

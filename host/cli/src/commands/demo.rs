@@ -94,8 +94,9 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
             state.display()
         ));
     } else {
-        paint::print(
+        paint::print_wrapped(
             "Look around in it: portcullis demo --keep. Try your own: portcullis review --command 'git push --force'\n",
+            2,
         );
     }
     Ok(CommandExit::Success)

@@ -52,11 +52,11 @@ const ROWS: &[Row] = &[
     ),
     (
         "[interventions.ladders]\nmine = [\"soft_correction\", \"emergency_stop\"]",
-        &[(2, 8, "`interventions.ladders.mine` is not a ladder; write four answers")],
+        &[(2, 1, "`interventions.ladders.mine` is not a ladder; write four answers")],
     ),
     (
         "interventions.ladders.loop = [\"emergency_stop\", \"soft_correction\", \"emergency_stop\", \"emergency_stop\"]",
-        &[(1, 30, "none milder than the one before it")],
+        &[(1, 23, "none milder than the one before it")],
     ),
     ("interventions.ladders.loop = [\"stop\"]", &[(1, 30, "`interventions.ladders.loop`")]),
     // Types.
@@ -335,7 +335,8 @@ fn every_problem_is_named_with_its_place() {
 #[test]
 fn nothing_said_means_the_defaults() {
     let config = user("");
-    assert_eq!(config.policy, Policy::default());
+    let clients = portcullis_agents::PROFILES;
+    assert_eq!(config.policy, Policy { clients, ..Policy::default() });
     assert_eq!(config.plugins_dir, Path::new("/home/me/.config/portcullis/plugins"));
     assert_eq!((config.audit.retention_days, config.audit.anchors.len()), (30, 0));
     assert_eq!((config.audit.export_format.as_str(), config.max_review_time_ms), ("jsonl", 100));

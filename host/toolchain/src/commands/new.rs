@@ -1,13 +1,12 @@
 //! `portcullis plugin new`: creates a complete small project to start a plugin from. It creates one
 //! folder atomically and overwrites nothing.
 
-use crate::error::Hinted;
 use crate::paint;
 use crate::templates;
 use anyhow::{Context, Result, bail};
 use portcullis_author::project::{CASES, Language, unfit};
 use portcullis_author::second_program::{KINDS, NewArguments};
-use portcullis_core::known_failure::KnownFailure;
+use portcullis_core::known_failure::{HintedFailure, KnownFailure};
 use portcullis_core::text::one_line;
 use portcullis_engine::Kind;
 use serde_json::json;
@@ -95,10 +94,10 @@ fn not_there(kind: Kind, language: Language) -> String {
 fn write(folder: &Path, files: &BTreeMap<String, Vec<u8>>) -> Result<()> {
     let shown = one_line(&folder.to_string_lossy(), 400);
     if folder.symlink_metadata().is_ok() {
-        bail!(Hinted {
-            message: format!("`{shown}` is there already, and nothing is overwritten"),
-            hint: "take another name, or another folder with `--output`".to_owned(),
-        });
+        bail!(HintedFailure::new(
+            format!("`{shown}` is there already, and nothing is overwritten"),
+            "take another name, or another folder with `--output`"
+        ));
     }
     let parent =
         folder.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));

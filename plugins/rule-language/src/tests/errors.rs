@@ -146,7 +146,7 @@ fn files() {
         (
             rule(&[("verdict", "\"blok\"")]),
             (4, 11),
-            "`verdict` is `blok`; it must be one of `warn`, `ask`, `block`",
+            "`rule.verdict` is `blok`; it must be one of `warn`, `ask`, `block`",
         ),
         (rule(&[("verdict", "\"modify\"")]), (4, 11), "a rule cannot write down a rewrite"),
         (rule(&[("severity", "\"worst\"")]), (6, 12), "one of `low`, `medium`, `high`, `critical`"),
