@@ -27,13 +27,13 @@ const FLOORS: &[&[&str]] = &[
     &["bundle", "checkpoint", "engine", "notify", "run", "store"],
     &["agents", "registry"],
     &["config"],
-    &["review"],
+    &["review", "terminal"],
     &["author"],
-    &["cli"],
+    &["cli", "toolchain"],
 ];
 
 /// Crates below `plugins` that the host imports: they import nothing of it.
-const OF_PLUGINS: &[&str] = &["builtin", "rule-language"];
+const OF_PLUGINS: &[&str] = &["builtin", "rule-language", "strict-toml"];
 
 /// Crates on one floor that import each other, and why.
 const SIDEWAYS: &[(&str, &str, &str)] = &[];
@@ -116,14 +116,9 @@ const CIRCLES: &[(&str, &[&str], &str)] = &[
         "parts of one transaction on one database",
     ),
     (
-        "plugins/resource-spiral",
-        &["config", "growth"],
+        "plugins/patterns",
+        &["resource_spiral::config", "resource_spiral::growth"],
         "settings name the resources that growth measures",
-    ),
-    (
-        "plugins/sdk",
-        &["descriptor", "settings"],
-        "a descriptor declares settings, which are read by their declaration",
     ),
     (
         "plugins/shell",
@@ -142,16 +137,22 @@ const CIRCLES: &[(&str, &[&str], &str)] = &[
     ),
     (
         "plugins/shell",
-        &["walk::launchers", "walk::simple"],
-        "a launcher starts a command, which may be a launcher",
+        &["walk::elsewhere", "walk::launchers", "walk::simple"],
+        "a launcher starts a command, here or elsewhere, which may be a launcher",
+    ),
+    (
+        "plugins/strict-toml",
+        &["document", "item", "table"],
+        "a document has tables of items, and an item reports to its document",
     ),
 ];
 
 /// Files outside host/agents that name a client, and why.
-const NAMED_CLIENTS: &[(&str, &str)] = &[(
-    "host/cli/src/commands/replay.rs",
-    "`--claude` is the public name of an option of `replay`",
-)];
+const NAMED_CLIENTS: &[(&str, &str)] = &[
+    ("host/cli/src/commands/replay.rs", "`--claude` is the public name of an option of `replay`"),
+    ("host/cli/src/main.rs", "the help of `replay` names that option"),
+    ("host/cli/src/command_line/examples.rs", "examples are commands as people type them"),
+];
 
 /// Beginnings of a comment whose subject is a clause: it hides the subject from the reader.
 const CLAUSES: &[&str] = &["What", "Where", "Whether", "How", "Who", "Whose", "Whom", "Which"];

@@ -117,7 +117,7 @@ fn exports(module: &Module, code: &str) -> Vec<(Module, Module)> {
                 "self" => [module.as_slice(), &path[1..]].concat(),
                 _ => [module.as_slice(), path.as_slice()].concat(),
             };
-            found.push(([module.as_slice(), &[last.clone()]].concat(), from));
+            found.push(([module.as_slice(), std::slice::from_ref(last)].concat(), from));
         }
     }
     found
@@ -176,7 +176,10 @@ fn expand_below<'a>(above: &[String], text: &'a str, found: &mut Vec<Module>) ->
                 Some(after) => after,
                 None if rest.starts_with('}') => rest,
                 // The name behind `as` is nobody's path.
-                None => rest.find([',', '}']).map_or("", |at| &rest[at..]),
+                None => {
+                    let left = rest.find([',', '}']).map_or("", |at| &rest[at..]);
+                    left.strip_prefix(',').unwrap_or(left)
+                }
             };
             if rest.is_empty() {
                 return rest;

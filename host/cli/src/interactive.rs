@@ -10,7 +10,7 @@ use crate::error::{Context, Error, Result};
 use crate::paint;
 use portcullis_agents::PROFILES;
 use portcullis_core::client::ClientProfile;
-use portcullis_terminal::layout;
+use portcullis_terminal::wrap;
 use std::env;
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -28,7 +28,7 @@ pub fn confirm(what: &str) -> Result<()> {
     refuse_agents()?;
     let word = word()?;
     let mut terminal = terminal()?;
-    let what = layout::fit(what, paint::terminal_width(&terminal), 2);
+    let what = wrap::fit(what, paint::terminal_width(&terminal), 2);
     write!(terminal, "{what}\nType `{word}` to go on: ")
         .and_then(|()| terminal.flush())
         .context("cannot write to the terminal")?;

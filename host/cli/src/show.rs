@@ -53,7 +53,7 @@ pub fn line(record: &Record) -> String {
 /// `recorded`: it is in the journal, so that a person can refer to it. `restorable`: what git could
 /// change.
 pub fn page(record: &Record, recorded: bool, restorable: Option<&WhatIfClean>) -> String {
-    let mut page = TextPage::new();
+    let mut page = TextPage::of_terminal();
     page.line(&format!(
         "{}  {}  {}",
         paint::bold(record.kind),

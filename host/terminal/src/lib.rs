@@ -6,3 +6,4 @@ pub mod component;
 pub mod error_report;
 pub mod layout;
 pub mod paint;
+pub mod wrap;

@@ -1,7 +1,7 @@
 //! Colour and layout for people. All text from agents, plugins or files is escaped before it gets
 //! here.
 
-use crate::layout;
+use crate::wrap;
 use anstyle::{AnsiColor, Effects, Style};
 use portcullis_core::score::Verdict;
 use std::fmt::Display;
@@ -57,13 +57,13 @@ pub fn verdict(verdict: Verdict, width: usize) -> String {
 /// Prints a list or sentences to standard output. On a terminal, lines are broken between words and
 /// continued at `indent`; a pipe or a file gets them whole, one line each.
 pub fn print_wrapped(text: &str, indent: usize) {
-    print(&layout::fit(text, terminal_width(io::stdout()), indent));
+    print(&wrap::fit(text, terminal_width(io::stdout()), indent));
 }
 
 /// Prints sentences or a list's line to standard error, like `print_wrapped`.
 pub fn report_wrapped(text: &str, indent: usize) {
     // If nobody reads it any more, the work goes on.
-    let text = layout::fit(text, terminal_width(io::stderr()), indent);
+    let text = wrap::fit(text, terminal_width(io::stderr()), indent);
     let _ = anstream::stderr().lock().write_all(text.as_bytes());
 }
 

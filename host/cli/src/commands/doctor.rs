@@ -6,7 +6,7 @@ use crate::paint;
 use portcullis_config::clock::now;
 use portcullis_config::paths::Paths;
 use portcullis_review::health::{Group, HealthFinding, HealthInput, Level, worst_level};
-use portcullis_terminal::layout::wrap;
+use portcullis_terminal::wrap::wrap;
 use serde_json::json;
 use std::env;
 use std::fmt::Write;

@@ -112,7 +112,7 @@ pub(super) fn judge(path: &Path, found: &ProgramState) -> Vec<HealthFinding> {
         ProgramState::Missing => {
             return problem(
                 format!("the hooks start `{shown}`, and there is no such file"),
-                install.into(),
+                install,
             );
         }
         ProgramState::NotExecutable => {
@@ -124,7 +124,7 @@ pub(super) fn judge(path: &Path, found: &ProgramState) -> Vec<HealthFinding> {
         ProgramState::Unreadable(error) => {
             return problem(
                 format!("the hooks start `{shown}`, which cannot be looked at: {error}"),
-                install.into(),
+                install,
             );
         }
         ProgramState::Program(program) => program,
@@ -133,7 +133,7 @@ pub(super) fn judge(path: &Path, found: &ProgramState) -> Vec<HealthFinding> {
         Some(Err(error)) => {
             return problem(
                 format!("`{shown}` does not say that it is portcullis: {error}"),
-                install.into(),
+                install,
             );
         }
         Some(Ok(said)) if said != THIS => {

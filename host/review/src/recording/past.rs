@@ -236,7 +236,7 @@ impl TranscriptFeed {
     fn problem(self) -> Option<SkippedInput> {
         let why = match (self.first_bad?, self.bad) {
             (first, 1) => first,
-            (first, bad) => format!("{first} (and {} more)", counted(bad as u64 - 1, "line")),
+            (first, bad) => format!("{first} (and {} more)", counted(bad - 1, "line")),
         };
         Some(SkippedInput { file: self.path, why })
     }

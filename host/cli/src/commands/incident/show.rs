@@ -96,7 +96,8 @@ fn document(incident: &Incident, standing: IncidentStatus, decisions: &[Record])
 }
 
 fn page(incident: &Incident, standing: IncidentStatus, decisions: &[Record]) -> String {
-    let (mut page, report, issue) = (TextPage::new(), &incident.report, &incident.state.issue);
+    let (mut page, report, issue) =
+        (TextPage::of_terminal(), &incident.report, &incident.state.issue);
     let head = format!(
         "{}  {}  {}",
         paint::bold("incident"),

@@ -7,7 +7,7 @@ use portcullis_agents::hook_handler::HookHandler;
 use portcullis_agents::hook_settings::HookSettings;
 use portcullis_agents::json::JsonDocument;
 use portcullis_core::text::one_line;
-use portcullis_terminal::layout::wrap;
+use portcullis_terminal::wrap::wrap;
 use serde_json::Value;
 use std::fmt::Write;
 use std::path::Path;
