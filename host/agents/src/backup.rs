@@ -6,15 +6,21 @@
 
 use anyhow::{Context, Result, bail};
 use portcullis_core::known_failure::KnownFailure;
+use portcullis_fs::{
+    Links, SealError, SealedDocument, create_private_folder, read_file, replace_bytes,
+};
 use portcullis_store::Home;
 use serde::{Deserialize, Serialize};
-use std::fs::{self, DirBuilder};
+use std::fs;
 use std::io::ErrorKind;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 const FOLDER: &str = "backups";
 const PURPOSE: &str = "portcullis 2026 settings backup";
+/// The largest receipt, in bytes.
+const MOST_RECEIPT: u64 = 1 << 20;
+/// The largest copy, in bytes: far more than the settings that a client reads.
+const MOST_COPY: u64 = 64 << 20;
 
 /// The record of an installation in one file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,13 +40,6 @@ pub struct BackupReceipt {
     pub at: u64,
 }
 
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Sealed {
-    receipt: BackupReceipt,
-    code: String,
-}
-
 /// Returns the BLAKE3 digest of bytes, as in receipts.
 #[must_use]
 pub fn digest(bytes: &[u8]) -> String {
@@ -52,23 +51,19 @@ pub fn digest(bytes: &[u8]) -> String {
 /// # Errors
 /// Fails on a system error.
 pub fn save_backup(home: &Home, receipt: &BackupReceipt, before: Option<&[u8]>) -> Result<PathBuf> {
-    let folder = home.path().join(FOLDER);
-    DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(&folder)
-        .with_context(|| format!("cannot make `{}`", folder.display()))?;
     let copy = before.map(|bytes| (copy_path(home, &receipt.file), bytes));
     if let Some((path, bytes)) = &copy {
-        write(path, bytes)?;
+        let write = || -> std::io::Result<()> {
+            create_private_folder(&home.path().join(FOLDER))?;
+            replace_bytes(path, 0o600, bytes)
+        };
+        write().with_context(|| format!("cannot write `{}`", path.display()))?;
     }
-    let code = seal(home, receipt)?;
-    let path = receipt_path(home, &receipt.file);
-    write(
-        &path,
-        serde_json::to_string_pretty(&Sealed { receipt: receipt.clone(), code })?.as_bytes(),
-    )?;
-    Ok(copy.map_or(path, |(path, _)| path))
+    let document = document(home, &receipt.file);
+    document
+        .write(receipt)
+        .with_context(|| format!("cannot write `{}`", document.path().display()))?;
+    Ok(copy.map_or(document.path().to_owned(), |(path, _)| path))
 }
 
 /// Returns the receipt for a settings file.
@@ -76,24 +71,14 @@ pub fn save_backup(home: &Home, receipt: &BackupReceipt, before: Option<&[u8]>) 
 /// # Errors
 /// Fails if there is one that this home did not write, or that cannot be read.
 pub fn receipt(home: &Home, file: &Path) -> Result<Option<BackupReceipt>> {
-    let path = receipt_path(home, file);
-    let text = match fs::read_to_string(&path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) => {
-            return Err(error).with_context(|| format!("cannot read `{}`", path.display()));
-        }
-    };
-    let sealed: Option<Sealed> = serde_json::from_str(&text).ok();
-    match sealed {
-        Some(sealed)
-            if sealed.receipt.file == file && same(&sealed.code, &seal(home, &sealed.receipt)?) =>
-        {
-            Ok(Some(sealed.receipt))
-        }
-        _ => bail!(KnownFailure::Forged(format!(
-            "`{}` was not written by this home: move it away, and only our hooks will be taken out",
-            path.display()
+    let document = document(home, file);
+    let shown = document.path().display();
+    match document.read::<BackupReceipt>() {
+        Ok(Some(receipt)) if receipt.file == file => Ok(Some(receipt)),
+        Ok(None) => Ok(None),
+        Err(SealError::Io(error)) => Err(error).with_context(|| format!("cannot read `{shown}`")),
+        Ok(Some(_)) | Err(_) => bail!(KnownFailure::Forged(format!(
+            "`{shown}` was not written by this home: move it away, and only our hooks will be taken out"
         ))),
     }
 }
@@ -105,8 +90,8 @@ pub fn receipt(home: &Home, file: &Path) -> Result<Option<BackupReceipt>> {
 pub fn before(home: &Home, receipt: &BackupReceipt) -> Result<Option<Vec<u8>>> {
     let Some(expected) = &receipt.before else { return Ok(None) };
     let path = copy_path(home, &receipt.file);
-    let bytes =
-        fs::read(&path).with_context(|| format!("cannot read the backup `{}`", path.display()))?;
+    let read = || read_file(&path, MOST_COPY, Links::Refuse)?.context("it is gone");
+    let bytes = read().with_context(|| format!("cannot read the backup `{}`", path.display()))?;
     if digest(&bytes) != *expected {
         bail!(KnownFailure::Forged(format!(
             "the backup `{}` was changed: it is not used",
@@ -121,7 +106,7 @@ pub fn before(home: &Home, receipt: &BackupReceipt) -> Result<Option<Vec<u8>>> {
 /// # Errors
 /// Fails on a system error.
 pub fn remove_backup(home: &Home, receipt: &BackupReceipt) -> Result<()> {
-    for path in [copy_path(home, &receipt.file), receipt_path(home, &receipt.file)] {
+    for path in [copy_path(home, &receipt.file), path(home, &receipt.file, "json")] {
         match fs::remove_file(&path) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
                 return Err(error).with_context(|| format!("cannot remove `{}`", path.display()));
@@ -132,8 +117,8 @@ pub fn remove_backup(home: &Home, receipt: &BackupReceipt) -> Result<()> {
     Ok(())
 }
 
-fn receipt_path(home: &Home, file: &Path) -> PathBuf {
-    path(home, file, "json")
+fn document(home: &Home, file: &Path) -> SealedDocument {
+    SealedDocument::new(path(home, file, "json"), home.derive_key(PURPOSE), MOST_RECEIPT)
 }
 
 fn copy_path(home: &Home, file: &Path) -> PathBuf {
@@ -143,19 +128,4 @@ fn copy_path(home: &Home, file: &Path) -> PathBuf {
 fn path(home: &Home, file: &Path, end: &str) -> PathBuf {
     let name = blake3::hash(file.as_os_str().as_encoded_bytes()).to_hex();
     home.path().join(FOLDER).join(format!("{}.{end}", name.get(..32).unwrap_or(&name)))
-}
-
-fn seal(home: &Home, receipt: &BackupReceipt) -> Result<String> {
-    let text = serde_json::to_vec(receipt)?;
-    Ok(blake3::keyed_hash(&home.derive_key(PURPOSE), &text).to_hex().to_string())
-}
-
-/// Compares two digests in constant time.
-fn same(left: &str, right: &str) -> bool {
-    matches!((blake3::Hash::from_hex(left), blake3::Hash::from_hex(right)), (Ok(left), Ok(right)) if left == right)
-}
-
-fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    portcullis_fs::replace_bytes(path, 0o600, bytes)
-        .with_context(|| format!("cannot write `{}`", path.display()))
 }

@@ -1,9 +1,10 @@
 //! A settings file on disk: bounded reading, and atomic replacement that keeps owner and mode.
 
-use anyhow::{Context, Result, bail};
-use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
-use std::io::{ErrorKind, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, chown};
+use anyhow::{Context, Result, anyhow, bail};
+use portcullis_fs::{Flush, Links, ReadError, Replacement, open_file, read_open_file, sync_folder};
+use std::fs::{self, DirBuilder, Metadata};
+use std::io::ErrorKind;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 /// A settings file with its content.
@@ -39,22 +40,20 @@ pub fn read_settings(path: &Path, most: u64) -> Result<SettingsFile> {
     let real = fs::canonicalize(path).with_context(|| {
         format!("`{}` is a link that leads nowhere: fix or remove it", path.display())
     })?;
-    let metadata =
-        fs::metadata(&real).with_context(|| format!("cannot look at `{}`", real.display()))?;
-    if !metadata.is_file() {
-        bail!("`{}` is not a file: move it away", path.display());
-    }
-    let mut bytes = Vec::new();
-    let file = File::open(&real).with_context(|| format!("cannot read `{}`", path.display()))?;
-    file.take(most + 1)
-        .read_to_end(&mut bytes)
-        .with_context(|| format!("cannot read `{}`", path.display()))?;
-    if bytes.len() as u64 > most {
-        bail!(
+    let failed = |error| match error {
+        ReadError::NotAFile | ReadError::Link => {
+            anyhow!("`{}` is not a file: move it away", path.display())
+        }
+        ReadError::TooLarge(_) => anyhow!(
             "`{}` is larger than {most} bytes, so the client does not read it: make it smaller",
             path.display()
-        );
-    }
+        ),
+        ReadError::Io(error) => anyhow!(error).context(format!("cannot read `{}`", path.display())),
+    };
+    let Some((file, metadata)) = open_file(&real, Links::Refuse).map_err(failed)? else {
+        return Ok(missing());
+    };
+    let bytes = read_open_file(&file, most).map_err(failed)?;
     Ok(SettingsFile { path: path.to_owned(), real, bytes: Some(bytes), metadata: Some(metadata) })
 }
 
@@ -96,15 +95,12 @@ impl SettingsFile {
         self.unchanged()?;
         let folder = self.real.parent().unwrap_or(Path::new("/"));
         let made = make_folders(folder, mode)?;
-        let name = self.real.file_name().unwrap_or_default().to_string_lossy();
-        let draft = folder.join(format!(".{name}.portcullis-{}", std::process::id()));
-        let written = self.write(&draft, bytes, mode).and_then(|()| fs::rename(&draft, &self.real));
-        if written.is_err() {
-            // A draft that could not be created need not be removed.
-            let _ = fs::remove_file(&draft);
-        }
-        written.with_context(|| format!("cannot write `{}`", self.real.display()))?;
-        sync(folder);
+        Replacement::new(&self.real, mode)
+            .exactly(self.metadata.as_ref())
+            .flush(Flush::File)
+            .write(|file| file.write_all(bytes))
+            .with_context(|| format!("cannot write `{}`", self.real.display()))?;
+        flush_if_possible(folder);
         Ok(made)
     }
 
@@ -116,7 +112,7 @@ impl SettingsFile {
         self.unchanged()?;
         fs::remove_file(&self.real)
             .with_context(|| format!("cannot remove `{}`", self.real.display()))?;
-        sync(self.real.parent().unwrap_or(Path::new("/")));
+        flush_if_possible(self.real.parent().unwrap_or(Path::new("/")));
         Ok(())
     }
 
@@ -132,20 +128,6 @@ impl SettingsFile {
             );
         }
         Ok(())
-    }
-
-    fn write(&self, draft: &Path, bytes: &[u8], mode: u32) -> std::io::Result<()> {
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(draft)?;
-        file.write_all(bytes)?;
-        if let Some(before) = &self.metadata {
-            let own = file.metadata()?;
-            if (own.uid(), own.gid()) != (before.uid(), before.gid()) {
-                chown(draft, Some(before.uid()), Some(before.gid()))?;
-            }
-        }
-        let mode = self.metadata.as_ref().map_or(mode, |before| before.mode() & 0o7777);
-        file.set_permissions(fs::Permissions::from_mode(mode))?;
-        file.sync_all()
     }
 }
 
@@ -167,7 +149,8 @@ fn make_folders(folder: &Path, file_mode: u32) -> Result<Vec<PathBuf>> {
     Ok(made)
 }
 
-/// Syncs a folder. If that is impossible, the rename is only as durable as the system makes it.
-fn sync(folder: &Path) {
-    let _ = File::open(folder).and_then(|folder| folder.sync_all());
+/// Syncs the folder of somebody's settings, which may be on a file system that cannot: then the new
+/// name is only as durable as the system makes it.
+fn flush_if_possible(folder: &Path) {
+    let _ = sync_folder(folder);
 }

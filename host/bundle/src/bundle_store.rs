@@ -18,12 +18,14 @@ use crate::digest::Digest;
 use crate::envelope::{SIGSTORE, Signature, SignatureError};
 use crate::index::{Descriptor, INDEX};
 use crate::name::BundleName;
+use portcullis_fs::{
+    Links, ReadError, create_private_folder, open_file, open_lock_file, read_file, sync_folder,
+};
 use semver::Version;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, ErrorKind, Read};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// The folder of all blobs.
@@ -105,10 +107,7 @@ impl BundleStore {
     /// Fails if the folder cannot be created.
     pub fn open(folder: &Path) -> Result<Self, BundleStoreError> {
         let blobs = folder.join(BLOBS);
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&blobs)
+        create_private_folder(&blobs)
             .map_err(|error| BundleStoreError::File { path: blobs, error })?;
         Ok(Self { folder: folder.to_owned() })
     }
@@ -119,14 +118,10 @@ impl BundleStore {
     /// Fails if the list of installed bundles cannot be read.
     pub fn installed(&self) -> Result<Vec<InstalledBundle>, BundleStoreError> {
         let path = self.folder.join(Self::LIST);
-        let mut text = Vec::new();
-        match opened(&path) {
-            Ok(file) => file
-                .take(MOST_BYTES)
-                .read_to_end(&mut text)
-                .map_err(|error| BundleStoreError::File { path: path.clone(), error })?,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(BundleStoreError::File { path, error }),
+        let failed =
+            |error: ReadError| BundleStoreError::File { path: path.clone(), error: error.into() };
+        let Some(text) = read_file(&path, MOST_BYTES, Links::Follow).map_err(failed)? else {
+            return Ok(Vec::new());
         };
         let document: Document = serde_json::from_slice(&text)
             .map_err(|error| BundleStoreError::Damaged { path, what: error.to_string() })?;
@@ -261,8 +256,10 @@ impl BundleStore {
 
     /// Reads the stated number of bytes, plus one to detect a longer file.
     fn have(&self, wanted: &Descriptor) -> Result<Vec<u8>, String> {
+        let file = open_file(&self.blob(wanted.digest), Links::Follow)
+            .map_err(|error| error.to_string())?;
+        let (file, _) = file.ok_or("it is not there")?;
         let mut bytes = Vec::new();
-        let file = opened(&self.blob(wanted.digest)).map_err(|error| error.to_string())?;
         file.take(wanted.size.saturating_add(1))
             .read_to_end(&mut bytes)
             .map_err(|error| error.to_string())?;
@@ -291,27 +288,14 @@ impl BundleStore {
     /// Syncs a folder, so that new names in it survive a crash of the machine.
     fn settle(&self, folder: &str) -> Result<(), BundleStoreError> {
         let path = self.folder.join(folder);
-        File::open(&path)
-            .and_then(|folder| folder.sync_all())
-            .map_err(|error| BundleStoreError::File { path, error })
+        sync_folder(&path).map_err(|error| BundleStoreError::File { path, error })
     }
 
     /// Takes the lock; it is released when dropped or when the process ends.
     fn lock(&self) -> Result<File, BundleStoreError> {
         let path = self.folder.join("lock");
-        let opened =
-            OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path);
-        opened
+        open_lock_file(&path)
             .and_then(|file| file.lock().map(|()| file))
             .map_err(|error| BundleStoreError::File { path, error })
-    }
-}
-
-/// Opens a file without blocking on a pipe.
-fn opened(path: &Path) -> io::Result<File> {
-    if fs::metadata(path)?.is_file() {
-        File::open(path)
-    } else {
-        Err(io::Error::other("it is not a file"))
     }
 }

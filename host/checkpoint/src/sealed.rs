@@ -4,11 +4,12 @@
 use crate::error::CheckpointError;
 use crate::request::Durability;
 use crate::steps::StepHook;
+use portcullis_fs::sync_folder;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -76,7 +77,7 @@ impl VaultDir {
             other => other.map_err(failed)?,
         }
         if self.durability == Durability::Power {
-            sync_folder(target).map_err(failed)?;
+            target.parent().map_or(Ok(()), sync_folder).map_err(failed)?;
         }
         Ok(true)
     }
@@ -122,15 +123,6 @@ impl VaultDir {
         paths.sort_unstable();
         Ok(paths)
     }
-}
-
-/// Flushes a file's folder, so that its entries survive a power failure.
-fn sync_folder(file: &Path) -> io::Result<()> {
-    file.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
-}
-
-pub(crate) fn private_folder(path: &Path) -> io::Result<()> {
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
 fn seal<T: Serialize>(value: &T) -> io::Result<Vec<u8>> {

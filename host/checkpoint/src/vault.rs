@@ -7,15 +7,16 @@ use crate::node::{Digest, Time};
 use crate::packs::Packs;
 use crate::report::{CheckpointDetail, Listing};
 use crate::request::Bounds;
-use crate::sealed::{VaultDir, private_folder};
+use crate::sealed::VaultDir;
 use crate::steps::{NoHook, StepHook};
 use crate::tree::EntryInfo;
+use portcullis_fs::{create_private_folder, open_lock_file};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -42,7 +43,7 @@ impl Vault {
         for name in FOLDERS {
             let path = folder.join(name);
             if !path.is_dir() {
-                private_folder(&path).map_err(CheckpointError::io("make", path))?;
+                create_private_folder(&path).map_err(CheckpointError::io("make", path))?;
             }
         }
         let found = fs::metadata(&folder).map_err(CheckpointError::io("look at", &folder))?;
@@ -128,7 +129,7 @@ impl Vault {
         lock: impl Fn(&File) -> std::result::Result<(), TryLockError>,
     ) -> Result<File> {
         let path = self.dir.folder.join(name);
-        let file = private_file(&path).map_err(CheckpointError::io("lock", &path))?;
+        let file = open_lock_file(&path).map_err(CheckpointError::io("lock", &path))?;
         let start = Instant::now();
         loop {
             match lock(&file) {
@@ -149,7 +150,7 @@ impl Vault {
     pub(crate) fn clock(&self) -> Result<Time> {
         let path = self.dir.folder.join("clock");
         let read = || -> io::Result<Time> {
-            let mut file = private_file(&path)?;
+            let mut file = open_lock_file(&path)?;
             file.write_all(b"t")?;
             Ok(EntryInfo::of_file(&file)?.stamp.modified)
         };
@@ -179,10 +180,4 @@ impl Vault {
 /// Returns the name of the folder in a root for staged files.
 pub(crate) fn staging_name(undo: &Id) -> OsString {
     format!(".portcullis-restore-{undo}").into()
-}
-
-fn private_file(path: &Path) -> io::Result<File> {
-    // Read access is needed too: opening a pipe of that name for writing only would block until it
-    // is read.
-    OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
 }

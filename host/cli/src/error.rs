@@ -13,6 +13,7 @@ use portcullis_checkpoint::CheckpointError;
 use portcullis_config::problem::{BadConfiguration, Problems};
 use portcullis_core::known_failure::{HintedFailure, KnownFailure};
 use portcullis_engine::{EngineError, LoadError};
+use portcullis_fs::{ReadError, SealError};
 use portcullis_registry::{AccessError, ErrorReason, ReferenceError, RegistryError};
 use portcullis_store::{CommitError, StoreError};
 use portcullis_terminal::error_report::ErrorReport;
@@ -357,6 +358,15 @@ library_errors! {
         LoadError::Unreadable { .. } => ErrorKind::Io,
         LoadError::Other { .. } => ErrorKind::Integrity,
         _ => ErrorKind::Invalid,
+    },
+    ReadError: |error| match error {
+        ReadError::Io(error) => system(error.kind()),
+        _ => ErrorKind::Invalid,
+    },
+    SealError: |error| match error {
+        SealError::Forged => ErrorKind::Integrity,
+        SealError::TooLarge(_) => ErrorKind::Invalid,
+        SealError::Io(error) => system(error.kind()),
     },
     AccessError: |_| ErrorKind::Invalid,
     ReferenceError: |_| ErrorKind::Invalid,

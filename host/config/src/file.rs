@@ -5,9 +5,9 @@
 //! while nobody but root could have written it. The content is not examined here.
 
 use super::problem::Problems;
-use rustix::fs::{Mode, OFlags};
+use portcullis_fs::{Links, ReadError, open_file, read_open_file};
 use std::fs::{self, File, Metadata};
-use std::io::{ErrorKind, Read};
+use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -32,7 +32,7 @@ pub fn read(path: &Path) -> Result<Option<String>, Problems> {
 /// # Errors
 /// Fails like `read`.
 pub fn read_at_most(path: &Path, most: u64) -> Result<Option<String>, Problems> {
-    let Some(file) = open(path)? else { return Ok(None) };
+    let Some((file, _)) = open(path)? else { return Ok(None) };
     text(path, &file, most).map(Some)
 }
 
@@ -41,8 +41,7 @@ pub fn read_at_most(path: &Path, most: u64) -> Result<Option<String>, Problems> 
 /// # Errors
 /// Fails like `read`, and if another user could have written it.
 pub fn read_managed(path: &Path) -> Result<Option<String>, Problems> {
-    let Some(file) = open(path)? else { return Ok(None) };
-    let found = file.metadata().map_err(|error| unreadable(path, &error))?;
+    let Some((file, found)) = open(path)? else { return Ok(None) };
     if let Some(how) = foreign(&found) {
         let fix = "the organisation's configuration must belong to root and be writable by root alone: `chown root` and `chmod 644` it";
         return Err(Problems::whole(path, format!("it {how}; {fix}")));
@@ -87,52 +86,44 @@ pub fn read_in_project(project: &Path, name: &str) -> Result<Option<String>, Pro
             format!("it is a link to `{}`, {where_to}; put the file itself there", to.display()),
         )
     };
-    let Some(file) = open(&path)? else {
+    let Some((file, opened)) = open(&path)? else {
         return Err(leads(&fs::read_link(&path).unwrap_or_default(), "where nothing is"));
     };
     let real = |path: &Path| path.canonicalize().map_err(|error| unreadable(path, &error));
     let (folder, target) = (real(project)?, real(&path)?);
     // Checks that the opened file is the one whose path was resolved.
     let same = |a: Metadata, b: Metadata| (a.dev(), a.ino()) == (b.dev(), b.ino());
-    let seen = fs::metadata(&target).and_then(|seen| Ok(same(seen, file.metadata()?)));
+    let seen = fs::metadata(&target).map(|seen| same(seen, opened));
     if !target.starts_with(&folder) || !seen.is_ok_and(|same| same) {
         return Err(leads(&target, "out of the project"));
     }
     text(&path, &file, MOST_BYTES).map(Some)
 }
 
-/// Opens a file without waiting for the other side of a pipe.
-fn open(path: &Path) -> Result<Option<File>, Problems> {
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
-    match rustix::fs::open(path, flags, Mode::empty()).map(File::from).map_err(std::io::Error::from)
-    {
-        Ok(file) => Ok(Some(file)),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(unreadable(path, &error)),
-    }
+/// Opens a file, through a link too.
+fn open(path: &Path) -> Result<Option<(File, Metadata)>, Problems> {
+    open_file(path, Links::Follow).map_err(|error| unusable(path, error))
 }
 
 fn text(path: &Path, file: &File, most: u64) -> Result<String, Problems> {
-    let found = file.metadata().map_err(|error| unreadable(path, &error))?;
-    if !found.is_file() {
-        return Err(Problems::whole(
-            path,
-            "it is not a file; it must be a text file that you can read".into(),
-        ));
-    }
-    let mut bytes =
-        Vec::with_capacity(usize::try_from(found.len().min(most)).unwrap_or_default() + 1);
-    file.take(most + 1).read_to_end(&mut bytes).map_err(|error| unreadable(path, &error))?;
-    if bytes.len() as u64 > most {
-        return Err(Problems::whole(
-            path,
-            format!("it has more than {most} bytes, the most that is read"),
-        ));
-    }
+    let bytes = read_open_file(file, most).map_err(|error| unusable(path, error))?;
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         Problems::whole(path, format!("it is not UTF-8 text at byte {at}; save it as UTF-8"))
     })
+}
+
+fn unusable(path: &Path, error: ReadError) -> Problems {
+    match error {
+        ReadError::Io(error) => unreadable(path, &error),
+        ReadError::NotAFile | ReadError::Link => Problems::whole(
+            path,
+            "it is not a file; it must be a text file that you can read".into(),
+        ),
+        ReadError::TooLarge(most) => {
+            Problems::whole(path, format!("it has more than {most} bytes, the most that is read"))
+        }
+    }
 }
 
 /// Describes how another user than root could have changed it.

@@ -6,9 +6,10 @@
 
 use anyhow::{Context, Result, bail};
 use portcullis_core::known_failure::KnownFailure;
+use portcullis_fs::{SealError, SealedDocument};
 use portcullis_store::Home;
 use serde::{Deserialize, Serialize};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The file's name in the state folder.
 pub const FILE: &str = "pause";
@@ -41,14 +42,6 @@ impl Pause {
     }
 }
 
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Sealed {
-    #[serde(flatten)]
-    pause: Pause,
-    code: String,
-}
-
 /// Returns the pause in force at `now`. A clock that was set back to before its beginning ends it
 /// too.
 ///
@@ -59,25 +52,17 @@ pub fn current(home: &Home, now: u64) -> Result<Option<Pause>> {
 }
 
 fn read(home: &Home) -> Result<Option<Pause>> {
-    let path = path(home);
-    let found = match std::fs::symlink_metadata(&path) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        found => found.with_context(|| format!("cannot read `{}`", path.display()))?,
-    };
-    if !found.is_file() || found.len() > MOST_BYTES {
-        bail!(KnownFailure::Forged(foreign(&path)));
+    let document = document(home);
+    match document.read::<Pause>() {
+        Ok(Some(pause)) if pause.until.saturating_sub(pause.since) > LONGEST => {
+            bail!(KnownFailure::Forged(foreign(document.path())))
+        }
+        Err(SealError::Io(error)) => {
+            Err(error).with_context(|| format!("cannot read `{}`", document.path().display()))
+        }
+        Err(_) => bail!(KnownFailure::Forged(foreign(document.path()))),
+        Ok(pause) => Ok(pause),
     }
-    let text = std::fs::read_to_string(&path)
-        .with_context(|| format!("cannot read `{}`", path.display()))?;
-    let Ok(Sealed { pause, code }) = serde_json::from_str(&text) else {
-        bail!(KnownFailure::Forged(foreign(&path)))
-    };
-    let stated = blake3::Hash::from_hex(&code).ok();
-    // Comparing `Hash` values takes constant time.
-    if stated != Some(seal(home, &pause)) || pause.until.saturating_sub(pause.since) > LONGEST {
-        bail!(KnownFailure::Forged(foreign(&path)));
-    }
-    Ok(Some(pause))
 }
 
 fn foreign(path: &Path) -> String {
@@ -95,11 +80,8 @@ pub fn begin(home: &Home, pause: Pause) -> Result<()> {
     if pause.until.saturating_sub(pause.since) > LONGEST {
         bail!("a pause may last a day at most");
     }
-    let code = seal(home, &pause).to_hex().to_string();
-    let text = serde_json::to_string(&Sealed { pause, code })?;
-    let path = path(home);
-    portcullis_fs::replace_bytes(&path, 0o600, text.as_bytes())
-        .with_context(|| format!("cannot write `{}`", path.display()))
+    let document = document(home);
+    document.write(&pause).with_context(|| format!("cannot write `{}`", document.path().display()))
 }
 
 /// Ends the pause; returns true if there was one.
@@ -107,25 +89,12 @@ pub fn begin(home: &Home, pause: Pause) -> Result<()> {
 /// # Errors
 /// Fails if the file cannot be removed.
 pub fn end(home: &Home) -> Result<bool> {
-    let path = path(home);
-    match std::fs::remove_file(&path) {
-        Ok(()) => Ok(true),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(error).with_context(|| format!("cannot remove `{}`", path.display())),
-    }
+    let document = document(home);
+    document.remove().with_context(|| format!("cannot remove `{}`", document.path().display()))
 }
 
-fn path(home: &Home) -> PathBuf {
-    home.path().join(FILE)
-}
-
-fn seal(home: &Home, pause: &Pause) -> blake3::Hash {
-    let mut hasher = blake3::Hasher::new_keyed(&home.derive_key(PURPOSE));
-    hasher
-        .update(&pause.since.to_le_bytes())
-        .update(&pause.until.to_le_bytes())
-        .update(pause.reason.as_bytes());
-    hasher.finalize()
+fn document(home: &Home) -> SealedDocument {
+    SealedDocument::new(home.path().join(FILE), home.derive_key(PURPOSE), MOST_BYTES)
 }
 
 #[cfg(test)]
@@ -161,9 +130,9 @@ mod tests {
         let (_folder, home) = home();
         let (_other_folder, other) = self::home();
         begin(&other, pause(0, 100)).unwrap();
-        let foreign = std::fs::read_to_string(path(&other)).unwrap();
+        let foreign = std::fs::read_to_string(document(&other).path()).unwrap();
         begin(&home, pause(0, 100)).unwrap();
-        let own = std::fs::read_to_string(path(&home)).unwrap();
+        let own = std::fs::read_to_string(document(&home).path()).unwrap();
         for text in [
             String::new(),
             "{}".into(),
@@ -173,7 +142,7 @@ mod tests {
             own.replace("\"code\"", "\"code\":\"\",\"code\""),
             "x".repeat(5000),
         ] {
-            std::fs::write(path(&home), &text).unwrap();
+            std::fs::write(document(&home).path(), &text).unwrap();
             let problem = current(&home, 50).unwrap_err().to_string();
             assert!(problem.contains("pauses nothing"), "{text}: {problem}");
         }

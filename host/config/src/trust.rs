@@ -7,11 +7,10 @@
 
 use anyhow::{Context, Result, bail};
 use portcullis_core::known_failure::KnownFailure;
+use portcullis_fs::{SealedDocument, open_lock_file};
 use portcullis_store::Home;
 use serde::{Deserialize, Serialize};
-use std::fs::OpenOptions;
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The file's name in the state folder.
 pub const FILE: &str = "trust";
@@ -31,11 +30,10 @@ pub struct Trusted {
     pub at: u64,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Sealed {
+struct TrustList {
     projects: Vec<Trusted>,
-    code: String,
 }
 
 /// Returns true if a person trusted the file with that digest in that folder. If the list is
@@ -52,20 +50,11 @@ pub fn holds(home: &Home, folder: &Path, digest: &blake3::Hash) -> bool {
 /// # Errors
 /// Fails if there is a list that this home did not write.
 pub fn list(home: &Home) -> Result<Vec<Trusted>> {
-    let path = path(home);
-    let text = match super::file::read_at_most(&path, MOST_BYTES) {
-        Ok(Some(text)) => text,
-        Ok(None) => return Ok(Vec::new()),
-        Err(_) => bail!(KnownFailure::Forged(foreign(&path))),
-    };
-    let Ok(Sealed { projects, code }) = serde_json::from_str(&text) else {
-        bail!(KnownFailure::Forged(foreign(&path)))
-    };
-    // Comparing `Hash` values takes constant time.
-    if blake3::Hash::from_hex(&code).ok() != Some(seal(home, &projects)?) {
-        bail!(KnownFailure::Forged(foreign(&path)));
+    let document = document(home);
+    match document.read::<TrustList>() {
+        Ok(list) => Ok(list.unwrap_or_default().projects),
+        Err(_) => bail!(KnownFailure::Forged(foreign(document.path()))),
     }
-    Ok(projects)
 }
 
 /// Trusts a file, replacing any other of that folder.
@@ -102,30 +91,18 @@ fn name_of(folder: &Path) -> String {
 }
 
 fn change(home: &Home, edit: impl FnOnce(&mut Vec<Trusted>)) -> Result<()> {
-    let (path, lock) = (path(home), home.path().join("trust.lock"));
-    let lock = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600)
-        .open(lock);
-    let lock = lock.with_context(|| format!("cannot lock `{}`", path.display()))?;
-    lock.lock().with_context(|| format!("cannot lock `{}`", path.display()))?;
+    let document = document(home);
+    let shown = document.path().display();
+    let lock = open_lock_file(&home.path().join("trust.lock"));
+    let lock = lock.with_context(|| format!("cannot lock `{shown}`"))?;
+    lock.lock().with_context(|| format!("cannot lock `{shown}`"))?;
     let mut projects = list(home)?;
     edit(&mut projects);
-    let code = seal(home, &projects)?.to_hex().to_string();
-    let text = serde_json::to_string(&Sealed { projects, code })?;
-    portcullis_fs::replace_bytes(&path, 0o600, text.as_bytes())
-        .with_context(|| format!("cannot write `{}`", path.display()))
+    document.write(&TrustList { projects }).with_context(|| format!("cannot write `{shown}`"))
 }
 
-fn seal(home: &Home, projects: &[Trusted]) -> Result<blake3::Hash> {
-    Ok(blake3::keyed_hash(&home.derive_key(PURPOSE), serde_json::to_string(projects)?.as_bytes()))
-}
-
-fn path(home: &Home) -> PathBuf {
-    home.path().join(FILE)
+fn document(home: &Home) -> SealedDocument {
+    SealedDocument::new(home.path().join(FILE), home.derive_key(PURPOSE), MOST_BYTES)
 }
 
 fn foreign(path: &Path) -> String {
@@ -180,8 +157,10 @@ mod tests {
         let digest = blake3::hash(b"x");
         add(&other, scratch.path(), &digest, 1).unwrap();
         add(&home, scratch.path(), &digest, 1).unwrap();
-        let (own, foreign) =
-            (fs::read_to_string(path(&home)).unwrap(), fs::read_to_string(path(&other)).unwrap());
+        let (own, foreign) = (
+            fs::read_to_string(document(&home).path()).unwrap(),
+            fs::read_to_string(document(&other).path()).unwrap(),
+        );
         let emptied = own.replace(&digest.to_hex().to_string(), &blake3::hash(b"y").to_hex());
         for text in [
             "".into(),
@@ -191,7 +170,7 @@ mod tests {
             own.replace("\"at\":1", "\"at\":2"),
             "x".repeat(5 << 20),
         ] {
-            fs::write(path(&home), &text).unwrap();
+            fs::write(document(&home).path(), &text).unwrap();
             assert!(!holds(&home, scratch.path(), &digest));
             let problem = list(&home).unwrap_err().to_string();
             assert!(problem.contains("nothing in it counts"), "{problem}");

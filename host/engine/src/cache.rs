@@ -87,7 +87,7 @@ impl CodeCache {
         {
             return Some((component, Some(stamp)));
         }
-        let bytes = self.noted(&name, files::read_all(file))?;
+        let bytes = self.noted(&name, files::read_all(&file))?;
         let tag = self.read(&format!("{name}.tag"))?;
         if !self.signed(&name, "code", &bytes, &tag) {
             self.note(&name, "its signature does not match");
@@ -140,7 +140,7 @@ impl CodeCache {
             return None;
         }
         let body =
-            self.verified_body(&name, "failed", &self.noted(&name, files::read_all(file))?)?;
+            self.verified_body(&name, "failed", &self.noted(&name, files::read_all(&file))?)?;
         serde_json::from_slice(&body).ok()
     }
 
@@ -249,7 +249,7 @@ impl CodeCache {
 
     fn read(&self, name: &str) -> Option<Vec<u8>> {
         let (file, _) = self.open(name)?;
-        self.noted(name, files::read_all(file))
+        self.noted(name, files::read_all(&file))
     }
 
     fn write(&self, name: &str, parts: &[&[u8]]) -> bool {

@@ -6,10 +6,8 @@
 use crate::cache::Stamp;
 use crate::limits::MAX_COMPONENT_BYTES;
 use crate::load_error::LoadError;
-use rustix::fs::OFlags;
-use std::fs::OpenOptions;
-use std::io::Read;
-use std::os::unix::fs::OpenOptionsExt;
+use portcullis_fs::{Links, ReadError, open_file, read_open_file};
+use rustix::io::Errno;
 use std::path::Path;
 
 /// Reads the bytes of a file that may hold a component.
@@ -27,18 +25,18 @@ pub(crate) fn read(path: &Path) -> Result<(Vec<u8>, Stamp), LoadError> {
         path: path.to_owned(),
         reason: error.to_string(),
     };
-    // Without this flag, opening a pipe would block until its other side is opened.
-    let flags = i32::from_ne_bytes(OFlags::NONBLOCK.bits().to_ne_bytes());
-    let file = OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(unreadable)?;
-    let metadata = file.metadata().map_err(unreadable)?;
-    if !metadata.is_file() {
-        return Err(not_a_file(path));
-    }
+    let failed = |error| match error {
+        ReadError::Io(error) => unreadable(error),
+        ReadError::NotAFile | ReadError::Link => not_a_file(path),
+        ReadError::TooLarge(size) => LoadError::TooLarge { size },
+    };
+    let (file, metadata) = open_file(path, Links::Follow)
+        .map_err(failed)?
+        .ok_or_else(|| unreadable(Errno::NOENT.into()))?;
     if metadata.len() > MAX_COMPONENT_BYTES {
         return Err(LoadError::TooLarge { size: metadata.len() });
     }
-    let mut bytes = Vec::new();
-    file.take(MAX_COMPONENT_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    let bytes = read_open_file(&file, MAX_COMPONENT_BYTES).map_err(failed)?;
     Ok((bytes, Stamp::of(&metadata)))
 }
 

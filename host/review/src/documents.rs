@@ -4,11 +4,11 @@
 //! They are derived from the journal and are the only copy only after its records are pruned.
 
 use anyhow::{Context, Result, bail};
+use portcullis_fs::{Links, read_file};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::fs::{self, DirBuilder};
+use std::fs;
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 /// The largest file that is read, in bytes.
@@ -39,7 +39,7 @@ impl DocumentStore {
     pub fn put(&self, id: &str, document: &impl Serialize) -> Result<()> {
         let path = self.path(id)?;
         let write = || -> io::Result<()> {
-            DirBuilder::new().recursive(true).mode(0o700).create(&self.0)?;
+            portcullis_fs::create_private_folder(&self.0)?;
             portcullis_fs::replace_bytes(
                 &path,
                 0o600,
@@ -110,11 +110,8 @@ impl DocumentStore {
 
 fn read<T: DeserializeOwned>(path: &Path) -> Result<T> {
     let read = || -> Result<T> {
-        let found = fs::symlink_metadata(path)?;
-        if !found.is_file() || found.len() > LARGEST {
-            bail!("it is not a file, or too large");
-        }
-        Ok(serde_json::from_slice(&fs::read(path)?)?)
+        let bytes = read_file(path, LARGEST, Links::Refuse)?.context("it was removed")?;
+        Ok(serde_json::from_slice(&bytes)?)
     };
     read().with_context(|| format!("`{}` cannot be read", path.display()))
 }

@@ -11,11 +11,11 @@ use portcullis_core::incident::Incident;
 use portcullis_core::known_failure::KnownFailure;
 use portcullis_core::session::{Session, State, Stop};
 use portcullis_core::text::one_line;
+use portcullis_fs::{SealError, SealedDocument};
 use portcullis_store::Home;
 use serde::{Deserialize, Serialize};
-use std::fs::{self, DirBuilder, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::fs::{self, DirEntry};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// The folder of the files in the state folder.
@@ -37,14 +37,6 @@ pub struct StopFile {
     why: Option<String>,
     /// The stop, with a person's decision about it.
     stop: Stop,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Sealed {
-    #[serde(flatten)]
-    stopped: StopFile,
-    code: String,
 }
 
 impl StopFile {
@@ -104,11 +96,9 @@ pub fn apply_stop(state: &mut State, known: Option<&StopFile>) {
 /// # Errors
 /// Fails if there is a file that this home did not write for the session.
 pub fn read(home: &Home, session: &str) -> Result<Option<StopFile>> {
-    let found = read_file(home, &path(home, session))?;
-    match found {
-        Some(found) if found.session != session => {
-            bail!(KnownFailure::Forged(foreign(&path(home, session))))
-        }
+    let path = path(home, session);
+    match read_file(home, &path)? {
+        Some(found) if found.session != session => bail!(KnownFailure::Forged(foreign(&path))),
         found => Ok(found),
     }
 }
@@ -126,9 +116,9 @@ pub fn read_all(home: &Home) -> Result<(Vec<StopFile>, Vec<String>)> {
         entries => entries.with_context(|| format!("cannot read `{}`", folder.display()))?,
     };
     let (mut good, mut damaged) = (Vec::new(), Vec::new());
-    for entry in
-        entries.flatten().filter(|entry| !entry.file_name().to_string_lossy().starts_with('.'))
-    {
+    // A name that begins with a dot is the draft of a file.
+    let is_draft = |entry: &DirEntry| entry.file_name().as_encoded_bytes().starts_with(b".");
+    for entry in entries.flatten().filter(|entry| !is_draft(entry)) {
         match read_file(home, &entry.path()) {
             Ok(Some(stopped)) if path(home, &stopped.session) == entry.path() => good.push(stopped),
             Ok(Some(_)) => damaged.push(foreign(&entry.path())),
@@ -147,21 +137,8 @@ pub fn save_stop(home: &Home, stopped: &StopFile, known: Option<&StopFile>) -> R
     if known.is_some_and(|known| known.agrees(stopped)) {
         return Ok(());
     }
-    let path = path(home, &stopped.session);
-    let code = seal(home, stopped)?.to_hex().to_string();
-    let text = serde_json::to_string(&Sealed { stopped: stopped.clone(), code })?;
-    let folder = home.path().join(FOLDER);
-    let draft = folder.join(format!(".{}", std::process::id()));
-    let write = || -> io::Result<()> {
-        DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
-        let mut file =
-            OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
-        file.write_all(text.as_bytes())?;
-        fs::rename(&draft, &path)
-    };
-    write()
-        .inspect_err(|_| drop(fs::remove_file(&draft)))
-        .with_context(|| format!("cannot write `{}`", path.display()))
+    let document = document(home, path(home, &stopped.session));
+    document.write(stopped).with_context(|| format!("cannot write `{}`", document.path().display()))
 }
 
 /// Removes the file of a session.
@@ -169,33 +146,25 @@ pub fn save_stop(home: &Home, stopped: &StopFile, known: Option<&StopFile>) -> R
 /// # Errors
 /// Fails if it cannot be removed.
 pub fn remove_stop(home: &Home, stopped: &StopFile) -> Result<()> {
-    let path = path(home, &stopped.session);
-    match fs::remove_file(&path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(error).with_context(|| format!("cannot remove `{}`", path.display()))
-        }
-        _ => Ok(()),
-    }
+    let document = document(home, path(home, &stopped.session));
+    document
+        .remove()
+        .map(drop)
+        .with_context(|| format!("cannot remove `{}`", document.path().display()))
 }
 
 fn read_file(home: &Home, path: &Path) -> Result<Option<StopFile>> {
-    let found = match fs::symlink_metadata(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        found => found.with_context(|| format!("cannot read `{}`", path.display()))?,
-    };
-    if !found.is_file() || found.len() > MOST_BYTES {
-        bail!(KnownFailure::Forged(foreign(path)));
+    match document(home, path.to_owned()).read() {
+        Ok(found) => Ok(found),
+        Err(SealError::Io(error)) => {
+            Err(error).with_context(|| format!("cannot read `{}`", path.display()))
+        }
+        Err(_) => bail!(KnownFailure::Forged(foreign(path))),
     }
-    let text =
-        fs::read_to_string(path).with_context(|| format!("cannot read `{}`", path.display()))?;
-    let Ok(Sealed { stopped, code }) = serde_json::from_str(&text) else {
-        bail!(KnownFailure::Forged(foreign(path)))
-    };
-    // Comparing `Hash` values takes constant time.
-    if blake3::Hash::from_hex(&code).ok() != Some(seal(home, &stopped)?) {
-        bail!(KnownFailure::Forged(foreign(path)));
-    }
-    Ok(Some(stopped))
+}
+
+fn document(home: &Home, path: PathBuf) -> SealedDocument {
+    SealedDocument::new(path, home.derive_key(PURPOSE), MOST_BYTES)
 }
 
 fn foreign(path: &Path) -> String {
@@ -207,10 +176,6 @@ fn foreign(path: &Path) -> String {
 
 fn path(home: &Home, session: &str) -> PathBuf {
     home.path().join(FOLDER).join(blake3::hash(session.as_bytes()).to_hex().as_str())
-}
-
-fn seal(home: &Home, stopped: &StopFile) -> Result<blake3::Hash> {
-    Ok(blake3::keyed_hash(&home.derive_key(PURPOSE), &serde_json::to_vec(stopped)?))
 }
 
 #[cfg(test)]
@@ -268,6 +233,8 @@ mod tests {
         let stopped = StopFile::of("s", &state(Some("one"), 5).session, 1).unwrap();
         save_stop(&home, &stopped, None).unwrap();
         assert_eq!(read(&home, "s").unwrap().as_ref(), Some(&stopped));
+        // A process was killed while it wrote.
+        fs::write(home.path().join(FOLDER).join(".abc.7-0.draft"), "{").unwrap();
         assert_eq!(read_all(&home).unwrap(), (vec![stopped.clone()], Vec::new()));
         let (file, text) = (path(&home, "s"), fs::read_to_string(path(&home, "s")).unwrap());
         let other = Home::open(folder.path().join("other")).unwrap();

@@ -6,9 +6,12 @@
 
 use crate::error::StoreError;
 use crate::mark;
-use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use portcullis_fs::{
+    Links, ReadError, Replacement, create_private_folder, open_file, open_lock_file, read_open_file,
+};
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -128,7 +131,7 @@ fn make_folder(path: &Path) -> Result<(), StoreError> {
     if path.is_dir() {
         return Ok(());
     }
-    DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(|error| match error.kind() {
+    create_private_folder(path).map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => {
             StoreError::WrongKind { path: path.to_owned(), wanted: "folder" }
         }
@@ -154,19 +157,28 @@ fn check_access(
 }
 
 fn read_key(path: &Path) -> Result<Option<[u8; KEY_SIZE]>, StoreError> {
-    let found = match fs::metadata(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        other => other.map_err(|error| StoreError::io("read", path, error))?,
-    };
-    if !found.is_file() {
-        return Err(StoreError::WrongKind { path: path.to_owned(), wanted: "file" });
-    }
-    check_access(path, &found, 0o077, "600")?;
     let bad = |size| StoreError::BadKey { path: path.to_owned(), size };
+    let failed = |error| match error {
+        ReadError::Io(error) => StoreError::io("read", path, error),
+        ReadError::NotAFile | ReadError::Link => {
+            StoreError::WrongKind { path: path.to_owned(), wanted: "file" }
+        }
+        ReadError::TooLarge(size) => bad(size),
+    };
+    let opened =
+        open_file(path, Links::Follow).map_err(|error| match (&error, fs::metadata(path)) {
+            // A key of another user cannot be opened, and its owner says why.
+            (ReadError::Io(_), Ok(found)) => {
+                check_access(path, &found, 0o077, "600").err().unwrap_or(failed(error))
+            }
+            _ => failed(error),
+        });
+    let Some((file, found)) = opened? else { return Ok(None) };
+    check_access(path, &found, 0o077, "600")?;
     if found.len() != KEY_SIZE as u64 {
         return Err(bad(found.len()));
     }
-    let bytes = fs::read(path).map_err(|error| StoreError::io("read", path, error))?;
+    let bytes = read_open_file(&file, KEY_SIZE as u64).map_err(failed)?;
     <[u8; KEY_SIZE]>::try_from(bytes.as_slice()).map(Some).map_err(|_| bad(bytes.len() as u64))
 }
 
@@ -181,44 +193,14 @@ fn create_key(root: &Path) -> Result<[u8; KEY_SIZE], StoreError> {
     let mut key = [0; KEY_SIZE];
     getrandom::fill(&mut key)
         .map_err(|error| StoreError::io("create", &path, io::Error::other(error)))?;
-    let draft = root.join("key.new");
-    let write = || -> io::Result<()> {
-        let mut file = private_file(&draft)?;
-        file.write_all(&key)?;
-        file.sync_all()?;
-        fs::rename(&draft, &path)?;
-        sync_folder(root)
-    };
-    write().map_err(|error| StoreError::io("create", &path, error))?;
+    let written = Replacement::new(&path, 0o600).locked().write(|file| file.write_all(&key));
+    written.map_err(|error: io::Error| StoreError::io("create", &path, error))?;
     Ok(key)
-}
-
-/// Creates an empty file that only its owner may read and write, and replaces a leftover one.
-pub(crate) fn private_file(path: &Path) -> io::Result<File> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
-}
-
-/// Makes renames in a folder durable.
-pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
-    File::open(path)?.sync_all()
 }
 
 pub(crate) fn lock(root: &Path) -> Result<File, StoreError> {
     let path = root.join("lock");
-    let file = OpenOptions::new()
-        // Opened for reading too: if a pipe has that name, a write-only open would block until it
-        // has a reader.
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600)
-        .open(&path)
-        .map_err(|error| StoreError::io("create", &path, error))?;
+    let file = open_lock_file(&path).map_err(|error| StoreError::io("create", &path, error))?;
     let start = Instant::now();
     loop {
         match file.try_lock() {

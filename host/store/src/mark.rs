@@ -11,12 +11,13 @@
 
 use crate::chain::{GENESIS, Hash, Head, SealedStart, hex};
 use crate::error::StoreError;
-use crate::home::{self, Home};
+use crate::home::Home;
 use crate::seal::{Keys, Seal};
+use portcullis_fs::{Links, ReadError, Replacement, read_file};
 use rusqlite::{Connection, OptionalExtension};
 use serde::{Deserialize, Serialize};
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 
 /// The file's name in the home.
@@ -70,16 +71,11 @@ impl Mark {
     /// Reads the home's mark; `None` if it has none.
     pub(crate) fn read(root: &Path, keys: &Keys) -> Result<Option<MarkState>, StoreError> {
         let path = root.join(FILE);
-        let text = match fs::symlink_metadata(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(StoreError::io("read", &path, error)),
-            Ok(found) if !found.is_file() || found.len() > MOST_BYTES => {
-                return Ok(Some(MarkState::Forged));
-            }
-            Ok(_) => match fs::read(&path) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-                text => text.map_err(|error| StoreError::io("read", &path, error))?,
-            },
+        let text = match read_file(&path, MOST_BYTES, Links::Refuse) {
+            Ok(Some(text)) => text,
+            Ok(None) => return Ok(None),
+            Err(ReadError::Io(error)) => return Err(StoreError::io("read", &path, error)),
+            Err(_) => return Ok(Some(MarkState::Forged)),
         };
         Ok(Some(Self::parse(&text, keys).map_or(MarkState::Forged, MarkState::Mark)))
     }
@@ -97,18 +93,16 @@ impl Mark {
 
     /// Writes it, replacing an earlier one. The home's lock must be held.
     pub(crate) fn write(&self, root: &Path, keys: &Keys) -> Result<(), StoreError> {
-        let (path, draft) = (root.join(FILE), root.join("journal.mark.new"));
+        let path = root.join(FILE);
         let code = hex(&self.sealed(keys).finish());
         let written =
             MarkFile { format: self.format, sequence: self.sequence, hash: hex(&self.hash), code };
-        let write = || -> io::Result<()> {
-            let mut file = home::private_file(&draft)?;
-            file.write_all(format!("{}\n", serde_json::to_string(&written)?).as_bytes())?;
-            file.sync_all()?;
-            fs::rename(&draft, &path)?;
-            home::sync_folder(root)
+        let replacement = Replacement::new(&path, 0o600).locked();
+        let write = |file: &mut dyn io::Write| -> io::Result<()> {
+            serde_json::to_writer(&mut *file, &written)?;
+            file.write_all(b"\n")
         };
-        write().map_err(|error| StoreError::io("create", &path, error))
+        replacement.write(write).map_err(|error| StoreError::io("create", &path, error))
     }
 
     /// Removes it. The home's lock must be held.

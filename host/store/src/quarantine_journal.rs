@@ -1,9 +1,10 @@
 //! Quarantines a damaged journal: a person can continue without losing it as evidence.
 
 use crate::error::StoreError;
-use crate::home::{Home, sync_folder};
+use crate::home::Home;
 use crate::mark::Mark;
 use crate::schema::with_suffix;
+use portcullis_fs::sync_folder;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};

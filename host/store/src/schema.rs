@@ -5,10 +5,11 @@
 
 use crate::chain::Head;
 use crate::error::StoreError;
-use crate::home::{self, Home, PATIENCE};
+use crate::home::{Home, PATIENCE};
 use crate::mark::Mark;
 use crate::migrate::{self, FORMAT};
 use crate::seal::Keys;
+use portcullis_fs::{Flush, Replacement, sync_folder};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, params};
 use std::ffi::OsString;
@@ -108,7 +109,9 @@ fn create(home: &Home, keys: &Keys, missing: IfMissing) -> Result<(), StoreError
     }
     let draft = with_suffix(&path, ".new");
     let fail = |error| StoreError::io("create", &path, error);
-    home::private_file(&draft).map_err(fail)?;
+    // SQLite keeps the mode of an existing file.
+    let empty = Replacement::new(&draft, 0o600).locked().flush(Flush::Nothing);
+    empty.write(|_| Ok(())).map_err(fail)?;
     // A log that outlived its database would be read as the new one's.
     for left_over in [
         with_suffix(&draft, "-wal"),
@@ -122,7 +125,7 @@ fn create(home: &Home, keys: &Keys, missing: IfMissing) -> Result<(), StoreError
         }
     }
     fill(&draft, keys).map_err(|error| StoreError::database(&path, &error))?;
-    fs::rename(&draft, &path).and_then(|()| home::sync_folder(home.path())).map_err(fail)?;
+    fs::rename(&draft, &path).and_then(|()| sync_folder(home.path())).map_err(fail)?;
     // A process that is killed before this leaves an empty journal, and the next opener writes the
     // mark.
     Mark::of(FORMAT).write(home.path(), keys)

@@ -318,11 +318,15 @@ fn a_log_without_its_database_is_not_taken_over() {
 #[test]
 fn what_a_dead_creator_left_is_cleared() {
     let place = Place::new();
-    for name in ["journal.db.new", "journal.db.new-wal", "key.new"] {
+    let left_over =
+        ["journal.db.new", "journal.db.new-wal", ".journal.db.new.draft", ".journal.mark.draft"];
+    for name in left_over {
         fs::write(place.home.path().join(name), noise(3, 5_000)).unwrap();
     }
     place.store().append(vec![record("r")]).unwrap();
-    assert!(!place.home.path().join("journal.db.new").exists());
+    for name in left_over {
+        assert!(!place.home.path().join(name).exists(), "{name}");
+    }
 }
 
 #[test]

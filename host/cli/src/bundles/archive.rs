@@ -3,8 +3,8 @@
 use crate::error::{Context, Error, Result};
 use portcullis_bundle::{Bundle, Signature, read_archive, read_layout, write_archive};
 use portcullis_core::text::one_line;
-use rustix::fs::{Mode, OFlags};
-use std::fs::{self, File};
+use portcullis_fs::{Links, ReadError, open_file};
+use std::fs;
 use std::io::{BufReader, ErrorKind};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -22,18 +22,14 @@ pub fn read(path: &Path) -> Result<(Bundle, Vec<Signature>)> {
     if path.is_dir() {
         return read_layout(path).with_context(context);
     }
-    // Opening a pipe must not wait for its other side.
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
-    let opened =
-        rustix::fs::open(path, flags, Mode::empty()).map(File::from).map_err(std::io::Error::from);
-    if opened.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFound) {
-        return Err(Error::not_found(format!("there is no `{}`", display_path(path)))
-            .hint("name the archive of a bundle, as `portcullis bundle build` writes it"));
-    }
-    let file = opened.with_context(|| format!("cannot read `{}`", display_path(path)))?;
-    if !file.metadata().is_ok_and(|found| found.is_file()) {
-        return Err(Error::invalid(format!("`{}` is not a file", display_path(path))));
-    }
+    let opened = open_file(path, Links::Follow).map_err(|error| match error {
+        ReadError::NotAFile => Error::invalid(format!("`{}` is not a file", display_path(path))),
+        error => Error::from(error).context(format!("cannot read `{}`", display_path(path))),
+    })?;
+    let (file, _) = opened.ok_or_else(|| {
+        Error::not_found(format!("there is no `{}`", display_path(path)))
+            .hint("name the archive of a bundle, as `portcullis bundle build` writes it")
+    })?;
     read_archive(BufReader::new(file)).with_context(context)
 }
 

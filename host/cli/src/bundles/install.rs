@@ -19,8 +19,7 @@ use portcullis_review::reviewer::{COMPONENT, OURS, to_store};
 use portcullis_store::{Home, Store};
 use semver::Version;
 use std::collections::BTreeSet;
-use std::fs::{File, OpenOptions};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// The permissions of a lock: it belongs in the repository, for everybody to read.
@@ -45,8 +44,7 @@ impl InstallLock {
     pub fn take(places: &Paths) -> Result<Self> {
         open_store(places)?;
         let path = places.state.join(SHELF).join(TURN);
-        let opened =
-            OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path);
+        let opened = portcullis_fs::open_lock_file(&path);
         let taken = opened.and_then(|file| file.lock().map(|()| file));
         Ok(Self(taken.with_context(|| format!("cannot lock `{}`", path.display()))?))
     }
@@ -109,31 +107,6 @@ impl LockFile {
         })
     }
 
-    /// Removes drafts of processes that were killed while writing. The caller holds the lock guard,
-    /// so no other process is writing one.
-    fn sweep(&self) {
-        let (Some(folder), Some(name)) = (self.path.parent(), self.path.file_name()) else {
-            return;
-        };
-        let begins = format!("{}.", name.to_string_lossy());
-        let is_draft = |path: &PathBuf| {
-            let name = path
-                .file_name()
-                .map(|name| name.to_string_lossy().into_owned())
-                .unwrap_or_default();
-            name.starts_with(&begins) && name.ends_with(".draft")
-        };
-        for draft in std::fs::read_dir(folder)
-            .into_iter()
-            .flatten()
-            .filter_map(|entry| Some(entry.ok()?.path()))
-            .filter(is_draft)
-        {
-            // A draft that cannot be removed costs only disk space.
-            let _gone = std::fs::remove_file(draft);
-        }
-    }
-
     /// Restores the content that was found.
     fn put_back(&self) -> Result<()> {
         if self.exists {
@@ -154,7 +127,9 @@ impl LockFile {
             std::fs::create_dir_all(folder)
                 .with_context(|| format!("cannot make `{}`", folder.display()))?;
         }
-        self.sweep();
+        // The caller holds the lock guard, so the drafts are of killed processes. A draft that
+        // cannot be removed costs only disk space.
+        let _gone = portcullis_fs::remove_drafts(&self.path);
         let context = || format!("cannot write `{}`", self.path.display());
         portcullis_fs::replace_bytes(&self.path, RIGHTS, text.as_bytes()).with_context(context)
     }

@@ -6,9 +6,9 @@
 use crate::error::{Context, Error, Result};
 use crate::password_prompt;
 use portcullis_bundle::SecretKey;
-use rustix::fs::{Mode, OFlags};
-use std::fs::File;
-use std::io::Read;
+use portcullis_fs::{Links, open_file, read_open_file};
+use rustix::io::Errno;
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -98,13 +98,8 @@ fn of_file(file: &Path) -> Result<String> {
 
 /// Reads a text file that nobody else may read.
 fn private(path: &Path) -> Result<String> {
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
-    let file =
-        File::from(rustix::fs::open(path, flags, Mode::empty()).map_err(std::io::Error::from)?);
-    let found = file.metadata()?;
-    if !found.is_file() {
-        return Err(Error::invalid("it is not a file"));
-    }
+    let opened = open_file(path, Links::Follow)?;
+    let (file, found) = opened.ok_or_else(|| io::Error::from(Errno::NOENT))?;
     let mode = found.mode() & 0o777;
     if mode & 0o077 != 0 {
         return Err(Error::invalid(format!(
@@ -112,10 +107,7 @@ fn private(path: &Path) -> Result<String> {
         ))
         .hint("`chmod 600` it, and take another if somebody may have read it"));
     }
-    let mut text = String::new();
-    file.take(MOST_BYTES + 1).read_to_string(&mut text).context("it is not valid UTF-8")?;
-    if text.len() as u64 > MOST_BYTES {
-        return Err(Error::invalid(format!("it has more than {MOST_BYTES} bytes")));
-    }
+    let text =
+        String::from_utf8(read_open_file(&file, MOST_BYTES)?).context("it is not valid UTF-8")?;
     Ok(text)
 }

@@ -170,13 +170,7 @@ pub fn lock(home: &Home) -> Result<Option<File>> {
 
 fn hold(home: &Home, name: &str) -> Result<Option<File>> {
     let path = home.path().join(name);
-    let lock = OpenOptions::new()
-        .create(true)
-        .truncate(false)
-        .read(true)
-        .write(true)
-        .mode(0o600)
-        .open(&path);
+    let lock = portcullis_fs::open_lock_file(&path);
     let lock = lock.with_context(|| format!("cannot open `{}`", path.display()))?;
     match lock.try_lock() {
         Ok(()) => Ok(Some(lock)),

@@ -1,11 +1,13 @@
 //! A private folder and the files in it: opened without following links, replaced atomically.
 
+use portcullis_fs::{
+    Flush, Links, ReadError, Replacement, create_private_folder, open_file, read_open_file,
+};
 use serde::{Deserialize, Serialize};
-use std::fs::{DirBuilder, File, Metadata, OpenOptions};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::fs::{File, Metadata, OpenOptions};
+use std::io;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime};
 
 /// The largest file that is read back, in bytes: the compiled form of the largest component is some
@@ -62,6 +64,17 @@ pub(crate) enum Unusable {
     Io(String),
 }
 
+impl From<ReadError> for Unusable {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::NotAFile => Self::Type("file"),
+            ReadError::Link => Self::Io(error.to_string()),
+            ReadError::TooLarge(size) => Self::Size(size),
+            ReadError::Io(error) => error.into(),
+        }
+    }
+}
+
 impl From<io::Error> for Unusable {
     fn from(error: io::Error) -> Self {
         if error.kind() == io::ErrorKind::NotFound {
@@ -87,7 +100,7 @@ pub(crate) struct Folder(PathBuf);
 
 impl Folder {
     pub(crate) fn open(path: &Path) -> Result<Self, Unusable> {
-        DirBuilder::new().recursive(true).mode(0o700).create(path)?;
+        create_private_folder(path)?;
         let metadata = std::fs::symlink_metadata(path)?;
         if !metadata.is_dir() {
             return Err(Unusable::Type("folder"));
@@ -97,12 +110,8 @@ impl Folder {
     }
 
     pub(crate) fn file(&self, name: &str) -> Result<(File, Stamp), Unusable> {
-        let file =
-            OpenOptions::new().read(true).custom_flags(open_flags()).open(self.0.join(name))?;
-        let metadata = file.metadata()?;
-        if !metadata.is_file() {
-            return Err(Unusable::Type("file"));
-        }
+        let opened = open_file(&self.0.join(name), Links::Refuse)?;
+        let (file, metadata) = opened.ok_or(Unusable::Absent)?;
         is_private(&metadata, 0o600)?;
         if metadata.size() > MAX_BYTES {
             return Err(Unusable::Size(metadata.size()));
@@ -125,17 +134,13 @@ impl Folder {
 
     /// Replaces a file as a whole, so that a mapped old one never changes.
     pub(crate) fn replace(&self, name: &str, parts: &[&[u8]]) -> Result<(), Unusable> {
-        static SERIAL: AtomicU32 = AtomicU32::new(0);
-        let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
-        let temporary = self.0.join(format!(".{name}.{}.{serial}", std::process::id()));
-        let written = self
-            .write(&temporary, parts)
-            .and_then(|()| std::fs::rename(&temporary, self.0.join(name)));
-        if written.is_err() {
-            // Best effort: the error itself reports what matters.
-            drop(std::fs::remove_file(&temporary));
-        }
-        Ok(written?)
+        let path = self.0.join(name);
+        // Each file has a signature, so a torn one is as good as none.
+        let replacement = Replacement::new(&path, 0o600).flush(Flush::Nothing);
+        replacement.write(|file| -> io::Result<()> {
+            parts.iter().try_for_each(|part| file.write_all(part))
+        })?;
+        Ok(())
     }
 
     /// Removes files that were last written at least `age` ago and are not `needed`. A file that
@@ -160,22 +165,10 @@ impl Folder {
         }
         Ok(swept)
     }
-
-    fn write(&self, path: &Path, parts: &[&[u8]]) -> io::Result<()> {
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .custom_flags(open_flags())
-            .open(path)?;
-        parts.iter().try_for_each(|part| file.write_all(part))
-    }
 }
 
-pub(crate) fn read_all(mut file: File) -> Result<Vec<u8>, Unusable> {
-    let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes)?;
-    Ok(bytes)
+pub(crate) fn read_all(file: &File) -> Result<Vec<u8>, Unusable> {
+    Ok(read_open_file(file, MAX_BYTES)?)
 }
 
 fn is_private(metadata: &Metadata, mode: u32) -> Result<(), Unusable> {

@@ -12,15 +12,14 @@
 use super::locks;
 use anyhow::{Context, Result, anyhow, bail};
 use portcullis_bundle::{BundleName, Digest};
-use portcullis_config::file;
 use portcullis_config::paths::Paths;
 use portcullis_core::known_failure::KnownFailure;
+use portcullis_fs::{SealError, SealedDocument};
 use portcullis_store::Home;
 use semver::Version;
 use serde::{Deserialize, Serialize};
-use std::fs::{self, DirBuilder};
+use std::fs;
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 const FOLDER: &str = "bundles/receipts";
@@ -85,13 +84,6 @@ pub struct PluginPin {
     pub grants: Vec<String>,
 }
 
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Sealed {
-    receipt: BundleReceipt,
-    code: String,
-}
-
 impl BundleReceipt {
     /// Returns true if it is still valid for that digest at that time. A clock that was set back to
     /// before its time invalidates it too.
@@ -109,7 +101,7 @@ impl BundleReceipt {
 /// Fails if there is one that this home did not write for this place.
 pub fn read(home: &Home, place: &str) -> Result<Option<BundleReceipt>> {
     let path = path(home, place);
-    let found = opened(home, &path)?;
+    let found = read_at(home, &path)?;
     match found {
         Some(receipt) if receipt.place != place => Err(foreign(&path)),
         found => Ok(found),
@@ -129,16 +121,18 @@ pub fn receipts_around(home: &Home, places: &Paths) -> Result<Vec<BundleReceipt>
     Ok(all)
 }
 
-fn opened(home: &Home, path: &Path) -> Result<Option<BundleReceipt>> {
-    let text = file::read_at_most(path, MOST_BYTES)
-        .map_err(|problems| anyhow!("{}; {FIX}", problems.lines().join("\n")))?;
-    let Some(text) = text else { return Ok(None) };
-    let Sealed { receipt, code } = serde_json::from_str(&text).map_err(|_| foreign(path))?;
-    // Comparing `Hash` values takes constant time.
-    if blake3::Hash::from_hex(&code).ok() != Some(seal(home, &receipt)?) {
-        return Err(foreign(path));
+fn read_at(home: &Home, path: &Path) -> Result<Option<BundleReceipt>> {
+    match document(home, path.to_owned()).read() {
+        Ok(found) => Ok(found),
+        Err(SealError::Io(error)) => {
+            Err(error).with_context(|| format!("cannot read `{}`; {FIX}", path.display()))
+        }
+        Err(_) => Err(foreign(path)),
     }
-    Ok(Some(receipt))
+}
+
+fn document(home: &Home, path: PathBuf) -> SealedDocument {
+    SealedDocument::new(path, home.derive_key(PURPOSE), MOST_BYTES)
 }
 
 const FIX: &str =
@@ -168,7 +162,7 @@ pub fn all(home: &Home, now: u64) -> Result<Vec<BundleReceipt>> {
         .filter(|path| path.extension().is_some_and(|end| end == ENDING));
     let mut all = Vec::new();
     for path in paths {
-        let Ok(Some(receipt)) = opened(home, &path) else { continue };
+        let Ok(Some(receipt)) = read_at(home, &path) else { continue };
         let away = !receipt.place.is_empty() && !Path::new(&receipt.place).is_dir();
         if away && receipt.at.saturating_add(AWAY) < now {
             let _kept = fs::remove_file(&path);
@@ -203,19 +197,13 @@ pub fn forget_bundles(home: &Home, gone: &[InstalledRef], now: u64) -> Result<()
 /// # Errors
 /// Fails if it cannot be written.
 pub fn write(home: &Home, receipt: BundleReceipt) -> Result<()> {
-    let path = path(home, &receipt.place);
-    let code = seal(home, &receipt)?.to_hex().to_string();
-    let text = serde_json::to_vec(&Sealed { receipt, code })?;
-    if u64::try_from(text.len()).unwrap_or(u64::MAX) > MOST_BYTES {
-        bail!("the bundles of this project have too many plugins, or too large settings");
+    let document = document(home, path(home, &receipt.place));
+    match document.write(&receipt) {
+        Err(SealError::TooLarge(_)) => {
+            bail!("the bundles of this project have too many plugins, or too large settings")
+        }
+        other => other.with_context(|| format!("cannot write `{}`", document.path().display())),
     }
-    let context = || format!("cannot write `{}`", path.display());
-    DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(home.path().join(FOLDER))
-        .with_context(context)?;
-    portcullis_fs::replace_bytes(&path, 0o600, &text).with_context(context)
 }
 
 /// Returns a project's name in its receipt: its real folder, so that a link cannot lend the receipt
@@ -238,8 +226,4 @@ fn real(folder: &Path) -> String {
 fn path(home: &Home, place: &str) -> PathBuf {
     let name = blake3::hash(place.as_bytes()).to_hex();
     home.path().join(FOLDER).join(format!("{}.{ENDING}", name.get(..32).unwrap_or_default()))
-}
-
-fn seal(home: &Home, receipt: &BundleReceipt) -> Result<blake3::Hash> {
-    Ok(blake3::keyed_hash(&home.derive_key(PURPOSE), &serde_json::to_vec(receipt)?))
 }

@@ -6,9 +6,9 @@
 
 use portcullis_checkpoint::Id;
 use serde::{Deserialize, Serialize};
-use std::fs::{self, DirBuilder, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -86,7 +86,7 @@ impl OpenCheckpoints {
     }
 
     fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
-        DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
+        portcullis_fs::create_private_folder(&self.folder)?;
         OpenOptions::new()
             .write(true)
             .create(true)

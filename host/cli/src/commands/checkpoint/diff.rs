@@ -5,10 +5,8 @@ use crate::error::Result;
 use crate::exit::CommandExit;
 use crate::{differ, paint};
 use portcullis_checkpoint::{Change, Difference, Node, PathStatus, Vault};
+use portcullis_fs::{Links, read_file};
 use serde_json::{Value, json};
-use std::fs::{self, OpenOptions};
-use std::io::Read;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// The largest text that is compared, in bytes; larger ones are only named.
@@ -109,11 +107,5 @@ fn texts(vault: &Vault, one: &Difference) -> Result<Option<(String, String)>> {
 /// Reads a file, which may have been replaced by anything since it was listed; `None` if it is not
 /// a small regular file.
 fn read(path: &Path) -> Option<Vec<u8>> {
-    let flags = (rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK).bits();
-    let file =
-        OpenOptions::new().read(true).custom_flags(i32::try_from(flags).ok()?).open(path).ok()?;
-    let is_file = file.metadata().is_ok_and(|found: fs::Metadata| found.is_file());
-    let mut bytes = Vec::new();
-    file.take(MOST_BYTES + 1).read_to_end(&mut bytes).ok()?;
-    (is_file && bytes.len() as u64 <= MOST_BYTES).then_some(bytes)
+    read_file(path, MOST_BYTES, Links::Refuse).ok()?
 }
