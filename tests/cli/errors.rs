@@ -136,6 +136,7 @@ const ROWS: &[Failing] = &[
     row("rules check --frob", "usage", &["unexpected argument '--frob'"], "--help"),
     row("rules list --frob", "usage", &["unexpected argument '--frob'"], "--help"),
     row("rules fields --frob", "usage", &["unexpected argument '--frob'"], "--help"),
+    row("man frob", "not-found", &["no command `frob`"], ""),
     row("run -- sh", "invalid", &["unsupported agent `sh`"], "portcullis run -- claude"),
     row("run -- claude", "invalid", &["would wait for a person"], "add `-p`"),
     row("run --writable /x -- /x/claude -p hi", "invalid", &["`--writable` is for"], "`--confine`"),

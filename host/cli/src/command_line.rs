@@ -51,8 +51,7 @@ fn hide_below(command: Command, global: &[Arg]) -> Command {
 
 /// The choice of colour on the command line, unless the parser will refuse it.
 fn color(given: &[OsString]) -> Option<anstream::ColorChoice> {
-    let mut words =
-        given.iter().map_while(|word| Some(word.to_str()?)).take_while(|word| *word != "--");
+    let mut words = given.iter().map_while(|word| word.to_str()).take_while(|word| *word != "--");
     let mut chosen = None;
     while let Some(word) = words.next() {
         let value = if word == "--color" { words.next() } else { word.strip_prefix("--color=") };

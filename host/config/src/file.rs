@@ -86,11 +86,18 @@ pub fn read_in_project(project: &Path, name: &str) -> Result<Option<String>, Pro
             format!("it is a link to `{}`, {where_to}; put the file itself there", to.display()),
         )
     };
+    let real = |path: &Path| path.canonicalize().map_err(|error| unreadable(path, &error));
+    let folder = real(project)?;
+    // Before it is opened: what is out there may be a device or a pipe.
+    if let Ok(target) = path.canonicalize()
+        && !target.starts_with(&folder)
+    {
+        return Err(leads(&target, "out of the project"));
+    }
     let Some((file, opened)) = open(&path)? else {
         return Err(leads(&fs::read_link(&path).unwrap_or_default(), "where nothing is"));
     };
-    let real = |path: &Path| path.canonicalize().map_err(|error| unreadable(path, &error));
-    let (folder, target) = (real(project)?, real(&path)?);
+    let target = real(&path)?;
     // Checks that the opened file is the one whose path was resolved.
     let same = |a: Metadata, b: Metadata| (a.dev(), a.ino()) == (b.dev(), b.ino());
     let seen = fs::metadata(&target).map(|seen| same(seen, opened));
