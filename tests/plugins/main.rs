@@ -299,7 +299,7 @@ fn own_way() -> Result<()> {
     }
     let refused = run(&site, &["plugin", "test", &folder])?;
     ensure!(
-        refused.code == Some(1) && refused.stderr.contains("cases.toml`; write one"),
+        refused.code == Some(1) && refused.stderr.contains("cases.toml`\nhint: write one"),
         "{}",
         refused.all()
     );
