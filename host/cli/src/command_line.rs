@@ -1,7 +1,7 @@
 //! The command line as a person meets it: the grouped overview, the examples, the tips for words
 //! that are no command, and the colour that was asked for.
 //!
-//! What the options are and mean is defined next to each command; this module only presents them.
+//! Each command defines its options and their meaning; this module only presents them.
 
 mod examples;
 mod groups;

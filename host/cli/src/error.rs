@@ -37,7 +37,7 @@ pub enum ErrorKind {
     /// An input, a file, the configuration or the setup is wrong; every error without a kind of
     /// its own is of this one.
     Invalid,
-    /// What the command names does not exist.
+    /// The thing that the command names does not exist.
     NotFound,
     /// The command is not allowed here: it needs a person, another user, or somebody's trust.
     Refused,
@@ -94,7 +94,7 @@ impl Error {
         Self::new(ErrorKind::Invalid, message)
     }
 
-    /// What the command names does not exist.
+    /// The thing that the command names does not exist.
     pub fn not_found(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::NotFound, message)
     }

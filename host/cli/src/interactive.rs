@@ -15,7 +15,7 @@ use std::env;
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Read, Write};
 
-/// How far up the processes are looked at.
+/// The number of parent processes that are looked at.
 const MOST_PARENTS: usize = 64;
 /// The most bytes that are read of an answer.
 const MOST_ANSWER: u64 = 256;

@@ -234,8 +234,8 @@ fn finish(store: &mut Store, work: &WorkItem, error: Option<&Error>) -> Result<(
     Ok(())
 }
 
-/// Records that a journal of an older version came to have its states sealed, and writes down which sessions are
-/// stopped.
+/// Records that the states of an older version's journal were sealed, and writes down which
+/// sessions are stopped.
 fn sealed(store: &mut Store, home: &Home, sessions: &str) -> Result<String> {
     incidents::keep_stops(store, home)?;
     let summary = format!(

@@ -28,7 +28,7 @@ pub struct Arguments {
     json: bool,
 }
 
-/// What is wrong with the journal.
+/// The damage found in the journal.
 struct Damage {
     what: String,
     /// It holds by itself: a person may take it as it is.

@@ -66,7 +66,7 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     Ok(CommandExit::Success)
 }
 
-/// What was done, for the output.
+/// The outcome of a command, for the output.
 struct TrustAnswer {
     outcome: &'static str,
     /// The values that count only with trust, with those without.

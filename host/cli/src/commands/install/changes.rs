@@ -1,5 +1,5 @@
-//! What an installation changes in a settings file, in a few lines. The same command for each of
-//! many events makes a line-by-line difference hard to read.
+//! The changes that an installation makes to a settings file, in a few lines. The same command for
+//! each of many events makes a line-by-line difference hard to read.
 
 use crate::paint;
 use portcullis_agents::Invocation;
