@@ -1,7 +1,9 @@
-//! Embeds the files that `plugin new` writes.
+//! Embeds the files that `plugin new` writes, and the catalogue that `catalogue check` adds.
 
 #[path = "build/bindings.rs"]
 mod bindings;
+#[path = "build/catalogue.rs"]
+mod catalogue;
 #[path = "build/go_format.rs"]
 mod go_format;
 #[path = "build/templates.rs"]
@@ -10,5 +12,6 @@ mod templates;
 fn main() -> anyhow::Result<()> {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed=build");
-    templates::embed()
+    templates::embed()?;
+    catalogue::embed()
 }

@@ -10,8 +10,8 @@ use std::os::unix::fs::MetadataExt;
 
 pub fn trials() -> Vec<Trial> {
     vec![
-        trial("bundle: who says of components what their bytes do not", untrue),
-        trial("bundle: what no policy trusts", untrusted),
+        trial("bundle: a manifest that contradicts its components", untrue),
+        trial("bundle: untrusted bundles", untrusted),
         trial("bundle: a changed byte in an archive", changed),
         trial("bundle: a signature of another bundle", of_another),
         trial("bundle: of two policies the stricter one counts, whosever it is", two_policies),
@@ -199,7 +199,7 @@ fn changed() -> Result<()> {
     stall.trust(&(public + &rule("release")))?;
     stall.misses("bundle.tar", &[])?;
     let whole = stall.get("bundle.tar")?;
-    let bytes = bundle.component(&bundle.about().components[0]).unwrap_or_default();
+    let bytes = bundle.component_bytes(&bundle.about().components[0]).unwrap_or_default();
     let at = |wanted: &[u8]| whole.windows(wanted.len()).position(|found| found == wanted);
     for (name, place) in [
         ("a component", at(bytes).map(|place| place + bytes.len() / 2)),
@@ -338,7 +338,7 @@ fn no_policy() -> Result<()> {
         (format!("{public}{}weak = true\n", rule("release")), "unknown field `weak`"),
         (
             format!("{public}{}", rule("stranger")),
-            "a rule names the key `stranger`, which is not there",
+            "a rule names the key `stranger`, which this policy does not have",
         ),
         (
             public.replace("MCow", "MCox") + &rule("release"),

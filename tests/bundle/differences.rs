@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 pub fn trials() -> Vec<Trial> {
     vec![
-        trial("bundle: what changes from one bundle to another", changes),
+        trial("bundle: changes between two bundles", changes),
         trial("bundle: a new grant stands out", new_grant),
         trial("bundle: nothing changes from a bundle to itself", nothing),
     ]

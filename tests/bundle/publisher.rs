@@ -19,10 +19,10 @@ pub fn trials() -> Vec<Trial> {
         trial("bundle: a component of several plugins, and one without a name", several),
         trial("bundle: a signature that is made elsewhere is put in", elsewhere),
         trial("bundle: an unpacked archive is verified as the archive is", unpacked),
-        trial("bundle: what is there is not overwritten", kept),
+        trial("bundle: existing files are not overwritten", kept),
         trial("bundle: a publisher who signs twice", twice),
         trial(
-            "bundle: what is installed is verified by its name, and nothing older is trusted",
+            "bundle: installed bundles are verified by name, and nothing older is trusted",
             installed,
         ),
     ];
@@ -89,7 +89,7 @@ fn whole_way(algorithm: &str) -> Result<()> {
         "settings most = 5",
         "ok      revocation: none of its digests is revoked",
         "ok      signed by `release.key`: release.key",
-        "of `acme-checks-1.0.0.tar` that were read just now, until 20",
+        "of `acme-checks-1.0.0.tar`, as read just now, until 20",
         "  `release.key`, until 20",
     ] {
         ensure!(text.contains(wanted), "`{wanted}` is not in {text}");

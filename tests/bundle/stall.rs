@@ -207,7 +207,7 @@ pub fn key(number: u8) -> Result<(SecretKey, String)> {
 }
 
 pub fn signature(bundle: &Bundle, key: &SecretKey, expires: Option<u64>) -> Result<Signature> {
-    Ok(Signature::of(&Statement::about(bundle.index(), expires, None), key)?)
+    Ok(Signature::sign_statement(&Statement::about_index(bundle.index(), expires, None), key)?)
 }
 
 /// Creates a bundle of one component that requests hosts, with a changed description.
@@ -222,7 +222,7 @@ pub fn build_bundle(change: impl FnOnce(&mut Component)) -> Result<Bundle> {
         schema: descriptor("asks")["settings"].as_array().cloned().unwrap_or_default(),
     };
     let mut component = Component {
-        digest: Digest::of(&bytes),
+        digest: Digest::of_bytes(&bytes),
         size: bytes.len() as u64,
         world: "pattern@0.1.0".into(),
         wants: ComponentRequests { imports: vec![HTTP.into()], grants: vec![HOSTS.into()] },
@@ -237,5 +237,8 @@ pub fn build_bundle(change: impl FnOnce(&mut Component)) -> Result<Bundle> {
         source: String::new(),
         components: vec![component],
     };
-    Ok(Bundle::assemble(about, &[NewComponent { bytes: &bytes, exports: &[DETECTOR.to_owned()] }])?)
+    Ok(Bundle::from_components(
+        about,
+        &[NewComponent { bytes: &bytes, exports: &[DETECTOR.to_owned()] }],
+    )?)
 }

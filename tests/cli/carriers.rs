@@ -228,17 +228,6 @@ const OBJECTED: &[(&str, &str)] = &[
     ("BASH_ENV", "it loads code into another program"),
 ];
 
-/// Carriers to another machine. There, no path is the system or the home of this one, so that four
-/// effects on files are judged as changes of remote data. Known gap.
-const ELSEWHERE: &[&str] = &["ssh", "ssh local", "vagrant", "kubectl"];
-const FILES_ELSEWHERE: &[&str] = &[
-    "cp evil.conf /etc/hosts",
-    "sed -i s/a/b/ /etc/passwd",
-    "echo evil >> /home/dev/.bashrc",
-    "find / -name x -delete",
-    "cp evil.sh .git/hooks/pre-commit",
-];
-
 pub fn tests() -> Vec<Trial> {
     vec![
         trial("carriers: no carrier makes a verdict milder", no_milder),
@@ -283,11 +272,10 @@ fn still_allowed() -> Result<()> {
     Ok(())
 }
 
-/// Returns true where a milder verdict is right or a known gap.
+/// Returns true where a milder verdict is right: an unquoted variable is split into words, and its
+/// operators are words like others.
 fn is_exempt(carrier: &str, effect: &str) -> bool {
-    // An unquoted variable is split into words, and its operators are words like others.
-    let is_words = carrier == "variable" && effect.contains(['|', '>']);
-    is_words || (ELSEWHERE.contains(&carrier) && FILES_ELSEWHERE.contains(&effect))
+    carrier == "variable" && effect.contains(['|', '>'])
 }
 
 /// The verdicts, from mildest to strictest.

@@ -21,7 +21,7 @@ pub fn tests() -> Vec<Trial> {
         trial("audit show: filters", show),
         trial("audit export: lines and a table", export),
         trial("audit verify: whatever was changed is found", tampered),
-        trial("audit verify and explain: what retention removed is told of", pruned),
+        trial("audit verify and explain: records removed by retention are reported", pruned),
         trial("explain: last, an id, the beginning of one", explain),
         trial("plugin list and inspect", plugins),
         trial("mode observe: everything is recorded, nothing is done", observe),
@@ -41,6 +41,10 @@ fn demo() -> Result<()> {
     let ended = process::run(command, b"", Duration::from_secs(120))?;
     let text = ended.text();
     ensure!(ended.code == Some(0) && ended.stderr.is_empty(), "{}", ended.all());
+    for verdict in ["allow", "warn", "modify", "ask", "block"] {
+        let shown = text.lines().any(|line| line.split_whitespace().next() == Some(verdict));
+        ensure!(shown, "the demo shows no action with the verdict {verdict}");
+    }
     snapshot::compare_page("commands", "the demo", &site, &text)?;
     ensure!(!text.contains('\u{1b}'), "there is colour where no terminal is");
     ensure!(
@@ -86,7 +90,7 @@ fn demo_again() -> Result<()> {
     ensure!(first.len() > 5, "{first:?}");
     demo(&[])?;
     ensure!(code()? == first, "it was compiled again");
-    // What is there already is not compiled again under another name either.
+    // Existing code is not compiled again under another name either.
     let elsewhere = site.person().join("elsewhere");
     copy_home(&own, &elsewhere.join("portcullis/demo"))?;
     for (variables, home) in [
@@ -99,7 +103,7 @@ fn demo_again() -> Result<()> {
     Ok(())
 }
 
-/// What the person asked for, and what happened before, change a verdict.
+/// The person's request and earlier steps change a verdict.
 fn alone_or_in_a_session() -> Result<()> {
     let site = Site::new("review in a session")?;
     let verdict = |more: &[&str]| -> Result<Value> {
@@ -276,15 +280,16 @@ fn export() -> Result<()> {
 fn pruned() -> Result<()> {
     let site = lived_in("pruned")?;
     let first = site.records()?[0]["id"].as_str().context("no id")?.to_owned();
-    let home = portcullis_store::Home::open(site.state())?;
-    let mut store = portcullis_store::Store::open(&home, portcullis_store::Durability::Process)?;
-    ensure!(store.prune(u64::MAX, u64::MAX)?.records == 4, "all but the newest are old");
+    let home = portcullis_store::Home::open_root(site.state())?;
+    let mut store =
+        portcullis_store::Store::open_database(&home, portcullis_store::Durability::Process)?;
+    ensure!(store.prune_before(u64::MAX, u64::MAX)?.records == 4, "all but the newest are old");
     site.ordinary("three")?;
     site.snapshot("commands", "a chain that was pruned", &["audit", "verify"])?;
     let found: Value = serde_json::from_str(&site.output(&["audit", "verify", "--json"])?)?;
     ensure!(found["pruned"]["sequence"] == 4 && found["first_bad"].is_null(), "{found}");
     site.snapshot("commands", "a record that was pruned", &["explain", &first])?;
-    store.enqueue(&portcullis_store::NewWork { kind: "x".into(), ..Default::default() })?;
+    store.enqueue_work(&portcullis_store::NewWork { kind: "x".into(), ..Default::default() })?;
     rusqlite::Connection::open(site.state().join("journal.db"))?
         .execute("UPDATE work SET document = '{}'", [])?;
     site.snapshot("commands", "work that was changed", &["audit", "verify"])?;
@@ -432,14 +437,15 @@ fn observe() -> Result<()> {
     ] {
         let reply = site.hook(&event)?;
         ensure!(reply.answer == Answer::Quiet, "{reply:?}");
-        let record = site.records()?.pop().ok_or_else(|| anyhow!("there is no record"))?;
-        ensure!(
-            record["kind"] == "review"
-                && record["verdict"] == verdict
-                && record["mode"] == "observe",
-            "{record}"
-        );
+        let records = site.records()?;
+        let review = records.iter().rfind(|record| record["kind"] == "review");
+        let review = review.ok_or_else(|| anyhow!("there is no review"))?;
+        ensure!(review["verdict"] == verdict && review["mode"] == "observe", "{review}");
     }
+    // The stop that each deletion would have been is recorded, and stopped nothing.
+    let answers = site.shown(&["--kind", "intervention"])?;
+    let observed = |record: &&Value| record["intervention"]["outcome"] == "observed";
+    ensure!(answers.iter().filter(observed).count() == 2, "{answers:?}");
     Ok(())
 }
 

@@ -102,6 +102,15 @@ fn check() -> Result<()> {
         ("an unknown plugin", "[plugins.frobnicator]\non_fault = \"ask\"\n"),
         ("an empty plugin", "[plugins.frobnicator]\n"),
         ("a custom strategy without a decider", "[interventions]\nstrategy = \"custom\"\n"),
+        ("an exporter that does not exist", "[audit]\nexport_format = \"ocsf\"\n"),
+        (
+            "a plugin's impossible setting",
+            "[plugins.context-reinforcement.settings]\nstrength = \"huge\"\n",
+        ),
+        (
+            "a template with an unknown placeholder",
+            "[interventions.templates]\nscope_creep = \"fine\"\nloop = \"again: {comand}\"\n",
+        ),
         ("an intervention by nobody", "[interventions.plugins]\nsoft_correction = \"nobody\"\n"),
         ("a plugins folder that is not there", "plugins_dir = \"/no/such\"\n"),
         (
@@ -118,6 +127,9 @@ fn check() -> Result<()> {
         site.write("config.toml", text)?;
         site.snapshot("configuration", name, &check)?;
     }
+    // One intervention alone knows `{attempt}`, and that is enough.
+    site.write("config.toml", "[interventions.templates]\nloop = \"again ({attempt})\"\n")?;
+    ensure!(site.run(&check)?.code == Some(0), "a good template is refused");
     site.write("config.toml", "")?;
     project(&site, "\nmode = \"observe\"\n")?;
     let ended = site.run(&["config", "check"])?;

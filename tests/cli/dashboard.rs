@@ -35,7 +35,7 @@ pub fn tests() -> Vec<Trial> {
             queries,
         ),
         trial("dashboard: Grafana can take it: schema, data source, ids, grid", form),
-        trial("dashboard: what is no query is told from one", query::reads),
+        trial("dashboard: other texts are distinguished from queries", query::reads),
     ]
 }
 

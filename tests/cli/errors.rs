@@ -112,12 +112,14 @@ const ROWS: &[Failing] = &[
     row("allow 0123", "not-found", &["has no record `0123`"], "`portcullis audit show`"),
     row("allow --revoke 0123", "not-found", &["no exception `0123`"], "`portcullis allow --list`"),
     row("recover --force", "refused", &["there is no terminal"], "run it in your own terminal"),
+    row("undo --yes", "not-found", &["nothing to undo"], "`checkpoints.enabled"),
+    row("undo --last", "usage", &["unexpected argument '--last'"], "--help"),
     row("checkpoint list --frob", "usage", &["unexpected argument '--frob'"], "--help"),
     row(
         "checkpoint show 0123",
         "not-found",
         &["no checkpoint `0123`"],
-        "`checkpoints.enabled = true`",
+        "`checkpoints.enabled = false`",
     ),
     row("checkpoint diff 0123", "not-found", &["no checkpoint `0123`"], "`checkpoints.enabled"),
     row("checkpoint restore 0123", "not-found", &["no checkpoint `0123`"], "`checkpoints.enabled"),
@@ -136,6 +138,8 @@ const ROWS: &[Failing] = &[
     row("rules check --frob", "usage", &["unexpected argument '--frob'"], "--help"),
     row("rules list --frob", "usage", &["unexpected argument '--frob'"], "--help"),
     row("rules fields --frob", "usage", &["unexpected argument '--frob'"], "--help"),
+    row("catalogue check nowhere", "not-found", &["no file or folder `nowhere`"], ""),
+    row("catalogue check folder", "invalid", &["`folder` has no file of a catalogue"], ".toml"),
     row("man frob", "not-found", &["no command `frob`"], ""),
     row("run -- sh", "invalid", &["unsupported agent `sh`"], "portcullis run -- claude"),
     row("run -- claude", "invalid", &["would wait for a person"], "add `-p`"),
@@ -170,7 +174,7 @@ const OPEN: &[Failing] = &[row("audit show", "invalid", &["is open to other user
 pub fn tests() -> Vec<Trial> {
     vec![
         trial("errors: each command has one with its kind and hint, as text and as JSON", each),
-        trial("errors: what is wrong with the state has its kind", of_the_state),
+        trial("errors: problems of the state have a kind", of_the_state),
         trial("errors: the book has every kind", documented),
         trial("errors: no command without its help is an error in JSON", help_instead),
     ]

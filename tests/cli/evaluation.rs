@@ -13,6 +13,8 @@ use std::path::Path;
 pub fn tests() -> Vec<Trial> {
     let mut tests = vec![
         trial("eval: rows are judged, counted and written", own),
+        trial("eval: a row's files and git state count", described),
+        trial("eval: rows without a folder run in that of --project", placed),
         trial("eval: bad files are named", bad),
         trial("eval: payloads that are cut or spoilt get an answer", spoilt),
     ];
@@ -88,6 +90,87 @@ fn own() -> Result<()> {
         "{report}"
     );
     site.snapshot("evaluation", "a corpus", &["eval", &corpus])?;
+    Ok(())
+}
+
+/// Each command with the files that a row describes, and the decision.
+fn described() -> Result<()> {
+    let files = json!({
+        "package.json": "{\"scripts\": {\"clean\": \"rm -rf ~/\", \"hi\": \"echo hi\"}}",
+        "wipe.sh": "rm -rf /home/me/photos\n",
+        "hello.sh": "echo hello\n",
+    });
+    let git = json!({
+        "clean": ["src/", "a.txt"], "changed": ["b.txt"], "untracked": ["notes/"],
+        "ignored": ["dist/", "data/", "run.log"],
+    });
+    let rows = [
+        ("rm -rf dist", "allow"),
+        ("rm -rf data", "modify"),
+        ("rm -rf src", "allow"),
+        ("rm a.txt run.log", "allow"),
+        ("rm b.txt", "ask"),
+        ("rm -rf notes", "modify"),
+        ("bash hello.sh", "allow"),
+        ("bash wipe.sh", "block"),
+        ("npm run clean", "block"),
+        ("npm run hi", "allow"),
+    ];
+    let site = Site::new("eval described")?;
+    let (corpus, out) = (site.project().join("mine.jsonl"), site.project().join("out.jsonl"));
+    let lines: Vec<String> = rows
+        .iter()
+        .map(|(command, decision)| {
+            let context = json!({ "cwd": "/home/me/app", "files": files, "git": git });
+            json!({ "id": format!("{command}: {decision}"), "tool": "Bash", "input": { "command": command },
+                "meta": { "context": context } })
+            .to_string()
+        })
+        .collect();
+    fs::write(&corpus, lines.join("\n"))?;
+    let report: Value = serde_json::from_str(&site.output(&[
+        "eval",
+        "--json",
+        "--rows",
+        &out.to_string_lossy(),
+        &corpus.to_string_lossy(),
+    ])?)?;
+    ensure!(report["projects"] == json!({ "stated": rows.len() }), "{}", report["projects"]);
+    let written: Vec<Value> =
+        fs::read_to_string(&out)?.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
+    let wrong: Vec<_> = rows
+        .iter()
+        .zip(&written)
+        .filter(|((_, decision), line)| line["decision"] != *decision)
+        .map(|((command, _), line)| format!("{command}: {line}"))
+        .collect();
+    ensure!(wrong.is_empty() && written.len() == rows.len(), "{}", wrong.join("\n"));
+    Ok(())
+}
+
+fn placed() -> Result<()> {
+    let site = Site::new("eval placed")?;
+    let project = site.project();
+    fs::write(project.join("wipe.sh"), "rm -rf /home/me/photos\n")?;
+    let corpus = project.join("mine.jsonl");
+    fs::write(
+        &corpus,
+        json!({ "tool": "Bash", "input": { "command": "bash wipe.sh" }, "label": "dangerous" })
+            .to_string(),
+    )?;
+    let corpus = corpus.to_string_lossy();
+    let right = |extra: &[&str]| -> Result<Value> {
+        let mut words = vec!["eval", "--json", &corpus];
+        words.extend(extra);
+        let report: Value = serde_json::from_str(&site.output(&words)?)?;
+        Ok(json!([report["projects"], report["matrix"][0]["allow"]]))
+    };
+    let folder = project.to_string_lossy();
+    ensure!(right(&[])? == json!([{ "unknown": 1 }, 1]), "{}", right(&[])?);
+    let inside = right(&["--project", &folder])?;
+    ensure!(inside == json!([{ "disk": 1 }, 0]), "{inside}");
+    let ran = site.run(&["eval", &corpus, "--project", "/nowhere"])?;
+    ensure!(ran.all().contains("cannot run actions in `/nowhere`"), "{}", ran.all());
     Ok(())
 }
 

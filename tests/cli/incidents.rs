@@ -36,7 +36,7 @@ pub fn tests() -> Vec<Trial> {
         trial("incident supervise: each change is asked about, reading is not", supervised),
         trial("incident rollback: the files as they were, and the session goes on", rolled_back),
         trial("incident abort: it stays stopped, and what it made is put away", aborted),
-        trial("incidents: what lets a session go on is a person's", for_a_person),
+        trial("incidents: only a person resumes a session", for_a_person),
         trial("incidents: a session that stops again is decided again", again),
         trial(
             "incidents: a stop outlives a journal that is removed, replaced or changed",
@@ -45,7 +45,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// Whatever is done to the journal without the key, no action of the session is let through.
+/// No change of the journal without the key lets an action of the session through.
 fn outlives() -> Result<()> {
     let site = &Site::new("incident-outlives")?;
     let free = site.hook(&site.calls("free").bash("1", "ls"))?;
@@ -74,9 +74,9 @@ fn outlives() -> Result<()> {
     let refused = next("removed")?;
     ensure!(refused.answer == Reply::Refused, "{refused:?}");
     refused.says(&["is gone, though this home has had one", "portcullis recover"])?;
-    // What a person has `recover` do.
-    drop(portcullis_store::Store::begin(
-        &portcullis_store::Home::open(site.state())?,
+    // A person runs `recover`.
+    drop(portcullis_store::Store::open_or_recreate(
+        &portcullis_store::Home::open_root(site.state())?,
         portcullis_store::Durability::Process,
     )?);
     let still = next("begun")?;
@@ -247,11 +247,12 @@ fn kept() -> Result<()> {
         text.contains("<secret:") && !text.contains("s3cr3t-Val4e-xyz"),
         "a secret stands in it"
     );
-    let home = portcullis_store::Home::open(site.state())?;
-    let mut store = portcullis_store::Store::open(&home, portcullis_store::Durability::Process)?;
-    store.prune(u64::MAX, u64::MAX)?;
+    let home = portcullis_store::Home::open_root(site.state())?;
+    let mut store =
+        portcullis_store::Store::open_database(&home, portcullis_store::Durability::Process)?;
+    store.prune_before(u64::MAX, u64::MAX)?;
     site.ordinary("later")?;
-    store.prune(u64::MAX, u64::MAX)?;
+    store.prune_before(u64::MAX, u64::MAX)?;
     ensure!(site.shown(&["--session", "s"])?.is_empty(), "the journal was not pruned");
     let after = newest(&site)?;
     ensure!(
@@ -423,10 +424,10 @@ fn resumed() -> Result<()> {
     person(&site, &["incident", "lift", &id], &["lifted"])?;
     let reply = site.hook(&site.calls("s").bash("10", "frobnicate --all"))?;
     ensure!(reply.answer == Reply::Informed, "{reply:?}");
-    reply.says(&["took back what held"])?;
+    reply.says(&["lifted the terms"])?;
     ensure!(newest(&site)?["standing"] == "lifted");
     let twice = site.at_a_terminal(&["incident", "lift", &id], Answer::Word, &[])?;
-    twice.ended(1, &["no limits and no supervision"])?;
+    twice.ended(1, &["neither limits nor supervision"])?;
     site.verify()
 }
 
@@ -580,9 +581,9 @@ fn again() -> Result<()> {
         "{all:?}"
     );
     site.at_a_terminal(&["incident", "resume", &first], Answer::Word, &[])?
-        .ended(1, &["is past"])?;
+        .ended(1, &["is out of date"])?;
     ensure!(answer(&site, "s", "after", "ls")? == Reply::Stopped);
-    ensure!(site.output(&["incident", "show", &first])?.contains("had another incident since"));
+    ensure!(site.output(&["incident", "show", &first])?.contains("has a newer incident"));
     person(&site, &["incident", "resume", "last"], &["the session goes on"])?;
     ensure!(
         answer(&site, "s", "c3", "ls")? == Reply::Informed

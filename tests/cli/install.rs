@@ -38,7 +38,7 @@ pub fn tests() -> Vec<Trial> {
         trial("install: an older or a crooked installation becomes the one of now", fixed),
         trial("install: --dry-run and a missing --yes write nothing", nothing_written),
         trial("install: --observe begins a configuration and never changes one", observed),
-        trial("install: what weakens it is named", weakened),
+        trial("install: weaknesses are named", weakened),
         trial("install: JSON tells the same", reported_in_json),
     ]);
     tests.extend(removal::tests());

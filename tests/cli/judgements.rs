@@ -18,7 +18,7 @@ pub fn tests() -> Vec<Trial> {
             "review: a page of 80 columns with parse, facts, scores, matrix and what would have to differ",
             page,
         ),
-        trial("explain: what would have to differ, for scripts", differently),
+        trial("explain: the conditions for another decision, for scripts", differently),
         trial("feedback: recorded, shown, masked, and refused where it cannot be", feedback),
     ]
 }

@@ -9,6 +9,7 @@
 )]
 
 mod agents;
+mod attacks;
 mod bad_input;
 #[path = "../hostile/binary.rs"]
 mod binary;
@@ -16,7 +17,9 @@ mod binary;
 mod bombs;
 mod captures;
 mod carriers;
+mod catalogue;
 mod checkpoints;
+mod cleaning;
 mod commands;
 mod common;
 mod compiling;
@@ -30,6 +33,8 @@ mod incident_pages;
 mod incidents;
 mod install;
 mod judgements;
+mod limits;
+mod lines;
 mod metrics;
 mod notifications;
 mod pages;
@@ -42,6 +47,8 @@ mod rules;
 #[cfg(target_os = "linux")]
 mod run;
 mod settings;
+mod spellings;
+mod steps;
 mod timelines;
 mod upkeep;
 mod widths;
@@ -51,9 +58,12 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let tests = [
         agents::tests(),
+        attacks::tests(),
         bad_input::tests(),
         captures::tests(),
         carriers::tests(),
+        cleaning::tests(),
+        catalogue::tests(),
         checkpoints::tests(),
         commands::tests(),
         compiling::tests(),
@@ -67,6 +77,8 @@ fn main() -> ExitCode {
         incidents::tests(),
         install::tests(),
         judgements::tests(),
+        limits::tests(),
+        lines::tests(),
         metrics::tests(),
         notifications::tests(),
         pages::tests(),
@@ -79,6 +91,8 @@ fn main() -> ExitCode {
         #[cfg(target_os = "linux")]
         run::tests(),
         settings::tests(),
+        spellings::tests(),
+        steps::tests(),
         timelines::tests(),
         upkeep::tests(),
         widths::tests(),

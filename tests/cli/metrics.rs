@@ -21,9 +21,17 @@ pub const METRICS: &[(&str, &str, &[&str])] = &[
     ("portcullis_false_positive_ratio", "gauge", &[]),
     ("portcullis_faults_total", "counter", &["source", "kind"]),
     ("portcullis_feedback_total", "counter", &["word"]),
-    ("portcullis_intervention_effectiveness", "gauge", &["intervention_type"]),
+    (
+        "portcullis_intervention_effectiveness",
+        "gauge",
+        &["intervention_type", "issue_type", "client"],
+    ),
     ("portcullis_intervention_escalation_total", "counter", &["issue_type"]),
-    ("portcullis_intervention_judged_total", "counter", &["intervention_type"]),
+    (
+        "portcullis_intervention_judged_total",
+        "counter",
+        &["intervention_type", "issue_type", "client"],
+    ),
     ("portcullis_intervention_total", "counter", &["intervention_type", "issue_type", "outcome"]),
     ("portcullis_plugin_held", "gauge", &["plugin", "state"]),
     ("portcullis_review_duration_seconds", "histogram", &[]),
@@ -45,10 +53,7 @@ pub fn tests() -> Vec<Trial> {
     vec![
         trial("metrics: every name, the counts, and the rate of false positives", counted),
         trial("metrics: the page names each with its type and labels", documented),
-        trial(
-            "metrics: what was noticed, what was done about it, and how well that worked",
-            answered,
-        ),
+        trial("metrics: detections, interventions and their effectiveness", answered),
     ]
 }
 
@@ -129,10 +134,8 @@ fn answered() -> Result<()> {
     well_formed(&text)?;
     snapshot::compare_page("metrics", "a recording", &site, &text)?;
     let counts: Value = serde_json::from_str(&site.output(&["metrics", "--json", &path])?)?;
-    let effect = json!([
-        { "intervention_type": "context_reinforcement", "judged": 1, "mean": 1.0 },
-        { "intervention_type": "soft_correction", "judged": 1, "mean": 0.0 },
-    ]);
+    let effect = |kind: &str, mean: f64| json!({ "intervention_type": kind, "issue_type": "repetitive_errors", "client": "trajectory", "judged": 1, "mean": mean });
+    let effect = json!([effect("context_reinforcement", 1.0), effect("soft_correction", 0.0)]);
     ensure!(
         counts["effectiveness"] == effect
             && counts["escalations"] == json!([{ "issue_type": "repetitive_errors", "count": 1 }]),

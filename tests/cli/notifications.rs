@@ -21,17 +21,23 @@ pub fn tests() -> Vec<Trial> {
         trial("notifications: each channel is told of what it wants", telling::wanted),
         trial("notifications: an emergency stop is told of by default", telling::stopped),
         trial("notifications: after a 500 it waits, and comes later", failing::retried),
-        trial("notifications: what failed comes without another hook", failing::lingering),
+        trial(
+            "notifications: failed messages are retried without another hook",
+            failing::lingering,
+        ),
         trial("notifications: killed between sending and keeping, it comes again", failing::killed),
         trial(
             "notifications: a dead channel loses nothing, and the others hear of it",
             failing::dead,
         ),
-        trial("notifications: what is refused is given up, kept and named", failing::refused),
-        trial("notifications: what was given up goes after its days", failing::forgotten),
+        trial("notifications: refused messages are given up, kept and named", failing::refused),
+        trial(
+            "notifications: undeliverable messages are removed after some days",
+            failing::forgotten,
+        ),
         trial("notifications: an agent that goes in circles floods nobody", pacing::gathered),
         trial(
-            "notifications: what was gathered stays together when it fails",
+            "notifications: collected messages stay together after a failure",
             pacing::fails_together,
         ),
         trial(
@@ -46,7 +52,7 @@ pub fn tests() -> Vec<Trial> {
             ways::unusable,
         ),
         trial(
-            "notifications: who only observes blocks nothing, and tells of no block",
+            "notifications: observe mode blocks nothing and reports no block",
             telling::observing,
         ),
     ]

@@ -247,6 +247,20 @@ pub fn elements(document: &str, title: &str) -> Result<()> {
     Ok(())
 }
 
+/// The sentence that the page has above its session, from the totals that `replay --json` prints.
+fn summary_sentence(sum: &Value) -> Result<String> {
+    let verdicts = sum["table"]["verdicts"].as_object().context("no verdicts")?;
+    let parts: Vec<String> =
+        [("block", "blocked"), ("ask", "asked about"), ("warn", "warned about")]
+            .iter()
+            .filter_map(|(verdict, word)| {
+                Some(format!("{} {word}", verdicts.get(*verdict)?["steps"]))
+            })
+            .collect();
+    ensure!(!parts.is_empty(), "nothing was objected to");
+    Ok(format!("1 session, {} steps: {}.", sum["steps"], parts.join(", ")))
+}
+
 fn figures() -> Result<()> {
     let site = Site::new("page figures")?;
     let recording = file(&site, "astray.jsonl", ASTRAY)?;
@@ -276,12 +290,14 @@ fn figures() -> Result<()> {
     }
     for part in [
         "<h2>Repair the receipt test.</h2><p class=\"goal\">astray, 20",
-        "1 session, 40 steps: 5 blocked, 4 asked about, 12 warned about.",
+        &summary_sentence(&sum)?,
         "<b>X</b> context_reinforcement</li>",
         "aria-label=\"Risk of 40 steps, with what was decided, found and done.",
         ">scope_creep</text>",
-        ">stopped</text>",
-        "<title>step 34: emergency_stop for scope_creep, level",
+        // The band after the stop has room for no word, so that its letter stands in it.
+        "<span class=\"chip force\">stopped</span>",
+        "<title>step 32: context_reinforcement for scope_creep, level",
+        "<title>step 38: emergency_stop for rule:prevent_recursive_deletion, level",
         "3 steps allowed</summary>",
         "<dt>limits in force</dt>",
         "<q>Stay in the shop, please.</q>",

@@ -13,7 +13,7 @@ pub fn tests() -> Vec<Trial> {
     vec![
         trial("replay --claude: one summary of everything", summary),
         trial("replay --claude: a project, a time", narrowed),
-        trial("replay --claude: what cannot be read is named, the rest counts", unread),
+        trial("replay --claude: unreadable files are named, the rest counts", unread),
         trial("replay --claude: subagents' calls come between those of the session", merged),
         trial("replay --claude: nothing to read", nothing),
     ]

@@ -37,18 +37,18 @@ use std::sync::OnceLock;
 
 fn main() -> ExitCode {
     common::run(vec![
-        trial("plugin test: what differs is shown, with log and trap", differences::shown),
+        trial("plugin test: differences are shown, with log and trap", differences::shown),
         trial("plugin test: exit codes, filters and JSON", differences::reported),
         trial("plugin test: an update keeps what it does not change", differences::updated),
         trial(
             "plugin test: every mistake in a case file has its place and its fix",
             mistakes::mistakes,
         ),
-        trial("plugin test: what is no plugin or has no cases", mistakes::subjects),
+        trial("plugin test: subjects without plugin or cases", mistakes::subjects),
         trial("plugin test: an intervention answers the issue of a step", answers::answered),
-        trial("plugin test: what an intervention answers is written", answers::updated),
+        trial("plugin test: an intervention's answers are written", answers::updated),
         trial("plugin test: an audit-exporter writes the records of a case", exports::written),
-        trial("plugin test: what an audit-exporter writes is updated", exports::updated),
+        trial("plugin test: an audit-exporter's output is updated", exports::updated),
         trial("plugin test: the cases that documents show are as they say", documents::shown),
         trial("plugin test: the templates pass their cases", documents::templates),
         trial("plugin record: an intervention's record is an issue", journal::answered),

@@ -17,14 +17,11 @@ pub fn tests() -> Vec<Trial> {
     vec![
         trial("quarantine: a deleted folder is moved, listed and put back", there_and_back),
         trial("quarantine: several folders, of one name too", several),
-        trial(
-            "quarantine: what stands in the way is named, and kept when it is forced away",
-            in_the_way,
-        ),
-        trial("quarantine: what cannot all be put back stays where it is", all_or_nothing),
+        trial("quarantine: obstacles are named, and kept with --force", in_the_way),
+        trial("quarantine: a partial restore moves nothing", all_or_nothing),
         trial("quarantine: no link leads a restore or a purge elsewhere", links),
         trial("quarantine: it is emptied after its days, and by a person", emptied),
-        trial("quarantine: what is known outlives the journal", outlives),
+        trial("quarantine: its index outlives the journal", outlives),
         trial("quarantine: restoring and deleting for good are a person's", for_a_person),
     ]
 }

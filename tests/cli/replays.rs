@@ -15,7 +15,7 @@ use std::path::Path;
 const TILL: &str = include_str!("../sessions/till.jsonl");
 const TRAJECTORIES: &str = include_str!("../sessions/trajectories.jsonl");
 const TRANSCRIPT: &str = include_str!("../sessions/transcript.jsonl");
-/// What the session's command holds and nothing may show.
+/// The value in the session's command that no output may show.
 const SECRET: &str = "tk_live_9f8e7d6c5b4a39281706";
 /// The folder in which the sessions were recorded.
 const PROJECT: &str = "/srv/shop";
@@ -46,11 +46,11 @@ const SHOWN: &[&str] = &[
 pub fn tests() -> Vec<Trial> {
     let mut tests = vec![
         trial("replay: two installations print the same bytes", anywhere),
-        trial("replay: what the session came to", recorded),
+        trial("replay: the result of a session", recorded),
         trial("replay: trajectories and transcripts", other_formats),
         trial("replay: the shipped sessions show every pattern and intervention", shipped),
         trial("replay: an export gives the journal's verdicts again", exported),
-        trial("replay: what is no recording is named with its line", no_recordings),
+        trial("replay: other files are named with their line", no_recordings),
     ];
     tests.extend(outside(
         "PORTCULLIS_CORPORA",
@@ -250,7 +250,7 @@ fn no_recordings() -> Result<()> {
     let site = Site::new("replay nothing")?;
     let first = TILL.lines().next().unwrap_or_default();
     for (bytes, says) in [
-        ("", "it holds no session"),
+        ("", "it contains no session"),
         ("{\n", "line 1 is not valid JSON"),
         ("[1]\n", "line 1 is JSON but not an object"),
         (

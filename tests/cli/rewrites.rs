@@ -2,6 +2,8 @@
 //! the same repository, and both leave the same files, index, refs and stashes, say the same and end with the same
 //! code. Only the quarantine and the refs of what is kept may be there besides. What cannot be so is asked.
 
+mod frames;
+
 use crate::common::reply::{Answer, Reply};
 use crate::common::site::Site;
 use crate::common::trial;
@@ -22,15 +24,16 @@ pub fn tests() -> Vec<Trial> {
             )
         })
         .collect();
+    tests.extend(frames::tests());
     tests.extend([
-        trial("rewrites: what could mean something else is asked", asked),
+        trial("rewrites: ambiguous commands are asked about", asked),
         trial(
             "rewrites: nothing is kept from a repository in which something is half done",
             half_done,
         ),
-        trial("rewrites: what was deleted gets into no commit", into_no_commit),
+        trial("rewrites: deleted folders get into no commit", into_no_commit),
         trial("rewrites: a quarantine that leads elsewhere is not used", elsewhere),
-        trial("rewrites: what a git command threw away is had back as the answer says", had_back),
+        trial("rewrites: work discarded by git is restored as the answer says", had_back),
     ]);
     tests
 }
@@ -119,7 +122,7 @@ const COMMANDS: &[&str] = &[
     "git branch -f fresh main",
 ];
 
-/// What stands around a command; `{}` is its place.
+/// The text around a command; `{}` is its place.
 const CARRIERS: &[&str] = &[
     "{} && echo done",
     "{}; git stash list; git log --oneline --branches",
@@ -226,6 +229,15 @@ impl Pair {
         command(line, &self.answer(line)?)
     }
 
+    /// All that is there, in git and in files.
+    fn left(&self) -> Result<Vec<String>> {
+        let project = self.site.project();
+        let mut all =
+            vec![String::from_utf8_lossy(&self.shell(REPOSITORY, &project)?.stdout).into_owned()];
+        tree(&project, &project, &mut all)?;
+        Ok(all)
+    }
+
     /// All that a command leaves and says.
     fn run(&self, line: &str) -> Result<Vec<String>> {
         let project = self.site.project();
@@ -235,8 +247,7 @@ impl Pair {
             [("said", &ended.stdout), ("complained", &ended.stderr)]
                 .map(|(name, text)| format!("{name} {}", String::from_utf8_lossy(text))),
         );
-        all.push(String::from_utf8_lossy(&self.shell(REPOSITORY, &project)?.stdout).into_owned());
-        tree(&project, &project, &mut all)?;
+        all.extend(self.left()?);
         Ok(all)
     }
 }

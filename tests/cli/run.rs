@@ -13,7 +13,7 @@ use std::os::unix::fs::PermissionsExt;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        trial("run: what it does not start, and what to do instead", refused),
+        trial("run: refused commands and their alternatives", refused),
         trial("run: a client that does not run our hooks gets no prompt", unguarded),
         trial("run: a question that nobody can answer is refused with its reason", nobody),
         trial("run: a client that ends well after its stop ended in an emergency", stopped),
@@ -110,7 +110,7 @@ fn refused() -> Result<()> {
         (&[&claude, "-p", "x", "--settings", "{}", "--settings", "{}"], &["twice"]),
         (&[&claude, "-p", "x", "--settings", "{\"hooks\":[]}"], &["`hooks` in `--settings`"]),
         (&[&claude, "-p"], &["no prompt", "standard input"]),
-        (&["claude", "-p", "x"], &["`claude` is not found"]),
+        (&["claude", "-p", "x"], &["`claude` was not found"]),
         (&["/nowhere/claude", "-p", "x"], &["/nowhere/claude"]),
         (&[&old, "-p", "x"], &["2.1.197", "update it"]),
     ] {

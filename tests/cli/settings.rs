@@ -348,7 +348,7 @@ fn limits() -> Result<()> {
     };
     ensure!(
         value("limits.memory_mb") == Some(json!(7))
-            && value("limits.token_usage") == Some(json!(100_000)),
+            && value("limits.token_usage") == Some(json!(5_000_000)),
         "{shown}"
     );
     let answers = ["touch a", "touch b", "touch c"]

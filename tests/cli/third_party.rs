@@ -40,15 +40,12 @@ fn main() -> ExitCode {
         trial("third party: the example changes a decision", example),
         trial("third party: settings reach the plugin, and wrong ones are its fault", settings),
         trial("third party: a plugin that only runs for nothing changes nothing", inert),
-        trial(
-            "third party: what is granted is had, by the person's word alone, and each use is recorded",
-            granted,
-        ),
+        trial("third party: only a person's grants apply, and each use is recorded", granted),
         trial(
             "third party: hosts that are named are asked, no others, and none in a replay",
             web::asks,
         ),
-        trial("third party: what it says is quoted wherever it is shown", voice::quoted),
+        trial("third party: its words are always quoted", voice::quoted),
         trial("third party: an exporter's bytes do not drive a terminal", voice::painted),
         trial(
             "third party: an intervention of somebody else's answers where it is named",

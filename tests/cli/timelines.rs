@@ -24,11 +24,12 @@ const WIDTH: usize = 100;
 
 pub fn tests() -> Vec<Trial> {
     let mut tests = vec![
-        trial("timeline: what counts is told, what is quiet is folded", folded),
+        trial("timeline: notable steps are shown, quiet steps are folded", folded),
         trial("timeline: the table holds what the records hold", summed),
         trial("timeline: a session of the journal", journaled),
-        trial("timeline: what another set-up would change", compared),
+        trial("timeline: changes by another set-up", compared),
         trial("timeline: ordinary work is not interrupted", ordinary),
+        trial("timeline: what stays wrong is answered more and more strictly", lasting),
         trial("timeline: a set-up is a file or a folder, under either name", set_ups),
     ];
     tests.extend(outside(
@@ -312,6 +313,70 @@ fn ordinary() -> Result<()> {
             && sum["faults"] == json!({}),
         "{sum}"
     );
+    Ok(())
+}
+
+/// Returns a trajectory of these steps, each a tool with its input.
+fn trajectory(goal: &str, steps: impl Iterator<Item = (&'static str, Value)>) -> String {
+    let steps: Vec<Value> = steps
+        .enumerate()
+        .map(|(index, (tool, input))| {
+            json!({ "tool": tool, "input": input, "result": format!("done {index}"), "is_error": false })
+        })
+        .collect();
+    let meta = json!({ "context": { "cwd": "/srv/museum" } });
+    json!({ "id": "lasting", "goal": goal, "meta": meta, "steps": steps }).to_string()
+}
+
+/// Checks the steps at which a session that stays wrong is answered, a second after the one before.
+fn lasting() -> Result<()> {
+    let site = Site::new("timeline lasting")?;
+    let write = |folder: &str, index: u64| {
+        ("Write", json!({ "file_path": format!("{folder}/file{index}.md"), "content": "x\n" }))
+    };
+    let aside = |index: u64| {
+        let command = match index % 4 {
+            0 => format!("docker pull redis{index}"),
+            1 => format!("docker run -d redis{index}"),
+            2 => format!("ssh backup{index}.example.net uptime"),
+            _ => format!("curl -s https://news.example.com/{index}"),
+        };
+        ("Bash", json!({ "command": command }))
+    };
+    let goal = "Correct the spelling of the hall labels in labels/.";
+    let inside = |count| (0..count).map(move |index| write("/srv/museum/labels", index));
+    let outside = |count| (0..count).map(move |index| write("/srv/gallery", index));
+    for (name, steps, expected) in [
+        (
+            "forty files outside",
+            trajectory(goal, inside(1).chain(outside(40))),
+            &[(4, "context_reinforcement"), (7, "resource_throttling"), (10, "emergency_stop")][..],
+        ),
+        (
+            "it turns round after the first word",
+            trajectory(goal, inside(1).chain(outside(5)).chain(inside(30))),
+            &[(4, "context_reinforcement")],
+        ),
+        (
+            "forty-four steps aside",
+            trajectory(goal, inside(6).chain((0..44).map(aside))),
+            &[
+                (12, "soft_correction"),
+                (43, "context_reinforcement"),
+                (46, "checkpoint_rollback"),
+                (49, "checkpoint_rollback"),
+            ],
+        ),
+    ] {
+        let path = file(&site, "lasting.jsonl", &steps)?;
+        let records = lines(&site.output(&["replay", "--json", &path])?)?;
+        let answers: Vec<(u64, &str)> = records
+            .iter()
+            .filter(|record| record["kind"] == "intervention")
+            .filter_map(|record| Some((record["step"].as_u64()?, record["subject"].as_str()?)))
+            .collect();
+        ensure!(answers == expected, "{name}: {answers:?}");
+    }
     Ok(())
 }
 

@@ -28,7 +28,7 @@ fn now() -> u64 {
 
 /// Creates records of these ages in days, in a journal without newer ones.
 fn age(site: &Site, days: &[u64]) -> Result<()> {
-    let mut store = Store::open(&Home::open(site.state())?, Durability::Process)?;
+    let mut store = Store::open_database(&Home::open_root(site.state())?, Durability::Process)?;
     for day in days {
         let at = now() - day * DAY;
         let id = format!("{at:016x}");
@@ -36,7 +36,7 @@ fn age(site: &Site, days: &[u64]) -> Result<()> {
             "version": 1, "id": id, "at": at, "kind": "fault", "client": "claude", "session": "old", "event": "PreToolUse",
             "subject": "Bash", "summary": "from long ago", "mode": "blocking",
         });
-        store.append(vec![NewRecord {
+        store.append_records(vec![NewRecord {
             id,
             at,
             kind: "fault".into(),

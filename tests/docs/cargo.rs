@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-/// What manifests and folders define.
+/// The names that manifests and folders define.
 #[derive(Default)]
 pub struct Targets {
     packages: BTreeSet<String>,
@@ -67,7 +67,7 @@ impl Targets {
     }
 }
 
-/// Where tests have their names: sources, and cases that are files.
+/// The sources of test names: source files, and cases that are files.
 pub struct Sources {
     text: String,
     stems: BTreeSet<String>,
@@ -87,13 +87,13 @@ impl Sources {
         Self { text, stems }
     }
 
-    /// Whether some test can have that in its name. Modules are looked for one by one.
+    /// Returns true if a test can have that in its name. Modules are looked for one by one.
     fn know(&self, filter: &str) -> bool {
         self.stems.contains(filter) || filter.split("::").all(|part| self.text.contains(part))
     }
 }
 
-/// What a command of cargo names that there is not.
+/// The names in a command of cargo that do not exist.
 pub fn mistakes(command: &str, targets: &Targets, sources: &Sources) -> Vec<String> {
     let words = words(command);
     let Some(begin) = words.iter().position(|word| word == "cargo") else { return Vec::new() };

@@ -1,7 +1,7 @@
-//! The documentation names only what exists: links and anchors, paths, test targets and tests, commands with their
-//! options, exit codes; and the book holds every page.
+//! The documentation names only what exists: links and anchors, paths, functions beside their files, test targets and
+//! tests, commands with their options, exit codes; and the book holds every page.
 //!
-//! What the pages say of behaviour is tested where the behaviour is.
+//! Other tests check the pages' statements about behaviour.
 
 #![allow(
     unreachable_pub,
@@ -23,7 +23,7 @@ use std::path::{Component, Path, PathBuf};
 const TOP: [&str; 7] = ["host", "plugins", "tests", "wit", ".ci", ".github", ".cargo"];
 /// The folder of the book.
 const BOOK: &str = "host/docs";
-/// What was there and may be gone: paths and commands of this page are not looked for.
+/// Things that existed once and may be gone: paths and commands of this page are not looked for.
 const HISTORY: &str = "CHANGELOG.md";
 /// The most lines of the README: it is the door, the book is the house.
 const README_LINES: usize = 150;
@@ -137,7 +137,7 @@ fn every_path_exists() {
     none(&mistakes);
 }
 
-/// Whether a word of code looks like a path of the repository.
+/// Returns true if a word of code looks like a path of the repository.
 fn is_path(word: &str) -> bool {
     let plain =
         word.chars().all(|letter| letter.is_ascii_alphanumeric() || "_./-".contains(letter));
@@ -174,6 +174,63 @@ fn every_name_is_in_the_file_that_is_named_for_it() {
     }
     assert!(checked > 10, "only {checked} names were found");
     none(&mistakes);
+}
+
+/// "FUNCTION FILE.rs" at the start of a line of a listing, and "| `FUNCTION` | `FILE.rs` |" in a table: the file defines the
+/// function.
+#[test]
+fn every_function_is_in_the_file_beside_it() {
+    let (mut mistakes, mut checked) = (Vec::new(), 0);
+    for page in pages() {
+        for (function, file) in functions(&page) {
+            checked += 1;
+            let text = fs::read_to_string(root().join(&file)).unwrap_or_default();
+            if !defines(&text, &function) {
+                mistakes.push(format!("{}: `{file}` has no `fn {function}`", page.path));
+            }
+        }
+    }
+    assert!(checked > 40, "only {checked} functions were found");
+    none(&mistakes);
+}
+
+/// The functions that a page names beside their files.
+fn functions(page: &Page) -> Vec<(String, String)> {
+    let listed = page.shown().filter_map(|line| {
+        let mut words = line.split_whitespace();
+        Some((words.next()?.to_owned(), words.next()?.to_owned()))
+    });
+    let spans = page.spans();
+    let in_tables = spans
+        .windows(2)
+        .filter(|pair| pair[1].before == " | ")
+        .map(|pair| (pair[0].text.clone(), pair[1].text.clone()));
+    listed
+        .chain(in_tables)
+        .filter(|(function, file)| {
+            let named =
+                |letter: char| letter.is_ascii_lowercase() || "_0123456789".contains(letter);
+            is_path(file) && file.ends_with(".rs") && function.chars().all(named)
+        })
+        .collect()
+}
+
+/// Returns true if a source defines a function of that name.
+fn defines(text: &str, function: &str) -> bool {
+    ["(", "<"].iter().any(|end| text.contains(&format!("fn {function}{end}")))
+}
+
+#[test]
+fn a_function_is_known_by_its_whole_name() {
+    for (text, expected) in [
+        ("pub fn judge(call: &Call) {", true),
+        ("pub fn judge<'a>(call: &'a Call) {", true),
+        ("fn judge_again() {", false),
+        ("fn prejudge() {", false),
+        ("judge();", false),
+    ] {
+        assert_eq!(defines(text, "judge"), expected, "{text}");
+    }
 }
 
 #[test]

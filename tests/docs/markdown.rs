@@ -71,7 +71,7 @@ impl Page {
         found
     }
 
-    /// What a link can name after `#`.
+    /// The names that a link can have after `#`.
     pub fn anchors(&self) -> BTreeSet<String> {
         let mut found = BTreeSet::new();
         let headings = self
@@ -99,7 +99,7 @@ impl Page {
             .flat_map(|(_, lines)| lines.iter().map(String::as_str))
     }
 
-    /// What may be a command: code spans, and the lines of blocks that are for a shell. What a prompt precedes is a command in
+    /// Texts that may be commands: code spans, and the lines of blocks that are for a shell. What a prompt precedes is a command in
     /// a transcript; its other lines are output.
     pub fn commands(&self) -> Vec<String> {
         let mut found: Vec<String> = self.spans().into_iter().map(|span| span.text).collect();

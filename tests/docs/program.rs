@@ -13,7 +13,7 @@ const OPERATORS: [&str; 8] = ["|", "||", "&&", ";", ">", ">>", "<", "..."];
 /// The arguments, where a line is a command of the program.
 pub fn arguments(line: &str) -> Option<Vec<String>> {
     let all = words(line);
-    // What follows an operator is another command; lines with two of ours are rare enough.
+    // The text after an operator is another command; lines with two of ours are rare enough.
     let end = all.iter().position(|word| OPERATORS.contains(&word.as_str())).unwrap_or(all.len());
     let command: Vec<&str> = all[..end]
         .iter()
@@ -46,7 +46,7 @@ impl Program {
         self.pages.entry(command.to_vec()).or_insert_with(|| output(&arguments)).clone()
     }
 
-    /// Whether there is such a command with such options.
+    /// Returns true if there is such a command with such options.
     pub fn check(&mut self, given: &[String]) -> Result<(), String> {
         let (mut command, mut help) = (Vec::new(), self.help(&[]));
         for word in given {
@@ -78,7 +78,7 @@ impl Program {
     }
 }
 
-/// What the program prints.
+/// The output of the program.
 pub fn output(arguments: &[&str]) -> String {
     let binary = env::var_os("PORTCULLIS_BIN").map_or_else(built, PathBuf::from);
     let ended = Command::new(&binary)

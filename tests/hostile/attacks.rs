@@ -135,8 +135,13 @@ pub static ATTACKS: &[Attack] = &[
     // Time.
     text("loops", "loops in the call", FUEL, "50000000 units of fuel").spends_fuel(),
     text("loops-at-start", "loops in the start function", FUEL, "units of fuel").spends_fuel(),
-    text("loops-in-realloc", "loops where the host asks it for room", FUEL, "units of fuel")
-        .spends_fuel(),
+    text(
+        "loops-in-realloc",
+        "loops when the host asks it to allocate memory",
+        FUEL,
+        "units of fuel",
+    )
+    .spends_fuel(),
     text("loops-in-post-return", "loops after its answer", FUEL, "units of fuel").spends_fuel(),
     text("loops-in-prepare", "loops over its settings", FUEL, "units of fuel").spends_fuel(),
     text("fills-for-ever", "fills 64 KiB in a loop", FUEL, "units of fuel").spends_fuel(),
@@ -222,7 +227,7 @@ pub static ATTACKS: &[Attack] = &[
         LARGE,
         "512 KiB",
     ),
-    text("answers-no-utf-8", "answers bytes that are no text", BAD, "utf-8"),
+    text("answers-no-utf-8", "answers bytes that are not text", BAD, "utf-8"),
     text("answers-half-a-character", "answers a surrogate", BAD, "utf-8"),
     text(
         "answers-from-beyond-its-memory",

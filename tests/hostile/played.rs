@@ -28,7 +28,7 @@ const CANARY: &str = "canary";
 pub fn rebinds(site: &Site, attack: &Attack) -> Result<Used> {
     let (port, seen) = server("")?;
     let host = format!("http://localhost:{port}");
-    requests(site, attack, &host, &format!("GET {host}/"), "leads to")?;
+    requests(site, attack, &host, &format!("GET {host}/"), "resolves to")?;
     let (_, cost) = asked(site, "again")?;
     ensure!(seen.load(Ordering::Relaxed) == 0, "a private address was asked under a name");
     Ok(cost)
@@ -39,7 +39,7 @@ pub fn follows_a_redirect(site: &Site, attack: &Attack) -> Result<Used> {
     let (behind, reached) = server("")?;
     let (port, seen) = server(&format!("location: http://127.0.0.1:{behind}/\r\n"))?;
     let host = format!("http://127.0.0.1:{port}");
-    requests(site, attack, &host, &format!("GET {host}/ follow"), "nobody named this host")?;
+    requests(site, attack, &host, &format!("GET {host}/ follow"), "this host is not granted")?;
     let (_, cost) = asked(site, "again")?;
     ensure!(
         (seen.load(Ordering::Relaxed), reached.load(Ordering::Relaxed)) == (2, 0),

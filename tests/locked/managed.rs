@@ -13,11 +13,8 @@ use std::path::PathBuf;
 pub fn trials() -> Vec<Trial> {
     vec![
         trial("organisation: its policy has to be met beside the person's", policy),
-        trial(
-            "organisation: what it locks runs in every project, whatever the project locks",
-            lock,
-        ),
-        trial("organisation: what it locks nobody else switches off", unswitched),
+        trial("organisation: its bundles run in every project", lock),
+        trial("organisation: nobody else disables its bundles", unswitched),
         trial("organisation: a key that one policy revokes counts in none", keys),
         trial("organisation: files that others could have written count for nothing", foreign),
     ]
@@ -154,7 +151,7 @@ fn lock() -> Result<()> {
     let other = machine.publish("2.0.0", NOTICES)?;
     let ended = managed.run(&["bundle", "install", &other])?;
     ensure!(
-        ended.code == Some(1) && ended.stderr.contains("both have to mean the same"),
+        ended.code == Some(1) && ended.stderr.contains("both must lock the same bundle"),
         "{}",
         ended.all()
     );
@@ -166,7 +163,7 @@ fn lock() -> Result<()> {
     let at = text.find("digest = \"").context("no digest")? + "digest = \"sha256:".len();
     let text = format!("{}{}", &text[..at + 64], &text[at + 65..]);
     fs::write(machine.lock(), text)?;
-    managed.stops("both have to mean the same")?;
+    managed.stops("both must lock the same bundle")?;
     // Its own lock may be empty, or the same.
     fs::write(machine.lock(), "format = 1\n")?;
     managed.runs()?;

@@ -17,7 +17,7 @@ pub fn trials() -> Vec<Trial> {
         ),
         trial("registry: updates show what changes, by version, and take no tag's word", updates),
         trial("registry: a tag that was moved changes nothing that is locked", moved),
-        trial("registry: where a bundle may come from is the policy's", elsewhere),
+        trial("registry: the policy decides the source of a bundle", elsewhere),
         trial(
             "registry: TLS, an authority of one's own, and a password from docker's configuration",
             guarded,

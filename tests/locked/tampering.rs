@@ -13,16 +13,13 @@ pub fn trials() -> Vec<Trial> {
     vec![
         trial("tampering: a lock that was edited", edited),
         trial("tampering: a lock that names less than ran here", lost),
-        trial("tampering: what decides beside the lock", beside),
+        trial("tampering: other files that decide", beside),
         trial("tampering: a component that was replaced after it was verified", replaced),
         trial("tampering: a receipt from elsewhere stands for nothing", receipts),
-        trial(
-            "tampering: what was taken out is not forgotten by installing something else",
-            laundered,
-        ),
+        trial("tampering: removed entries are remembered after another install", laundered),
         trial("tampering: another bundle of the same version", same_version),
         trial("tampering: a project within the project", within),
-        trial("tampering: who only looks changes nothing of what has to run", looking),
+        trial("tampering: reading commands change nothing that must run", looking),
     ]
 }
 
@@ -49,7 +46,7 @@ fn edited() -> Result<()> {
     type Row = (&'static str, String, &'static str);
     let rows: Vec<Row> = vec![
         ("no lock", "what\n".into(), "is not a lock file: line 1"),
-        ("a later form", whole.replace("format = 1", "format = 9"), "it has form 9"),
+        ("a later form", whole.replace("format = 1", "format = 9"), "it has format 9"),
         (
             "an unknown field",
             whole.replace("version = ", "weak = true\nversion = "),
@@ -63,18 +60,18 @@ fn edited() -> Result<()> {
         (
             "another component's digest",
             whole.replace(&component, &format!("digest = \"{foreign}\"")),
-            "does not hold",
+            "cannot be enforced",
         ),
         (
             "another version of the same bytes",
             whole.replace("\"1.0.0\"", "\"2.0.0\""),
-            "does not hold",
+            "cannot be enforced",
         ),
-        ("another plugin", whole.replace("\"released\"", "\"harmless\""), "does not hold"),
+        ("another plugin", whole.replace("\"released\"", "\"harmless\""), "cannot be enforced"),
         (
             "wider grants",
             whole.replace("plugins = [", "grants = [\"clocks = true\"]\nplugins = ["),
-            "does not hold",
+            "cannot be enforced",
         ),
         (
             "another signer",
@@ -139,7 +136,9 @@ fn lost() -> Result<()> {
             None => fs::remove_file(machine.lock())?,
         }
         let fix = "ran here: put it back, or, if that is meant, run `portcullis bundle install` at a terminal";
-        machine.stops(if name == "older" { "does not hold" } else { fix }).with_context(|| name)?;
+        machine
+            .stops(if name == "older" { "cannot be enforced" } else { fix })
+            .with_context(|| name)?;
         if name != "older" {
             machine.refused(&["bundle", "install"], "there is no terminal")?;
         }

@@ -38,7 +38,7 @@ pub fn environment() -> Vec<(&'static str, OsString)> {
         ["PATH", "RUSTUP_TOOLCHAIN"].iter().filter_map(|name| Some((*name, env::var_os(name)?)));
     let mut found: Vec<_> =
         given.chain([or("CARGO_HOME", ".cargo"), or("RUSTUP_HOME", ".rustup")]).collect();
-    // What all programs in Go or C need is compiled once: a site's person has no cache.
+    // Code that all programs in Go or C need is compiled once: a site's person has no cache.
     if let Ok(folder) = folder() {
         found.push(("GOCACHE", folder.join("go-cache").into_os_string()));
         found.push(("ZIG_GLOBAL_CACHE_DIR", folder.join("zig-cache").into_os_string()));

@@ -1,6 +1,6 @@
 //! Tests of the builtin plugins as a bundle.
 
-use crate::desk::Desk;
+use crate::vetting_site::VettingSite;
 use anyhow::{Context, Result, ensure};
 use portcullis_builtin::COMPONENTS;
 use std::collections::BTreeSet;
@@ -8,9 +8,9 @@ use std::fs;
 
 /// The output of `cargo run -p portcullis-builtin --example write` is `COMPONENTS`, byte for byte.
 pub fn the_same() -> Result<()> {
-    let desk = Desk::new("vet builtin the same")?;
+    let stage = VettingSite::new("vet builtin the same")?;
     for out in [&[][..], &["--output", "again.tar"]] {
-        let output = desk.site.output(&[&["bundle", "build", "--builtin"], out].concat())?;
+        let output = stage.site.output(&[&["bundle", "build", "--builtin"], out].concat())?;
         ensure!(
             output.contains("portcullis/builtin") && output.contains("asks for no grant"),
             "{output}"
@@ -19,10 +19,10 @@ pub fn the_same() -> Result<()> {
     let version = env!("CARGO_PKG_VERSION");
     let archive = format!("portcullis-builtin-{version}.tar");
     ensure!(
-        fs::read(desk.path(&archive))? == fs::read(desk.path("again.tar"))?,
+        fs::read(stage.path(&archive))? == fs::read(stage.path("again.tar"))?,
         "two builds differ"
     );
-    let (bundle, signatures) = desk.read(&archive)?;
+    let (bundle, signatures) = stage.read(&archive)?;
     let about = bundle.about();
     ensure!(
         (about.version.to_string().as_str(), about.licence.as_str(), signatures.len())
@@ -30,7 +30,7 @@ pub fn the_same() -> Result<()> {
         "{about:?}"
     );
     let found: BTreeSet<&[u8]> =
-        about.components.iter().filter_map(|component| bundle.component(component)).collect();
+        about.components.iter().filter_map(|component| bundle.component_bytes(component)).collect();
     // The shell reader belongs to the host.
     let plugins = COMPONENTS.iter().filter(|component| component.name != "shell");
     ensure!(
@@ -42,7 +42,7 @@ pub fn the_same() -> Result<()> {
         named == portcullis_builtin::ALL.iter().map(|builtin| builtin.name).collect(),
         "{named:?}"
     );
-    let ended = desk.site.run(&["bundle", "build", ".", "--builtin"])?;
+    let ended = stage.site.run(&["bundle", "build", ".", "--builtin"])?;
     ensure!(ended.code == Some(2), "{}", ended.all());
     Ok(())
 }
@@ -50,9 +50,9 @@ pub fn the_same() -> Result<()> {
 /// From the bundle they give the same answers as from the program, so nothing changes; each is
 /// observed separately.
 pub fn vetted() -> Result<()> {
-    let desk = Desk::new("vet builtin vetted")?;
-    desk.site.output(&["bundle", "build", "--builtin", "--output", "checks.tar"])?;
-    let document = desk.vetted(&[
+    let stage = VettingSite::new("vet builtin vetted")?;
+    stage.site.output(&["bundle", "build", "--builtin", "--output", "checks.tar"])?;
+    let document = stage.vetted(&[
         "--corpus",
         "corpus.jsonl",
         "--session",

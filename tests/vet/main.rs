@@ -13,12 +13,12 @@
 mod builtin;
 #[path = "../cli/common/mod.rs"]
 mod common;
-mod desk;
 mod guests;
 mod policies;
 mod refusals;
 mod releasing;
 mod results;
+mod vetting_site;
 
 use common::trial;
 use std::process::ExitCode;
@@ -36,7 +36,7 @@ fn main() -> ExitCode {
             results::granted_nothing,
         ),
         trial(
-            "bundle vet: what speaks against a bundle is not signed, unless for a reason that is signed too",
+            "bundle vet: bundles with objections are signed only with a signed reason",
             refusals::refused,
         ),
         trial("bundle vet: every mistake has its fix, and changes nothing", refusals::mistakes),

@@ -1,6 +1,6 @@
 //! Tests of trust in a vetting: `bundle verify` with policies that require one.
 
-use crate::desk::Desk;
+use crate::vetting_site::VettingSite;
 use anyhow::{Context, Result, ensure};
 use portcullis_bundle::{SecretKey, Signature, Statement, Vetting, write_archive};
 use std::fs::{self, File};
@@ -84,39 +84,42 @@ const ROWS: &[Row] = &[
 ];
 
 pub fn judged() -> Result<()> {
-    let desk = Desk::new("vet judged")?;
-    desk.bundle(&[("careful", "")])?;
-    fs::copy(desk.path("checks.tar"), desk.path("signed.tar"))?;
+    let stage = VettingSite::new("vet judged")?;
+    stage.bundle(&[("careful", "")])?;
+    fs::copy(stage.path("checks.tar"), stage.path("signed.tar"))?;
     for row in ROWS {
-        made(&desk, row).with_context(|| row.what)?;
-        judge(&desk, row).with_context(|| row.what)?;
+        made(&stage, row).with_context(|| row.what)?;
+        judge(&stage, row).with_context(|| row.what)?;
     }
     // The signature of `vet` meets the policy's requirement.
-    fs::copy(desk.path("signed.tar"), desk.path("checks.tar"))?;
-    desk.vetted(&["--corpus", "corpus.jsonl"])?;
-    judge(&desk, &ROWS[0])
+    fs::copy(stage.path("signed.tar"), stage.path("checks.tar"))?;
+    stage.vetted(&["--corpus", "corpus.jsonl"])?;
+    judge(&stage, &ROWS[0])
 }
 
 /// Adds the row's vetting to `checks.tar`.
-fn made(desk: &Desk, row: &Row) -> Result<()> {
-    let (bundle, mut signatures) = desk.read("signed.tar")?;
+fn made(stage: &VettingSite, row: &Row) -> Result<()> {
+    let (bundle, mut signatures) = stage.read("signed.tar")?;
     if let Some(by) = row.by {
         let vetting = Vetting {
             reviewer: "Ann".into(),
             at: moment(row.at)?,
             results: serde_json::json!({ "format": 1 }),
         };
-        let statement =
-            Statement::about(bundle.index(), row.expires.map(moment).transpose()?, Some(vetting));
-        let key: SecretKey = desk.secret(by)?;
-        signatures.push(Signature::of(&statement, &key)?);
+        let statement = Statement::about_index(
+            bundle.index(),
+            row.expires.map(moment).transpose()?,
+            Some(vetting),
+        );
+        let key: SecretKey = stage.secret(by)?;
+        signatures.push(Signature::sign_statement(&statement, &key)?);
     }
-    Ok(write_archive(&bundle, &signatures, File::create(desk.path("checks.tar"))?)?)
+    Ok(write_archive(&bundle, &signatures, File::create(stage.path("checks.tar"))?)?)
 }
 
-fn judge(desk: &Desk, row: &Row) -> Result<()> {
+fn judge(stage: &VettingSite, row: &Row) -> Result<()> {
     let key = |name: &str, file: &str| {
-        let pem = fs::read_to_string(desk.path(&format!("{file}.key.pub")))?;
+        let pem = fs::read_to_string(stage.path(&format!("{file}.key.pub")))?;
         Ok::<_, anyhow::Error>(format!(
             "[[key]]\nname = \"{name}\"\npublic = \"\"\"\n{pem}\"\"\"\n"
         ))
@@ -124,14 +127,14 @@ fn judge(desk: &Desk, row: &Row) -> Result<()> {
     let keys = [key("release", "release")?, key("again", "release")?, key("security", "security")?]
         .concat();
     let grants = "grants = [\"environment\", \"clocks\", \"random\", \"directories\"]";
-    desk.write(
+    stage.write(
         "trust.toml",
         &format!(
             "{keys}[[rule]]\nnames = [\"acme/\"]\npublishers = [\"release\"]\n{}\n{grants}\n",
             row.rule
         ),
     )?;
-    let ended = desk.site.run(&["bundle", "verify", "checks.tar", "--trust", "trust.toml"])?;
+    let ended = stage.site.run(&["bundle", "verify", "checks.tar", "--trust", "trust.toml"])?;
     match row.says {
         Ok(()) => ensure!(ended.code == Some(0), "{}", ended.all()),
         Err(missed) => ensure!(

@@ -2,7 +2,7 @@
 
 use crate::common::process;
 use crate::common::site::LIMIT;
-use crate::desk::{CASES, Desk};
+use crate::vetting_site::{CASES, VettingSite};
 use anyhow::{Context, Result, ensure};
 use portcullis_bundle::{About, Bundle, NewComponent, write_archive};
 use std::fs::{self, File};
@@ -28,7 +28,7 @@ const ROWS: &[Row] = &[
     Row {
         guest: "jumpy",
         arguments: &["--corpus", "corpus.jsonl"],
-        says: &["`jumpy` objects to 4 of 4 benign actions (100.0 %); at most 5 % are taken"],
+        says: &["`jumpy` objects to 4 of 4 benign actions (100.0 %); at most 5 % are allowed"],
     },
     Row {
         guest: "careful",
@@ -38,29 +38,29 @@ const ROWS: &[Row] = &[
     Row {
         guest: "idle",
         arguments: &["--corpus", "corpus.jsonl"],
-        says: &["never called by this material: `idle`; a corpus asks"],
+        says: &["never called by this material: `idle`; a corpus calls"],
     },
 ];
 
 pub fn refused() -> Result<()> {
     for row in ROWS {
         let name = format!("vet refused {} {}", row.guest, row.arguments[0]);
-        refusal(&Desk::new(&name)?, row).with_context(|| name)?;
+        refusal(&VettingSite::new(&name)?, row).with_context(|| name)?;
     }
     Ok(())
 }
 
-fn refusal(desk: &Desk, Row { guest, arguments, says }: &Row) -> Result<()> {
-    desk.write(
+fn refusal(stage: &VettingSite, Row { guest, arguments, says }: &Row) -> Result<()> {
+    stage.write(
         "other.toml",
         &format!(
             "{}\n[[case.step.expect]]\nrule = \"no_frobbing\"\n",
             CASES.replace("ls is nobody's business", "ls is frobbing")
         ),
     )?;
-    let archive = desk.bundle(&[(*guest, "")])?;
+    let archive = stage.bundle(&[(*guest, "")])?;
     let before = fs::read(&archive)?;
-    let ended = desk.vet(arguments)?;
+    let ended = stage.vet(arguments)?;
     ensure!(
         ended.code == Some(1) && ended.stderr.starts_with("error: not signed: "),
         "{}",
@@ -71,15 +71,15 @@ fn refusal(desk: &Desk, Row { guest, arguments, says }: &Row) -> Result<()> {
     }
     ensure!(ended.text().contains("objection:"), "{}", ended.all());
     let dry =
-        desk.site.run(&[&["bundle", "vet", "checks.tar", "--dry-run"], *arguments].concat())?;
+        stage.site.run(&[&["bundle", "vet", "checks.tar", "--dry-run"], *arguments].concat())?;
     ensure!(
         dry.code == Some(1) && dry.stderr.is_empty() && dry.text().contains("objection:"),
         "{}",
         dry.all()
     );
     ensure!(fs::read(&archive)? == before, "what was refused changed the archive");
-    desk.vetted(&[*arguments, &["--despite", "it is for our tests"]].concat())?;
-    let results = desk.attestation("checks.tar")?.vetting.context("it is no vetting")?.results;
+    stage.vetted(&[*arguments, &["--despite", "it is for our tests"]].concat())?;
+    let results = stage.attestation("checks.tar")?.vetting.context("it is no vetting")?.results;
     ensure!(results["despite"] == "it is for our tests", "{results}");
     let problems = results["problems"].to_string();
     ensure!(
@@ -120,12 +120,12 @@ const MISTAKES: &[(&[&str], i32, &str)] = &[
 ];
 
 pub fn mistakes() -> Result<()> {
-    let desk = Desk::new("vet mistakes")?;
-    let archive = desk.bundle(&[("careful", "")])?;
+    let stage = VettingSite::new("vet mistakes")?;
+    let archive = stage.bundle(&[("careful", "")])?;
     let before = fs::read(&archive)?;
-    fs::create_dir(desk.path("empty"))?;
+    fs::create_dir(stage.path("empty"))?;
     for (arguments, code, says) in MISTAKES {
-        let ended = desk.vet(arguments)?;
+        let ended = stage.vet(arguments)?;
         ensure!(
             ended.code == Some(*code) && ended.stderr.contains(says),
             "{arguments:?}: not {says:?}: {}",
@@ -139,7 +139,7 @@ pub fn mistakes() -> Result<()> {
         (&["corpus.jsonl", "--dry-run"], "`corpus.jsonl` is not an archive of a bundle"),
     ] {
         let ended =
-            desk.site.run(&[&["bundle", "vet", "--corpus", "corpus.jsonl"], command].concat())?;
+            stage.site.run(&[&["bundle", "vet", "--corpus", "corpus.jsonl"], command].concat())?;
         ensure!(
             ended.code != Some(0) && ended.stderr.contains(says),
             "{command:?}: not {says:?}: {}",
@@ -147,8 +147,8 @@ pub fn mistakes() -> Result<()> {
         );
     }
     // A wrong passphrase is reported before any work.
-    desk.write("passphrase", "another passphrase")?;
-    let ended = desk.vet(&["--corpus", "corpus.jsonl"])?;
+    stage.write("passphrase", "another passphrase")?;
+    let ended = stage.vet(&["--corpus", "corpus.jsonl"])?;
     ensure!(
         ended.code == Some(1) && ended.stderr.contains("wrong passphrase for this key"),
         "{}",
@@ -180,19 +180,19 @@ const LIES: &[Lie] = &[
 ];
 
 pub fn lies() -> Result<()> {
-    let desk = Desk::new("vet lies")?;
-    desk.bundle(&[("careful", "")])?;
-    let (bundle, _) = desk.read("checks.tar")?;
+    let stage = VettingSite::new("vet lies")?;
+    stage.bundle(&[("careful", "")])?;
+    let (bundle, _) = stage.read("checks.tar")?;
     for (what, lie, says) in LIES {
         let mut about = bundle.about().clone();
-        let bytes = bundle.component(&about.components[0]).context("it has no component")?;
+        let bytes = bundle.component_bytes(&about.components[0]).context("it has no component")?;
         lie(&mut about);
-        let lying = Bundle::assemble(
+        let lying = Bundle::from_components(
             about,
             &[NewComponent { bytes, exports: &["portcullis:plugin/assessor@0.1.0".to_owned()] }],
         )?;
-        write_archive(&lying, &[], File::create(desk.path("lying.tar"))?)?;
-        let command = desk.site.command(&[
+        write_archive(&lying, &[], File::create(stage.path("lying.tar"))?)?;
+        let command = stage.site.command(&[
             "bundle",
             "vet",
             "lying.tar",

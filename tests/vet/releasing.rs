@@ -2,7 +2,7 @@
 
 use crate::common::documents::words;
 use crate::common::site::Site;
-use crate::desk::PASSPHRASE;
+use crate::vetting_site::PASSPHRASE;
 use anyhow::{Context, Result, ensure};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 /// The material for vetting a release, as the page names it.
 const MATERIAL: &[(&str, &str)] = &[
-    ("corpora/actions.jsonl", crate::desk::CORPUS),
-    ("sessions/session.jsonl", crate::desk::SESSION),
+    ("corpora/actions.jsonl", crate::vetting_site::CORPUS),
+    ("sessions/session.jsonl", crate::vetting_site::SESSION),
 ];
 
 /// Follows the page up to a heading; returns the resulting site.

@@ -1,7 +1,7 @@
 //! Tests of the findings, and that they are what is signed.
 
 use crate::common::{guests, process};
-use crate::desk::{CASES, CORPUS, Desk, SESSION};
+use crate::vetting_site::{CASES, CORPUS, SESSION, VettingSite};
 use anyhow::{Context, Result, ensure};
 use data_encoding::BASE64;
 use portcullis_bundle::Digest;
@@ -15,11 +15,11 @@ const ALL: &[&str] =
     &["--corpus", "corpus.jsonl", "--session", "session.jsonl", "--cases", "careful=cases.toml"];
 
 pub fn signed() -> Result<()> {
-    let desk = Desk::new("vet signed")?;
-    let archive = desk.bundle(&[("careful", "")])?;
-    let component = desk.read("checks.tar")?.0.about().components[0].clone();
-    let document = desk.vetted(&[ALL, &["--days", "30"]].concat())?;
-    let statement = desk.attestation("checks.tar")?;
+    let stage = VettingSite::new("vet signed")?;
+    let archive = stage.bundle(&[("careful", "")])?;
+    let component = stage.read("checks.tar")?.0.about().components[0].clone();
+    let document = stage.vetted(&[ALL, &["--days", "30"]].concat())?;
+    let statement = stage.attestation("checks.tar")?;
     let vetting = statement.vetting.context("it is no vetting")?;
     ensure!(
         (document["name"].as_str(), statement.name.as_str())
@@ -38,7 +38,7 @@ pub fn signed() -> Result<()> {
     );
     let found = &vetting.results;
     ensure!(document["results"] == *found, "what is shown is not what is signed: {document}");
-    let file = |kind: &str, name: &str, text: &str, holds: u64| json!({ "kind": kind, "name": name, "digest": Digest::of(text.as_bytes()).to_string(), "holds": holds });
+    let file = |kind: &str, name: &str, text: &str, holds: u64| json!({ "kind": kind, "name": name, "digest": Digest::of_bytes(text.as_bytes()).to_string(), "holds": holds });
     let mut cases = file("cases", "cases.toml", CASES, 2);
     cases["plugin"] = json!("careful");
     let material = json!([
@@ -58,7 +58,7 @@ pub fn signed() -> Result<()> {
     }]);
     for (key, wanted) in [
         ("format", json!(1)),
-        ("program", json!(desk.site.output(&["--version"])?.trim())),
+        ("program", json!(stage.site.output(&["--version"])?.trim())),
         ("granted", json!([])),
         ("most_flagged", json!(5.0)),
         ("material", material),
@@ -91,20 +91,20 @@ pub fn signed() -> Result<()> {
     ]
     .map(|value| value.as_u64().unwrap_or(0));
     ensure!(calls >= 11 && 0 < median && median <= most && memory > 0, "{plugin}");
-    agreed(&desk)?;
+    agreed(&stage)?;
     // A second vetting is added to the first, and the archive stays readable.
-    desk.vetted(ALL)?;
-    ensure!(desk.read("checks.tar")?.1.len() == 3, "the signatures of `{}`", archive.display());
+    stage.vetted(ALL)?;
+    ensure!(stage.read("checks.tar")?.1.len() == 3, "the signatures of `{}`", archive.display());
     Ok(())
 }
 
 /// The same as a separate file, checked by openssl over DSSE's encoding; with a changed byte it is
 /// refused.
-fn agreed(desk: &Desk) -> Result<()> {
-    let before = fs::read(desk.path("checks.tar"))?;
-    desk.vetted(&[ALL, &["--output", "vetting.sigstore.json"]].concat())?;
-    ensure!(fs::read(desk.path("checks.tar"))? == before, "with --output the archive was changed");
-    let file: Value = serde_json::from_slice(&fs::read(desk.path("vetting.sigstore.json"))?)?;
+fn agreed(stage: &VettingSite) -> Result<()> {
+    let before = fs::read(stage.path("checks.tar"))?;
+    stage.vetted(&[ALL, &["--output", "vetting.sigstore.json"]].concat())?;
+    ensure!(fs::read(stage.path("checks.tar"))? == before, "with --output the archive was changed");
+    let file: Value = serde_json::from_slice(&fs::read(stage.path("vetting.sigstore.json"))?)?;
     let envelope = &file["dsseEnvelope"];
     let decoded = |value: &Value| {
         BASE64.decode(value.as_str().unwrap_or_default().as_bytes()).context("no base64")
@@ -114,12 +114,12 @@ fn agreed(desk: &Desk) -> Result<()> {
     let kind = envelope["payloadType"].as_str().unwrap_or_default();
     let mut encoded = format!("DSSEv1 {} {kind} {} ", kind.len(), payload.len()).into_bytes();
     encoded.extend(&payload);
-    fs::write(desk.path("signature"), signature)?;
+    fs::write(stage.path("signature"), signature)?;
     for (changed, accepted) in [(false, true), (true, false)] {
         if changed && let Some(last) = encoded.last_mut() {
             *last ^= 1;
         }
-        fs::write(desk.path("encoded"), &encoded)?;
+        fs::write(stage.path("encoded"), &encoded)?;
         let mut openssl = Command::new("openssl");
         openssl.args([
             "pkeyutl",
@@ -133,7 +133,7 @@ fn agreed(desk: &Desk) -> Result<()> {
             "-sigfile",
             "signature",
         ]);
-        openssl.current_dir(desk.path(""));
+        openssl.current_dir(stage.path(""));
         let ended = process::run(openssl, b"", Duration::from_secs(30))?;
         ensure!((ended.code == Some(0)) == accepted, "changed {changed}: {}", ended.all());
     }
@@ -141,12 +141,12 @@ fn agreed(desk: &Desk) -> Result<()> {
 }
 
 pub fn printed() -> Result<()> {
-    let desk = Desk::new("vet told")?;
-    desk.bundle(&[("careful", "")])?;
-    let before = fs::read(desk.path("checks.tar"))?;
+    let stage = VettingSite::new("vet told")?;
+    stage.bundle(&[("careful", "")])?;
+    let before = fs::read(stage.path("checks.tar"))?;
     let material = [ALL, &["--dry-run"]].concat();
     let text =
-        desk.site.output(&[&["bundle", "vet", "checks.tar"], material.as_slice()].concat())?;
+        stage.site.output(&[&["bundle", "vet", "checks.tar"], material.as_slice()].concat())?;
     for part in [
         "acme/checks 1.0.0  sha256:",
         "corpus.jsonl: 8 actions  sha256:",
@@ -163,18 +163,18 @@ pub fn printed() -> Result<()> {
     ] {
         ensure!(text.contains(part), "it does not say {part:?}: {text}");
     }
-    ensure!(fs::read(desk.path("checks.tar"))? == before, "a dry run changed the archive");
-    let ended = desk.vet(ALL)?;
+    ensure!(fs::read(stage.path("checks.tar"))? == before, "a dry run changed the archive");
+    let ended = stage.vet(ALL)?;
     for part in ["signed that `Ann` vetted this digest", "until ", "in checks.tar"] {
         ensure!(ended.text().contains(part), "it does not say {part:?}: {}", ended.all());
     }
     // The files of a folder, in the order of their names.
-    desk.write(
+    stage.write(
         "material/b.jsonl",
         "{\"id\":\"1\",\"tool\":\"Bash\",\"input\":{\"command\":\"pwd\"},\"label\":\"benign\"}\n",
     )?;
-    desk.write("material/a.jsonl", CORPUS)?;
-    let document = desk.vetted(&["--corpus", "material"])?;
+    stage.write("material/a.jsonl", CORPUS)?;
+    let document = stage.vetted(&["--corpus", "material"])?;
     let names: Vec<&str> = document["results"]["material"]
         .as_array()
         .into_iter()
@@ -182,7 +182,7 @@ pub fn printed() -> Result<()> {
         .filter_map(|file| file["name"].as_str())
         .collect();
     ensure!(names == ["a.jsonl", "b.jsonl"], "{document}");
-    let left: Vec<_> = fs::read_dir(desk.site.state().join("cache"))?
+    let left: Vec<_> = fs::read_dir(stage.site.state().join("cache"))?
         .flatten()
         .filter(|entry| entry.file_name().to_string_lossy().starts_with("vet-"))
         .collect();
@@ -191,9 +191,9 @@ pub fn printed() -> Result<()> {
 }
 
 pub fn set() -> Result<()> {
-    let desk = Desk::new("vet set")?;
-    desk.bundle(&[("careful", "word = \"git\""), ("pair", "")])?;
-    let document = desk.vetted(&["--corpus", "corpus.jsonl", "--most-flagged", "50"])?;
+    let stage = VettingSite::new("vet set")?;
+    stage.bundle(&[("careful", "word = \"git\""), ("pair", "")])?;
+    let document = stage.vetted(&["--corpus", "corpus.jsonl", "--most-flagged", "50"])?;
     let objected = |name: &str| {
         let plugins = document["results"]["plugins"].as_array().into_iter().flatten();
         plugins
@@ -216,10 +216,11 @@ pub fn set() -> Result<()> {
     // itself.
     let ls = "[[case]]\nname = \"a case\"\n[[case.step]]\ntool = \"Bash\"\ninput = { command = \"git push\" }\n";
     let expect = |rule: &str| format!("[[case.step.expect]]\nrule = \"{rule}\"\n");
-    desk.write("set.toml", &format!("{}{ls}", "[defaults]\nsettings = { word = \"nothing\" }\n"))?;
-    desk.write("own.toml", &format!("{ls}{}", expect("no_frobbing")))?;
-    desk.write("push.toml", &format!("{ls}{}", expect("said")))?;
-    desk.write("frob.toml", ls)?;
+    stage
+        .write("set.toml", &format!("{}{ls}", "[defaults]\nsettings = { word = \"nothing\" }\n"))?;
+    stage.write("own.toml", &format!("{ls}{}", expect("no_frobbing")))?;
+    stage.write("push.toml", &format!("{ls}{}", expect("said")))?;
+    stage.write("frob.toml", ls)?;
     let cases = [
         "--cases",
         "careful=set.toml",
@@ -230,7 +231,7 @@ pub fn set() -> Result<()> {
         "--cases",
         "pair-frob=frob.toml",
     ];
-    let document = desk.vetted(&cases)?;
+    let document = stage.vetted(&cases)?;
     let played: Vec<u64> = document["results"]["plugins"]
         .as_array()
         .into_iter()
@@ -238,15 +239,15 @@ pub fn set() -> Result<()> {
         .filter_map(|plugin| plugin["cases"]["played"].as_u64())
         .collect();
     ensure!(played == [2, 1, 1], "{document}");
-    exported(&desk)
+    exported(&stage)
 }
 
 /// Cases also call an exporter, which nothing else here does.
-fn exported(desk: &Desk) -> Result<()> {
-    desk.bundle(&[("idle", "")])?;
+fn exported(stage: &VettingSite) -> Result<()> {
+    stage.bundle(&[("idle", "")])?;
     let head = "[[case]]\nname = \"records are counted\"\n[[case.step]]\ntool = \"Bash\"\ninput = { command = \"ls\" }\n";
-    desk.write("idle.toml", &format!("{head}[[case.expect]]\ncontent_type = \"text/plain\"\n"))?;
-    let document = desk.vetted(&["--cases", "idle=idle.toml"])?;
+    stage.write("idle.toml", &format!("{head}[[case.expect]]\ncontent_type = \"text/plain\"\n"))?;
+    let document = stage.vetted(&["--cases", "idle=idle.toml"])?;
     let plugin = &document["results"]["plugins"][0];
     ensure!(
         (&plugin["cases"], &plugin["calls"]) == (&json!({ "played": 1, "failed": 0 }), &json!(1)),
@@ -257,14 +258,14 @@ fn exported(desk: &Desk) -> Result<()> {
 
 /// A plugin that requests a host is loaded, and nothing is sent.
 pub fn granted_nothing() -> Result<()> {
-    let desk = Desk::new("vet granted nothing")?;
+    let stage = VettingSite::new("vet granted nothing")?;
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let asks = format!("GET http://{}/", listener.local_addr()?);
     let plugin = guests::web()?;
-    desk.built(&format!(
+    stage.built(&format!(
         "name = \"acme/checks\"\nversion = \"1.0.0\"\n[[plugin]]\nname = \"caller\"\nfile = {plugin:?}\nsettings = {{ asks = {asks:?} }}\n"
     ))?;
-    let document = desk.vetted(&["--corpus", "corpus.jsonl"])?;
+    let document = stage.vetted(&["--corpus", "corpus.jsonl"])?;
     let (plugin, part) =
         (&document["results"]["plugins"][0], &document["results"]["components"][0]);
     ensure!(plugin["calls"].as_u64() >= Some(7) && plugin["faults"].is_null(), "{document}");

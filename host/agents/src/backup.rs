@@ -42,7 +42,7 @@ pub struct BackupReceipt {
 
 /// Returns the BLAKE3 digest of bytes, as in receipts.
 #[must_use]
-pub fn digest(bytes: &[u8]) -> String {
+pub fn hash_content(bytes: &[u8]) -> String {
     blake3::hash(bytes).to_hex().to_string()
 }
 
@@ -61,7 +61,7 @@ pub fn save_backup(home: &Home, receipt: &BackupReceipt, before: Option<&[u8]>) 
     }
     let document = document(home, &receipt.file);
     document
-        .write(receipt)
+        .write_content(receipt)
         .with_context(|| format!("cannot write `{}`", document.path().display()))?;
     Ok(copy.map_or(document.path().to_owned(), |(path, _)| path))
 }
@@ -70,10 +70,10 @@ pub fn save_backup(home: &Home, receipt: &BackupReceipt, before: Option<&[u8]>) 
 ///
 /// # Errors
 /// Fails if there is one that this home did not write, or that cannot be read.
-pub fn receipt(home: &Home, file: &Path) -> Result<Option<BackupReceipt>> {
+pub fn read_receipt(home: &Home, file: &Path) -> Result<Option<BackupReceipt>> {
     let document = document(home, file);
     let shown = document.path().display();
-    match document.read::<BackupReceipt>() {
+    match document.read_content::<BackupReceipt>() {
         Ok(Some(receipt)) if receipt.file == file => Ok(Some(receipt)),
         Ok(None) => Ok(None),
         Err(SealError::Io(error)) => Err(error).with_context(|| format!("cannot read `{shown}`")),
@@ -87,12 +87,12 @@ pub fn receipt(home: &Home, file: &Path) -> Result<Option<BackupReceipt>> {
 ///
 /// # Errors
 /// Fails if the copy is missing or was changed.
-pub fn before(home: &Home, receipt: &BackupReceipt) -> Result<Option<Vec<u8>>> {
+pub fn read_before(home: &Home, receipt: &BackupReceipt) -> Result<Option<Vec<u8>>> {
     let Some(expected) = &receipt.before else { return Ok(None) };
     let path = copy_path(home, &receipt.file);
     let read = || read_file(&path, MOST_COPY, Links::Refuse)?.context("it is gone");
     let bytes = read().with_context(|| format!("cannot read the backup `{}`", path.display()))?;
-    if digest(&bytes) != *expected {
+    if hash_content(&bytes) != *expected {
         bail!(KnownFailure::Forged(format!(
             "the backup `{}` was changed: it is not used",
             path.display()

@@ -91,14 +91,14 @@ impl SettingsFile {
     ///
     /// # Errors
     /// Fails if it changed since it was read, or on a system error; then it is unchanged.
-    pub fn replace(&self, bytes: &[u8], mode: u32) -> Result<Vec<PathBuf>> {
+    pub fn replace_content(&self, bytes: &[u8], mode: u32) -> Result<Vec<PathBuf>> {
         self.unchanged()?;
         let folder = self.real.parent().unwrap_or(Path::new("/"));
         let made = make_folders(folder, mode)?;
         Replacement::new(&self.real, mode)
-            .exactly(self.metadata.as_ref())
-            .flush(Flush::File)
-            .write(|file| file.write_all(bytes))
+            .like_original(self.metadata.as_ref())
+            .with_flush(Flush::File)
+            .write_with(|file| file.write_all(bytes))
             .with_context(|| format!("cannot write `{}`", self.real.display()))?;
         flush_if_possible(folder);
         Ok(made)

@@ -9,7 +9,7 @@
 //! and they change more than what is ours: an object that gets a member is first spread over several
 //! lines, also one that a person wrote on one line, and blank lines at the ends of the container go.
 //! Taking the member out again restores neither, so `uninstall` could not leave a file that changed
-//! since `install` as its owner wrote it. The rows of `what_is_added_looks_like_what_is_there` with
+//! since `install` as its owner wrote it. The rows of `added_text_looks_like_its_surroundings` with
 //! an object on one line show it. Of a repeated name, `cst` finds the first, a client the last.
 
 mod edit;
@@ -84,7 +84,7 @@ impl JsonDocument {
     ///
     /// # Errors
     /// Fails if they are not UTF-8, or not strict JSON: comments and trailing commas are errors.
-    pub fn parse(bytes: &[u8]) -> Result<Self, NotJson> {
+    pub fn parse_document(bytes: &[u8]) -> Result<Self, NotJson> {
         let text = std::str::from_utf8(bytes).map_err(|error| NotJson {
             place: place(
                 &String::from_utf8_lossy(bytes.get(..error.valid_up_to()).unwrap_or_default()),
@@ -138,7 +138,7 @@ impl JsonDocument {
     /// Returns the start of a JSON pointer's value; for a pointer that leads nowhere, that of the
     /// nearest value above.
     #[must_use]
-    pub fn place(&self, pointer: &str) -> JsonPosition {
+    pub fn find_position(&self, pointer: &str) -> JsonPosition {
         let mut pointer = pointer;
         loop {
             if let Some(node) = self.find(pointer) {
@@ -188,7 +188,7 @@ impl Node {
 
 /// Escapes a name for a JSON pointer.
 #[must_use]
-pub fn escape(name: &str) -> String {
+pub fn escape_name(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 
@@ -238,7 +238,7 @@ fn repeated(node: &Node, pointer: &str, found: &mut Vec<String>) {
         Children::Members(members) => {
             let mut names = HashSet::new();
             for member in members {
-                let below = format!("{pointer}/{}", escape(&member.name));
+                let below = format!("{pointer}/{}", escape_name(&member.name));
                 if !names.insert(member.name.as_str()) && found.last() != Some(&below) {
                     found.push(below.clone());
                 }

@@ -1,6 +1,6 @@
 //! The clients of AI coding agents: their hook formats, settings files, transcripts and versions.
 //!
-//! Each client is one module that implements [`Agent`]; [`find`] returns it by name. This crate
+//! Each client is one module that implements [`Agent`]; [`find_agent`] returns it by name. This crate
 //! makes no decisions about actions and prints nothing. Nothing outside it names a client: other
 //! crates take names, files and programs from [`Agent`] and from [`PROFILES`].
 
@@ -33,7 +33,8 @@ use hook_reply::HookReply;
 use hook_settings::HookSettings;
 use listing::HookListing;
 use portcullis_core::client::ClientProfile;
-use portcullis_core::event::{Event, Reply};
+use portcullis_core::event::{CallEnd, Event, Reply};
+use portcullis_core::session::{TokenCursor, TokenReading};
 use portcullis_store::Home;
 use recorded::{OpenCalls, TimedEvent};
 use request::AgentRequest;
@@ -86,6 +87,18 @@ pub trait Agent: Sync + std::fmt::Debug {
     /// transcript: a missing call proves nothing.
     fn shown_calls(&self, input: &[u8], since: u64) -> Vec<ShownCall>;
 
+    /// Returns the tokens that the acting agent has used since `cursor`, according to the transcript
+    /// that a hook's standard input names; none without a readable transcript.
+    fn read_tokens(
+        &self,
+        input: &[u8],
+        agent: Option<&str>,
+        cursor: Option<&TokenCursor>,
+    ) -> Option<TokenReading>;
+
+    /// Returns the variable in which the client names its own process to its hooks, if it does.
+    fn process_variable(&self) -> Option<&'static str>;
+
     /// Returns the events of one line of the client's transcripts; none if the line is not an
     /// event. `open` gives the calls that earlier lines announced.
     fn read_transcript_line(
@@ -93,6 +106,9 @@ pub trait Agent: Sync + std::fmt::Debug {
         line: &Map<String, Value>,
         open: &mut OpenCalls<'_>,
     ) -> Vec<TimedEvent>;
+
+    /// Returns the completeness of a failed call, by the result that the client shows for it.
+    fn call_end(&self, tool: &str, result: &str) -> CallEnd;
 
     /// Returns the installed program that a person would start.
     fn find_program(&self, home: &Path) -> Option<PathBuf>;
@@ -199,7 +215,7 @@ pub fn find_by_program(words: &[String]) -> &'static dyn Agent {
 
 /// Returns the client of that name.
 #[must_use]
-pub fn find(name: &str) -> Option<&'static dyn Agent> {
+pub fn find_agent(name: &str) -> Option<&'static dyn Agent> {
     ALL.iter().copied().find(|agent| agent.name() == name)
 }
 
@@ -211,6 +227,13 @@ pub fn find(name: &str) -> Option<&'static dyn Agent> {
 pub fn parse_payload(payload: &[u8]) -> Result<Event, WireError> {
     let read = ALL.iter().find_map(|agent| agent.parse(payload).ok());
     read.map_or_else(|| DEFAULT.parse(payload), Ok)
+}
+
+/// Returns the completeness of a failed call of a recording that does not name its client.
+#[must_use]
+pub fn call_end(tool: &str, result: &str) -> CallEnd {
+    let ends = ALL.iter().map(|agent| agent.call_end(tool, result));
+    ends.into_iter().find(|end| *end != CallEnd::Finished).unwrap_or_default()
 }
 
 /// Returns the project that a client names in this process's environment, if it is an absolute

@@ -1,7 +1,7 @@
 //! A client's own report of the hooks that it loaded.
 
 use crate::invocation::Invocation;
-use crate::settings::Scope;
+use crate::settings::SettingsScope;
 use serde::Deserialize;
 
 /// A client's report of the hooks that it loaded.
@@ -10,10 +10,10 @@ pub trait HookListing {
     fn problems(&self) -> &[ListingProblem];
 
     /// Returns the reason why our handlers of `scope` do not run as wanted; `None` if they do.
-    fn disabled_reason(&self, scope: Scope, wanted: &Invocation) -> Option<DisabledReason>;
+    fn disabled_reason(&self, scope: SettingsScope, wanted: &Invocation) -> Option<DisabledReason>;
 
     /// Returns the number of our events that are loaded from `scope`.
-    fn count_loaded(&self, scope: Scope, wanted: &Invocation) -> usize;
+    fn count_loaded(&self, scope: SettingsScope, wanted: &Invocation) -> usize;
 }
 
 /// An entry of a settings file that the client could not use.

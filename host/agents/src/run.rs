@@ -26,7 +26,11 @@ pub struct ProgramOutput {
 ///
 /// # Errors
 /// Fails if it cannot be started, or does not end in time.
-pub fn run(mut command: Command, input: &[u8], limit: Duration) -> io::Result<ProgramOutput> {
+pub fn run_program(
+    mut command: Command,
+    input: &[u8],
+    limit: Duration,
+) -> io::Result<ProgramOutput> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let deadline = Instant::now() + limit;
     let mut child = command.spawn()?;
@@ -97,7 +101,7 @@ mod tests {
     fn sh(script: &str, limit: Duration) -> io::Result<ProgramOutput> {
         let mut command = Command::new("/bin/sh");
         command.args(["-c", script]);
-        run(command, b"in", limit)
+        run_program(command, b"in", limit)
     }
 
     #[test]
@@ -117,6 +121,6 @@ mod tests {
             io::ErrorKind::TimedOut,
             "what holds its output"
         );
-        assert!(run(Command::new("/nowhere"), b"", Duration::from_secs(1)).is_err());
+        assert!(run_program(Command::new("/nowhere"), b"", Duration::from_secs(1)).is_err());
     }
 }

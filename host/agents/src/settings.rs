@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// The scope of a settings file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Scope {
+pub enum SettingsScope {
     /// All sessions of a person.
     User,
     /// A project, for everyone who has it.
@@ -17,10 +17,10 @@ pub enum Scope {
     Managed,
 }
 
-impl Scope {
+impl SettingsScope {
     /// Returns the mode of a new file.
     #[must_use]
-    pub const fn mode(self) -> u32 {
+    pub const fn file_mode(self) -> u32 {
         match self {
             Self::User | Self::Local => 0o600,
             Self::Project | Self::Managed => 0o644,
@@ -104,13 +104,15 @@ pub(crate) fn folder_in_environment(variable: &str) -> Option<PathBuf> {
 impl Folders {
     /// Returns the file that `install` edits for a scope.
     #[must_use]
-    pub fn file(&self, scope: Scope) -> PathBuf {
+    pub fn settings_file(&self, scope: SettingsScope) -> PathBuf {
         let layout = self.layout;
         match scope {
-            Scope::User => self.person.join(layout.user_file),
-            Scope::Project => self.project.join(layout.project_file),
-            Scope::Local => self.project.join(layout.local_file.unwrap_or(layout.project_file)),
-            Scope::Managed => match layout.drop_ins {
+            SettingsScope::User => self.person.join(layout.user_file),
+            SettingsScope::Project => self.project.join(layout.project_file),
+            SettingsScope::Local => {
+                self.project.join(layout.local_file.unwrap_or(layout.project_file))
+            }
+            SettingsScope::Managed => match layout.drop_ins {
                 Some(folder) => self.managed.join(folder).join(layout.own_drop_in),
                 None => self.managed.join(layout.managed_file),
             },
@@ -119,11 +121,11 @@ impl Folders {
 
     /// Returns every file that such a client reads, even if it does not exist.
     #[must_use]
-    pub fn files(&self) -> Vec<(Scope, PathBuf)> {
-        let own =
-            [Scope::User, Scope::Project, Scope::Local].map(|scope| (scope, self.file(scope)));
+    pub fn files(&self) -> Vec<(SettingsScope, PathBuf)> {
+        let own = [SettingsScope::User, SettingsScope::Project, SettingsScope::Local]
+            .map(|scope| (scope, self.settings_file(scope)));
         let mut files = Vec::from(own);
-        files.push((Scope::Managed, self.managed.join(self.layout.managed_file)));
+        files.push((SettingsScope::Managed, self.managed.join(self.layout.managed_file)));
         let dropped = self.layout.drop_ins.map(|folder| self.managed.join(folder));
         let entries = dropped.and_then(|folder| std::fs::read_dir(folder).ok());
         let mut dropped: Vec<PathBuf> = entries
@@ -134,7 +136,7 @@ impl Folders {
             .filter(|path| path.extension().is_some_and(|end| end == "json"))
             .collect();
         dropped.sort();
-        files.extend(dropped.into_iter().map(|path| (Scope::Managed, path)));
+        files.extend(dropped.into_iter().map(|path| (SettingsScope::Managed, path)));
         // In the home folder, project and person may share one file.
         files.dedup_by(|a, b| a.1 == b.1);
         files

@@ -1,6 +1,6 @@
 //! Calls in a client's transcript.
 
-use portcullis_core::event::CallResult;
+use portcullis_core::event::{CallEnd, CallResult};
 use portcullis_core::pipeline::MissedCall;
 use serde_json::{Map, Value};
 
@@ -21,9 +21,10 @@ pub struct ShownCall {
 
 impl ShownCall {
     /// Converts it to the pipeline's type.
-    pub fn missed(self, agent: Option<String>) -> MissedCall {
+    pub fn into_missed(self, agent: Option<String>) -> MissedCall {
         let result = CallResult {
             failed: self.failed,
+            end: CallEnd::Finished,
             error: if self.failed { self.output.clone() } else { String::new() },
             output: self.output,
             duration_ms: None,

@@ -43,7 +43,7 @@ impl FromStr for Version {
 pub fn query_version(client: &Path) -> Result<Version> {
     let mut command = Command::new(client);
     command.arg("--version");
-    let said = run::run(command, b"", LIMIT)
+    let said = run::run_program(command, b"", LIMIT)
         .with_context(|| format!("cannot ask `{}` for its version", client.display()))?;
     match Version::from_str(&said.stdout) {
         Ok(version) if said.code == Some(0) => Ok(version),

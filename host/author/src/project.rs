@@ -32,7 +32,7 @@ pub struct PluginProject {
 
 impl PluginProject {
     /// Finds the project in that folder.
-    pub fn find(folder: &Path) -> Result<Self> {
+    pub fn find_project(folder: &Path) -> Result<Self> {
         let shown = folder.display();
         let Ok(folder) = folder.canonicalize() else {
             bail!(KnownFailure::NotFound(format!(
@@ -46,7 +46,7 @@ impl PluginProject {
                 folder.display()
             )));
         }
-        let manifest = PluginManifest::read(&path)?;
+        let manifest = PluginManifest::read_manifest(&path)?;
         Ok(Self { folder, manifest })
     }
 
@@ -81,7 +81,7 @@ impl PluginProject {
 ///
 /// # Errors
 /// Fails if the file or its folder cannot be written.
-pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+pub fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
     let folder = path.parent().map_or(Ok(()), fs::create_dir_all);
     folder
         .and_then(|()| portcullis_fs::replace_bytes(path, 0o666, bytes))
@@ -90,7 +90,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
 
 /// Returns why that cannot be a plugin's name, if it cannot. A name is used in configurations, file
 /// names and records.
-pub fn unfit(name: &str) -> Option<String> {
+pub fn explain_unfit_name(name: &str) -> Option<String> {
     let letters = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     let well_formed = name.len() <= 64
         && name.starts_with(|first: char| first.is_ascii_lowercase())
@@ -131,7 +131,7 @@ fn likely(name: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::unfit;
+    use super::explain_unfit_name;
 
     #[test]
     fn names_that_cannot_be_are_fixed() {
@@ -147,7 +147,7 @@ mod tests {
             ("../x", Some("`x`?")),
             ("loop", Some("comes with Portcullis")),
         ] {
-            let found = unfit(name);
+            let found = explain_unfit_name(name);
             assert_eq!(found.is_some(), said.is_some(), "{name}: {found:?}");
             assert!(
                 said.is_none_or(|said| found.as_deref().unwrap_or_default().contains(said)),

@@ -15,13 +15,55 @@ pub use portcullis_config::paths::SECOND_PROGRAM as NAME;
 /// The version that both programs must have.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// A command that runs in the second program.
+/// All commands of the second program, as it parses them.
+#[derive(Debug, clap::Subcommand)]
+pub enum Invocation {
+    /// A command of `portcullis plugin`.
+    #[command(flatten)]
+    Plugin(Command),
+    /// A command of `portcullis catalogue`.
+    #[command(subcommand)]
+    Catalogue(CatalogueCommand),
+}
+
+/// A command of `portcullis plugin` that runs in the second program.
 #[derive(Debug, clap::Subcommand)]
 pub enum Command {
     /// Create a small starter project for a plugin
     New(NewArguments),
     /// Build a plugin's project into a small, checked component
     Build(BuildArguments),
+}
+
+/// A command of `portcullis catalogue`.
+#[derive(Debug, clap::Subcommand)]
+pub enum CatalogueCommand {
+    /// Report every mistake in files of the catalogue and run their examples; exit code 1 if
+    /// something is wrong
+    #[command(long_about = CHECK_ABOUT)]
+    Check(CheckCatalogueArguments),
+}
+
+/// The rule by which files are put together is part of the help.
+const CHECK_ABOUT: &str = "\
+Report every mistake in files of the catalogue and run their examples; exit code 1 if
+something is wrong
+
+The catalogue says what programs do with their options and operands. A folder that has a
+`forms.toml` is a whole catalogue; a file in such a folder is checked with all of it. Any
+other file or folder is checked with the built-in catalogue, and its files replace those of
+the same name. Each mistake names file, line, entry and fix. Once there are none, all examples
+of the entries run, without cargo: effects and forms have to be exactly those.";
+
+/// The arguments of `catalogue check`.
+#[derive(Debug, clap::Args)]
+pub struct CheckCatalogueArguments {
+    /// A file, or a folder of files
+    #[arg(value_name = "FILE|FOLDER", default_value = HERE)]
+    pub path: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// The arguments of `plugin new`.
@@ -80,12 +122,23 @@ const HERE: &str = ".";
 impl Command {
     /// Returns the arguments of the second program: the version, then the command as one parses it
     /// back, whatever a name or a folder begins with.
-    pub fn words(&self) -> Vec<OsString> {
+    pub fn command_arguments(&self) -> Vec<OsString> {
         let mut words: Vec<OsString> = vec![VERSION.into()];
         match self {
             Self::New(arguments) => arguments.add_to(&mut words),
             Self::Build(arguments) => arguments.add_to(&mut words),
         }
+        words
+    }
+}
+
+impl CatalogueCommand {
+    /// Returns the arguments of the second program, as those of [`Command::command_arguments`].
+    pub fn command_arguments(&self) -> Vec<OsString> {
+        let Self::Check(arguments) = self;
+        let mut words: Vec<OsString> = vec![VERSION.into(), "catalogue".into(), "check".into()];
+        add_flags(&mut words, &[("--json", arguments.json)]);
+        words.extend(["--".into(), arguments.path.clone().into()]);
         words
     }
 }
@@ -125,7 +178,7 @@ fn add_flags(words: &mut Vec<OsString>, flags: &[(&str, bool)]) {
 }
 
 /// Returns what to do about a second program that is missing or of another version.
-pub fn fix() -> String {
+pub fn describe_fix() -> String {
     let path = second_program().ok();
     let folder = path.and_then(|path| Some(path.parent()?.display().to_string()));
     format!(
@@ -136,7 +189,7 @@ pub fn fix() -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::Command;
+    use super::Invocation;
     use clap::Parser;
     use std::ffi::OsString;
     use std::os::unix::ffi::OsStringExt;
@@ -144,10 +197,17 @@ mod tests {
     #[derive(Debug, Parser)]
     struct Arguments {
         #[command(subcommand)]
-        command: Command,
+        command: Invocation,
     }
 
-    fn parse(words: impl IntoIterator<Item = OsString>) -> Command {
+    fn words(command: &Invocation) -> Vec<OsString> {
+        match command {
+            Invocation::Plugin(command) => command.command_arguments(),
+            Invocation::Catalogue(command) => command.command_arguments(),
+        }
+    }
+
+    fn parse(words: impl IntoIterator<Item = OsString>) -> Invocation {
         Arguments::try_parse_from(words).unwrap_or_else(|error| panic!("{error}")).command
     }
 
@@ -161,10 +221,12 @@ mod tests {
             "build",
             "build --debug --watch --json -- -folder",
             "build --json some/folder",
+            "catalogue check",
+            "catalogue check --json -- -file.toml",
         ] {
-            let words = ["portcullis"].into_iter().chain(line.split(' ')).map(OsString::from);
-            let parsed = parse(words);
-            let again = parse(parsed.words());
+            let line_words = ["portcullis"].into_iter().chain(line.split(' ')).map(OsString::from);
+            let parsed = parse(line_words);
+            let again = parse(words(&parsed));
             assert_eq!(format!("{parsed:?}"), format!("{again:?}"), "{line}");
         }
     }
@@ -173,6 +235,6 @@ mod tests {
     fn a_folder_needs_no_utf8() {
         let folder = OsString::from_vec(b"\xff".to_vec());
         let parsed = parse(["portcullis".into(), "build".into(), folder.clone()]);
-        assert_eq!(parsed.words().last(), Some(&folder));
+        assert_eq!(words(&parsed).last(), Some(&folder));
     }
 }

@@ -96,7 +96,7 @@ impl About {
             .flat_map(|component| component.plugins.iter().map(move |plugin| (component, plugin)))
     }
 
-    /// Checks the description; the error says what is wrong, in words.
+    /// Checks the description; the error says what is wrong.
     pub(crate) fn check(&self) -> Result<(), String> {
         let (components, plugins) = (self.components.len(), self.plugins().count());
         if components == 0 || components > MOST_COMPONENTS {

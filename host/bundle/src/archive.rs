@@ -10,7 +10,7 @@ use crate::bundle::{Bundle, BundleError, fetched};
 use crate::digest::Digest;
 use crate::display::display_line;
 use crate::envelope::{Signature, SignatureError};
-use crate::index::{Descriptor, INDEX, MANIFEST};
+use crate::index::{INDEX, MANIFEST, OciDescriptor};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -61,14 +61,14 @@ impl From<std::io::Error> for ArchiveError {
 struct Contents {
     schema_version: u8,
     media_type: String,
-    manifests: Vec<Descriptor>,
+    manifests: Vec<OciDescriptor>,
 }
 
 /// Writes a bundle with its signatures.
 ///
 /// # Errors
 /// Fails if the writer fails, or if there are more signatures than can be read back.
-pub fn write(
+pub fn write_archive(
     bundle: &Bundle,
     signatures: &[Signature],
     to: impl Write,
@@ -82,10 +82,13 @@ pub fn write(
     blobs.insert(index.digest, bundle.index().bytes().into());
     let mut manifests = vec![index.clone()];
     for signature in signatures {
-        let (manifest, parts) = signature.artifact(&index)?;
+        let (manifest, parts) = signature.to_artifact(&index)?;
         manifests.push(described(MANIFEST, &manifest, BTreeMap::new()));
         blobs.extend(
-            parts.into_iter().chain([manifest]).map(|bytes| (Digest::of(&bytes), bytes.into())),
+            parts
+                .into_iter()
+                .chain([manifest])
+                .map(|bytes| (Digest::of_bytes(&bytes), bytes.into())),
         );
     }
     if let Some(newest) = manifests.get_mut(1..) {
@@ -116,7 +119,7 @@ fn put(archive: &mut Builder<impl Write>, name: &str, bytes: &[u8]) -> std::io::
 ///
 /// # Errors
 /// Fails if it is not an archive of exactly one complete bundle, or if it contains anything else.
-pub fn read(from: impl Read) -> Result<(Bundle, Vec<Signature>), ArchiveError> {
+pub fn read_archive(from: impl Read) -> Result<(Bundle, Vec<Signature>), ArchiveError> {
     let (contents, blobs) = entries(from)?;
     whole(&contents, blobs)
 }
@@ -124,7 +127,7 @@ pub fn read(from: impl Read) -> Result<(Bundle, Vec<Signature>), ArchiveError> {
 /// Reads the bundle of an unpacked archive: the folder of an OCI image layout.
 ///
 /// # Errors
-/// Fails as [`read`] does; symbolic links are not followed.
+/// Fails as [`read_archive`] does; symbolic links are not followed.
 pub fn read_layout(folder: &Path) -> Result<(Bundle, Vec<Signature>), ArchiveError> {
     let mut left = MOST_BYTES;
     let mut have = |path: PathBuf| -> Result<Vec<u8>, ArchiveError> {
@@ -164,7 +167,7 @@ pub fn read_layout(folder: &Path) -> Result<(Bundle, Vec<Signature>), ArchiveErr
             ))
         })?;
         let bytes = have(entry.path())?;
-        let found = Digest::of(&bytes);
+        let found = Digest::of_bytes(&bytes);
         if found != digest {
             return Err(BundleError::Swapped { wanted: digest, found }.into());
         }
@@ -189,11 +192,11 @@ fn whole(
         return Err(too_many(others.len()));
     }
     let mut used = Vec::new();
-    let mut have = |wanted: &Descriptor| {
+    let mut have = |wanted: &OciDescriptor| {
         used.push(wanted.digest);
         blobs.get(&wanted.digest).cloned().ok_or_else(|| "the archive lacks it".to_owned())
     };
-    let bundle = Bundle::open(&fetched(index, &mut have)?, &mut have)?;
+    let bundle = Bundle::from_blobs(&fetched(index, &mut have)?, &mut have)?;
     let mut signatures = Vec::new();
     for manifest in &others {
         signatures.push(Signature::of_artifact(&fetched(manifest, &mut have)?, index, &mut have)?);
@@ -246,7 +249,7 @@ fn entries(from: impl Read) -> Result<Entries, ArchiveError> {
         } else if let Some(digest) =
             name.strip_prefix(BLOBS).and_then(|hex| format!("sha256:{hex}").parse::<Digest>().ok())
         {
-            let found = Digest::of(&bytes);
+            let found = Digest::of_bytes(&bytes);
             if found != digest {
                 return Err(BundleError::Swapped { wanted: digest, found }.into());
             }

@@ -3,7 +3,7 @@
 
 use crate::digest::Digest;
 use crate::display::display_line;
-use crate::index::{Descriptor, MANIFEST};
+use crate::index::{MANIFEST, OciDescriptor};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ pub struct Artifact {
     /// The config's bytes.
     pub config: Vec<u8>,
     /// The layer, which identifies the component's bytes.
-    pub layer: Descriptor,
+    pub layer: OciDescriptor,
 }
 
 /// The reasons why documents are not an artifact of one component.
@@ -46,8 +46,8 @@ pub enum ArtifactError {
 struct Manifest {
     schema_version: u8,
     media_type: String,
-    config: Descriptor,
-    layers: Vec<Descriptor>,
+    config: OciDescriptor,
+    layers: Vec<OciDescriptor>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     annotations: BTreeMap<String, String>,
 }
@@ -107,7 +107,7 @@ impl Artifact {
     ///
     /// # Errors
     /// Fails if it is not a manifest, or does not describe exactly one component.
-    pub fn read(manifest: &[u8]) -> Result<(Descriptor, Descriptor), ArtifactError> {
+    pub fn read_manifest(manifest: &[u8]) -> Result<(OciDescriptor, OciDescriptor), ArtifactError> {
         if manifest.len() > MOST_BYTES {
             return Err(ArtifactError::TooLong(manifest.len()));
         }
@@ -129,7 +129,7 @@ impl Artifact {
         if usize::try_from(read.config.size).is_ok_and(|size| size > MOST_BYTES) {
             return unfit(format!("its config has {} bytes", read.config.size));
         }
-        match <[Descriptor; 1]>::try_from(read.layers) {
+        match <[OciDescriptor; 1]>::try_from(read.layers) {
             Ok([layer]) if layer.media_type == LAYER => Ok((read.config, layer)),
             Ok([layer]) => unfit(format!(
                 "its layer is `{}`, a component's is `{LAYER}`",
@@ -145,7 +145,12 @@ pub(crate) fn described(
     media_type: &str,
     bytes: &[u8],
     annotations: BTreeMap<String, String>,
-) -> Descriptor {
+) -> OciDescriptor {
     let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
-    Descriptor { media_type: media_type.to_owned(), digest: Digest::of(bytes), size, annotations }
+    OciDescriptor {
+        media_type: media_type.to_owned(),
+        digest: Digest::of_bytes(bytes),
+        size,
+        annotations,
+    }
 }

@@ -3,7 +3,7 @@
 use crate::about::{About, Component};
 use crate::artifact::{Artifact, ArtifactError};
 use crate::digest::Digest;
-use crate::index::{Descriptor, Index, IndexError, MANIFEST};
+use crate::index::{BundleIndex, IndexError, MANIFEST, OciDescriptor};
 use std::collections::BTreeMap;
 
 /// The most bytes of one component that the host reads (host/engine's limit).
@@ -14,7 +14,7 @@ const MOST_BYTES: u64 = 256 << 20;
 /// A bundle in memory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bundle {
-    index: Index,
+    index: BundleIndex,
     /// Manifests, configs and components.
     blobs: BTreeMap<Digest, Vec<u8>>,
 }
@@ -69,7 +69,7 @@ pub enum BundleError {
     Missing {
         /// The digest of the bytes.
         digest: Digest,
-        /// The reason, in words.
+        /// The reason, as text.
         why: String,
     },
 }
@@ -88,7 +88,7 @@ impl Bundle {
     ///
     /// # Errors
     /// Fails if the parts do not match `about`, or are too large.
-    pub fn assemble(about: About, parts: &[NewComponent<'_>]) -> Result<Self, BundleError> {
+    pub fn from_components(about: About, parts: &[NewComponent<'_>]) -> Result<Self, BundleError> {
         let (mut blobs, mut manifests) = (BTreeMap::new(), Vec::new());
         for (component, part) in about.components.iter().zip(parts) {
             let title = component.plugins.first().map_or("plugin", |plugin| &plugin.name);
@@ -105,11 +105,11 @@ impl Bundle {
                 artifact.layer.annotations.clone(),
             ));
             for bytes in [artifact.manifest.as_slice(), &artifact.config, part.bytes] {
-                blobs.insert(Digest::of(bytes), bytes.to_vec());
+                blobs.insert(Digest::of_bytes(bytes), bytes.to_vec());
             }
         }
-        let index = Index::new(about, manifests)?;
-        Self::open(index.bytes(), |wanted| {
+        let index = BundleIndex::new(about, manifests)?;
+        Self::from_blobs(index.bytes(), |wanted| {
             blobs.get(&wanted.digest).cloned().ok_or_else(|| "it was not added".to_owned())
         })
     }
@@ -120,11 +120,11 @@ impl Bundle {
     ///
     /// # Errors
     /// Fails if a part is missing, changed, swapped, superfluous or too large.
-    pub fn open(
+    pub fn from_blobs(
         index: &[u8],
-        mut fetch: impl FnMut(&Descriptor) -> Result<Vec<u8>, String>,
+        mut fetch: impl FnMut(&OciDescriptor) -> Result<Vec<u8>, String>,
     ) -> Result<Self, BundleError> {
-        let index = Index::read(index)?;
+        let index = BundleIndex::parse_index(index)?;
         bounded(&index.about().components)?;
         let mut blobs = BTreeMap::new();
         for (manifest, component) in index.manifests().iter().zip(&index.about().components) {
@@ -136,7 +136,7 @@ impl Bundle {
             }
             let wrong = |error| BundleError::Artifact { digest: manifest.digest, error };
             let document = fetched(manifest, &mut fetch)?;
-            let (config, layer) = Artifact::read(&document).map_err(wrong)?;
+            let (config, layer) = Artifact::read_manifest(&document).map_err(wrong)?;
             if layer.digest != component.digest {
                 return Err(BundleError::Other {
                     artifact: manifest.digest,
@@ -161,7 +161,7 @@ impl Bundle {
 
     /// Returns its index.
     #[must_use]
-    pub const fn index(&self) -> &Index {
+    pub const fn index(&self) -> &BundleIndex {
         &self.index
     }
 
@@ -173,7 +173,7 @@ impl Bundle {
 
     /// Returns the bytes of a component.
     #[must_use]
-    pub fn component(&self, component: &Component) -> Option<&[u8]> {
+    pub fn component_bytes(&self, component: &Component) -> Option<&[u8]> {
         self.blobs.get(&component.digest).map(Vec::as_slice)
     }
 
@@ -201,15 +201,15 @@ fn bounded(components: &[Component]) -> Result<(), BundleError> {
 
 /// Fetches the bytes of a descriptor, and verifies their size and digest.
 pub(crate) fn fetched(
-    wanted: &Descriptor,
-    mut fetch: impl FnMut(&Descriptor) -> Result<Vec<u8>, String>,
+    wanted: &OciDescriptor,
+    mut fetch: impl FnMut(&OciDescriptor) -> Result<Vec<u8>, String>,
 ) -> Result<Vec<u8>, BundleError> {
     let bytes = fetch(wanted).map_err(|why| BundleError::Missing { digest: wanted.digest, why })?;
     let found = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
     if found != wanted.size {
         return Err(BundleError::Size { digest: wanted.digest, declared: wanted.size, found });
     }
-    match Digest::of(&bytes) {
+    match Digest::of_bytes(&bytes) {
         digest if digest == wanted.digest => Ok(bytes),
         found => Err(BundleError::Swapped { wanted: wanted.digest, found }),
     }

@@ -16,7 +16,7 @@ use crate::artifact::described;
 use crate::bundle::{Bundle, BundleError, fetched};
 use crate::digest::Digest;
 use crate::envelope::{SIGSTORE, Signature, SignatureError};
-use crate::index::{Descriptor, INDEX};
+use crate::index::{INDEX, OciDescriptor};
 use crate::name::BundleName;
 use portcullis_fs::{
     Links, ReadError, create_private_folder, open_file, open_lock_file, read_file, sync_folder,
@@ -50,12 +50,12 @@ pub struct InstalledBundle {
     /// Its version.
     pub version: Version,
     /// Its index.
-    pub index: Descriptor,
+    pub index: OciDescriptor,
     /// The registry and repository that it came from; `None` for an archive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
     /// Its signatures.
-    pub signatures: Vec<Descriptor>,
+    pub signatures: Vec<OciDescriptor>,
 }
 
 /// The reasons why the folder cannot be used.
@@ -105,7 +105,7 @@ impl BundleStore {
     ///
     /// # Errors
     /// Fails if the folder cannot be created.
-    pub fn open(folder: &Path) -> Result<Self, BundleStoreError> {
+    pub fn open_folder(folder: &Path) -> Result<Self, BundleStoreError> {
         let blobs = folder.join(BLOBS);
         create_private_folder(&blobs)
             .map_err(|error| BundleStoreError::File { path: blobs, error })?;
@@ -129,11 +129,11 @@ impl BundleStore {
     }
 
     /// Installs a bundle in addition to the existing ones, atomically. Other versions stay until
-    /// [`BundleStore::keep`], so that processes that run one of them keep it.
+    /// [`BundleStore::retain_bundles`], so that processes that run one of them keep it.
     ///
     /// # Errors
     /// Fails if something cannot be written; the previous state is then unchanged.
-    pub fn install(
+    pub fn install_bundle(
         &self,
         bundle: &Bundle,
         signatures: &[Signature],
@@ -175,7 +175,7 @@ impl BundleStore {
     ///
     /// # Errors
     /// Fails if the list of installed bundles cannot be replaced.
-    pub fn keep(
+    pub fn retain_bundles(
         &self,
         wanted: impl Fn(&InstalledBundle) -> bool,
     ) -> Result<Vec<InstalledBundle>, BundleStoreError> {
@@ -191,7 +191,7 @@ impl BundleStore {
     ///
     /// # Errors
     /// Fails if a part is missing or has changed.
-    pub fn read(
+    pub fn read_bundle(
         &self,
         installed: &InstalledBundle,
     ) -> Result<(Bundle, Vec<Signature>), BundleStoreError> {
@@ -199,7 +199,7 @@ impl BundleStore {
             name: installed.name.to_string(),
             error: Box::new(error),
         };
-        let have = |wanted: &Descriptor| self.have(wanted);
+        let have = |wanted: &OciDescriptor| self.have(wanted);
         if installed.index.size > MOST_BYTES {
             return Err(wrong(BundleError::TooLarge(format!(
                 "its index {} has {} bytes",
@@ -207,7 +207,7 @@ impl BundleStore {
             ))));
         }
         let index = fetched(&installed.index, have).map_err(wrong)?;
-        let bundle = Bundle::open(&index, have).map_err(wrong)?;
+        let bundle = Bundle::from_blobs(&index, have).map_err(wrong)?;
         let mut signatures = Vec::new();
         for wanted in &installed.signatures {
             if wanted.size > MOST_SIGNATURE {
@@ -216,7 +216,7 @@ impl BundleStore {
                     wanted.digest, wanted.size
                 ))));
             }
-            signatures.push(Signature::read(&fetched(wanted, have).map_err(wrong)?)?);
+            signatures.push(Signature::parse_envelope(&fetched(wanted, have).map_err(wrong)?)?);
         }
         Ok((bundle, signatures))
     }
@@ -229,7 +229,7 @@ impl BundleStore {
         let _lock = self.lock()?;
         let mut used = BTreeSet::new();
         for installed in self.installed()? {
-            let (bundle, _) = self.read(&installed)?;
+            let (bundle, _) = self.read_bundle(&installed)?;
             used.insert(installed.index.digest.hex());
             used.extend(installed.signatures.iter().map(|signature| signature.digest.hex()));
             used.extend(bundle.blobs().map(|(digest, _)| digest.hex()));
@@ -250,13 +250,13 @@ impl BundleStore {
 
     /// Returns the path of a blob of an installed bundle, which is not verified.
     #[must_use]
-    pub fn blob(&self, digest: Digest) -> PathBuf {
+    pub fn blob_path(&self, digest: Digest) -> PathBuf {
         self.folder.join(BLOBS).join(digest.hex())
     }
 
     /// Reads the stated number of bytes, plus one to detect a longer file.
-    fn have(&self, wanted: &Descriptor) -> Result<Vec<u8>, String> {
-        let file = open_file(&self.blob(wanted.digest), Links::Follow)
+    fn have(&self, wanted: &OciDescriptor) -> Result<Vec<u8>, String> {
+        let file = open_file(&self.blob_path(wanted.digest), Links::Follow)
             .map_err(|error| error.to_string())?;
         let (file, _) = file.ok_or("it is not there")?;
         let mut bytes = Vec::new();
@@ -268,7 +268,7 @@ impl BundleStore {
 
     /// Writes bytes under their digest, unless they are already there.
     fn put(&self, digest: Digest, bytes: &[u8]) -> Result<(), BundleStoreError> {
-        let path = self.blob(digest);
+        let path = self.blob_path(digest);
         if fs::read(&path).is_ok_and(|found| found == bytes) {
             return Ok(());
         }

@@ -18,7 +18,7 @@ pub struct DigestError(String);
 impl Digest {
     /// Computes the digest of these bytes.
     #[must_use]
-    pub fn of(bytes: &[u8]) -> Self {
+    pub fn of_bytes(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
     }
 
@@ -75,8 +75,8 @@ mod tests {
     fn digests_are_read_in_one_form_alone() {
         // The digest of no bytes, from the examples for FIPS 180-4.
         let empty = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
-        assert_eq!(Digest::of(b"").to_string(), empty);
-        assert_eq!(empty.parse(), Ok(Digest::of(b"")));
+        assert_eq!(Digest::of_bytes(b"").to_string(), empty);
+        assert_eq!(empty.parse(), Ok(Digest::of_bytes(b"")));
         for wrong in [
             "",
             "sha256:",

@@ -4,7 +4,7 @@
 use crate::artifact::described;
 use crate::bundle::{BundleError, fetched};
 use crate::display::display_line;
-use crate::index::{Descriptor, MANIFEST};
+use crate::index::{MANIFEST, OciDescriptor};
 use crate::key::{PublicKey, SecretKey};
 use crate::statement::{Statement, StatementError};
 use data_encoding::BASE64;
@@ -20,7 +20,7 @@ const EMPTY: (&str, &[u8]) = ("application/vnd.oci.empty.v1+json", b"{}");
 /// The most bytes of a file.
 const MOST_BYTES: usize = 2 << 20;
 
-/// A signed statement. Only [`Signature::statement`] decides who signed it and whether the
+/// A signed statement. Only [`Signature::verify_statement`] decides who signed it and whether the
 /// signature is valid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signature {
@@ -91,9 +91,9 @@ struct Referrer {
     schema_version: u8,
     media_type: String,
     artifact_type: String,
-    config: Descriptor,
-    layers: Vec<Descriptor>,
-    subject: Descriptor,
+    config: OciDescriptor,
+    layers: Vec<OciDescriptor>,
+    subject: OciDescriptor,
 }
 
 impl Signature {
@@ -101,9 +101,9 @@ impl Signature {
     ///
     /// # Errors
     /// Fails only if JSON cannot be written to memory, which does not happen in practice.
-    pub fn of(statement: &Statement, key: &SecretKey) -> Result<Self, SignatureError> {
+    pub fn sign_statement(statement: &Statement, key: &SecretKey) -> Result<Self, SignatureError> {
         let payload = statement.to_bytes()?;
-        let signature = key.sign(&authenticated(&payload));
+        let signature = key.sign_bytes(&authenticated(&payload));
         let id = key
             .public()
             .id()
@@ -130,7 +130,7 @@ impl Signature {
     ///
     /// # Errors
     /// Fails if it is not a signature, or if it has more than one.
-    pub fn read(file: &[u8]) -> Result<Self, SignatureError> {
+    pub fn parse_envelope(file: &[u8]) -> Result<Self, SignatureError> {
         let wrong = |what: String| SignatureError::Malformed(what);
         if file.len() > MOST_BYTES {
             return Err(wrong(format!(
@@ -169,11 +169,11 @@ impl Signature {
     ///
     /// # Errors
     /// Fails if this key did not sign it, or if it is not a statement about a bundle.
-    pub fn statement(&self, key: &PublicKey) -> Result<Statement, SignatureError> {
-        if !key.signed(&authenticated(&self.payload), &self.signature) {
+    pub fn verify_statement(&self, key: &PublicKey) -> Result<Statement, SignatureError> {
+        if !key.has_signed(&authenticated(&self.payload), &self.signature) {
             return Err(SignatureError::Wrong);
         }
-        Ok(Statement::read(&self.payload)?)
+        Ok(Statement::parse_statement(&self.payload)?)
     }
 
     /// Returns the statement without verifying the signature, so anybody may have written it. It
@@ -181,8 +181,8 @@ impl Signature {
     ///
     /// # Errors
     /// Fails if it is not a statement about a bundle.
-    pub fn unproven(&self) -> Result<Statement, StatementError> {
-        Statement::read(&self.payload)
+    pub fn unverified_statement(&self) -> Result<Statement, StatementError> {
+        Statement::parse_statement(&self.payload)
     }
 
     /// Returns the key's name for itself, which is just as unverified.
@@ -203,7 +203,10 @@ impl Signature {
     ///
     /// # Errors
     /// Fails only if JSON cannot be written to memory, which does not happen in practice.
-    pub fn artifact(&self, index: &Descriptor) -> Result<(Vec<u8>, Vec<Vec<u8>>), SignatureError> {
+    pub fn to_artifact(
+        &self,
+        index: &OciDescriptor,
+    ) -> Result<(Vec<u8>, Vec<Vec<u8>>), SignatureError> {
         let manifest = Referrer {
             schema_version: 2,
             media_type: MANIFEST.to_owned(),
@@ -223,8 +226,8 @@ impl Signature {
     /// Fails if it is not a signature, refers to another index, or names other bytes.
     pub fn of_artifact(
         manifest: &[u8],
-        index: &Descriptor,
-        mut have: impl FnMut(&Descriptor) -> Result<Vec<u8>, String>,
+        index: &OciDescriptor,
+        mut have: impl FnMut(&OciDescriptor) -> Result<Vec<u8>, String>,
     ) -> Result<Self, SignatureError> {
         let wrong = |what: String| SignatureError::Malformed(what);
         if manifest.len() > MOST_BYTES {
@@ -245,7 +248,7 @@ impl Signature {
         if read.subject.digest != index.digest {
             return Err(wrong(format!("it refers to {}, not to this bundle", read.subject.digest)));
         }
-        let [layer] = <[Descriptor; 1]>::try_from(read.layers)
+        let [layer] = <[OciDescriptor; 1]>::try_from(read.layers)
             .map_err(|all| wrong(format!("it has {} files, not one", all.len())))?;
         if usize::try_from(layer.size).map_or(true, |size| size > MOST_BYTES) {
             return Err(wrong(format!(
@@ -256,7 +259,7 @@ impl Signature {
         for part in [&read.config, &layer] {
             let bytes = fetched(part, &mut have).map_err(Box::new)?;
             if part.digest == layer.digest {
-                return Self::read(&bytes);
+                return Self::parse_envelope(&bytes);
             }
         }
         Err(wrong("it has no file".to_owned()))

@@ -20,7 +20,7 @@ pub(crate) const MOST_BYTES: usize = 1 << 20;
 /// A reference to another document or file by media type, digest and size.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Descriptor {
+pub struct OciDescriptor {
     /// The media type.
     pub media_type: String,
     /// The digest of the bytes.
@@ -34,10 +34,10 @@ pub struct Descriptor {
 
 /// An index as it was read or created, with the bytes that its digest covers.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Index {
+pub struct BundleIndex {
     bytes: Vec<u8>,
     about: About,
-    manifests: Vec<Descriptor>,
+    manifests: Vec<OciDescriptor>,
 }
 
 /// The reasons why bytes are not a bundle's index.
@@ -50,7 +50,7 @@ pub enum IndexError {
     #[error("it is not an OCI index: {}", display_line(.0))]
     Malformed(String),
     /// It is an index of something else.
-    #[error("it is an index, but of no bundle: {}", display_line(.0))]
+    #[error("it is an index, but not of a bundle: {}", display_line(.0))]
     NoBundle(String),
     /// Its description does not match the manifests it lists.
     #[error("{}", display_line(.0))]
@@ -63,17 +63,17 @@ struct Document {
     schema_version: u8,
     media_type: String,
     artifact_type: String,
-    manifests: Vec<Descriptor>,
+    manifests: Vec<OciDescriptor>,
     annotations: BTreeMap<String, String>,
 }
 
-impl Index {
+impl BundleIndex {
     /// Creates the index for the bundle that `about` describes; `manifests` are its components'
     /// artifacts, in its order.
     ///
     /// # Errors
     /// Fails if they do not match each other, or are too many.
-    pub fn new(about: About, manifests: Vec<Descriptor>) -> Result<Self, IndexError> {
+    pub fn new(about: About, manifests: Vec<OciDescriptor>) -> Result<Self, IndexError> {
         let malformed = |error: serde_json::Error| IndexError::Malformed(error.to_string());
         let shown = [
             ("org.opencontainers.image.title", about.name.to_string()),
@@ -93,14 +93,14 @@ impl Index {
                 .filter(|(_, value)| !value.is_empty())
                 .collect(),
         };
-        Self::read(&serde_json::to_vec(&document).map_err(malformed)?)
+        Self::parse_index(&serde_json::to_vec(&document).map_err(malformed)?)
     }
 
     /// Reads an index; `bytes` are all of it.
     ///
     /// # Errors
     /// Fails if it is not a bundle's index, or contradicts itself.
-    pub fn read(bytes: &[u8]) -> Result<Self, IndexError> {
+    pub fn parse_index(bytes: &[u8]) -> Result<Self, IndexError> {
         if bytes.len() > MOST_BYTES {
             return Err(IndexError::TooLong(bytes.len()));
         }
@@ -155,7 +155,7 @@ impl Index {
     /// Returns the digest that signatures cover and locks contain.
     #[must_use]
     pub fn digest(&self) -> Digest {
-        Digest::of(&self.bytes)
+        Digest::of_bytes(&self.bytes)
     }
 
     /// Returns its bytes.
@@ -172,7 +172,7 @@ impl Index {
 
     /// Returns its components' manifests, in the order of [`About::components`].
     #[must_use]
-    pub fn manifests(&self) -> &[Descriptor] {
+    pub fn manifests(&self) -> &[OciDescriptor] {
         &self.manifests
     }
 }

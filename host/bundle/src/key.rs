@@ -146,7 +146,7 @@ impl SecretKey {
 
     /// Signs these bytes: 64 bytes for Ed25519, DER for ECDSA over SHA-256.
     #[must_use]
-    pub fn sign(&self, bytes: &[u8]) -> Vec<u8> {
+    pub fn sign_bytes(&self, bytes: &[u8]) -> Vec<u8> {
         match &self.0 {
             Secret::Ed25519(key) => key.sign(bytes).to_bytes().to_vec(),
             Secret::P256(key) => {
@@ -229,12 +229,12 @@ impl PublicKey {
             Public::Ed25519(key) => key.to_public_key_der().map_err(malformed)?,
             Public::P256(key) => key.to_public_key_der().map_err(malformed)?,
         };
-        Ok(KeyId(Digest::of(der.as_bytes())))
+        Ok(KeyId(Digest::of_bytes(der.as_bytes())))
     }
 
     /// Returns true if this key signed these bytes.
     #[must_use]
-    pub fn signed(&self, bytes: &[u8], signature: &[u8]) -> bool {
+    pub fn has_signed(&self, bytes: &[u8], signature: &[u8]) -> bool {
         match &self.0 {
             // Verification is strict: it rejects signatures that would also verify for an
             // equivalent encoding of the key.

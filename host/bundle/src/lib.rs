@@ -22,7 +22,7 @@
 //!
 //! **Out of scope.** This crate has no network, no wasm engine and no configuration, and reads no
 //! clock. Its only state is the folder of a [`BundleStore`]. The caller that reads a component supplies
-//! its imports; the caller of [`Trust::judge`] decides whether a bundle is loaded.
+//! its imports; the caller of [`TrustPolicy::judge_bundle`] decides whether a bundle is loaded.
 
 mod about;
 mod archive;
@@ -47,15 +47,15 @@ pub mod media_type {
 }
 
 pub use about::{About, Component, ComponentRequests, Plugin};
-pub use archive::{ArchiveError, read as read_archive, read_layout, write as write_archive};
+pub use archive::{ArchiveError, read_archive, read_layout, write_archive};
 pub use artifact::{Artifact, ArtifactError};
 pub use bundle::{Bundle, BundleError, NewComponent};
 pub use bundle_store::{BundleStore, BundleStoreError, InstalledBundle};
 pub use digest::{Digest, DigestError};
 pub use envelope::{Signature, SignatureError};
-pub use index::{Descriptor, Index, IndexError};
+pub use index::{BundleIndex, IndexError, OciDescriptor};
 pub use key::{KeyError, KeyId, PublicKey, SecretKey};
 pub use lock::{Lock, LockError, LockedBundle, LockedComponent};
-pub use name::{BundleName, NameError, Scope};
+pub use name::{BundleName, NameError, NameScope};
 pub use statement::{Statement, StatementError, Vetting};
-pub use trust::{CandidateBundle, Judgement, Requirement, Trust, TrustError, grant_key};
+pub use trust::{CandidateBundle, Judgement, Requirement, TrustError, TrustPolicy, grant_key};

@@ -73,7 +73,7 @@ pub enum LockError {
         what: String,
     },
     /// It was written by a later version.
-    #[error("it has form {0}, this version reads {FORMAT}: update portcullis, or lock again")]
+    #[error("it has format {0}, this version reads {FORMAT}: update portcullis, or lock again")]
     Later(u32),
     /// It names something twice.
     #[error("{}", display_line(.0))]
@@ -109,7 +109,7 @@ struct Form {
 impl LockedBundle {
     /// Creates the entry for a bundle.
     #[must_use]
-    pub fn of(bundle: &Bundle, from: Option<String>, signers: Vec<KeyId>) -> Self {
+    pub fn for_bundle(bundle: &Bundle, from: Option<String>, signers: Vec<KeyId>) -> Self {
         let About { name, version, components, .. } = bundle.about();
         let digest = bundle.index().digest();
         Self {
@@ -127,7 +127,7 @@ impl LockedBundle {
     ///
     /// # Errors
     /// Fails if something differs; the error says what.
-    pub fn holds(&self, bundle: &Bundle) -> Result<(), LockError> {
+    pub fn check_bundle(&self, bundle: &Bundle) -> Result<(), LockError> {
         let other = |locked: String, found: String| {
             Err(LockError::Other { name: self.name.to_string(), locked, found })
         };
@@ -185,7 +185,7 @@ impl Lock {
     ///
     /// # Errors
     /// Fails if it is not a lock, or contradicts itself.
-    pub fn read(text: &str) -> Result<Self, LockError> {
+    pub fn parse_lock(text: &str) -> Result<Self, LockError> {
         let malformed = |TomlError { line, what }| LockError::Malformed { line, what };
         if text.len() > MOST_BYTES {
             return Err(LockError::Malformed {
@@ -238,19 +238,19 @@ impl Lock {
 
     /// Returns the entry of that bundle.
     #[must_use]
-    pub fn bundle(&self, name: &BundleName) -> Option<&LockedBundle> {
+    pub fn find_bundle(&self, name: &BundleName) -> Option<&LockedBundle> {
         self.bundles.iter().find(|bundle| bundle.name == *name)
     }
 
     /// Adds a bundle, or replaces the one with its name.
-    pub fn put(&mut self, bundle: LockedBundle) {
+    pub fn put_bundle(&mut self, bundle: LockedBundle) {
         self.bundles.retain(|other| other.name != bundle.name);
         self.bundles.push(bundle);
         self.bundles.sort_by(|a, b| a.name.cmp(&b.name));
     }
 
     /// Removes a bundle; returns true if it was present.
-    pub fn remove(&mut self, name: &BundleName) -> bool {
+    pub fn remove_bundle(&mut self, name: &BundleName) -> bool {
         let before = self.bundles.len();
         self.bundles.retain(|bundle| bundle.name != *name);
         self.bundles.len() < before

@@ -17,7 +17,7 @@ pub struct BundleName(String);
 /// covers `acme-evil/checks`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub enum Scope {
+pub enum NameScope {
     /// Exactly this name.
     Exact(BundleName),
     /// Every name below this one.
@@ -39,7 +39,7 @@ impl BundleName {
     }
 }
 
-impl Scope {
+impl NameScope {
     /// Returns true if the scope covers that name.
     #[must_use]
     pub fn holds_for(&self, name: &BundleName) -> bool {
@@ -71,7 +71,7 @@ fn is_part(part: &str) -> bool {
     })
 }
 
-impl FromStr for Scope {
+impl FromStr for NameScope {
     type Err = NameError;
 
     fn from_str(text: &str) -> Result<Self, NameError> {
@@ -88,7 +88,7 @@ impl fmt::Display for BundleName {
     }
 }
 
-impl fmt::Display for Scope {
+impl fmt::Display for NameScope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Exact(name) => name.fmt(f),
@@ -114,7 +114,7 @@ macro_rules! as_text {
         }
     )+ };
 }
-as_text!(BundleName, Scope);
+as_text!(BundleName, NameScope);
 
 #[cfg(test)]
 mod tests {
@@ -147,15 +147,15 @@ mod tests {
             ("acme/a/", "acme/ab", false),
         ] {
             assert_eq!(
-                scope.parse::<Scope>().unwrap().holds_for(&name.parse().unwrap()),
+                scope.parse::<NameScope>().unwrap().holds_for(&name.parse().unwrap()),
                 holds,
                 "{scope} {name}"
             );
         }
         assert!(
-            "/".parse::<Scope>().is_err()
-                && "".parse::<Scope>().is_err()
-                && "*".parse::<Scope>().is_err()
+            "/".parse::<NameScope>().is_err()
+                && "".parse::<NameScope>().is_err()
+                && "*".parse::<NameScope>().is_err()
         );
     }
 }

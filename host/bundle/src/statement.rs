@@ -2,7 +2,7 @@
 
 use crate::digest::Digest;
 use crate::display::display_line;
-use crate::index::Index;
+use crate::index::BundleIndex;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -81,7 +81,11 @@ struct Predicate {
 impl Statement {
     /// Creates the statement that this index is the publisher's, or the results of vetting it.
     #[must_use]
-    pub fn about(index: &Index, expires: Option<u64>, vetting: Option<Vetting>) -> Self {
+    pub fn about_index(
+        index: &BundleIndex,
+        expires: Option<u64>,
+        vetting: Option<Vetting>,
+    ) -> Self {
         Self { name: index.about().name.to_string(), digest: index.digest(), expires, vetting }
     }
 
@@ -106,7 +110,7 @@ impl Statement {
     ///
     /// # Errors
     /// Fails if it is another kind of statement, or has more than one subject.
-    pub fn read(bytes: &[u8]) -> Result<Self, StatementError> {
+    pub fn parse_statement(bytes: &[u8]) -> Result<Self, StatementError> {
         let wrong = |what: String| StatementError(what);
         if bytes.len() > MOST_BYTES {
             return Err(wrong(format!(

@@ -29,9 +29,9 @@ use crate::about::About;
 use crate::digest::Digest;
 use crate::display::display_line;
 use crate::envelope::Signature;
-use crate::index::Index;
+use crate::index::BundleIndex;
 use crate::key::{KeyError, KeyId, PublicKey};
-use crate::name::{BundleName, Scope};
+use crate::name::{BundleName, NameScope};
 use crate::statement::Statement;
 use crate::toml_text::{self, TomlError};
 use semver::Version;
@@ -42,7 +42,7 @@ const DAY: u64 = 24 * 60 * 60 * 1000;
 
 /// A trust policy.
 #[derive(Clone, Debug)]
-pub struct Trust {
+pub struct TrustPolicy {
     keys: BTreeMap<String, PublicKey>,
     rules: Vec<Rule>,
     revoked: RevokedItems,
@@ -87,7 +87,7 @@ struct Key {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Rule {
-    names: Vec<Scope>,
+    names: Vec<NameScope>,
     publishers: Vec<String>,
     #[serde(default)]
     vetters: Vec<String>,
@@ -111,7 +111,7 @@ struct RevokedItems {
 #[derive(Clone, Copy, Debug)]
 pub struct CandidateBundle<'a> {
     /// Its index.
-    pub index: &'a Index,
+    pub index: &'a BundleIndex,
     /// Its signatures.
     pub signatures: &'a [Signature],
     /// The registry and repository that it came from; `None` for an archive.
@@ -135,7 +135,7 @@ pub struct Judgement {
 /// A requirement on a bundle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Requirement {
-    /// The requirement, in words.
+    /// The requirement, as text.
     pub what: String,
     /// The way it is met, or why it is not.
     pub met: Result<String, String>,
@@ -151,19 +151,19 @@ impl Judgement {
 
     /// Combines two judgements, both of which have to be met.
     #[must_use]
-    pub fn and(mut self, other: Self) -> Self {
+    pub fn merge_with(mut self, other: Self) -> Self {
         self.requirements.extend(other.requirements);
         self.until = self.until.into_iter().chain(other.until).min();
         self
     }
 }
 
-impl Trust {
+impl TrustPolicy {
     /// Reads a policy.
     ///
     /// # Errors
     /// Fails if it is not a policy, has an unknown key, or contradicts itself.
-    pub fn read(text: &str) -> Result<Self, TrustError> {
+    pub fn parse_policy(text: &str) -> Result<Self, TrustError> {
         let document: Document = toml_text::read(text)
             .map_err(|TomlError { line, what }| TrustError::Malformed { line, what })?;
         let mut keys = BTreeMap::new();
@@ -190,7 +190,7 @@ impl Trust {
         if let Some(unknown) = self.revoked.keys.iter().find(|name| !self.keys.contains_key(*name))
         {
             return wrong(format!(
-                "`[revoked]` names the key `{unknown}`, which is not there: without it nobody knows which key is meant"
+                "`[revoked]` names the key `{unknown}`, which this policy does not have: add the key, or remove the name"
             ));
         }
         let mut scopes = BTreeSet::new();
@@ -204,7 +204,9 @@ impl Trust {
                 .chain(&rule.vetters)
                 .find(|name| !self.keys.contains_key(*name))
             {
-                return wrong(format!("a rule names the key `{unknown}`, which is not there"));
+                return wrong(format!(
+                    "a rule names the key `{unknown}`, which this policy does not have"
+                ));
             }
             if rule.vetting_days.is_some() && rule.vetters.is_empty() {
                 return wrong(
@@ -214,7 +216,7 @@ impl Trust {
             }
             if let Some(open) = rule.registries.iter().find(|registry| !registry.ends_with('/')) {
                 return wrong(format!(
-                    "`registries`: `{open}` has to end with `/`, or it would hold for others that begin so"
+                    "`registries`: `{open}` must end with `/`, or it would match other registries with the same beginning"
                 ));
             }
             for scope in &rule.names {
@@ -232,7 +234,9 @@ impl Trust {
             self.rules.iter().flat_map(|rule| rule.names.iter().map(move |scope| (scope, rule)));
         holding
             .filter(|(scope, _)| scope.holds_for(name))
-            .max_by_key(|(scope, _)| (matches!(scope, Scope::Exact(_)), scope.to_string().len()))
+            .max_by_key(|(scope, _)| {
+                (matches!(scope, NameScope::Exact(_)), scope.to_string().len())
+            })
             .map(|(_, rule)| rule)
     }
 
@@ -254,15 +258,15 @@ impl Trust {
         self.gone.extend_from_slice(keys);
     }
 
-    /// Checks whether a bundle is revoked: the part of [`Trust::judge`] that needs no rule.
+    /// Checks whether a bundle is revoked: the part of [`TrustPolicy::judge_bundle`] that needs no rule.
     #[must_use]
-    pub fn revokes(&self, index: &Index) -> Requirement {
+    pub fn check_revocation(&self, index: &BundleIndex) -> Requirement {
         self.not_revoked(index)
     }
 
     /// Judges a bundle by the policy.
     #[must_use]
-    pub fn judge(&self, subject: &CandidateBundle<'_>) -> Judgement {
+    pub fn judge_bundle(&self, subject: &CandidateBundle<'_>) -> Judgement {
         let about = subject.index.about();
         let mut requirements = vec![self.not_revoked(subject.index)];
         let Some(rule) = self.rule(&about.name) else {
@@ -342,7 +346,7 @@ impl Trust {
     ///
     /// # Errors
     /// Fails only if a public key cannot be written to memory, which does not happen in practice.
-    pub fn signers(&self, subject: &CandidateBundle<'_>) -> Result<BTreeSet<KeyId>, KeyError> {
+    pub fn find_signers(&self, subject: &CandidateBundle<'_>) -> Result<BTreeSet<KeyId>, KeyError> {
         let keys: BTreeSet<&str> = self.said(subject).into_iter().map(|(key, _)| key).collect();
         keys.into_iter().filter_map(|key| self.keys.get(key)).map(PublicKey::id).collect()
     }
@@ -351,11 +355,11 @@ impl Trust {
     /// is more than one if the policy lists a key under two names.
     pub fn keys_of(&self, signature: &Signature) -> impl Iterator<Item = (&str, bool)> {
         let signed =
-            self.keys.iter().filter(move |(_, public)| signature.statement(public).is_ok());
+            self.keys.iter().filter(move |(_, public)| signature.verify_statement(public).is_ok());
         signed.map(|(name, public)| (name.as_str(), self.gone.contains(public)))
     }
 
-    fn not_revoked(&self, index: &Index) -> Requirement {
+    fn not_revoked(&self, index: &BundleIndex) -> Requirement {
         let all = std::iter::once(index.digest())
             .chain(index.about().components.iter().map(|component| component.digest));
         let all = all.chain(index.manifests().iter().map(|manifest| manifest.digest));
@@ -376,7 +380,7 @@ impl Trust {
             let statements = subject
                 .signatures
                 .iter()
-                .filter_map(move |signature| signature.statement(public).ok());
+                .filter_map(move |signature| signature.verify_statement(public).ok());
             statements
                 .filter(move |statement| statement.digest == digest && statement.name == name)
                 .map(move |statement| (key.as_str(), statement))

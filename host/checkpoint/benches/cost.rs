@@ -7,7 +7,10 @@
     reason = "a bench prints and may stop"
 )]
 
-use portcullis_checkpoint::{Bounds, Durability, Id, Policy, Request, Restore, Vault, What};
+use portcullis_checkpoint::{
+    Bounds, CheckpointDurability, CheckpointRequest, ExclusionPolicy, Id, RestoreOptions, Vault,
+    What,
+};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -27,7 +30,7 @@ fn main() {
     );
     println!("|---|---|---|---|---|---|---|");
     for files in SIZES {
-        for durability in [Durability::Process, Durability::Power] {
+        for durability in [CheckpointDurability::Process, CheckpointDurability::Power] {
             measure(files, durability);
         }
     }
@@ -73,9 +76,9 @@ impl Grown {
         let folder = tempfile::tempdir().unwrap();
         let root = fs::canonicalize(folder.path()).unwrap().join("root");
         fs::create_dir(&root).unwrap();
-        let vault = Vault::open(
+        let vault = Vault::open_folder(
             folder.path().join("vault"),
-            Bounds { durability: Durability::Process, ..Bounds::default() },
+            Bounds { durability: CheckpointDurability::Process, ..Bounds::default() },
         )
         .unwrap();
         let file = root.join("f");
@@ -93,11 +96,11 @@ impl Grown {
         fs::write(&self.file, before).unwrap();
         let request = self.bench.request(What::Targets(vec![self.file.clone()]), BUDGET);
         let start = Instant::now();
-        self.bench.vault.take(&request).unwrap();
+        self.bench.vault.take_checkpoint(&request).unwrap();
         let take = start.elapsed();
         fs::write(&self.file, after).unwrap();
         let start = Instant::now();
-        self.bench.vault.settle(&request.id, self.bench.number, BUDGET).unwrap();
+        self.bench.vault.settle_checkpoint(&request.id, self.bench.number, BUDGET).unwrap();
         if counts {
             self.takes.push(take);
             self.settles.push(start.elapsed());
@@ -112,14 +115,14 @@ struct Bench {
     number: u64,
 }
 
-fn measure(files: usize, durability: Durability) {
+fn measure(files: usize, durability: CheckpointDurability) {
     let folder = tempfile::tempdir().unwrap();
     let root = fs::canonicalize(folder.path()).unwrap().join("root");
     make(&root, files);
     // Files that changed just now would be read twice.
     std::thread::sleep(Duration::from_secs(4));
     let vault =
-        Vault::open(folder.path().join("vault"), Bounds { durability, ..Bounds::default() })
+        Vault::open_folder(folder.path().join("vault"), Bounds { durability, ..Bounds::default() })
             .unwrap();
     let mut bench = Bench { vault, root, label: format!("| {files} | {durability:?} "), number: 0 };
     let some: Vec<PathBuf> =
@@ -136,7 +139,7 @@ fn measure(files: usize, durability: Durability) {
         fs::write(path, [b"changed ", path.as_os_str().as_encoded_bytes()].concat()).unwrap()
     });
     let start = Instant::now();
-    let settled = bench.vault.settle(&id, bench.number, BUDGET).unwrap();
+    let settled = bench.vault.settle_checkpoint(&id, bench.number, BUDGET).unwrap();
     bench.row(
         &format!("settle, {} changed", settled.changes.len()),
         start,
@@ -145,9 +148,15 @@ fn measure(files: usize, durability: Durability) {
         settled.bytes_stored,
     );
     let start = Instant::now();
-    let how =
-        Restore { undo: bench.id(), at: bench.number, force: false, only: Vec::new(), dry: false };
-    let restored = bench.vault.restore(&id, &how).unwrap();
+    let how = RestoreOptions {
+        undo: bench.id(),
+        at: bench.number,
+        force: false,
+        only: Vec::new(),
+        also: Vec::new(),
+        dry: false,
+    };
+    let restored = bench.vault.restore_checkpoint(&id, &how).unwrap();
     bench.row(
         &format!("restore, {} files", restored.restored.len()),
         start,
@@ -163,14 +172,14 @@ impl Bench {
         Id::new(format!("bench-{}", self.number)).unwrap()
     }
 
-    fn request(&mut self, what: What, budget: Duration) -> Request {
+    fn request(&mut self, what: What, budget: Duration) -> CheckpointRequest {
         let id = self.id();
-        Request {
+        CheckpointRequest {
             id,
             at: self.number,
             roots: vec![self.root.clone()],
             what,
-            policy: Policy::default(),
+            policy: ExclusionPolicy::default(),
             budget,
         }
     }
@@ -178,7 +187,7 @@ impl Bench {
     fn take(&mut self, name: &str, what: What) -> Id {
         let request = self.request(what, BUDGET);
         let start = Instant::now();
-        let taken = self.vault.take(&request).unwrap();
+        let taken = self.vault.take_checkpoint(&request).unwrap();
         self.row(name, start, taken.files, taken.bytes_read, taken.bytes_stored);
         request.id
     }
@@ -186,7 +195,7 @@ impl Bench {
     fn take_within(&mut self, name: &str, budget: Duration) -> bool {
         let request = self.request(What::Tree, budget);
         let start = Instant::now();
-        let taken = self.vault.take(&request).unwrap();
+        let taken = self.vault.take_checkpoint(&request).unwrap();
         self.row(name, start, taken.files, taken.bytes_read, taken.bytes_stored);
         taken.complete
     }

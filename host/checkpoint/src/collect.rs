@@ -3,13 +3,13 @@
 use crate::error::CheckpointError;
 use crate::id::Id;
 use crate::index;
+use crate::intent::Intent;
 use crate::manifest::{BeforeState, Manifest};
-use crate::node::Digest;
+use crate::node::ContentDigest;
 use crate::pack::{Draft, Pack};
 use crate::packs::Packs;
 use crate::report::Collected;
 use crate::request::Retention;
-use crate::restore::Intent;
 use crate::sealed;
 use crate::take::Newest;
 use crate::vault::Vault;
@@ -32,7 +32,7 @@ impl Vault {
     /// Fails if another process uses the vault, a checkpoint is of another version, or the system
     /// refuses. The steps up to that point remain in effect; the vault is consistent at every
     /// moment.
-    pub fn collect(&self, retention: &Retention, now: u64) -> Result<Collected> {
+    pub fn collect_garbage(&self, retention: &Retention, now: u64) -> Result<Collected> {
         let _lock = self.lock_exclusive()?;
         let (manifests, damaged) = self.manifests()?;
         if let Some(error) =
@@ -107,7 +107,7 @@ impl Vault {
 
     /// Removes packs without a live content, and writes one new pack to replace those that are
     /// mostly dead or numerous and small.
-    fn collect_packs(&self, packs: Packs, live: &BTreeSet<Digest>) -> Result<()> {
+    fn collect_packs(&self, packs: Packs, live: &BTreeSet<ContentDigest>) -> Result<()> {
         let small = packs.packs.iter().filter(|pack| pack.size < SMALL).count() > SMALL_PACKS;
         let is_dead = |pack: &Pack| !pack.entries().any(|(digest, _)| live.contains(&digest));
         let is_poor = |pack: &Pack| {
@@ -120,7 +120,7 @@ impl Vault {
         };
         let (dead, rest): (Vec<Pack>, Vec<Pack>) = packs.packs.into_iter().partition(is_dead);
         let (poor, rich): (Vec<Pack>, Vec<Pack>) = rest.into_iter().partition(is_poor);
-        let wanted = |digest: &Digest| {
+        let wanted = |digest: &ContentDigest| {
             live.contains(digest) && !rich.iter().any(|pack| pack.find(digest).is_some())
         };
         let copied = if poor.is_empty() { Vec::new() } else { self.join(poor, wanted)? };
@@ -132,7 +132,11 @@ impl Vault {
 
     /// Writes the wanted contents of some packs into one, and returns the packs that are no longer
     /// needed.
-    fn join(&self, packs: Vec<Pack>, wanted: impl Fn(&Digest) -> bool) -> Result<Vec<PathBuf>> {
+    fn join(
+        &self,
+        packs: Vec<Pack>,
+        wanted: impl Fn(&ContentDigest) -> bool,
+    ) -> Result<Vec<PathBuf>> {
         let mut draft = Draft::begin(&self.dir)?;
         let copied = packs
             .into_iter()
@@ -157,7 +161,7 @@ impl Vault {
 
 /// Copies the wanted contents of a pack; false if one is damaged. Such a pack stays, so that the
 /// rest can be salvaged.
-fn copy(draft: &mut Draft, pack: &Pack, wanted: &impl Fn(&Digest) -> bool) -> Result<bool> {
+fn copy(draft: &mut Draft, pack: &Pack, wanted: &impl Fn(&ContentDigest) -> bool) -> Result<bool> {
     let mut whole = true;
     for (digest, extent) in pack.entries().filter(|(digest, _)| wanted(digest)) {
         if draft.index.contains_key(&digest) {
@@ -178,11 +182,11 @@ fn copy(draft: &mut Draft, pack: &Pack, wanted: &impl Fn(&Digest) -> bool) -> Re
 /// The contents that must stay.
 struct LiveContents<'a> {
     vault: &'a Vault,
-    sizes: BTreeMap<Digest, u64>,
+    sizes: BTreeMap<ContentDigest, u64>,
     max_bytes: u64,
     bytes: u64,
-    contents: BTreeSet<Digest>,
-    snapshots: BTreeSet<Digest>,
+    contents: BTreeSet<ContentDigest>,
+    snapshots: BTreeSet<ContentDigest>,
 }
 
 impl<'a> LiveContents<'a> {
@@ -215,11 +219,11 @@ impl<'a> LiveContents<'a> {
         Ok(self.would_fit(&self.needs(manifest)?))
     }
 
-    fn fits_snapshot(&self, digest: &Digest) -> Result<bool> {
+    fn fits_snapshot(&self, digest: &ContentDigest) -> Result<bool> {
         Ok(self.would_fit(&self.of_snapshot(digest)?))
     }
 
-    fn would_fit(&self, contents: &BTreeSet<Digest>) -> bool {
+    fn would_fit(&self, contents: &BTreeSet<ContentDigest>) -> bool {
         let more: u64 =
             contents.difference(&self.contents).filter_map(|digest| self.sizes.get(digest)).sum();
         self.bytes.saturating_add(more) <= self.max_bytes
@@ -232,14 +236,14 @@ impl<'a> LiveContents<'a> {
         Ok(())
     }
 
-    fn add_snapshot(&mut self, digest: &Digest) -> Result<()> {
+    fn add_snapshot(&mut self, digest: &ContentDigest) -> Result<()> {
         let needs = self.of_snapshot(digest)?;
         self.insert(needs);
         self.snapshots.insert(*digest);
         Ok(())
     }
 
-    fn insert(&mut self, contents: BTreeSet<Digest>) {
+    fn insert(&mut self, contents: BTreeSet<ContentDigest>) {
         for digest in contents {
             if self.contents.insert(digest) {
                 self.bytes += self.sizes.get(&digest).copied().unwrap_or(0);
@@ -247,7 +251,7 @@ impl<'a> LiveContents<'a> {
         }
     }
 
-    fn needs(&self, manifest: &Manifest) -> Result<BTreeSet<Digest>> {
+    fn needs(&self, manifest: &Manifest) -> Result<BTreeSet<ContentDigest>> {
         let mut needs = BTreeSet::new();
         manifest.contents(&mut needs);
         for digest in manifest.stored() {
@@ -257,7 +261,7 @@ impl<'a> LiveContents<'a> {
     }
 
     /// Returns the contents of a snapshot; none if it is lost or damaged, since nobody can use it.
-    fn of_snapshot(&self, digest: &Digest) -> Result<BTreeSet<Digest>> {
+    fn of_snapshot(&self, digest: &ContentDigest) -> Result<BTreeSet<ContentDigest>> {
         match self.vault.before(&BeforeState::Stored(*digest)) {
             Ok(snapshot) => Ok(snapshot.values().filter_map(|known| known.node.digest()).collect()),
             Err(CheckpointError::Damaged { .. }) => Ok(BTreeSet::new()),

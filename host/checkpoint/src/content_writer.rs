@@ -1,12 +1,12 @@
 //! Reads files of the tree and stores their contents, each once, within limits.
 
 use crate::error::CheckpointError;
-use crate::index::Index;
-use crate::node::{Digest, Stamp, Why};
+use crate::index::VaultIndex;
+use crate::node::{ContentDigest, NodeStamp, Why};
 use crate::pack::{Draft, SMALL, fill};
-use crate::request::Policy;
+use crate::request::ExclusionPolicy;
 use crate::sealed::VaultDir;
-use crate::tree::{EntryInfo, Folder};
+use crate::tree::{EntryInfo, OpenFolder};
 use rustix::fs::FileType;
 use std::ffi::OsStr;
 use std::fs::File;
@@ -34,13 +34,13 @@ pub(crate) struct ContentWriter<'a> {
 
 #[derive(Debug)]
 struct Store<'a> {
-    index: Index<'a>,
+    index: VaultIndex<'a>,
     draft: Option<Draft>,
 }
 
 impl<'a> ContentWriter<'a> {
-    pub(crate) fn new(dir: &'a VaultDir, policy: &Policy, max_bytes: u64) -> Result<Self> {
-        let index = Index::open(dir)?;
+    pub(crate) fn new(dir: &'a VaultDir, policy: &ExclusionPolicy, max_bytes: u64) -> Result<Self> {
+        let index = VaultIndex::open(dir)?;
         let room = max_bytes.saturating_sub(index.size);
         Ok(Self {
             max_total: policy.max_total,
@@ -67,7 +67,7 @@ impl<'a> ContentWriter<'a> {
     ///
     /// # Errors
     /// Fails if the index cannot be read, or cannot be rebuilt.
-    pub(crate) fn has(&mut self, digest: &Digest) -> Result<bool> {
+    pub(crate) fn has(&mut self, digest: &ContentDigest) -> Result<bool> {
         self.store.as_mut().map_or(Ok(true), |store| store.has(digest))
     }
 
@@ -75,10 +75,10 @@ impl<'a> ContentWriter<'a> {
     /// the reason why it is left out.
     pub(crate) fn keep(
         &mut self,
-        folder: &Folder,
+        folder: &OpenFolder,
         name: &OsStr,
         path: &Path,
-    ) -> Result<std::result::Result<(Digest, EntryInfo), Why>> {
+    ) -> Result<std::result::Result<(ContentDigest, EntryInfo), Why>> {
         for _ in 0..TRIES {
             let mut file = match folder.read(name) {
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
@@ -118,9 +118,9 @@ impl<'a> ContentWriter<'a> {
     fn read(
         &mut self,
         file: &mut File,
-        stamp: &Stamp,
+        stamp: &NodeStamp,
         path: &Path,
-    ) -> Result<std::result::Result<Option<Digest>, Why>> {
+    ) -> Result<std::result::Result<Option<ContentDigest>, Why>> {
         let mut buffer = std::mem::take(&mut self.buffer);
         let read = self.read_parts(file, stamp, &mut buffer, path);
         self.buffer = buffer;
@@ -130,10 +130,10 @@ impl<'a> ContentWriter<'a> {
     fn read_parts(
         &mut self,
         file: &mut File,
-        stamp: &Stamp,
+        stamp: &NodeStamp,
         buffer: &mut Vec<u8>,
         path: &Path,
-    ) -> Result<std::result::Result<Option<Digest>, Why>> {
+    ) -> Result<std::result::Result<Option<ContentDigest>, Why>> {
         let unreadable = |error: io::Error| match error.kind() {
             io::ErrorKind::PermissionDenied => Ok(Err(Why::Unreadable)),
             _ => Err(CheckpointError::io("read", path)(error)),
@@ -153,7 +153,7 @@ impl<'a> ContentWriter<'a> {
             // A small file that is already known is not written at all.
             let known = last
                 && length < SMALL as u64
-                && self.has(&Digest(*hasher.finalize().as_bytes()))?;
+                && self.has(&ContentDigest(*hasher.finalize().as_bytes()))?;
             if !known && length <= stamp.size {
                 start = Some(self.append(start, buffer, path)?);
             }
@@ -163,7 +163,7 @@ impl<'a> ContentWriter<'a> {
         }
         self.bytes_read += length;
         let after = EntryInfo::of_file(file).map_err(CheckpointError::io("read", path))?;
-        let digest = Digest(*hasher.finalize().as_bytes());
+        let digest = ContentDigest(*hasher.finalize().as_bytes());
         if length != stamp.size || after.stamp != *stamp {
             self.take_back(start, path)?;
             return Ok(Ok(None));
@@ -219,7 +219,7 @@ impl<'a> ContentWriter<'a> {
 }
 
 impl Store<'_> {
-    fn has(&mut self, digest: &Digest) -> Result<bool> {
+    fn has(&mut self, digest: &ContentDigest) -> Result<bool> {
         if self.draft.as_ref().is_some_and(|draft| draft.index.contains_key(digest)) {
             Ok(true)
         } else {

@@ -2,7 +2,7 @@
 
 use crate::content_writer::ContentWriter;
 use crate::error::CheckpointError;
-use crate::node::{Content, Node, Stamp, Why};
+use crate::node::{Content, Node, NodeStamp, Why};
 use crate::path::Rel;
 use crate::scan::file;
 use crate::snapshot::KnownNode;
@@ -60,7 +60,7 @@ pub(crate) fn look(
     Ok(CurrentState::Is(KnownNode { node, stamp: Some(found.stamp), sure: false }))
 }
 
-fn left_out_alike(stamp: &Stamp, like: &[&KnownNode]) -> Option<Why> {
+fn left_out_alike(stamp: &NodeStamp, like: &[&KnownNode]) -> Option<Why> {
     like.iter().find_map(|known| match known.node {
         Node::File { content: Content::LeftOut(why, ref old), .. } if old == stamp => Some(why),
         _ => None,

@@ -1,8 +1,8 @@
 //! The errors, each with the object, the place and the fix in one line.
 
-use crate::id::Id;
-use crate::node::Digest;
-use crate::report::Difference;
+use crate::difference::Difference;
+use crate::id::{Id, InvalidId};
+use crate::node::ContentDigest;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,11 +12,8 @@ use std::path::{Path, PathBuf};
 #[non_exhaustive]
 pub enum CheckpointError {
     /// An id that is not valid for a checkpoint.
-    #[error("`{}` cannot name a checkpoint: use 1 to 128 of A-Z a-z 0-9 - _ . and do not begin with a point", .id.escape_debug())]
-    BadId {
-        /// The id.
-        id: String,
-    },
+    #[error(transparent)]
+    BadId(#[from] InvalidId),
     /// A checkpoint of that id exists already.
     #[error("there is a checkpoint `{id}` already: each call has one")]
     Exists {
@@ -73,7 +70,7 @@ pub enum CheckpointError {
         /// The file that it belongs to.
         path: PathBuf,
         /// The content.
-        digest: Digest,
+        digest: ContentDigest,
     },
     /// Some paths do not hold the state that the actions left; nothing was changed.
     #[error("{}: look at the difference, then restore the others by name, or force it", refusal(.paths))]

@@ -7,7 +7,7 @@ use crate::id::Id;
 use crate::manifest::{Manifest, RootRecord};
 use crate::path::Rel;
 use crate::report::{LeftOuts, below};
-use crate::request::Policy;
+use crate::request::ExclusionPolicy;
 use crate::snapshot::{Change, KnownNode};
 use crate::vault::Vault;
 use std::collections::BTreeMap;
@@ -33,15 +33,35 @@ pub(crate) struct PathHistory {
 /// Histories by absolute path, so that a folder comes before its entries.
 pub(crate) type PathHistories = BTreeMap<PathBuf, PathHistory>;
 
+/// Everything that is known about the time since a checkpoint.
+pub(crate) struct History {
+    pub(crate) paths: PathHistories,
+    /// The policy of the checkpoint.
+    pub(crate) policy: ExclusionPolicy,
+    /// The paths that no scan looked at.
+    pub(crate) not_covered: LeftOuts,
+}
+
 impl Vault {
-    /// Returns the histories of all paths below the roots of a checkpoint, since then.
-    pub(crate) fn histories(&self, id: &Id) -> Result<(PathHistories, Policy)> {
+    /// Returns the histories of all paths below the roots of a checkpoint and of those in `also`,
+    /// since then.
+    pub(crate) fn histories(&self, id: &Id, also: &[Id]) -> Result<History> {
         let first = self.manifest(id)?;
-        let roots: Vec<PathBuf> = first.areas.iter().map(|area| area.root.clone()).collect();
+        let mut later = self.manifests()?.0;
+        later.retain(|one| (one.at, &one.id) >= (first.at, &first.id));
+        let roots: Vec<PathBuf> = later
+            .iter()
+            .filter(|one| one.id == first.id || also.contains(&one.id))
+            .flat_map(|one| one.areas.iter().map(|area| area.root.clone()))
+            .collect();
         let mut histories = PathHistories::new();
-        for manifest in
-            self.manifests()?.0.iter().filter(|one| (one.at, &one.id) >= (first.at, &first.id))
-        {
+        let mut not_covered = LeftOuts::default();
+        for manifest in &later {
+            if manifest.areas.iter().any(|area| below(&area.root, &roots)) {
+                not_covered.add_unseen(&manifest.left_out);
+                let settled = manifest.settled.as_ref();
+                settled.iter().for_each(|settled| not_covered.add_unseen(&settled.left_out));
+            }
             for area in manifest.areas.iter().filter(|area| {
                 below(&area.root, &roots) || roots.iter().any(|root| root.starts_with(&area.root))
             }) {
@@ -53,7 +73,7 @@ impl Vault {
                 }
             }
         }
-        Ok((histories, first.policy))
+        Ok(History { paths: histories, policy: first.policy, not_covered })
     }
 
     /// Returns the changes of an action; for one that was never settled, the current differences.

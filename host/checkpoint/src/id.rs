@@ -1,6 +1,5 @@
 //! The ids of checkpoints.
 
-use crate::error::CheckpointError;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -12,12 +11,17 @@ const LONGEST: usize = 128;
 #[serde(try_from = "String", into = "String")]
 pub struct Id(String);
 
+/// A name that cannot be the id of a checkpoint.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{}` cannot name a checkpoint: use 1 to 128 of A-Z a-z 0-9 - _ . and do not begin with a point", .0.escape_debug())]
+pub struct InvalidId(String);
+
 impl Id {
     /// Checks the name and returns it as an id.
     ///
     /// # Errors
     /// Fails if it is empty, too long, begins with a point or has another character.
-    pub fn new(name: impl Into<String>) -> Result<Self, CheckpointError> {
+    pub fn new(name: impl Into<String>) -> Result<Self, InvalidId> {
         let name = name.into();
         let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
         if name.is_empty()
@@ -25,7 +29,7 @@ impl Id {
             || name.starts_with('.')
             || !name.bytes().all(fits)
         {
-            return Err(CheckpointError::BadId { id: name });
+            return Err(InvalidId(name));
         }
         Ok(Self(name))
     }
@@ -38,8 +42,8 @@ impl Id {
 }
 
 impl TryFrom<String> for Id {
-    type Error = CheckpointError;
-    fn try_from(name: String) -> Result<Self, CheckpointError> {
+    type Error = InvalidId;
+    fn try_from(name: String) -> Result<Self, InvalidId> {
         Self::new(name)
     }
 }

@@ -2,8 +2,8 @@
 //! build output.
 
 use crate::node::Why;
-use crate::request::{Ignored, Policy};
-use crate::tree::Folder;
+use crate::request::{ExclusionPolicy, Ignored};
+use crate::tree::OpenFolder;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use std::ffi::{OsStr, OsString};
 use std::io::Read;
@@ -38,11 +38,11 @@ pub(crate) enum ScanOrder {
 
 /// The rules of the folders on the current path, the outermost first.
 #[derive(Debug, Default)]
-pub(crate) struct Rules(Vec<Gitignore>);
+pub(crate) struct IgnoreRules(Vec<Gitignore>);
 
-impl Rules {
+impl IgnoreRules {
     /// Adds the rules of a folder; returns how many to [leave](Rules::leave) with it.
-    pub(crate) fn enter(&mut self, folder: &Folder, path: &Path, names: &[OsString]) -> usize {
+    pub(crate) fn enter(&mut self, folder: &OpenFolder, path: &Path, names: &[OsString]) -> usize {
         let has = |name: &str| names.iter().any(|known| known == name);
         let excluded =
             || folder.enter(OsStr::new(".git")).and_then(|git| git.enter(OsStr::new("info"))).ok();
@@ -69,7 +69,7 @@ impl Rules {
     /// Returns the time at which a path is scanned, by its name and by these rules.
     pub(crate) fn scan_order(
         &self,
-        policy: &Policy,
+        policy: &ExclusionPolicy,
         path: impl FnOnce() -> PathBuf,
         name: &OsStr,
         is_folder: bool,
@@ -107,13 +107,13 @@ impl Rules {
 }
 
 /// Returns true if a folder is marked as reproducible.
-pub(crate) fn is_tagged(policy: &Policy, folder: &Folder, names: &[OsString]) -> bool {
+pub(crate) fn is_tagged(policy: &ExclusionPolicy, folder: &OpenFolder, names: &[OsString]) -> bool {
     !policy.build_output
         && names.iter().any(|name| name == "CACHEDIR.TAG")
         && text(folder, "CACHEDIR.TAG").is_some_and(|text| text.as_bytes().starts_with(TAG))
 }
 
-fn text(folder: &Folder, name: &str) -> Option<String> {
+fn text(folder: &OpenFolder, name: &str) -> Option<String> {
     let mut bytes = Vec::new();
     let file = folder.read(OsStr::new(name)).ok()?;
     if !file.metadata().ok()?.is_file() {

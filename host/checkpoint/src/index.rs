@@ -11,7 +11,7 @@
 //! So nothing here is ever flushed, and a missing or torn file is rebuilt from the packs.
 
 use crate::error::CheckpointError;
-use crate::node::Digest;
+use crate::node::ContentDigest;
 use crate::pack::{Draft, Pack};
 use crate::packs::Packs;
 use crate::sealed::VaultDir;
@@ -32,18 +32,18 @@ const SIZE: usize = 16;
 
 /// The contents of a vault, as far as they were looked up.
 #[derive(Debug)]
-pub(crate) struct Index<'a> {
+pub(crate) struct VaultIndex<'a> {
     dir: &'a VaultDir,
     /// Bytes of all packs.
     pub(crate) size: u64,
     parts: HashMap<u8, Vec<IndexEntry>>,
-    packs: HashMap<Digest, Option<Pack>>,
+    packs: HashMap<ContentDigest, Option<Pack>>,
 }
 
 /// A content, and the pack that should contain it.
-type IndexEntry = (Digest, Digest);
+type IndexEntry = (ContentDigest, ContentDigest);
 
-impl<'a> Index<'a> {
+impl<'a> VaultIndex<'a> {
     pub(crate) fn open(dir: &'a VaultDir) -> Result<Self> {
         let size = match sum(&read(&part(dir, SIZES))?) {
             Some(size) => size,
@@ -53,7 +53,7 @@ impl<'a> Index<'a> {
     }
 
     /// Returns true if a content is indexed. Its bytes are not read.
-    pub(crate) fn has(&mut self, digest: &Digest) -> Result<bool> {
+    pub(crate) fn has(&mut self, digest: &ContentDigest) -> Result<bool> {
         let key = key(digest);
         let entries = match self.parts.entry(key) {
             std::collections::hash_map::Entry::Occupied(known) => known.into_mut(),
@@ -74,7 +74,7 @@ impl<'a> Index<'a> {
 
     /// Turns a draft into a pack of the vault.
     pub(crate) fn add(&self, draft: Draft) -> Result<()> {
-        let digests: Vec<Digest> = draft.index.keys().copied().collect();
+        let digests: Vec<ContentDigest> = draft.index.keys().copied().collect();
         // The size is written first: if the process dies in between, the total is too high and not
         // too low.
         append(self.dir, SIZES, &weight(draft.size()))?;
@@ -96,7 +96,7 @@ pub(crate) fn write(dir: &VaultDir, packs: &Packs) -> Result<u64> {
     let entries =
         packs.packs.iter().flat_map(|pack| pack.entries().map(|(digest, _)| (digest, pack.name)));
     let parts = by_part(entries);
-    for key in 0..=key(&Digest([u8::MAX; 32])) {
+    for key in 0..=key(&ContentDigest([u8::MAX; 32])) {
         match parts.get(&key) {
             Some(bytes) => replace(dir, &file_name(key), bytes)?,
             None if part(dir, &file_name(key)).exists() => {
@@ -110,7 +110,7 @@ pub(crate) fn write(dir: &VaultDir, packs: &Packs) -> Result<u64> {
     Ok(packs.size())
 }
 
-fn key(digest: &Digest) -> u8 {
+fn key(digest: &ContentDigest) -> u8 {
     digest.0[0] >> SHIFT
 }
 
@@ -143,7 +143,7 @@ fn entries(dir: &VaultDir, key: u8) -> Result<Vec<IndexEntry>> {
     let (digests, _) = bytes.as_chunks::<32>();
     let (pairs, _) = digests.as_chunks::<2>();
     let mut entries: Vec<IndexEntry> =
-        pairs.iter().map(|[digest, pack]| (Digest(*digest), Digest(*pack))).collect();
+        pairs.iter().map(|[digest, pack]| (ContentDigest(*digest), ContentDigest(*pack))).collect();
     entries.sort_unstable();
     Ok(entries)
 }

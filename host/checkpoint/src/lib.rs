@@ -1,7 +1,7 @@
 //! Undo for folder trees: stores the state of a tree before an action, by content, and restores it.
 //!
 //! A shell command changes, creates, moves and deletes files without announcing which. So a
-//! checkpoint scans the tree before the action ([`Vault::take`]) and after it ([`Vault::settle`]),
+//! checkpoint scans the tree before the action ([`Vault::take_checkpoint`]) and after it ([`Vault::settle_checkpoint`]),
 //! and attributes the differences to the action.
 //!
 //! ```text
@@ -17,7 +17,7 @@
 //!   person's edit in the meantime.
 //! - **Restore.** Undoes an action and all later ones below the same roots. A path that no longer
 //!   holds the state that the action left was changed by a person since; by default one such path
-//!   refuses the whole restore, and [`Restore::force`] overrides that. A restore stores the state
+//!   refuses the whole restore, and [`RestoreOptions::force`] overrides that. A restore stores the state
 //!   that it overwrites as a checkpoint of its own, so it can be undone by its own id. It survives
 //!   a crash: [`Vault::resume`], or any later restore, completes it.
 //! - **Collect.** Removes old checkpoints and frees the space of contents without a reference.
@@ -26,7 +26,7 @@
 //! text (absolute and dangling ones too), empty folders, holes. It does not contain: owners,
 //! extended attributes, access lists, times of folders and links; hard links are restored as
 //! separate files. Pipes, sockets and devices, other file systems, git's own folder in a whole
-//! tree, build output and files over a limit are left out by [`Policy`], and a checkpoint lists
+//! tree, build output and files over a limit are left out by [`ExclusionPolicy`], and a checkpoint lists
 //! everything that it left out. Such files are neither restored nor removed: a folder that contains
 //! them stays.
 //!
@@ -47,11 +47,13 @@
 mod collect;
 mod content_writer;
 mod current;
+mod difference;
 mod error;
 mod history;
 mod id;
 mod ignored;
 mod index;
+mod intent;
 mod manifest;
 mod node;
 mod pack;
@@ -73,13 +75,17 @@ mod targets;
 mod tree;
 mod vault;
 
+pub use difference::{Difference, PathStatus};
 pub use error::CheckpointError;
 pub use id::Id;
-pub use node::{Content, Digest, Node, Stamp, Time, Why};
+pub use node::{Content, ContentDigest, Node, NodeStamp, Time, Why};
 pub use report::{
-    Cause, Change, ChangeKind, CheckpointDetail, CheckpointSummary, Collected, Difference, LeftOut,
-    LeftOuts, Listing, PathStatus, Restored, Settled, Taken,
+    Cause, ChangeKind, CheckpointDetail, CheckpointList, CheckpointSummary, Collected, LeftOut,
+    LeftOuts, PathChange, Restored, Settled, Taken,
 };
-pub use request::{Bounds, Durability, Ignored, Policy, Request, Restore, Retention, What};
+pub use request::{
+    Bounds, CheckpointDurability, CheckpointRequest, ExclusionPolicy, Ignored, RestoreOptions,
+    Retention, What,
+};
 pub use steps::StepHook;
 pub use vault::Vault;

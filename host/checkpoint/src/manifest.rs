@@ -2,12 +2,13 @@
 
 use crate::error::CheckpointError;
 use crate::id::Id;
-use crate::node::Digest;
+use crate::node::ContentDigest;
+use crate::packs::Packs;
 use crate::path::{Rel, root};
-use crate::report::{self, Cause, CheckpointSummary, LeftOuts};
-use crate::request::Policy;
+use crate::report::{self, Cause, CheckpointDetail, CheckpointList, CheckpointSummary, LeftOuts};
+use crate::request::ExclusionPolicy;
 use crate::sealed;
-use crate::snapshot::{Change, Snapshot};
+use crate::snapshot::{Change, TreeSnapshot};
 use crate::vault::Vault;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -21,7 +22,7 @@ pub(crate) struct Manifest {
     pub(crate) at: u64,
     pub(crate) cause: Cause,
     pub(crate) tree: bool,
-    pub(crate) policy: Policy,
+    pub(crate) policy: ExclusionPolicy,
     pub(crate) areas: Vec<RootRecord>,
     pub(crate) left_out: LeftOuts,
     pub(crate) settled: Option<Settling>,
@@ -32,7 +33,7 @@ pub(crate) struct Manifest {
 pub(crate) struct RootRecord {
     #[serde(with = "root")]
     pub(crate) root: PathBuf,
-    pub(crate) scopes: Vec<Scope>,
+    pub(crate) scopes: Vec<ScannedPath>,
     pub(crate) before: BeforeState,
     /// The changes of the action, once settled.
     pub(crate) changes: Vec<Change>,
@@ -40,7 +41,7 @@ pub(crate) struct RootRecord {
 
 /// A path that was scanned: alone, or with everything below it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(crate) struct Scope {
+pub(crate) struct ScannedPath {
     pub(crate) path: Rel,
     pub(crate) deep: bool,
 }
@@ -48,9 +49,9 @@ pub(crate) struct Scope {
 /// The location of the scan before the action.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum BeforeState {
-    Here(Snapshot),
+    Here(TreeSnapshot),
     /// In a file of its own, shared by all checkpoints of an unchanged tree.
-    Stored(Digest),
+    Stored(ContentDigest),
     /// No longer needed: the changes contain it.
     Settled,
 }
@@ -75,8 +76,8 @@ impl Manifest {
         }
     }
 
-    pub(crate) fn changes(&self) -> Vec<report::Change> {
-        let public = |area: &RootRecord, change: &Change| report::Change {
+    pub(crate) fn changes(&self) -> Vec<report::PathChange> {
+        let public = |area: &RootRecord, change: &Change| report::PathChange {
             path: area.root.join(change.path.as_path()),
             before: change.before.node.clone(),
             after: change.after.node.clone(),
@@ -88,7 +89,7 @@ impl Manifest {
     }
 
     /// Returns the snapshots that it still needs.
-    pub(crate) fn stored(&self) -> impl Iterator<Item = Digest> {
+    pub(crate) fn stored(&self) -> impl Iterator<Item = ContentDigest> {
         self.areas.iter().filter_map(|area| match area.before {
             BeforeState::Stored(digest) => Some(digest),
             _ => None,
@@ -96,7 +97,7 @@ impl Manifest {
     }
 
     /// Adds the contents that its changes and its own snapshots need.
-    pub(crate) fn contents(&self, into: &mut BTreeSet<Digest>) {
+    pub(crate) fn contents(&self, into: &mut BTreeSet<ContentDigest>) {
         for area in &self.areas {
             into.extend(
                 area.changes
@@ -112,6 +113,36 @@ impl Manifest {
 }
 
 impl Vault {
+    /// Returns all checkpoints, oldest first.
+    ///
+    /// # Errors
+    /// Fails if the vault cannot be read. A damaged checkpoint is part of the result instead.
+    pub fn list(&self) -> Result<CheckpointList> {
+        let _lock = self.lock_shared()?;
+        let (manifests, mut damaged) = self.manifests()?;
+        damaged.extend(Packs::load(&self.dir)?.damaged);
+        let unfinished = self.unfinished()?;
+        Ok(CheckpointList {
+            checkpoints: manifests.iter().map(Manifest::listed).collect(),
+            damaged,
+            unfinished,
+        })
+    }
+
+    /// Returns one checkpoint and the changes of its action.
+    ///
+    /// # Errors
+    /// Fails if no checkpoint has that id, or if it is damaged.
+    pub fn show_checkpoint(&self, id: &Id) -> Result<CheckpointDetail> {
+        let _lock = self.lock_shared()?;
+        let manifest = self.manifest(id)?;
+        Ok(CheckpointDetail {
+            summary: manifest.listed(),
+            left_out: manifest.left_out.clone(),
+            changes: manifest.changes(),
+        })
+    }
+
     pub(crate) fn manifest_path(&self, id: &Id) -> PathBuf {
         self.dir.folder.join("checkpoints").join(id.as_str())
     }
@@ -135,18 +166,18 @@ impl Vault {
     }
 
     /// Returns the state of a root before the action.
-    pub(crate) fn before(&self, before: &BeforeState) -> Result<Snapshot> {
+    pub(crate) fn before(&self, before: &BeforeState) -> Result<TreeSnapshot> {
         match before {
             BeforeState::Here(snapshot) => Ok(snapshot.clone()),
             BeforeState::Stored(digest) => {
                 let path = self.snapshot_path(digest);
                 sealed::read(&path)?.ok_or(CheckpointError::Damaged { path, reason: "it is gone" })
             }
-            BeforeState::Settled => Ok(Snapshot::default()),
+            BeforeState::Settled => Ok(TreeSnapshot::default()),
         }
     }
 
-    pub(crate) fn snapshot_path(&self, digest: &Digest) -> PathBuf {
+    pub(crate) fn snapshot_path(&self, digest: &ContentDigest) -> PathBuf {
         self.dir.folder.join("snapshots").join(digest.to_string())
     }
 }

@@ -6,23 +6,23 @@ use std::fmt;
 
 /// The BLAKE3 digest of a file's bytes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Digest(pub [u8; 32]);
+pub struct ContentDigest(pub [u8; 32]);
 
-impl Digest {
+impl ContentDigest {
     /// Returns the digest of bytes in memory.
     #[must_use]
-    pub fn of(bytes: &[u8]) -> Self {
+    pub fn of_bytes(bytes: &[u8]) -> Self {
         Self(*blake3::hash(bytes).as_bytes())
     }
 }
 
-impl fmt::Display for Digest {
+impl fmt::Display for ContentDigest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
     }
 }
 
-impl fmt::Debug for Digest {
+impl fmt::Debug for ContentDigest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
@@ -40,7 +40,7 @@ pub struct Time {
 /// A file's metadata without its bytes. An equal stamp means equal bytes, unless the file changed
 /// in the same tick of the file system's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Stamp {
+pub struct NodeStamp {
     /// The file system.
     pub device: u64,
     /// The file in it.
@@ -118,9 +118,9 @@ impl fmt::Display for Why {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Content {
     /// In the vault under this digest.
-    Kept(Digest),
+    Kept(ContentDigest),
     /// Not in the vault; the stamp still identifies the file.
-    LeftOut(Why, Stamp),
+    LeftOut(Why, NodeStamp),
 }
 
 /// The object at a path.
@@ -163,7 +163,7 @@ impl Node {
     /// Returns true if two nodes are the same to a person: kind, bytes, permission bits, text of
     /// the link. Times do not count. Files that were left out are the same if their stamps are.
     #[must_use]
-    pub fn same(&self, other: &Self) -> bool {
+    pub fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (
                 Self::File { content, mode, .. },
@@ -189,7 +189,7 @@ impl Node {
 
     /// Returns the digest of a file in the vault.
     #[must_use]
-    pub fn digest(&self) -> Option<Digest> {
+    pub fn digest(&self) -> Option<ContentDigest> {
         match self {
             Self::File { content: Content::Kept(digest), .. } => Some(*digest),
             _ => None,

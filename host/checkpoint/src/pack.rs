@@ -5,7 +5,7 @@
 //! ```
 
 use crate::error::CheckpointError;
-use crate::node::Digest;
+use crate::node::ContentDigest;
 use crate::sealed::VaultDir;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -35,13 +35,13 @@ pub(crate) struct Extent {
 pub(crate) struct Pack {
     pub(crate) path: PathBuf,
     /// The checksum of its index.
-    pub(crate) name: Digest,
+    pub(crate) name: ContentDigest,
     pub(crate) size: u64,
     index: Vec<u8>,
 }
 
 impl Pack {
-    pub(crate) fn path(dir: &VaultDir, name: &Digest) -> PathBuf {
+    pub(crate) fn path(dir: &VaultDir, name: &ContentDigest) -> PathBuf {
         dir.folder.join("packs").join(format!("{name}.pack"))
     }
 
@@ -68,18 +68,18 @@ impl Pack {
         let mut index =
             vec![0; usize::try_from(length).map_err(|_| damaged("its index is wrong"))?];
         file.read_exact_at(&mut index, foot_at - length).map_err(unreadable)?;
-        let name = Digest::of(&index);
+        let name = ContentDigest::of_bytes(&index);
         if name.0 != sum {
             return Err(damaged("the checksum of its index is wrong"));
         }
         Ok(Self { path: path.to_owned(), name, size, index })
     }
 
-    pub(crate) fn entries(&self) -> impl ExactSizeIterator<Item = (Digest, Extent)> + '_ {
+    pub(crate) fn entries(&self) -> impl ExactSizeIterator<Item = (ContentDigest, Extent)> + '_ {
         self.index.chunks_exact(ENTRY).map(entry)
     }
 
-    pub(crate) fn find(&self, digest: &Digest) -> Option<Extent> {
+    pub(crate) fn find(&self, digest: &ContentDigest) -> Option<Extent> {
         let (mut low, mut high) = (0, self.index.len() / ENTRY);
         while low < high {
             let middle = usize::midpoint(low, high);
@@ -96,7 +96,7 @@ impl Pack {
     /// Copies a content and returns true if it still has that digest.
     pub(crate) fn copy(
         &self,
-        digest: &Digest,
+        digest: &ContentDigest,
         extent: Extent,
         to: &mut dyn FnMut(&[u8]) -> io::Result<()>,
     ) -> io::Result<bool> {
@@ -124,14 +124,14 @@ fn number(bytes: &[u8]) -> u64 {
     bytes.try_into().map_or(u64::MAX, u64::from_le_bytes)
 }
 
-fn entry(bytes: &[u8]) -> (Digest, Extent) {
+fn entry(bytes: &[u8]) -> (ContentDigest, Extent) {
     let mut digest = [0; 32];
     let (name, place) = bytes.split_at_checked(32).unwrap_or_default();
     if name.len() == 32 {
         digest.copy_from_slice(name);
     }
     let (offset, length) = place.split_at_checked(8).unwrap_or_default();
-    (Digest(digest), Extent { offset: number(offset), length: number(length) })
+    (ContentDigest(digest), Extent { offset: number(offset), length: number(length) })
 }
 
 /// A pack that is being written.
@@ -142,7 +142,7 @@ pub(crate) struct Draft {
     buffer: Vec<u8>,
     /// Bytes in the file, without the buffer.
     written: u64,
-    pub(crate) index: BTreeMap<Digest, Extent>,
+    pub(crate) index: BTreeMap<ContentDigest, Extent>,
 }
 
 impl Draft {
@@ -162,7 +162,7 @@ impl Draft {
     }
 
     /// Registers the bytes appended since `start` as a content.
-    pub(crate) fn add(&mut self, digest: Digest, start: u64) {
+    pub(crate) fn add(&mut self, digest: ContentDigest, start: u64) {
         self.index.insert(digest, Extent { offset: start, length: self.position() - start });
     }
 
@@ -194,7 +194,7 @@ impl Draft {
 
     /// Turns it into a pack, named by its index, and returns the name. Without contents no pack is
     /// created.
-    pub(crate) fn finish(mut self, dir: &VaultDir) -> Result<Option<Digest>> {
+    pub(crate) fn finish(mut self, dir: &VaultDir) -> Result<Option<ContentDigest>> {
         if self.index.is_empty() {
             self.discard();
             return Ok(None);
@@ -205,7 +205,7 @@ impl Draft {
             index.extend_from_slice(&extent.offset.to_le_bytes());
             index.extend_from_slice(&extent.length.to_le_bytes());
         }
-        let name = Digest::of(&index);
+        let name = ContentDigest::of_bytes(&index);
         let foot = [&(self.index.len() as u64).to_le_bytes()[..], &name.0, MARK].concat();
         let write =
             self.append(&index).and_then(|()| self.append(&foot)).and_then(|()| self.flush());

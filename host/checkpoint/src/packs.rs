@@ -1,7 +1,7 @@
 //! All contents of a vault.
 
 use crate::error::CheckpointError;
-use crate::node::Digest;
+use crate::node::ContentDigest;
 use crate::pack::{Extent, Pack};
 use crate::sealed::VaultDir;
 use std::io;
@@ -34,7 +34,7 @@ impl Packs {
         self.packs.iter().map(|pack| pack.size).sum()
     }
 
-    pub(crate) fn find(&self, digest: &Digest) -> Option<(&Pack, Extent)> {
+    pub(crate) fn find(&self, digest: &ContentDigest) -> Option<(&Pack, Extent)> {
         self.packs.iter().find_map(|pack| Some((pack, pack.find(digest)?)))
     }
 
@@ -42,7 +42,7 @@ impl Packs {
     /// valid only if no error is returned.
     pub(crate) fn copy(
         &self,
-        digest: &Digest,
+        digest: &ContentDigest,
         of: &Path,
         to: &mut dyn FnMut(&[u8]) -> io::Result<()>,
     ) -> Result<()> {

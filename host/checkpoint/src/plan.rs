@@ -3,13 +3,14 @@
 
 use crate::content_writer::ContentWriter;
 use crate::current::{self, CurrentState};
+use crate::difference::{Difference, PathStatus};
 use crate::error::CheckpointError;
 use crate::history::{PathHistories, PathHistory};
 use crate::id::Id;
 use crate::node::Node;
 use crate::path::{Rel, root};
-use crate::report::{Difference, PathStatus, below};
-use crate::request::Policy;
+use crate::report::below;
+use crate::request::ExclusionPolicy;
 use crate::snapshot::KnownNode;
 use crate::tree::{PathAccess, Root};
 use crate::vault::Vault;
@@ -50,17 +51,17 @@ impl Vault {
     ///
     /// # Errors
     /// Fails if the checkpoint does not exist or is damaged, or if the system refuses.
-    pub fn diff(&self, id: &Id) -> Result<Vec<Difference>> {
+    pub fn diff_checkpoint(&self, id: &Id) -> Result<Vec<Difference>> {
         let _lock = self.lock_shared()?;
-        let (histories, policy) = self.histories(id)?;
-        Ok(differences(&self.examine(histories, &policy, &[], false)?))
+        let history = self.histories(id, &[])?;
+        Ok(differences(&self.examine(history.paths, &history.policy, &[], false)?))
     }
 
     /// Scans each path of the histories that is below one of `only`.
     pub(crate) fn examine(
         &self,
         histories: PathHistories,
-        policy: &Policy,
+        policy: &ExclusionPolicy,
         only: &[PathBuf],
         force: bool,
     ) -> Result<BTreeMap<PathBuf, Examined>> {
@@ -245,7 +246,7 @@ pub(crate) fn items(
     examined: &BTreeMap<PathBuf, Examined>,
     force: bool,
     vault: &Vault,
-    policy: &Policy,
+    policy: &ExclusionPolicy,
 ) -> Result<Vec<Item>> {
     let mut items = BTreeMap::new();
     for (path, one) in examined.iter().filter(|(_, one)| goes(one, force)) {

@@ -1,5 +1,6 @@
 //! The results for callers.
 
+use crate::difference::Difference;
 use crate::error::CheckpointError;
 use crate::id::Id;
 use crate::node::{Node, Why};
@@ -59,6 +60,29 @@ impl LeftOuts {
         }
     }
 
+    /// Adds the paths that a scan did not look at. A file that was only not stored is not among
+    /// them: its stamp shows if it was changed.
+    pub(crate) fn add_unseen(&mut self, of_scan: &Self) {
+        let unseen = |why: Why| {
+            !matches!(
+                why,
+                Why::TooLarge | Why::TotalReached | Why::VaultFull | Why::Changing | Why::Special
+            )
+        };
+        for left in of_scan.first.iter().filter(|left| unseen(left.why)) {
+            if self.first.len() < Self::LISTED && !self.first.contains(left) {
+                self.first.push(left.clone());
+            }
+        }
+        // Each scan counts the same paths again.
+        for (why, count) in of_scan.counts.iter().filter(|(why, _)| unseen(*why)) {
+            match self.counts.iter_mut().find(|(known, _)| known == why) {
+                Some((_, most)) => *most = (*most).max(*count),
+                None => self.counts.push((*why, *count)),
+            }
+        }
+    }
+
     /// Returns true if all of it was left out by choice.
     #[must_use]
     pub fn by_choice(&self) -> bool {
@@ -76,7 +100,7 @@ impl LeftOuts {
 #[derive(Clone, Debug)]
 pub struct Settled {
     /// Each path that differs, by path.
-    pub changes: Vec<Change>,
+    pub changes: Vec<PathChange>,
     /// The scan after the action left out nothing except by choice.
     pub complete: bool,
     /// The paths that it left out.
@@ -91,7 +115,7 @@ pub struct Settled {
 
 /// One path that an action changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
+pub struct PathChange {
     /// Absolute.
     pub path: PathBuf,
     /// The state before.
@@ -115,7 +139,7 @@ pub enum ChangeKind {
     Kind,
 }
 
-impl Change {
+impl PathChange {
     /// Returns the kind of the change.
     #[must_use]
     pub fn kind(&self) -> ChangeKind {
@@ -168,7 +192,7 @@ pub struct CheckpointSummary {
 
 /// All checkpoints, oldest first, and those that cannot be read.
 #[derive(Debug, Default)]
-pub struct Listing {
+pub struct CheckpointList {
     /// Those that can be used.
     pub checkpoints: Vec<CheckpointSummary>,
     /// One error for each damaged one, and for each damaged file of contents.
@@ -186,68 +210,7 @@ pub struct CheckpointDetail {
     /// The paths that the take left out.
     pub left_out: LeftOuts,
     /// The changes of the action, by path; empty as long as it is not settled.
-    pub changes: Vec<Change>,
-}
-
-/// One path of a restore.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Difference {
-    /// Absolute.
-    pub path: PathBuf,
-    /// The state that would be restored.
-    pub wanted: Node,
-    /// The state that the newest action left; none if it was never settled.
-    pub left: Option<Node>,
-    /// The current state.
-    pub now: Node,
-    /// The meaning of the difference.
-    pub standing: PathStatus,
-}
-
-/// The current state of a path compared with the state that the actions left.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum PathStatus {
-    /// As the action left it: a restore brings the old state back.
-    AsLeft,
-    /// As it was before the action: nothing to do.
-    AlreadyBack,
-    /// Changed since, or between two of the actions: refused without force.
-    ChangedSince,
-    /// Its action was never settled, so it is unknown who changed it: refused without force.
-    /// Settling it late attributes the current state to the action.
-    NeverSettled,
-    /// A folder that the action created and that now contains files of others: it stays, with those
-    /// files.
-    Stays,
-    /// The old state was not stored: it cannot be restored.
-    NotKept(Why),
-    /// A link or a file is in the place of a folder above it: refused even with force.
-    Barred,
-}
-
-impl PathStatus {
-    /// Returns true if a restore without force refuses because of it.
-    #[must_use]
-    pub fn refused(self) -> bool {
-        matches!(self, Self::ChangedSince | Self::NeverSettled | Self::Barred)
-    }
-}
-
-impl std::fmt::Display for PathStatus {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::AsLeft => f.write_str("as the action left it"),
-            Self::AlreadyBack => f.write_str("already back"),
-            Self::ChangedSince => f.write_str("changed since"),
-            Self::NeverSettled => {
-                f.write_str("changed, unknown by what: its action was never completed")
-            }
-            Self::Stays => f.write_str("holds what others put there, so it stays"),
-            Self::NotKept(why) => write!(f, "not kept ({why})"),
-            Self::Barred => f.write_str("a link or a file is in its way"),
-        }
-    }
+    pub changes: Vec<PathChange>,
 }
 
 /// The result of a restore, or of a dry run.
@@ -264,6 +227,10 @@ pub struct Restored {
     /// For a restore that was completed later: paths that a person changed between its crash and
     /// its end, and that were left as they are.
     pub left_alone: Vec<PathBuf>,
+    /// Paths that a look after the restore found in another state than the wanted one.
+    pub differs: Vec<Difference>,
+    /// Paths that no scan looked at, so that it is unknown if the actions changed them.
+    pub not_covered: LeftOuts,
     /// The checkpoint that undoes this restore; none if there was nothing to do.
     pub undo: Option<(Id, Taken)>,
     /// The plan of the restore: each path with its state at that time. Empty for one that was

@@ -12,22 +12,26 @@ pub struct Bounds {
     /// ([`Why::VaultFull`](crate::Why)); it never removes contents that older checkpoints need.
     /// Default 4 GiB.
     pub max_bytes: u64,
-    /// The failures that a checkpoint survives. Default [`Durability::Power`].
-    pub durability: Durability,
+    /// The failures that a checkpoint survives. Default [`CheckpointDurability::Power`].
+    pub durability: CheckpointDurability,
     /// The timeout for another process that collects. Default 2 s.
     pub patience: Duration,
 }
 
 impl Default for Bounds {
     fn default() -> Self {
-        Self { max_bytes: 4 << 30, durability: Durability::Power, patience: Duration::from_secs(2) }
+        Self {
+            max_bytes: 4 << 30,
+            durability: CheckpointDurability::Power,
+            patience: Duration::from_secs(2),
+        }
     }
 }
 
 /// The failures that a checkpoint survives once `take` or `settle` returned. A restore always
 /// survives both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Durability {
+pub enum CheckpointDurability {
     /// The death of the process. After a power failure a checkpoint may be damaged, which is
     /// detected.
     Process,
@@ -37,7 +41,7 @@ pub enum Durability {
 
 /// A checkpoint to take.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub struct CheckpointRequest {
     /// The call it belongs to, which has no checkpoint yet.
     pub id: Id,
     /// The time, in milliseconds since 1970. Checkpoints are ordered by it, then by id.
@@ -48,7 +52,7 @@ pub struct Request {
     /// The part of them to keep.
     pub what: What,
     /// The exclusions.
-    pub policy: Policy,
+    pub policy: ExclusionPolicy,
     /// The time limit for scanning and reading. A file that is being read is finished first,
     /// however long the disk takes.
     pub budget: Duration,
@@ -68,7 +72,7 @@ pub enum What {
 
 /// The exclusions from a checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Policy {
+pub struct ExclusionPolicy {
     /// Largest file in bytes, holes included. Default 64 MiB.
     pub max_file: u64,
     /// Bytes that one checkpoint adds to the vault. Default 1 GiB.
@@ -83,7 +87,7 @@ pub struct Policy {
     pub git: bool,
 }
 
-impl Default for Policy {
+impl Default for ExclusionPolicy {
     fn default() -> Self {
         Self {
             max_file: 64 << 20,
@@ -95,10 +99,10 @@ impl Default for Policy {
     }
 }
 
-impl Policy {
+impl ExclusionPolicy {
     /// Returns the policy that keeps everything in a whole tree, within the limits of size.
     #[must_use]
-    pub fn everything() -> Self {
+    pub fn keep_all() -> Self {
         Self { ignored: Ignored::Keep, build_output: true, git: true, ..Self::default() }
     }
 }
@@ -119,7 +123,7 @@ pub enum Ignored {
 
 /// The options of a restore.
 #[derive(Clone, Debug)]
-pub struct Restore {
+pub struct RestoreOptions {
     /// The id of the checkpoint that stores the state that this restore overwrites.
     pub undo: Id,
     /// The time, in milliseconds since 1970.
@@ -128,6 +132,8 @@ pub struct Restore {
     pub force: bool,
     /// Only these paths and what is below them; all if empty. Absolute, resolved as targets are.
     pub only: Vec<PathBuf>,
+    /// Later checkpoints whose roots are restored too; those without one of that id are skipped.
+    pub also: Vec<Id>,
     /// Only report the result, without changing anything.
     pub dry: bool,
 }

@@ -1,49 +1,30 @@
 //! Restores an earlier state, or completes an earlier restore.
 
+use crate::difference::{Difference, PathStatus};
 use crate::error::CheckpointError;
+use crate::history::History;
 use crate::id::Id;
-use crate::manifest::{Manifest, Scope};
+use crate::intent::Intent;
+use crate::manifest::{Manifest, ScannedPath};
 use crate::node::Node;
-use crate::path::{Rel, root};
 use crate::plan::{Item, differences, items};
-use crate::report::{Cause, Difference, LeftOut, LeftOuts, PathStatus, Restored, Taken};
-use crate::request::{Policy, Restore};
+use crate::report::{Cause, LeftOut, LeftOuts, Restored, Taken};
+use crate::request::{ExclusionPolicy, RestoreOptions};
 use crate::restore_executor::RestoreExecutor;
 use crate::sealed;
 use crate::targets;
 use crate::vault::Vault;
-use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Instant;
 
 type Result<T> = std::result::Result<T, CheckpointError>;
 
-/// The intent of a restore: written before its first step, removed after its last.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Intent {
-    pub(crate) undo: Id,
-    pub(crate) of: Id,
-    pub(crate) at: u64,
-    pub(crate) policy: Policy,
-    pub(crate) items: Vec<Item>,
-    /// Folders that must be writable in the meantime, with their permission bits.
-    pub(crate) loosened: Vec<Loosened>,
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Loosened {
-    #[serde(with = "root")]
-    pub(crate) root: PathBuf,
-    pub(crate) path: Rel,
-    pub(crate) mode: u32,
-}
-
 impl Vault {
     /// Undoes the action of a checkpoint and all later ones below the same roots: each path gets
     /// its oldest state since the checkpoint back. All or nothing: one path that does not hold the
     /// state that the newest action left refuses the whole restore, unless it is forced or not
-    /// among [`Restore::only`]. Paths whose state was not stored are left as they are and reported;
+    /// among [`RestoreOptions::only`](crate::RestoreOptions::only). Paths whose state was not stored are left as they are and reported;
     /// so is a folder that contains files of others. An earlier restore that did not finish is
     /// completed first.
     ///
@@ -52,40 +33,39 @@ impl Vault {
     /// folder, or the system refuses before the first path is restored. After that,
     /// [`CheckpointError::HalfDone`] gives the cause, and the next restore, or [`Vault::resume`],
     /// completes the work.
-    pub fn restore(&self, id: &Id, how: &Restore) -> Result<Restored> {
+    pub fn restore_checkpoint(&self, id: &Id, how: &RestoreOptions) -> Result<Restored> {
         let _lock = self.lock_shared()?;
         let _restores = self.lock_restores()?;
         if !how.dry {
             for (undo, restored) in self.resume_shared()? {
                 if undo == how.undo {
-                    return Ok(restored);
+                    return self.look_again(id, how, restored);
                 }
             }
             if self.manifest_path(&how.undo).exists() {
                 return Err(CheckpointError::Exists { id: how.undo.clone() });
             }
         }
-        let only =
-            how.only.iter().map(|path| targets::resolve(path)).collect::<Result<Vec<_>>>()?;
-        let (histories, mut policy) = self.histories(id)?;
-        let examined = self.examine(histories, &policy, &only, how.force)?;
+        let only = resolve_all(&how.only)?;
+        let History { paths, mut policy, not_covered } = self.histories(id, &how.also)?;
+        let examined = self.examine(paths, &policy, &only, how.force)?;
         let found = differences(&examined);
         let bars = |one: &&Difference| {
-            if how.force { one.standing == PathStatus::Barred } else { one.standing.refused() }
+            if how.force { one.standing == PathStatus::Barred } else { one.standing.is_refused() }
         };
         let refused: Vec<Difference> = found.iter().filter(bars).cloned().collect();
         if !refused.is_empty() {
             return Err(CheckpointError::Refused { paths: refused });
         }
         let items = items(&examined, how.force, self, &policy)?;
-        let restored = report(&found, &items);
+        let restored = Restored { not_covered, ..report(&found, &items) };
         if how.dry || items.is_empty() {
             return Ok(restored);
         }
         // A person's changes are stored regardless of their size.
         let forced =
-            found.iter().filter(|one| one.standing.refused()).map(|one| size(&one.now)).max();
-        policy = Policy {
+            found.iter().filter(|one| one.standing.is_refused()).map(|one| size(&one.now)).max();
+        policy = ExclusionPolicy {
             max_file: policy.max_file.max(forced.unwrap_or(0)),
             max_total: u64::MAX,
             ..policy
@@ -94,7 +74,24 @@ impl Vault {
         let intent =
             Intent { undo: how.undo.clone(), of: id.clone(), at: how.at, policy, items, loosened };
         self.dir.write(&self.intent_path(&intent.undo), &intent, false)?;
-        self.carry_out(&intent, true, restored)
+        let restored = self.carry_out(&intent, true, restored)?;
+        self.look_again(id, how, restored)
+    }
+
+    /// Looks at each path once more after a restore, and reports those that are not as wanted.
+    fn look_again(&self, id: &Id, how: &RestoreOptions, restored: Restored) -> Result<Restored> {
+        let History { paths, policy, not_covered } = self.histories(id, &how.also)?;
+        let examined = self.examine(paths, &policy, &resolve_all(&how.only)?, false)?;
+        let known = |one: &Difference| {
+            restored.stays.contains(&one.path)
+                || matches!(
+                    one.standing,
+                    PathStatus::AlreadyBack | PathStatus::Stays | PathStatus::NotKept(_)
+                )
+        };
+        let mut differs = differences(&examined);
+        differs.retain(|one| !known(one) && !restored.left_alone.contains(&one.path));
+        Ok(Restored { differs, not_covered, ..restored })
     }
 
     /// Completes restores that did not finish, and returns the result of each, by the id of its own
@@ -102,7 +99,7 @@ impl Vault {
     /// reported.
     ///
     /// # Errors
-    /// Fails as [`Vault::restore`] does.
+    /// Fails as [`Vault::restore_checkpoint`] does.
     pub fn resume(&self) -> Result<Vec<(Id, Restored)>> {
         let _lock = self.lock_shared()?;
         let _restores = self.lock_restores()?;
@@ -156,15 +153,15 @@ impl Vault {
         if self.manifest_path(&intent.undo).exists() {
             return Ok(None);
         }
-        let mut areas: BTreeMap<PathBuf, BTreeSet<Scope>> = BTreeMap::new();
+        let mut areas: BTreeMap<PathBuf, BTreeSet<ScannedPath>> = BTreeMap::new();
         for item in &intent.items {
             let scopes = areas.entry(item.root.clone()).or_default();
-            scopes.insert(Scope { path: item.path.clone(), deep: false });
+            scopes.insert(ScannedPath { path: item.path.clone(), deep: false });
             let missing = item
                 .path
                 .ancestors()
                 .take_while(|above| targets::is_missing(&item.root.join(above.as_path())));
-            scopes.extend(missing.map(|path| Scope { path, deep: false }));
+            scopes.extend(missing.map(|path| ScannedPath { path, deep: false }));
         }
         let manifest = Manifest {
             id: intent.undo.clone(),
@@ -188,6 +185,10 @@ impl Vault {
     }
 }
 
+fn resolve_all(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    paths.iter().map(|path| targets::resolve(path)).collect()
+}
+
 fn size(node: &Node) -> u64 {
     match node {
         Node::File { size, .. } => *size,
@@ -209,6 +210,8 @@ fn report(found: &[Difference], items: &[Item]) -> Restored {
         stays: standing(PathStatus::Stays),
         not_kept: found.iter().filter_map(not_kept).collect(),
         left_alone: Vec::new(),
+        differs: Vec::new(),
+        not_covered: LeftOuts::default(),
         undo: None,
         planned: found.to_vec(),
     }

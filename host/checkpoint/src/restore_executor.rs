@@ -4,12 +4,12 @@
 use crate::content_writer::ContentWriter;
 use crate::current::{self, CurrentState};
 use crate::error::CheckpointError;
+use crate::intent::{Intent, Loosened};
 use crate::node::Node;
 use crate::packs::Packs;
 use crate::path::Rel;
 use crate::plan::Item;
-use crate::restore::{Intent, Loosened};
-use crate::tree::{Folder, PathAccess, Root};
+use crate::tree::{OpenFolder, PathAccess, Root};
 use crate::vault::{Vault, staging_name};
 use rustix::fs::FileType;
 use std::collections::BTreeSet;
@@ -274,17 +274,17 @@ impl RestoreExecutor<'_> {
     }
 
     /// Returns the folder that holds a root, and the root's name in it.
-    fn holder(&self, path: &Path) -> Result<(Folder, OsString)> {
+    fn holder(&self, path: &Path) -> Result<(OpenFolder, OsString)> {
         let failed = |error: io::Error| match error.kind() {
             io::ErrorKind::NotADirectory => CheckpointError::NotAFolder { path: path.to_owned() },
             _ => CheckpointError::io("open", path)(error),
         };
-        let holder = Folder::absolute(path.parent().unwrap_or(path)).map_err(failed)?;
+        let holder = OpenFolder::absolute(path.parent().unwrap_or(path)).map_err(failed)?;
         Ok((holder, path.file_name().unwrap_or(OsStr::new(".")).to_owned()))
     }
 
     /// Removes the folder for staged files.
-    fn clear(&self, root: &Folder, path: &Path) -> Result<()> {
+    fn clear(&self, root: &OpenFolder, path: &Path) -> Result<()> {
         let place = staging_name(&self.intent.undo);
         let full = path.join(&place);
         let failed = |error| CheckpointError::io("remove", &full)(error);
@@ -314,7 +314,7 @@ impl RestoreExecutor<'_> {
 }
 
 /// Flushes a file that was written. A file without read permission was flushed when it was written.
-fn flush(staging: &Folder, name: &OsStr) -> io::Result<()> {
+fn flush(staging: &OpenFolder, name: &OsStr) -> io::Result<()> {
     match staging.read(name) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
         other => other?.sync_data(),

@@ -6,7 +6,7 @@ use crate::packs::Packs;
 use crate::path::Rel;
 use crate::plan::Item;
 use crate::restore_executor::RestoreExecutor;
-use crate::tree::{Folder, PathAccess, Root, finish_file};
+use crate::tree::{OpenFolder, PathAccess, Root, finish_file};
 use rustix::fs::FileType;
 use std::ffi::OsStr;
 use std::io::{self, Seek, SeekFrom, Write};
@@ -62,7 +62,7 @@ impl RestoreExecutor<'_> {
     }
 
     /// Renames a written file into place, unless that was done.
-    pub(crate) fn place(&self, staging: &Folder, name: &OsStr, item: &Item) -> Result<()> {
+    pub(crate) fn place(&self, staging: &OpenFolder, name: &OsStr, item: &Item) -> Result<()> {
         let full = item.full();
         let failed = |error| CheckpointError::io("put back", &full)(error);
         if staging.find(name).map_err(failed)?.is_none() {
@@ -86,7 +86,7 @@ impl RestoreExecutor<'_> {
     pub(crate) fn write(
         &self,
         packs: &Packs,
-        staging: &Folder,
+        staging: &OpenFolder,
         name: &OsStr,
         item: &Item,
     ) -> Result<()> {
@@ -127,7 +127,7 @@ impl RestoreExecutor<'_> {
     /// Creates a missing root, and the folders above it.
     pub(crate) fn make_root(&self, path: &Path) -> Result<()> {
         let mut folder =
-            Folder::absolute(Path::new("/")).map_err(CheckpointError::io("open", "/"))?;
+            OpenFolder::absolute(Path::new("/")).map_err(CheckpointError::io("open", "/"))?;
         let mut full = PathBuf::from("/");
         for name in path.components().skip(1) {
             let name = name.as_os_str();

@@ -2,14 +2,14 @@
 
 use crate::content_writer::ContentWriter;
 use crate::error::CheckpointError;
-use crate::ignored::{Rules, ScanOrder, is_tagged};
-use crate::manifest::Scope;
+use crate::ignored::{IgnoreRules, ScanOrder, is_tagged};
+use crate::manifest::ScannedPath;
 use crate::node::{Content, Node, Time, Why};
 use crate::path::Rel;
 use crate::report::LeftOuts;
-use crate::request::Policy;
-use crate::snapshot::{KnownNode, Snapshot};
-use crate::tree::{EntryInfo, Folder, PathAccess, Root};
+use crate::request::ExclusionPolicy;
+use crate::snapshot::{KnownNode, TreeSnapshot};
+use crate::tree::{EntryInfo, OpenFolder, PathAccess, Root};
 use rustix::fs::FileType;
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -25,12 +25,12 @@ const MAX_DEPTH: usize = 256;
 #[derive(Debug)]
 pub(crate) struct Scan<'a> {
     pub(crate) root: &'a Path,
-    pub(crate) scopes: &'a [Scope],
-    pub(crate) policy: Policy,
+    pub(crate) scopes: &'a [ScannedPath],
+    pub(crate) policy: ExclusionPolicy,
     /// True if the policy's choices apply; they do not for targets.
     pub(crate) applies_policy: bool,
     /// The previous snapshot. Its stamps save reading.
-    pub(crate) base: &'a Snapshot,
+    pub(crate) base: &'a TreeSnapshot,
     /// True if folders that the base contains must be scanned again, regardless of the tree's
     /// current rules: the action can change those.
     pub(crate) rescans_base: bool,
@@ -47,7 +47,7 @@ pub(crate) struct Scan<'a> {
 /// The result of a scan.
 #[derive(Debug, Default)]
 pub(crate) struct ScanResult {
-    pub(crate) snapshot: Snapshot,
+    pub(crate) snapshot: TreeSnapshot,
     entries: Vec<(Rel, KnownNode)>,
     /// True if it differs from the base.
     pub(crate) news: bool,
@@ -56,7 +56,7 @@ pub(crate) struct ScanResult {
     pending: Vec<(Rel, EntryInfo)>,
     /// Folders that are scanned after everything else, with their device and depth.
     last: Vec<(Rel, EntryInfo, (u64, usize))>,
-    rules: Rules,
+    rules: IgnoreRules,
 }
 
 impl Scan<'_> {
@@ -100,7 +100,7 @@ impl Scan<'_> {
         }
         self.scan_postponed(&mut seen, &mut root, left_out);
         self.read(&mut seen, keeper, &mut root, left_out)?;
-        seen.snapshot = Snapshot::of(std::mem::take(&mut seen.entries));
+        seen.snapshot = TreeSnapshot::of(std::mem::take(&mut seen.entries));
         seen.news = seen.news || seen.snapshot.len() != self.base.len();
         Ok(seen)
     }
@@ -134,7 +134,7 @@ impl Scan<'_> {
         &self,
         seen: &mut ScanResult,
         left_out: &mut LeftOuts,
-        holder: &Folder,
+        holder: &OpenFolder,
         name: &OsStr,
         (path, found): (Rel, EntryInfo),
         (device, depth, deep): (u64, usize, bool),
@@ -187,7 +187,7 @@ impl Scan<'_> {
         &self,
         seen: &mut ScanResult,
         left_out: &mut LeftOuts,
-        holder: &Folder,
+        holder: &OpenFolder,
         name: &OsStr,
         (path, found): (&Rel, &EntryInfo),
         (device, depth): (u64, usize),
@@ -338,7 +338,7 @@ impl Scan<'_> {
         keeper: &mut ContentWriter<'_>,
         root: &mut Root<'_>,
         path: &Rel,
-    ) -> Result<std::result::Result<(crate::node::Digest, EntryInfo), Why>> {
+    ) -> Result<std::result::Result<(crate::node::ContentDigest, EntryInfo), Why>> {
         if self.deadlines.1.is_some_and(|end| Instant::now() >= end) {
             return Ok(Err(Why::Budget));
         }

@@ -2,7 +2,7 @@
 //! and the checksum that reveals a damaged one.
 
 use crate::error::CheckpointError;
-use crate::request::Durability;
+use crate::request::CheckpointDurability;
 use crate::steps::StepHook;
 use portcullis_fs::sync_folder;
 use serde::Serialize;
@@ -25,7 +25,7 @@ static DRAFTS: AtomicU64 = AtomicU64::new(0);
 pub(crate) struct VaultDir {
     pub(crate) folder: PathBuf,
     pub(crate) steps: Arc<dyn StepHook>,
-    pub(crate) durability: Durability,
+    pub(crate) durability: CheckpointDurability,
 }
 
 impl VaultDir {
@@ -64,7 +64,7 @@ impl VaultDir {
 
     fn try_publish(&self, draft: &Path, file: &File, target: &Path, replace: bool) -> Result<bool> {
         let failed = |error| CheckpointError::io("write", target)(error);
-        if self.durability == Durability::Power {
+        if self.durability == CheckpointDurability::Power {
             self.step("flush", draft)?;
             file.sync_data().map_err(failed)?;
         }
@@ -76,7 +76,7 @@ impl VaultDir {
             }
             other => other.map_err(failed)?,
         }
-        if self.durability == Durability::Power {
+        if self.durability == CheckpointDurability::Power {
             target.parent().map_or(Ok(()), sync_folder).map_err(failed)?;
         }
         Ok(true)

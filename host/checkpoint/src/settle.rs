@@ -18,7 +18,7 @@ impl Vault {
     /// # Errors
     /// Fails if the checkpoint does not exist or is damaged, a root is no longer a folder, or the
     /// system refuses. Then the checkpoint is unchanged.
-    pub fn settle(&self, id: &Id, at: u64, budget: Duration) -> Result<Settled> {
+    pub fn settle_checkpoint(&self, id: &Id, at: u64, budget: Duration) -> Result<Settled> {
         let _lock = self.lock_shared()?;
         self.settle_shared(id, at, Some(budget))
     }

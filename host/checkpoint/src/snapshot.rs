@@ -1,6 +1,6 @@
 //! The state of a tree at one moment: every path with its node and its stamp.
 
-use crate::node::{Content, Node, Stamp};
+use crate::node::{Content, Node, NodeStamp};
 use crate::path::Rel;
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) struct KnownNode {
     pub(crate) node: Node,
     /// None if nothing existed.
-    pub(crate) stamp: Option<Stamp>,
+    pub(crate) stamp: Option<NodeStamp>,
     /// The file's last change was so long before its reading that an equal stamp proves equal
     /// bytes.
     pub(crate) sure: bool,
@@ -18,7 +18,7 @@ pub(crate) struct KnownNode {
 impl KnownNode {
     pub(crate) const MISSING: Self = Self { node: Node::Missing, stamp: None, sure: false };
 
-    /// Compares like [`Node::same`]; a file left out on one side and stored on the other is
+    /// Compares like [`Node::is_same`]; a file left out on one side and stored on the other is
     /// compared by its stamp.
     pub(crate) fn same(&self, other: &Self) -> bool {
         match (&self.node, &other.node) {
@@ -26,10 +26,10 @@ impl KnownNode {
                 Node::File { content: one, mode, .. },
                 Node::File { content: two, mode: other_mode, .. },
             ) => match (one, two) {
-                (Content::Kept(_), Content::Kept(_)) => self.node.same(&other.node),
+                (Content::Kept(_), Content::Kept(_)) => self.node.is_same(&other.node),
                 _ => mode == other_mode && self.stamp == other.stamp,
             },
-            _ => self.node.same(&other.node),
+            _ => self.node.is_same(&other.node),
         }
     }
 }
@@ -38,9 +38,9 @@ impl KnownNode {
 /// closed folder: then it was not scanned.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Vec<(Rel, KnownNode)>")]
-pub(crate) struct Snapshot(Vec<(Rel, KnownNode)>);
+pub(crate) struct TreeSnapshot(Vec<(Rel, KnownNode)>);
 
-impl TryFrom<Vec<(Rel, KnownNode)>> for Snapshot {
+impl TryFrom<Vec<(Rel, KnownNode)>> for TreeSnapshot {
     type Error = &'static str;
 
     fn try_from(entries: Vec<(Rel, KnownNode)>) -> Result<Self, Self::Error> {
@@ -49,7 +49,7 @@ impl TryFrom<Vec<(Rel, KnownNode)>> for Snapshot {
     }
 }
 
-impl Snapshot {
+impl TreeSnapshot {
     /// Returns a snapshot of paths in any order. For a path that was scanned twice, the later scan
     /// counts.
     pub(crate) fn of(mut entries: Vec<(Rel, KnownNode)>) -> Self {

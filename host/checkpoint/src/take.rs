@@ -2,14 +2,14 @@
 
 use crate::content_writer::ContentWriter;
 use crate::error::CheckpointError;
-use crate::manifest::{BeforeState, Manifest, RootRecord, Scope};
-use crate::node::Digest;
+use crate::manifest::{BeforeState, Manifest, RootRecord, ScannedPath};
+use crate::node::ContentDigest;
 use crate::path::root;
 use crate::report::{Cause, LeftOuts, Taken};
-use crate::request::{Request, What};
+use crate::request::{CheckpointRequest, What};
 use crate::scan::{Scan, ScanResult};
 use crate::sealed;
-use crate::snapshot::Snapshot;
+use crate::snapshot::TreeSnapshot;
 use crate::targets;
 use crate::vault::Vault;
 use serde::{Deserialize, Serialize};
@@ -23,7 +23,7 @@ type Result<T> = std::result::Result<T, CheckpointError>;
 pub(crate) struct Newest {
     #[serde(with = "root")]
     pub(crate) root: PathBuf,
-    pub(crate) snapshot: Digest,
+    pub(crate) snapshot: ContentDigest,
     pub(crate) at: u64,
 }
 
@@ -34,7 +34,7 @@ impl Vault {
     /// Fails if a root or target is not valid, the call has a checkpoint already, another process
     /// is collecting, or the system refuses (for example because the disk is full). Then no
     /// checkpoint exists: the action cannot be undone.
-    pub fn take(&self, request: &Request) -> Result<Taken> {
+    pub fn take_checkpoint(&self, request: &CheckpointRequest) -> Result<Taken> {
         let start = Instant::now();
         let _lock = self.lock_shared()?;
         if self.manifest_path(&request.id).exists() {
@@ -63,7 +63,7 @@ impl Vault {
     pub(crate) fn take_areas(
         &self,
         mut manifest: Manifest,
-        areas: Vec<(PathBuf, Vec<Scope>)>,
+        areas: Vec<(PathBuf, Vec<ScannedPath>)>,
         budget: Option<Duration>,
         start: Instant,
     ) -> Result<Taken> {
@@ -87,7 +87,7 @@ impl Vault {
     fn fill(
         &self,
         manifest: &mut Manifest,
-        areas: Vec<(PathBuf, Vec<Scope>)>,
+        areas: Vec<(PathBuf, Vec<ScannedPath>)>,
         time: (Option<Duration>, Instant),
         keeper: &mut ContentWriter<'_>,
     ) -> Result<(u64, u64)> {
@@ -125,9 +125,9 @@ impl Vault {
     /// Scans the scopes of a root.
     pub(crate) fn look(
         &self,
-        (root, scopes): (&Path, &[Scope]),
+        (root, scopes): (&Path, &[ScannedPath]),
         manifest: &Manifest,
-        (base, rescans_base): (&Snapshot, bool),
+        (base, rescans_base): (&TreeSnapshot, bool),
         (budget, start): (Option<Duration>, Instant),
         keeper: &mut ContentWriter<'_>,
         left_out: &mut LeftOuts,
@@ -152,7 +152,7 @@ impl Vault {
     }
 
     /// Returns the newest snapshot of a root. One that cannot be read is treated as missing.
-    pub(crate) fn newest(&self, root: &Path) -> Result<Option<(Digest, Snapshot)>> {
+    pub(crate) fn newest(&self, root: &Path) -> Result<Option<(ContentDigest, TreeSnapshot)>> {
         let Ok(Some(newest)) = sealed::read::<Newest>(&self.newest_path(root)) else {
             return Ok(None);
         };
@@ -161,11 +161,16 @@ impl Vault {
     }
 
     /// Stores a snapshot of a root as its newest.
-    pub(crate) fn remember(&self, root: &Path, snapshot: &Snapshot, at: u64) -> Result<Digest> {
+    pub(crate) fn remember(
+        &self,
+        root: &Path,
+        snapshot: &TreeSnapshot,
+        at: u64,
+    ) -> Result<ContentDigest> {
         let bytes = postcard::to_allocvec(snapshot).map_err(|error| {
             CheckpointError::io("write", root)(std::io::Error::other(error.to_string()))
         })?;
-        let digest = Digest::of(&bytes);
+        let digest = ContentDigest::of_bytes(&bytes);
         self.dir.write(&self.snapshot_path(&digest), snapshot, true)?;
         let newest = Newest { root: root.to_owned(), snapshot: digest, at };
         self.dir.write(&self.newest_path(root), &newest, true)?;
@@ -173,7 +178,7 @@ impl Vault {
     }
 
     fn newest_path(&self, root: &Path) -> PathBuf {
-        let name = Digest::of(root.as_os_str().as_encoded_bytes());
+        let name = ContentDigest::of_bytes(root.as_os_str().as_encoded_bytes());
         self.dir.folder.join("roots").join(name.to_string())
     }
 }

@@ -1,7 +1,7 @@
 //! Resolves the roots of a request, and the paths below them.
 
 use crate::error::CheckpointError;
-use crate::manifest::Scope;
+use crate::manifest::ScannedPath;
 use crate::node::Why;
 use crate::path::{Rel, is_plain};
 use crate::report::LeftOuts;
@@ -44,8 +44,11 @@ pub(crate) fn roots(given: &[PathBuf]) -> Result<Vec<PathBuf>> {
 }
 
 /// Returns the whole of each root.
-pub(crate) fn whole(roots: Vec<PathBuf>) -> Vec<(PathBuf, Vec<Scope>)> {
-    roots.into_iter().map(|root| (root, vec![Scope { path: Rel::default(), deep: true }])).collect()
+pub(crate) fn whole(roots: Vec<PathBuf>) -> Vec<(PathBuf, Vec<ScannedPath>)> {
+    roots
+        .into_iter()
+        .map(|root| (root, vec![ScannedPath { path: Rel::default(), deep: true }]))
+        .collect()
 }
 
 /// Returns the targets, and the folders above them that do not exist yet.
@@ -53,8 +56,8 @@ pub(crate) fn chosen(
     roots: Vec<PathBuf>,
     targets: &[PathBuf],
     left_out: &mut LeftOuts,
-) -> Result<Vec<(PathBuf, Vec<Scope>)>> {
-    let mut areas: Vec<(PathBuf, BTreeSet<Scope>)> =
+) -> Result<Vec<(PathBuf, Vec<ScannedPath>)>> {
+    let mut areas: Vec<(PathBuf, BTreeSet<ScannedPath>)> =
         roots.into_iter().map(|root| (root, BTreeSet::new())).collect();
     for target in targets {
         let mut next = Some(target.clone());
@@ -76,8 +79,8 @@ pub(crate) fn chosen(
             {
                 let missing =
                     below.ancestors().take_while(|above| is_missing(&root.join(above.as_path())));
-                scopes.extend(missing.map(|path| Scope { path, deep: false }));
-                scopes.insert(Scope { path: below, deep: true });
+                scopes.extend(missing.map(|path| ScannedPath { path, deep: false }));
+                scopes.insert(ScannedPath { path: below, deep: true });
             }
             next = fs::read_link(&path).ok().map(|text| path.parent().unwrap_or(&path).join(text));
         }

@@ -1,7 +1,7 @@
 //! Access to the user's files by handles: each folder is opened from the one above, one name at a
 //! time, never through a link. So swapping a path in between cannot redirect anything here.
 
-use crate::node::{Stamp, Time};
+use crate::node::{NodeStamp, Time};
 use crate::path::Rel;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use std::ffi::{OsStr, OsString};
@@ -13,14 +13,14 @@ use std::path::Path;
 
 /// An open folder.
 #[derive(Debug)]
-pub(crate) struct Folder(OwnedFd);
+pub(crate) struct OpenFolder(OwnedFd);
 
 /// The metadata of an entry.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EntryInfo {
     pub(crate) kind: FileType,
     pub(crate) mode: u32,
-    pub(crate) stamp: Stamp,
+    pub(crate) stamp: NodeStamp,
     pub(crate) links: u64,
     pub(crate) sparse: bool,
 }
@@ -38,7 +38,7 @@ const NAMES: usize = 32 << 10;
 
 const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-impl Folder {
+impl OpenFolder {
     /// Opens an absolute path, starting from `/`.
     pub(crate) fn absolute(path: &Path) -> io::Result<Self> {
         let top = Self(rustix::fs::open("/", TRAVERSE_ONLY | FOLDER, Mode::empty())?);
@@ -182,7 +182,7 @@ impl EntryInfo {
         Self {
             kind: FileType::from_raw_mode(stat.st_mode),
             mode: stat.st_mode as u32 & 0o7777,
-            stamp: Stamp {
+            stamp: NodeStamp {
                 device: stat.st_dev as u64,
                 inode: stat.st_ino as u64,
                 size: stat.st_size as u64,
@@ -217,13 +217,13 @@ pub(crate) struct Root<'a> {
     path: &'a Path,
     /// The folder that was opened last, for many paths of one folder; none stands for the root's
     /// parent.
-    last: Option<(Option<Rel>, Folder)>,
+    last: Option<(Option<Rel>, OpenFolder)>,
 }
 
 /// The way to a path below a root.
 pub(crate) enum PathAccess<'a> {
     /// The folder that holds it exists; the name in it.
-    Open(&'a Folder, OsString),
+    Open(&'a OpenFolder, OsString),
     /// A folder above it is missing.
     Missing,
     /// Something that is not a folder is in the place of a folder above it.
@@ -256,12 +256,12 @@ impl<'a> Root<'a> {
             .map_or(PathAccess::Missing, |(_, folder)| PathAccess::Open(folder, name)))
     }
 
-    fn open(&self, holder: Option<&Rel>) -> io::Result<Folder> {
+    fn open(&self, holder: Option<&Rel>) -> io::Result<OpenFolder> {
         match holder {
-            None => Folder::absolute(self.path.parent().unwrap_or(self.path)),
+            None => OpenFolder::absolute(self.path.parent().unwrap_or(self.path)),
             Some(holder) => holder
                 .names()
-                .try_fold(Folder::absolute(self.path)?, |folder, name| folder.enter(name)),
+                .try_fold(OpenFolder::absolute(self.path)?, |folder, name| folder.enter(name)),
         }
     }
 }

@@ -3,9 +3,8 @@
 use crate::error::CheckpointError;
 use crate::id::Id;
 use crate::index;
-use crate::node::{Digest, Time};
+use crate::node::{ContentDigest, Time};
 use crate::packs::Packs;
-use crate::report::{CheckpointDetail, Listing};
 use crate::request::Bounds;
 use crate::sealed::VaultDir;
 use crate::steps::{NoHook, StepHook};
@@ -38,7 +37,7 @@ impl Vault {
     /// # Errors
     /// Fails if the folder belongs to another user or others may enter it, or if the system
     /// refuses.
-    pub fn open(folder: impl Into<PathBuf>, bounds: Bounds) -> Result<Self> {
+    pub fn open_folder(folder: impl Into<PathBuf>, bounds: Bounds) -> Result<Self> {
         let folder = folder.into();
         for name in FOLDERS {
             let path = folder.join(name);
@@ -63,42 +62,12 @@ impl Vault {
         self
     }
 
-    /// Returns all checkpoints, oldest first.
-    ///
-    /// # Errors
-    /// Fails if the vault cannot be read. A damaged checkpoint is part of the result instead.
-    pub fn list(&self) -> Result<Listing> {
-        let _lock = self.lock_shared()?;
-        let (manifests, mut damaged) = self.manifests()?;
-        damaged.extend(Packs::load(&self.dir)?.damaged);
-        let unfinished = self.unfinished()?;
-        Ok(Listing {
-            checkpoints: manifests.iter().map(crate::manifest::Manifest::listed).collect(),
-            damaged,
-            unfinished,
-        })
-    }
-
-    /// Returns one checkpoint and the changes of its action.
-    ///
-    /// # Errors
-    /// Fails if no checkpoint has that id, or if it is damaged.
-    pub fn show(&self, id: &Id) -> Result<CheckpointDetail> {
-        let _lock = self.lock_shared()?;
-        let manifest = self.manifest(id)?;
-        Ok(CheckpointDetail {
-            summary: manifest.listed(),
-            left_out: manifest.left_out.clone(),
-            changes: manifest.changes(),
-        })
-    }
-
     /// Returns the bytes of a content, for a text difference. All in memory: at most the policy's
     /// largest file.
     ///
     /// # Errors
     /// Fails if the content is not in the vault or is damaged.
-    pub fn content(&self, digest: &Digest) -> Result<Vec<u8>> {
+    pub fn read_content(&self, digest: &ContentDigest) -> Result<Vec<u8>> {
         let _lock = self.lock_shared()?;
         let mut bytes = Vec::new();
         Packs::load(&self.dir)?.copy(digest, &self.dir.folder, &mut |part| {

@@ -3,9 +3,9 @@
 //!
 //! `cargo bench --workspace --bench checkpoints` prints, for the hook before and the hook after a
 //! call, the median without checkpoints, with them, and the difference, as well as the mean
-//! processor time of both hooks together. The calls are made in a git repository of 5,000 files.
-//! Their effects do not take place, except that one file is rewritten between the two hooks of a
-//! call that changes something.
+//! processor time of both hooks together. The calls are made in git repositories of 5,000 and of
+//! 100,000 files. Their effects do not take place, except that one file is rewritten between the
+//! two hooks of a call that changes something.
 
 #![allow(
     clippy::unwrap_used,
@@ -24,7 +24,9 @@ use std::time::{Duration, Instant};
 /// with them. `PORTCULLIS_BENCH_ROUNDS` overrides it.
 const ROUNDS: usize = 20;
 const CALLS: usize = 10;
-const FILES: usize = 5_000;
+/// The sizes of the repositories in files, each with the part of the turns that it gets.
+/// `PORTCULLIS_BENCH_FILES` chooses one of them.
+const SIZES: [(usize, usize); 2] = [(5_000, 1), (100_000, 10)];
 /// The number of files in the folder that is deleted.
 const FOLDER: usize = 100;
 /// The unit in which the system counts processor time, in milliseconds.
@@ -41,7 +43,7 @@ const CALLED: [(&str, &str, &str, bool); 5] = [
         true,
     ),
     ("`rm -r` of 100 files", "Bash", r#"{"command":"rm -r d0"}"#, false),
-    ("`make`, of 5,000 files", "Bash", r#"{"command":"make"}"#, true),
+    ("`make`", "Bash", r#"{"command":"make"}"#, true),
 ];
 
 /// The times of one side of a call.
@@ -57,9 +59,19 @@ fn main() {
         .ok()
         .and_then(|rounds| rounds.parse().ok())
         .unwrap_or(ROUNDS);
+    let chosen: Option<usize> =
+        std::env::var("PORTCULLIS_BENCH_FILES").ok().and_then(|files| files.parse().ok());
+    for (files, part) in
+        SIZES.into_iter().filter(|(files, _)| chosen.is_none_or(|one| one == *files))
+    {
+        measure(files, (rounds / part).max(1));
+    }
+}
+
+fn measure(files: usize, rounds: usize) {
     let folder = tempfile::tempdir().unwrap();
     let project = folder.path().join("project");
-    make(&project);
+    make(&project, files);
     let homes = [false, true].map(|enabled| home(folder.path(), enabled));
     // Files that changed a moment ago are read once more, so wait until they are older.
     std::thread::sleep(Duration::from_secs(4));
@@ -77,7 +89,7 @@ fn main() {
             }
         }
     }
-    report(measured, rounds);
+    report(measured, files, rounds);
 }
 
 fn home(folder: &Path, enabled: bool) -> PathBuf {
@@ -88,8 +100,8 @@ fn home(folder: &Path, enabled: bool) -> PathBuf {
 }
 
 /// Creates a repository in which everything is committed.
-fn make(project: &Path) {
-    for at in 0..FILES {
+fn make(project: &Path, files: usize) {
+    for at in 0..files {
         let path = project.join(format!("d{}/f{at}", at / FOLDER));
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, format!("{at} and so on; ").repeat(at % 500 + 1)).unwrap();
@@ -160,8 +172,10 @@ fn processor_ticks() -> f64 {
         .sum()
 }
 
-fn report(measured: Vec<[Times; 2]>, rounds: usize) {
-    println!("{rounds} rounds of {CALLS} calls; milliseconds, without and with checkpoints");
+fn report(measured: Vec<[Times; 2]>, files: usize, rounds: usize) {
+    println!(
+        "{files} files, {rounds} rounds of {CALLS} calls; milliseconds, without and with checkpoints"
+    );
     println!(
         "| call | before | with | adds | after | with | adds | processor, both | with | adds |"
     );

@@ -48,6 +48,9 @@ fn main() {
         .unwrap_or(ROUNDS);
     let folder = std::env::temp_dir().join(format!("portcullis-bench-{}", std::process::id()));
     fs::create_dir_all(folder.join("project")).unwrap();
+    // The bench `checkpoints` measures what they add.
+    fs::create_dir_all(folder.join("home")).unwrap();
+    fs::write(folder.join("home/config.toml"), "[checkpoints]\nenabled = false\n").unwrap();
     fs::copy(env!("CARGO_BIN_EXE_portcullis"), program(&folder)).unwrap();
     let mut cases = cases(&folder);
     for round in 0..rounds + 5 {

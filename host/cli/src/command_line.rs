@@ -1,5 +1,5 @@
 //! The command line as a person meets it: the grouped overview, the examples, the tips for words
-//! that are no command, and the colour that was asked for.
+//! that are not commands, and the colour that was asked for.
 //!
 //! Each command defines its options and their meaning; this module only presents them.
 
@@ -15,26 +15,26 @@ use std::ffi::OsString;
 ///
 /// # Errors
 /// Fails if they are wrong, with a tip if their meaning is known, or if they ask for help.
-pub fn parse() -> Result<Arguments, clap::Error> {
+pub fn parse_arguments() -> Result<Arguments, clap::Error> {
     let given: Vec<OsString> = std::env::args_os().collect();
     // Before parsing, since help and errors have colour too.
     if let Some(choice) = color(&given) {
         choice.write_global();
     }
-    let parsed = command()
+    let parsed = build_command()
         .try_get_matches_from(&given)
         .and_then(|mut matches| Arguments::from_arg_matches_mut(&mut matches));
     parsed.map_err(|error| tips::with_tip(error, &given))
 }
 
 /// Returns the command line with its overview, as it is parsed.
-pub fn command() -> Command {
-    groups::with_overview(described())
+pub fn build_command() -> Command {
+    groups::with_overview(describe_command())
 }
 
 /// Returns the command line with examples, without the overview of the commands: for man pages.
-pub fn described() -> Command {
-    let command = examples::add(Arguments::command(), "");
+pub fn describe_command() -> Command {
+    let command = examples::add_examples(Arguments::command(), "");
     let global: Vec<Arg> = command
         .get_arguments()
         .filter(|argument| argument.is_global_set())

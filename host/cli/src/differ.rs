@@ -11,7 +11,7 @@ const CONTEXT: usize = 3;
 const MOST_LINE: usize = 400;
 
 /// Formats the differences for a program: nothing is escaped or cut.
-pub fn plain(before: &str, after: &str, old: &str, new: &str) -> String {
+pub fn plain_diff(before: &str, after: &str, old: &str, new: &str) -> String {
     TextDiff::from_lines(before, after)
         .unified_diff()
         .context_radius(CONTEXT)
@@ -21,7 +21,7 @@ pub fn plain(before: &str, after: &str, old: &str, new: &str) -> String {
 
 /// Formats the differences for a person: in colour, each line escaped. The two names must be
 /// escaped already.
-pub fn painted(before: &str, after: &str, old: &str, new: &str) -> String {
+pub fn painted_diff(before: &str, after: &str, old: &str, new: &str) -> String {
     let diff = TextDiff::from_lines(before, after);
     let mut text = format!("--- {old}\n+++ {new}\n");
     for hunk in diff.unified_diff().context_radius(CONTEXT).iter_hunks() {
@@ -32,7 +32,7 @@ pub fn painted(before: &str, after: &str, old: &str, new: &str) -> String {
 }
 
 /// Formats all lines of both for a person, without names.
-pub fn inline(before: &str, after: &str) -> String {
+pub fn inline_diff(before: &str, after: &str) -> String {
     TextDiff::from_lines(before, after).iter_all_changes().map(line).collect()
 }
 

@@ -104,7 +104,7 @@ impl Error {
         Self::new(ErrorKind::Refused, message)
     }
 
-    /// Data does not hold.
+    /// Data is damaged or was changed.
     pub fn integrity(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Integrity, message)
     }
@@ -116,13 +116,13 @@ impl Error {
 
     /// This program has a defect.
     pub fn internal(message: impl Into<String>) -> Self {
-        Self::new(ErrorKind::Internal, message).hint(
+        Self::new(ErrorKind::Internal, message).with_hint(
             "this is a defect of portcullis: report it with the command and this whole message",
         )
     }
 
     /// Converts the argument parser's error.
-    pub fn usage(error: &clap::Error) -> Self {
+    pub fn from_usage(error: &clap::Error) -> Self {
         let text = error.render().to_string();
         let mut paragraphs = text
             .split("\n\n")
@@ -145,14 +145,14 @@ impl Error {
 impl Error {
     /// Adds a way to go on: a command, an option or a setting, in one line.
     #[must_use]
-    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self
     }
 
     /// Makes this error the cause of one with that message. Kind and hints stay.
     #[must_use]
-    pub fn context(mut self, message: impl Into<String>) -> Self {
+    pub fn with_context(mut self, message: impl Into<String>) -> Self {
         let before = std::mem::replace(&mut self.message, message.into());
         if !self.message.contains(&before) {
             self.causes.insert(0, before);
@@ -167,13 +167,13 @@ impl Error {
     }
 
     /// Prints the error on standard error, for a person or as one line of JSON.
-    pub fn print(&self, as_json: bool) {
-        anstream::eprint!("{}", self.text(as_json));
+    pub fn print_error(&self, as_json: bool) {
+        anstream::eprint!("{}", self.to_text(as_json));
     }
 
     /// Formats the error for a person, with each hint in a line of its own, or as one line of JSON.
     #[must_use]
-    pub fn text(&self, as_json: bool) -> String {
+    pub fn to_text(&self, as_json: bool) -> String {
         let report = ErrorReport {
             kind: self.kind.as_str(),
             message: &self.message,
@@ -181,7 +181,7 @@ impl Error {
             hints: &self.hints,
             exit: self.exit().code(),
         };
-        report.text(as_json)
+        report.to_text(as_json)
     }
 
     /// Returns the error and its hints in one line, for a text that has one line for each thing.
@@ -261,11 +261,11 @@ pub trait Context<T> {
 
 impl<T, E: Into<Error>> Context<T> for std::result::Result<T, E> {
     fn context(self, message: impl Into<String>) -> Result<T> {
-        self.map_err(|error| error.into().context(message))
+        self.map_err(|error| error.into().with_context(message))
     }
 
     fn with_context(self, message: impl FnOnce() -> String) -> Result<T> {
-        self.map_err(|error| error.into().context(message()))
+        self.map_err(|error| error.into().with_context(message()))
     }
 }
 
@@ -480,7 +480,7 @@ mod tests {
     use serde_json::{Value, json};
 
     fn json_of(error: &Error) -> Value {
-        serde_json::from_str(&error.text(true)).unwrap()
+        serde_json::from_str(&error.to_text(true)).unwrap()
     }
 
     /// An error whose message repeats its cause.
@@ -495,14 +495,14 @@ mod tests {
 
     #[test]
     fn a_cause_is_shown_once() {
-        let error = repeating().context("cannot begin");
+        let error = repeating().with_context("cannot begin");
         assert_eq!(error.to_string().matches("permission denied").count(), 1, "{error}");
         assert_eq!(json_of(&error)["error"]["causes"].as_array().map(Vec::len), Some(1), "{error}");
     }
 
     #[test]
     fn kind_and_hints_survive_a_library_between() {
-        let inner = Error::refused("no").hint("ask a person");
+        let inner = Error::refused("no").with_hint("ask a person");
         let outer: Error = anyhow::Error::new(inner).context("closed").into();
         let json = &json_of(&outer)["error"];
         assert_eq!(json["kind"], "refused");

@@ -45,7 +45,7 @@ impl CommandExit {
         (Self::Success, "done"),
         (
             Self::Failure,
-            "failure, or the checked thing is not in order (`config check`, `rules check`, \
+            "failure, or a check found a problem (`config check`, `rules check`, \
              `plugin test`, `bundle verify`, `bundle vet`, `bundle update --check`)",
         ),
         (Self::Rejected, "wrong arguments; for `hook`: the action is refused"),
@@ -82,23 +82,23 @@ impl From<CommandExit> for ExitCode {
 }
 
 #[cfg(target_os = "linux")]
-impl From<portcullis_run::Outcome> for CommandExit {
-    fn from(outcome: portcullis_run::Outcome) -> Self {
-        use portcullis_run::Outcome;
+impl From<portcullis_run::RunOutcome> for CommandExit {
+    fn from(outcome: portcullis_run::RunOutcome) -> Self {
+        use portcullis_run::RunOutcome;
         match outcome {
-            Outcome::Success => Self::Success,
-            Outcome::Failed => Self::AgentFailed,
-            Outcome::Limit(_) => Self::LimitReached,
-            Outcome::Emergency => Self::EmergencyStop,
-            Outcome::Unwatched => Self::WatcherDied,
-            Outcome::Interrupted => Self::Interrupted,
+            RunOutcome::Success => Self::Success,
+            RunOutcome::Failed => Self::AgentFailed,
+            RunOutcome::Limit(_) => Self::LimitReached,
+            RunOutcome::Emergency => Self::EmergencyStop,
+            RunOutcome::Unwatched => Self::WatcherDied,
+            RunOutcome::Interrupted => Self::Interrupted,
         }
     }
 }
 
 /// Formats the list for the end of the program's help, one code in a line.
 #[must_use]
-pub fn list() -> String {
+pub fn list_codes() -> String {
     let mut text = String::new();
     for (exit, meaning) in CommandExit::ALL {
         text.push_str(&format!("  {:<width$}", exit.code(), width = INDENT - 2));
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn codes_ascend_and_the_help_has_each() {
-        let help = list();
+        let help = list_codes();
         for pair in CommandExit::ALL.windows(2) {
             assert!(pair[0].0.code() < pair[1].0.code(), "{pair:?}");
         }

@@ -24,11 +24,11 @@ const MOST_ANSWER: u64 = 256;
 ///
 /// # Errors
 /// Fails if an agent runs this, if there is no terminal, or if the person did not type the word.
-pub fn confirm(what: &str) -> Result<()> {
+pub fn confirm_action(what: &str) -> Result<()> {
     refuse_agents()?;
     let word = word()?;
     let mut terminal = terminal()?;
-    let what = wrap::fit(what, paint::terminal_width(&terminal), 2);
+    let what = wrap::fit_text(what, paint::terminal_width(&terminal), 2);
     write!(terminal, "{what}\nType `{word}` to go on: ")
         .and_then(|()| terminal.flush())
         .context("cannot write to the terminal")?;
@@ -56,7 +56,7 @@ pub fn refuse_agents() -> Result<()> {
     match agent {
         Some(why) => {
             Err(Error::refused(format!("an agent runs this command ({why}): only a person may"))
-                .hint("run it in your own terminal"))
+                .with_hint("run it in your own terminal"))
         }
         None => Ok(()),
     }
@@ -65,7 +65,7 @@ pub fn refuse_agents() -> Result<()> {
 fn terminal() -> Result<File> {
     OpenOptions::new().read(true).write(true).open("/dev/tty").map_err(|_| {
         Error::refused("there is no terminal to confirm this on")
-            .hint("run it in your own terminal")
+            .with_hint("run it in your own terminal")
     })
 }
 
@@ -123,7 +123,7 @@ impl Process {
         named || self.runs_client(first)
     }
 
-    /// Whether this is an interpreter that runs a client's script.
+    /// Returns true if this is an interpreter that runs a client's script.
     fn runs_client(&self, first: &str) -> bool {
         let called = |program: &str| {
             INTERPRETERS.iter().find(|known| known.names.contains(&plain_name(program)))
@@ -136,7 +136,7 @@ impl Process {
     }
 }
 
-/// How a program that runs scripts reads its arguments.
+/// The way in which a program that runs scripts reads its arguments.
 struct Interpreter {
     names: &'static [&'static str],
     /// Letters of options after which there is text to run, or a module, in place of a script.
@@ -217,7 +217,7 @@ fn is_client_name(name: &str) -> bool {
     PROFILES.iter().any(|client| client.programs.contains(&name))
 }
 
-/// Whether a path is that of a client's program or script.
+/// Returns true if a path is that of a client's program or script.
 fn names_client(path: &str) -> bool {
     let in_package =
         |client: &&ClientProfile| client.packages.iter().any(|package| path.contains(package));

@@ -1,5 +1,5 @@
-//! The command line of Portcullis: the only place that reads arguments, environment and standard
-//! input.
+//! The command line of Portcullis: the only place that reads standard input, and, with
+//! `host/toolchain`, arguments. Libraries read the environment too.
 
 #![allow(unreachable_pub, reason = "a program has no public API")]
 
@@ -107,6 +107,8 @@ enum Command {
     Allow(commands::allow::Arguments),
     /// Start a new journal if the old one is damaged (interactive)
     Recover(commands::recover::Arguments),
+    /// Undo the last action, or all since your request (interactive)
+    Undo(commands::undo::Arguments),
     /// Show and restore the files saved before actions
     #[command(subcommand)]
     Checkpoint(commands::checkpoint::Command),
@@ -119,6 +121,9 @@ enum Command {
     /// Check and list rules, and the fields for their conditions
     #[command(subcommand)]
     Rules(commands::rules::Command),
+    /// Check descriptions of programs for the catalogue
+    #[command(subcommand)]
+    Catalogue(commands::catalogue::Command),
     /// Run an agent under watch, with hooks for this run only
     #[cfg(target_os = "linux")]
     Run(commands::run::Arguments),
@@ -158,7 +163,7 @@ impl GlobalOptions {
     fn folders(self, hook: bool) -> Result<PathOverrides> {
         if let Some(file) = self.config.as_deref().filter(|path| !hook && path.is_file()) {
             return Err(Error::invalid(format!("--config is `{}`, a file", file.display()))
-                .hint("name its folder, or try a file with `--config-file` of `replay`, `eval` and `metrics`"));
+                .with_hint("name its folder, or try a file with `--config-file` of `replay`, `eval` and `metrics`"));
         }
         let absolute = |path: Option<PathBuf>| {
             path.map(|path| if hook { Ok(path) } else { std::path::absolute(path) }).transpose()
@@ -178,7 +183,7 @@ pub fn agent_names() -> impl Iterator<Item = &'static str> {
 
 /// Returns the agent of that name, which the argument parser has checked.
 pub fn agent_of(name: &str) -> Result<&'static dyn portcullis_agents::Agent> {
-    portcullis_agents::find(name)
+    portcullis_agents::find_agent(name)
         .ok_or_else(|| Error::invalid(format!("unsupported agent `{name}`")))
 }
 
@@ -187,37 +192,37 @@ fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);
     if arguments.next().is_some_and(|first| first == "hook")
         && let Some(agent) =
-            arguments.next().and_then(|name| portcullis_agents::find(name.to_str()?))
-        && let Some(pins) = PathOverrides::read(arguments)
+            arguments.next().and_then(|name| portcullis_agents::find_agent(name.to_str()?))
+        && let Some(pins) = PathOverrides::read_arguments(arguments)
     {
-        pins.hold();
-        return ExitCode::from(commands::hook::run(agent));
+        pins.hold_overrides();
+        return ExitCode::from(commands::hook::run_hook(agent));
     }
     // Started by this program for untrusted bytes: it limits itself before anything is read.
     let mut arguments = std::env::args_os().skip(1);
     if arguments.next().is_some_and(|first| first == portcullis_review::compiler::COMMAND) {
-        return ExitCode::from(commands::compile::run(arguments));
+        return ExitCode::from(commands::compile::run_compile(arguments));
     }
     #[cfg(target_os = "linux")]
-    if let Some(code) = commands::run::reentered(&mut std::env::args_os().skip(1)) {
+    if let Some(code) = commands::run::run_reentered(&mut std::env::args_os().skip(1)) {
         return code;
     }
     let as_json = error::is_json_wanted(std::env::args_os().skip(1));
-    let Arguments { global, command } = match command_line::parse() {
+    let Arguments { global, command } = match command_line::parse_arguments() {
         Ok(arguments) => arguments,
         Err(error) => return reject(&error, as_json),
     };
     let result = global.folders(matches!(command, Command::Hook { .. })).and_then(|folders| {
-        folders.hold();
+        folders.hold_overrides();
         catch_unwind(AssertUnwindSafe(|| run(command)))
             .unwrap_or_else(|payload| Err(Error::of_panic(payload.as_ref())))
     });
-    let lost =
-        paint::lost().map(|error| Error::io(format!("cannot write standard output: {error}")));
+    let lost = paint::lost_output()
+        .map(|error| Error::io(format!("cannot write standard output: {error}")));
     match lost.map_or(result, Err) {
         Ok(code) => code,
         Err(error) => {
-            error.print(as_json);
+            error.print_error(as_json);
             error.exit().into()
         }
     }
@@ -226,7 +231,7 @@ fn main() -> ExitCode {
 /// Ends the program after its arguments could not be parsed, or asked for help.
 fn reject(error: &clap::Error, as_json: bool) -> ExitCode {
     if as_json && error.use_stderr() && error.kind() != HELP_INSTEAD {
-        Error::usage(error).print(true);
+        Error::from_usage(error).print_error(true);
     } else {
         // Nobody is left to hear that the terminal is gone.
         let _ = error.print();
@@ -239,44 +244,46 @@ const HELP_INSTEAD: ErrorKind = ErrorKind::DisplayHelpOnMissingArgumentOrSubcomm
 
 fn run(command: Command) -> Result<ExitCode> {
     let exit = match command {
-        Command::Demo(arguments) => commands::demo::run(&arguments),
+        Command::Demo(arguments) => commands::demo::run_demo(&arguments),
         Command::Hook { agent } => {
-            return Ok(ExitCode::from(commands::hook::run(agent_of(&agent)?)));
+            return Ok(ExitCode::from(commands::hook::run_hook(agent_of(&agent)?)));
         }
-        Command::Install(arguments) => commands::install::run(&arguments),
-        Command::Uninstall(arguments) => commands::uninstall::run(&arguments),
-        Command::Review(arguments) => commands::review::run(&arguments),
-        Command::Replay(arguments) => commands::replay::run(&arguments),
-        Command::Eval(arguments) => commands::eval::run(&arguments),
-        Command::Explain(arguments) => commands::explain::run(&arguments),
-        Command::Feedback(arguments) => commands::feedback::run(&arguments),
-        Command::Metrics(arguments) => commands::metrics::run(&arguments),
-        Command::Audit(command) => commands::audit::run(&command),
-        Command::Config(command) => commands::config::run(&command),
-        Command::Checkpoint(command) => commands::checkpoint::run(&command),
-        Command::Incident(command) => commands::incident::run(&command),
-        Command::Quarantine(command) => commands::quarantine::run(&command),
-        Command::Rules(command) => commands::rules::run(&command),
-        Command::Notifications(command) => commands::notifications::run(&command),
+        Command::Install(arguments) => commands::install::run_install(&arguments),
+        Command::Uninstall(arguments) => commands::uninstall::run_uninstall(&arguments),
+        Command::Review(arguments) => commands::review::run_review(&arguments),
+        Command::Replay(arguments) => commands::replay::run_replay(&arguments),
+        Command::Eval(arguments) => commands::eval::run_eval(&arguments),
+        Command::Explain(arguments) => commands::explain::run_explain(&arguments),
+        Command::Feedback(arguments) => commands::feedback::run_feedback(&arguments),
+        Command::Metrics(arguments) => commands::metrics::run_metrics(&arguments),
+        Command::Audit(command) => commands::audit::run_audit(&command),
+        Command::Config(command) => commands::config::run_config(&command),
+        Command::Undo(arguments) => commands::undo::run_undo(&arguments),
+        Command::Checkpoint(command) => commands::checkpoint::run_checkpoint(&command),
+        Command::Incident(command) => commands::incident::run_incident(&command),
+        Command::Quarantine(command) => commands::quarantine::run_quarantine(&command),
+        Command::Rules(command) => commands::rules::run_rules(&command),
+        Command::Catalogue(command) => commands::catalogue::run_catalogue(&command),
+        Command::Notifications(command) => commands::notifications::run_notifications(&command),
         #[cfg(target_os = "linux")]
-        Command::Run(arguments) => commands::run::run(&arguments),
-        Command::Trust(arguments) => commands::trust::run(&arguments),
-        Command::Plugin(command) => commands::plugin::run(&command),
-        Command::Bundle(command) => commands::bundle::run(&command),
-        Command::Allow(arguments) => commands::allow::run(&arguments),
-        Command::Recover(arguments) => commands::recover::run(&arguments),
-        Command::Pause(arguments) => commands::pause::run(&arguments),
-        Command::Resume(arguments) => commands::pause::resume(&arguments),
-        Command::Doctor(arguments) => commands::doctor::run(&arguments),
-        Command::Status(arguments) => Ok(commands::status::run(&arguments)),
-        Command::Maintain(arguments) => commands::maintain::run(&arguments),
+        Command::Run(arguments) => commands::run::run_agent(&arguments),
+        Command::Trust(arguments) => commands::trust::run_trust(&arguments),
+        Command::Plugin(command) => commands::plugin::run_plugin(&command),
+        Command::Bundle(command) => commands::bundle::run_bundle(&command),
+        Command::Allow(arguments) => commands::allow::run_allow(&arguments),
+        Command::Recover(arguments) => commands::recover::run_recover(&arguments),
+        Command::Pause(arguments) => commands::pause::run_pause(&arguments),
+        Command::Resume(arguments) => commands::pause::run_resume(&arguments),
+        Command::Doctor(arguments) => commands::doctor::run_doctor(&arguments),
+        Command::Status(arguments) => Ok(commands::status::run_status(&arguments)),
+        Command::Maintain(arguments) => commands::maintain::run_maintain(&arguments),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Arguments::command(), "portcullis", &mut script);
-            paint::print(&String::from_utf8_lossy(&script));
+            paint::print_text(&String::from_utf8_lossy(&script));
             Ok(CommandExit::Success)
         }
-        Command::Man(arguments) => commands::man::run(&arguments),
+        Command::Man(arguments) => commands::man::run_man(&arguments),
     };
     exit.map(ExitCode::from)
 }

@@ -11,30 +11,30 @@ use sha2::{Digest, Sha256};
 const STYLE: &str = include_str!("page/style.css");
 
 /// Formats a whole page. It begins with `beginning`, which identifies the kind of page in a file.
-pub fn whole(beginning: &'static str, title: &str, lead: &Html, main: &Html) -> String {
+pub fn render_page(beginning: &'static str, title: &str, lead: &Html, main: &Html) -> String {
     let policy = format!(
         "default-src 'none'; style-src 'sha256-{}'; base-uri 'none'; form-action 'none'",
         digest(STYLE)
     );
-    let mut page = Html::of("<html lang=\"en\"><head><meta charset=\"utf-8\">", &[]);
-    page.put("<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">", &[&policy]);
-    page.put(
+    let mut page = Html::from_template("<html lang=\"en\"><head><meta charset=\"utf-8\">", &[]);
+    page.put_template("<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">", &[&policy]);
+    page.put_template(
         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><meta name=\"color-scheme\" content=\"light dark\">",
         &[],
     );
-    page.put(
+    page.put_template(
         "<meta name=\"referrer\" content=\"no-referrer\"><title>{} - Portcullis</title><style>",
         &[&title],
     );
-    page.add(&style());
-    page.put(
+    page.add_piece(&style());
+    page.put_template(
         "</style></head><body><header><p class=\"brand\">Portcullis</p><h1>{}</h1>",
         &[&title],
     );
-    page.add(lead);
-    page.put("</header><main>", &[]);
-    page.add(main);
-    page.put(
+    page.add_piece(lead);
+    page.put_template("</header><main>", &[]);
+    page.add_piece(main);
+    page.put_template(
         "</main><footer>Made by portcullis {}. This page is one file and loads nothing.</footer></body></html>\n",
         &[&env!("CARGO_PKG_VERSION")],
     );
@@ -43,7 +43,7 @@ pub fn whole(beginning: &'static str, title: &str, lead: &Html, main: &Html) -> 
 
 /// Returns the style, which is a literal of this program.
 fn style() -> Html {
-    Html::of(STYLE, &[])
+    Html::from_template(STYLE, &[])
 }
 
 /// Returns the hash by which the page's policy allows the style.

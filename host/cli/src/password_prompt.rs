@@ -21,7 +21,7 @@ const KEYS: (u8, u8, [u8; 2], u8) = (0x03, 0x04, [0x08, 0x7f], 0x15);
 pub fn read_password(question: &str) -> Result<String> {
     let opened = OpenOptions::new().read(true).write(true).open("/dev/tty");
     let mut terminal = opened.map_err(|_| {
-        Error::refused("there is no terminal to ask for the passphrase").hint(
+        Error::refused("there is no terminal to ask for the passphrase").with_hint(
             "run it in your own terminal, or name a file that holds it: `--passphrase-file FILE`",
         )
     })?;
@@ -85,7 +85,7 @@ fn line(keys: &mut impl Read) -> Result<String> {
             _ => return Err(Error::invalid(format!("more than {LONGEST} bytes were typed"))),
         }
     }
-    String::from_utf8(typed).context("what was typed is not valid UTF-8")
+    String::from_utf8(typed).context("the input is not valid UTF-8")
 }
 
 #[cfg(test)]

@@ -3,42 +3,54 @@
 mod action;
 mod decision;
 
-pub use decision::explanation;
+pub use decision::explanation_json;
 
 use crate::paint;
 use crate::what_if_clean::WhatIfClean;
+use portcullis_core::action::Status;
 use portcullis_core::record::{
     Record, RecordKind, RecordedCheckpoint, RecordedRestore, RecordedShadow,
 };
+use portcullis_core::recover::RecoveryOutcome;
 use portcullis_core::score::Verdict;
-use portcullis_core::text::{counted, one_line};
+use portcullis_core::text::{count_noun, one_line};
 use portcullis_review::timeline::words;
-use portcullis_terminal::layout::{TextPage, list};
+use portcullis_terminal::layout::{TextPage, add_list};
 
 /// The most bytes of an action in a list.
 const MOST_LINE: usize = 240;
 
 /// Formats one line: the action and its outcome.
-pub fn line(record: &Record) -> String {
+pub fn record_line(record: &Record) -> String {
     let what = one_line(&words::on_one_line(&record.summary), MOST_LINE);
     match record.kind {
         RecordKind::Review => {
             let decision = record.decision.as_ref();
             let verdict = decision.map_or(Verdict::Allow, |decision| decision.verdict);
             let risk = decision.map(|decision| decision.risk.to_string()).unwrap_or_default();
-            format!("{} {}  {what}", paint::verdict(verdict, 6), paint::dim(format!("{risk:>4}")))
+            format!(
+                "{} {}  {what}",
+                paint::paint_verdict(verdict, 6),
+                paint::dim(format!("{risk:>4}"))
+            )
         }
         RecordKind::Outcome => {
-            let failed = record
-                .outcome
-                .as_ref()
-                .is_some_and(|outcome| outcome.status == portcullis_core::action::Status::Failed);
-            let mark = if failed { paint::warn("failed") } else { paint::dim("ok    ") };
-            format!("{mark}       {}", paint::dim(what))
+            let mark = match record.outcome.as_ref().map(|outcome| outcome.status) {
+                Some(Status::Failed) => paint::warn("failed "),
+                Some(Status::Refused) => paint::dim("refused"),
+                _ => paint::dim("ok     "),
+            };
+            format!("{mark}      {}", paint::dim(what))
         }
         RecordKind::Unreviewed => format!("{}   {what}", paint::bad("unreviewed")),
         RecordKind::Intervention => {
-            format!("{} {}: {what}", paint::warn("intervention"), one_line(&record.subject, 40))
+            let observed = record
+                .intervention
+                .as_ref()
+                .is_some_and(|done| done.outcome == RecoveryOutcome::Observed);
+            let mark =
+                if observed { paint::dim("observed    ") } else { paint::warn("intervention") };
+            format!("{mark} {}: {what}", one_line(&record.subject, 40))
         }
         RecordKind::Fault => format!("{}        {what}", paint::bad("fault")),
         RecordKind::Exception => format!("{}    {what}", paint::warn("exception")),
@@ -52,9 +64,9 @@ pub fn line(record: &Record) -> String {
 /// Formats everything about a record that a person may want to know, the most important first.
 /// `recorded`: it is in the journal, so that a person can refer to it. `restorable`: what git could
 /// change.
-pub fn page(record: &Record, recorded: bool, restorable: Option<&WhatIfClean>) -> String {
+pub fn record_page(record: &Record, recorded: bool, restorable: Option<&WhatIfClean>) -> String {
     let mut page = TextPage::of_terminal();
-    page.line(&format!(
+    page.add_line(&format!(
         "{}  {}  {}",
         paint::bold(record.kind),
         record.id,
@@ -67,19 +79,19 @@ pub fn page(record: &Record, recorded: bool, restorable: Option<&WhatIfClean>) -
         .unwrap_or_default();
     let step = record.step.map(|step| format!(", step {step}")).unwrap_or_default();
     let session = one_line(&record.session, 80);
-    page.text(&format!(
+    page.add_text(&format!(
         "session {session}{agent}{step}, {} of {}, mode {}",
         record.event, record.client, record.mode
     ));
-    page.line("");
-    page.indented(&one_line(&record.summary, 400));
-    page.line("");
+    page.add_line("");
+    page.add_indented(&one_line(&record.summary, 400));
+    page.add_line("");
     if let Some(decided) = &record.decision {
-        decision::write(&mut page, record, decided, recorded, restorable);
+        decision::write_decision(&mut page, record, decided, recorded, restorable);
     }
-    action::write(&mut page, record);
-    decision::findings(&mut page, record);
-    decision::uses(&mut page, record);
+    action::write_action(&mut page, record);
+    decision::write_findings(&mut page, record);
+    decision::write_uses(&mut page, record);
     rest(&mut page, record);
     page.into_text()
 }
@@ -96,57 +108,70 @@ fn rest(page: &mut TextPage, record: &Record) {
             named.finding.summary
         )
     });
-    list(page, "patterns", detections);
+    add_list(page, "patterns", detections);
     if let Some(intervention) = &record.intervention {
-        page.line("");
-        page.text(&format!(
-            "answers {} at level {}, score {}: {:?}",
-            intervention.issue, intervention.level, intervention.score, intervention.outcome
+        page.add_line("");
+        page.add_text(&format!(
+            "{} {} at level {}, score {}: {:?}",
+            if intervention.outcome == RecoveryOutcome::Observed {
+                "would have answered"
+            } else {
+                "answers"
+            },
+            intervention.issue,
+            intervention.level,
+            intervention.score,
+            intervention.outcome
         ));
-        page.indented(&one_line(
+        page.add_indented(&one_line(
             &serde_json::to_string(&intervention.response).unwrap_or_default(),
             2000,
         ));
         if let Some(restored) = &intervention.restored {
-            page.text(&put_back(restored));
+            page.add_text(&put_back(restored));
         }
     }
     if let Some(outcome) = &record.outcome {
         let code = outcome.exit_code.map(|code| format!(", exit code {code}")).unwrap_or_default();
-        page.line("");
-        page.text(&format!("ended {}{code}, {}", outcome.status, counted(outcome.bytes, "byte")));
+        page.add_line("");
+        page.add_text(&format!(
+            "ended {}{code}, {}",
+            outcome.status,
+            count_noun(outcome.bytes, "byte")
+        ));
         if !outcome.error.is_empty() {
-            page.indented(&one_line(&outcome.error, 1000));
+            page.add_indented(&one_line(&outcome.error, 1000));
         }
     }
-    list(page, "checkpoint", record.checkpoint.iter().flat_map(checkpoint));
-    list(page, "faults", record.faults.iter().map(ToString::to_string));
+    add_list(page, "checkpoint", record.checkpoint.iter().flat_map(checkpoint));
+    add_list(page, "faults", record.faults.iter().map(ToString::to_string));
     let asked = record.plugins.iter().map(|plugin| {
         format!("{} {} ({}) fuel {}", plugin.name, plugin.version, plugin.digest, plugin.fuel)
     });
-    list(page, "plugins asked", asked);
-    list(page, "looking on", record.shadow.iter().map(looking_on));
+    add_list(page, "plugins asked", asked);
+    add_list(page, "looking on", record.shadow.iter().map(looking_on));
     let logs = record
         .plugins
         .iter()
         .flat_map(|plugin| plugin.log.iter().map(move |line| format!("{}: {line}", plugin.name)));
-    list(page, "plugin logs", logs);
-    list(page, "masked", record.masked.iter().cloned());
+    add_list(page, "plugin logs", logs);
+    add_list(page, "masked", record.masked.iter().cloned());
     let details = record.details.iter().map(|(name, value)| match value {
         serde_json::Value::String(text) => format!("{name}: {text}"),
         value => format!("{name}: {value}"),
     });
-    list(page, "details", details);
+    add_list(page, "details", details);
 }
 
 /// Describes the checkpoint of the action: its completeness, the changed paths, problems and
 /// omissions.
 fn checkpoint(kept: &RecordedCheckpoint) -> Vec<String> {
     let whole = if kept.complete { "complete" } else { "not complete" };
-    let files = kept.files.map(|files| format!(", {}", counted(files, "file"))).unwrap_or_default();
+    let files =
+        kept.files.map(|files| format!(", {}", count_noun(files, "file"))).unwrap_or_default();
     let changed = kept
         .changed
-        .map(|changed| format!(", {} changed", counted(changed, "path")))
+        .map(|changed| format!(", {} changed", count_noun(changed, "path")))
         .unwrap_or_default();
     let id = kept.id.as_deref().map_or_else(
         || "none".to_owned(),
@@ -165,10 +190,14 @@ fn put_back(restored: &RecordedRestore) -> String {
     match (&restored.problem, &restored.undo) {
         (Some(problem), _) => format!("nothing was put back: {problem}"),
         (None, None) => "nothing had to be put back".to_owned(),
-        (None, Some(undo)) => format!(
-            "put back {}; undone by `portcullis checkpoint restore {undo}`",
-            counted(restored.paths, "path")
-        ),
+        (None, Some(undo)) => {
+            let missing = match restored.not_restored {
+                0 => String::new(),
+                missing => format!(", not {}", count_noun(missing, "other path")),
+            };
+            let paths = count_noun(restored.paths, "path");
+            format!("put back {paths}{missing}; undone by `portcullis checkpoint restore {undo}`")
+        }
     }
 }
 

@@ -14,7 +14,7 @@ pub struct VerdictMatrix(BTreeMap<Verdict, BTreeMap<Verdict, u64>>);
 
 impl VerdictMatrix {
     /// Counts one more action.
-    pub fn add(&mut self, from: Verdict, to: Verdict) {
+    pub fn add_pair(&mut self, from: Verdict, to: Verdict) {
         *self.0.entry(from).or_default().entry(to).or_default() += 1;
     }
 
@@ -37,7 +37,7 @@ impl VerdictMatrix {
     }
 
     /// Formats a row for each actual verdict and a column for each other one; empty without counts.
-    pub fn text(&self, corner: &str) -> String {
+    pub fn to_text(&self, corner: &str) -> String {
         let mut text = String::new();
         if !self.0.is_empty() {
             let columns: String =

@@ -8,7 +8,7 @@ use portcullis_core::record::Record;
 use portcullis_core::score::Verdict;
 use portcullis_core::session::State;
 use portcullis_review::recording::{self, RecordedEvent};
-use portcullis_review::reviewer::{ReviewContext, Reviewer};
+use portcullis_review::reviewer::{Disk, ReviewContext, Reviewer};
 use serde::Serialize;
 
 /// Another verdict, if these paths were clean in git.
@@ -24,7 +24,7 @@ pub struct WhatIfClean {
 /// reproduced: with other plugins, or without its session.
 pub fn verdict_if_clean(record: &Record, reviewer: &mut Reviewer) -> Option<WhatIfClean> {
     let decided = record.verdict().filter(|verdict| *verdict > Verdict::Allow)?;
-    let mut parsed = recording::parse(&record.document(), "record").ok()?;
+    let mut parsed = recording::parse_recordings(&record.document(), "record").ok()?;
     let item = parsed
         .pop()?
         .items
@@ -41,9 +41,9 @@ pub fn verdict_if_clean(record: &Record, reviewer: &mut Reviewer) -> Option<What
 
 fn again(item: &RecordedEvent, seen: &Observations, reviewer: &mut Reviewer) -> Option<Verdict> {
     let home = item.seen.as_ref().and_then(|seen| seen.home.as_deref());
-    let around = ReviewContext { seen: Some(seen), home, ..ReviewContext::default() };
+    let around = ReviewContext { disk: Disk::Recorded(seen), home, ..ReviewContext::default() };
     reviewer
-        .review(&item.event, State::default(), item.at, &around, &|_| None)
+        .review_event(&item.event, State::default(), item.at, &around, &|_| None)
         .records
         .first()?
         .verdict()

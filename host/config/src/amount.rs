@@ -1,7 +1,7 @@
 //! Amounts in human-readable form.
 
 /// Formats a number of bytes.
-pub fn size(bytes: u64) -> String {
+pub fn format_size(bytes: u64) -> String {
     const UNITS: &[(u64, &str)] = &[(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
     let unit = UNITS.iter().find(|(unit, _)| bytes >= *unit);
     unit.map_or_else(
@@ -11,7 +11,7 @@ pub fn size(bytes: u64) -> String {
 }
 
 /// Formats a number of milliseconds.
-pub fn span(ms: u64) -> String {
+pub fn format_span(ms: u64) -> String {
     const UNITS: &[(u64, &str)] =
         &[(86_400_000, "day"), (3_600_000, "hour"), (60_000, "minute"), (1000, "second")];
     let (count, name) = UNITS
@@ -30,12 +30,12 @@ mod tests {
         for (bytes, text) in
             [(0, "0 bytes"), (1023, "1023 bytes"), (1536, "1.5 KiB"), (5 << 30, "5.0 GiB")]
         {
-            assert_eq!(size(bytes), text);
+            assert_eq!(format_size(bytes), text);
         }
         for (ms, text) in
             [(0, "0 seconds"), (1000, "1 second"), (7_200_000, "2 hours"), (86_400_000, "1 day")]
         {
-            assert_eq!(span(ms), text);
+            assert_eq!(format_span(ms), text);
         }
     }
 }

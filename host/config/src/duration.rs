@@ -6,7 +6,7 @@ use std::str::FromStr;
 ///
 /// # Errors
 /// Fails if it is not a duration, or not above zero.
-pub fn milliseconds(text: &str) -> Result<u64, String> {
+pub fn parse_milliseconds(text: &str) -> Result<u64, String> {
     let fix = || format!("invalid duration `{text}`: write it as `90s`, `15m`, `8h` or `30d`");
     // The library does not parse days; here a day has 24 hours.
     let parsed = match text.trim().strip_suffix('d').map(|days| days.trim().parse::<u64>()) {
@@ -34,7 +34,7 @@ mod tests {
             ("soon", None),
             ("99999999999999999999d", None),
         ] {
-            assert_eq!(super::milliseconds(text).ok(), expected, "{text}");
+            assert_eq!(super::parse_milliseconds(text).ok(), expected, "{text}");
         }
     }
 }

@@ -23,7 +23,7 @@ const OTHERS_WRITE: u32 = 0o022;
 ///
 /// # Errors
 /// Fails if it is not a file, is too large or not text, or on a system error.
-pub fn read(path: &Path) -> Result<Option<String>, Problems> {
+pub fn read_file(path: &Path) -> Result<Option<String>, Problems> {
     read_at_most(path, MOST_BYTES)
 }
 
@@ -44,7 +44,7 @@ pub fn read_managed(path: &Path) -> Result<Option<String>, Problems> {
     let Some((file, found)) = open(path)? else { return Ok(None) };
     if let Some(how) = foreign(&found) {
         let fix = "the organisation's configuration must belong to root and be writable by root alone: `chown root` and `chmod 644` it";
-        return Err(Problems::whole(path, format!("it {how}; {fix}")));
+        return Err(Problems::in_file(path, format!("it {how}; {fix}")));
     }
     let real = path.canonicalize().map_err(|error| unreadable(path, &error))?;
     for folder in path
@@ -57,8 +57,8 @@ pub fn read_managed(path: &Path) -> Result<Option<String>, Problems> {
         if let Some(how) =
             foreign(&found).filter(|_| found.uid() != 0 || found.mode() & STICKY == 0)
         {
-            let fix = "who can change the folder can replace the organisation's configuration: give it to root alone";
-            return Err(Problems::whole(
+            let fix = "anybody who can change the folder can replace the organisation's configuration: make it writable by root only";
+            return Err(Problems::in_file(
                 path,
                 format!("its folder `{}` {how}; {fix}", folder.display()),
             ));
@@ -81,7 +81,7 @@ pub fn read_in_project(project: &Path, name: &str) -> Result<Option<String>, Pro
         return Ok(None);
     }
     let leads = |to: &Path, where_to: &str| {
-        Problems::whole(
+        Problems::in_file(
             &path,
             format!("it is a link to `{}`, {where_to}; put the file itself there", to.display()),
         )
@@ -116,19 +116,19 @@ fn text(path: &Path, file: &File, most: u64) -> Result<String, Problems> {
     let bytes = read_open_file(file, most).map_err(|error| unusable(path, error))?;
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        Problems::whole(path, format!("it is not UTF-8 text at byte {at}; save it as UTF-8"))
+        Problems::in_file(path, format!("it is not UTF-8 text at byte {at}; save it as UTF-8"))
     })
 }
 
 fn unusable(path: &Path, error: ReadError) -> Problems {
     match error {
         ReadError::Io(error) => unreadable(path, &error),
-        ReadError::NotAFile | ReadError::Link => Problems::whole(
+        ReadError::NotAFile | ReadError::Link => Problems::in_file(
             path,
             "it is not a file; it must be a text file that you can read".into(),
         ),
         ReadError::TooLarge(most) => {
-            Problems::whole(path, format!("it has more than {most} bytes, the most that is read"))
+            Problems::in_file(path, format!("it has more than {most} bytes, the most that is read"))
         }
     }
 }
@@ -143,5 +143,5 @@ fn foreign(found: &Metadata) -> Option<String> {
 }
 
 fn unreadable(path: &Path, error: &std::io::Error) -> Problems {
-    Problems::whole(path, format!("{error}; it must be a text file that you can read"))
+    Problems::in_file(path, format!("{error}; it must be a text file that you can read"))
 }

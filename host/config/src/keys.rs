@@ -15,6 +15,7 @@ mod session;
 mod undo;
 
 pub use super::kinds::{ProjectScope, ValueKind, toml_text};
+pub use decision::PROFILE_NAMES;
 use portcullis_engine::SettingValue as Value;
 
 /// One key.
@@ -47,7 +48,7 @@ const TABLE: [&[ConfigKey]; 8] = [
 ];
 
 /// Returns every key, in the order of the documentation.
-pub fn all() -> impl Iterator<Item = &'static ConfigKey> {
+pub fn all_keys() -> impl Iterator<Item = &'static ConfigKey> {
     TABLE.into_iter().flatten()
 }
 
@@ -63,8 +64,8 @@ pub const PIPELINES: &str = "pipelines";
 pub const PROJECTS: &str = "projects";
 
 /// Returns the key with exactly that path in the table.
-pub fn named(path: &str) -> Option<&'static ConfigKey> {
-    all().find(|key| key.path == path)
+pub fn find_by_name(path: &str) -> Option<&'static ConfigKey> {
+    all_keys().find(|key| key.path == path)
 }
 
 /// The result of looking up a path of the file.
@@ -79,9 +80,9 @@ pub enum KeyLookup {
 }
 
 /// Looks up a path.
-pub fn find(path: &[String]) -> KeyLookup {
+pub fn look_up(path: &[String]) -> KeyLookup {
     let mut inside = false;
-    for key in all() {
+    for key in all_keys() {
         match fits(key.path, path) {
             Fit::Whole => return KeyLookup::Key(key),
             Fit::Beginning => inside = true,
@@ -113,13 +114,13 @@ fn fits(pattern: &str, path: &[String]) -> Fit {
 
 /// Returns true if every key in a table applies to the whole installation.
 pub fn is_global(table: &[String]) -> bool {
-    let mut keys = all().filter(|key| fits(key.path, table) != Fit::No).peekable();
+    let mut keys = all_keys().filter(|key| fits(key.path, table) != Fit::No).peekable();
     keys.peek().is_some() && keys.all(ConfigKey::is_global)
 }
 
 /// Returns the names allowed directly below a path, sorted; empty if any name is allowed.
-pub fn below(path: &[String]) -> Vec<&'static str> {
-    let mut names: Vec<&str> = all()
+pub fn list_below(path: &[String]) -> Vec<&'static str> {
+    let mut names: Vec<&str> = all_keys()
         .filter(|key| path.is_empty() || fits(key.path, path) == Fit::Beginning)
         .filter_map(|key| key.path.split('.').nth(path.len()))
         .filter(|name| !name.starts_with('*'))
@@ -142,7 +143,7 @@ impl ConfigKey {
     }
 
     /// Returns the later one of two words in the list of allowed words.
-    pub fn later<'a>(&self, a: &'a str, b: &'a str) -> Option<&'a str> {
+    pub fn later_of<'a>(&self, a: &'a str, b: &'a str) -> Option<&'a str> {
         let ValueKind::Choice(words) = self.kind else { return None };
         let at = |word: &str| words.iter().position(|known| *known == word);
         Some(if at(a)? > at(b)? { a } else { b })

@@ -1,15 +1,18 @@
 //! Merges the files: the organisation's takes precedence over the person's, and that over the
 //! project's.
 //!
+//! A profile stands below them: its values are those of keys that neither sets.
+//!
 //! A project's file can only tighten: only its stricter values count. Other values count after a
 //! person has trusted exactly that file, and then only for keys that neither the organisation nor
 //! the person sets. Values that do not count are kept and reported. The meaning of the values is
 //! not known here.
 
-use super::keys::{ConfigKey, ProjectScope, toml_text};
-use super::parse::{ConfigDocument, KeyValue, Pipeline};
-use super::rules;
-use portcullis_core::text::counted;
+use super::keys::{ConfigKey, ProjectScope, ValueKind, toml_text};
+use super::order;
+use super::parse::{ConfigDocument, KeyValue, PipelineSection};
+use super::profiles::{PROFILE, profile_values};
+use portcullis_core::text::count_noun;
 use portcullis_engine::SettingValue as Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -23,6 +26,8 @@ pub enum Layer {
     User,
     /// The project's.
     Project,
+    /// The profile that one of them named: it stands below all files.
+    Profile,
 }
 
 /// One file that was read.
@@ -125,6 +130,7 @@ impl Layer {
             Self::Managed => "managed",
             Self::User => "user",
             Self::Project => "project",
+            Self::Profile => "profile",
         }
     }
 }
@@ -136,7 +142,7 @@ impl IgnoreReason {
             Self::Untrusted => "it needs trust: look at it with `portcullis trust`",
             Self::Overridden(Layer::Managed) => "the organisation's file says otherwise",
             Self::Overridden(_) => "your own file says otherwise",
-            Self::Global => "it holds for the whole installation, and no project changes it",
+            Self::Global => "it applies to the whole installation, and no project changes it",
             Self::Owner => "no project says it, only you and your organisation",
         }
     }
@@ -157,6 +163,7 @@ pub fn merge_layers(files: &[LayerFile], scene: &LayerContext<'_>) -> MergedSett
             }
         }
     }
+    settled.take_profile();
     let managed = settled.entries.iter().filter(|(_, entry)| entry.origin.layer == Layer::Managed);
     settled.held = managed.map(|(path, entry)| (path.clone(), entry.said.value.clone())).collect();
     for file in files.iter().filter(|file| file.layer == Layer::Project) {
@@ -167,7 +174,7 @@ pub fn merge_layers(files: &[LayerFile], scene: &LayerContext<'_>) -> MergedSett
 
 impl MergedSettings {
     /// Returns the value in force; `None` if there is no default either.
-    pub fn value(&self, key: &ConfigKey) -> Option<Value> {
+    pub fn value_of(&self, key: &ConfigKey) -> Option<Value> {
         self.entries.get(key.path).map(|entry| entry.said.value.clone()).or_else(key.default)
     }
 
@@ -210,7 +217,7 @@ impl MergedSettings {
             let origin =
                 ValueOrigin { layer, pipeline: pipeline.map(str::to_owned), tightened: false };
             let before = self.entries.remove(&said.path);
-            let added = before.as_ref().and_then(|before| rules::added(said, &before.said));
+            let added = before.as_ref().and_then(|before| add_files(said, &before.said));
             let together = added.is_some();
             self.entries.insert(
                 said.path.clone(),
@@ -231,9 +238,48 @@ impl MergedSettings {
         }
     }
 
+    /// Gives the keys that no file sets the values of the profile that a file names.
+    fn take_profile(&mut self) {
+        let Some(named) = self.entries.get(PROFILE) else { return };
+        let Value::Text(name) = &named.said.value else { return };
+        // Nobody loosens a choice of the organisation.
+        let layer = match named.origin.layer {
+            Layer::Managed => Layer::Managed,
+            _ => Layer::Profile,
+        };
+        let place = named.said.place;
+        let values = profile_values(name);
+        // A threshold that a file sets takes precedence over those around it too.
+        let set: Vec<&KeyValue> = self
+            .entries
+            .values()
+            .filter(|entry| entry.origin.layer <= layer)
+            .map(|entry| &entry.said)
+            .collect();
+        let values: Vec<KeyValue> =
+            values.into_iter().filter(|said| order::fits(said, &set)).collect();
+        for said in values {
+            let origin = ValueOrigin { layer, pipeline: None, tightened: false };
+            let entry = EffectiveValue { said: KeyValue { place, ..said }, origin };
+            let own = self.entries.get(&entry.said.path);
+            if own.is_some_and(|own| own.origin.layer <= layer) {
+                continue;
+            }
+            if let Some(own) = own.filter(|own| own.said.value != entry.said.value) {
+                let why = IgnoreReason::Overridden(layer);
+                self.ignored.push(IgnoredKey::of(&own.said, own.origin.layer, why));
+            }
+            self.entries.insert(entry.said.path.clone(), entry);
+        }
+    }
+
     fn project(&mut self, document: &ConfigDocument, trusted: Option<&Matching<'_>>) {
-        let spoken: BTreeMap<String, Layer> =
-            self.entries.iter().map(|(path, entry)| (path.clone(), entry.origin.layer)).collect();
+        let spoken: BTreeMap<String, Layer> = self
+            .entries
+            .iter()
+            .filter(|(_, entry)| entry.origin.layer != Layer::Profile)
+            .map(|(path, entry)| (path.clone(), entry.origin.layer))
+            .collect();
         for said in &document.said {
             self.project_says(said, None, trusted.is_some(), &spoken);
         }
@@ -246,7 +292,7 @@ impl MergedSettings {
         if trusted.is_none() {
             self.ignored.extend(document.pipelines.iter().map(|pipeline| IgnoredKey {
                 path: format!("{}.{}", super::keys::PIPELINES, pipeline.name),
-                value: counted(pipeline.said.len() as u64, "key"),
+                value: count_noun(pipeline.said.len() as u64, "key"),
                 layer: Layer::Project,
                 line: pipeline.place.0,
                 column: pipeline.place.1,
@@ -318,6 +364,20 @@ impl IgnoredKey {
     }
 }
 
+/// Adds lists of files to those of an earlier layer; `None` if the key replaces the earlier value.
+fn add_files(said: &KeyValue, before: &KeyValue) -> Option<KeyValue> {
+    match (said.key.kind, &before.value, &said.value) {
+        (ValueKind::Files, Value::Texts(before), Value::Texts(own)) => {
+            let more = own.iter().filter(|item| !before.contains(item)).cloned();
+            Some(KeyValue {
+                value: Value::Texts(before.iter().cloned().chain(more).collect()),
+                ..said.clone()
+            })
+        }
+        _ => None,
+    }
+}
+
 /// Returns the value that is in force if only an untrusted project's file sets the key: a limit is
 /// stricter than none.
 fn first(said: &KeyValue) -> Option<Value> {
@@ -341,7 +401,7 @@ fn tighten(said: &KeyValue, current: &Value) -> Option<Value> {
         (ProjectScope::True, Value::Flag(true), _) => Some(Value::Flag(true)),
         (ProjectScope::False, Value::Flag(false), _) => Some(Value::Flag(false)),
         (ProjectScope::Later, Value::Text(wanted), Value::Text(current)) => {
-            said.key.later(wanted, current).map(|word| Value::Text(word.into()))
+            said.key.later_of(wanted, current).map(|word| Value::Text(word.into()))
         }
         (ProjectScope::Within, Value::Texts(wanted), Value::Texts(current))
             if current.is_empty() =>
@@ -429,7 +489,7 @@ impl<'a> Matching<'a> {
     }
 
     /// Returns the first pipeline that applies to the project.
-    fn first<'p>(&self, pipelines: &'p [Pipeline]) -> Option<&'p Pipeline> {
+    fn first<'p>(&self, pipelines: &'p [PipelineSection]) -> Option<&'p PipelineSection> {
         match (self.named, &self.project) {
             (Some(name), _) => pipelines.iter().find(|pipeline| pipeline.name == name),
             (None, Some(project)) => pipelines.iter().find(|pipeline| {

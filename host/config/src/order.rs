@@ -4,7 +4,7 @@
 //! The merged files are not checked: there, a lower threshold of a higher level only makes it
 //! stricter.
 
-use super::keys::named;
+use super::keys::find_by_name;
 use super::parse::{ConfigDocument, KeyValue};
 use super::problem::ConfigProblem;
 use portcullis_engine::SettingValue as Value;
@@ -13,6 +13,12 @@ use portcullis_engine::SettingValue as Value;
 const CHAINS: &[&[&str]] = &[
     &["risk.negligible", "risk.medium", "risk.high", "risk.critical"],
     &["rationality.low", "rationality.medium", "rationality.high"],
+    &[
+        "interventions.score_thresholds.context_reinforcement",
+        "interventions.score_thresholds.resource_throttling",
+        "interventions.score_thresholds.checkpoint_rollback",
+        "interventions.score_thresholds.emergency_stop",
+    ],
 ];
 
 /// Returns the misplaced thresholds of a file, outside its pipelines and in each of them.
@@ -31,7 +37,7 @@ fn misplaced(said: &[KeyValue], around: &[KeyValue]) -> Vec<ConfigProblem> {
         let found = own(path)
             .or_else(|| around.iter().find(|said| said.path == path))
             .map(|said| said.value.clone());
-        number(&found.or_else(|| (named(path)?.default)())?)
+        number(&found.or_else(|| (find_by_name(path)?.default)())?)
     };
     let mut problems = Vec::new();
     for pair in CHAINS.iter().flat_map(|chain| chain.windows(2)) {
@@ -48,6 +54,21 @@ fn misplaced(said: &[KeyValue], around: &[KeyValue]) -> Vec<ConfigProblem> {
         problems.push(ConfigProblem { place: Some(place), what });
     }
     problems
+}
+
+/// Returns true if a value is not a threshold, or fits between the thresholds that are set.
+pub(crate) fn fits(said: &KeyValue, set: &[&KeyValue]) -> bool {
+    let Some(chain) = CHAINS.iter().find(|chain| chain.contains(&said.path.as_str())) else {
+        return true;
+    };
+    let place = |path: &str| chain.iter().position(|known| *known == path);
+    let own = (place(&said.path), number(&said.value));
+    set.iter().all(|other| match (own, place(&other.path), number(&other.value)) {
+        ((Some(at), Some(value)), Some(there), Some(set)) => {
+            (there <= at || value <= set) && (there >= at || set <= value)
+        }
+        _ => true,
+    })
 }
 
 fn number(value: &Value) -> Option<f64> {

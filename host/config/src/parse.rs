@@ -21,7 +21,7 @@ pub struct ConfigDocument {
     /// Keys for every project, by path.
     pub said: Vec<KeyValue>,
     /// Keys for some projects, in the file's order.
-    pub pipelines: Vec<Pipeline>,
+    pub pipelines: Vec<PipelineSection>,
 }
 
 /// One key with its value.
@@ -56,7 +56,7 @@ impl KeyValue {
 
 /// Keys that override the others for some projects.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Pipeline {
+pub struct PipelineSection {
     /// Its name.
     pub name: String,
     /// Globs of the projects' folders.
@@ -76,7 +76,7 @@ impl ConfigDocument {
 
 /// Parses a text. The problems are in the file's order; if there is any, the document must not be
 /// used. The last value is the number of omitted problems.
-pub fn parse(text: &str) -> (ConfigDocument, Vec<ConfigProblem>, usize) {
+pub fn parse_document(text: &str) -> (ConfigDocument, Vec<ConfigProblem>, usize) {
     let file = Document::parse(text);
     let mut document = ConfigDocument::default();
     let mut section = Section::default();
@@ -89,11 +89,11 @@ pub fn parse(text: &str) -> (ConfigDocument, Vec<ConfigProblem>, usize) {
         }
     }
     document.said = section.said;
-    let (problems, omitted) = ConfigProblem::of(&file);
+    let (problems, omitted) = ConfigProblem::from_document(&file);
     (document, problems, omitted)
 }
 
-fn read_pipeline(item: &Item<'_>) -> Option<Pipeline> {
+fn read_pipeline(item: &Item<'_>) -> Option<PipelineSection> {
     let path = item.path();
     if !is_name(item.key()) {
         item.report_key(format!("`{path}`: a pipeline's name {NAMES}"));
@@ -104,7 +104,8 @@ fn read_pipeline(item: &Item<'_>) -> Option<Pipeline> {
     for item in table.entries() {
         let path = item.path();
         if item.key() == PROJECTS {
-            let kind = keys::named("pipelines.*.projects").map_or(ValueKind::Globs, |key| key.kind);
+            let kind =
+                keys::find_by_name("pipelines.*.projects").map_or(ValueKind::Globs, |key| key.kind);
             if let Some(Value::Texts(globs)) = read_value(&item, kind) {
                 projects = globs;
             }
@@ -112,7 +113,7 @@ fn read_pipeline(item: &Item<'_>) -> Option<Pipeline> {
             item.report_key(format!("`{path}` is unknown; pipelines cannot be nested"));
         } else if keys::is_global(&[item.key().to_owned()]) {
             item.report_key(format!(
-                "`{path}` holds for the whole installation; put it outside of the pipelines"
+                "`{path}` applies to the whole installation; put it outside of the pipelines"
             ));
         } else {
             section.read(&table, &item);
@@ -122,7 +123,7 @@ fn read_pipeline(item: &Item<'_>) -> Option<Pipeline> {
         item.report_key(format!("`{path}` has no `{PROJECTS}`, so it never applies; name the folders: `{PROJECTS} = [\"~/work/*\"]`"));
     }
     let (name, place) = (item.key().to_owned(), item.place());
-    Some(Pipeline { name, projects, said: section.said, place })
+    Some(PipelineSection { name, projects, said: section.said, place })
 }
 
 /// The keys for every project, or those of one pipeline.
@@ -139,7 +140,7 @@ struct Section {
 impl Section {
     fn read(&mut self, parent: &Table<'_>, item: &Item<'_>) {
         self.parts.push(item.key().to_owned());
-        match (keys::find(&self.parts), item.value()) {
+        match (keys::look_up(&self.parts), item.value()) {
             (KeyLookup::Nothing, _) => self.report_unknown(parent, item),
             (KeyLookup::Table, TomlValue::Table(table))
             | (
@@ -199,8 +200,9 @@ impl Section {
             return item.report_key("");
         }
         let above = self.parts.get(..self.parts.len().saturating_sub(1)).unwrap_or_default();
-        let siblings = keys::below(above);
-        let elsewhere = || keys::all().find(|key| key.path.rsplit('.').next() == Some(item.key()));
+        let siblings = keys::list_below(above);
+        let elsewhere =
+            || keys::all_keys().find(|key| key.path.rsplit('.').next() == Some(item.key()));
         let fix = if let Some(name) = nearest(siblings.iter().copied(), item.key()) {
             format!("did you mean `{}`?", parent.path_of(name))
         } else if let Some(key) = elsewhere() {
@@ -301,7 +303,7 @@ fn find_wrong(kind: ValueKind, value: &Value) -> Option<String> {
         ValueKind::Choices(words) => words.contains(&item),
         ValueKind::Paths => is_path(item),
         ValueKind::Variables => is_variable(item),
-        ValueKind::Hosts => Host::parse(item).is_some(),
+        ValueKind::Hosts => Host::parse_host(item).is_some(),
         ValueKind::PathGlobs => is_path_glob(item),
         ValueKind::Plugins => is_name(item),
         ValueKind::Path => !item.is_empty() && !item.contains('\0'),

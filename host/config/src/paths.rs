@@ -70,7 +70,7 @@ pub struct Paths {
 impl PathOverrides {
     /// Parses pins without the argument parser, for the hook, which cannot wait for it; returns
     /// `None` if there are any other arguments.
-    pub fn read(arguments: impl IntoIterator<Item = OsString>) -> Option<Self> {
+    pub fn read_arguments(arguments: impl IntoIterator<Item = OsString>) -> Option<Self> {
         let mut pins = Self::default();
         let mut arguments = arguments.into_iter();
         while let Some(argument) = arguments.next() {
@@ -89,19 +89,19 @@ impl PathOverrides {
     }
 
     /// Makes these the process's pins. Only the first call counts.
-    pub fn hold(self) {
+    pub fn hold_overrides(self) {
         let _first = PINS.set(self);
     }
 
     /// Returns configuration and state folder, if the command line pins both.
     #[must_use]
-    pub fn folders() -> Option<(PathBuf, PathBuf)> {
+    pub fn held_folders() -> Option<(PathBuf, PathBuf)> {
         PINS.get().and_then(|pins| Some((pins.config.clone()?, pins.state.clone()?)))
     }
 
     /// Returns the pins as arguments, for a process that has to work with the same folders.
     #[must_use]
-    pub fn arguments() -> Vec<OsString> {
+    pub fn held_arguments() -> Vec<OsString> {
         let pins = PINS.get().cloned().unwrap_or_default();
         let named = [
             ("--config", pins.config),
@@ -269,7 +269,7 @@ mod tests {
             (&["stray"], None),
         ] {
             assert_eq!(
-                PathOverrides::read(arguments.iter().map(OsString::from)),
+                PathOverrides::read_arguments(arguments.iter().map(OsString::from)),
                 expected,
                 "{arguments:?}"
             );

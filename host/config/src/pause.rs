@@ -47,13 +47,13 @@ impl Pause {
 ///
 /// # Errors
 /// Fails if there is a file that this home did not write.
-pub fn current(home: &Home, now: u64) -> Result<Option<Pause>> {
+pub fn read_current(home: &Home, now: u64) -> Result<Option<Pause>> {
     Ok(read(home)?.filter(|pause| (pause.since..pause.until).contains(&now)))
 }
 
 fn read(home: &Home) -> Result<Option<Pause>> {
     let document = document(home);
-    match document.read::<Pause>() {
+    match document.read_content::<Pause>() {
         Ok(Some(pause)) if pause.until.saturating_sub(pause.since) > LONGEST => {
             bail!(KnownFailure::Forged(foreign(document.path())))
         }
@@ -76,19 +76,21 @@ fn foreign(path: &Path) -> String {
 ///
 /// # Errors
 /// Fails if it is longer than a day, or cannot be written.
-pub fn begin(home: &Home, pause: Pause) -> Result<()> {
+pub fn begin_pause(home: &Home, pause: Pause) -> Result<()> {
     if pause.until.saturating_sub(pause.since) > LONGEST {
         bail!("a pause may last a day at most");
     }
     let document = document(home);
-    document.write(&pause).with_context(|| format!("cannot write `{}`", document.path().display()))
+    document
+        .write_content(&pause)
+        .with_context(|| format!("cannot write `{}`", document.path().display()))
 }
 
 /// Ends the pause; returns true if there was one.
 ///
 /// # Errors
 /// Fails if the file cannot be removed.
-pub fn end(home: &Home) -> Result<bool> {
+pub fn end_pause(home: &Home) -> Result<bool> {
     let document = document(home);
     document.remove().with_context(|| format!("cannot remove `{}`", document.path().display()))
 }
@@ -103,7 +105,7 @@ mod tests {
 
     fn home() -> (tempfile::TempDir, Home) {
         let folder = tempfile::tempdir().unwrap();
-        let home = Home::open(folder.path().join("home")).unwrap();
+        let home = Home::open_root(folder.path().join("home")).unwrap();
         (folder, home)
     }
 
@@ -114,24 +116,24 @@ mod tests {
     #[test]
     fn a_pause_holds_from_its_beginning_to_its_end() {
         let (_folder, home) = home();
-        assert_eq!(current(&home, 100).unwrap(), None);
-        begin(&home, pause(100, 200)).unwrap();
+        assert_eq!(read_current(&home, 100).unwrap(), None);
+        begin_pause(&home, pause(100, 200)).unwrap();
         for (now, holds) in [(99, false), (100, true), (199, true), (200, false), (u64::MAX, false)]
         {
-            assert_eq!(current(&home, now).unwrap().is_some(), holds, "at {now}");
+            assert_eq!(read_current(&home, now).unwrap().is_some(), holds, "at {now}");
         }
-        assert!(end(&home).unwrap());
-        assert!(!end(&home).unwrap());
-        assert_eq!(current(&home, 100).unwrap(), None);
+        assert!(end_pause(&home).unwrap());
+        assert!(!end_pause(&home).unwrap());
+        assert_eq!(read_current(&home, 100).unwrap(), None);
     }
 
     #[test]
     fn nobody_pauses_without_the_key() {
         let (_folder, home) = home();
         let (_other_folder, other) = self::home();
-        begin(&other, pause(0, 100)).unwrap();
+        begin_pause(&other, pause(0, 100)).unwrap();
         let foreign = std::fs::read_to_string(document(&other).path()).unwrap();
-        begin(&home, pause(0, 100)).unwrap();
+        begin_pause(&home, pause(0, 100)).unwrap();
         let own = std::fs::read_to_string(document(&home).path()).unwrap();
         for text in [
             String::new(),
@@ -143,9 +145,9 @@ mod tests {
             "x".repeat(5000),
         ] {
             std::fs::write(document(&home).path(), &text).unwrap();
-            let problem = current(&home, 50).unwrap_err().to_string();
+            let problem = read_current(&home, 50).unwrap_err().to_string();
             assert!(problem.contains("pauses nothing"), "{text}: {problem}");
         }
-        assert!(begin(&home, pause(0, LONGEST + 1)).is_err());
+        assert!(begin_pause(&home, pause(0, LONGEST + 1)).is_err());
     }
 }

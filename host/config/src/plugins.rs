@@ -49,7 +49,7 @@ pub enum Type {
 }
 
 /// Returns a builtin plugin's declared settings; `None` for any other plugin.
-pub fn declared(plugin: &str) -> Option<Vec<SettingDeclaration>> {
+pub fn declared_settings(plugin: &str) -> Option<Vec<SettingDeclaration>> {
     #[derive(Deserialize)]
     struct Descriptor {
         settings: Vec<SettingDeclaration>,
@@ -64,7 +64,9 @@ pub fn wrong_settings<'a>(said: impl Iterator<Item = &'a KeyValue>) -> Vec<Confi
     let mut known: BTreeMap<&str, Option<Vec<SettingDeclaration>>> = BTreeMap::new();
     let mut problems = Vec::new();
     for said in said.filter(|said| !said.setting.is_empty()) {
-        let Some(declared) = known.entry(&said.name).or_insert_with(|| declared(&said.name)) else {
+        let Some(declared) =
+            known.entry(&said.name).or_insert_with(|| declared_settings(&said.name))
+        else {
             continue;
         };
         if let Some(what) = wrong(said, declared) {
@@ -100,7 +102,7 @@ pub fn wrong_interventions<'a>(said: impl Iterator<Item = &'a KeyValue>) -> Vec<
 }
 
 fn wrong(said: &KeyValue, declared: &[SettingDeclaration]) -> Option<String> {
-    misfit(
+    find_misfit(
         declared,
         &said.name,
         (&said.setting, &said.value),
@@ -110,7 +112,7 @@ fn wrong(said: &KeyValue, declared: &[SettingDeclaration]) -> Option<String> {
 
 /// Returns the problem of a setting of a plugin with these declarations. `path` is the setting's
 /// name as it was written, `above` the prefix of the other names.
-pub fn misfit(
+pub fn find_misfit(
     declared: &[SettingDeclaration],
     plugin: &str,
     (key, value): (&str, &Value),

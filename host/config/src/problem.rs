@@ -36,7 +36,7 @@ pub struct BadConfiguration(pub Vec<Problems>);
 
 impl ConfigProblem {
     /// Returns the problems that a document has collected, and the number of omitted ones.
-    pub fn of(document: &Document<'_>) -> (Vec<Self>, usize) {
+    pub fn from_document(document: &Document<'_>) -> (Vec<Self>, usize) {
         let (problems, omitted) = document.problems();
         let located = problems.into_iter().map(|problem| Self {
             place: Some(document.place(problem.span.start)),
@@ -58,13 +58,13 @@ pub struct KeyProblem {
 
 impl Problems {
     /// Reports one problem at a line and column of a file.
-    pub fn at(file: &Path, place: (usize, usize), what: String) -> Self {
+    pub fn at_place(file: &Path, place: (usize, usize), what: String) -> Self {
         let problem = ConfigProblem { place: Some(place), what };
         Self { file: file.to_owned(), problems: vec![problem], more: 0 }
     }
 
     /// Reports a file that is unusable as a whole.
-    pub fn whole(file: &Path, what: String) -> Self {
+    pub fn in_file(file: &Path, what: String) -> Self {
         Self { file: file.to_owned(), problems: vec![ConfigProblem { place: None, what }], more: 0 }
     }
 

@@ -6,7 +6,7 @@
 //! a mistake is reported as one of the configuration, with its position.
 
 use super::file;
-use super::keys::{self, ValueKind};
+use super::keys;
 use super::layers::{Layer, MergedSettings};
 use super::parse::{ConfigDocument, KeyValue};
 use super::problem::{BadConfiguration, ConfigProblem, Problems};
@@ -35,7 +35,7 @@ const MOST_TOGETHER: usize = 1 << 20;
 
 /// The custom rules.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Rules {
+pub struct CustomRules {
     /// The files, in the order in which they were named.
     pub files: Vec<RulesFile>,
     /// Disabled rules, builtin ones included.
@@ -81,7 +81,7 @@ pub(super) fn merge_rules(
 fn rename(said: &mut KeyValue) {
     if said.name == PLUGIN
         && !said.setting.is_empty()
-        && let Some(key) = keys::named(&format!("{TABLE}{}", said.setting))
+        && let Some(key) = keys::find_by_name(&format!("{TABLE}{}", said.setting))
     {
         *said = KeyValue {
             key,
@@ -99,7 +99,7 @@ fn twice(said: &[KeyValue]) -> Vec<ConfigProblem> {
     for again in said.iter().filter(|said| said.path.starts_with(TABLE)) {
         if let Some(line) = seen.insert(&again.path, again.place.0) {
             let what = format!(
-                "`{0}` is given twice, also in line {line}; `plugins.rules.settings` is its older place, keep `{0}`",
+                "`{0}` is given twice, also in line {line}; `plugins.rules.settings` is its old place; keep `{0}`",
                 again.path
             );
             problems.push(ConfigProblem { place: Some(again.place), what });
@@ -134,20 +134,6 @@ fn absolute(said: &mut KeyValue, layer: Layer, folder: &Path) -> Vec<ConfigProbl
     problems
 }
 
-/// Returns the combination with the earlier value; `None` if the key replaces the earlier value.
-pub(super) fn added(said: &KeyValue, before: &KeyValue) -> Option<KeyValue> {
-    match (said.key.kind, &before.value, &said.value) {
-        (ValueKind::Files, Value::Texts(before), Value::Texts(own)) => {
-            let more = own.iter().filter(|item| !before.contains(item)).cloned();
-            Some(KeyValue {
-                value: Value::Texts(before.iter().cloned().chain(more).collect()),
-                ..said.clone()
-            })
-        }
-        _ => None,
-    }
-}
-
 /// Converts a key of the builtin rules to a setting of their plugin.
 pub(super) fn setting(said: &KeyValue) -> Option<Setting> {
     let key = said.path.strip_prefix(TABLE).filter(|_| said.path != FILES)?;
@@ -176,10 +162,10 @@ pub(super) fn read(
     places: &Paths,
     home: Option<&Home>,
     settled: &MergedSettings,
-) -> Result<Rules, BadConfiguration> {
+) -> Result<CustomRules, BadConfiguration> {
     let mut rules = gather(paths, disabled, places, settled)?;
     rules.proven = rules.files.is_empty() && rules.disabled.is_empty()
-        || home.is_some_and(|home| rules.receipt(home).exists());
+        || home.is_some_and(|home| rules.receipt_path(home).exists());
     let problems = if rules.proven { Vec::new() } else { rules.problems() };
     if problems.is_empty() { Ok(rules) } else { Err(BadConfiguration(problems)) }
 }
@@ -193,11 +179,11 @@ pub(super) fn gather(
     disabled: Vec<String>,
     places: &Paths,
     settled: &MergedSettings,
-) -> Result<Rules, BadConfiguration> {
+) -> Result<CustomRules, BadConfiguration> {
     let bad = |problems| BadConfiguration(vec![problems]);
     if paths.len() > MOST_FILES {
         let path = PathBuf::from(paths.first().map(String::as_str).unwrap_or_default());
-        return Err(bad(Problems::whole(
+        return Err(bad(Problems::in_file(
             &path,
             format!("it is one of {} rules files; at most {MOST_FILES} are read", paths.len()),
         )));
@@ -212,7 +198,7 @@ pub(super) fn gather(
         let what = format!(
             "the rules files have {together} bytes together; at most {MOST_TOGETHER} are read"
         );
-        return Err(bad(Problems::whole(&last.path, what)));
+        return Err(bad(Problems::in_file(&last.path, what)));
     }
     let disabled_at = disabled
         .iter()
@@ -221,15 +207,15 @@ pub(super) fn gather(
             Some((name.clone(), (file.to_owned(), place)))
         })
         .collect();
-    Ok(Rules { files, disabled, disabled_at, proven: false })
+    Ok(CustomRules { files, disabled, disabled_at, proven: false })
 }
 
 /// Reports a rules file that does not exist, at the line that names it.
 fn missing(path: &str, settled: &MergedSettings) -> Problems {
     let what = format!("`{FILES}` names `{}`, and there is no such file", one_line(path, 1024));
     match settled.place_of_item(FILES, path) {
-        Some((file, place)) => Problems::at(file, place, what),
-        None => Problems::whole(Path::new(path), what),
+        Some((file, place)) => Problems::at_place(file, place, what),
+        None => Problems::in_file(Path::new(path), what),
     }
 }
 
@@ -247,13 +233,13 @@ fn one(path: &Path, places: &Paths) -> Result<Option<RulesFile>, Problems> {
     let text = match of_project {
         Some((project, name)) => file::read_in_project(project, name),
         None if managed => file::read_managed(path),
-        None => file::read(path),
+        None => file::read_file(path),
     };
     let of_project = of_project.is_some();
     Ok(text?.map(|text| RulesFile { path: path.to_owned(), of_project, text }))
 }
 
-impl Rules {
+impl CustomRules {
     /// Returns all problems of the files, examples excluded.
     #[must_use]
     pub fn problems(&self) -> Vec<Problems> {
@@ -311,15 +297,15 @@ impl Rules {
             one_line(wrong, 64)
         );
         Some(match self.disabled_at.get(wrong) {
-            Some((file, place)) => Problems::at(file, *place, what),
-            None => Problems::whole(Path::new(super::FILE), what),
+            Some((file, place)) => Problems::at_place(file, *place, what),
+            None => Problems::in_file(Path::new(super::FILE), what),
         })
     }
 
     /// Returns the path of the file that records that these rules were proven: its name is specific
     /// to these texts, this program and this home, since the home's key is part of it.
     #[must_use]
-    pub fn receipt(&self, home: &Home) -> PathBuf {
+    pub fn receipt_path(&self, home: &Home) -> PathBuf {
         let mut hasher =
             blake3::Hasher::new_keyed(&home.derive_key("portcullis 2026 proven rules"));
         let mut add = |bytes: &[u8]| {

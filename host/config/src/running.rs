@@ -1,7 +1,8 @@
 //! The settings of `portcullis run` in files. A command line takes precedence over them, except
 //! over the organisation's.
 
-use super::{EffectiveValues, Value};
+use super::Value;
+use crate::values::EffectiveValues;
 
 /// The limits that `run` sets for an agent by default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

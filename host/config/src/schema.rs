@@ -8,8 +8,8 @@
     reason = "every value that is indexed is an object made here, which takes a new name"
 )]
 
-use super::keys::{ConfigKey, PIPELINES, ValueKind, all};
-use super::plugins::{SettingDeclaration, Type, declared};
+use super::keys::{ConfigKey, PIPELINES, ValueKind, all_keys};
+use super::plugins::{SettingDeclaration, Type, declared_settings};
 use portcullis_engine::SettingValue as Value;
 use serde_json::{Map, Value as Json, json};
 
@@ -21,10 +21,10 @@ const PATH: &str = "^(/|~/)";
 pub const HOST: &str = "^https?://[A-Za-z0-9._:\\[\\]-]+(=[0-9A-Fa-f.:]+(/[0-9]{1,3})?)?$";
 
 /// Returns the schema.
-pub fn schema() -> Json {
+pub fn json_schema() -> Json {
     let mut root = object("What portcullis may and must do.");
     let mut pipeline = object("Keys that replace the file's others for some projects.");
-    for key in all() {
+    for key in all_keys() {
         match key.path.strip_prefix("pipelines.*.") {
             Some(below) => insert(&mut pipeline, below, key),
             None => {
@@ -90,7 +90,7 @@ fn builtin_settings(table: &mut Json) {
         let mut settings = object("The plugin's own settings.");
         // A name with a dot is another notation for a table.
         settings["patternProperties"] = json!({ "\\.": {} });
-        for setting in declared(builtin.name).unwrap_or_default() {
+        for setting in declared_settings(builtin.name).unwrap_or_default() {
             declare(&mut settings, &setting.key, &setting);
         }
         let mut plugin = any.clone();

@@ -17,7 +17,7 @@ const UNITS: &[(&str, u64)] = &[
 ///
 /// # Errors
 /// Fails if it is not a size, or not above zero.
-pub fn bytes(text: &str) -> Result<u64, String> {
+pub fn parse_bytes(text: &str) -> Result<u64, String> {
     let fix = || {
         format!("invalid size `{text}`: write it as `512MiB`, `2GiB`, `10MB` or a number of bytes")
     };
@@ -29,7 +29,7 @@ pub fn bytes(text: &str) -> Result<u64, String> {
 }
 
 /// Formats a size in the largest suitable unit.
-pub fn shown(bytes: u64) -> String {
+pub fn format_bytes(bytes: u64) -> String {
     let unit = UNITS
         .iter()
         .filter(|(name, size)| name.contains('i') && bytes >= *size)
@@ -62,7 +62,7 @@ mod tests {
             ("", None),
             ("99999999999TiB", None),
         ] {
-            assert_eq!(super::bytes(text).ok(), expected, "{text}");
+            assert_eq!(super::parse_bytes(text).ok(), expected, "{text}");
         }
         for (bytes, expected) in [
             (0, "0 B"),
@@ -71,7 +71,7 @@ mod tests {
             (2 << 30, "2.0 GiB"),
             (u64::MAX, "16777215.9 TiB"),
         ] {
-            assert_eq!(super::shown(bytes), expected);
+            assert_eq!(super::format_bytes(bytes), expected);
         }
     }
 }

@@ -38,9 +38,9 @@ struct TrustList {
 
 /// Returns true if a person trusted the file with that digest in that folder. If the list is
 /// unusable, nothing is trusted: this makes fewer values count, not more.
-pub fn holds(home: &Home, folder: &Path, digest: &blake3::Hash) -> bool {
+pub fn is_trusted(home: &Home, folder: &Path, digest: &blake3::Hash) -> bool {
     let (folder, digest) = (name_of(folder), digest.to_hex());
-    list(home).is_ok_and(|list| {
+    list_trusted(home).is_ok_and(|list| {
         list.iter().any(|trusted| trusted.folder == folder && trusted.digest == digest.as_str())
     })
 }
@@ -49,9 +49,9 @@ pub fn holds(home: &Home, folder: &Path, digest: &blake3::Hash) -> bool {
 ///
 /// # Errors
 /// Fails if there is a list that this home did not write.
-pub fn list(home: &Home) -> Result<Vec<Trusted>> {
+pub fn list_trusted(home: &Home) -> Result<Vec<Trusted>> {
     let document = document(home);
-    match document.read::<TrustList>() {
+    match document.read_content::<TrustList>() {
         Ok(list) => Ok(list.unwrap_or_default().projects),
         Err(_) => bail!(KnownFailure::Forged(foreign(document.path()))),
     }
@@ -61,7 +61,7 @@ pub fn list(home: &Home) -> Result<Vec<Trusted>> {
 ///
 /// # Errors
 /// Fails if the list was changed from outside, or cannot be written.
-pub fn add(home: &Home, folder: &Path, digest: &blake3::Hash, now: u64) -> Result<()> {
+pub fn add_trusted(home: &Home, folder: &Path, digest: &blake3::Hash, now: u64) -> Result<()> {
     change(home, |list| {
         let folder = name_of(folder);
         list.retain(|trusted| trusted.folder != folder);
@@ -72,8 +72,8 @@ pub fn add(home: &Home, folder: &Path, digest: &blake3::Hash, now: u64) -> Resul
 /// Stops trusting the file of that folder; returns true if one was trusted.
 ///
 /// # Errors
-/// Fails like `add`.
-pub fn remove(home: &Home, folder: &Path) -> Result<bool> {
+/// Fails like `add_trusted`.
+pub fn remove_trusted(home: &Home, folder: &Path) -> Result<bool> {
     let folder = name_of(folder);
     let mut found = false;
     change(home, |list| {
@@ -96,9 +96,11 @@ fn change(home: &Home, edit: impl FnOnce(&mut Vec<Trusted>)) -> Result<()> {
     let lock = open_lock_file(&home.path().join("trust.lock"));
     let lock = lock.with_context(|| format!("cannot lock `{shown}`"))?;
     lock.lock().with_context(|| format!("cannot lock `{shown}`"))?;
-    let mut projects = list(home)?;
+    let mut projects = list_trusted(home)?;
     edit(&mut projects);
-    document.write(&TrustList { projects }).with_context(|| format!("cannot write `{shown}`"))
+    document
+        .write_content(&TrustList { projects })
+        .with_context(|| format!("cannot write `{shown}`"))
 }
 
 fn document(home: &Home) -> SealedDocument {
@@ -119,7 +121,7 @@ mod tests {
 
     fn home() -> (tempfile::TempDir, Home) {
         let folder = tempfile::tempdir().unwrap();
-        let home = Home::open(folder.path().join("home")).unwrap();
+        let home = Home::open_root(folder.path().join("home")).unwrap();
         (folder, home)
     }
 
@@ -131,23 +133,25 @@ mod tests {
         let [a, b] = &folders;
         std::os::unix::fs::symlink(a, scratch.path().join("link")).unwrap();
         let [one, two] = [b"one", b"two"].map(|bytes| blake3::hash(bytes));
-        assert!(!holds(&home, a, &one));
-        add(&home, a, &one, 1).unwrap();
+        assert!(!is_trusted(&home, a, &one));
+        add_trusted(&home, a, &one, 1).unwrap();
         for (folder, digest, expected) in [
             (a.clone(), &one, true),
             (a.clone(), &two, false),
             (b.clone(), &one, false),
             (scratch.path().join("link"), &one, true),
         ] {
-            assert_eq!(holds(&home, &folder, digest), expected, "{}", folder.display());
+            assert_eq!(is_trusted(&home, &folder, digest), expected, "{}", folder.display());
         }
-        add(&home, a, &two, 2).unwrap();
-        add(&home, b, &one, 3).unwrap();
-        assert!(!holds(&home, a, &one) && holds(&home, a, &two) && holds(&home, b, &one));
-        assert_eq!(list(&home).unwrap().len(), 2);
-        assert!(remove(&home, a).unwrap());
-        assert!(!remove(&home, a).unwrap());
-        assert!(!holds(&home, a, &two) && holds(&home, b, &one));
+        add_trusted(&home, a, &two, 2).unwrap();
+        add_trusted(&home, b, &one, 3).unwrap();
+        assert!(
+            !is_trusted(&home, a, &one) && is_trusted(&home, a, &two) && is_trusted(&home, b, &one)
+        );
+        assert_eq!(list_trusted(&home).unwrap().len(), 2);
+        assert!(remove_trusted(&home, a).unwrap());
+        assert!(!remove_trusted(&home, a).unwrap());
+        assert!(!is_trusted(&home, a, &two) && is_trusted(&home, b, &one));
     }
 
     #[test]
@@ -155,8 +159,8 @@ mod tests {
         let (scratch, home) = home();
         let (_other_scratch, other) = self::home();
         let digest = blake3::hash(b"x");
-        add(&other, scratch.path(), &digest, 1).unwrap();
-        add(&home, scratch.path(), &digest, 1).unwrap();
+        add_trusted(&other, scratch.path(), &digest, 1).unwrap();
+        add_trusted(&home, scratch.path(), &digest, 1).unwrap();
         let (own, foreign) = (
             fs::read_to_string(document(&home).path()).unwrap(),
             fs::read_to_string(document(&other).path()).unwrap(),
@@ -171,11 +175,11 @@ mod tests {
             "x".repeat(5 << 20),
         ] {
             fs::write(document(&home).path(), &text).unwrap();
-            assert!(!holds(&home, scratch.path(), &digest));
-            let problem = list(&home).unwrap_err().to_string();
+            assert!(!is_trusted(&home, scratch.path(), &digest));
+            let problem = list_trusted(&home).unwrap_err().to_string();
             assert!(problem.contains("nothing in it counts"), "{problem}");
             assert!(
-                add(&home, scratch.path(), &digest, 1).is_err(),
+                add_trusted(&home, scratch.path(), &digest, 1).is_err(),
                 "what somebody else wrote is not sealed with our key"
             );
         }

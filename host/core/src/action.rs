@@ -341,6 +341,8 @@ pub struct Reading {
     pub shape: String,
     pub coverage: Coverage,
     pub gaps: Vec<String>,
+    #[serde(default)]
+    pub files: crate::run_files::FileReading,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -444,7 +446,7 @@ pub(crate) mod scored {
     /// Returns the score for a number: `Some(None)` for an absent score, `None` if the number is
     /// neither a score nor the mark of an absent one.
     pub(crate) fn score(number: u16) -> Option<Option<Score>> {
-        if number == ABSENT { Some(None) } else { Score::checked(number).map(Some) }
+        if number == ABSENT { Some(None) } else { Score::from_thousandths(number).map(Some) }
     }
 
     #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]

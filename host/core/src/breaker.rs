@@ -8,7 +8,7 @@
 
 use crate::action::Timestamp;
 use crate::fault::{Fault, FaultKind};
-use crate::text::cut;
+use crate::text::cut_text;
 use serde::{Deserialize, Serialize};
 
 /// The longest time that a plugin is held before it is retried, in milliseconds: a day.
@@ -112,7 +112,7 @@ pub const fn counts_as_failure(kind: FaultKind) -> bool {
 impl Breaker {
     /// Returns the condition that this file waits for, if it is held now.
     #[must_use]
-    pub fn holds(&self, digest: &str, now: Timestamp) -> Option<ReleaseCondition> {
+    pub fn held_until(&self, digest: &str, now: Timestamp) -> Option<ReleaseCondition> {
         let waits = self.waits.filter(|_| self.digest == digest)?;
         match waits {
             // No valid deadline is further away than this: it was set by a wrong clock.
@@ -124,7 +124,7 @@ impl Breaker {
     /// Returns the record after a review in which the plugin ran; `fault` is its fault, if any. The
     /// record is `None` if nothing has to be kept.
     #[must_use]
-    pub fn after(
+    pub fn after_call(
         known: Option<&Self>,
         digest: &str,
         fault: Option<&Fault>,
@@ -152,7 +152,7 @@ impl Breaker {
 
     /// Returns the detail of the fault that takes the place of a held plugin's answer.
     #[must_use]
-    pub fn why(&self, name: &str, waits: ReleaseCondition) -> String {
+    pub fn explain_hold(&self, name: &str, waits: ReleaseCondition) -> String {
         format!("it is not run, since {}; {}", self.describe_failures(), release_hint(name, waits))
     }
 
@@ -198,7 +198,7 @@ fn failed(
         answers: 0,
         waits: known.and_then(|known| known.waits),
         kind: fault.kind,
-        detail: cut(&fault.detail, WORDS),
+        detail: cut_text(&fault.detail, WORDS),
         at: now,
     };
     // A plugin that was retried needs only one more fault to be held again.

@@ -1,6 +1,6 @@
 //! Counterfactuals: changes to the findings that lead to another decision, each decided on again.
 //!
-//! No statement is guessed: the findings are changed, [`decide`] runs on them, and its result is
+//! No statement is guessed: the findings are changed, [`decide_verdict`] runs on them, and its result is
 //! reported. The action itself is not examined again, so anything more that a plugin might say
 //! about a changed action is not considered. This module only computes statements; others put them
 //! into words.
@@ -9,7 +9,7 @@ use crate::finding::FactorKind;
 use crate::record::Record;
 use crate::review::Findings;
 use crate::score::{Score, Severity, Verdict};
-use crate::verdict::{Decision, decide};
+use crate::verdict::{Decision, decide_verdict};
 use serde::{Deserialize, Serialize};
 
 /// One difference in the findings.
@@ -56,8 +56,8 @@ const MOST_TOGETHER: usize = 24;
 /// Returns every single change that leads to another verdict, and, if no single one is enough to
 /// allow the action, the changes that are needed together.
 #[must_use]
-pub fn counterfactuals(findings: &Findings, decision: &Decision) -> Vec<Counterfactual> {
-    let again = |changes: &[FindingChange]| redecide(findings, decision, changes);
+pub fn find_counterfactuals(findings: &Findings, decision: &Decision) -> Vec<Counterfactual> {
+    let again = |changes: &[FindingChange]| decide_again(findings, decision, changes);
     let base = again(&[]);
     let candidates = candidates(findings, decision);
     let mut found: Vec<Counterfactual> = Vec::new();
@@ -79,19 +79,23 @@ pub fn counterfactuals(findings: &Findings, decision: &Decision) -> Vec<Counterf
 
 /// Decides again with those changes, under the same conditions as the original decision.
 #[must_use]
-pub fn redecide(findings: &Findings, decision: &Decision, changes: &[FindingChange]) -> Verdict {
+pub fn decide_again(
+    findings: &Findings,
+    decision: &Decision,
+    changes: &[FindingChange],
+) -> Verdict {
     let (mut changed, mut first_time) = (findings.clone(), decision.first_time);
     for change in changes {
-        change.apply(&mut changed, &mut first_time);
+        change.apply_to(&mut changed, &mut first_time);
     }
-    decide(&changed, first_time, &decision.policy).verdict
+    decide_verdict(&changed, first_time, &decision.policy).verdict
 }
 
 /// Returns the findings that a review's record was decided on. Returns `None` if the record does
 /// not hold them in full, because of its level of detail or because something other than the
 /// findings influenced the decision.
 #[must_use]
-pub fn recorded(record: &Record) -> Option<(Findings, &Decision)> {
+pub fn recorded_findings(record: &Record) -> Option<(Findings, &Decision)> {
     let (action, decision, said) =
         (record.action.as_ref()?, record.decision.as_ref()?, record.findings.as_ref()?);
     let mut findings = Findings::of_facts(&action.facts);
@@ -111,7 +115,7 @@ pub fn recorded(record: &Record) -> Option<(Findings, &Decision)> {
     findings.objections.clone_from(&said.objections);
     findings.detections.clone_from(&record.detections);
     findings.faults.clone_from(&record.faults);
-    let again = decide(&findings, decision.first_time, &decision.policy);
+    let again = decide_verdict(&findings, decision.first_time, &decision.policy);
     let same =
         again.matrix == decision.matrix && decision.adjustments.starts_with(&again.adjustments);
     same.then_some((findings, decision))
@@ -203,7 +207,7 @@ impl FindingChange {
     }
 
     /// Applies the change to the findings.
-    pub fn apply(&self, findings: &mut Findings, first_time: &mut bool) {
+    pub fn apply_to(&self, findings: &mut Findings, first_time: &mut bool) {
         match self {
             Self::WithoutRule { source, rule } => {
                 findings

@@ -75,11 +75,36 @@ pub struct Call {
     pub input: Map<String, Value>,
 }
 
+/// The completeness of a call: a call that did not run to its own end shows no error of its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CallEnd {
+    /// It ran to its end.
+    #[default]
+    Finished,
+    /// Someone ended it while it ran: part of it may have happened.
+    Interrupted,
+    /// A person, or a rule of the client, refused it before it began.
+    Refused,
+    /// The client dropped it before it began, for a reason of its own: another call of the message
+    /// failed. Nobody objected to it.
+    Dropped,
+}
+
+impl CallEnd {
+    /// Returns true for a call that never began.
+    #[must_use]
+    pub const fn is_before_begin(self) -> bool {
+        matches!(self, Self::Refused | Self::Dropped)
+    }
+}
+
 /// The end of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallResult {
     /// True if the call failed.
     pub failed: bool,
+    /// Its completeness. [`CallEnd::Refused`] counts only for a failed call.
+    pub end: CallEnd,
     /// The error's text, empty when it did not fail.
     pub error: String,
     /// The result as text.
@@ -91,6 +116,24 @@ pub struct CallResult {
     /// The result as the client gave it, if the agent can be shown another one in its place;
     /// otherwise null.
     pub shown: Value,
+}
+
+impl CallResult {
+    /// The result of a finished call of which only the text is known: the error's if it `failed`,
+    /// otherwise the output.
+    #[must_use]
+    pub fn from_text(text: String, failed: bool) -> Self {
+        let (error, output) = if failed { (text, String::new()) } else { (String::new(), text) };
+        Self {
+            failed,
+            end: CallEnd::Finished,
+            error,
+            output,
+            duration_ms: None,
+            tokens: None,
+            shown: Value::Null,
+        }
+    }
 }
 
 /// The answer to the client, independent of the client.

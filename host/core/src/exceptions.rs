@@ -2,7 +2,7 @@
 //!
 //! This module checks if an exception covers an action, and makes one from a recorded review. The
 //! decision itself determines if it can be lifted at all
-//! ([`Decision::exceptable`](crate::verdict::Decision::exceptable)). An exception never gives
+//! ([`Decision::check_exceptable`](crate::verdict::Decision::check_exceptable)). An exception never gives
 //! consent on the person's behalf: the client gets an answer without a decision, as for any action
 //! without objections.
 
@@ -77,7 +77,7 @@ impl Exception {
         if decision.verdict == Verdict::Allow {
             return not("had no objection: there is nothing to allow");
         }
-        if let Err(why) = decision.exceptable() {
+        if let Err(why) = decision.check_exceptable() {
             return not(&format!("cannot be lifted: {why}"));
         }
         if read(&action.parameters).is_none() {
@@ -104,10 +104,10 @@ impl Exception {
 
     /// Returns true if it covers this action, in this folder and session, at this time.
     #[must_use]
-    pub fn covers(&self, action: &Action, cwd: &str, session: &str, now: Timestamp) -> bool {
+    pub fn covers_action(&self, action: &Action, cwd: &str, session: &str, now: Timestamp) -> bool {
         let holds = self.granted_at <= now && now < self.expires_at;
         let here = self.session.as_deref().is_none_or(|own| own == session)
-            && self.project.as_deref().is_none_or(|folder| crate::facts::within(cwd, folder));
+            && self.project.as_deref().is_none_or(|folder| crate::facts::is_within(cwd, folder));
         holds
             && here
             && self.cwd == cwd

@@ -54,7 +54,7 @@ impl FaultKind {
     /// Returns the mildest consequence, regardless of its source's policy: holding a plugin must
     /// not let actions bypass it.
     #[must_use]
-    pub const fn least(self) -> OnFault {
+    pub const fn least_reaction(self) -> OnFault {
         match self {
             Self::Held => OnFault::Ask,
             _ => OnFault::Warn,
@@ -79,7 +79,7 @@ pub struct Fault {
 impl Fault {
     /// Creates a fault of the host itself, which blocks.
     #[must_use]
-    pub fn host(kind: FaultKind, detail: impl Into<String>) -> Self {
+    pub fn from_host(kind: FaultKind, detail: impl Into<String>) -> Self {
         Self { source: "host".into(), kind, detail: detail.into(), policy: OnFault::Block }
     }
 }
@@ -105,7 +105,7 @@ named! {
 impl OnFault {
     /// Returns the least strict verdict that the fault allows.
     #[must_use]
-    pub const fn verdict(self) -> Verdict {
+    pub const fn to_verdict(self) -> Verdict {
         match self {
             Self::Warn => Verdict::Warn,
             Self::Ask => Verdict::Ask,

@@ -70,7 +70,7 @@ impl Rationality {
                 .into_iter()
                 .flatten()
                 .collect();
-        Score::mean(&present)
+        Score::mean_of(&present)
     }
 }
 

@@ -6,11 +6,11 @@
 pub use crate::intervention_kind::InterventionKind;
 
 use crate::finding::{Detection, Issue, PastIntervention};
-use crate::policy::{InterventionPolicy, Strategy};
+use crate::policy::{InterventionPolicy, IssueScale, Strategy};
 use crate::review::{Attributed, Findings, RULE};
-use crate::score::{Score, Severity};
+use crate::score::{Score, Severity, Verdict};
 use crate::session::{IssueState, Session};
-use crate::text::cut;
+use crate::text::cut_text;
 use crate::verdict::Decision;
 use std::cmp::Reverse;
 
@@ -27,6 +27,8 @@ pub struct DueIntervention {
     pub score: u32,
     /// True if the cooldown or the session's number of interventions silences guidance.
     pub quiet: bool,
+    /// The issue's state once it is answered; silenced guidance leaves the earlier one.
+    pub state: IssueState,
 }
 
 impl DueIntervention {
@@ -40,7 +42,7 @@ impl DueIntervention {
 /// Returns the issues: detections, with those of one pattern joined into one, and a rule whose
 /// violation is critical.
 #[must_use]
-pub fn issues(findings: &Findings, decision: Option<&Decision>, step: u64) -> Vec<Issue> {
+pub fn find_issues(findings: &Findings, decision: Option<&Decision>, step: u64) -> Vec<Issue> {
     let mut issues: Vec<Issue> = Vec::new();
     for issue in findings.detections.iter().map(from_detection) {
         match issues.iter_mut().find(|known| known.name == issue.name) {
@@ -57,7 +59,7 @@ pub fn issues(findings: &Findings, decision: Option<&Decision>, step: u64) -> Ve
     });
     if let Some(objection) = objection {
         issues.push(Issue {
-            name: format!("{RULE}{}", cut(&objection.rule, 128)),
+            name: format!("{RULE}{}", cut_text(&objection.rule, 128)),
             severity: Severity::Critical,
             confidence: Score::MAX,
             impact: Score::MAX,
@@ -98,28 +100,34 @@ fn join(known: &mut Issue, other: Issue) {
         (severity, confidence, impact, first_step);
 }
 
-/// Returns base x confidence x (1 + impact) + .3 x level, in thousandths; may exceed 1000.
-#[must_use]
-pub fn score(severity: Severity, confidence: Score, impact: Score, level: u8) -> u32 {
-    let base: u32 = match severity {
-        Severity::Low => 200,
-        Severity::Medium => 500,
-        Severity::High => 800,
-        Severity::Critical => 1000,
-    };
-    base * u32::from(confidence.get()) / 1000 * (1000 + u32::from(impact.get())) / 1000
-        + 300 * u32::from(level)
-}
+impl IssueScale {
+    /// Returns base x confidence x (1 + impact) + .3 x level, in thousandths; may exceed 1000.
+    #[must_use]
+    pub fn score_issue(
+        &self,
+        severity: Severity,
+        confidence: Score,
+        impact: Score,
+        level: u8,
+    ) -> u32 {
+        let [low, medium, high, critical] = self.base;
+        let base = match severity {
+            Severity::Low => low,
+            Severity::Medium => medium,
+            Severity::High => high,
+            Severity::Critical => critical,
+        };
+        u32::from(base.get()) * u32::from(confidence.get()) / 1000
+            * (1000 + u32::from(impact.get()))
+            / 1000
+            + 300 * u32::from(level)
+    }
 
-/// Returns the strictest kind that a score allows.
-#[must_use]
-pub const fn allowed(score: u32) -> InterventionKind {
-    match score {
-        ..300 => InterventionKind::SoftCorrection,
-        300..500 => InterventionKind::ContextReinforcement,
-        500..700 => InterventionKind::ResourceThrottling,
-        700..900 => InterventionKind::CheckpointRollback,
-        900.. => InterventionKind::EmergencyStop,
+    /// Returns the strictest kind that a score allows.
+    #[must_use]
+    pub fn allowed_kind(&self, score: u32) -> InterventionKind {
+        let reached = self.from.iter().take_while(|from| score >= u32::from(from.get())).count();
+        InterventionKind::ALL.get(reached).copied().unwrap_or(InterventionKind::SoftCorrection)
     }
 }
 
@@ -134,9 +142,9 @@ pub struct IssueUpdate {
 
 /// Updates the session with the issues of one step, including issues that did not recur. Nothing is
 /// due for an issue while its escalation delay runs. `step` counts the steps of all the session's
-/// agents, since they share its issues.
+/// agents, since they share its issues. The caller notes the state of each issue that it answers.
 pub fn note_issues(
-    mut issues: Vec<Issue>,
+    issues: Vec<Issue>,
     session: &mut Session,
     step: u64,
     now: u64,
@@ -145,9 +153,6 @@ pub fn note_issues(
     let open: Vec<bool> =
         session.interventions.iter().map(|past| past.effectiveness.is_none()).collect();
     mark_effective(session, step);
-    // Known issues come first, so that none is forgotten in favour of a new one before it is
-    // answered.
-    issues.sort_by_key(|issue| !session.issues.contains_key(&issue.name));
     let mut due: Vec<DueIntervention> =
         issues.into_iter().filter_map(|issue| due(issue, session, step, now, policy)).collect();
     due.sort_by_key(|due| Reverse((due.kind, due.score)));
@@ -173,15 +178,14 @@ fn due(
     };
     issue.recurrences = state.recurrences;
     let level = state.level;
-    session.note_issue(&issue.name, state);
-    let score = score(issue.severity, issue.confidence, issue.impact, level);
+    let score = policy.scale.score_issue(issue.severity, issue.confidence, issue.impact, level);
     let kind = choose(&issue, score, policy);
     let cooling = session
         .interventions
         .back()
         .is_some_and(|past| now.saturating_sub(past.at) < policy.cooldown_ms);
     let quiet = cooling || session.totals.interventions >= policy.most;
-    Some(DueIntervention { issue, kind, level, score, quiet })
+    Some(DueIntervention { issue, kind, level, score, quiet, state })
 }
 
 /// Escalates an issue that came back by one level, or lowers it if the last answer worked for a
@@ -209,15 +213,23 @@ fn again(
     };
     let waited = step.saturating_sub(state.step) >= policy.escalation_delay_steps
         || now.saturating_sub(state.at) >= policy.escalation_delay_ms;
-    if !waited && issue.severity != Severity::Critical {
+    let undelayed = issue.severity == Severity::Critical || defies_block(issue, session, policy);
+    if !waited && !undelayed {
         return None;
     }
-    let level = if effectiveness >= Score::new(600) {
+    let level = if effectiveness >= policy.effective_from {
         state.level.saturating_sub(1)
     } else {
         state.level.saturating_add(1).min(4)
     };
     Some(IssueState { recurrences: state.recurrences.saturating_add(1), level, step, at: now })
+}
+
+/// Returns true if an issue goes against a step that was blocked. A person may have answered a
+/// question with a better way, but nobody answers a block.
+fn defies_block(issue: &Issue, session: &Session, policy: &InterventionPolicy) -> bool {
+    let mut blocked = session.refused_steps.iter().filter(|step| step.verdict == Verdict::Block);
+    policy.undelayed.contains(&issue.name) && blocked.any(|step| step.index == issue.first_step)
 }
 
 /// The number of steps over which effectiveness is measured.
@@ -242,8 +254,10 @@ fn mark_effective(session: &mut Session, step: u64) {
     }
 }
 
+/// Returns the answer to an issue: one of the four in its pattern's ladder. An answer that the score
+/// does not allow gives way to the one left of it.
 fn choose(issue: &Issue, score: u32, policy: &InterventionPolicy) -> InterventionKind {
-    let column = |index: usize| policy.ladder(&issue.name).answer(index);
+    let column = |index: usize| policy.ladder_of(&issue.name).answer_at(index);
     if issue.name.starts_with(RULE) {
         return InterventionKind::EmergencyStop;
     }
@@ -253,8 +267,9 @@ fn choose(issue: &Issue, score: u32, policy: &InterventionPolicy) -> Interventio
             column(3)
         }
         Strategy::Progressive | Strategy::Custom => {
-            let wanted = column(issue.recurrences as usize);
-            wanted.min(allowed(score)).max(column(0))
+            let most = policy.scale.allowed_kind(score);
+            let wanted = (issue.recurrences as usize).min(3);
+            (1..=wanted).rev().map(column).find(|kind| *kind <= most).unwrap_or_else(|| column(0))
         }
     }
 }

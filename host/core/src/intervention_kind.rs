@@ -23,13 +23,13 @@ crate::score::named! {
 impl InterventionKind {
     /// Returns the name of the builtin plugin for it: the same name with hyphens.
     #[must_use]
-    pub fn plugin(self) -> String {
+    pub fn plugin_name(self) -> String {
         self.as_str().replace('_', "-")
     }
 
     /// Returns the kind that a response amounts to, regardless of its author.
     #[must_use]
-    pub const fn of(response: &Response) -> Self {
+    pub const fn of_response(response: &Response) -> Self {
         match response {
             Response::Guide(guidance) if !guidance.limits.is_empty() => Self::ResourceThrottling,
             Response::Guide(guidance) if !guidance.background.is_empty() => {

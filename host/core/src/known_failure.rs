@@ -6,7 +6,7 @@ use std::fmt;
 /// A failure with its message, which names the thing, the place and the fix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KnownFailure {
-    /// What was named does not exist.
+    /// The named thing does not exist.
     NotFound(String),
     /// Somebody has to trust it first.
     Untrusted(String),

@@ -28,7 +28,7 @@ impl Ladder {
 
     /// Returns the answer in a column, 0 to 3; the last one for a higher column.
     #[must_use]
-    pub const fn answer(&self, column: usize) -> InterventionKind {
+    pub const fn answer_at(&self, column: usize) -> InterventionKind {
         let [low, medium, high, critical] = self.0;
         match column {
             0 => low,
@@ -52,7 +52,7 @@ const BUILTIN: &[(&str, [InterventionKind; 4])] = {
         ResourceThrottling as T,
     };
     &[
-        ("blocked_then_bypassed", [C, T, E, E]),
+        ("blocked_then_bypassed", [C, E, E, E]),
         ("hallucination", [C, R, E, E]),
         ("instruction_injection", [C, R, E, E]),
         ("resource_spiral", [T, R, E, E]),

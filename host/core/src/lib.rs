@@ -1,12 +1,12 @@
 //! The review pipeline of Portcullis, and nothing else.
 //!
 //! ```text
-//! bytes -> wire::parse -> Event -> facts -> mask -> observe -> review -> decide -> intervene -> recover -> record -> wire::render -> bytes
+//! bytes -> parse -> Event -> facts -> mask -> observe -> review -> decide -> intervene -> recover -> record -> render -> bytes
 //! ```
 //!
-//! One type for each stage, one function for each arrow; no stage imports a later one. This crate has
-//! no files, clock, environment, network, threads or globals: state comes in and goes out as data, so
-//! the same input always gives the same bytes.
+//! The stages are modules that [`pipeline`] calls in this order; no stage imports a later one. This
+//! crate has no files, clock, environment, network, threads or globals: state comes in and goes out
+//! as data, so the same input always gives the same bytes.
 
 pub mod action;
 pub mod breaker;
@@ -23,8 +23,10 @@ pub mod intervene;
 mod intervention_kind;
 pub mod known_failure;
 pub mod ladder;
+pub mod limits;
 pub mod mask;
 pub mod observe;
+pub mod own_files;
 pub mod pipeline;
 pub mod plugins;
 pub mod policy;
@@ -35,6 +37,7 @@ mod recorded_undo;
 pub mod recover;
 pub mod review;
 pub mod rewrite;
+pub mod run_files;
 pub mod score;
 pub mod session;
 pub mod terms;

@@ -12,7 +12,7 @@ mod triggers;
 pub use detect::{Secret, SecretKind};
 
 use crate::action::{Action, Operation};
-use crate::text::floor;
+use crate::text::floor_boundary;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -36,16 +36,16 @@ impl Masker {
 
     /// Returns the secrets in `text`, in order, without overlaps.
     #[must_use]
-    pub fn find(&self, text: &str) -> Vec<Secret> {
+    pub fn find_secrets(&self, text: &str) -> Vec<Secret> {
         self.detector.find(text)
     }
 
-    /// Collects the secrets of several texts for [`Mask::apply`].
+    /// Collects the secrets of several texts for [`Mask::apply_to`].
     #[must_use]
-    pub fn mask(&self, texts: &[&str]) -> Mask {
+    pub fn build_mask(&self, texts: &[&str]) -> Mask {
         let mut values = BTreeMap::new();
         for text in texts {
-            for secret in self.find(text) {
+            for secret in self.find_secrets(text) {
                 if let Some(value) = text.get(secret.range.clone()) {
                     values
                         .entry(value.to_owned())
@@ -58,8 +58,8 @@ impl Masker {
 
     /// Returns `text` with its own secrets masked.
     #[must_use]
-    pub fn text(&self, text: &str) -> String {
-        self.mask(&[text]).apply(text)
+    pub fn mask_text(&self, text: &str) -> String {
+        self.build_mask(&[text]).apply_to(text)
     }
 
     /// Returns `<secret:kind:8 hex digits>`: the same for the same value under the same key.
@@ -108,18 +108,19 @@ impl Mask {
 
     /// Returns `text` with every secret replaced.
     #[must_use]
-    pub fn apply(&self, text: &str) -> String {
-        self.trace(text).text
+    pub fn apply_to(&self, text: &str) -> String {
+        self.trace_text(text).text
     }
 
     /// Returns at most about `limit` bytes of `text`, with every secret replaced; one that crosses
     /// the cut is replaced whole.
     #[must_use]
-    pub fn cut(&self, text: &str, limit: usize) -> String {
+    pub fn cut_text(&self, text: &str, limit: usize) -> String {
         if text.len() <= limit {
-            return self.apply(text);
+            return self.apply_to(text);
         }
-        let mut masked = self.trace(text).up_to(floor(text, limit.saturating_sub('…'.len_utf8())));
+        let mut masked =
+            self.trace_text(text).up_to(floor_boundary(text, limit.saturating_sub('…'.len_utf8())));
         masked.push('…');
         masked
     }
@@ -127,7 +128,7 @@ impl Mask {
     /// Returns `text` with every secret replaced, and the places of the placeholders. If the text
     /// was cut (it ends in `…`), the beginning of a secret at its end is replaced too.
     #[must_use]
-    pub fn trace(&self, text: &str) -> Masked {
+    pub fn trace_text(&self, text: &str) -> Masked {
         let (body, end) = text.strip_suffix('…').map_or((text, ""), |body| (body, "…"));
         let mut traced = self.trace_whole(body);
         if !end.is_empty() {
@@ -181,15 +182,15 @@ impl Mask {
     /// Returns true if `text` shows none of these secrets.
     #[must_use]
     pub fn hides_all(&self, text: &str) -> bool {
-        self.trace(text).places.is_empty()
+        self.trace_text(text).places.is_empty()
     }
 
     /// Masks every text of an action in place and adjusts the commands' spans.
-    pub fn action(&self, action: &mut Action) {
+    pub fn mask_action(&self, action: &mut Action) {
         if self.is_empty() {
             return;
         }
-        let replace = |text: &mut String| *text = self.apply(text);
+        let replace = |text: &mut String| *text = self.apply_to(text);
         replace(&mut action.tool);
         replace(&mut action.parameters);
         match &mut action.operation {
@@ -230,16 +231,16 @@ impl Mask {
     }
 
     fn shell(&self, shell: &mut crate::action::Shell) {
-        let traced = self.trace(&shell.text);
+        let traced = self.trace_text(&shell.text);
         for command in &mut shell.commands {
             command.start = traced.to_masked(command.start);
             command.end = traced.to_masked(command.end);
-            command.program = self.apply(&command.program);
-            command.words.iter_mut().for_each(|word| word.text = self.apply(&word.text));
-            command.assignments.iter_mut().for_each(|(_, value)| *value = self.apply(value));
-            command.wrappers.iter_mut().for_each(|wrapper| *wrapper = self.apply(wrapper));
+            command.program = self.apply_to(&command.program);
+            command.words.iter_mut().for_each(|word| word.text = self.apply_to(&word.text));
+            command.assignments.iter_mut().for_each(|(_, value)| *value = self.apply_to(value));
+            command.wrappers.iter_mut().for_each(|wrapper| *wrapper = self.apply_to(wrapper));
             command.redirections.iter_mut().for_each(|redirection| {
-                redirection.target.text = self.apply(&redirection.target.text)
+                redirection.target.text = self.apply_to(&redirection.target.text)
             });
         }
         shell.text = traced.text;
@@ -315,7 +316,7 @@ impl Masked {
         let before = self.places.iter().take_while(|place| place.original.start < index).last();
         let end = before
             .map_or(index, |place| place.masked.end + index.saturating_sub(place.original.end));
-        self.text.truncate(floor(&self.text, end));
+        self.text.truncate(floor_boundary(&self.text, end));
         self.text
     }
 

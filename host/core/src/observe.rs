@@ -4,9 +4,11 @@
 //! The record keeps the answers, so a replay needs no disk.
 
 mod climbs;
+mod links;
 
 use crate::action::{Action, Command, EffectKind, Entry, GitState, Intent, Operation, Path, Scope};
-use crate::facts::{CallLocation, as_glob, scope};
+use crate::facts::{CallLocation, as_glob, scope_of};
+use crate::run_files::FileContents;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -23,11 +25,19 @@ pub struct Query {
     pub recursive: bool,
     /// True if it is to be changed in another way.
     pub changes: bool,
+    /// True if its text is to be read, and nothing else.
+    pub text: bool,
 }
 
 impl Query {
     const fn of(path: String, glob: bool) -> Self {
-        Self { path, glob, removes: false, recursive: false, changes: false }
+        Self { path, glob, removes: false, recursive: false, changes: false, text: false }
+    }
+
+    /// Creates a query for the text of a file that is run.
+    pub(crate) const fn of_text(path: String) -> Self {
+        let (glob, removes, recursive, changes) = (false, false, false, false);
+        Self { path, glob, removes, recursive, changes, text: true }
     }
 
     /// Returns the key of its answer: a pattern and a file with the same text are different.
@@ -55,6 +65,9 @@ pub struct Observed {
     /// The place that `..` in the path leads to; none if the path has no `..`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leads: Option<ClimbTarget>,
+    /// The contents of a file that the action runs; none if they do not matter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contents: Option<FileContents>,
 }
 
 /// The place that a path leads to if each `..` is followed as the system does.
@@ -78,7 +91,7 @@ pub type Observer<'a> = dyn FnMut(&[Query]) -> Observations + 'a;
 
 /// Returns the queries for an action that runs in `cwd`.
 #[must_use]
-pub fn queries(action: &Action, cwd: &str) -> Vec<Query> {
+pub fn list_queries(action: &Action, cwd: &str) -> Vec<Query> {
     let mut all: Vec<Query> =
         action.facts.paths.iter().map(|path| Query::of(path.text.clone(), path.glob)).collect();
     for effect in &action.facts.effects {
@@ -124,14 +137,14 @@ const MOST_DOTTED: usize = 16;
 
 /// Applies the answers: fills in the paths, judges links by their targets, and distinguishes
 /// creating a file from changing one.
-pub fn apply(action: &mut Action, observations: &Observations, place: &CallLocation) {
+pub fn apply_observations(action: &mut Action, observations: &Observations, place: &CallLocation) {
     for path in &mut action.facts.paths {
         let Some(observed) = observations.get(&key(&path.text, path.glob)) else { continue };
         path.entry = observed.entry;
         path.git = observed.git;
         path.restorable = observed.restorable;
         if let Some(real) = &observed.real {
-            path.scope = path.scope.max(scope(real, place));
+            path.scope = path.scope.max(scope_of(real, place));
             path.link_target = Some(real.clone());
         }
     }
@@ -147,6 +160,7 @@ pub fn apply(action: &mut Action, observations: &Observations, place: &CallLocat
             (kind, _) => (*kind).clone(),
         };
     }
+    links::imply_by_links(action, place);
     let writes =
         matches!(&action.operation, Operation::File(_)) && action.intent == Intent::FileCreation;
     if writes && action.facts.effects.iter().any(|effect| effect.kind == EffectKind::FileModify) {

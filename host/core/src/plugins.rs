@@ -6,6 +6,7 @@
 use crate::action::{Action, Context, History, Reading, StepDetail};
 use crate::fault::{Fault, FaultKind, OnFault};
 use crate::finding::{Assessment, Issue, Report, Response, Situation};
+use crate::run_files::ShellPlace;
 use crate::score::named;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -37,12 +38,12 @@ pub struct Identity {
 impl Identity {
     /// Creates a fault of this plugin.
     #[must_use]
-    pub fn fault(&self, kind: FaultKind, detail: impl Into<String>) -> Fault {
+    pub fn new_fault(&self, kind: FaultKind, detail: impl Into<String>) -> Fault {
         Fault {
             source: self.name.clone(),
             kind,
             detail: detail.into(),
-            policy: self.on_fault.max(kind.least()),
+            policy: self.on_fault.max(kind.least_reaction()),
         }
     }
 }
@@ -109,7 +110,7 @@ pub trait Plugins {
     ///
     /// # Errors
     /// Fails with the reader's fault; the caller then treats the text as not understood.
-    fn read_shell(&mut self, text: &str, cwd: &str, home: &str) -> Result<Reading, Fault>;
+    fn read_shell(&mut self, text: &str, place: &ShellPlace<'_>) -> Result<Reading, Fault>;
 
     /// Asks every risk-calculator: builtin ones first, then files, each group in the order of its
     /// names.

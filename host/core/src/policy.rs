@@ -3,7 +3,6 @@
 //! No defaults are hidden elsewhere: every number of the pipeline that can be configured is in this
 //! module.
 
-use crate::action::Quantity;
 use crate::client::ClientProfile;
 use crate::ladder::{Ladder, default_ladders};
 use crate::mask::SecretKind;
@@ -154,7 +153,7 @@ impl Default for RiskThresholds {
 impl RiskThresholds {
     /// Returns the level of a score.
     #[must_use]
-    pub fn level(&self, score: Score) -> RiskLevel {
+    pub fn level_of(&self, score: Score) -> RiskLevel {
         let begins = [
             (self.critical, RiskLevel::Critical),
             (self.high, RiskLevel::High),
@@ -166,7 +165,7 @@ impl RiskThresholds {
     /// Returns true if a score is too small to matter by itself.
     #[must_use]
     pub fn is_negligible(&self, score: Score) -> bool {
-        score < self.negligible && self.level(score) == RiskLevel::Low
+        score < self.negligible && self.level_of(score) == RiskLevel::Low
     }
 }
 
@@ -192,7 +191,7 @@ impl Default for RationalityThresholds {
 impl RationalityThresholds {
     /// Returns the level of a score. A missing score is not held against the action.
     #[must_use]
-    pub fn level(&self, score: Option<Score>) -> RationalityLevel {
+    pub fn level_of(&self, score: Option<Score>) -> RationalityLevel {
         match score {
             Some(score) if score < self.medium => RationalityLevel::Low,
             Some(score) if score < self.high => RationalityLevel::Medium,
@@ -289,7 +288,14 @@ impl Default for ScopePolicy {
             "~/.opam/download-cache",
             "~/.ccache",
             "~/go/pkg",
+            "~/.conda/pkgs",
+            "~/.ivy2/cache",
+            "~/.julia/compiled",
+            "~/.kube/cache",
+            "~/.node-gyp",
+            "~/.terraform.d/plugin-cache",
             "~/Library/Caches",
+            "~/Library/Developer/Xcode/DerivedData",
             // Windows paths, in the notation of the command-line reader.
             "/C:/Temp",
             "/C:/tmp",
@@ -300,40 +306,51 @@ impl Default for ScopePolicy {
 }
 
 /// Limits at the start of a session; interventions can only tighten them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LimitPolicy {
     /// Writes and deletes since the last prompt.
     pub file_operations: u64,
-    /// Megabytes of memory; carried for plugins.
+    /// Megabytes of memory of the agent's processes.
     pub memory_mb: u64,
-    /// Seconds that actions took since the last prompt; counted and carried for plugins.
+    /// Seconds since the last prompt, without those in which a person was waited for.
     pub execution_time_seconds: u64,
-    /// Tokens of results since the last prompt; counted and carried for plugins.
+    /// Tokens since the last prompt.
     pub token_usage: u64,
+    /// Processes of the agent, alive at once.
+    pub processes: u64,
+    /// Megabytes of results since the last prompt.
+    pub output_mb: u64,
 }
 
+/// Except for the file operations, the defaults stop a session that runs away, and no ordinary one.
 impl Default for LimitPolicy {
     fn default() -> Self {
         Self {
             file_operations: 100,
-            memory_mb: 512,
-            execution_time_seconds: 300,
-            token_usage: 100_000,
+            memory_mb: 32 * 1024,
+            execution_time_seconds: 8 * 3600,
+            token_usage: 5_000_000,
+            processes: 1000,
+            output_mb: 256,
         }
     }
 }
 
-impl LimitPolicy {
-    /// Returns the limit for a quantity at the start of a session, in the quantity's unit; none if
-    /// it is not configured.
-    #[must_use]
-    pub const fn of(&self, quantity: &Quantity) -> Option<u64> {
-        match quantity {
-            Quantity::FileOperations => Some(self.file_operations),
-            Quantity::Memory => Some(self.memory_mb.saturating_mul(1 << 20)),
-            Quantity::Time => Some(self.execution_time_seconds.saturating_mul(1000)),
-            Quantity::Tokens => Some(self.token_usage),
-            Quantity::BatchSize | Quantity::Other(_) => None,
+/// The scale of the issues' scores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IssueScale {
+    /// The base of a score by severity: low, medium, high, critical.
+    pub base: [Score; 4],
+    /// The scores from which the second to the fifth kind of intervention are allowed, in ascending
+    /// order.
+    pub from: [Score; 4],
+}
+
+impl Default for IssueScale {
+    fn default() -> Self {
+        Self {
+            base: [200, 500, 800, 1000].map(Score::new),
+            from: [300, 500, 700, 900].map(Score::new),
         }
     }
 }
@@ -353,8 +370,18 @@ pub struct InterventionPolicy {
     pub escalation_delay_ms: u64,
     /// ...or this many steps, whichever comes first.
     pub escalation_delay_steps: u64,
+    /// The effectiveness from which an answer has worked, so that the level falls.
+    pub effective_from: Score,
+    /// The scale of the issues' scores.
+    pub scale: IssueScale,
+    /// Patterns that escalate with each detection, without a delay, if what they go against was
+    /// blocked: each is an act of its own.
+    pub undelayed: Vec<String>,
     /// The answers to patterns, by the pattern's name.
     pub ladders: BTreeMap<String, Ladder>,
+    /// Patterns whose detections raise the session: until a person's next prompt, graver actions
+    /// that the person did not request ask.
+    pub raising: Vec<String>,
     /// Message templates: an issue's name, then text.
     pub templates: BTreeMap<String, String>,
     /// Plugins that replace the builtin ones: an intervention's name, then the plugin's.
@@ -372,7 +399,7 @@ pub struct InterventionPolicy {
 impl InterventionPolicy {
     /// Returns the answers to a pattern.
     #[must_use]
-    pub fn ladder(&self, pattern: &str) -> Ladder {
+    pub fn ladder_of(&self, pattern: &str) -> Ladder {
         self.ladders.get(pattern).copied().unwrap_or(Ladder::FALLBACK)
     }
 }
@@ -386,7 +413,11 @@ impl Default for InterventionPolicy {
             cooldown_ms: 30_000,
             escalation_delay_ms: 120_000,
             escalation_delay_steps: 3,
+            effective_from: Score::new(600),
+            scale: IssueScale::default(),
+            undelayed: vec!["blocked_then_bypassed".into()],
             ladders: default_ladders(),
+            raising: vec!["instruction_injection".into()],
             templates: BTreeMap::new(),
             plugins: BTreeMap::new(),
             decider: None,

@@ -13,7 +13,8 @@ use crate::finding::{
     SideEffect, SideEffectKind, Situation, StopReport,
 };
 use crate::plugins::{Details, Identity, PluginResponse, Plugins};
-use crate::text::{bare, quoted};
+use crate::run_files::ShellPlace;
+use crate::text::{quote_words, strip_quotes};
 use std::collections::BTreeMap;
 
 /// The most bytes of a sentence; with the author's name it has at most 512.
@@ -29,8 +30,8 @@ const NAME: usize = 64;
 pub(crate) struct QuotedPlugins<'a>(pub &'a mut dyn Plugins);
 
 impl Plugins for QuotedPlugins<'_> {
-    fn read_shell(&mut self, text: &str, cwd: &str, home: &str) -> Result<Reading, Fault> {
-        self.0.read_shell(text, cwd, home)
+    fn read_shell(&mut self, text: &str, place: &ShellPlace<'_>) -> Result<Reading, Fault> {
+        self.0.read_shell(text, place)
     }
 
     fn assess(
@@ -73,8 +74,8 @@ fn quote_response<T: PluginText>(mut answer: PluginResponse<T>) -> PluginRespons
     if !*foreign {
         return answer;
     }
-    *version = bare(version, NAME);
-    answer.log.iter_mut().for_each(|line| *line = bare(line, LOG_LINE));
+    *version = strip_quotes(version, NAME);
+    answer.log.iter_mut().for_each(|line| *line = strip_quotes(line, LOG_LINE));
     if let Ok(said) = &mut answer.result {
         said.quote(name);
     }
@@ -201,11 +202,11 @@ fn sentences(all: &mut [String], by: &str) {
 }
 
 fn sentence(text: &mut String, by: &str) {
-    *text = format!("the plugin `{by}` says: {}", quoted(text, SENTENCE));
+    *text = format!("the plugin `{by}` says: {}", quote_words(text, SENTENCE));
 }
 
 fn value(text: &mut String) {
-    *text = bare(text, VALUE);
+    *text = strip_quotes(text, VALUE);
 }
 
 /// Limits a name to letters, digits and a few marks; any other character becomes `_`.

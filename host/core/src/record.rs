@@ -229,7 +229,7 @@ impl Record {
     /// Creates a record of something outside any client's event. `seed` makes its id unique among
     /// those of the same time.
     #[must_use]
-    pub fn apart(
+    pub fn outside_session(
         kind: RecordKind,
         subject: &str,
         summary: &str,
@@ -270,7 +270,7 @@ impl Record {
 
     /// Leaves out the parts that the detail level excludes. The rest still shows what was done,
     /// what was decided and why, and can be replayed.
-    pub fn reduce(&mut self, detail: Detail) {
+    pub fn reduce_to(&mut self, detail: Detail) {
         if detail > Detail::Debug {
             let looking_on = self.shadow.iter_mut().map(|shadow| &mut shadow.plugin);
             self.plugins

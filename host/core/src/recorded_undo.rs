@@ -14,6 +14,13 @@ pub struct RecordedRestore {
     /// The first of those paths, masked.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub first: Vec<String>,
+    /// The number of paths that are not as before, since their earlier state was not kept or since
+    /// they could not be restored.
+    #[serde(skip_serializing_if = "is_zero", default)]
+    pub not_restored: u64,
+    /// The first of those paths, masked, each with the reason.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub first_not_restored: Vec<RecordedLeftOut>,
     /// The reason, if nothing was restored.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub problem: Option<String>,
@@ -21,9 +28,19 @@ pub struct RecordedRestore {
 
 impl RecordedRestore {
     /// Masks secrets in the fields that name files.
-    pub fn mask(&mut self, mask: &dyn Fn(&str) -> String) {
-        self.first.iter_mut().chain(&mut self.problem).for_each(|text| *text = mask(text));
+    pub fn mask_texts(&mut self, mask: &dyn Fn(&str) -> String) {
+        let missing = self.first_not_restored.iter_mut().map(|one| &mut one.path);
+        self.first
+            .iter_mut()
+            .chain(missing)
+            .chain(&mut self.problem)
+            .for_each(|text| *text = mask(text));
     }
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// The files that were saved before an action, so that it can be undone.
@@ -60,7 +77,7 @@ pub struct RecordedCheckpoint {
 
 impl RecordedCheckpoint {
     /// Masks secrets in the fields that name files.
-    pub fn mask(&mut self, mask: &dyn Fn(&str) -> String) {
+    pub fn mask_texts(&mut self, mask: &dyn Fn(&str) -> String) {
         let paths = self.left_out.iter_mut().map(|left_out| &mut left_out.path);
         paths
             .chain(&mut self.problem)

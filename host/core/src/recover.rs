@@ -5,13 +5,15 @@
 //! that does not exist is a fault.
 
 use crate::finding::{Background, Guidance, Response, Situation};
-use crate::recorded_undo::RecordedRestore;
+use crate::recorded_undo::{RecordedLeftOut, RecordedRestore};
 use crate::session::Session;
-use crate::text::counted;
-use crate::text::lines;
+use crate::text::count_noun;
+use crate::text::list_lines;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
+/// The text for the agent while a person decides if files go back.
+const NOTHING_WENT_BACK: &str = "nothing has gone back yet: the person decides whether files do, and is asked about each thing that you do beyond looking. Say what you did, and wait for their next prompt.";
 /// The most bytes of one message to the agent.
 const MOST: usize = 4096;
 
@@ -30,6 +32,8 @@ crate::score::named! {
         Stop => "stop",
         /// Only after a person has acted.
         Wait => "wait",
+        /// Unchanged: in observe mode nothing is carried out.
+        Observed => "observed",
     }
 }
 
@@ -65,14 +69,15 @@ pub fn carry_out(
             if !situation.checkpoints.iter().any(|known| &known.id == checkpoint) {
                 return Err(format!(
                     "it wants to return to the checkpoint `{}`, which does not exist",
-                    lines(checkpoint, 64)
+                    list_lines(checkpoint, 64)
                 ));
             }
             let mut recovery = guide(guidance, session);
             recovery.outcome = RecoveryOutcome::Restore;
-            let id = lines(checkpoint, 128);
+            let id = list_lines(checkpoint, 128);
+            recovery.agent.push(NOTHING_WENT_BACK.to_owned());
             recovery.person.push(format!(
-                "to put the files back as they were: `portcullis checkpoint restore {id}`"
+                "the agent is held: what it does beyond looking asks you, until your next prompt. To put the files back as they were: `portcullis checkpoint restore {id}`"
             ));
             recovery.hold = Some(format!(
                 "a person has to decide whether files go back to the checkpoint {id}"
@@ -80,9 +85,12 @@ pub fn carry_out(
             recovery
         }
         Response::Stop { message, report } => {
-            let reason = lines(message, MOST);
-            let person =
-                report.immediate.iter().map(|step| format!("- {}", lines(step, 512))).collect();
+            let reason = list_lines(message, MOST);
+            let person = report
+                .immediate
+                .iter()
+                .map(|step| format!("- {}", list_lines(step, 512)))
+                .collect();
             Recovery {
                 outcome: RecoveryOutcome::Stop,
                 agent: Vec::new(),
@@ -92,9 +100,9 @@ pub fn carry_out(
             }
         }
         Response::RecoveryNeeded { reason, steps } => {
-            let reason = lines(reason, MOST);
+            let reason = list_lines(reason, MOST);
             let mut person = vec![reason.clone()];
-            person.extend(steps.iter().map(|step| format!("- {}", lines(step, 512))));
+            person.extend(steps.iter().map(|step| format!("- {}", list_lines(step, 512))));
             Recovery {
                 outcome: RecoveryOutcome::Wait,
                 agent: vec![reason.clone()],
@@ -111,21 +119,24 @@ impl Recovery {
     /// Reports that the files are restored, or the reason that they are not; in that case the
     /// session stays held for a person.
     #[must_use]
-    pub fn restored(mut self, restored: &RecordedRestore) -> Self {
+    pub fn note_restored(mut self, restored: &RecordedRestore) -> Self {
         if let Some(why) = &restored.problem {
-            self.person.push(format!("nothing was put back automatically: {}", lines(why, MOST)));
+            self.person
+                .push(format!("nothing was put back automatically: {}", list_lines(why, MOST)));
             return self;
         }
+        self.agent.retain(|text| text != NOTHING_WENT_BACK);
         let named = restored
             .first
             .iter()
-            .map(|path| format!("`{}`", lines(path, 240)))
+            .map(|path| format!("`{}`", list_lines(path, 240)))
             .collect::<Vec<_>>()
             .join(", ");
         let more = restored.paths.saturating_sub(restored.first.len() as u64);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        let paths = counted(restored.paths, "path");
-        let what = format!("restored to the state before it: {paths}, {named}{more}");
+        let paths = count_noun(restored.paths, "path");
+        let missing = describe_missing(restored);
+        let what = format!("restored to the state before it: {paths}, {named}{more}{missing}");
         self.agent.push(format!("{what}. The conversation was not rewound: read a file again before you rely on what you remember of it."));
         let undo = restored
             .undo
@@ -141,28 +152,38 @@ impl Recovery {
     fn given_up(mut self) -> Self {
         if matches!(self.outcome, RecoveryOutcome::Rebuild | RecoveryOutcome::Restore) {
             self.outcome = RecoveryOutcome::Wait;
-            let why = "this problem came back after each fresh start: say what you tried and what you need, and wait for the person";
+            let why = "this problem came back after each answer: say what you tried and what you need, and wait for the person";
             self.agent.push(why.to_owned());
-            self.person.push("the agent started over as often as it may, and the same problem came back: it waits for you".to_owned());
-            self.hold.get_or_insert_with(|| {
-                "the same problem came back after each fresh start".to_owned()
-            });
+            self.person.push("the agent was told to start over as often as it may be, and the same problem came back: it waits for you".to_owned());
+            self.hold
+                .get_or_insert_with(|| "the same problem came back after each answer".to_owned());
         }
         self
     }
+}
+
+/// Describes the paths that are not as before in spite of a restore.
+fn describe_missing(restored: &RecordedRestore) -> String {
+    if restored.not_restored == 0 {
+        return String::new();
+    }
+    let named = |one: &RecordedLeftOut| format!("`{}` ({})", list_lines(&one.path, 240), one.why);
+    let named: Vec<String> = restored.first_not_restored.iter().map(named).collect();
+    let paths = count_noun(restored.not_restored, "path");
+    format!("; not restored: {paths}, {}", named.join(", "))
 }
 
 fn guide(guidance: &Guidance, session: &mut Session) -> Recovery {
     let mut background: Vec<&Background> = guidance.background.iter().collect();
     background.sort_by_key(|item| !item.emphasised);
     let mut agent: Vec<String> =
-        guidance.messages.iter().map(|message| lines(message, MOST)).collect();
+        guidance.messages.iter().map(|message| list_lines(message, MOST)).collect();
     agent.extend(
-        background
-            .iter()
-            .map(|item| format!("{}: {}", lines(&item.title, 128), lines(&item.text, MOST))),
+        background.iter().map(|item| {
+            format!("{}: {}", list_lines(&item.title, 128), list_lines(&item.text, MOST))
+        }),
     );
-    session.tighten(&guidance.limits);
+    session.tighten_limits(&guidance.limits);
     let outcome = match (guidance.limits.is_empty(), guidance.background.is_empty()) {
         (false, _) => RecoveryOutcome::Limit,
         (true, false) => RecoveryOutcome::Rebuild,

@@ -101,7 +101,7 @@ fn impossible(detection: &Detection, newest: u64) -> Option<String> {
     }
     let first = detection.first_step;
     (first > newest).then(|| {
-        format!("the pattern `{name}` began at step {first}, which is still to come after {newest}")
+        format!("the pattern `{name}` began at step {first}, which is later than {newest}")
     })
 }
 
@@ -125,7 +125,7 @@ impl Findings {
     }
 
     /// Adds findings from another source about the same action.
-    pub fn join(&mut self, other: Self) {
+    pub fn join_findings(&mut self, other: Self) {
         let Self {
             risks,
             rationalities,
@@ -160,7 +160,7 @@ impl Findings {
 
     /// Adds the risk-calculators' answers and returns them in brief for later stages. Answers of
     /// plugins in shadow mode are recorded elsewhere and must not be passed here.
-    pub fn assessed(&mut self, answers: Vec<PluginResponse<Assessment>>) -> Vec<Assessed> {
+    pub fn add_assessments(&mut self, answers: Vec<PluginResponse<Assessment>>) -> Vec<Assessed> {
         answers.into_iter().filter_map(|answer| self.assessment(answer)).collect()
     }
 
@@ -211,7 +211,7 @@ impl Findings {
         }
         for ruling in assessment.rulings {
             if ruling.verdict == Verdict::Allow {
-                self.faults.push(plugin.fault(
+                self.faults.push(plugin.new_fault(
                     FaultKind::BadValue,
                     format!(
                         "the rule `{}` answered allow: a rule can only object",
@@ -240,7 +240,7 @@ impl Findings {
 
     /// Adds the patterns' answers and keeps their new states. `newest` is the session's newest
     /// step.
-    pub fn detected(
+    pub fn add_detections(
         &mut self,
         answers: Vec<PluginResponse<Report>>,
         states: &mut BTreeMap<String, Vec<u8>>,
@@ -266,7 +266,7 @@ impl Findings {
             Some(state) if state.len() > MOST_STATE => {
                 let detail =
                     format!("its state has {} bytes; at most {MOST_STATE} are kept", state.len());
-                self.faults.push(plugin.fault(FaultKind::OutputTooLarge, detail));
+                self.faults.push(plugin.new_fault(FaultKind::OutputTooLarge, detail));
             }
             Some(state) => drop(states.insert(plugin.name.clone(), state)),
             None => {}
@@ -275,11 +275,11 @@ impl Findings {
         if count > MOST_DETECTIONS {
             let detail =
                 format!("it reports {count} detections; at most {MOST_DETECTIONS} are taken");
-            self.faults.push(plugin.fault(FaultKind::OutputTooLarge, detail));
+            self.faults.push(plugin.new_fault(FaultKind::OutputTooLarge, detail));
         }
         for finding in report.detections.into_iter().take(MOST_DETECTIONS) {
             match impossible(&finding, newest) {
-                Some(problem) => self.faults.push(plugin.fault(FaultKind::BadValue, problem)),
+                Some(problem) => self.faults.push(plugin.new_fault(FaultKind::BadValue, problem)),
                 None => self.detections.push(Attributed { plugin: plugin.name.clone(), finding }),
             }
         }

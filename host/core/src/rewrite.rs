@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 /// # Errors
 /// Fails, with a message, if an edit is of a missing parameter or one of another type, is outside
 /// its text, overlaps another edit, or touches or contains a masked value.
-pub fn apply(
+pub fn apply_rewrite(
     rewrite: &Rewrite,
     input: &Map<String, Value>,
     mask: &Mask,
@@ -73,7 +73,7 @@ fn parameter(
 
 /// Applies several splices to one text, last first so that earlier places stay valid.
 fn splice(name: &str, text: &str, edits: &[&Edit], mask: &Mask) -> Result<String, String> {
-    let masked: Masked = mask.trace(text);
+    let masked: Masked = mask.trace_text(text);
     let mut places = Vec::new();
     for edit in edits {
         let Change::Splice { start, end, text: replacement } = &edit.change else {

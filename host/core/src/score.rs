@@ -27,7 +27,7 @@ impl Score {
     /// Creates a score from `thousandths` if it is in 0..=1000: an invalid value from a plugin is
     /// refused rather than clamped.
     #[must_use]
-    pub const fn checked(thousandths: u16) -> Option<Self> {
+    pub const fn from_thousandths(thousandths: u16) -> Option<Self> {
         if thousandths > 1000 { None } else { Some(Self(thousandths)) }
     }
 
@@ -39,7 +39,7 @@ impl Score {
 
     /// Returns the mean, rounded down; none for an empty slice.
     #[must_use]
-    pub fn mean(scores: &[Self]) -> Option<Self> {
+    pub fn mean_of(scores: &[Self]) -> Option<Self> {
         let sum: u64 = scores.iter().map(|score| u64::from(score.0)).sum();
         let count = u64::try_from(scores.len()).ok().filter(|count| *count > 0)?;
         u16::try_from(sum / count).ok().map(Self::new)

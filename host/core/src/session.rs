@@ -7,20 +7,24 @@
 mod bytes;
 mod rows;
 mod stop;
+mod usage;
 
 pub use bytes::StateError;
 pub use stop::{ResumeConditions, Stop};
+pub use usage::{CALM_STEPS, Measured, PromptClock, TokenCursor, TokenReading};
 
 use crate::action::{
-    Effect, Goal, History, Intent, Limit, Outcome, Quantity, Repetition, Status, Step, Timestamp,
-    Totals,
+    Effect, Goal, History, Intent, Limit, Repetition, Status, Step, Timestamp, Totals,
 };
+use crate::event::CallEnd;
 use crate::finding::PastIntervention;
+use crate::own_files::OwnFiles;
 use crate::policy::LimitPolicy;
+use crate::run_files::FileLedger;
 use crate::score::{Score, Verdict};
-use crate::text::fingerprint;
+use crate::text::{hash_parts, one_line};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Steps that are kept.
 pub const HISTORY: usize = 200;
@@ -36,9 +40,13 @@ const SHAPES: usize = 256;
 /// Issues that are kept.
 const ISSUES: usize = 64;
 /// Limits that are kept.
-const LIMITS: usize = 16;
+const LIMITS_KEPT: usize = 16;
 /// Interventions that are kept.
 const INTERVENTIONS: usize = 32;
+/// Refused calls that are kept for the summary at the end, and the most bytes of each.
+const REFUSED: (usize, usize) = (200, 120);
+/// Refused steps that each agent's history shares.
+const SHARED: usize = 12;
 /// One-line descriptions of the newest actions.
 const RECENT: usize = 50;
 
@@ -74,6 +82,44 @@ pub struct Session {
     pub next_step: u64,
     /// The newest stop, and a person's decision about it.
     pub stop: Option<Stop>,
+    /// The files that hold other data than they seem to.
+    pub files: FileLedger,
+    /// The reason why a person is asked about graver actions until the next prompt, if they are.
+    pub raised: Option<Raised>,
+    /// The operator's limits that a session of layout 5 to 7 began with: file operations,
+    /// megabytes of memory, seconds, tokens. In others [`Self::base`] takes its place.
+    pub configured: Option<[u64; 4]>,
+    /// True if issues and interventions are partly of the observe mode, so that the agent does not
+    /// know them.
+    pub observed: bool,
+    /// The refused calls of all agents in one line each, newest last.
+    pub refused: VecDeque<String>,
+    /// The newest refused steps of all agents: what one was refused, the others were too.
+    pub refused_steps: VecDeque<Step>,
+    /// The files that the session made itself.
+    pub own_files: OwnFiles,
+    /// The operator's limits that [`Self::limits`] began with; none in a session that an earlier
+    /// version began, until its next event.
+    pub base: Option<LimitPolicy>,
+    /// The time of the current prompt.
+    pub clock: PromptClock,
+    /// The highest share of each limit that the agent was warned of, in thousandths.
+    pub announced: BTreeMap<String, u16>,
+    /// Reviewed steps since the last detection.
+    pub calm_steps: u32,
+    /// The number of steps when the agent's processes were measured last.
+    pub measured_at: Option<u64>,
+}
+
+/// A detection that raised the session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Raised {
+    /// The pattern.
+    pub pattern: String,
+    /// Its summary.
+    pub reason: String,
+    /// The step at which it was found.
+    pub step: u64,
 }
 
 /// The state of the answer to one issue.
@@ -112,6 +158,8 @@ pub struct AgentState {
     pub plugins: BTreeMap<String, Vec<u8>>,
     /// The newest actions, in one line each.
     pub recent: VecDeque<String>,
+    /// The place in its transcript up to which tokens are counted.
+    pub tokens: Option<TokenCursor>,
 }
 
 /// A reviewed call without a known end.
@@ -137,11 +185,23 @@ pub struct State {
 }
 
 impl State {
+    /// Returns the acting agent's history, with the newest refused steps of the session's other
+    /// agents.
+    #[must_use]
+    pub fn history(&self) -> History {
+        let mut history = self.agent.history();
+        let own: BTreeSet<u64> = history.steps.iter().map(|step| step.index).collect();
+        let others = self.session.refused_steps.iter().filter(|step| !own.contains(&step.index));
+        history.steps.extend(others);
+        history.steps.sort_by_key(|step| step.index);
+        history
+    }
+
     /// Reads both parts as stored; absent parts are new.
     ///
     /// # Errors
     /// Fails if this version did not write the bytes.
-    pub fn decode(session: Option<&[u8]>, agent: Option<&[u8]>) -> Result<Self, StateError> {
+    pub fn decode_state(session: Option<&[u8]>, agent: Option<&[u8]>) -> Result<Self, StateError> {
         Ok(Self { session: bytes::session(session)?, agent: bytes::agent(agent)? })
     }
 
@@ -166,24 +226,26 @@ impl State {
 
 impl Session {
     /// Records an event: the first one sets start, project and limits.
-    pub fn touch(&mut self, now: Timestamp, cwd: &str, limits: &LimitPolicy) {
+    pub fn touch_at(&mut self, now: Timestamp, cwd: &str, limits: &LimitPolicy) {
         self.events = self.events.saturating_add(1);
         if self.events == 1 {
             self.started = now;
-            self.limits = first_limits(limits);
         }
+        self.adopt_limits(limits);
+        self.pass_time(now);
         if self.roots.is_empty() && cwd.starts_with('/') {
             self.roots.push(cwd.to_owned());
         }
     }
 
     /// Starts a new prompt: stores its goal, if it has one, and resets the counters. A hold for a
-    /// person ends.
-    pub fn prompt(&mut self, goal: Option<String>, now: Timestamp) {
+    /// person ends, and so does what raised the session.
+    pub fn begin_prompt(&mut self, goal: Option<String>, now: Timestamp) {
         self.prompts = self.prompts.saturating_add(1);
         self.totals.prompts = self.prompts;
         self.restart_usage();
         self.held = None;
+        self.raised = None;
         if let Some(goal) = goal {
             self.goals.push((goal, now));
             let excess = self.goals.len().saturating_sub(GOALS);
@@ -191,9 +253,13 @@ impl Session {
         }
     }
 
-    /// Resets the usage of every limit.
-    pub fn restart_usage(&mut self) {
-        self.limits.iter_mut().for_each(|limit| limit.used = 0);
+    /// Raises the session for a detection; the first one of a prompt counts.
+    pub fn raise(&mut self, pattern: &str, summary: &str, step: u64) {
+        self.raised.get_or_insert_with(|| Raised {
+            pattern: one_line(pattern, 64),
+            reason: one_line(summary, 256),
+            step,
+        });
     }
 
     /// Returns the goals as plugins see them: newest last, newest most important.
@@ -212,38 +278,6 @@ impl Session {
             .collect()
     }
 
-    /// Counts file operations against their limit.
-    pub fn use_files(&mut self, files: u64) {
-        self.limits
-            .iter_mut()
-            .filter(|limit| limit.quantity == Quantity::FileOperations)
-            .for_each(|limit| limit.used = limit.used.saturating_add(files));
-    }
-
-    /// Counts an outcome's time and tokens against their limits.
-    pub fn use_resources(&mut self, outcome: &Outcome) {
-        for limit in &mut self.limits {
-            let used = match limit.quantity {
-                Quantity::Time => u64::from(outcome.duration_ms.unwrap_or_default()),
-                Quantity::Tokens => u64::from(outcome.tokens.unwrap_or_default()),
-                _ => 0,
-            };
-            limit.used = limit.used.saturating_add(used);
-        }
-    }
-
-    /// Adopts limits that are stricter than those in force. Never loosens one.
-    pub fn tighten(&mut self, limits: &[Limit]) {
-        for wanted in limits {
-            let room = self.limits.len() < LIMITS && short(&wanted.quantity);
-            match self.limits.iter_mut().find(|limit| limit.quantity == wanted.quantity) {
-                Some(limit) => limit.maximum = limit.maximum.min(wanted.maximum),
-                None if room => self.limits.push(Limit { used: 0, ..wanted.clone() }),
-                None => {}
-            }
-        }
-    }
-
     /// Records the state of the answer to an issue; if there are too many, the one that was
     /// answered longest ago is forgotten.
     pub fn note_issue(&mut self, name: &str, state: IssueState) {
@@ -259,18 +293,34 @@ impl Session {
         }
     }
 
+    /// Remembers a refused call of one of the agents for the summary.
+    pub fn note_refused(&mut self, call: &str, agent: Option<&str>) {
+        let by = agent.map(|agent| format!(" (subagent {})", one_line(agent, 32)));
+        let call = one_line(call, REFUSED.1) + by.as_deref().unwrap_or_default();
+        push(&mut self.refused, call, REFUSED.0);
+    }
+
+    /// Shares an agent's newest step with the others, if it was refused.
+    pub fn share_step(&mut self, step: Option<&Step>) {
+        if let Some(step) = step.filter(|step| step.status == Status::Refused) {
+            push(&mut self.refused_steps, *step, SHARED);
+        }
+    }
+
+    /// Begins a mode. What was only observed escalates nothing that is carried out.
+    pub fn enter_mode(&mut self, observing: bool) {
+        if self.observed && !observing {
+            self.issues.clear();
+            self.interventions.clear();
+        }
+        self.observed = observing;
+    }
+
     /// Remembers an intervention.
-    pub fn intervened(&mut self, past: PastIntervention) {
+    pub fn note_intervention(&mut self, past: PastIntervention) {
         self.totals.interventions = self.totals.interventions.saturating_add(1);
         push(&mut self.interventions, past, INTERVENTIONS);
     }
-}
-
-/// Returns the limits that a session begins with.
-fn first_limits(policy: &LimitPolicy) -> Vec<Limit> {
-    let quantities = [Quantity::FileOperations, Quantity::Memory, Quantity::Time, Quantity::Tokens];
-    let limit = |quantity| Some(Limit { maximum: policy.of(&quantity)?, quantity, used: 0 });
-    quantities.into_iter().filter_map(limit).collect()
 }
 
 /// A step at the end of its review.
@@ -305,7 +355,7 @@ impl AgentState {
 
     /// Returns earlier attempts at this shape and this exact action.
     #[must_use]
-    pub fn repetition(&self, shape: u64, identity: u64) -> Repetition {
+    pub fn find_repetition(&self, shape: u64, identity: u64) -> Repetition {
         let mut repetition = self
             .shapes
             .iter()
@@ -323,7 +373,7 @@ impl AgentState {
     }
 
     /// Adds a reviewed step; returns its position.
-    pub fn add(&mut self, new: &NewStep<'_>) -> u64 {
+    pub fn add_step(&mut self, new: &NewStep<'_>) -> u64 {
         let index = self.next_step;
         self.next_step = self.next_step.saturating_add(1);
         let outside = new.effects.iter().filter(|(_, outside)| *outside).count();
@@ -357,13 +407,14 @@ impl AgentState {
         index
     }
 
-    /// Adds an outcome to its step.
-    pub fn finish(
+    /// Adds an outcome to its step. The fingerprints are those of its own error and of
+    /// its output; 0 for none.
+    pub fn finish_step(
         &mut self,
         index: u64,
         outcome: &crate::action::Outcome,
-        error: u64,
-        output: u64,
+        (error, output): (u64, u64),
+        end: CallEnd,
     ) {
         let Some(step) = self.steps.iter_mut().rev().find(|step| step.index == index) else {
             return;
@@ -375,13 +426,16 @@ impl AgentState {
         step.tokens = outcome.tokens.unwrap_or(0);
         step.duration_ms = outcome.duration_ms.unwrap_or(0);
         let (shape, identity) = (step.shape, step.identity);
-        if outcome.status == Status::Failed {
-            self.update_shape(shape, |repetition| {
+        match outcome.status {
+            Status::Failed if end == CallEnd::Finished => self.update_shape(shape, |repetition| {
                 repetition.failures = repetition.failures.saturating_add(1)
-            });
-        } else {
-            self.update_shape(shape, |repetition| repetition.failures = 0);
-            self.count_success(identity);
+            }),
+            // A call that was interrupted, or never ran, says nothing about the next one.
+            Status::Failed | Status::Refused | Status::Pending => {}
+            Status::Ok => {
+                self.update_shape(shape, |repetition| repetition.failures = 0);
+                self.count_success(identity);
+            }
         }
     }
 
@@ -411,35 +465,35 @@ impl AgentState {
 
     /// Remembers that a call was reviewed.
     pub fn saw_call(&mut self, id: &str) {
-        push(&mut self.calls, fingerprint(&[id]), CALLS);
+        push(&mut self.calls, hash_parts(&[id]), CALLS);
     }
 
     /// Returns true if a call was reviewed.
     #[must_use]
     pub fn knows_call(&self, id: &str) -> bool {
-        self.calls.contains(&fingerprint(&[id]))
+        self.calls.contains(&hash_parts(&[id]))
     }
 
     /// Remembers a call that was reviewed, to join its outcome.
-    pub fn start(&mut self, pending: Pending) {
+    pub fn start_call(&mut self, pending: Pending) {
         push(&mut self.pending, pending, PENDING);
     }
 
     /// Removes a call that ended from the pending ones.
-    pub fn end(&mut self, key: u64) -> Option<Pending> {
+    pub fn end_call(&mut self, key: u64) -> Option<Pending> {
         let index = self.pending.iter().rposition(|pending| pending.key == key)?;
         self.pending.remove(index)
     }
 
     /// Remembers an action in one line.
-    pub fn note(&mut self, line: String) {
+    pub fn add_note(&mut self, line: String) {
         push(&mut self.recent, line, RECENT);
     }
 }
 
 impl Totals {
     /// Counts a decision.
-    pub fn decided(&mut self, verdict: Verdict) {
+    pub fn count_verdict(&mut self, verdict: Verdict) {
         self.steps = self.steps.saturating_add(1);
         let counter = match verdict {
             Verdict::Allow => return,
@@ -452,18 +506,13 @@ impl Totals {
     }
 
     /// Counts an outcome.
-    pub fn ended(&mut self, outcome: &crate::action::Outcome) {
+    pub fn count_outcome(&mut self, outcome: &crate::action::Outcome) {
         self.failed = self.failed.saturating_add(u64::from(outcome.status == Status::Failed));
         self.bytes = self.bytes.saturating_add(outcome.bytes);
         self.tokens = self.tokens.saturating_add(u64::from(outcome.tokens.unwrap_or(0)));
         self.duration_ms =
             self.duration_ms.saturating_add(u64::from(outcome.duration_ms.unwrap_or(0)));
     }
-}
-
-/// Returns true if a quantity's own name is short enough to be kept.
-const fn short(quantity: &Quantity) -> bool {
-    !matches!(quantity, Quantity::Other(name) if name.len() > 64)
 }
 
 fn push<T>(queue: &mut VecDeque<T>, item: T, most: usize) {

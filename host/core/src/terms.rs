@@ -76,7 +76,8 @@ fn dangerous(facts: &Facts) -> Option<String> {
     })
 }
 
-fn describe_effect(effect: &Effect) -> String {
+/// Names an effect and its target.
+pub(crate) fn describe_effect(effect: &Effect) -> String {
     let kind = effect.kind.as_str();
     if effect.target.is_empty() {
         return kind.to_owned();

@@ -28,7 +28,7 @@ fn run_reviews(letters: &str, policy: &BreakerPolicy) -> String {
             continue;
         }
         now += SECOND;
-        if let Some(waits) = known.as_ref().and_then(|known| known.holds(DIGEST, now)) {
+        if let Some(waits) = known.as_ref().and_then(|known| known.held_until(DIGEST, now)) {
             outcomes.push(if waits == ReleaseCondition::ForAPerson { "Q" } else { "h" }.to_owned());
             continue;
         }
@@ -38,7 +38,8 @@ fn run_reviews(letters: &str, policy: &BreakerPolicy) -> String {
             'n' => Some(fault(FaultKind::NotRun)),
             _ => None,
         };
-        let (after, change) = Breaker::after(known.as_ref(), DIGEST, fault.as_ref(), now, policy);
+        let (after, change) =
+            Breaker::after_call(known.as_ref(), DIGEST, fault.as_ref(), now, policy);
         known = after;
         outcomes.push(match (change, &known) {
             (Some(change), Some(Breaker { waits: Some(ReleaseCondition::Until(time)), .. })) => {
@@ -100,7 +101,7 @@ fn reviews_in_a_row() {
 fn it_waits_at_most_a_day_whatever_the_clock_did() {
     let policy = BreakerPolicy { faults: 1, back_off_ms: u64::MAX, quarantine_after: 0 };
     let (known, change) =
-        Breaker::after(None, DIGEST, Some(&fault(FaultKind::Timeout)), BEGIN, &policy);
+        Breaker::after_call(None, DIGEST, Some(&fault(FaultKind::Timeout)), BEGIN, &policy);
     let known = known.unwrap();
     assert_eq!(
         (change, known.waits),
@@ -116,16 +117,17 @@ fn it_waits_at_most_a_day_whatever_the_clock_did() {
         ("d2", BEGIN, false),
     ];
     for (digest, now, held) in table {
-        assert_eq!(known.holds(digest, now).is_some(), held, "{digest} {now}");
+        assert_eq!(known.held_until(digest, now).is_some(), held, "{digest} {now}");
     }
 }
 
 #[test]
 fn another_file_begins_anew() {
     let policy = BreakerPolicy { faults: 2, ..BreakerPolicy::default() };
-    let (known, _) = Breaker::after(None, DIGEST, Some(&fault(FaultKind::Trap)), BEGIN, &policy);
+    let (known, _) =
+        Breaker::after_call(None, DIGEST, Some(&fault(FaultKind::Trap)), BEGIN, &policy);
     let (other, change) =
-        Breaker::after(known.as_ref(), "d2", Some(&fault(FaultKind::Trap)), BEGIN, &policy);
+        Breaker::after_call(known.as_ref(), "d2", Some(&fault(FaultKind::Trap)), BEGIN, &policy);
     assert_eq!(
         (other.map(|other| (other.digest, other.faults)), change),
         (Some(("d2".to_owned(), 1)), None)
@@ -139,7 +141,7 @@ fn words() {
     let mut words = Vec::new();
     for turn in 0..5 {
         let now = BEGIN + turn * 3600 * SECOND;
-        (known, _) = Breaker::after(
+        (known, _) = Breaker::after_call(
             known.as_ref(),
             DIGEST,
             Some(&fault(FaultKind::OutOfFuel)),
@@ -147,7 +149,7 @@ fn words() {
             &policy,
         );
         let breaker = known.as_ref().unwrap();
-        words.extend(breaker.waits.map(|waits| breaker.why("slow", waits)));
+        words.extend(breaker.waits.map(|waits| breaker.explain_hold("slow", waits)));
     }
     assert_eq!(
         words,
@@ -174,11 +176,11 @@ fn a_held_plugin_is_never_a_mild_fault() {
             session: false,
         };
         assert_eq!(
-            plugin.fault(FaultKind::Held, "why").policy,
+            plugin.new_fault(FaultKind::Held, "why").policy,
             (*on_fault).max(OnFault::Ask),
             "{on_fault}"
         );
-        assert_eq!(plugin.fault(FaultKind::Trap, "why").policy, *on_fault, "{on_fault}");
+        assert_eq!(plugin.new_fault(FaultKind::Trap, "why").policy, *on_fault, "{on_fault}");
     }
 }
 
@@ -213,18 +215,18 @@ proptest! {
         let (mut known, mut now) = (None::<Breaker>, 0_u64);
         for (letter, step) in letters.chars().zip(steps) {
             now = if step % 7 == 0 { now / 2 } else { now.saturating_add(step) };
-            if known.as_ref().is_some_and(|known| known.holds(DIGEST, now).is_some()) { continue }
+            if known.as_ref().is_some_and(|known| known.held_until(DIGEST, now).is_some()) { continue }
             let fault = (letter == 'f').then(|| fault(FaultKind::Trap));
-            known = Breaker::after(known.as_ref(), DIGEST, fault.as_ref(), now, &policy).0;
+            known = Breaker::after_call(known.as_ref(), DIGEST, fault.as_ref(), now, &policy).0;
         }
-        let waits = known.as_ref().and_then(|known| known.holds(DIGEST, now));
+        let waits = known.as_ref().and_then(|known| known.held_until(DIGEST, now));
         prop_assert!(faults > 0 || waits.is_none());
         prop_assert!(after > 0 || waits != Some(ReleaseCondition::ForAPerson));
         if waits != Some(ReleaseCondition::ForAPerson) {
             now = now.saturating_add(25 * 60 * 60 * SECOND);
             for _ in 0..20 {
-                prop_assert!(known.as_ref().is_none_or(|known| known.holds(DIGEST, now).is_none()));
-                known = Breaker::after(known.as_ref(), DIGEST, None, now, &policy).0;
+                prop_assert!(known.as_ref().is_none_or(|known| known.held_until(DIGEST, now).is_none()));
+                known = Breaker::after_call(known.as_ref(), DIGEST, None, now, &policy).0;
             }
             prop_assert_eq!(known, None);
         }

@@ -2,13 +2,15 @@
 //! the verdict by itself is left out.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
-use portcullis_core::counterfactual::{Counterfactual, FindingChange, counterfactuals, redecide};
+use portcullis_core::counterfactual::{
+    Counterfactual, FindingChange, decide_again, find_counterfactuals,
+};
 use portcullis_core::fault::{Fault, FaultKind, OnFault};
 use portcullis_core::finding::{Factor, FactorKind, Rationality, Risk, SideEffect, SideEffectKind};
 use portcullis_core::policy::DecisionPolicy;
 use portcullis_core::review::{Attributed, Findings, Objection};
 use portcullis_core::score::{Score, Severity, Verdict};
-use portcullis_core::verdict::{Decision, decide};
+use portcullis_core::verdict::{Decision, decide_verdict};
 use proptest::prelude::*;
 
 fn named<T>(finding: T) -> Attributed<T> {
@@ -76,11 +78,11 @@ fn fault() -> Fault {
 }
 
 fn decided(findings: &Findings, first_time: bool) -> Decision {
-    decide(findings, first_time, &DecisionPolicy::default())
+    decide_verdict(findings, first_time, &DecisionPolicy::default())
 }
 
 fn describe_counterfactuals(findings: &Findings, first_time: bool) -> Vec<String> {
-    let all = counterfactuals(findings, &decided(findings, first_time));
+    let all = find_counterfactuals(findings, &decided(findings, first_time));
     all.iter()
         .map(|Counterfactual { changes, verdict }| {
             let changes: Vec<String> = changes.iter().map(|change| format!("{change:?}")).collect();
@@ -213,16 +215,16 @@ proptest! {
     #[test]
     fn every_statement_is_true_and_needs_all_of_its_changes((findings, first_time) in arbitrary()) {
         let decision = decided(&findings, first_time);
-        let all = counterfactuals(&findings, &decision);
+        let all = find_counterfactuals(&findings, &decision);
         for Counterfactual { changes, verdict } in &all {
             // Decided independently of the module's own way.
             let (mut changed, mut first) = (findings.clone(), first_time);
-            changes.iter().for_each(|change| change.apply(&mut changed, &mut first));
+            changes.iter().for_each(|change| change.apply_to(&mut changed, &mut first));
             prop_assert_eq!(decided(&changed, first).verdict, *verdict, "{:?}", changes);
             prop_assert!(*verdict != decision.verdict, "{:?} changes nothing", changes);
             for left_out in changes {
                 let rest: Vec<FindingChange> = changes.iter().filter(|change| *change != left_out).cloned().collect();
-                prop_assert!(redecide(&findings, &decision, &rest) != *verdict, "{:?} is not needed in {:?}", left_out, changes);
+                prop_assert!(decide_again(&findings, &decision, &rest) != *verdict, "{:?} is not needed in {:?}", left_out, changes);
             }
         }
         // Some change always leads to an allowance, unless the action is allowed already.

@@ -5,8 +5,9 @@ use portcullis_core::action::{
     Redirection, Scope, Word,
 };
 use portcullis_core::event::Call;
-use portcullis_core::facts::{self, CallFacts, CallLocation, normalise, scope};
+use portcullis_core::facts::{self, CallFacts, CallLocation, normalise_path, scope_of};
 use portcullis_core::fault::{Fault, FaultKind, OnFault};
+use portcullis_core::run_files::FileReading;
 use serde_json::{Value, json};
 
 fn place() -> CallLocation {
@@ -35,6 +36,7 @@ fn reading() -> Reading {
         shape: String::new(),
         coverage: Coverage::Full,
         gaps: vec![],
+        files: FileReading::default(),
     }
 }
 
@@ -50,7 +52,7 @@ fn paths_are_normalised() {
         ("/a/../../..", "/"),
         ("~other/x", "/home/me/shop/~other/x"),
     ] {
-        assert_eq!(normalise(path, "/home/me/shop", "/home/me"), expected, "{path}");
+        assert_eq!(normalise_path(path, "/home/me/shop", "/home/me"), expected, "{path}");
     }
 }
 
@@ -81,7 +83,7 @@ fn every_path_has_its_scope() {
         ("/srv/data", Scope::Outside),
         ("/home/me/$X/a", Scope::Unknown),
     ] {
-        assert_eq!(scope(path, &place()), expected, "{path}");
+        assert_eq!(scope_of(path, &place()), expected, "{path}");
     }
 }
 
@@ -98,7 +100,7 @@ fn a_home_in_a_temporary_folder_is_still_a_home() {
         ("/tmp/x/home/shop/a", Scope::Inside),
         ("/tmp/y", Scope::Scratch),
     ] {
-        assert_eq!(scope(path, &place), expected, "{path}");
+        assert_eq!(scope_of(path, &place), expected, "{path}");
     }
 }
 
@@ -106,8 +108,8 @@ fn a_home_in_a_temporary_folder_is_still_a_home() {
 fn a_root_that_would_take_in_everything_is_none() {
     for root in ["/", "/home/me", "/home", "/etc", "/tmp"] {
         let place = CallLocation { roots: vec![root.into()], ..place() };
-        assert_ne!(scope("/etc/passwd", &place), Scope::Inside, "{root}");
-        assert_ne!(scope("/home/me/x", &place), Scope::Inside, "{root}");
+        assert_ne!(scope_of("/etc/passwd", &place), Scope::Inside, "{root}");
+        assert_ne!(scope_of("/home/me/x", &place), Scope::Inside, "{root}");
     }
 }
 
@@ -207,7 +209,7 @@ fn file_tools_have_their_effects() {
 }
 
 #[test]
-fn what_is_not_known_is_said() {
+fn unknown_parts_are_reported() {
     for (tool, input, gap) in [
         ("Teleport", json!({"to": "x"}), "the tool `Teleport` is not known"),
         ("Bash", json!({}), "the parameter `command` of `Bash` is missing"),
@@ -249,7 +251,7 @@ fn a_reader_that_fails_leaves_the_action_to_a_person() {
         input: json!({"command": "ls"}).as_object().cloned().unwrap(),
     };
     let found = facts::of_call(&call, &place(), &mut |_, _| {
-        Err(Fault::host(FaultKind::OutOfFuel, "used up"))
+        Err(Fault::from_host(FaultKind::OutOfFuel, "used up"))
     });
     assert_eq!(found.facts.coverage, Coverage::Partial);
     assert_eq!(found.fault.map(|fault| fault.policy), Some(OnFault::Ask));
@@ -399,6 +401,38 @@ fn parameters_of_foreign_tools_tell_what_they_do() {
         ("mcp__github__get_repository", json!({"repo": "a"}), &[]),
         ("mcp__audit__list_deletions", json!({}), &[]),
         ("mcp__github__create_merge_request", json!({}), &[]),
+        ("mcp__stripe__create_refund", json!({"amount": 5}), &["resource-use stripe"]),
+        ("mcp__bank__move", json!({"amount": 5, "iban": "x"}), &["resource-use bank"]),
+        ("mcp__bank__get_rate", json!({"amount": 5, "currency": "EUR"}), &[]),
+        ("mcp__aws__call", json!({"cli_command": "aws s3 ls"}), &["$ aws s3 ls"]),
+        (
+            "mcp__kubectl__run",
+            json!({"command": "delete ns a"}),
+            &["$ delete ns a", "$ kubectl delete ns a"],
+        ),
+        ("mcp__pg__call", json!({"sql": "drop table a"}), &["$ psql -c 'drop table a'"]),
+        (
+            "mcp__supabase__apply_migration",
+            json!({"query": "drop table a"}),
+            &["$ psql -c 'drop table a'"],
+        ),
+        (
+            "mcp__fs__read_many",
+            json!({"paths": ["a", "~/.ssh/id_rsa"]}),
+            &[
+                "file-read /home/me/.ssh/id_rsa",
+                "file-read /home/me/shop/a",
+                "secret-read /home/me/.ssh/id_rsa",
+            ],
+        ),
+        (
+            "mcp__fs__read",
+            json!({"uri": "file://localhost/home/me/.ssh/id%5Frsa"}),
+            &["file-read /home/me/.ssh/id_rsa", "secret-read /home/me/.ssh/id_rsa"],
+        ),
+        ("mcp__github__update_repo", json!({"private": false}), &["remote-change github"]),
+        ("mcp__github__update_repo", json!({"private": true}), &[]),
+        ("mcp__github__create_issue", json!({"body": "drop table a; rm -rf /"}), &[]),
     ];
     for (tool, input, expected) in cases {
         let mut described = foreign(tool, input.clone());
@@ -423,6 +457,11 @@ fn names_of_foreign_tools_bring_their_forms() {
         ("mcp__memory__delete_entities", json!({}), None),
         ("mcp__fs__delete_file", json!({"path": "a"}), None),
         ("mcp__github__list_repositories", json!({}), None),
+        ("mcp__github__update_repo", json!({"visibility": "public"}), Some("open-to-all")),
+        ("mcp__github__update_repo", json!({"visibility": "private"}), None),
+        ("mcp__host__deploy", json!({"environment": "production"}), Some("to-production")),
+        ("mcp__host__deploy", json!({"environment": "preview"}), None),
+        ("mcp__host__deploy_production", json!({}), Some("to-production")),
     ] {
         let found = found(tool, input);
         assert_eq!(found.facts.forms.first().map(|form| form.id.as_str()), form, "{tool}");
@@ -467,7 +506,7 @@ fn parameters_of_foreign_tools_are_bounded() {
 }
 
 #[test]
-fn what_the_reader_did_not_read_to_its_end_is_a_limit() {
+fn unread_text_is_a_limit() {
     let call = Call {
         id: None,
         tool: "Bash".into(),

@@ -154,14 +154,14 @@ fn the_answer_says_what_it_is_and_how_a_person_does_it() {
             "{command}: the session goes on"
         );
         assert!(
-            sent.decision().exceptable().unwrap_err().contains("protects the guard itself"),
+            sent.decision().check_exceptable().unwrap_err().contains("protects the guard itself"),
             "{command}: no exception lifts it"
         );
     }
 }
 
 #[test]
-fn who_observes_records_it_and_refuses_nothing() {
+fn observe_mode_records_and_refuses_nothing() {
     let mut world = world();
     world.policy.mode = Mode::Observe;
     let sent = world.bash("rm ~/.claude/settings.json", "t1");

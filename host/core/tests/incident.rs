@@ -57,7 +57,7 @@ fn only_a_stop_is_one() {
 
 /// A record from an older version has no state, and a plugin that failed no report.
 #[test]
-fn what_is_not_reported_falls_away_and_nothing_is_empty() {
+fn missing_parts_are_omitted_and_nothing_is_empty() {
     for details in [json!({}), details(json!("damaged")), details(json!({ "issue": 1 }))] {
         let incident = composed(&stop(details), &[]);
         assert_eq!(

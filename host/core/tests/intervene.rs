@@ -16,9 +16,9 @@ use harness::{
 use portcullis_core::action::{Limit, Quantity};
 use portcullis_core::fault::{FaultKind, OnFault};
 use portcullis_core::finding::{Background, Guidance, Response};
-use portcullis_core::intervene::{InterventionKind, allowed, score};
+use portcullis_core::intervene::InterventionKind;
 use portcullis_core::ladder::Ladder;
-use portcullis_core::policy::{InterventionPolicy, Strategy};
+use portcullis_core::policy::{InterventionPolicy, IssueScale, Strategy};
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::recover::RecoveryOutcome;
 use portcullis_core::score::{Score, Severity, Verdict};
@@ -32,6 +32,7 @@ const STOP: &str = "emergency_stop";
 
 #[test]
 fn scores_follow_the_formula() {
+    let scale = IssueScale::default();
     for (severity, confidence, impact, level, expected) in [
         (Severity::Low, 1000, 0, 0, 200),
         (Severity::Low, 0, 1000, 0, 0),
@@ -42,7 +43,7 @@ fn scores_follow_the_formula() {
         (Severity::Critical, 1000, 1000, 4, 3200),
     ] {
         assert_eq!(
-            score(severity, Score::new(confidence), Score::new(impact), level),
+            scale.score_issue(severity, Score::new(confidence), Score::new(impact), level),
             expected,
             "{severity} {confidence} {impact} {level}"
         );
@@ -59,9 +60,9 @@ fn scores_follow_the_formula() {
         (900, STOP),
         (9000, STOP),
     ] {
-        assert_eq!(allowed(score).as_str(), kind, "{score}");
+        assert_eq!(scale.allowed_kind(score).as_str(), kind, "{score}");
     }
-    assert_eq!(InterventionKind::CheckpointRollback.plugin(), "checkpoint-rollback");
+    assert_eq!(InterventionKind::CheckpointRollback.plugin_name(), "checkpoint-rollback");
 }
 
 fn intervention(sent: &Sent) -> Option<&Record> {
@@ -89,7 +90,7 @@ fn every_pattern_has_its_ladder() {
         ("resource_spiral", [THROTTLE, ROLLBACK, STOP, STOP]),
         ("hallucination", [CONTEXT, ROLLBACK, STOP, STOP]),
         ("instruction_injection", [CONTEXT, ROLLBACK, STOP, STOP]),
-        ("blocked_then_bypassed", [CONTEXT, THROTTLE, STOP, STOP]),
+        ("blocked_then_bypassed", [CONTEXT, STOP, STOP, STOP]),
         ("secret_egress", [CONTEXT, STOP, STOP, STOP]),
     ];
     for (pattern, ladder) in ladders {
@@ -196,12 +197,12 @@ fn answers_escalate_wait_and_fall_silent() {
         ),
         (
             "the level has an end",
-            usual,
+            |policy| policy.cooldown_ms = 0,
             medium,
             vec![(0, 0), (2, 1), (2, 1), (2, 1), (2, 1), (2, 1)],
             vec![
                 Some((SOFT, 0)),
-                None,
+                Some((CONTEXT, 1)),
                 Some((ROLLBACK, 2)),
                 Some((ROLLBACK, 3)),
                 Some((ROLLBACK, 4)),
@@ -216,11 +217,18 @@ fn answers_escalate_wait_and_fall_silent() {
             vec![Some((ROLLBACK, 0)), Some((ROLLBACK, 1))],
         ),
         (
+            "the cooldown silences guidance, which counts as not given",
+            usual,
+            medium,
+            vec![(0, 0), (2, 0), (2, 0), (2, 30_000)],
+            vec![Some((SOFT, 0)), None, None, Some((CONTEXT, 1))],
+        ),
+        (
             "the cooldown silences guidance alone",
             usual,
             medium,
-            vec![(0, 0), (2, 0), (2, 0)],
-            vec![Some((SOFT, 0)), None, Some((ROLLBACK, 2))],
+            vec![(0, 0), (2, 30_000), (2, 0)],
+            vec![Some((SOFT, 0)), Some((CONTEXT, 1)), Some((ROLLBACK, 2))],
         ),
         (
             "no cooldown",
@@ -234,7 +242,14 @@ fn answers_escalate_wait_and_fall_silent() {
             |policy| policy.most = 1,
             medium,
             vec![(0, 0), (2, 60_000), (2, 60_000)],
-            vec![Some((SOFT, 0)), None, Some((ROLLBACK, 2))],
+            vec![Some((SOFT, 0)), None, None],
+        ),
+        (
+            "past the most, only guidance is silent",
+            |policy| policy.most = 2,
+            medium,
+            vec![(0, 0), (2, 60_000), (2, 60_000), (2, 60_000)],
+            vec![Some((SOFT, 0)), Some((CONTEXT, 1)), Some((ROLLBACK, 2)), Some((ROLLBACK, 3))],
         ),
         (
             "none at all are wanted, but a stop is none of them",
@@ -258,11 +273,35 @@ fn answers_escalate_wait_and_fall_silent() {
             vec![None, Some((CONTEXT, 1))],
         ),
         (
+            "limits stand in only where the ladder has them",
+            |policy| policy.disabled = vec![ROLLBACK.into(), CONTEXT.into()],
+            ("loop", Severity::Critical, 900, 500),
+            vec![(0, 0)],
+            vec![Some((SOFT, 0))],
+        ),
+        (
             "a disabled stop holds all the same",
             |policy| policy.disabled = vec![STOP.into()],
             ("secret_egress", Severity::Critical, 900, 1000),
             vec![(0, 0)],
             vec![Some((ROLLBACK, 0))],
+        ),
+        (
+            "what works is a setting",
+            |policy| policy.effective_from = Score::new(1000),
+            medium,
+            vec![(0, 0), (2, 60_000), (4, 60_000)],
+            vec![Some((SOFT, 0)), Some((CONTEXT, 1)), Some((ROLLBACK, 2))],
+        ),
+        (
+            "so are the weights of severities and the scores that answers need",
+            |policy| {
+                policy.scale.base = [0, 100, 1000, 1000].map(Score::new);
+                policy.scale.from = [500, 600, 1000, 1000].map(Score::new);
+            },
+            medium,
+            vec![(0, 0), (2, 60_000), (2, 60_000)],
+            vec![Some((SOFT, 0)), Some((SOFT, 1)), Some((CONTEXT, 2))],
         ),
         (
             "another delay in steps",
@@ -450,9 +489,18 @@ type Tightened = (&'static str, Vec<Vec<Limit>>, Vec<(Quantity, u64)>);
 
 #[test]
 fn limits_only_tighten() {
-    use Quantity::{BatchSize, FileOperations, Memory, Other, Time, Tokens};
+    use Quantity::{BatchSize, FileOperations, Other, Tokens};
     // In force from the beginning, and listed only if a case changes them.
-    let first = [(Memory, 512 << 20), (Time, 300_000), (Tokens, 100_000)];
+    let mut fresh = World::default();
+    fresh.bash("ls", "t0");
+    let first: Vec<(Quantity, u64)> = fresh
+        .state()
+        .session
+        .limits
+        .into_iter()
+        .map(|limit| (limit.quantity, limit.maximum))
+        .filter(|(quantity, _)| *quantity != FileOperations)
+        .collect();
     let long = Other("x".repeat(65));
     let cases: Vec<Tightened> = vec![
         ("tighter", vec![vec![limit(FileOperations, 50)]], vec![(FileOperations, 50)]),

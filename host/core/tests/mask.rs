@@ -4,7 +4,7 @@
 
 use portcullis_core::finding::{Change, Edit, Rewrite};
 use portcullis_core::mask::{Masker, PLACEHOLDER, SecretKind};
-use portcullis_core::rewrite::apply;
+use portcullis_core::rewrite::apply_rewrite;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -38,9 +38,9 @@ fn secrets_are_found() {
         ("card 4111 1111 1111 1111".into(), SecretKind::PaymentCard),
     ];
     for (text, kind) in cases {
-        let found = masker().find(&text);
+        let found = masker().find_secrets(&text);
         assert_eq!(found.iter().map(|secret| secret.kind).collect::<Vec<_>>(), [kind], "{text}");
-        let masked = masker().text(&text);
+        let masked = masker().mask_text(&text);
         assert!(masked.contains(&format!("{PLACEHOLDER}{kind}:")), "{masked}");
         let value = &text[found[0].range.clone()];
         assert!(!masked.contains(value), "{masked} still holds {value}");
@@ -62,22 +62,26 @@ fn ordinary_text_is_left_alone() {
         "cargo test -- --nocapture token",
         "AKIAfoo",
     ] {
-        assert!(masker().find(text).is_empty(), "{text}: {:?}", masker().find(text));
+        assert!(
+            masker().find_secrets(text).is_empty(),
+            "{text}: {:?}",
+            masker().find_secrets(text)
+        );
     }
 }
 
 #[test]
 fn placeholders_are_stable_and_keyed() {
     let text = "DB_PASSWORD=hunter2x";
-    assert_eq!(masker().text(text), masker().text(text));
-    assert_ne!(masker().text(text), Masker::new([8; 32], &[]).text(text));
-    assert_eq!(masker().text(text).len(), "DB_PASSWORD=<secret:password:12345678>".len());
+    assert_eq!(masker().mask_text(text), masker().mask_text(text));
+    assert_ne!(masker().mask_text(text), Masker::new([8; 32], &[]).mask_text(text));
+    assert_eq!(masker().mask_text(text).len(), "DB_PASSWORD=<secret:password:12345678>".len());
 }
 
 #[test]
 fn a_value_is_masked_wherever_it_occurs() {
-    let mask = masker().mask(&["PASSWORD=hunter2x ./login"]);
-    assert!(!mask.apply("the word hunter2x alone").contains("hunter2x"));
+    let mask = masker().build_mask(&["PASSWORD=hunter2x ./login"]);
+    assert!(!mask.apply_to("the word hunter2x alone").contains("hunter2x"));
 }
 
 fn input(command: &str) -> Map<String, Value> {
@@ -97,14 +101,14 @@ fn splice(start: usize, end: usize, text: &str) -> Edit {
 #[test]
 fn an_edit_keeps_the_secret_beside_it() {
     let input = input("TOKEN=abc123def456 git push --force");
-    let mask = masker().mask(&["TOKEN=abc123def456 git push --force"]);
-    let shown = mask.apply("TOKEN=abc123def456 git push --force");
+    let mask = masker().build_mask(&["TOKEN=abc123def456 git push --force"]);
+    let shown = mask.apply_to("TOKEN=abc123def456 git push --force");
     let at = shown.find("--force").unwrap();
     let rewrite = Rewrite {
         edits: vec![splice(at, at + 7, "--force-with-lease")],
         explanation: String::new(),
     };
-    let output = apply(&rewrite, &input, &mask).unwrap();
+    let output = apply_rewrite(&rewrite, &input, &mask).unwrap();
     assert_eq!(output["command"], "TOKEN=abc123def456 git push --force-with-lease");
     assert_eq!(output["timeout"], 5);
 }
@@ -112,8 +116,8 @@ fn an_edit_keeps_the_secret_beside_it() {
 #[test]
 fn edits_that_cannot_be_are_refused() {
     let text = "TOKEN=abc123def456 git push";
-    let mask = masker().mask(&[text]);
-    let shown = mask.apply(text);
+    let mask = masker().build_mask(&[text]);
+    let shown = mask.apply_to(text);
     let secret = shown.find(PLACEHOLDER).unwrap();
     let set = |parameter: &str, change: Change| Edit { parameter: parameter.into(), change };
     let cases: Vec<(&str, Vec<Edit>)> = vec![
@@ -149,7 +153,7 @@ fn edits_that_cannot_be_are_refused() {
         ),
     ];
     for (expected, edits) in cases {
-        let problem = apply(
+        let problem = apply_rewrite(
             &Rewrite { edits: edits.clone(), explanation: String::new() },
             &input(text),
             &mask,
@@ -163,12 +167,12 @@ proptest! {
     #[test]
     fn masking_never_panics_and_hides_what_it_finds(text in "\\PC{0,80}(password=|ghp_|://|@|bearer |eyJ|-----BEGIN )?\\PC{0,80}") {
         let masker = masker();
-        let found = masker.find(&text);
+        let found = masker.find_secrets(&text);
         for pair in found.windows(2) {
             prop_assert!(pair[0].range.end <= pair[1].range.start);
         }
-        let mask = masker.mask(&[&text]);
-        let traced = mask.trace(&text);
+        let mask = masker.build_mask(&[&text]);
+        let traced = mask.trace_text(&text);
         for place in &traced.places {
             prop_assert!(traced.text[place.masked.clone()].starts_with(PLACEHOLDER));
         }

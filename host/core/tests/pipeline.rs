@@ -1,5 +1,5 @@
-//! The complete pipeline through the public entry point, `pipeline::run` between
-//! `wire::claude::parse` and `render`: cases are data, plugins are scripted.
+//! The complete pipeline through the public entry point, `run_pipeline` between
+//! `claude::wire::parse_event` and `render_reply`: cases are data, plugins are scripted.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -22,10 +22,14 @@ mod faults;
 mod harness;
 #[path = "pipeline/missed.rs"]
 mod missed;
+#[path = "pipeline/own_files.rs"]
+mod own_files;
 #[path = "pipeline/policies.rs"]
 mod policies;
 #[path = "pipeline/properties.rs"]
 mod properties;
+#[path = "pipeline/raised.rs"]
+mod raised;
 #[path = "pipeline/rewriting.rs"]
 mod rewriting;
 #[path = "pipeline/secrets.rs"]

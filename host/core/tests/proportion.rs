@@ -33,7 +33,7 @@ const STOP: &str = "emergency_stop";
 /// Returns interventions of all kinds, by name; the decider's kind follows the severity. Those in
 /// `missing` do not exist.
 fn interventions(missing: &[InterventionKind]) -> Scripted {
-    let missing: Vec<String> = missing.iter().map(|kind| kind.plugin()).collect();
+    let missing: Vec<String> = missing.iter().map(|kind| kind.plugin_name()).collect();
     let respond = |name: &str, issue: &Issue| match name {
         "emergency-stop" => {
             Response::Stop { message: issue.name.clone(), report: StopReport::default() }
@@ -201,11 +201,22 @@ fn a_record_tells_how_well_an_intervention_worked() {
             );
         }
         assert_eq!(judgements, expected, "{name}");
+        let end = world.send(&event("SessionEnd", json!({"reason": "other"}))).records.remove(0);
+        let helped = expected.iter().filter(|(_, score)| *score >= 600).count();
+        assert!(
+            end.summary.ends_with(&format!(" ({helped} of {} helped)", expected.len())),
+            "{name}: {}",
+            end.summary
+        );
+        let told = end.details["effectiveness"].as_array().cloned().unwrap_or_default();
+        let sum = |key: &str| told.iter().filter_map(|one| one[key].as_u64()).sum::<u64>() as usize;
+        assert_eq!((sum("judged"), sum("helped")), (expected.len(), helped), "{name}: {told:?}");
+        assert!(told.iter().all(|one| one["issue_type"] == "scope_creep"), "{name}: {told:?}");
     }
 }
 
 #[test]
-fn what_came_back_before_the_delay_has_not_worked() {
+fn a_return_before_the_delay_counts_as_failure() {
     // Seen at steps 0, 1 and 6: five free steps are between the last two, but the answer was given
     // at the first.
     let mut world = World::with(interventions(&[]));

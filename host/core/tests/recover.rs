@@ -84,7 +84,7 @@ fn a_response_is_of_a_kind() {
         (stop(), InterventionKind::EmergencyStop),
     ];
     for (response, kind) in table {
-        assert_eq!(InterventionKind::of(&response), kind, "{response:?}");
+        assert_eq!(InterventionKind::of_response(&response), kind, "{response:?}");
     }
 }
 
@@ -113,7 +113,7 @@ fn a_plugin_decides() {
 }
 
 #[test]
-fn what_is_switched_off_stays_off_whoever_decides() {
+fn disabled_interventions_stay_off() {
     let mut world = custom(Some(stop()));
     world.policy.interventions.disabled = vec!["emergency_stop".into()];
     let sent = world.bash("noisy", "t1");

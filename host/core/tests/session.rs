@@ -18,9 +18,10 @@ use portcullis_agents::claude::wire as claude;
 use portcullis_core::action::{Limit, Quantity, Status};
 use portcullis_core::fault::{FaultKind, OnFault};
 use portcullis_core::finding::{Assessment, Change, Guidance, Report, Response};
+use portcullis_core::own_files::OwnFiles;
 use portcullis_core::record::RecordKind;
 use portcullis_core::score::{Severity, Verdict};
-use portcullis_core::session::{HISTORY, State, StateError};
+use portcullis_core::session::{HISTORY, PromptClock, State, StateError};
 use serde_json::{Value, json};
 
 /// Returns a session in which everything happens once.
@@ -150,15 +151,15 @@ fn a_run_in_two_halves_equals_one_run() {
 #[test]
 fn bytes_of_another_kind_are_refused() {
     let (session, agent) = State::default().encode().unwrap();
-    assert_eq!(State::decode(Some(&session), Some(&agent)), Ok(State::default()));
-    assert_eq!(State::decode(None, None), Ok(State::default()));
-    assert_eq!(State::decode(Some(&[]), None), Ok(State::default()));
-    assert_eq!(State::decode(Some(&[9, 9]), None), Err(StateError::Layout { found: 9 }));
+    assert_eq!(State::decode_state(Some(&session), Some(&agent)), Ok(State::default()));
+    assert_eq!(State::decode_state(None, None), Ok(State::default()));
+    assert_eq!(State::decode_state(Some(&[]), None), Ok(State::default()));
+    assert_eq!(State::decode_state(Some(&[9, 9]), None), Err(StateError::Layout { found: 9 }));
     let mut world = world();
     story().iter().for_each(|payload| drop(world.send(payload)));
     let session = world.session.clone().unwrap();
     for length in [1, 2, 10, session.len() / 2, session.len() - 1] {
-        let problem = State::decode(Some(&session[..length]), None).unwrap_err();
+        let problem = State::decode_state(Some(&session[..length]), None).unwrap_err();
         assert!(
             problem.to_string().contains("start a new session"),
             "{length} of {} bytes: {problem}",
@@ -173,7 +174,7 @@ fn bytes_of_another_kind_are_refused() {
     for (at, value) in [(ROW - 1, 200), (ROW - 3, 99), (69, 255)] {
         let mut changed = agent.clone();
         changed[rows + at] = value;
-        let problem = State::decode(None, Some(&changed)).unwrap_err();
+        let problem = State::decode_state(None, Some(&changed)).unwrap_err();
         assert!(problem.to_string().contains("damaged"), "byte {at} of a row: {problem}");
     }
 }
@@ -198,13 +199,22 @@ fn states_of_earlier_layouts_are_read() {
     story().iter().for_each(|payload| drop(world.send(payload)));
     let mut state = world.state();
     let agent = before_rows(&state);
+    state.session.configured = None;
+    state.session.base = None;
+    state.session.clock = PromptClock::default();
+    state.session.announced.clear();
+    (state.session.calm_steps, state.session.measured_at) = (0, None);
     (state.session.next_step, state.session.plugins, state.session.held, state.session.stop) =
         (0, Default::default(), None, None);
+    state.session.raised = None;
+    state.session.refused.clear();
+    state.session.refused_steps.clear();
+    state.session.own_files = OwnFiles::default();
     let (session, _) = state.encode().unwrap();
-    for (layout, added) in [(3, 1), (2, 3), (1, 4)] {
+    for (layout, added) in [(3, 16), (2, 18), (1, 19)] {
         let earlier =
             |bytes: &[u8], added: usize| [&[layout], &bytes[1..bytes.len() - added]].concat();
-        let read = State::decode(Some(&earlier(&session, added)), Some(&earlier(&agent, 0)));
+        let read = State::decode_state(Some(&earlier(&session, added)), Some(&earlier(&agent, 1)));
         assert_eq!(
             read.as_ref().map(|read| (&read.session, &read.agent)),
             Ok((&state.session, &state.agent)),
@@ -212,9 +222,37 @@ fn states_of_earlier_layouts_are_read() {
         );
     }
     let now = state.encode().unwrap().1;
-    let (session, agent) =
-        ([&[4], &session[1..session.len() - 1]].concat(), [&[4], &now[1..]].concat());
-    assert_eq!(State::decode(Some(&session), Some(&agent)), Ok(state), "layout 4");
+    for (layout, added) in [(7, 8), (6, 12), (5, 15), (4, 16)] {
+        let shorter = [&[layout], &session[1..session.len() - added]].concat();
+        let agent = [&[layout], &now[1..now.len() - 1]].concat();
+        let read = State::decode_state(Some(&shorter), Some(&agent));
+        assert_eq!(read.as_ref(), Ok(&state), "layout {layout}");
+    }
+}
+
+/// A refused step of one agent is in the history of the others, until it ran after all.
+#[test]
+fn a_refused_step_is_known_to_every_agent() {
+    let seen = std::rc::Rc::new(std::cell::RefCell::new(Vec::new()));
+    let keep = std::rc::Rc::clone(&seen);
+    let mut world = World::default();
+    world.plugins.assess =
+        says_of("refused", rules(portcullis_core::score::Verdict::Ask, Severity::High));
+    world.plugins.detect = Box::new(move |history, _, _| {
+        *keep.borrow_mut() =
+            history.steps.iter().map(|step| (step.index, step.status)).collect::<Vec<_>>();
+        Vec::new()
+    });
+    let command = json!({"command": "make refused"});
+    world.send(&by("a1", pre("Bash", json!({"command": "ls"}), "s0")));
+    world.send(&by("a1", pre("Bash", command.clone(), "s1")));
+    world.bash("ls", "t2");
+    assert_eq!(*seen.borrow(), [(1, Status::Refused)], "but not what a subagent was allowed");
+    world.bash("ls", "t3");
+    assert_eq!(seen.borrow().len(), 2);
+    world.send(&by("a1", post("Bash", command, "s1", json!("done"))));
+    world.bash("ls", "t4");
+    assert!(seen.borrow().iter().all(|(_, status)| *status != Status::Refused), "{seen:?}");
 }
 
 /// A plugin that observes the session as a whole has one state for all its agents; others have one
@@ -264,7 +302,7 @@ fn ten_thousand_steps_are_remembered_as_two_hundred() {
         let mut payloads = vec![pre("Bash", input.clone(), &id)];
         payloads.extend((index % 2 == 0).then(|| post("Bash", input, &id, json!("done"))));
         for payload in payloads {
-            let event = claude::parse(payload.to_string().as_bytes()).unwrap();
+            let event = claude::parse_event(payload.to_string().as_bytes()).unwrap();
             state = world.review(&event, state).state;
         }
         if index == 1000 {
@@ -324,7 +362,7 @@ fn of_a_thousand_shapes_the_newest_are_counted() {
         world.bash(&format!("program{index} x"), &format!("again{index}"));
         let agent = world.agent();
         let step = *agent.steps.back().unwrap();
-        agent.repetition(step.shape, step.identity).seen
+        agent.find_repetition(step.shape, step.identity).seen
     };
     assert_eq!(seen(&mut world, 999), 2);
     assert_eq!(seen(&mut world, 0), 1, "forgotten, and so new again");
@@ -396,7 +434,7 @@ fn the_first_event_sets_the_session_up_whatever_the_clock_says() {
     world.now = 0;
     world.bash("touch b", "t2");
     let session = world.state().session;
-    assert_eq!((session.limits.len(), session.limits[0].used, session.started), (4, 2, 0));
+    assert_eq!((session.limits.len(), session.limits[0].used, session.started), (6, 2, 0));
     assert_eq!(session.roots, [harness::CWD]);
     world.now = 0;
     let mut elsewhere = pre("Bash", json!({"command": "ls"}), "t3");

@@ -15,10 +15,12 @@ use harness::{World, answer, by, detection, detects, post, pre, prompt};
 use portcullis_core::action::{Effect, EffectKind, Facts, Limit, Quantity};
 use portcullis_core::finding::{Guidance, Response};
 use portcullis_core::policy::LimitPolicy;
+use portcullis_core::review::Objection;
 use portcullis_core::score::{Severity, Verdict};
-use portcullis_core::throttle::{is_tightened, objections};
+use portcullis_core::throttle::{LimitState, is_tightened};
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 /// Starts a session in which an intervention sets these limits, once.
 fn throttled(limits: &[(Quantity, u64)]) -> World {
@@ -87,7 +89,7 @@ fn verdicts(world: &mut World, letters: &str) -> String {
 type Case = (&'static [(Quantity, u64)], &'static str, &'static str);
 
 #[test]
-fn what_comes_after_is_held_to_them() {
+fn later_actions_are_held_to_tightened_limits() {
     use Quantity::{FileOperations, Memory, Time};
     let cases: [Case; 8] = [
         (&[], "wwwwwwrb", "........"),
@@ -96,11 +98,32 @@ fn what_comes_after_is_held_to_them() {
         (&[(FileOperations, 5)], "wwwwwwpwwwwww", "...!!X|...!!X"),
         (&[(FileOperations, 0)], "rwr", ".X."),
         (&[(FileOperations, 500)], "wwwwww", "......"),
-        (&[(Time, 30)], "bbbbrpb", "..!XX|."),
+        (&[(Time, 5000)], "bbbbrbpb", "...!!.|."),
         (&[(Memory, 1)], "wwb", "..."),
     ];
     for (limits, letters, expected) in cases {
         assert_eq!(verdicts(&mut throttled(limits), letters), expected, "{limits:?} {letters}");
+    }
+}
+
+/// A case: the operator's later limit, an intervention's, the calls, and the verdict on each.
+type ChangedKey = (u64, Option<u64>, &'static str, &'static str);
+
+#[test]
+fn a_key_that_changes_later_neither_tightens_nor_frees() {
+    let cases: [ChangedKey; 5] = [
+        (200, None, "wwww", "...."),
+        (1, None, "wwww", "...."),
+        (200, Some(2), "wwww", ".!XX"),
+        (1, Some(2), "wwww", ".!XX"),
+        (2, Some(2), "wwww", ".!XX"),
+    ];
+    for (later, tightened, letters, expected) in cases {
+        let limits: Vec<_> =
+            tightened.map(|most| (Quantity::FileOperations, most)).into_iter().collect();
+        let mut world = throttled(&limits);
+        world.policy.limits.file_operations = later;
+        assert_eq!(verdicts(&mut world, letters), expected, "{later} {tightened:?}");
     }
 }
 
@@ -113,6 +136,12 @@ fn an_observer_refuses_nothing() {
         sent.map(|sent| (sent.verdict(), sent.effect())),
         [(Verdict::Warn, "none"), (Verdict::Block, "none")]
     );
+}
+
+fn find_objections(limits: &[Limit], base: &LimitPolicy, facts: &Facts) -> Vec<Objection> {
+    let announced = BTreeMap::new();
+    let state = LimitState { limits, base, announced: &announced };
+    portcullis_core::throttle::find_objections(&state, facts)
 }
 
 fn facts(files: usize) -> Facts {
@@ -164,7 +193,7 @@ fn limits_one_by_one() {
             Tokens,
             1000,
             1000,
-            0,
+            1,
             Some(("limit_tokens", Verdict::Block, "1000 tokens are used; 1000 is the most")),
         ),
         (Tokens, 1000, 700, 0, None),
@@ -173,7 +202,7 @@ fn limits_one_by_one() {
             20_000,
             17_000,
             0,
-            Some(("limit_time", Verdict::Warn, "with this, 17 of 20 s are used")),
+            Some(("limit_time", Verdict::Warn, "with this, 17 s of 20 s of time are used")),
         ),
         (
             BatchSize,
@@ -183,13 +212,19 @@ fn limits_one_by_one() {
             Some(("limit_batch_size", Verdict::Block, "it changes 3 files at once; 2 is the most")),
         ),
         (BatchSize, 2, 0, 2, None),
-        (Memory, 1, u64::MAX, 9, None),
+        (
+            Memory,
+            1,
+            u64::MAX,
+            9,
+            Some(("limit_memory", Verdict::Block, "1 bytes is the most at once")),
+        ),
         (Other("cups".into()), 1, 5, 9, None),
     ];
     for (quantity, maximum, used, files, expected) in cases {
         let limit = Limit { quantity, maximum, used };
         let found =
-            objections(std::slice::from_ref(&limit), &LimitPolicy::default(), &facts(files));
+            find_objections(std::slice::from_ref(&limit), &LimitPolicy::default(), &facts(files));
         let brief = found.first().map(|one| (one.rule.as_str(), one.verdict));
         assert_eq!(brief, expected.map(|(rule, verdict, _)| (rule, verdict)), "{limit:?}");
         assert!(
@@ -200,16 +235,17 @@ fn limits_one_by_one() {
 }
 
 proptest! {
-    /// A tighter limit, or a higher usage, never objects less; a limit that is not tightened never
-    /// objects.
+    /// A tighter limit, or a higher usage, never objects less; the host leaves
+    /// the configured number of files to a rule.
     #[test]
     fn tighter_is_never_milder(maximum in 0_u64..2000, less in 0_u64..2000, used in 0_u64..3000, more in 0_u64..3000, files in 0_usize..40, which in 0_usize..4) {
         use Quantity::{BatchSize, FileOperations, Time, Tokens};
         let quantity = [FileOperations, Tokens, Time, BatchSize][which].clone();
         let strictest = |maximum: u64, used: u64| {
             let limit = Limit { quantity: quantity.clone(), maximum, used };
-            let found = objections(std::slice::from_ref(&limit), &LimitPolicy::default(), &facts(files));
-            assert!(found.is_empty() || is_tightened(&limit, &LimitPolicy::default()));
+            let found = find_objections(std::slice::from_ref(&limit), &LimitPolicy::default(), &facts(files));
+            let ruled = limit.quantity == FileOperations || limit.quantity == BatchSize;
+            assert!(!ruled || found.is_empty() || is_tightened(&limit, &LimitPolicy::default()));
             found.iter().map(|one| one.verdict).max()
         };
         prop_assert!(strictest(maximum.saturating_sub(less), used.saturating_add(more)) >= strictest(maximum, used));

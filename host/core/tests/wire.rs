@@ -58,13 +58,13 @@ fn whole(name: &str) -> Value {
 }
 
 fn problem(payload: &Value) -> Option<String> {
-    claude::parse(payload.to_string().as_bytes()).err().map(|error| error.problem)
+    claude::parse_event(payload.to_string().as_bytes()).err().map(|error| error.problem)
 }
 
 #[test]
 fn every_event_is_read() {
     for name in EVENTS {
-        let event = claude::parse(whole(name).to_string().as_bytes())
+        let event = claude::parse_event(whole(name).to_string().as_bytes())
             .unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(
             (event.name.as_str(), event.session.as_str(), event.cwd.as_str()),
@@ -151,7 +151,7 @@ fn every_field_of_the_wrong_type_is_named() {
 }
 
 #[test]
-fn what_every_event_needs_is_missed() {
+fn missing_event_parts_are_reported() {
     let mut needed: Vec<(&str, &str)> = EVENTS
         .iter()
         .flat_map(|name| [(*name, "session_id"), (*name, "hook_event_name")])
@@ -287,7 +287,7 @@ fn bytes_that_are_no_event_are_refused_by_name() {
         ),
     ];
     for (name, bytes, says, event, session) in cases {
-        let error = claude::parse(&bytes).expect_err(name);
+        let error = claude::parse_event(&bytes).expect_err(name);
         assert!(error.problem.contains(says), "{name}: {}", error.problem);
         assert_eq!((error.event.as_deref(), error.session.as_deref()), (event, session), "{name}");
         assert!(
@@ -296,14 +296,15 @@ fn bytes_that_are_no_event_are_refused_by_name() {
             error.problem
         );
     }
-    assert!(claude::parse(&large(MAX_INPUT)).is_ok(), "just large enough");
-    assert!(claude::parse(&deep(100)).is_ok(), "just deep enough");
+    assert!(claude::parse_event(&large(MAX_INPUT)).is_ok(), "just large enough");
+    assert!(claude::parse_event(&deep(100)).is_ok(), "just deep enough");
 }
 
 #[test]
 fn odd_but_readable_input_is_read() {
-    let name =
-        |payload: Value| claude::parse(payload.to_string().as_bytes()).map(|event| event.kind);
+    let name = |payload: Value| {
+        claude::parse_event(payload.to_string().as_bytes()).map(|event| event.kind)
+    };
     assert_eq!(
         name(event("Teleported", json!({"tool_input": 5}))),
         Ok(EventKind::Other),
@@ -312,14 +313,15 @@ fn odd_but_readable_input_is_read() {
     assert_eq!(name(event("pretooluse", json!({}))), Ok(EventKind::Other), "names are exact");
     let twice = br#"{"session_id":"s1","hook_event_name":"Stop","hook_event_name":"PreToolUse","tool_name":"Bash"}"#;
     assert!(
-        matches!(claude::parse(twice).map(|event| event.kind), Ok(EventKind::BeforeTool(_))),
+        matches!(claude::parse_event(twice).map(|event| event.kind), Ok(EventKind::BeforeTool(_))),
         "of two equal keys the last counts"
     );
     let tagged = event(
         "PreToolUse",
         json!({"tool_name": "x\u{0}\u{1b}[2J", "tool_input": null, "agent_id": ""}),
     );
-    let read = claude::parse(tagged.to_string().as_bytes()).expect("control characters are text");
+    let read =
+        claude::parse_event(tagged.to_string().as_bytes()).expect("control characters are text");
     assert_eq!(read.agent, None, "an empty agent id is none");
 }
 
@@ -391,7 +393,7 @@ fn results_become_text() {
         let mut payload = event(name, json!({"tool_name": "Bash"}));
         payload.as_object_mut().unwrap().extend(extra.as_object().cloned().unwrap());
         let EventKind::AfterTool(_, found) =
-            claude::parse(payload.to_string().as_bytes()).unwrap().kind
+            claude::parse_event(payload.to_string().as_bytes()).unwrap().kind
         else {
             panic!("{name}")
         };
@@ -418,7 +420,7 @@ fn a_batch_tells_refused_calls_from_ended_ones() {
     {
         let payload = event("PostToolBatch", json!({"tool_calls": [entry(response)]}));
         let EventKind::AfterBatch(calls) =
-            claude::parse(payload.to_string().as_bytes()).unwrap().kind
+            claude::parse_event(payload.to_string().as_bytes()).unwrap().kind
         else {
             panic!("a batch")
         };
@@ -537,7 +539,7 @@ fn every_ruling_on_every_event_has_its_exact_answer() {
         }
     }
     for (name, ruling, expected, exit) in cases {
-        let answer = claude::render(name, &reply(ruling.clone()));
+        let answer = claude::render_reply(name, &reply(ruling.clone()));
         assert_eq!(
             (one_object(&answer.stdout), answer.exit),
             (expected, exit),
@@ -553,7 +555,7 @@ fn a_result_is_replaced_where_the_client_lets_it() {
     let shown = json!({"stdout": "KEY=<secret:token:12345678>", "stderr": ""});
     for name in EVENTS {
         let answer = one_object(
-            &claude::render(name, &Reply { result: Some(shown.clone()), ..Reply::default() })
+            &claude::render_reply(name, &Reply { result: Some(shown.clone()), ..Reply::default() })
                 .stdout,
         );
         let expected = (*name == "PostToolUse").then_some(&shown);
@@ -564,7 +566,7 @@ fn a_result_is_replaced_where_the_client_lets_it() {
 #[test]
 fn nothing_to_say_is_an_answer_all_the_same() {
     for name in EVENTS.iter().chain(&["Teleported"]) {
-        let answer = claude::render(name, &Reply::default());
+        let answer = claude::render_reply(name, &Reply::default());
         let expected = if *name == "PreToolUse" {
             json!({"hookSpecificOutput": {"hookEventName": "PreToolUse"}})
         } else {
@@ -580,7 +582,7 @@ fn nothing_to_say_is_an_answer_all_the_same() {
 
 #[test]
 fn an_event_that_cannot_be_determined_is_answered_as_the_one_that_refuses() {
-    let answer = claude::render("", &reply(Disposition::Refuse("why".into())));
+    let answer = claude::render_reply("", &reply(Disposition::Refuse("why".into())));
     assert_eq!((effect(&one_object(&answer.stdout)), answer.exit), ("deny", 2));
 }
 
@@ -595,8 +597,10 @@ fn no_text_of_an_answer_reaches_the_clients_bound() {
             Disposition::Refuse(long.clone()),
             Disposition::Stop(long.clone()),
         ] {
-            let answer =
-                claude::render(name, &Reply { ruling, agent: fat(), person: fat(), result: None });
+            let answer = claude::render_reply(
+                name,
+                &Reply { ruling, agent: fat(), person: fat(), result: None },
+            );
             let mut open = vec![one_object(&answer.stdout)];
             while let Some(value) = open.pop() {
                 match value {

@@ -20,9 +20,10 @@ mod sample;
 use portcullis_core::action::{Action, History, Intent, Operation, Shell, Status, Step, Totals};
 use portcullis_core::fault::OnFault;
 use portcullis_core::plugins::Plugins;
+use portcullis_core::run_files::ShellPlace;
 use portcullis_core::score::{Score, Verdict};
 use portcullis_engine::{
-    CodeCache, Engine, Kind, Limits, PluginSet, PluginSpec, ReviewClock, Source, inspect,
+    CodeCache, Engine, Kind, Limits, PluginSet, PluginSpec, ReviewClock, Source, inspect_component,
 };
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -58,7 +59,8 @@ impl Folder {
         let mut folder = Self { reader: None, plugins: Vec::new() };
         for entry in std::fs::read_dir(path).expect("a folder with components") {
             let path = entry.expect("an entry").path();
-            let Ok(found) = inspect(&std::fs::read(&path).expect("a readable file")) else {
+            let Ok(found) = inspect_component(&std::fs::read(&path).expect("a readable file"))
+            else {
                 continue;
             };
             println!(
@@ -135,14 +137,14 @@ fn cold(folder: &Folder, cache: &Path) {
     let mut faults = Vec::new();
     folder
         .builtin(Some(cache), None, &Limits::builtin())
-        .warm(|step| faults.extend(step.result.err()));
+        .compile_all(|step| faults.extend(step.result.err()));
     println!("\ncompile and prepare all: {:.1} ms", start.elapsed().as_secs_f64() * 1e3);
     for fault in faults {
         println!("  {fault}");
     }
     std::thread::sleep(Duration::from_millis(100));
     // A second run, so that each has its receipt.
-    folder.builtin(Some(cache), None, &Limits::builtin()).warm(|_| {});
+    folder.builtin(Some(cache), None, &Limits::builtin()).compile_all(|_| {});
 }
 
 /// Measures a new engine each time, as each hook is a process of its own.
@@ -163,7 +165,9 @@ fn processes(folder: &Folder, cache: &Path) {
         50,
         &[
             ("engine alone", &|| once(&|| drop(Engine::new(None)))),
-            ("load all", &|| once(&|| folder.builtin(Some(cache), None, &limits).warm(|_| {}))),
+            ("load all", &|| {
+                once(&|| folder.builtin(Some(cache), None, &limits).compile_all(|_| {}))
+            }),
             ("load and ask assessors and patterns", &|| {
                 once(&|| first_kinds(&mut folder.builtin(Some(cache), None, &limits)))
             }),
@@ -179,7 +183,7 @@ fn processes(folder: &Folder, cache: &Path) {
             ("the same and the shell reader", &|| {
                 once(&|| {
                     let mut set = folder.builtin(Some(cache), Some(ReviewClock::BACKSTOP), &limits);
-                    drop(set.read_shell(LINE, "/work", "/home/me"));
+                    drop(set.read_shell(LINE, &ShellPlace::without_files("/work", "/home/me")));
                     first_kinds(&mut set);
                 })
             }),
@@ -197,14 +201,14 @@ fn calls(folder: &Folder, cache: &Path) {
         let one = Folder { reader: folder.reader.clone(), plugins: vec![(*kind, path.clone())] };
         let ask = |backstop, steps| {
             let mut set = one.builtin(Some(cache), backstop, &Limits::builtin());
-            set.warm(|_| {});
+            set.compile_all(|_| {});
             let (action, context, history) = (action(), sample::context(), history(steps));
             let fuel = std::cell::Cell::new(0);
             let set = std::cell::RefCell::new(set);
             move || {
                 let mut set = set.borrow_mut();
                 let start = Instant::now();
-                set.begin(1);
+                set.begin_review(1);
                 let used = match kind {
                     Kind::Pattern => set
                         .detect(&BTreeMap::new(), &history, &action, &context, &|_| None)
@@ -245,7 +249,7 @@ fn shell(folder: &Folder, cache: &Path) {
     let read = |text: &str| {
         let mut set = set.borrow_mut();
         let start = Instant::now();
-        if let Err(fault) = set.read_shell(text, "/work", "/home/me") {
+        if let Err(fault) = set.read_shell(text, &ShellPlace::without_files("/work", "/home/me")) {
             println!("  {fault}");
         }
         start.elapsed()
@@ -264,7 +268,8 @@ fn shell(folder: &Folder, cache: &Path) {
         "a;".repeat(1 << 19),
     ] {
         let start = Instant::now();
-        let found = set.borrow_mut().read_shell(&megabyte, "/work", "/home/me");
+        let found =
+            set.borrow_mut().read_shell(&megabyte, &ShellPlace::without_files("/work", "/home/me"));
         let what: String = megabyte.chars().take(4).collect();
         let coverage = found
             .map(|reading| format!("{}, {} commands", reading.coverage, reading.commands.len()));

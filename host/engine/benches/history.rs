@@ -116,13 +116,14 @@ impl Host {
 
     fn review(&mut self, stored: &Stored, event: &Event) -> Stored {
         self.now += 1000;
-        self.plugins.begin(self.now);
+        self.plugins.begin_review(self.now);
         let settings = Settings {
             policy: &self.policy,
             masker: &self.masker,
             home: "/home/me",
             exceptions: &[],
             unwhole: &[],
+            measured: None,
         };
         let mut ports = Ports {
             plugins: &mut self.plugins,
@@ -130,9 +131,9 @@ impl Host {
             details: &|_| None,
             undo: &NoUndo,
         };
-        let state = State::decode(stored.session.as_deref(), stored.agent.as_deref())
+        let state = State::decode_state(stored.session.as_deref(), stored.agent.as_deref())
             .expect("a state of this version");
-        let reviewed = pipeline::run(event, state, self.now, &settings, &mut ports);
+        let reviewed = pipeline::run_pipeline(event, state, self.now, &settings, &mut ports);
         let (session, agent) = reviewed.state.encode().expect("a state that can be written");
         Stored { session: Some(session), agent: Some(agent) }
     }
@@ -170,7 +171,7 @@ fn action(index: usize) -> [Event; 2] {
         for (key, value) in end.as_object().into_iter().flatten() {
             payload[key] = value.clone();
         }
-        claude::parse(payload.to_string().as_bytes()).expect("a payload")
+        claude::parse_event(payload.to_string().as_bytes()).expect("a payload")
     };
     let (name, end) = if failed {
         (

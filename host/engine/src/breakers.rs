@@ -3,7 +3,7 @@
 //!
 //! The conditions for holding a file, its duration and its storage are the caller's business.
 
-use crate::faults::Failure;
+use crate::faults::UnnamedFault;
 use portcullis_core::fault::{Fault, FaultKind};
 use portcullis_core::plugins::{Identity, PluginResponse};
 
@@ -14,7 +14,7 @@ pub struct Hold {
     pub name: String,
     /// BLAKE3 of the file that is held, 64 hex digits; another one runs.
     pub digest: String,
-    /// The reason, in words, and what ends the hold.
+    /// The reason, as text, and the end of the hold.
     pub why: String,
 }
 
@@ -47,11 +47,11 @@ impl CircuitBreakers {
     }
 
     /// Returns the failure to report for this plugin, if it is held.
-    pub(crate) fn held(&self, plugin: &Identity) -> Option<Failure> {
+    pub(crate) fn held(&self, plugin: &Identity) -> Option<UnnamedFault> {
         let hold = self.held.iter().find(|hold| {
             plugin.foreign && hold.name == plugin.name && hold.digest == plugin.digest
         })?;
-        Some(Failure::new(FaultKind::Held, hold.why.clone()))
+        Some(UnnamedFault::new(FaultKind::Held, hold.why.clone()))
     }
 
     /// Records the outcome of a plugin.

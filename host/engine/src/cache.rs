@@ -35,7 +35,7 @@ pub(crate) use metadata::{CachedFacts, CachedMetadata};
 
 pub use files::SweepStats;
 
-use files::{Folder, Unusable};
+use files::{PrivateFolder, Unusable};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -50,7 +50,7 @@ pub(crate) const MIN_RECEIPT_AGE: Duration = Duration::from_millis(50);
 pub struct CodeCache {
     path: PathBuf,
     key: [u8; 32],
-    folder: OnceLock<Option<Folder>>,
+    folder: OnceLock<Option<PrivateFolder>>,
     events: Mutex<Vec<CacheEvent>>,
 }
 
@@ -179,7 +179,7 @@ impl CodeCache {
     ///
     /// # Errors
     /// Fails if the folder cannot be read, or if other users can enter it.
-    pub fn sweep(&self, in_use: &[String], age: Duration) -> std::io::Result<SweepStats> {
+    pub fn sweep_unused(&self, in_use: &[String], age: Duration) -> std::io::Result<SweepStats> {
         let Some(folder) = self.folder() else {
             return Err(std::io::Error::other(format!(
                 "the cache `{}` cannot be used",
@@ -231,8 +231,8 @@ impl CodeCache {
         blake3::Hash::from_slice(tag).is_ok_and(|tag| tag == self.sign(name, purpose, bytes))
     }
 
-    fn folder(&self) -> Option<&Folder> {
-        let open = || match Folder::open(&self.path) {
+    fn folder(&self) -> Option<&PrivateFolder> {
+        let open = || match PrivateFolder::open(&self.path) {
             Ok(folder) => Some(folder),
             Err(reason) => {
                 self.note_path(self.path.clone(), &reason.to_string());

@@ -2,7 +2,7 @@
 //!
 //! Nothing is cut to fit: an answer that breaks the contract is rejected.
 
-use crate::faults::Failure;
+use crate::faults::UnnamedFault;
 use crate::text;
 use portcullis_core::fault::FaultKind;
 use portcullis_core::score::Score;
@@ -24,17 +24,17 @@ pub(crate) const PREPARED_BYTES: usize = 1 << 20;
 /// Bytes of the answer of `render`.
 pub(crate) const RENDERED_BYTES: usize = 8 << 20;
 
-type Checked<T> = Result<T, Failure>;
+type Checked<T> = Result<T, UnnamedFault>;
 
-fn too_large(what: &str, size: usize, limit: usize, unit: &str) -> Failure {
-    Failure::new(
+fn too_large(what: &str, size: usize, limit: usize, unit: &str) -> UnnamedFault {
+    UnnamedFault::new(
         FaultKind::OutputTooLarge,
         format!("`{what}` has {size} {unit}; at most {limit} are allowed"),
     )
 }
 
-pub(crate) fn bad(what: &str, reason: &str) -> Failure {
-    Failure::new(FaultKind::BadValue, format!("`{what}` {reason}"))
+pub(crate) fn bad(what: &str, reason: &str) -> UnnamedFault {
+    UnnamedFault::new(FaultKind::BadValue, format!("`{what}` {reason}"))
 }
 
 /// Checks text on one line: a name, a value.
@@ -86,7 +86,8 @@ pub(crate) fn lines(what: &str, items: Vec<String>) -> Checked<Vec<String>> {
 }
 
 pub(crate) fn score(what: &str, value: u16) -> Checked<Score> {
-    Score::checked(value).ok_or_else(|| bad(what, &format!("is {value}; a score is 0 to 1000")))
+    Score::from_thousandths(value)
+        .ok_or_else(|| bad(what, &format!("is {value}; a score is 0 to 1000")))
 }
 
 pub(crate) fn maybe<T, U>(

@@ -2,10 +2,11 @@
 
 use crate::bindings::types;
 use crate::limits::Limits;
-use crate::state::{Refused, State};
+use crate::state::{GuestState, Refused};
+use crate::termination::Termination;
 use crate::text;
 use portcullis_core::fault::FaultKind;
-use portcullis_core::text::{bare, quoted};
+use portcullis_core::text::{quote_words, strip_quotes};
 use wasmtime::{Error, Trap, WasmBacktrace};
 
 /// The most bytes of a guest's own words in a fault's detail.
@@ -19,12 +20,12 @@ const NAME_BYTES: usize = 200;
 
 /// A fault whose source is not named yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Failure {
+pub(crate) struct UnnamedFault {
     pub(crate) kind: FaultKind,
     pub(crate) detail: String,
 }
 
-impl Failure {
+impl UnnamedFault {
     pub(crate) fn new(kind: FaultKind, detail: impl Into<String>) -> Self {
         let mut detail = detail.into();
         detail.truncate(text::cut(&detail, DETAIL_BYTES).len());
@@ -37,23 +38,8 @@ impl Failure {
     }
 }
 
-/// The reason why a host function ended the guest.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Termination {
-    #[error("it ended itself")]
-    Exit,
-    #[error("it called `{}`, which is not offered", bare(.0, NAME_BYTES))]
-    NotOffered(String),
-    #[error("it asked for {0} random bytes at once; at most 65536 are given")]
-    Random(u64),
-    #[error("it holds more than 64 files and parts of requests open at once")]
-    Open,
-    #[error("it called a function on a handle of something else")]
-    Handle,
-}
-
 /// Returns the named fault for an error that ended a call.
-pub(crate) fn of_error(error: &Error, state: &mut State, limits: &Limits) -> Failure {
+pub(crate) fn of_error(error: &Error, state: &mut GuestState, limits: &Limits) -> UnnamedFault {
     let named = by_trap(error, limits)
         .or_else(|| by_refusal(state, limits))
         .or_else(|| by_message(error, limits));
@@ -65,13 +51,13 @@ pub(crate) fn of_error(error: &Error, state: &mut State, limits: &Limits) -> Fai
         None if error.is::<Termination>() || !state.foreign => {
             text::line(text::cut(&error.root_cause().to_string(), QUOTED_BYTES))
         }
-        None => bare(&error.root_cause().to_string(), QUOTED_BYTES),
+        None => strip_quotes(&error.root_cause().to_string(), QUOTED_BYTES),
     };
     if let Some(complaint) = state.log.complaint() {
         detail = format!("{detail}; it said: {}", words(&complaint, state));
     }
     if state.wants.files {
-        return Failure::new(
+        return UnnamedFault::new(
             FaultKind::MissingGrant,
             format!(
                 "it looked for files (`wasi:filesystem`), which are not granted; then {detail}"
@@ -83,22 +69,26 @@ pub(crate) fn of_error(error: &Error, state: &mut State, limits: &Limits) -> Fai
         Some(_) => FaultKind::Trap,
         None => by_origin(error, state),
     };
-    Failure::new(kind, detail)
+    UnnamedFault::new(kind, detail)
 }
 
 /// Returns the named fault for an error that the plugin itself returned.
-pub(crate) fn of_answer(error: types::Error, state: &State) -> Failure {
+pub(crate) fn of_answer(error: types::Error, state: &GuestState) -> UnnamedFault {
     let quote = |said: &str| words(said, state);
     match error {
-        types::Error::InvalidSetting(setting) => Failure::new(
+        types::Error::InvalidSetting(setting) => UnnamedFault::new(
             FaultKind::BadSettings,
-            format!("setting `{}`: {}", bare(&setting.key, NAME_BYTES), quote(&setting.reason)),
+            format!(
+                "setting `{}`: {}",
+                strip_quotes(&setting.key, NAME_BYTES),
+                quote(&setting.reason)
+            ),
         ),
-        types::Error::InvalidInput(words) => Failure::new(
+        types::Error::InvalidInput(words) => UnnamedFault::new(
             FaultKind::Declined,
             format!("it cannot read its own saved data: {}", quote(&words)),
         ),
-        types::Error::Failed(words) if state.wants.files => Failure::new(
+        types::Error::Failed(words) if state.wants.files => UnnamedFault::new(
             FaultKind::MissingGrant,
             format!(
                 "it looked for files (`wasi:filesystem`), which are not granted; then it said: {}",
@@ -106,65 +96,66 @@ pub(crate) fn of_answer(error: types::Error, state: &State) -> Failure {
             ),
         ),
         types::Error::Failed(words) => {
-            Failure::new(FaultKind::Declined, format!("it said: {}", quote(&words)))
+            UnnamedFault::new(FaultKind::Declined, format!("it said: {}", quote(&words)))
         }
     }
 }
 
 /// Returns a guest's own words. Those of a third-party plugin are quoted, so that they are not
 /// mistaken for the host's.
-fn words(said: &str, state: &State) -> String {
+fn words(said: &str, state: &GuestState) -> String {
     if state.foreign {
-        quoted(said, QUOTED_BYTES)
+        quote_words(said, QUOTED_BYTES)
     } else {
         text::line(text::cut(said, QUOTED_BYTES))
     }
 }
 
-fn by_trap(error: &Error, limits: &Limits) -> Option<Failure> {
+fn by_trap(error: &Error, limits: &Limits) -> Option<UnnamedFault> {
     Some(match error.downcast_ref::<Trap>()? {
-        Trap::OutOfFuel => Failure::new(
+        Trap::OutOfFuel => UnnamedFault::new(
             FaultKind::OutOfFuel,
             format!("it used up its {} units of fuel{}", limits.fuel, place(error)),
         ),
-        Trap::Interrupt => Failure::new(
+        Trap::Interrupt => UnnamedFault::new(
             FaultKind::Timeout,
             format!("it was still running when the review's time was up{}", place(error)),
         ),
-        Trap::StackOverflow => {
-            Failure::new(FaultKind::StackOverflow, format!("it recursed too deep{}", place(error)))
-        }
+        Trap::StackOverflow => UnnamedFault::new(
+            FaultKind::StackOverflow,
+            format!("it recursed too deep{}", place(error)),
+        ),
         _ => return None,
     })
 }
 
-fn by_refusal(state: &State, limits: &Limits) -> Option<Failure> {
+fn by_refusal(state: &GuestState, limits: &Limits) -> Option<UnnamedFault> {
     let detail = match state.limiter.refused? {
         Refused::Memory => {
             format!("it wanted more than {} KiB of memory", limits.memory_bytes / 1024)
         }
         Refused::Table => format!("it wanted more than {} table elements", limits.table_elements),
     };
-    Some(Failure::new(FaultKind::OutOfMemory, detail))
+    Some(UnnamedFault::new(FaultKind::OutOfMemory, detail))
 }
 
 /// Matches wasmtime errors that have no public type by their text; a test ties each text to its
 /// fault.
-fn by_message(error: &Error, limits: &Limits) -> Option<Failure> {
+fn by_message(error: &Error, limits: &Limits) -> Option<UnnamedFault> {
     let message = error.root_cause().to_string();
     if message.contains("fuel allocated for hostcalls has been exhausted") {
         let detail =
             format!("it answered or logged more than {} KiB at once", limits.answer_bytes / 1024);
-        return Some(Failure::new(FaultKind::OutputTooLarge, detail));
+        return Some(UnnamedFault::new(FaultKind::OutputTooLarge, detail));
     }
     if message.contains("handle limit exceeded") {
-        return Some(Failure::new(
+        return Some(UnnamedFault::new(
             FaultKind::OutOfMemory,
             format!("it holds more than {} handles", limits.handles),
         ));
     }
     if message.contains("resource limit exceeded") {
-        return Some(Failure::new(
+        return Some(UnnamedFault::new(
             FaultKind::OutOfMemory,
             format!("it has too many parts: {}", text::line(&message)),
         ));
@@ -174,7 +165,7 @@ fn by_message(error: &Error, limits: &Limits) -> Option<Failure> {
 
 /// Classifies errors that are not traps: they come from the host, from the guest's start, or from
 /// reading the guest's answer.
-fn by_origin(error: &Error, state: &State) -> FaultKind {
+fn by_origin(error: &Error, state: &GuestState) -> FaultKind {
     match error.downcast_ref::<Termination>() {
         Some(Termination::NotOffered(_)) => FaultKind::MissingGrant,
         Some(_) => FaultKind::Trap,
@@ -203,7 +194,7 @@ fn reason(trap: Trap) -> String {
 fn place(error: &Error) -> String {
     let frame = error.downcast_ref::<WasmBacktrace>().and_then(|trace| trace.frames().first());
     match frame.and_then(|frame| frame.func_name()) {
-        Some(name) => format!(" in `{}`", bare(name, 100)),
+        Some(name) => format!(" in `{}`", strip_quotes(name, 100)),
         None => String::new(),
     }
 }

@@ -6,15 +6,18 @@
 use crate::bindings::shell_reader::exports::portcullis::shell::reader as s;
 use crate::bindings::types as w;
 use crate::check::{bounded, list, score};
-use crate::faults::Failure;
+use crate::faults::UnnamedFault;
 use portcullis_core::action as a;
+use portcullis_core::run_files::{
+    FileContents, FileReading, KnownFile, LeftFile, Provenance, RunLine, ShellPlace,
+};
 
 /// Bytes of one string: no piece of a command line is longer than the whole of it.
 const TEXT_BYTES: usize = 1 << 20;
 /// Items of a list; the contract allows 256 commands, and their words come on top.
 const ITEMS: usize = 16 << 10;
 
-type Checked<T> = Result<T, Failure>;
+type Checked<T> = Result<T, UnnamedFault>;
 
 pub(crate) fn reading(reading: s::Reading) -> Checked<a::Reading> {
     Ok(a::Reading {
@@ -30,7 +33,48 @@ pub(crate) fn reading(reading: s::Reading) -> Checked<a::Reading> {
         gaps: list("gaps", reading.gaps, ITEMS, |gap| {
             Ok(crate::text::line(bounded("gaps", &gap, TEXT_BYTES)?))
         })?,
+        files: FileReading {
+            wants: texts("wants", reading.wants)?,
+            lines: list("lines", reading.lines, ITEMS, |line| {
+                let path = text("lines", line.path)?;
+                Ok(RunLine { command: line.command, path, line: line.line })
+            })?,
+            leaves: list("leaves", reading.leaves, ITEMS, |left| {
+                let told = left.provenance;
+                let provenance = Provenance {
+                    downloaded: told.downloaded,
+                    decoded: told.decoded,
+                    secret: told.secret,
+                };
+                Ok(LeftFile { path: text("leaves", left.path)?, provenance })
+            })?,
+        },
     })
+}
+
+/// Converts the surroundings of a command line.
+pub(crate) fn surroundings(place: &ShellPlace<'_>) -> s::Surroundings {
+    let file = |file: &KnownFile| s::KnownFile {
+        path: file.path.clone(),
+        contents: file.contents.as_ref().map(|contents| match contents {
+            FileContents::Text(text) => s::Contents::Text(text.clone()),
+            FileContents::Part(text) => s::Contents::Part(text.clone()),
+            FileContents::Binary => s::Contents::Binary,
+            FileContents::Missing => s::Contents::Missing,
+            FileContents::Unreadable(why) => s::Contents::Unreadable(why.clone()),
+        }),
+        provenance: s::Provenance {
+            downloaded: file.provenance.downloaded,
+            decoded: file.provenance.decoded,
+            secret: file.provenance.secret,
+        },
+        committed: file.committed,
+    };
+    s::Surroundings {
+        cwd: place.cwd.to_owned(),
+        home: place.home.to_owned(),
+        files: place.files.iter().map(file).collect(),
+    }
 }
 
 fn text(what: &str, value: String) -> Checked<String> {

@@ -9,13 +9,13 @@ use crate::check::{
     self, EVIDENCE_BYTES, FEW_ITEMS, ITEMS, MESSAGES, RENDERED_BYTES, STATE_BYTES, bad, line,
     lines, list, maybe, prose, score,
 };
-use crate::faults::Failure;
+use crate::faults::UnnamedFault;
 use crate::text;
 use portcullis_core::action::{Limit, Quantity};
 use portcullis_core::finding as f;
 use portcullis_core::score::{Severity, Verdict};
 
-type Checked<T> = Result<T, Failure>;
+type Checked<T> = Result<T, UnnamedFault>;
 
 fn severity(severity: w::Severity) -> Severity {
     match severity {

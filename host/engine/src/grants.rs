@@ -9,7 +9,7 @@
 mod hosts;
 
 pub use hosts::Host;
-pub(crate) use hosts::{Origin, Target};
+pub(crate) use hosts::{RequestOrigin, Target};
 
 use portcullis_core::plugins::{Grant, GrantUse};
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ pub struct Grants {
     /// Variables, as name and value; at most [`MOST_VARIABLES`] are used.
     pub environment: Vec<(String, String)>,
     /// Folders that can be read, never written.
-    pub directories: Vec<Folder>,
+    pub directories: Vec<GrantedFolder>,
     /// Hosts that requests may be sent to; at most [`MOST_HOSTS`] are used.
     pub hosts: Vec<Host>,
     /// The plugin is loaded as if it had its hosts, and each request is refused: for a replay.
@@ -45,7 +45,7 @@ pub enum Random {
 
 /// A folder that a plugin may read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Folder {
+pub struct GrantedFolder {
     /// Its absolute path.
     pub path: PathBuf,
     /// Its name inside the guest.

@@ -8,19 +8,19 @@ use crate::bindings::types::{Step, StepDetail};
 use crate::grants::Grants;
 use crate::imports::{Import, Tier};
 use crate::load_error::LoadError;
-use crate::state::{HOST_CALL_FUEL, State};
+use crate::state::{GuestState, charge};
 use crate::{to_wit, wasi};
 use std::sync::Arc;
+use wasmtime::StoreContextMut;
 use wasmtime::component::types::{ComponentInstance, ComponentItem};
 use wasmtime::component::{Component, InstancePre, Linker};
-use wasmtime::{StoreContextMut, Trap};
 
 /// Binds a component's imports.
 pub(crate) fn link(
     engine: &wasmtime::Engine,
     component: &Component,
     grants: &Grants,
-) -> Result<InstancePre<State>, LoadError> {
+) -> Result<InstancePre<GuestState>, LoadError> {
     let types = |error: wasmtime::Error| LoadError::Types(crate::text::line(&format!("{error:#}")));
     let mut linker = Linker::new(engine);
     for (name, import) in component.component_type().imports(engine) {
@@ -42,7 +42,7 @@ pub(crate) fn link(
 
 fn own(
     engine: &wasmtime::Engine,
-    linker: &mut Linker<State>,
+    linker: &mut Linker<GuestState>,
     name: &str,
     instance: &ComponentInstance,
 ) -> wasmtime::Result<()> {
@@ -61,7 +61,11 @@ fn own(
     Ok(())
 }
 
-fn log(mut store: StoreContextMut<'_, State>, level: Level, message: &str) -> wasmtime::Result<()> {
+fn log(
+    mut store: StoreContextMut<'_, GuestState>,
+    level: Level,
+    message: &str,
+) -> wasmtime::Result<()> {
     charge(&mut store, message.len())?;
     let (level, complaint) = match level {
         Level::Debug => ("debug", false),
@@ -73,7 +77,10 @@ fn log(mut store: StoreContextMut<'_, State>, level: Level, message: &str) -> wa
     Ok(())
 }
 
-fn steps(mut store: StoreContextMut<'_, State>, newest: u32) -> wasmtime::Result<(Vec<Step>,)> {
+fn steps(
+    mut store: StoreContextMut<'_, GuestState>,
+    newest: u32,
+) -> wasmtime::Result<(Vec<Step>,)> {
     let all = Arc::clone(&store.data().steps);
     let newest = all
         .get(all.len().saturating_sub(usize::try_from(newest).unwrap_or(usize::MAX))..)
@@ -83,22 +90,10 @@ fn steps(mut store: StoreContextMut<'_, State>, newest: u32) -> wasmtime::Result
 }
 
 fn detail(
-    mut store: StoreContextMut<'_, State>,
+    mut store: StoreContextMut<'_, GuestState>,
     step: u64,
 ) -> wasmtime::Result<(Option<StepDetail>,)> {
     charge(&mut store, 0)?;
     let found = store.data_mut().detail(step);
     Ok((found.as_ref().map(to_wit::detail),))
-}
-
-/// Charges fuel for the host's work on a guest's behalf.
-pub(crate) fn charge(store: &mut StoreContextMut<'_, State>, bytes: usize) -> wasmtime::Result<()> {
-    let cost = HOST_CALL_FUEL.saturating_add(u64::try_from(bytes).unwrap_or(u64::MAX));
-    match store.get_fuel()?.checked_sub(cost) {
-        Some(left) => store.set_fuel(left),
-        None => {
-            store.set_fuel(0)?;
-            Err(Trap::OutOfFuel.into())
-        }
-    }
 }

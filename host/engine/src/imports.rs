@@ -38,9 +38,9 @@ impl Import {
         Self { name: text::line(text::cut(name, NAME_BYTES)), tier: tier(name) }
     }
 
-    /// Returns the purpose of the import, in words that follow "wants to".
+    /// Returns the purpose of the import, as text that follows "wants to".
     #[must_use]
-    pub fn wants(&self) -> &'static str {
+    pub fn import_purpose(&self) -> &'static str {
         let interface = self.name.split('@').next().unwrap_or_default();
         PURPOSES
             .iter()
@@ -69,7 +69,11 @@ impl Import {
 
     /// Returns the error for a component that is not loaded because of this import.
     pub(crate) fn refusal(&self) -> LoadError {
-        LoadError::Refused { import: self.name.clone(), wants: self.wants(), grant: self.grant() }
+        LoadError::Refused {
+            import: self.name.clone(),
+            wants: self.import_purpose(),
+            grant: self.grant(),
+        }
     }
 }
 
@@ -150,9 +154,10 @@ mod tests {
         for (name, tier, words) in table {
             let import = Import::of(name);
             assert_eq!(import.tier, tier, "{name}");
-            let described = import.wants().contains(words)
-                || (words == "another host" && import.wants().contains("other than this one"));
-            assert!(described, "{name}: {}", import.wants());
+            let described = import.import_purpose().contains(words)
+                || (words == "another host"
+                    && import.import_purpose().contains("other than this one"));
+            assert!(described, "{name}: {}", import.import_purpose());
         }
     }
 

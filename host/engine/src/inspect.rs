@@ -4,6 +4,7 @@
 //! imports, the rest from a custom section that its author wrote. The code is not validated here:
 //! the compiler does that.
 
+use crate::descriptor::{DESCRIPTOR_SECTION, Descriptor};
 use crate::grants::Grants;
 use crate::imports::Import;
 use crate::kind::Kind;
@@ -13,9 +14,6 @@ use crate::text;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use wasmparser::{Encoding, Parser, Payload};
-
-/// The custom section that holds the descriptor.
-pub const DESCRIPTOR_SECTION: &str = "portcullis-descriptor";
 
 /// The most bytes of a descriptor. It is read by people and by `plugin list`; a longer text does
 /// not describe.
@@ -50,42 +48,13 @@ pub struct Inspection {
     pub digest: String,
 }
 
-/// An author's description of a plugin. It is shown to people; nothing is granted or decided by it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Descriptor {
-    /// The name that the author gave it.
-    pub name: String,
-    /// Its own version.
-    pub version: String,
-    /// Its purpose, in a sentence or two.
-    pub description: String,
-    /// The kind that it is meant to be; empty, or the same as its exports say.
-    pub kind: String,
-    /// The inputs that it uses: `action`, `context`, `history`.
-    pub reads: Vec<String>,
-    /// The highest severity that it reports.
-    pub severity: Option<String>,
-    /// Its settings, in the SDK's schema.
-    pub settings: Value,
-}
-
-impl Descriptor {
-    /// Returns true if it declares a setting of that name.
-    #[must_use]
-    pub fn declares(&self, setting: &str) -> bool {
-        let all = self.settings.as_array().into_iter().flatten();
-        all.filter_map(|declared| declared.get("key")?.as_str()).any(|key| key == setting)
-    }
-}
-
 impl Inspection {
     /// Checks that all of its imports are granted, and that it can use the files that it is granted:
     /// its owner believes that it reads them.
     ///
     /// # Errors
     /// Fails with `Refused`, naming the first import that is not granted, or with `NoFiles`.
-    pub fn granted(&self, grants: &Grants) -> Result<(), LoadError> {
+    pub fn check_grants(&self, grants: &Grants) -> Result<(), LoadError> {
         let opens_files = |import: &Import| import.name.starts_with("wasi:filesystem/");
         if let Some(folder) = grants.directories.first()
             && !self.imports.iter().any(opens_files)
@@ -103,19 +72,19 @@ impl Inspection {
 ///
 /// # Errors
 /// Fails if it is not a plugin, with the reason. An import that is not granted is not an error
-/// here, see [`Inspection::granted`].
-pub fn inspect(bytes: &[u8]) -> Result<Inspection, LoadError> {
+/// here, see [`Inspection::check_grants`].
+pub fn inspect_component(bytes: &[u8]) -> Result<Inspection, LoadError> {
     let mut inspection = outline(bytes, None)?;
     inspection.digest = blake3::hash(bytes).to_hex().to_string();
     Ok(inspection)
 }
 
-/// Does the same as [`inspect`] for a component that may hold several plugins of its kind: returns
+/// Does the same as [`inspect_component`] for a component that may hold several plugins of its kind: returns
 /// one inspection for each plugin that it describes, alike except for the descriptor. A component
 /// without descriptors holds one plugin.
 ///
 /// # Errors
-/// Fails as [`inspect`] does.
+/// Fails as [`inspect_component`] does.
 pub fn inspect_all(bytes: &[u8]) -> Result<Vec<Inspection>, LoadError> {
     let (outline, said) = bare(bytes)?;
     let whole = Inspection { digest: blake3::hash(bytes).to_hex().to_string(), ..outline };
@@ -127,7 +96,7 @@ pub fn inspect_all(bytes: &[u8]) -> Result<Vec<Inspection>, LoadError> {
         .collect())
 }
 
-/// Does the same as [`inspect`] for the plugin of that name in a component that may hold several.
+/// Does the same as [`inspect_component`] for the plugin of that name in a component that may hold several.
 pub(crate) fn inspect_one(bytes: &[u8], plugin: &str) -> Result<Inspection, LoadError> {
     let named = |inspection: &Inspection| {
         inspection.descriptor.as_ref().is_some_and(|descriptor| descriptor.name == plugin)
@@ -138,7 +107,7 @@ pub(crate) fn inspect_one(bytes: &[u8], plugin: &str) -> Result<Inspection, Load
     })
 }
 
-/// Does the same as `inspect`, but leaves the digest empty, for bytes whose digest is known, and
+/// Does the same as `inspect_component`, but leaves the digest empty, for bytes whose digest is known, and
 /// uses this descriptor instead of the one in the bytes if it is known too.
 pub(crate) fn outline(bytes: &[u8], known: Option<&str>) -> Result<Inspection, LoadError> {
     let (bare, said) = bare(bytes)?;
@@ -238,7 +207,8 @@ impl<'a> Found<'a> {
         let mut found: Option<(Kind, String)> = None;
         for export in &self.exports {
             let (interface, version) = export.split_once('@').unwrap_or((export, ""));
-            let Some(kind) = Kind::ALL.iter().copied().find(|kind| kind.interface() == interface)
+            let Some(kind) =
+                Kind::ALL.iter().copied().find(|kind| kind.interface_name() == interface)
             else {
                 continue;
             };

@@ -43,13 +43,13 @@ impl Kind {
 
     /// Returns the kind of that name.
     #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|kind| kind.as_str() == name)
     }
 
     /// Returns the interface that a component of this kind exports, without its version.
     #[must_use]
-    pub const fn interface(self) -> &'static str {
+    pub const fn interface_name(self) -> &'static str {
         match self {
             Self::RiskCalculator => "portcullis:plugin/assessor",
             Self::Pattern => "portcullis:plugin/detector",

@@ -17,7 +17,7 @@ use std::thread::Builder;
 pub struct Preload {
     /// The action has ended.
     pub ended: bool,
-    /// It contains text for a shell.
+    /// It contains text for the shell reader.
     pub shell: bool,
 }
 

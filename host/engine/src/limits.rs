@@ -2,7 +2,7 @@
 //!
 //! There is no `Default`: each place that runs a guest names the limits that it means. The bounds
 //! of a plugin's answer (lengths, counts, ranges) belong to the contract, not to the operator, and
-//! are checked in `from_wit`. The stack is the same for all guests (`engine::STACK_BYTES`).
+//! are checked in `from_wit`. The stack is the same for all guests (`machine_code::STACK_BYTES`).
 
 /// The most bytes that a third-party component may have. No fuel bounds reading and compiling it; a
 /// Python guest has 18 MiB, so this leaves room without letting a file fill the memory.
@@ -83,12 +83,5 @@ impl Limits {
             log_bytes: 8 << 10,
             detail_calls: 16,
         }
-    }
-
-    /// Returns the limits for a plugin that carries a script language: an interpreter has a heap
-    /// and starts more slowly.
-    #[must_use]
-    pub const fn script() -> Self {
-        Self { fuel: 500_000_000, memory_bytes: 256 * MIB, ..Self::third_party() }
     }
 }

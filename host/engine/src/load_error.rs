@@ -1,7 +1,7 @@
 //! The reasons why a component cannot be loaded, each with its fix if there is one.
 
-use crate::compile::CompileEnd;
-use crate::inspect::DESCRIPTOR_SECTION;
+use crate::compiler::CompileEnd;
+use crate::descriptor::DESCRIPTOR_SECTION;
 use crate::kind::Kind;
 use crate::limits::MAX_COMPONENT_BYTES;
 use std::path::PathBuf;
@@ -75,7 +75,7 @@ pub enum LoadError {
     Refused {
         /// The import's name.
         import: String,
-        /// The purpose of the import, in words.
+        /// The purpose of the import, as text.
         wants: &'static str,
         /// The line that would grant it, if there is one.
         grant: Option<&'static str>,
@@ -86,7 +86,7 @@ pub enum LoadError {
     )]
     NoFiles(String),
     /// It is of another kind than its position requires.
-    #[error("it is `{found}`, but its place wants `{wanted}`")]
+    #[error("it is `{found}`, but `{wanted}` is required here")]
     WrongKind {
         /// The kind that it is.
         found: Kind,

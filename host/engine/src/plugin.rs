@@ -4,9 +4,10 @@ use crate::backstop::TimeBudget;
 use crate::bindings::types;
 use crate::cache::{CachedMetadata, Stamp};
 use crate::check::{self, PREPARED_BYTES};
-use crate::compile::{CompileEnd, reason};
+use crate::compile::reason;
+use crate::compiler::CompileEnd;
 use crate::engine::Engine;
-use crate::faults::Failure;
+use crate::faults::UnnamedFault;
 use crate::file::{not_a_file, read};
 use crate::grants::Grants;
 use crate::inspect::{self, Inspection};
@@ -95,7 +96,7 @@ pub struct PluginSpec {
 pub(crate) struct LazyPlugin {
     pub(crate) entry: PluginSpec,
     known: Option<Result<InspectedPlugin, LoadError>>,
-    loaded: Option<Result<LoadedPlugin, Failure>>,
+    loaded: Option<Result<LoadedPlugin, UnnamedFault>>,
 }
 
 /// The facts that are known without compiling.
@@ -162,7 +163,7 @@ impl LazyPlugin {
     }
 
     /// Returns the outcome of loading, if it was tried.
-    pub(crate) fn outcome(&self) -> Option<Result<(), &Failure>> {
+    pub(crate) fn outcome(&self) -> Option<Result<(), &UnnamedFault>> {
         self.loaded.as_ref().map(|loaded| loaded.as_ref().map(|_| ()))
     }
 
@@ -173,9 +174,9 @@ impl LazyPlugin {
         engine: &Engine,
         now_ms: u64,
         part: &mut TimeBudget<'_>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), UnnamedFault> {
         let for_want_of_time =
-            |failure: &Failure| matches!(failure.kind, FaultKind::Timeout | FaultKind::NotRun);
+            |failure: &UnnamedFault| matches!(failure.kind, FaultKind::Timeout | FaultKind::NotRun);
         let known = match &self.loaded {
             Some(Err(failure)) if for_want_of_time(failure) => None,
             known => known.as_ref(),
@@ -183,7 +184,7 @@ impl LazyPlugin {
         if known.is_none() {
             self.loaded = Some(self.try_load(engine, now_ms, part));
         }
-        self.outcome().unwrap_or(Ok(())).map_err(Failure::clone)
+        self.outcome().unwrap_or(Ok(())).map_err(UnnamedFault::clone)
     }
 
     /// Returns the plugin, once it is loaded.
@@ -222,7 +223,7 @@ impl LazyPlugin {
         engine: &Engine,
         now_ms: u64,
         part: &mut TimeBudget<'_>,
-    ) -> Result<LoadedPlugin, Failure> {
+    ) -> Result<LoadedPlugin, UnnamedFault> {
         self.known(engine);
         let Some(Ok(known)) = &mut self.known else {
             let reason = match &self.known {
@@ -240,7 +241,7 @@ impl LazyPlugin {
                 wanted: kind,
             }));
         }
-        known.inspection.granted(&entry.grants).map_err(|error| load_failure(&error))?;
+        known.inspection.check_grants(&entry.grants).map_err(|error| load_failure(&error))?;
         let begun = Instant::now();
         let ready = match entry.source {
             Source::Builtin { digest, .. } => {
@@ -324,7 +325,7 @@ impl InspectedPlugin {
         }
         let inspection = match pin {
             Some((_, Some(plugin))) => inspect::inspect_one(&bytes, plugin)?,
-            _ => inspect::inspect(&bytes)?,
+            _ => inspect::inspect_component(&bytes)?,
         };
         if inspection.kind == Kind::ShellReader {
             return Err(LoadError::NoKind(
@@ -474,7 +475,7 @@ fn prepare(
     inspection: &Inspection,
     now_ms: u64,
     part: &mut TimeBudget<'_>,
-) -> Result<Vec<u8>, Failure> {
+) -> Result<Vec<u8>, UnnamedFault> {
     let declared = |setting: &&Setting| {
         let said = entry.settings.iter().any(|own| own.key == setting.key);
         !said
@@ -482,7 +483,7 @@ fn prepare(
             && inspection
                 .descriptor
                 .as_ref()
-                .is_some_and(|descriptor| descriptor.declares(&setting.key))
+                .is_some_and(|descriptor| descriptor.declares_setting(&setting.key))
     };
     let all: Vec<Setting> = entry
         .settings
@@ -530,7 +531,7 @@ fn invalid(error: &wasmtime::Error) -> LoadError {
 
 /// Maps a load error to a failure: missing grants and compile limits have their own kind, all
 /// others are files that cannot be loaded.
-fn load_failure(error: &LoadError) -> Failure {
+fn load_failure(error: &LoadError) -> UnnamedFault {
     let kind = match error {
         LoadError::Refused { .. } => FaultKind::MissingGrant,
         LoadError::Compile(CompileEnd::Limit(_) | CompileEnd::Crashed(_)) => {
@@ -539,5 +540,5 @@ fn load_failure(error: &LoadError) -> Failure {
         LoadError::Compile(CompileEnd::NoTime) => FaultKind::NotRun,
         _ => FaultKind::LoadFailed,
     };
-    Failure::new(kind, error.to_string())
+    UnnamedFault::new(kind, error.to_string())
 }

@@ -4,16 +4,16 @@
 use crate::backstop::{BudgetOwner, ReviewDeadline, TimeBudget};
 use crate::breakers::{CircuitBreakers, FileOutcome, Hold};
 use crate::check::RENDERED_BYTES;
-use crate::compile::Compiler;
+use crate::compiler::Compiler;
 use crate::engine::{Engine, EngineError};
-use crate::faults::Failure;
+use crate::faults::UnnamedFault;
 use crate::inspect::Inspection;
 use crate::kind::Kind;
 use crate::lazy_plugins::{LazyPlugins, Preload};
 use crate::load_error::LoadError;
 use crate::plugin::{LazyPlugin, LoadedPlugin, PluginSpec, Source, is_file};
 use crate::shell_cache::{self, ShellCache, ShellCacheConfig, ShellCacheStats};
-use crate::state::{CallEnv, State};
+use crate::state::{CallEnv, GuestState};
 use crate::watch::{LoadTimes, ObservedCall};
 use crate::world::{self, BoundPlugin, CallOutcome, GuestResult, ready, wrong_kind};
 use crate::{cache::CacheEvent, check, from_shell, from_wit, to_wit};
@@ -23,6 +23,7 @@ use portcullis_core::finding::{
     Assessment, AuditRecord, Issue, Rendered, Report, Response, Situation,
 };
 use portcullis_core::plugins::{Details, PluginResponse, Plugins};
+use portcullis_core::run_files::ShellPlace;
 use std::cell::{LazyCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, MutexGuard};
@@ -53,7 +54,7 @@ pub struct PluginSet {
     slots: LazyPlugins,
     /// The pattern plugins that are called; none for all.
     patterns: Option<Vec<String>>,
-    /// The cache of parsed command lines; none in a command that ends after one.
+    /// The cache of parsed command lines; `None` in a command that ends after one.
     readings: Option<ShellCache>,
     /// True once files that are not plugins were reported in this review.
     bad_files_reported: bool,
@@ -80,7 +81,7 @@ pub struct Description {
     pub loaded: Option<Result<(), Fault>>,
 }
 
-/// One step of `warm`.
+/// One step of [`PluginSet::compile_all`].
 #[derive(Debug)]
 pub struct Progress<'a> {
     /// The plugin.
@@ -141,7 +142,7 @@ impl PluginSet {
     }
 
     /// Starts a new review at `now_ms`: the guests' time is reset, and nothing is held.
-    pub fn begin(&mut self, now_ms: u64) {
+    pub fn begin_review(&mut self, now_ms: u64) {
         self.now_ms = now_ms;
         self.backstop.begin();
         self.bad_files_reported = false;
@@ -149,7 +150,7 @@ impl PluginSet {
     }
 
     /// Excludes these files from this review; each call of one is a fault.
-    pub fn hold(&mut self, held: Vec<Hold>) {
+    pub fn hold_plugins(&mut self, held: Vec<Hold>) {
         self.breakers.hold(held);
     }
 
@@ -160,17 +161,17 @@ impl PluginSet {
     }
 
     /// Records each call from now on, for `take_observed_calls`.
-    pub fn watch(&mut self) {
+    pub fn watch_calls(&mut self) {
         self.watched = Some(RefCell::default());
     }
 
-    /// Returns the calls since the last time, in order; none unless `watch` was called.
+    /// Returns the calls since the last time, in order; none unless `watch_calls` was called.
     pub fn take_observed_calls(&self) -> Vec<ObservedCall> {
         self.watched.as_ref().map(RefCell::take).unwrap_or_default()
     }
 
     /// Returns the time that loading took for each loaded plugin, by name.
-    pub fn loading(&self) -> Vec<(String, LoadTimes)> {
+    pub fn load_times(&self) -> Vec<(String, LoadTimes)> {
         self.slots
             .all()
             .filter_map(|slot| Some((slot.entry.name.clone(), slot.loaded()?.took)))
@@ -194,12 +195,12 @@ impl PluginSet {
     }
 
     /// Returns the names of the plugins whose answers do not count.
-    pub fn shadows(&self) -> impl Iterator<Item = String> {
+    pub fn shadow_plugin_names(&self) -> impl Iterator<Item = String> {
         self.slots.all().filter(|slot| slot.entry.shadow).map(|slot| slot.entry.name.clone())
     }
 
     /// Returns the names of the plugins of a kind. A file that cannot be understood has none.
-    pub fn names(&mut self, kind: Kind) -> Vec<String> {
+    pub fn list_names(&mut self, kind: Kind) -> Vec<String> {
         let engine = &self.engine;
         let of_kind = |mut slot: MutexGuard<'_, LazyPlugin>| {
             (slot.kind(engine) == Some(kind)).then(|| slot.entry.name.clone())
@@ -209,19 +210,19 @@ impl PluginSet {
 
     /// Loads the plugins that a review will need, on a separate thread: the caller continues, and
     /// can call each as soon as it is loaded.
-    pub fn preload(&mut self, ahead: Preload) {
+    pub fn use_preload(&mut self, ahead: Preload) {
         self.slots.preload(&self.engine, self.now_ms, ahead);
     }
 
     /// Calls the exporter of that name to render records; none if there is no such exporter.
-    pub fn render(
+    pub fn render_records(
         &mut self,
         name: &str,
         records: &[AuditRecord],
         first: bool,
     ) -> Option<PluginResponse<Rendered>> {
         let records: Vec<_> = records.iter().map(to_wit::record).collect();
-        let ask = |loaded: &LoadedPlugin, store: &mut Store<State>| match &*loaded.world {
+        let ask = |loaded: &LoadedPlugin, store: &mut Store<GuestState>| match &*loaded.world {
             BoundPlugin::AuditExporter(pre) => {
                 let guest = ready(store, |store| pre.instantiate(store))?;
                 guest.portcullis_plugin_exporter().call_render(
@@ -247,13 +248,13 @@ impl PluginSet {
     }
 
     /// Compiles and prepares every plugin now, for an installation or a test.
-    pub fn warm(&mut self, mut progress: impl FnMut(Progress<'_>)) {
+    pub fn compile_all(&mut self, mut progress: impl FnMut(Progress<'_>)) {
         let total = self.slots.len() + 1;
         let (engine, now_ms) = (&self.engine, self.now_ms);
         let mut warm = |slot: &mut LazyPlugin, done: usize| {
             let result = slot.load(engine, now_ms, &mut TimeBudget::unbounded());
             let identity = slot.identity();
-            let result = result.map_err(|failure| identity.fault(failure.kind, failure.detail));
+            let result = result.map_err(|failure| identity.new_fault(failure.kind, failure.detail));
             progress(Progress { name: &slot.entry.name, done, total, result });
         };
         warm(&mut self.slots.reader(), 1);
@@ -262,7 +263,7 @@ impl PluginSet {
 
     /// Describes every plugin, the shell reader first. Reads the files that it needs, compiles
     /// nothing.
-    pub fn describe(&mut self) -> Vec<Description> {
+    pub fn describe_all(&mut self) -> Vec<Description> {
         let engine = &self.engine;
         let reader = describe(&mut self.slots.reader(), engine);
         std::iter::once(reader)
@@ -282,8 +283,8 @@ impl PluginSet {
         kind: Kind,
         ended: bool,
         details: &Details<'_>,
-        ask: impl Fn(&str, &LoadedPlugin, &mut Store<State>) -> GuestResult<W>,
-        accept: impl Fn(W) -> Result<T, Failure>,
+        ask: impl Fn(&str, &LoadedPlugin, &mut Store<GuestState>) -> GuestResult<W>,
+        accept: impl Fn(W) -> Result<T, UnnamedFault>,
     ) -> Vec<PluginResponse<T>> {
         let turn = Invocation {
             engine: &self.engine,
@@ -338,10 +339,9 @@ impl PluginSet {
         answers
     }
 
-    fn read_uncached(&mut self, text: &str, cwd: &str, home: &str) -> Result<Reading, Fault> {
-        use crate::bindings::shell_reader::exports::portcullis::shell::reader::Surroundings;
-        let surroundings = Surroundings { cwd: cwd.to_owned(), home: home.to_owned() };
-        let ask = |loaded: &LoadedPlugin, store: &mut Store<State>| match &*loaded.world {
+    fn read_uncached(&mut self, text: &str, place: &ShellPlace<'_>) -> Result<Reading, Fault> {
+        let surroundings = from_shell::surroundings(place);
+        let ask = |loaded: &LoadedPlugin, store: &mut Store<GuestState>| match &*loaded.world {
             BoundPlugin::ShellReader(pre) => {
                 let guest = ready(store, |store| pre.instantiate(store))?;
                 guest.portcullis_shell_reader().call_read(store, text, &surroundings).map(Ok)
@@ -367,14 +367,14 @@ impl PluginSet {
 }
 
 impl Plugins for PluginSet {
-    fn read_shell(&mut self, text: &str, cwd: &str, home: &str) -> Result<Reading, Fault> {
-        let key = shell_cache::key(text, cwd, home);
+    fn read_shell(&mut self, text: &str, place: &ShellPlace<'_>) -> Result<Reading, Fault> {
+        let key = shell_cache::key(text, place);
         if let Some(known) =
             self.readings.as_mut().and_then(|readings| readings.get(&key, Instant::now()))
         {
             return Ok(known);
         }
-        let read = self.read_uncached(text, cwd, home);
+        let read = self.read_uncached(text, place);
         if let (Some(readings), Ok(reading)) = (&mut self.readings, &read) {
             readings.keep(key, reading.clone(), Instant::now());
         }
@@ -388,18 +388,19 @@ impl Plugins for PluginSet {
         details: &Details<'_>,
     ) -> Vec<PluginResponse<Assessment>> {
         let (action, context) = (to_wit::action(action), to_wit::context(context));
-        let ask = |_: &str, loaded: &LoadedPlugin, store: &mut Store<State>| match &*loaded.world {
-            BoundPlugin::RiskCalculator(pre) => {
-                let guest = ready(store, |store| pre.instantiate(store))?;
-                guest.portcullis_plugin_assessor().call_assess(
-                    store,
-                    &loaded.prepared,
-                    &action,
-                    &context,
-                )
-            }
-            _ => Err(wrong_kind()),
-        };
+        let ask =
+            |_: &str, loaded: &LoadedPlugin, store: &mut Store<GuestState>| match &*loaded.world {
+                BoundPlugin::RiskCalculator(pre) => {
+                    let guest = ready(store, |store| pre.instantiate(store))?;
+                    guest.portcullis_plugin_assessor().call_assess(
+                        store,
+                        &loaded.prepared,
+                        &action,
+                        &context,
+                    )
+                }
+                _ => Err(wrong_kind()),
+            };
         self.ask_all(Kind::RiskCalculator, true, details, ask, from_wit::assessment)
     }
 
@@ -420,7 +421,8 @@ impl Plugins for PluginSet {
                 to_wit::context(context),
             )
         });
-        let ask = |name: &str, loaded: &LoadedPlugin, store: &mut Store<State>| match &*loaded.world
+        let ask = |name: &str, loaded: &LoadedPlugin, store: &mut Store<GuestState>| match &*loaded
+            .world
         {
             BoundPlugin::Pattern(pre) => {
                 let state = states.get(name).map_or(&[][..], Vec::as_slice);
@@ -450,7 +452,7 @@ impl Plugins for PluginSet {
     ) -> Option<PluginResponse<Response>> {
         let (issue, situation, context) =
             (to_wit::issue(issue), to_wit::situation(situation), to_wit::context(context));
-        let ask = |loaded: &LoadedPlugin, store: &mut Store<State>| match &*loaded.world {
+        let ask = |loaded: &LoadedPlugin, store: &mut Store<GuestState>| match &*loaded.world {
             BoundPlugin::Intervention(pre) => {
                 let guest = ready(store, |store| pre.instantiate(store))?;
                 guest.portcullis_plugin_intervener().call_intervene(
@@ -495,8 +497,8 @@ impl Invocation<'_> {
         &self,
         slot: &mut LazyPlugin,
         part: TimeBudget<'_>,
-        ask: impl FnOnce(&LoadedPlugin, &mut Store<State>) -> GuestResult<W>,
-        accept: impl FnOnce(W) -> Result<T, Failure>,
+        ask: impl FnOnce(&LoadedPlugin, &mut Store<GuestState>) -> GuestResult<W>,
+        accept: impl FnOnce(W) -> Result<T, UnnamedFault>,
     ) -> PluginResponse<T> {
         let called = self.call(slot, part, ask, accept);
         let plugin = slot.identity();
@@ -505,7 +507,8 @@ impl Invocation<'_> {
                 .borrow_mut()
                 .push(ObservedCall { plugin: plugin.name.clone(), cost: called.cost });
         }
-        let result = called.result.map_err(|failure| plugin.fault(failure.kind, failure.detail));
+        let result =
+            called.result.map_err(|failure| plugin.new_fault(failure.kind, failure.detail));
         PluginResponse { plugin, result, log: called.log, fuel: called.fuel, uses: called.uses }
     }
 
@@ -513,8 +516,8 @@ impl Invocation<'_> {
         &self,
         slot: &mut LazyPlugin,
         mut part: TimeBudget<'_>,
-        ask: impl FnOnce(&LoadedPlugin, &mut Store<State>) -> GuestResult<W>,
-        accept: impl FnOnce(W) -> Result<T, Failure>,
+        ask: impl FnOnce(&LoadedPlugin, &mut Store<GuestState>) -> GuestResult<W>,
+        accept: impl FnOnce(W) -> Result<T, UnnamedFault>,
     ) -> CallOutcome<T> {
         if let Some(held) = self.breakers.held(&slot.identity()) {
             return CallOutcome::failed(held);
@@ -528,7 +531,10 @@ impl Invocation<'_> {
         let grants = Arc::clone(&slot.entry.grants);
         let (identity, limits) = (slot.identity(), slot.entry.limits.clone());
         let Some(loaded) = slot.loaded() else {
-            return CallOutcome::failed(Failure::new(FaultKind::Internal, "it was not loaded"));
+            return CallOutcome::failed(UnnamedFault::new(
+                FaultKind::Internal,
+                "it was not loaded",
+            ));
         };
         let run = |deadline| {
             let seat = CallEnv {
@@ -564,7 +570,7 @@ fn describe(slot: &mut LazyPlugin, engine: &Engine) -> Description {
     let inspection = slot.inspection(engine).cloned();
     let identity = slot.identity();
     let loaded = slot.outcome().map(|outcome| {
-        outcome.map_err(|failure| identity.fault(failure.kind, failure.detail.clone()))
+        outcome.map_err(|failure| identity.new_fault(failure.kind, failure.detail.clone()))
     });
     Description {
         name: slot.entry.name.clone(),

@@ -7,6 +7,7 @@
 
 use lru::LruCache;
 use portcullis_core::action::Reading;
+use portcullis_core::run_files::{FileContents, ShellPlace};
 use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 
@@ -61,10 +62,25 @@ impl ShellCache {
 }
 
 /// Returns the key of a question; the parts are delimited, so that no two questions share one.
-pub(crate) fn key(text: &str, cwd: &str, home: &str) -> blake3::Hash {
+pub(crate) fn key(text: &str, place: &ShellPlace<'_>) -> blake3::Hash {
     let mut hasher = blake3::Hasher::new();
-    for part in [text, cwd, home] {
+    let mut add = |part: &str| {
         hasher.update(&(part.len() as u64).to_le_bytes()).update(part.as_bytes());
+    };
+    [text, place.cwd, place.home].into_iter().for_each(&mut add);
+    for file in place.files {
+        add(&file.path);
+        add(&format!("{:?} {}", file.provenance, file.committed));
+        let (kind, contents) = match &file.contents {
+            None => ("unknown", ""),
+            Some(FileContents::Text(text)) => ("text", text.as_str()),
+            Some(FileContents::Part(text)) => ("part", text.as_str()),
+            Some(FileContents::Binary) => ("binary", ""),
+            Some(FileContents::Missing) => ("missing", ""),
+            Some(FileContents::Unreadable(why)) => ("unreadable", why.as_str()),
+        };
+        add(kind);
+        add(contents);
     }
     hasher.finalize()
 }
@@ -73,6 +89,7 @@ pub(crate) fn key(text: &str, cwd: &str, home: &str) -> blake3::Hash {
 mod tests {
     use super::*;
     use portcullis_core::action::Coverage;
+    use portcullis_core::run_files::{FileReading, KnownFile, Provenance};
 
     fn reading(shape: &str) -> Reading {
         Reading {
@@ -83,22 +100,38 @@ mod tests {
             shape: shape.into(),
             coverage: Coverage::Full,
             gaps: Vec::new(),
+            files: FileReading::default(),
         }
     }
 
     #[test]
     fn questions_that_differ_are_kept_apart() {
+        let plain = |text, cwd, home| key(text, &ShellPlace::without_files(cwd, home));
+        let file = |path: &str, contents| KnownFile {
+            path: path.to_owned(),
+            contents,
+            provenance: Provenance::default(),
+            committed: false,
+        };
+        let with =
+            |file: KnownFile| key("ls", &ShellPlace { cwd: "/a", home: "/h", files: &[file] });
+        let downloaded = Provenance { downloaded: true, ..Provenance::default() };
         let keys = [
-            key("ls", "/a", "/h"),
-            key("ls", "/", "a/h"),
-            key("ls/", "a", "/h"),
-            key("", "ls/a", "/h"),
-            key("ls", "/a", ""),
+            plain("ls", "/a", "/h"),
+            plain("ls", "/", "a/h"),
+            plain("ls/", "a", "/h"),
+            plain("", "ls/a", "/h"),
+            plain("ls", "/a", ""),
+            with(file("/x", None)),
+            with(file("/x", Some(FileContents::Missing))),
+            with(file("/x", Some(FileContents::Text("a".into())))),
+            with(file("/x", Some(FileContents::Part("a".into())))),
+            with(KnownFile { provenance: downloaded, ..file("/x", None) }),
         ];
         for (index, one) in keys.iter().enumerate() {
             assert!(keys.iter().skip(index + 1).all(|other| other != one));
         }
-        assert_eq!(key("ls", "/a", "/h"), key("ls", "/a", "/h"));
+        assert_eq!(plain("ls", "/a", "/h"), plain("ls", "/a", "/h"));
     }
 
     #[test]
@@ -109,7 +142,8 @@ mod tests {
         });
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
-        let [one, two, three] = ["1", "2", "3"].map(|text| key(text, "/", "/"));
+        let [one, two, three] =
+            ["1", "2", "3"].map(|text| key(text, &ShellPlace::without_files("/", "/")));
         readings.keep(one, reading("1"), at(0));
         readings.keep(two, reading("2"), at(100));
         assert_eq!(readings.get(&one, at(100)), Some(reading("1")));

@@ -11,14 +11,14 @@ use crate::web::Web;
 use portcullis_core::plugins::Details;
 use std::sync::Arc;
 use std::time::Instant;
-use wasmtime::{Engine, ResourceLimiter, Store, UpdateDeadline};
+use wasmtime::{Engine, ResourceLimiter, Store, StoreContextMut, Trap, UpdateDeadline};
 
 /// Fuel that a call into the host costs besides the guest's own instructions, so that host time is
 /// bounded by the same budget: about what the call costs on a machine that does an instruction in 1 ns.
-pub(crate) const HOST_CALL_FUEL: u64 = 500;
+const HOST_CALL_FUEL: u64 = 500;
 
 /// The data of a store.
-pub(crate) struct State {
+pub(crate) struct GuestState {
     pub(crate) limiter: Limiter,
     pub(crate) log: Log,
     pub(crate) wants: UnmetRequests,
@@ -78,8 +78,8 @@ impl CallEnv<'_> {
     pub(crate) fn with_store<T>(
         &self,
         engine: &Engine,
-        body: impl FnOnce(&mut Store<State>) -> T,
-    ) -> wasmtime::Result<(T, State, u64)> {
+        body: impl FnOnce(&mut Store<GuestState>) -> T,
+    ) -> wasmtime::Result<(T, GuestState, u64)> {
         let mut store = Store::new(engine, self.state());
         store.limiter(|state| &mut state.limiter);
         store.set_fuel(self.limits.fuel)?;
@@ -100,14 +100,14 @@ impl CallEnv<'_> {
         Ok((result, state, used))
     }
 
-    fn state(&self) -> State {
+    fn state(&self) -> GuestState {
         // SAFETY: a store's data must have no lifetimes. The reference is private to `State`, and
         // only `State::detail` reads it. `with_store` creates the store and does not pass it on;
         // before it returns it replaces the reference, and until then `self.details` is borrowed.
         #[allow(unsafe_code, reason = "a store's data must be 'static")]
         let details =
             unsafe { std::mem::transmute::<&Details<'_>, &'static Details<'static>>(self.details) };
-        State {
+        GuestState {
             limiter: Limiter::new(self.limits),
             log: Log::new(self.limits),
             wants: UnmetRequests::default(),
@@ -138,7 +138,7 @@ impl CallEnv<'_> {
     }
 }
 
-impl State {
+impl GuestState {
     /// Returns a past step, as long as the budget lasts.
     pub(crate) fn detail(&mut self, step: u64) -> Option<portcullis_core::action::StepDetail> {
         self.details_left = self.details_left.checked_sub(1)?;
@@ -326,5 +326,20 @@ impl Log {
             }
             _ => Some(line.to_owned()),
         };
+    }
+}
+
+/// Charges fuel for the host's work on a guest's behalf.
+pub(crate) fn charge(
+    store: &mut StoreContextMut<'_, GuestState>,
+    bytes: usize,
+) -> wasmtime::Result<()> {
+    let cost = HOST_CALL_FUEL.saturating_add(u64::try_from(bytes).unwrap_or(u64::MAX));
+    match store.get_fuel()?.checked_sub(cost) {
+        Some(left) => store.set_fuel(left),
+        None => {
+            store.set_fuel(0)?;
+            Err(Trap::OutOfFuel.into())
+        }
     }
 }

@@ -5,7 +5,7 @@
 //! character could carry words that only a model reads. Nothing is dropped: hidden characters are
 //! spelled out.
 
-use portcullis_core::text::{floor, hostile};
+use portcullis_core::text::{floor_boundary, is_hostile};
 use std::fmt::Write;
 
 /// Escapes one line: every control character is spelled out, line breaks too.
@@ -26,7 +26,7 @@ pub(crate) fn first_hidden(text: &str) -> Option<char> {
 
 /// Returns at most `bytes` of it, cut between characters.
 pub(crate) fn cut(text: &str, bytes: usize) -> &str {
-    text.get(..floor(text, bytes)).unwrap_or_default()
+    text.get(..floor_boundary(text, bytes)).unwrap_or_default()
 }
 
 fn spell_out(text: &str, unfit: impl Fn(char) -> bool) -> String {
@@ -49,7 +49,7 @@ fn spell_out(text: &str, unfit: impl Fn(char) -> bool) -> String {
 
 /// Returns true for hidden characters. Line breaks and tabs do not deceive in prose.
 fn hidden(c: char) -> bool {
-    c != '\n' && c != '\t' && hostile(c)
+    c != '\n' && c != '\t' && is_hostile(c)
 }
 
 #[cfg(test)]

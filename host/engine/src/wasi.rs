@@ -21,9 +21,8 @@ mod values;
 
 pub(crate) use resources::ResourceTable;
 
-use crate::faults::Termination;
-use crate::host::charge;
-use crate::state::State;
+use crate::state::{GuestState, charge};
+use crate::termination::Termination;
 use ambient::{monotonic, random, variables, wall_clock};
 use resources::HostResource;
 use values::{all_ready, failure, octets, plain, weight};
@@ -81,7 +80,7 @@ enum HostFn {
 /// Defines the functions of `instance`.
 pub(crate) fn define(
     engine: &wasmtime::Engine,
-    linker: &mut Linker<State>,
+    linker: &mut Linker<GuestState>,
     name: &str,
     instance: &ComponentInstance,
 ) -> wasmtime::Result<()> {
@@ -182,13 +181,13 @@ impl Arguments<'_> {
     }
 }
 
-fn let_go(mut store: StoreContextMut<'_, State>, number: u32) -> wasmtime::Result<()> {
+fn let_go(mut store: StoreContextMut<'_, GuestState>, number: u32) -> wasmtime::Result<()> {
     drop(store.data_mut().resources.take(number));
     Ok(())
 }
 
 fn act(
-    mut store: StoreContextMut<'_, State>,
+    mut store: StoreContextMut<'_, GuestState>,
     host_fn: HostFn,
     called: &str,
     ty: &ComponentFunc,
@@ -214,7 +213,7 @@ fn act(
 }
 
 fn effect(
-    store: &mut StoreContextMut<'_, State>,
+    store: &mut StoreContextMut<'_, GuestState>,
     host_fn: HostFn,
     called: &str,
 ) -> wasmtime::Result<()> {
@@ -230,7 +229,7 @@ fn effect(
 }
 
 fn answer(
-    store: &mut StoreContextMut<'_, State>,
+    store: &mut StoreContextMut<'_, GuestState>,
     host_fn: HostFn,
     called: &str,
     ty: &Type,
@@ -291,7 +290,7 @@ fn answer(
 /// Returns the number of a handle, and its object if the guest gave it away. The host must release
 /// each handle that it was lent or given, and reading the number does that.
 fn behind(
-    store: &mut StoreContextMut<'_, State>,
+    store: &mut StoreContextMut<'_, GuestState>,
     value: &Val,
 ) -> wasmtime::Result<(u32, Option<HostResource>)> {
     match value {

@@ -1,7 +1,7 @@
 //! The cost of single calls and the location of traps, for plugin authors. Off by default: no
 //! verdict and no record holds any of it.
 
-use portcullis_core::text::bare;
+use portcullis_core::text::strip_quotes;
 use std::time::Duration;
 use wasmtime::{Error, WasmBacktrace};
 
@@ -46,7 +46,7 @@ pub(crate) fn trace(error: &Error) -> Vec<String> {
     let frames =
         error.downcast_ref::<WasmBacktrace>().map(WasmBacktrace::frames).unwrap_or_default();
     let describe_frame = |frame: &wasmtime::FrameInfo| match frame.func_name() {
-        Some(name) => bare(&format!("{:#}", rustc_demangle::demangle(name)), NAME_BYTES),
+        Some(name) => strip_quotes(&format!("{:#}", rustc_demangle::demangle(name)), NAME_BYTES),
         None => format!(
             "function {} (it has no name: build it with names, without `strip`)",
             frame.func_index()

@@ -83,7 +83,7 @@ impl Web {
 
     /// Trusts these authorities alone (certificates in DER).
     #[must_use]
-    pub fn trusting(self, authorities: &[Vec<u8>]) -> Self {
+    pub fn trusting_authorities(self, authorities: &[Vec<u8>]) -> Self {
         let certificates: Vec<_> =
             authorities.iter().map(|der| Certificate::from_der(der).to_owned()).collect();
         Self { roots: RootCerts::Specific(Arc::new(certificates)), ..self }

@@ -6,10 +6,10 @@
 use crate::bindings::{
     audit_exporter, intervention, pattern, risk_calculator, shell_reader, types,
 };
-use crate::faults::{self, Failure};
+use crate::faults::{self, UnnamedFault};
 use crate::kind::Kind;
 use crate::load_error::LoadError;
-use crate::state::{CallEnv, State};
+use crate::state::{CallEnv, GuestState};
 use crate::watch::{self, CallCost};
 use portcullis_core::fault::FaultKind;
 use portcullis_core::plugins::GrantUse;
@@ -19,17 +19,17 @@ use wasmtime::component::InstancePre;
 
 /// A component that is ready to be instantiated.
 pub(crate) enum BoundPlugin {
-    RiskCalculator(risk_calculator::RiskCalculatorPre<State>),
-    Pattern(pattern::PatternPre<State>),
-    Intervention(intervention::InterventionPre<State>),
-    AuditExporter(audit_exporter::AuditExporterPre<State>),
-    ShellReader(shell_reader::ShellReaderPre<State>),
+    RiskCalculator(risk_calculator::RiskCalculatorPre<GuestState>),
+    Pattern(pattern::PatternPre<GuestState>),
+    Intervention(intervention::InterventionPre<GuestState>),
+    AuditExporter(audit_exporter::AuditExporterPre<GuestState>),
+    ShellReader(shell_reader::ShellReaderPre<GuestState>),
 }
 
 /// The outcome of a call.
 #[derive(Debug)]
 pub(crate) struct CallOutcome<T> {
-    pub(crate) result: Result<T, Failure>,
+    pub(crate) result: Result<T, UnnamedFault>,
     pub(crate) log: Vec<String>,
     pub(crate) fuel: u64,
     /// The uses of its grants.
@@ -39,7 +39,7 @@ pub(crate) struct CallOutcome<T> {
 }
 
 impl<T> CallOutcome<T> {
-    pub(crate) fn failed(failure: Failure) -> Self {
+    pub(crate) fn failed(failure: UnnamedFault) -> Self {
         Self {
             result: Err(failure),
             log: Vec::new(),
@@ -51,7 +51,10 @@ impl<T> CallOutcome<T> {
 
     /// Returns the outcome of a call whose part of the review's time was over before it began.
     pub(crate) fn not_run() -> Self {
-        Self::failed(Failure::new(FaultKind::NotRun, "the review's time was up before its turn"))
+        Self::failed(UnnamedFault::new(
+            FaultKind::NotRun,
+            "the review's time was up before its turn",
+        ))
     }
 }
 
@@ -62,13 +65,13 @@ pub(crate) type GuestResult<T> = wasmtime::Result<Result<T, types::Error>>;
 pub(crate) fn call<W, T>(
     engine: &wasmtime::Engine,
     seat: &CallEnv<'_>,
-    body: impl FnOnce(&mut Store<State>) -> GuestResult<W>,
-    accept: impl FnOnce(W) -> Result<T, Failure>,
+    body: impl FnOnce(&mut Store<GuestState>) -> GuestResult<W>,
+    accept: impl FnOnce(W) -> Result<T, UnnamedFault>,
 ) -> CallOutcome<T> {
     let (said, mut state, fuel) = match seat.with_store(engine, body) {
         Ok(done) => done,
         Err(error) => {
-            return CallOutcome::failed(Failure::new(
+            return CallOutcome::failed(UnnamedFault::new(
                 FaultKind::Internal,
                 format!("no store: {error:#}"),
             ));
@@ -83,7 +86,7 @@ pub(crate) fn call<W, T>(
     CallOutcome { result, log: state.log.finish(), fuel, uses: state.uses.finish(), cost }
 }
 
-fn cost<W>(said: &GuestResult<W>, state: &State, fuel: u64, seat: &CallEnv<'_>) -> CallCost {
+fn cost<W>(said: &GuestResult<W>, state: &GuestState, fuel: u64, seat: &CallEnv<'_>) -> CallCost {
     let ready = state.wants.answering_since;
     CallCost {
         instantiating: ready.map_or_else(
@@ -98,7 +101,7 @@ fn cost<W>(said: &GuestResult<W>, state: &State, fuel: u64, seat: &CallEnv<'_>) 
 }
 
 impl BoundPlugin {
-    pub(crate) fn bind(kind: Kind, pre: InstancePre<State>) -> Result<Self, LoadError> {
+    pub(crate) fn bind(kind: Kind, pre: InstancePre<GuestState>) -> Result<Self, LoadError> {
         let bound = match kind {
             Kind::RiskCalculator => {
                 risk_calculator::RiskCalculatorPre::new(pre).map(Self::RiskCalculator)
@@ -116,7 +119,7 @@ impl BoundPlugin {
     /// Calls `prepare`, which all kinds but the shell reader have.
     pub(crate) fn prepare(
         &self,
-        store: &mut Store<State>,
+        store: &mut Store<GuestState>,
         settings: &[types::Setting],
     ) -> GuestResult<Vec<u8>> {
         match self {
@@ -143,8 +146,8 @@ impl BoundPlugin {
 
 /// Creates an instance; from here on the guest is answering.
 pub(crate) fn ready<G>(
-    store: &mut Store<State>,
-    instantiate: impl FnOnce(&mut Store<State>) -> wasmtime::Result<G>,
+    store: &mut Store<GuestState>,
+    instantiate: impl FnOnce(&mut Store<GuestState>) -> wasmtime::Result<G>,
 ) -> wasmtime::Result<G> {
     let guest = instantiate(store)?;
     store.data_mut().wants.answering_since = Some(Instant::now());

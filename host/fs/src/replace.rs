@@ -47,7 +47,7 @@ impl<'p> Replacement<'p> {
     /// Gives the file exactly its permission bits, whatever the umask. With `like`, the metadata of
     /// the old file, it gets that owner, group and mode instead.
     #[must_use]
-    pub const fn exactly(mut self, like: Option<&'p Metadata>) -> Self {
+    pub const fn like_original(mut self, like: Option<&'p Metadata>) -> Self {
         (self.exact, self.like) = (true, like);
         self
     }
@@ -55,14 +55,14 @@ impl<'p> Replacement<'p> {
     /// Replaces the draft that a killed process left. The caller must hold the lock under which
     /// every writer replaces the file, since all of them use one draft.
     #[must_use]
-    pub const fn locked(mut self) -> Self {
+    pub const fn under_lock(mut self) -> Self {
         self.locked = true;
         self
     }
 
     /// Flushes less than file and folder.
     #[must_use]
-    pub const fn flush(mut self, flush: Flush) -> Self {
+    pub const fn with_flush(mut self, flush: Flush) -> Self {
         self.flush = flush;
         self
     }
@@ -72,7 +72,7 @@ impl<'p> Replacement<'p> {
     /// # Errors
     /// `write` fails, or the draft cannot be created, written or renamed. The file is then
     /// unchanged and the draft is removed.
-    pub fn write<E: From<io::Error>>(
+    pub fn write_with<E: From<io::Error>>(
         &self,
         write: impl FnOnce(&mut dyn Write) -> Result<(), E>,
     ) -> Result<(), E> {
@@ -122,19 +122,19 @@ impl<'p> Replacement<'p> {
 /// folder are on the disk. See [`Replacement`].
 ///
 /// # Errors
-/// As for [`Replacement::write`].
+/// As for [`Replacement::write_with`].
 pub fn replace_file<E: From<io::Error>>(
     path: &Path,
     mode: u32,
     write: impl FnOnce(&mut dyn Write) -> Result<(), E>,
 ) -> Result<(), E> {
-    Replacement::new(path, mode).write(write)
+    Replacement::new(path, mode).write_with(write)
 }
 
 /// Replaces the file at `path` by these bytes. See [`replace_file`].
 ///
 /// # Errors
-/// As for [`Replacement::write`].
+/// As for [`Replacement::write_with`].
 pub fn replace_bytes(path: &Path, mode: u32, bytes: &[u8]) -> io::Result<()> {
     replace_file(path, mode, |file| file.write_all(bytes))
 }
@@ -271,8 +271,9 @@ mod tests {
         let like = fs::metadata(&old).unwrap();
         for (like, expected) in [(None, 0o666), (Some(&like), 0o646)] {
             for flush in [Flush::FileAndFolder, Flush::File, Flush::Nothing] {
-                let replacement = Replacement::new(&new, 0o666).exactly(like).flush(flush);
-                replacement.write(|file| file.write_all(b"new")).unwrap();
+                let replacement =
+                    Replacement::new(&new, 0o666).like_original(like).with_flush(flush);
+                replacement.write_with(|file| file.write_all(b"new")).unwrap();
                 assert_eq!(fs::metadata(&new).unwrap().mode() & 0o7777, expected);
                 assert_eq!(fs::read(&new).unwrap(), b"new");
             }
@@ -285,7 +286,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.json");
         fs::write(locked_draft_of(&path), "a longer draft").unwrap();
-        Replacement::new(&path, 0o600).locked().write(|file| file.write_all(b"new")).unwrap();
+        Replacement::new(&path, 0o600)
+            .under_lock()
+            .write_with(|file| file.write_all(b"new"))
+            .unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"new");
         assert_eq!(names(folder.path()), ["a.json"]);
     }

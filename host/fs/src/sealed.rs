@@ -64,7 +64,7 @@ impl SealedDocument {
     ///
     /// # Errors
     /// It is forged, or the system refuses.
-    pub fn read<T: DeserializeOwned>(&self) -> Result<Option<T>, SealError> {
+    pub fn read_content<T: DeserializeOwned>(&self) -> Result<Option<T>, SealError> {
         let bytes = match read_file(&self.path, self.most, Links::Refuse) {
             Ok(Some(bytes)) => bytes,
             Ok(None) => return Ok(None),
@@ -79,7 +79,7 @@ impl SealedDocument {
     ///
     /// # Errors
     /// The content is too large or not a JSON object with a field, or the system refuses.
-    pub fn write<T: Serialize>(&self, content: &T) -> Result<(), SealError> {
+    pub fn write_content<T: Serialize>(&self, content: &T) -> Result<(), SealError> {
         let mut bytes = serde_json::to_vec(content).map_err(io::Error::from)?;
         if bytes.first() != Some(&b'{') || bytes.len() <= b"{}".len() {
             return Err(io::Error::from(ErrorKind::InvalidInput).into());
@@ -151,23 +151,23 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_with_the_key_is_read() {
+    fn sealed_files_are_read_back() {
         let folder = tempfile::tempdir().unwrap();
         let document = document(folder.path(), 1);
-        assert_eq!(document.read::<Note>().unwrap(), None);
+        assert_eq!(document.read_content::<Note>().unwrap(), None);
         assert!(!document.remove().unwrap());
         for count in [0, u64::MAX] {
-            document.write(&note(count)).unwrap();
-            assert_eq!(document.read().unwrap(), Some(note(count)));
+            document.write_content(&note(count)).unwrap();
+            assert_eq!(document.read_content().unwrap(), Some(note(count)));
         }
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode(document.path()), 0o600);
         assert_eq!(mode(document.path().parent().unwrap()), 0o700);
         assert!(document.remove().unwrap());
         let large = Note { text: "x".repeat(200), ..note(1) };
-        assert!(matches!(document.write(&large), Err(SealError::TooLarge(200))));
+        assert!(matches!(document.write_content(&large), Err(SealError::TooLarge(200))));
         for not_an_object in [serde_json::json!([1]), serde_json::json!({})] {
-            assert!(matches!(document.write(&not_an_object), Err(SealError::Io(_))));
+            assert!(matches!(document.write_content(&not_an_object), Err(SealError::Io(_))));
         }
         assert!(!document.path().exists());
     }
@@ -176,9 +176,9 @@ mod tests {
     fn nothing_else_is() {
         let folder = tempfile::tempdir().unwrap();
         let document = document(folder.path(), 1);
-        self::document(folder.path(), 2).write(&note(1)).unwrap();
+        self::document(folder.path(), 2).write_content(&note(1)).unwrap();
         let foreign = fs::read_to_string(document.path()).unwrap();
-        document.write(&note(1)).unwrap();
+        document.write_content(&note(1)).unwrap();
         let own = fs::read_to_string(document.path()).unwrap();
         for text in [
             String::new(),
@@ -197,14 +197,14 @@ mod tests {
             own[own.len() - 75..].to_owned(),
         ] {
             fs::write(document.path(), &text).unwrap();
-            let read = document.read::<Note>();
+            let read = document.read_content::<Note>();
             assert!(matches!(read, Err(SealError::Forged)), "{text}: {read:?}");
         }
         fs::write(document.path(), &own).unwrap();
-        assert_eq!(document.read().unwrap(), Some(note(1)));
+        assert_eq!(document.read_content().unwrap(), Some(note(1)));
         let elsewhere = folder.path().join("elsewhere");
         fs::rename(document.path(), &elsewhere).unwrap();
         symlink(&elsewhere, document.path()).unwrap();
-        assert!(matches!(document.read::<Note>(), Err(SealError::Forged)));
+        assert!(matches!(document.read_content::<Note>(), Err(SealError::Forged)));
     }
 }

@@ -1,6 +1,6 @@
 //! Custom certificate authorities, for servers that no public one has signed for.
 
-use crate::failure::Failure;
+use crate::failure::DeliveryFailure;
 use crate::file::{self, FileAccess};
 use std::path::Path;
 use ureq::tls::{Certificate, PemItem, parse_pem};
@@ -9,7 +9,7 @@ use ureq::tls::{Certificate, PemItem, parse_pem};
 const MOST_BYTES: usize = 1 << 20;
 
 /// Reads the certificates of a PEM file, at least one.
-pub(crate) fn read(path: &Path) -> Result<Vec<Certificate<'static>>, Failure> {
+pub(crate) fn read(path: &Path) -> Result<Vec<Certificate<'static>>, DeliveryFailure> {
     let pem = file::read(path, MOST_BYTES, FileAccess::OwnerWrites)?;
     let certificate = |item| match item {
         Ok(PemItem::Certificate(certificate)) => Some(certificate),
@@ -18,7 +18,10 @@ pub(crate) fn read(path: &Path) -> Result<Vec<Certificate<'static>>, Failure> {
     let found: Vec<_> = parse_pem(&pem).filter_map(certificate).collect();
     if found.is_empty() {
         let what = format!("the file `{}` holds no certificate", path.display());
-        return Err(Failure::give_up(what, "put the authorities' certificates into it, as PEM"));
+        return Err(DeliveryFailure::give_up(
+            what,
+            "put the authorities' certificates into it, as PEM",
+        ));
     }
     Ok(found)
 }

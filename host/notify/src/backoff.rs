@@ -1,6 +1,6 @@
 //! The retry schedule.
 
-use portcullis_core::text::fingerprint;
+use portcullis_core::text::hash_parts;
 use std::time::Duration;
 
 /// The number of attempts before a message is given up: over about a day.
@@ -17,12 +17,12 @@ const LONGEST_DELAY: u64 = 60 * 60;
 /// the key, so that many messages do not return at the same moment, and the same message always
 /// waits the same time.
 #[must_use]
-pub fn backoff(attempts: u32, key: &str) -> Option<Duration> {
+pub fn backoff_delay(attempts: u32, key: &str) -> Option<Duration> {
     if attempts >= MOST_ATTEMPTS {
         return None;
     }
     let wait = (FIRST_DELAY << attempts.saturating_sub(1).min(8)).min(LONGEST_DELAY) * 1000;
-    let share = fingerprint(&[key, &attempts.to_string()]) % 501;
+    let share = hash_parts(&[key, &attempts.to_string()]) % 501;
     // 750 to 1250 thousandths.
     Some(Duration::from_millis((wait * (750 + share) / 1000).min(LONGEST_DELAY * 1000)))
 }

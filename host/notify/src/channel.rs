@@ -1,7 +1,7 @@
-//! The destinations of messages, as configured. Nothing is checked here: `Sender::check` and each
+//! The destinations of messages, as configured. Nothing is checked here: `Sender::check_channel` and each
 //! sending do that.
 
-use crate::credential::Credential;
+use crate::credential::CredentialSource;
 use std::path::PathBuf;
 
 /// A way to a person.
@@ -12,7 +12,7 @@ pub enum Channel {
     /// Mail.
     Smtp(Smtp),
     /// A program on this machine.
-    Program(Program),
+    Program(ProgramChannel),
 }
 
 /// A chat's address for incoming messages: Slack's JSON, `text` and `blocks`, is posted to it.
@@ -25,7 +25,7 @@ pub struct Webhook {
     pub proxy: Option<Address>,
     /// The token of `Authorization: Bearer`; not over `http`, since any program on this machine
     /// could be listening there.
-    pub bearer: Option<Credential>,
+    pub bearer: Option<CredentialSource>,
     /// A PEM file whose authorities replace Mozilla's.
     pub authorities: Option<PathBuf>,
 }
@@ -36,7 +36,7 @@ pub enum Address {
     /// In plain text in the configuration; it contains nothing secret.
     Open(String),
     /// Stored as a credential.
-    Secret(Credential),
+    Secret(CredentialSource),
 }
 
 /// A mail server that accepts our mail.
@@ -49,7 +49,7 @@ pub struct Smtp {
     /// The encryption of the connection.
     pub encryption: Encryption,
     /// The login name and the password; not without encryption.
-    pub login: Option<(String, Credential)>,
+    pub login: Option<(String, CredentialSource)>,
     /// `someone@example.com` or `Somebody <someone@example.com>`.
     pub from: String,
     /// At least one, at most 20.
@@ -71,7 +71,7 @@ pub enum Encryption {
 
 /// One of the user's programs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Program {
+pub struct ProgramChannel {
     /// An absolute path: nothing is looked up in `PATH`.
     pub path: PathBuf,
     /// Passed on unchanged.

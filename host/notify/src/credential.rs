@@ -1,6 +1,6 @@
 //! Our credentials, and their storage.
 
-use crate::failure::Failure;
+use crate::failure::DeliveryFailure;
 use crate::file::{self, FileAccess};
 use secrecy::SecretString;
 use std::ffi::OsString;
@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 /// The location of a credential. It never holds the value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Credential {
+pub enum CredentialSource {
     /// A variable of the environment, by name.
     Variable(String),
     /// A file, by its absolute path: not a link, accessible only to its owner (mode 0600 or less).
@@ -19,16 +19,16 @@ pub enum Credential {
 /// The longest credential, in bytes; tokens are far shorter.
 const MOST_BYTES: usize = 4096;
 
-impl Credential {
+impl CredentialSource {
     /// Reads the value: one line of visible characters.
     pub(crate) fn read(
         &self,
         variable: &dyn Fn(&str) -> Option<OsString>,
-    ) -> Result<SecretString, Failure> {
+    ) -> Result<SecretString, DeliveryFailure> {
         let (name, value) = match self {
             Self::Variable(name) => {
                 let unset = || {
-                    Failure::give_up(
+                    DeliveryFailure::give_up(
                         format!("the variable `{name}` is not set"),
                         format!("set `{name}` where the agent is started"),
                     )
@@ -48,19 +48,19 @@ impl Credential {
     }
 }
 
-fn checked(name: &str, secret: SecretString) -> Result<SecretString, Failure> {
+fn checked(name: &str, secret: SecretString) -> Result<SecretString, DeliveryFailure> {
     use secrecy::ExposeSecret;
     let text = secret.expose_secret();
     let text = text.strip_suffix('\n').unwrap_or(text);
     let text = text.strip_suffix('\r').unwrap_or(text);
     if text.trim().is_empty() {
-        return Err(Failure::give_up(
+        return Err(DeliveryFailure::give_up(
             format!("{name} is empty or not valid UTF-8"),
             "put the credential into it, as one line",
         ));
     }
     if text.len() > MOST_BYTES || text.chars().any(char::is_control) {
-        return Err(Failure::give_up(
+        return Err(DeliveryFailure::give_up(
             format!("{name} is more than one line"),
             "put the credential alone into it, as one line",
         ));

@@ -1,7 +1,7 @@
 //! The environment that a channel may query.
 
-use crate::credential::Credential;
-use crate::failure::Failure;
+use crate::credential::CredentialSource;
+use crate::failure::DeliveryFailure;
 use secrecy::SecretString;
 use std::ffi::OsString;
 
@@ -11,7 +11,7 @@ pub(crate) trait Environment {
     fn variable(&self, name: &str) -> Option<OsString>;
 
     /// Returns a credential's value.
-    fn credential(&self, credential: &Credential) -> Result<SecretString, Failure> {
+    fn credential(&self, credential: &CredentialSource) -> Result<SecretString, DeliveryFailure> {
         credential.read(&|name| self.variable(name))
     }
 }

@@ -14,7 +14,7 @@ pub struct Delivered {
 /// A channel did not take the message, or it is unknown if it did.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what}: {fix}")]
-pub struct Failure {
+pub struct DeliveryFailure {
     /// The next step: a retry, if that makes sense.
     pub next: Next,
     /// The error and its location, in one line.
@@ -36,7 +36,7 @@ pub enum Next {
 const LONGEST_WAIT: Duration = Duration::from_secs(60 * 60);
 const LINE_BYTES: usize = 300;
 
-impl Failure {
+impl DeliveryFailure {
     pub(crate) fn retry(what: impl fmt::Display, fix: impl fmt::Display) -> Self {
         Self::new(Next::Retry(None), &what, &fix)
     }

@@ -1,6 +1,6 @@
 //! Reads a small file that is named in a configuration.
 
-use crate::failure::Failure;
+use crate::failure::DeliveryFailure;
 use rustix::fs::{FileType, Mode, OFlags, fstat, open};
 use rustix::io::Errno;
 use std::fs::File;
@@ -18,10 +18,14 @@ pub(crate) enum FileAccess {
 
 /// Reads a regular file of this user (or of root, if others may read it), not through a link, of at
 /// most `most` bytes.
-pub(crate) fn read(path: &Path, most: usize, owner: FileAccess) -> Result<Vec<u8>, Failure> {
+pub(crate) fn read(
+    path: &Path,
+    most: usize,
+    owner: FileAccess,
+) -> Result<Vec<u8>, DeliveryFailure> {
     let name = format!("the file `{}`", path.display());
     if !path.is_absolute() {
-        return Err(Failure::give_up(
+        return Err(DeliveryFailure::give_up(
             format!("{name} is not an absolute path"),
             "write the path from `/` on",
         ));
@@ -31,11 +35,11 @@ pub(crate) fn read(path: &Path, most: usize, owner: FileAccess) -> Result<Vec<u8
     let descriptor = open(path, flags, Mode::empty()).map_err(|error| refused(&name, error))?;
     let found = fstat(&descriptor).map_err(|error| refused(&name, error))?;
     if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
-        return Err(Failure::give_up(format!("{name} is not a file"), "name a file"));
+        return Err(DeliveryFailure::give_up(format!("{name} is not a file"), "name a file"));
     }
     let user = rustix::process::geteuid().as_raw();
     if found.st_uid != user && (owner == FileAccess::OwnerOnly || found.st_uid != 0) {
-        return Err(Failure::give_up(
+        return Err(DeliveryFailure::give_up(
             format!("{name} belongs to somebody else"),
             "name a file of your own",
         ));
@@ -46,7 +50,7 @@ pub(crate) fn read(path: &Path, most: usize, owner: FileAccess) -> Result<Vec<u8
     };
     if found.st_mode & open_to_others != 0 {
         let mode = found.st_mode & 0o777;
-        return Err(Failure::give_up(
+        return Err(DeliveryFailure::give_up(
             format!("{name} is open to others (mode {mode:o})"),
             format!("run `{fix} {}`", path.display()),
         ));
@@ -55,26 +59,27 @@ pub(crate) fn read(path: &Path, most: usize, owner: FileAccess) -> Result<Vec<u8
     let limit = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
     let read = File::from(descriptor).take(limit).read_to_end(&mut bytes);
     read.map_err(|error| {
-        Failure::give_up(format!("{name} cannot be read ({error})"), "look at the file")
+        DeliveryFailure::give_up(format!("{name} cannot be read ({error})"), "look at the file")
     })?;
     if bytes.len() > most {
-        return Err(Failure::give_up(
+        return Err(DeliveryFailure::give_up(
             format!("{name} holds more than {most} bytes"),
-            "look whether it is the right file",
+            "check that it is the right file",
         ));
     }
     Ok(bytes)
 }
 
-fn refused(name: &str, error: Errno) -> Failure {
+fn refused(name: &str, error: Errno) -> DeliveryFailure {
     match error {
         Errno::LOOP => {
-            Failure::give_up(format!("{name} is a link"), "name the file that it leads to")
+            DeliveryFailure::give_up(format!("{name} is a link"), "name the file that it leads to")
         }
-        Errno::NOENT => {
-            Failure::give_up(format!("{name} does not exist"), "create it, or correct its path")
-        }
-        error => Failure::give_up(
+        Errno::NOENT => DeliveryFailure::give_up(
+            format!("{name} does not exist"),
+            "create it, or correct its path",
+        ),
+        error => DeliveryFailure::give_up(
             format!("{name} cannot be opened ({error})"),
             "look at the file and its folder",
         ),

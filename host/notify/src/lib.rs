@@ -6,7 +6,7 @@
 //!
 //! This crate keeps no journal and no queue, has no policy, and does not decide which events
 //! deserve a message. Nothing here prints, reads the environment (the caller passes variables in)
-//! or reads the clock, except for the deadline. A [`Message`] holds masked text only, as the
+//! or reads the clock, except for the deadline. A [`Notification`] holds masked text only, as the
 //! journal does; masking is not done here.
 //!
 //! **Delivery is at-least-once.** A channel may have taken a message whose answer never arrived;
@@ -16,7 +16,7 @@
 //! **Agent-supplied text has no effect.** A message quotes an agent's actions, so each channel gets
 //! that text bounded, without characters that deceive a reader, and with each line marked as
 //! quoted. It cannot trigger a chat's markup or mentions, add a mail's headers, or reach a shell
-//! ([`Message`]).
+//! ([`Notification`]).
 //!
 //! **The destinations of a message.**
 //! - [`Webhook`]: `https`, or `http` to this machine by a loopback address. Mozilla's authorities
@@ -24,12 +24,12 @@
 //!   channel's own, no cookie is stored, and 4 KiB of an answer are read.
 //! - [`Smtp`]: TLS from the first byte or by STARTTLS, or neither to a loopback address, then
 //!   without a password.
-//! - [`Program`]: an absolute path and a list of arguments, no shell; the message as JSON on its
+//! - [`ProgramChannel`]: an absolute path and a list of arguments, no shell; the message as JSON on its
 //!   standard input; of the environment only `PATH`, `HOME` and `LANG`. Its process group ends with
 //!   it; processes that leave the group are not tracked.
 //!
 //! **Credentials** come from a variable or from a file that only its owner can access
-//! ([`Credential`]), are read when a message is sent, and appear in no error.
+//! ([`CredentialSource`]), are read when a message is sent, and appear in no error.
 //!
 //! A person who may configure a channel may have this machine send requests and start a program:
 //! that is the user or the administrator of the machine, never a project. The configuration
@@ -52,9 +52,9 @@ mod smtp_reply;
 mod webhook;
 mod webhook_reply;
 
-pub use backoff::{MOST_ATTEMPTS, backoff};
-pub use channel::{Address, Channel, Encryption, Program, Smtp, Webhook};
-pub use credential::Credential;
-pub use failure::{Delivered, Failure, Next};
-pub use message::{Message, Severity, Topic};
+pub use backoff::{MOST_ATTEMPTS, backoff_delay};
+pub use channel::{Address, Channel, Encryption, ProgramChannel, Smtp, Webhook};
+pub use credential::CredentialSource;
+pub use failure::{Delivered, DeliveryFailure, Next};
+pub use message::{Notification, NotificationSeverity, Topic};
 pub use send::Sender;

@@ -1,13 +1,13 @@
 //! The content of a notification: bounded, and safe to show to a person.
 
 use jiff::Timestamp;
-use portcullis_core::text::{lines, one_line};
+use portcullis_core::text::{list_lines, one_line};
 use serde::{Deserialize, Serialize};
 
 /// The importance of a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Severity {
+pub enum NotificationSeverity {
     /// Good to know.
     #[default]
     Info,
@@ -17,7 +17,7 @@ pub enum Severity {
     Critical,
 }
 
-impl Severity {
+impl NotificationSeverity {
     /// Returns the name in the configuration.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -62,10 +62,10 @@ impl Topic {
     }
 }
 
-/// One event in words. Masked text only. The fields may contain any text: the sender cuts and
+/// A description of one event. Masked text only. The fields may contain any text: the sender cuts and
 /// escapes it, and the limit of each field, in bytes, is given in its documentation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Message {
+pub struct Notification {
     /// The event's id, the same at each attempt; 128.
     pub id: String,
     /// The time of the event, in milliseconds since 1970.
@@ -73,7 +73,7 @@ pub struct Message {
     /// The subject.
     pub topic: Topic,
     /// The importance.
-    pub severity: Severity,
+    pub severity: NotificationSeverity,
     /// One line; 150.
     pub title: String,
     /// The session's id, empty for none; 128.
@@ -97,7 +97,7 @@ pub struct Message {
 const TEXT_BYTES: usize = 2000;
 const MOST_COMMANDS: usize = 5;
 
-impl Message {
+impl Notification {
     /// Returns the message within its limits, without control characters, without line breaks in
     /// one-line fields, and without characters that reorder or hide text.
     pub(crate) fn bounded(&self) -> Self {
@@ -109,8 +109,8 @@ impl Message {
             title: one_line(&self.title, 150),
             session: one_line(&self.session, 128),
             project: one_line(&self.project, 200),
-            what: lines(&self.what, TEXT_BYTES),
-            why: lines(&self.why, TEXT_BYTES),
+            what: list_lines(&self.what, TEXT_BYTES),
+            why: list_lines(&self.why, TEXT_BYTES),
             commands: self
                 .commands
                 .iter()

@@ -1,10 +1,10 @@
 //! Passes a message to a program.
 
-use crate::channel::Program;
+use crate::channel::ProgramChannel;
 use crate::environment::Environment;
-use crate::failure::{Delivered, Failure};
-use crate::message::Message;
-use portcullis_core::text::bare;
+use crate::failure::{Delivered, DeliveryFailure};
+use crate::message::Notification;
+use portcullis_core::text::strip_quotes;
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use std::ffi::OsString;
@@ -29,27 +29,30 @@ const TRY_AGAIN: i32 = 75;
 
 /// A program that can be started.
 pub(crate) struct CheckedProgram {
-    program: Program,
+    program: ProgramChannel,
     variables: Vec<(&'static str, OsString)>,
 }
 
 impl CheckedProgram {
-    pub(crate) fn new(program: &Program, from: &impl Environment) -> Result<Self, Failure> {
+    pub(crate) fn new(
+        program: &ProgramChannel,
+        from: &impl Environment,
+    ) -> Result<Self, DeliveryFailure> {
         let name = program.path.display();
         if !program.path.is_absolute() {
-            return Err(Failure::give_up(
+            return Err(DeliveryFailure::give_up(
                 format!("the program `{name}` is not an absolute path"),
                 "write the path from `/` on",
             ));
         }
         if !program.path.is_file() {
-            return Err(Failure::give_up(
+            return Err(DeliveryFailure::give_up(
                 format!("there is no program `{name}`"),
                 "install it, or correct its path",
             ));
         }
         if program.arguments.iter().any(|argument| argument.contains('\0')) {
-            return Err(Failure::give_up(
+            return Err(DeliveryFailure::give_up(
                 format!("an argument of `{name}` holds a NUL"),
                 "take it out",
             ));
@@ -59,7 +62,11 @@ impl CheckedProgram {
         Ok(Self { program: program.clone(), variables })
     }
 
-    pub(crate) fn send(&self, message: &Message, deadline: Instant) -> Result<Delivered, Failure> {
+    pub(crate) fn send(
+        &self,
+        message: &Notification,
+        deadline: Instant,
+    ) -> Result<Delivered, DeliveryFailure> {
         let name = self.program.path.display().to_string();
         let input = serde_json::to_vec(message).unwrap_or_default();
         let mut command = Command::new(&self.program.path);
@@ -70,7 +77,7 @@ impl CheckedProgram {
             .current_dir("/");
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).process_group(0);
         let mut child = command.spawn().map_err(|error| {
-            Failure::give_up(
+            DeliveryFailure::give_up(
                 format!("the program `{name}` cannot be started ({error})"),
                 "make it executable",
             )
@@ -81,9 +88,9 @@ impl CheckedProgram {
         let _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
         let status = child.wait();
         match (ended, status) {
-            (false, _) => Err(Failure::retry(
+            (false, _) => Err(DeliveryFailure::retry(
                 format!("the program `{name}` did not end in time and was killed"),
-                "make it quicker, or look where it waits",
+                "make it faster, or find out what it waits for",
             )),
             (true, Ok(status)) if status.success() => {
                 Ok(Delivered { what: format!("the program `{name}` accepted it") })
@@ -135,18 +142,18 @@ fn wait(child: &Child, deadline: Instant) -> bool {
     }
 }
 
-fn refused(name: &str, code: Option<i32>, complaint: &str) -> Failure {
+fn refused(name: &str, code: Option<i32>, complaint: &str) -> DeliveryFailure {
     let ended = code
         .map_or_else(|| "was ended by a signal".to_owned(), |code| format!("ended with {code}"));
     let what = match complaint.trim() {
         "" => format!("the program `{name}` {ended}"),
-        complaint => format!("the program `{name}` {ended}: \"{}\"", bare(complaint, 120)),
+        complaint => format!("the program `{name}` {ended}: \"{}\"", strip_quotes(complaint, 120)),
     };
     match code {
         Some(64..=78) if code != Some(TRY_AGAIN) => {
-            Failure::give_up(what, "fix the program or its arguments")
+            DeliveryFailure::give_up(what, "fix the program or its arguments")
         }
-        Some(126 | 127) => Failure::give_up(what, "fix what the program starts"),
-        _ => Failure::retry(what, "look at what it says; it is tried again"),
+        Some(126 | 127) => DeliveryFailure::give_up(what, "fix what the program starts"),
+        _ => DeliveryFailure::retry(what, "look at its message; it will be retried"),
     }
 }

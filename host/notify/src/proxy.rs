@@ -5,7 +5,7 @@
 
 use crate::channel::Address;
 use crate::environment::Environment;
-use crate::failure::Failure;
+use crate::failure::DeliveryFailure;
 use secrecy::ExposeSecret;
 use ureq::Proxy;
 use ureq::http::Uri;
@@ -18,11 +18,14 @@ pub(crate) struct CheckedProxy {
 }
 
 /// Reads the proxy of that address.
-pub(crate) fn read(address: &Address, from: &impl Environment) -> Result<CheckedProxy, Failure> {
+pub(crate) fn read(
+    address: &Address,
+    from: &impl Environment,
+) -> Result<CheckedProxy, DeliveryFailure> {
     match address {
         Address::Open(text) if text.contains('@') => {
             let what = "the proxy's address holds a user name";
-            Err(Failure::give_up(
+            Err(DeliveryFailure::give_up(
                 what,
                 "name it as `env:NAME` or `file:PATH`: a credential has no place in the configuration",
             ))
@@ -32,9 +35,12 @@ pub(crate) fn read(address: &Address, from: &impl Environment) -> Result<Checked
     }
 }
 
-fn parse(text: &str) -> Result<CheckedProxy, Failure> {
+fn parse(text: &str) -> Result<CheckedProxy, DeliveryFailure> {
     let bad = |what: &str| {
-        Failure::give_up(format!("the proxy's address {what}"), "write it as `http://host:port`")
+        DeliveryFailure::give_up(
+            format!("the proxy's address {what}"),
+            "write it as `http://host:port`",
+        )
     };
     let uri: Uri = text.parse().map_err(|_| bad("is none"))?;
     let host = uri.host().filter(|host| !host.is_empty()).ok_or_else(|| bad("names no host"))?;

@@ -2,8 +2,8 @@
 
 use crate::channel::Channel;
 use crate::environment::Environment;
-use crate::failure::{Delivered, Failure};
-use crate::message::Message;
+use crate::failure::{Delivered, DeliveryFailure};
+use crate::message::Notification;
 use crate::{program, smtp, webhook};
 use std::ffi::OsString;
 use std::fmt;
@@ -32,12 +32,12 @@ impl<V: Fn(&str) -> Option<OsString>> Sender<V> {
     /// # Errors
     /// Fails if the channel is not configured correctly, could not be reached, or did not take the
     /// message. After a failure that asks for a retry, the message may have arrived.
-    pub fn send(
+    pub fn send_message(
         &self,
         channel: &Channel,
-        message: &Message,
+        message: &Notification,
         deadline: Instant,
-    ) -> Result<Delivered, Failure> {
+    ) -> Result<Delivered, DeliveryFailure> {
         let message = message.bounded();
         match channel {
             Channel::Webhook(webhook) => {
@@ -55,7 +55,7 @@ impl<V: Fn(&str) -> Option<OsString>> Sender<V> {
     ///
     /// # Errors
     /// Fails if sending would refuse the settings.
-    pub fn check(&self, channel: &Channel) -> Result<(), Failure> {
+    pub fn check_channel(&self, channel: &Channel) -> Result<(), DeliveryFailure> {
         match channel {
             Channel::Webhook(webhook) => webhook::CheckedWebhook::new(webhook, self).map(drop),
             Channel::Smtp(smtp) => smtp::CheckedServer::new(smtp, self).map(drop),

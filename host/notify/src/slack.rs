@@ -6,14 +6,14 @@
 //! links and mentions with them, and `@` is replaced by its full-width form: no text of an agent
 //! can mention anybody.
 
-use crate::message::Message;
+use crate::message::Notification;
 use serde_json::{Value, json};
 
 /// Slack's limits, in characters, counted after escaping.
 const HEADER: usize = 150;
 const SECTION: usize = 3000;
 
-pub(crate) fn render(message: &Message) -> Value {
+pub(crate) fn render(message: &Notification) -> Value {
     let plain = |text: &str, limit: usize| json!({ "type": "plain_text", "text": escaped(text, limit), "emoji": false });
     let paragraphs = message.paragraphs();
     let mut blocks = vec![json!({ "type": "header", "text": plain(&message.headline(), HEADER) })];

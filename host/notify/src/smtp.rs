@@ -2,8 +2,8 @@
 
 use crate::channel::{Encryption, Smtp};
 use crate::environment::Environment;
-use crate::failure::{Delivered, Failure};
-use crate::message::Message;
+use crate::failure::{Delivered, DeliveryFailure};
+use crate::message::Notification;
 use crate::webhook::loopback;
 use crate::{authorities, smtp_reply};
 use lettre::message::header::{ContentType, Header, HeaderName, HeaderValue};
@@ -11,7 +11,7 @@ use lettre::message::{Mailbox, Mailboxes};
 use lettre::transport::smtp::authentication::Credentials;
 use lettre::transport::smtp::client::{Certificate, CertificateStore, Tls, TlsParameters};
 use lettre::{SmtpTransport, Transport};
-use portcullis_core::text::fingerprint;
+use portcullis_core::text::hash_parts;
 use secrecy::{ExposeSecret, SecretString};
 use std::sync::mpsc::sync_channel;
 use std::thread;
@@ -30,10 +30,10 @@ pub(crate) struct CheckedServer {
 }
 
 impl CheckedServer {
-    pub(crate) fn new(smtp: &Smtp, from: &impl Environment) -> Result<Self, Failure> {
+    pub(crate) fn new(smtp: &Smtp, from: &impl Environment) -> Result<Self, DeliveryFailure> {
         let place = &smtp.host;
         if place.is_empty() || place.chars().any(|c| c.is_control() || c.is_whitespace()) {
-            return Err(Failure::give_up(
+            return Err(DeliveryFailure::give_up(
                 format!("`{place}` is not a mail server"),
                 "write its name or address alone",
             ));
@@ -42,7 +42,10 @@ impl CheckedServer {
             let what = format!(
                 "the mail server `{place}` has a login, which would go unencrypted to whatever program listens there"
             );
-            return Err(Failure::give_up(what, "use `tls` or `starttls`, or leave out the login"));
+            return Err(DeliveryFailure::give_up(
+                what,
+                "use `tls` or `starttls`, or leave out the login",
+            ));
         }
         let (host, tls, port) = match smtp.encryption {
             Encryption::Tls => (place.clone(), Tls::Wrapper(secured(smtp)?), 465),
@@ -53,7 +56,10 @@ impl CheckedServer {
         };
         if smtp.to.is_empty() || smtp.to.len() > MAX_RECIPIENTS {
             let what = format!("the mail server `{place}` has {} receivers", smtp.to.len());
-            return Err(Failure::give_up(what, format!("name 1 to {MAX_RECIPIENTS} in `to`")));
+            return Err(DeliveryFailure::give_up(
+                what,
+                format!("name 1 to {MAX_RECIPIENTS} in `to`"),
+            ));
         }
         let login = smtp
             .login
@@ -73,7 +79,11 @@ impl CheckedServer {
 
     /// Sends on a separate thread, which is left behind at the deadline: a server that answers byte
     /// by byte must not block the caller.
-    pub(crate) fn send(&self, message: &Message, deadline: Instant) -> Result<Delivered, Failure> {
+    pub(crate) fn send(
+        &self,
+        message: &Notification,
+        deadline: Instant,
+    ) -> Result<Delivered, DeliveryFailure> {
         let place = format!("{}:{}", self.host, self.port);
         let mail = self.mail(message)?;
         let left = deadline.saturating_duration_since(Instant::now());
@@ -93,7 +103,10 @@ impl CheckedServer {
         let exchange = move || drop(ends.send(server.send(&mail)));
         let started = thread::Builder::new().name("portcullis-mail".into()).spawn(exchange);
         started.map_err(|error| {
-            Failure::retry(format!("no thread for sending mail ({error})"), "end other programs")
+            DeliveryFailure::retry(
+                format!("no thread for sending mail ({error})"),
+                "end other programs",
+            )
         })?;
         match end.recv_timeout(left) {
             Ok(Ok(_)) => Ok(Delivered { what: format!("the mail server `{place}` accepted it") }),
@@ -106,10 +119,10 @@ impl CheckedServer {
         }
     }
 
-    fn mail(&self, message: &Message) -> Result<lettre::Message, Failure> {
+    fn mail(&self, message: &Notification) -> Result<lettre::Message, DeliveryFailure> {
         let id = format!(
             "<portcullis.{:016x}@{}>",
-            fingerprint(&[&message.id]),
+            hash_parts(&[&message.id]),
             self.from.email.domain()
         );
         let text = format!("{}\n\n{}\n", message.headline(), message.paragraphs().join("\n\n"));
@@ -127,7 +140,7 @@ impl CheckedServer {
             .header(ContentType::TEXT_PLAIN)
             .body(text)
             .map_err(|error| {
-                Failure::give_up(
+                DeliveryFailure::give_up(
                     format!("no mail could be made of the message ({error})"),
                     "check `from` and `to`",
                 )
@@ -138,9 +151,9 @@ impl CheckedServer {
 /// The last second of the year 9999, in milliseconds since 1970: later times cannot be written.
 const LATEST_MS: u64 = 253_402_300_799_000;
 
-fn secured(smtp: &Smtp) -> Result<TlsParameters, Failure> {
+fn secured(smtp: &Smtp) -> Result<TlsParameters, DeliveryFailure> {
     let bad = |error: lettre::transport::smtp::Error| {
-        Failure::give_up(
+        DeliveryFailure::give_up(
             format!("no secure connection to `{}` can be prepared ({error})", smtp.host),
             "check `host` and `authorities`",
         )
@@ -157,16 +170,16 @@ fn secured(smtp: &Smtp) -> Result<TlsParameters, Failure> {
     parameters.build().map_err(bad)
 }
 
-fn open_line(place: &str) -> Failure {
-    Failure::give_up(
+fn open_line(place: &str) -> DeliveryFailure {
+    DeliveryFailure::give_up(
         format!("the mail server `{place}` is reached unencrypted and is not on this machine"),
         "use `tls` or `starttls`",
     )
 }
 
-fn mailbox(text: &str) -> Result<Mailbox, Failure> {
+fn mailbox(text: &str) -> Result<Mailbox, DeliveryFailure> {
     let bad = || {
-        Failure::give_up(
+        DeliveryFailure::give_up(
             format!("`{text}` is not a mail address"),
             "write `someone@example.com` or `Somebody <someone@example.com>`",
         )

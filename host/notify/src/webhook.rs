@@ -3,8 +3,8 @@
 use crate::channel::{Address, Webhook};
 use crate::credential::redact;
 use crate::environment::Environment;
-use crate::failure::{Delivered, Failure};
-use crate::message::Message;
+use crate::failure::{Delivered, DeliveryFailure};
+use crate::message::Notification;
 use crate::proxy::{self, CheckedProxy};
 use crate::{authorities, slack, webhook_reply};
 use secrecy::{ExposeSecret, SecretString};
@@ -36,7 +36,7 @@ pub(crate) struct CheckedWebhook {
 }
 
 impl CheckedWebhook {
-    pub(crate) fn new(webhook: &Webhook, from: &impl Environment) -> Result<Self, Failure> {
+    pub(crate) fn new(webhook: &Webhook, from: &impl Environment) -> Result<Self, DeliveryFailure> {
         let uri = match &webhook.url {
             Address::Open(url) => parse(url)?,
             Address::Secret(credential) => parse(from.credential(credential)?.expose_secret())?,
@@ -57,12 +57,12 @@ impl CheckedWebhook {
             let what = format!(
                 "the webhook `{place}` has a `bearer`, which would go unencrypted to whatever program listens there"
             );
-            return Err(Failure::give_up(what, "use `https`, or leave out `bearer`"));
+            return Err(DeliveryFailure::give_up(what, "use `https`, or leave out `bearer`"));
         }
         let proxy = webhook.proxy.as_ref().map(|address| proxy::read(address, from)).transpose()?;
         if loopback.is_some() && proxy.is_some() {
             let what = format!("the webhook `{place}` is on this machine and has a `proxy`");
-            return Err(Failure::give_up(what, "leave out `proxy`"));
+            return Err(DeliveryFailure::give_up(what, "leave out `proxy`"));
         }
         let bearer =
             webhook.bearer.as_ref().map(|credential| from.credential(credential)).transpose()?;
@@ -73,7 +73,11 @@ impl CheckedWebhook {
         Ok(Self { uri, place, loopback, proxy, bearer, roots })
     }
 
-    pub(crate) fn send(&self, message: &Message, deadline: Instant) -> Result<Delivered, Failure> {
+    pub(crate) fn send(
+        &self,
+        message: &Notification,
+        deadline: Instant,
+    ) -> Result<Delivered, DeliveryFailure> {
         let body = slack::render(message).to_string();
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
@@ -104,14 +108,14 @@ impl CheckedWebhook {
         self.judge(answer)
     }
 
-    fn unreachable(&self, error: &ureq::Error) -> Failure {
+    fn unreachable(&self, error: &ureq::Error) -> DeliveryFailure {
         match &self.proxy {
             Some(through) => webhook_reply::unreachable_through(&through.place, &self.place, error),
             None => webhook_reply::unreachable(&self.place, error),
         }
     }
 
-    fn judge(&self, answer: Response<ureq::Body>) -> Result<Delivered, Failure> {
+    fn judge(&self, answer: Response<ureq::Body>) -> Result<Delivered, DeliveryFailure> {
         let (head, body) = answer.into_parts();
         if head.status.is_success() {
             return Ok(Delivered {
@@ -138,9 +142,12 @@ impl CheckedWebhook {
     }
 }
 
-fn parse(url: &str) -> Result<Uri, Failure> {
+fn parse(url: &str) -> Result<Uri, DeliveryFailure> {
     let bad = |what: &str| {
-        Failure::give_up(format!("the webhook's address {what}"), "write it as `https://host/path`")
+        DeliveryFailure::give_up(
+            format!("the webhook's address {what}"),
+            "write it as `https://host/path`",
+        )
     };
     let uri: Uri = url.parse().map_err(|_| bad("is none"))?;
     let authority = uri.authority().ok_or_else(|| bad("names no host"))?;
@@ -162,8 +169,8 @@ pub(crate) fn loopback(host: &str) -> Option<IpAddr> {
     address.is_loopback().then_some(address)
 }
 
-fn open_line(place: &str) -> Failure {
-    Failure::give_up(
+fn open_line(place: &str) -> DeliveryFailure {
+    DeliveryFailure::give_up(
         format!("the webhook `{place}` is not encrypted and not on this machine"),
         "use `https`",
     )

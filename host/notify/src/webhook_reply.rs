@@ -1,40 +1,50 @@
 //! Interprets a webhook's answer, or the lack of one.
 
-use crate::failure::Failure;
-use portcullis_core::text::bare;
+use crate::failure::DeliveryFailure;
+use portcullis_core::text::strip_quotes;
 use std::time::{Duration, SystemTime};
 use ureq::http::HeaderMap;
 
 const REPLY_BYTES: usize = 120;
 
 /// Returns the failure for an answer other than success.
-pub(crate) fn refused(place: &str, status: u16, headers: &HeaderMap, said: &str) -> Failure {
+pub(crate) fn refused(
+    place: &str,
+    status: u16,
+    headers: &HeaderMap,
+    said: &str,
+) -> DeliveryFailure {
     let said = said.trim();
     let what = match said.is_empty() {
         true => format!("`{place}` answered {status}"),
-        false => format!("`{place}` answered {status}: \"{}\"", bare(said, REPLY_BYTES)),
+        false => format!("`{place}` answered {status}: \"{}\"", strip_quotes(said, REPLY_BYTES)),
     };
     match status {
-        408 | 425 | 429 | 500..=599 => Failure::retry(
+        408 | 425 | 429 | 500..=599 => DeliveryFailure::retry(
             what,
-            "nothing to do: it is tried again; look at the service if that goes on",
+            "nothing to do: it will be retried; check the service if this continues",
         )
         .not_before(wait(headers)),
-        300..=399 => Failure::give_up(
+        300..=399 => DeliveryFailure::give_up(
             what,
             "redirects are not followed: configure the address that it leads to",
         ),
-        401 | 403 | 407 => Failure::give_up(what, "renew the webhook's credential"),
-        404 | 410 => Failure::give_up(what, "make a new webhook there and configure its address"),
-        _ => Failure::give_up(what, "configure the address of a webhook that takes Slack's JSON"),
+        401 | 403 | 407 => DeliveryFailure::give_up(what, "renew the webhook's credential"),
+        404 | 410 => {
+            DeliveryFailure::give_up(what, "make a new webhook there and configure its address")
+        }
+        _ => DeliveryFailure::give_up(
+            what,
+            "configure the address of a webhook that takes Slack's JSON",
+        ),
     }
 }
 
 /// Returns the failure for a missing answer.
-pub(crate) fn unreachable(place: &str, error: &ureq::Error) -> Failure {
+pub(crate) fn unreachable(place: &str, error: &ureq::Error) -> DeliveryFailure {
     match error {
         ureq::Error::Timeout(_) => late(place),
-        ureq::Error::HostNotFound => Failure::retry(
+        ureq::Error::HostNotFound => DeliveryFailure::retry(
             format!("the host of `{place}` is not known"),
             "check the name and the network",
         ),
@@ -42,7 +52,7 @@ pub(crate) fn unreachable(place: &str, error: &ureq::Error) -> Failure {
         ureq::Error::Io(error) if error.kind() == std::io::ErrorKind::InvalidData => {
             insecure(place, error)
         }
-        error => Failure::retry(
+        error => DeliveryFailure::retry(
             format!("`{place}` cannot be reached ({error})"),
             "check the address and the network",
         ),
@@ -51,37 +61,41 @@ pub(crate) fn unreachable(place: &str, error: &ureq::Error) -> Failure {
 
 /// Returns the failure for a missing answer through a proxy. The proxy's own words are left out:
 /// they may repeat our credentials for it.
-pub(crate) fn unreachable_through(proxy: &str, place: &str, error: &ureq::Error) -> Failure {
+pub(crate) fn unreachable_through(
+    proxy: &str,
+    place: &str,
+    error: &ureq::Error,
+) -> DeliveryFailure {
     match error {
         ureq::Error::Timeout(_) => late(place),
         ureq::Error::Rustls(_) | ureq::Error::Tls(_) => unreachable(place, error),
         ureq::Error::Io(error) if error.kind() == std::io::ErrorKind::InvalidData => {
             insecure(place, error)
         }
-        ureq::Error::ConnectProxyFailed(_) => Failure::retry(
+        ureq::Error::ConnectProxyFailed(_) => DeliveryFailure::retry(
             format!("the proxy `{proxy}` did not connect us to `{place}`"),
-            "look whether it knows us and lets us reach that host",
+            "check that it knows us and lets us reach that host",
         ),
-        ureq::Error::HostNotFound => Failure::retry(
+        ureq::Error::HostNotFound => DeliveryFailure::retry(
             format!("the proxy `{proxy}` is not known"),
             "check the name and the network",
         ),
-        error => Failure::retry(
+        error => DeliveryFailure::retry(
             format!("`{place}` cannot be reached through the proxy `{proxy}` ({error})"),
             "check the proxy",
         ),
     }
 }
 
-pub(crate) fn late(place: &str) -> Failure {
-    Failure::retry(
+pub(crate) fn late(place: &str) -> DeliveryFailure {
+    DeliveryFailure::retry(
         format!("`{place}` did not answer in time"),
-        "nothing to do: it is tried again; check the network if that goes on",
+        "nothing to do: it will be retried; check the network if this continues",
     )
 }
 
-fn insecure(place: &str, error: &dyn std::fmt::Display) -> Failure {
-    Failure::retry(
+fn insecure(place: &str, error: &dyn std::fmt::Display) -> DeliveryFailure {
+    DeliveryFailure::retry(
         format!("no secure connection to `{place}` ({error})"),
         "name its authority in `authorities`, or have its certificate renewed",
     )

@@ -12,7 +12,7 @@ pub(crate) enum Challenge {
     Basic,
 }
 
-/// Returns the strongest challenge of the registry; or describes the challenge in words if it is
+/// Returns the strongest challenge of the registry; or describes the challenge if it is
 /// not supported.
 pub(crate) fn read(headers: &HeaderMap) -> Result<Challenge, String> {
     let values = headers.get_all(WWW_AUTHENTICATE).iter().filter_map(|value| value.to_str().ok());

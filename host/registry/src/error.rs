@@ -2,7 +2,7 @@
 
 use crate::access::TransferLimits;
 use portcullis_bundle::{BundleError, SignatureError};
-use portcullis_core::text::bare;
+use portcullis_core::text::strip_quotes;
 use std::time::Duration;
 
 /// The most bytes of a registry's message that are shown.
@@ -14,7 +14,7 @@ const SAID_BYTES: usize = 160;
 pub struct RegistryError {
     /// The host and port of the registry.
     pub registry: String,
-    /// The request, in words.
+    /// The request, as text.
     pub asked: String,
     /// The reason.
     pub why: ErrorReason,
@@ -48,14 +48,14 @@ pub enum ErrorReason {
     Unreachable(String),
     /// The proxy did not connect.
     #[error(
-        "the proxy `{0}` did not connect us to it; look whether the proxy knows us and lets us reach that host"
+        "the proxy `{0}` did not connect us to it; check that the proxy knows us and lets us reach that host"
     )]
     Proxy(String),
     /// Nothing was received within this timeout.
-    #[error("no data for {} s; check the network, or give it longer", .0.as_secs_f32())]
+    #[error("no data for {} s; check the network, or allow more time", .0.as_secs_f32())]
     Silent(Duration),
     /// The deadline for the whole operation passed.
-    #[error("it did not finish within {} s; check the network, or give it longer", .0.as_secs_f32())]
+    #[error("it did not finish within {} s; check the network, or allow more time", .0.as_secs_f32())]
     Late(Duration),
     /// The body was truncated.
     #[error("it ended after {0} bytes, early; try again")]
@@ -137,16 +137,18 @@ impl ErrorReason {
             ureq::Error::Io(error) if error.kind() == std::io::ErrorKind::InvalidData => {
                 tls(&error.to_string())
             }
-            ureq::Error::Io(error) => Self::Unreachable(bare(&error.to_string(), SAID_BYTES)),
+            ureq::Error::Io(error) => {
+                Self::Unreachable(strip_quotes(&error.to_string(), SAID_BYTES))
+            }
             ureq::Error::HostNotFound => Self::Unreachable("there is no such host".to_owned()),
             ureq::Error::LargeResponseHeader(..) => {
                 Self::Malformed("the head of its answer has no end".to_owned())
             }
             ureq::Error::Protocol(error) => Self::Malformed(format!(
                 "it does not speak HTTP ({})",
-                bare(&error.to_string(), SAID_BYTES)
+                strip_quotes(&error.to_string(), SAID_BYTES)
             )),
-            error => Self::Unreachable(bare(&error.to_string(), SAID_BYTES)),
+            error => Self::Unreachable(strip_quotes(&error.to_string(), SAID_BYTES)),
         }
     }
 }
@@ -155,7 +157,7 @@ fn tls(what: &str) -> ErrorReason {
     if what.contains("corrupt message") {
         ErrorReason::NoTls
     } else {
-        ErrorReason::Certificate(bare(what, SAID_BYTES))
+        ErrorReason::Certificate(strip_quotes(what, SAID_BYTES))
     }
 }
 
@@ -184,5 +186,5 @@ fn said(body: &[u8]) -> String {
                 .join(", ")
         },
     );
-    bare(&text, SAID_BYTES)
+    strip_quotes(&text, SAID_BYTES)
 }

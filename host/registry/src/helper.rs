@@ -1,8 +1,8 @@
 //! Asks a credential helper, as docker does: `docker-credential-NAME get`.
 
 use crate::access::Access;
-use crate::credential::Credential;
-use portcullis_core::text::bare;
+use crate::credential::RegistryLogin;
+use portcullis_core::text::strip_quotes;
 use secrecy::SecretString;
 use serde::Deserialize;
 use std::io::{Read, Write};
@@ -33,7 +33,11 @@ struct HelperResponse {
 /// # Errors
 /// Fails if the helper does not exist, does not end, fails, or gives another answer; the error
 /// continues a sentence about the helper.
-pub(crate) fn get(name: &str, server: &str, access: &Access) -> Result<Option<Credential>, String> {
+pub(crate) fn get(
+    name: &str,
+    server: &str,
+    access: &Access,
+) -> Result<Option<RegistryLogin>, String> {
     let program = find(name, access).ok_or("is not there; install it, or log in without it")?;
     let mut command = Command::new(program);
     command.arg("get").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -49,14 +53,14 @@ pub(crate) fn get(name: &str, server: &str, access: &Access) -> Result<Option<Cr
         return if words.contains(UNKNOWN) {
             Ok(None)
         } else {
-            Err(format!("failed: \"{}\"", bare(&words, 120)))
+            Err(format!("failed: \"{}\"", strip_quotes(&words, 120)))
         };
     }
-    let answer: HelperResponse =
-        serde_json::from_slice(&said).map_err(|_| "answered something else than helpers do")?;
+    let answer: HelperResponse = serde_json::from_slice(&said)
+        .map_err(|_| "answered with something that helpers never send")?;
     Ok(Some(match answer.username.as_str() {
-        IDENTITY => Credential::Identity(answer.secret),
-        _ => Credential::Password { user: answer.username, password: answer.secret },
+        IDENTITY => RegistryLogin::Identity(answer.secret),
+        _ => RegistryLogin::Password { user: answer.username, password: answer.secret },
     }))
 }
 

@@ -12,7 +12,7 @@
 //! and to the token server that it names over TLS.
 //!
 //! **Out of scope.** This crate does not know trust policies, home or configuration: the caller of
-//! `Trust::judge` decides whether a pulled bundle is loaded. It reads no environment except what
+//! `Trust::judge_bundle` decides whether a pulled bundle is loaded. It reads no environment except what
 //! [`Access::from_environment`] is given.
 //!
 //! **Rationale for a client of its own**, last checked against `oci-client` 0.18.0. The protocol is
@@ -30,7 +30,10 @@ mod body;
 mod challenge;
 mod client;
 mod credential;
+mod docker_config;
+mod download;
 mod error;
+mod exchange;
 mod helper;
 mod proxy;
 mod pull;
@@ -39,14 +42,16 @@ mod reference;
 mod referrers;
 mod session;
 mod token;
+mod upload;
 mod versions;
 
 pub use access::{Access, AccessError, TransferLimits};
 pub use client::Client;
 pub use error::{ErrorReason, RegistryError};
 pub use proxy::Proxies;
-pub use pull::{PulledBundle, UnsupportedSignature};
+pub use pull::PulledBundle;
 pub use reference::{Reference, ReferenceError, Tag};
+pub use referrers::UnsupportedSignature;
 
 /// The progress of a push or a pull.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -84,7 +84,7 @@ impl Tag {
     /// Returns the tag of a version. A tag cannot contain `+`, so the one before build metadata
     /// becomes `_`.
     #[must_use]
-    pub fn of(version: &Version) -> Self {
+    pub fn for_version(version: &Version) -> Self {
         Self(version.to_string().replace('+', "_"))
     }
 
@@ -228,7 +228,7 @@ mod tests {
 
     #[test]
     fn references_are_whole() {
-        let digest = Digest::of(b"");
+        let digest = Digest::of_bytes(b"");
         for (text, registry, path, tag, pinned) in [
             (
                 "ghcr.io/acme/checks:1.2.0".to_owned(),
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none_says_how_to_become_one() {
+    fn invalid_references_get_a_fix() {
         for (text, holds) in [
             ("", "names no registry"),
             ("checks:1", "names no registry"),
@@ -303,8 +303,8 @@ mod tests {
             [("1.2.0", "1.2.0"), ("1.2.0-rc.1", "1.2.0-rc.1"), ("1.2.0+build.5", "1.2.0_build.5")]
         {
             let version: Version = version.parse().unwrap();
-            assert_eq!(Tag::of(&version).as_str(), tag);
-            assert_eq!(Tag::of(&version).version(), Some(version));
+            assert_eq!(Tag::for_version(&version).as_str(), tag);
+            assert_eq!(Tag::for_version(&version).version(), Some(version));
         }
         assert_eq!("v1.2.0".parse::<Tag>().unwrap().version(), Some(Version::new(1, 2, 0)));
         for none in ["latest", "1.2", "sha256-12", "vv1.2.0"] {

@@ -4,14 +4,14 @@
 //! names a list that every writer has to update. Two concurrent writers can lose an entry, so the
 //! list is read back after it was written.
 
+use crate::download::{document, fetch};
 use crate::error::{ErrorReason, RegistryError};
-use crate::pull::{UnsupportedSignature, document, fetch};
-use crate::push::{blob, manifest, text};
 use crate::session::{MOST_DOCUMENT, RegistryRequest, RegistrySession};
+use crate::upload::{blob, manifest, text};
 use crate::versions;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use portcullis_bundle::media_type::{INDEX, MANIFEST, SIGNATURE};
-use portcullis_bundle::{BundleError, Descriptor, Digest, Signature, SignatureError};
+use portcullis_bundle::{BundleError, Digest, OciDescriptor, Signature, SignatureError};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use ureq::http::Method;
@@ -34,16 +34,25 @@ pub(crate) struct Referrers {
     pub(crate) unread: Vec<UnsupportedSignature>,
 }
 
+/// A signature in an unsupported format.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnsupportedSignature {
+    /// The digest of its manifest.
+    pub digest: Digest,
+    /// The reason, as text.
+    pub why: String,
+}
+
 /// Fetches the signatures of an index.
 pub(crate) fn pull(
     session: &RegistrySession<'_>,
-    index: &Descriptor,
+    index: &OciDescriptor,
 ) -> Result<Referrers, RegistryError> {
     let mut beside = Referrers::default();
     for listed in signatures(session, index.digest)? {
         let asked = format!("the signature {} of `{}`", listed.digest, session.reference().path());
         let mut kept = None;
-        let mut have = |wanted: &Descriptor| {
+        let mut have = |wanted: &OciDescriptor| {
             let bounded = if wanted.size > MOST_BYTES {
                 Err(session.error(&asked, ErrorReason::TooLong(MOST_BYTES)))
             } else {
@@ -77,7 +86,7 @@ pub(crate) fn pull(
 /// Pushes signatures of an index that already exists.
 pub(crate) fn push(
     session: &RegistrySession<'_>,
-    index: &Descriptor,
+    index: &OciDescriptor,
     signatures: &[Signature],
 ) -> Result<(), RegistryError> {
     let asked =
@@ -85,11 +94,11 @@ pub(crate) fn push(
     let mut unlisted = Vec::new();
     for signature in signatures {
         let (document, parts) =
-            signature.artifact(index).map_err(|error| session.error(&asked, Box::new(error)))?;
+            signature.to_artifact(index).map_err(|error| session.error(&asked, Box::new(error)))?;
         for part in &parts {
-            blob(session, Digest::of(part), part)?;
+            blob(session, Digest::of_bytes(part), part)?;
         }
-        let digest = Digest::of(&document);
+        let digest = Digest::of_bytes(&document);
         let head = manifest(session, &digest.to_string(), MANIFEST, &document)?;
         if text(&head, LISTS).is_none_or(|subject| subject != index.digest.to_string()) {
             unlisted.push(json!({ "mediaType": MANIFEST, "digest": digest, "size": document.len(), "artifactType": SIGNATURE }));
@@ -138,14 +147,17 @@ fn tag(of: Digest) -> String {
 }
 
 /// Returns the artifacts that refer to an index and have the type of a signature, each once.
-fn signatures(session: &RegistrySession<'_>, of: Digest) -> Result<Vec<Descriptor>, RegistryError> {
+fn signatures(
+    session: &RegistrySession<'_>,
+    of: Digest,
+) -> Result<Vec<OciDescriptor>, RegistryError> {
     let asked = format!("the signatures of `{}`", session.reference().path());
     let mut found = BTreeMap::new();
     for entry in referring(session, of, &asked)? {
         if entry.get("artifactType").and_then(Value::as_str) != Some(SIGNATURE) {
             continue;
         }
-        let one: Descriptor = serde_json::from_value(entry).map_err(|error| {
+        let one: OciDescriptor = serde_json::from_value(entry).map_err(|error| {
             session.error(&asked, ErrorReason::Malformed(format!("their list: {error}")))
         })?;
         if one.media_type == MANIFEST {

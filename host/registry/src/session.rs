@@ -1,21 +1,22 @@
-//! A conversation with one repository: authentication, redirects, retries, and the deadline.
+//! A conversation with one repository: authentication, redirects and retries.
 
 use crate::body;
 use crate::challenge::{self, Challenge};
 use crate::client::Client;
-use crate::credential::{self, Credential, CredentialLookup};
+use crate::credential::{RegistryLogin, basic_header};
+use crate::docker_config::{self, CredentialLookup};
 use crate::error::{ErrorReason, RegistryError};
+use crate::exchange::Exchange;
 use crate::proxy::is_loopback;
 use crate::reference::Reference;
 use crate::token;
-use data_encoding::BASE64;
 use secrecy::{ExposeSecret, SecretString};
 use std::cell::RefCell;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use ureq::Body;
 use ureq::http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, LOCATION, RETRY_AFTER};
 use ureq::http::{Method, Response};
-use ureq::{AsSendBody, Body};
 use url::Url;
 
 /// The most bytes of a manifest or an index that registries accept.
@@ -41,9 +42,8 @@ pub(crate) enum TokenAction {
 pub(crate) struct RegistrySession<'a> {
     client: &'a Client,
     reference: &'a Reference,
-    root: Url,
+    exchange: Exchange<'a>,
     action: TokenAction,
-    deadline: Instant,
     /// The `Authorization` header, once the registry has asked for it.
     authorization: RefCell<Option<SecretString>>,
     looked: RefCell<Option<CredentialLookup>>,
@@ -64,7 +64,7 @@ pub(crate) struct RegistryRequest<'a> {
     pub(crate) accept: &'a str,
     /// Media type and bytes.
     pub(crate) body: Option<(&'a str, &'a [u8])>,
-    /// The subject of the request, in words.
+    /// The subject of the request, as text.
     pub(crate) asked: &'a str,
 }
 
@@ -93,16 +93,14 @@ impl<'a> RegistrySession<'a> {
             secure
         };
         if client.access.plain_loopback && root.scheme() == "https" {
-            let what = "plain HTTP is asked for, which is for registries on this machine; leave it out, or name this one as one without TLS";
+            let what = "plain HTTP is only for registries on this machine; leave it out, or list this registry as one without TLS";
             return Err(failed(ErrorReason::Plain(what.to_owned())));
         }
-        let deadline = Instant::now() + client.access.limits.all;
         Ok(Self {
             client,
             reference,
-            root,
+            exchange: Exchange::new(client, root),
             action,
-            deadline,
             authorization: RefCell::new(None),
             looked: RefCell::new(None),
         })
@@ -120,47 +118,20 @@ impl<'a> RegistrySession<'a> {
         }
     }
 
+    /// Returns the way to the registry.
+    pub(crate) const fn exchange(&self) -> &Exchange<'a> {
+        &self.exchange
+    }
+
     /// Returns a URL below the repository: `manifests/...`, `blobs/...`. Its parts were checked to
     /// need no encoding.
     pub(crate) fn url(&self, rest: &str) -> Url {
-        let mut url = self.root.clone();
+        let mut url = self.exchange.root().clone();
         let (path, query) =
             rest.split_once('?').map_or((rest, None), |(path, query)| (path, Some(query)));
         url.set_path(&format!("/v2/{}/{path}", self.reference.path()));
         url.set_query(query);
         url
-    }
-
-    /// Resolves a response's `Location` or `Link`; TLS is never dropped on the way.
-    pub(crate) fn led(&self, from: &Url, to: &str) -> Result<Url, ErrorReason> {
-        // The query is left out: it may hold an object store's signature, which grants access for a
-        // while.
-        let shown = || {
-            to.chars()
-                .take_while(|c| *c != '?')
-                .take(200)
-                .collect::<String>()
-                .escape_debug()
-                .to_string()
-        };
-        let url = from.join(to).map_err(|_| {
-            ErrorReason::Redirect(format!("it leads to `{}`, which is not an address", shown()))
-        })?;
-        match url.scheme() {
-            "https" => Ok(url),
-            "http" if from.scheme() == "http" && (is_loopback(&url) || self.is_own(&url)) => {
-                Ok(url)
-            }
-            _ => Err(ErrorReason::Redirect(format!(
-                "it leads to `{}`, which is without TLS; the registry has to name an address with it",
-                shown()
-            ))),
-        }
-    }
-
-    /// Returns true if a URL belongs to the registry, so that it may receive the credentials.
-    pub(crate) fn is_own(&self, url: &Url) -> bool {
-        url.origin() == self.root.origin()
     }
 
     /// Sends the request and returns the response if its status is one of these.
@@ -178,12 +149,11 @@ impl<'a> RegistrySession<'a> {
             401 => self.unknown(),
             404 => ErrorReason::NotFound,
             300..=399 => ErrorReason::Redirect(format!(
-                "it answered {status} with another address, where none is followed"
+                "it answered {status} with another address, which is not followed here"
             )),
             _ => ErrorReason::answer(
                 status,
-                &body::read(answer, MOST_SAID, &self.client.access.limits, |_| {})
-                    .unwrap_or_default(),
+                &body::read(answer, MOST_SAID, self.exchange.limits(), |_| {}).unwrap_or_default(),
             ),
         };
         Err(self.error(request.asked, why))
@@ -197,8 +167,7 @@ impl<'a> RegistrySession<'a> {
         most: u64,
         seen: impl FnMut(u64),
     ) -> Result<Vec<u8>, RegistryError> {
-        body::read(answer, most, &self.client.access.limits, seen)
-            .map_err(|why| self.error(asked, why))
+        body::read(answer, most, self.exchange.limits(), seen).map_err(|why| self.error(asked, why))
     }
 
     /// Sends the request and returns the response with any status, after authentication if the
@@ -225,13 +194,16 @@ impl<'a> RegistrySession<'a> {
                 }
                 Err(why) => why.is_passing(),
             };
-            let pause = self.client.access.limits.pause.saturating_mul(1 << repeated);
+            let pause = self.exchange.limits().pause.saturating_mul(1 << repeated);
             let pause = outcome
                 .as_ref()
                 .ok()
                 .and_then(|reached| wanted_pause(&reached.answer))
                 .unwrap_or(pause);
-            if !passing || repeated == REPETITIONS || pause > self.left().unwrap_or_default() {
+            if !passing
+                || repeated == REPETITIONS
+                || pause > self.exchange.left().unwrap_or_default()
+            {
                 return outcome
                     .map(|reached| reached.answer)
                     .map_err(|why| self.error(request.asked, why));
@@ -241,24 +213,20 @@ impl<'a> RegistrySession<'a> {
         }
     }
 
-    fn left(&self) -> Option<Duration> {
-        Some(self.deadline.saturating_duration_since(Instant::now())).filter(|left| !left.is_zero())
-    }
-
     /// Follows redirects of a request that only reads. Credentials are sent to nobody but the
     /// registry.
     fn follow(&self, request: &RegistryRequest<'_>) -> Result<RegistryResponse, ErrorReason> {
         let mut url = request.url.clone();
         let mut own = true;
         for _ in 0..=MOST_REDIRECTS {
-            own = own && self.is_own(&url);
-            let answer = self.exchange(request, &url, own)?;
+            own = own && self.exchange.is_own(&url);
+            let answer = self.send_once(request, &url, own)?;
             let reads = matches!(request.method, Method::GET | Method::HEAD);
             if !reads || !matches!(answer.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
                 return Ok(RegistryResponse { answer, own });
             }
             let to = answer.headers().get(LOCATION).and_then(|to| to.to_str().ok());
-            url = self.led(
+            url = self.exchange.led(
                 &url,
                 to.ok_or_else(|| {
                     ErrorReason::Redirect("it redirects, and does not say where".to_owned())
@@ -268,7 +236,7 @@ impl<'a> RegistrySession<'a> {
         Err(ErrorReason::Redirect(format!("it redirects more than {MOST_REDIRECTS} times")))
     }
 
-    fn exchange(
+    fn send_once(
         &self,
         request: &RegistryRequest<'_>,
         url: &Url,
@@ -282,26 +250,14 @@ impl<'a> RegistrySession<'a> {
             draft = draft.header(AUTHORIZATION, authorization.expose_secret());
         }
         match request.body {
-            Some((kind, bytes)) => self.run(draft.header(CONTENT_TYPE, kind).body(bytes), url),
-            None if request.method == Method::POST => self.run(draft.body([].as_slice()), url),
-            None => self.run(draft.body(()), url),
+            Some((kind, bytes)) => {
+                self.exchange.run(draft.header(CONTENT_TYPE, kind).body(bytes), url)
+            }
+            None if request.method == Method::POST => {
+                self.exchange.run(draft.body([].as_slice()), url)
+            }
+            None => self.exchange.run(draft.body(()), url),
         }
-    }
-
-    /// Performs one exchange, limited only by the remaining time.
-    pub(crate) fn run(
-        &self,
-        draft: Result<ureq::http::Request<impl AsSendBody>, ureq::http::Error>,
-        url: &Url,
-    ) -> Result<Response<Body>, ErrorReason> {
-        let limits = &self.client.access.limits;
-        let left = self.left().ok_or(ErrorReason::Late(limits.all))?;
-        let draft = draft.map_err(|error| {
-            ErrorReason::Malformed(format!("it redirects to an invalid address ({error})"))
-        })?;
-        let (agent, through) = self.client.agent(url);
-        let draft = agent.configure_request(draft).timeout_global(Some(left)).build();
-        agent.run(draft).map_err(|error| ErrorReason::transport(error, through, limits))
     }
 
     /// Obtains the authorization that the registry asks for.
@@ -316,7 +272,7 @@ impl<'a> RegistrySession<'a> {
                 "it requires a login, and {asks}: tokens, and names with passwords, are known here"
             ))
         })?;
-        let looked = credential::find(&self.client.access, self.reference.registry())
+        let looked = docker_config::find(&self.client.access, self.reference.registry())
             .map_err(ErrorReason::Credential)?;
         let header = match (challenge, &looked.credential) {
             (Challenge::Bearer { realm, service }, credential) => {
@@ -327,7 +283,7 @@ impl<'a> RegistrySession<'a> {
                     service: service.as_deref(),
                     scope: &scope,
                 };
-                let token = token::fetch(self, &self.root, &wanted, credential.as_ref());
+                let token = token::fetch(&self.exchange, &wanted, credential.as_ref());
                 *self.looked.borrow_mut() = Some(looked);
                 let token = match token? {
                     Some(token) => token,
@@ -335,8 +291,8 @@ impl<'a> RegistrySession<'a> {
                 };
                 format!("Bearer {}", token.expose_secret())
             }
-            (Challenge::Basic, Some(Credential::Password { user, password })) => {
-                let header = basic(user, password);
+            (Challenge::Basic, Some(RegistryLogin::Password { user, password })) => {
+                let header = basic_header(user, password);
                 *self.looked.borrow_mut() = Some(looked);
                 header
             }
@@ -355,7 +311,7 @@ impl<'a> RegistrySession<'a> {
         let login = format!("`docker login {registry}`");
         ErrorReason::Unauthorized(match self.looked.borrow().as_ref() {
             Some(CredentialLookup {
-                credential: Some(Credential::Password { user, .. }),
+                credential: Some(RegistryLogin::Password { user, .. }),
                 words,
             }) => {
                 format!(
@@ -363,7 +319,7 @@ impl<'a> RegistrySession<'a> {
                     user.escape_debug()
                 )
             }
-            Some(CredentialLookup { credential: Some(Credential::Identity(_)), words }) => {
+            Some(CredentialLookup { credential: Some(RegistryLogin::Identity(_)), words }) => {
                 format!("it refuses {words}: log in again with {login}, or ask its owner")
             }
             Some(CredentialLookup { credential: None, words }) => {
@@ -372,16 +328,6 @@ impl<'a> RegistrySession<'a> {
             None => format!("it requires a login: log in with {login}"),
         })
     }
-
-    /// Returns the registry's limits.
-    pub(crate) const fn limits(&self) -> &crate::access::TransferLimits {
-        &self.client.access.limits
-    }
-}
-
-/// Returns the header for a name and a password.
-pub(crate) fn basic(user: &str, password: &SecretString) -> String {
-    format!("Basic {}", BASE64.encode(format!("{user}:{}", password.expose_secret()).as_bytes()))
 }
 
 /// Returns the delay that the registry asks for, within bounds.

@@ -1,15 +1,14 @@
 //! Tokens that a registry's token server issues for our credentials.
 
 use crate::body;
-use crate::credential::Credential;
+use crate::credential::{RegistryLogin, basic_header};
 use crate::error::ErrorReason;
-use crate::session::{RegistrySession, basic};
+use crate::exchange::Exchange;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use ureq::http::Request;
 use ureq::http::header::{AUTHORIZATION, CONTENT_TYPE};
-use url::Url;
 
 /// The most bytes of a token server's response.
 const MOST_BYTES: u64 = 64 << 10;
@@ -31,16 +30,15 @@ struct TokenResponse {
 /// often on another host, and it receives the registry's credentials: so it must use TLS, or be on
 /// this machine like the registry, and its redirects are not followed.
 pub(crate) fn fetch(
-    session: &RegistrySession<'_>,
-    registry: &Url,
+    exchange: &Exchange<'_>,
     wanted: &TokenRequest<'_>,
-    credential: Option<&Credential>,
+    credential: Option<&RegistryLogin>,
 ) -> Result<Option<SecretString>, ErrorReason> {
     let failed = |what: String| {
         ErrorReason::Malformed(format!("its token server `{}` {what}", wanted.realm.escape_debug()))
     };
-    let url = session
-        .led(registry, wanted.realm)
+    let url = exchange
+        .led(exchange.root(), wanted.realm)
         .map_err(|_| failed("is not an address with TLS".to_owned()))?;
     let place = url.host_str().unwrap_or_default().to_owned();
     let failed =
@@ -50,24 +48,24 @@ pub(crate) fn fetch(
         wanted.service.map(|service| format!("&service={}", encoded(service))).unwrap_or_default();
     let query = format!("scope={}{service}", encoded(wanted.scope));
     let answer = match credential {
-        Some(Credential::Identity(identity)) => {
+        Some(RegistryLogin::Identity(identity)) => {
             let form = format!(
                 "grant_type=refresh_token&client_id=portcullis&refresh_token={}&{query}",
                 encoded(identity.expose_secret())
             );
             let draft = Request::post(url.as_str())
                 .header(CONTENT_TYPE, "application/x-www-form-urlencoded");
-            session.run(draft.body(form.as_bytes()), &url)?
+            exchange.run(draft.body(form.as_bytes()), &url)?
         }
         other => {
             let mut url = url;
             let query = url.query().map_or_else(|| query.clone(), |own| format!("{own}&{query}"));
             url.set_query(Some(&query));
             let mut draft = Request::get(url.as_str());
-            if let Some(Credential::Password { user, password }) = other {
-                draft = draft.header(AUTHORIZATION, basic(user, password));
+            if let Some(RegistryLogin::Password { user, password }) = other {
+                draft = draft.header(AUTHORIZATION, basic_header(user, password));
             }
-            session.run(draft.body(()), &url)?
+            exchange.run(draft.body(()), &url)?
         }
     };
     match answer.status().as_u16() {
@@ -75,9 +73,9 @@ pub(crate) fn fetch(
         401 | 403 => return Ok(None),
         status => return Err(failed(format!("answered {status}, and gave no token"))),
     }
-    let text = body::read(answer, MOST_BYTES, session.limits(), |_| {})?;
+    let text = body::read(answer, MOST_BYTES, exchange.limits(), |_| {})?;
     let read: TokenResponse = serde_json::from_slice(&text)
-        .map_err(|_| failed("answered something else than a token".to_owned()))?;
+        .map_err(|_| failed("answered with something other than a token".to_owned()))?;
     let token = read
         .token
         .or(read.access_token)
@@ -86,6 +84,6 @@ pub(crate) fn fetch(
     if plain {
         Ok(Some(token))
     } else {
-        Err(failed("answered something else than a token".to_owned()))
+        Err(failed("answered with something other than a token".to_owned()))
     }
 }

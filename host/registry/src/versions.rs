@@ -27,7 +27,10 @@ impl Client {
     /// # Errors
     /// Fails if the repository does not exist or is not accessible, or if it has more tags than
     /// supported.
-    pub fn versions(&self, reference: &Reference) -> Result<Vec<(Version, Tag)>, RegistryError> {
+    pub fn list_versions(
+        &self,
+        reference: &Reference,
+    ) -> Result<Vec<(Version, Tag)>, RegistryError> {
         let session = RegistrySession::new(self, reference, TokenAction::Pull)?;
         let asked = format!("the tags of `{}`", reference.path());
         let mut next = Some(session.url("tags/list?n=1000"));
@@ -88,8 +91,8 @@ pub(crate) fn next(
         },
     );
     let Some((to, _)) = next else { return Ok(None) };
-    let url = session.led(from, to)?;
-    if !session.is_own(&url) {
+    let url = session.exchange().led(from, to)?;
+    if !session.exchange().is_own(&url) {
         return Err(ErrorReason::Redirect("its next page is on another host".to_owned()));
     }
     Ok(Some(url))

@@ -47,7 +47,7 @@ impl HeldPlugin {
 pub fn held_plugins(known: &Breakers, now: Timestamp) -> Vec<HeldPlugin> {
     let one = |(name, document): (&String, &String)| {
         let breaker = read(document)?;
-        let waits = breaker.holds(&breaker.digest, now)?;
+        let waits = breaker.held_until(&breaker.digest, now)?;
         Some(HeldPlugin { name: name.clone(), breaker, waits })
     };
     known.iter().filter_map(one).collect()
@@ -56,7 +56,7 @@ pub fn held_plugins(known: &Breakers, now: Timestamp) -> Vec<HeldPlugin> {
 /// Returns the held plugins in the form that the engine takes.
 pub fn engine_holds(known: &Breakers, now: Timestamp) -> Vec<Hold> {
     let hold = |held: HeldPlugin| Hold {
-        why: held.breaker.why(&held.name, held.waits),
+        why: held.breaker.explain_hold(&held.name, held.waits),
         digest: held.breaker.digest,
         name: held.name,
     };
@@ -75,7 +75,7 @@ pub fn learn_outcomes(
     // A file that could not be read failed before it ran.
     for asked in asked.iter().filter(|asked| !asked.digest.is_empty()) {
         let before = known.get(&asked.name);
-        let (after, change) = Breaker::after(
+        let (after, change) = Breaker::after_call(
             before.and_then(|text| read(text)).as_ref(),
             &asked.digest,
             asked.fault.as_ref(),
@@ -126,7 +126,7 @@ fn record(
     let seed = format!("{}\0{}\0{name}", event.client, event.session);
     let mut record = Record {
         session: event.session.clone(),
-        ..Record::apart(RecordKind::Fault, SUBJECT, &summary, now, &seed)
+        ..Record::outside_session(RecordKind::Fault, SUBJECT, &summary, now, &seed)
     };
     record.faults.extend(asked.fault.clone());
     record.details.insert("plugin".into(), name.as_str().into());

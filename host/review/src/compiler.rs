@@ -54,14 +54,14 @@ pub struct Processes {
 impl Processes {
     /// Allows as much as a component may need. Retries components that failed before.
     #[must_use]
-    pub fn patient() -> Self {
+    pub fn with_patience() -> Self {
         Self { program: this_program(), arguments: vec![COMMAND.into()], each: PATIENT, left: None }
     }
 
     /// Allows as much as an agent that waits for its answer can spare.
     #[must_use]
     pub fn of_hook() -> Self {
-        Self { left: Some(Mutex::new(HOOK)), ..Self::patient() }
+        Self { left: Some(Mutex::new(HOOK)), ..Self::with_patience() }
     }
 
     fn run(&self, component: &[u8], limits: &CompileLimits) -> Result<Vec<u8>, CompileEnd> {

@@ -1,7 +1,7 @@
 //! Finds mistakes of a configuration that none of its lines shows alone: values that do not count,
 //! channels that cannot send, a folder that does not exist, a strategy without its decider.
 
-use crate::notifications::configured;
+use crate::notifications::configured_channels;
 use portcullis_config::Config;
 use portcullis_config::layers::{IgnoreReason, IgnoredKey, Layer, MergedSettings};
 use portcullis_config::problem::{KeyProblem, Problems};
@@ -15,7 +15,7 @@ pub fn find_mistakes(settled: &MergedSettings, config: &Config, person: &str) ->
     let ignored = settled.ignored.iter().filter_map(|ignored| without_effect(settled, ignored));
     let keys = channels(config, person)
         .into_iter()
-        .chain(decider(config))
+        .chain(check_decider(config))
         .chain(plugins_folder(settled, config));
     ignored.chain(keys.map(|problem| place_problem(settled, &problem))).collect()
 }
@@ -24,14 +24,14 @@ pub fn find_mistakes(settled: &MergedSettings, config: &Config, person: &str) ->
 #[must_use]
 pub fn place_problem(settled: &MergedSettings, problem: &KeyProblem) -> Problems {
     match settled.place_of(&problem.key) {
-        Some((file, place)) => Problems::at(file, place, problem.what.clone()),
-        None => Problems::whole(Path::new(portcullis_config::FILE), problem.what.clone()),
+        Some((file, place)) => Problems::at_place(file, place, problem.what.clone()),
+        None => Problems::in_file(Path::new(portcullis_config::FILE), problem.what.clone()),
     }
 }
 
 /// Reports a custom strategy that names no plugin that decides: it would decide nothing.
 #[must_use]
-pub fn decider(config: &Config) -> Option<KeyProblem> {
+pub fn check_decider(config: &Config) -> Option<KeyProblem> {
     let policy = &config.policy.interventions;
     let missing = policy.strategy == Strategy::Custom && policy.decider.is_none();
     missing.then(|| KeyProblem {
@@ -50,7 +50,7 @@ fn without_effect(settled: &MergedSettings, ignored: &IgnoredKey) -> Option<Prob
     let what =
         format!("`{}` has no effect: {}", one_line(&ignored.path, 256), ignored.why.in_words());
     let file = settled.file_of(ignored.layer)?;
-    Some(Problems::at(file, (ignored.line, ignored.column), what))
+    Some(Problems::at_place(file, (ignored.line, ignored.column), what))
 }
 
 fn channels(config: &Config, person: &str) -> Vec<KeyProblem> {
@@ -68,7 +68,7 @@ fn channels(config: &Config, person: &str) -> Vec<KeyProblem> {
             what: format!("the channel `{name}` cannot be used: {why}"),
         })
     };
-    configured(config, person).iter().filter_map(problem).collect()
+    configured_channels(config, person).iter().filter_map(problem).collect()
 }
 
 /// Reports a plugins folder that somebody named and that does not exist: its plugins do not run.

@@ -28,7 +28,7 @@ pub struct DocumentSet<T> {
 
 impl DocumentStore {
     /// Returns the folder with that name in the state folder; it need not exist.
-    pub fn of(state: &Path, name: &str) -> Self {
+    pub fn in_state(state: &Path, name: &str) -> Self {
         Self(state.join(name))
     }
 
@@ -36,7 +36,7 @@ impl DocumentStore {
     ///
     /// # Errors
     /// Fails if the file cannot be written, or if the id is not valid.
-    pub fn put(&self, id: &str, document: &impl Serialize) -> Result<()> {
+    pub fn put_document(&self, id: &str, document: &impl Serialize) -> Result<()> {
         let path = self.path(id)?;
         let write = || -> io::Result<()> {
             portcullis_fs::create_private_folder(&self.0)?;
@@ -53,7 +53,7 @@ impl DocumentStore {
     ///
     /// # Errors
     /// Fails if it cannot be read; the message names the file.
-    pub fn get<T: DeserializeOwned>(&self, id: &str) -> Result<Option<T>> {
+    pub fn get_document<T: DeserializeOwned>(&self, id: &str) -> Result<Option<T>> {
         let path = self.path(id)?;
         if path.exists() { read(&path).map(Some) } else { Ok(None) }
     }
@@ -62,7 +62,7 @@ impl DocumentStore {
     ///
     /// # Errors
     /// Fails if the folder exists and cannot be read.
-    pub fn all<T: DeserializeOwned>(&self) -> Result<DocumentSet<T>> {
+    pub fn read_all<T: DeserializeOwned>(&self) -> Result<DocumentSet<T>> {
         let mut contents = DocumentSet { good: Vec::new(), damaged: Vec::new() };
         let entries = match fs::read_dir(&self.0) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(contents),
@@ -89,7 +89,7 @@ impl DocumentStore {
     ///
     /// # Errors
     /// Fails if it cannot be removed.
-    pub fn remove(&self, id: &str) -> Result<()> {
+    pub fn remove_document(&self, id: &str) -> Result<()> {
         let path = self.path(id)?;
         match fs::remove_file(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -118,11 +118,11 @@ fn read<T: DeserializeOwned>(path: &Path) -> Result<T> {
 
 /// Returns the time until which something from `at` is kept, in milliseconds since 1970; `None`,
 /// for 0 days, means forever.
-pub fn until(at: u64, days: u32) -> Option<u64> {
+pub fn expiry_time(at: u64, days: u32) -> Option<u64> {
     (days > 0).then(|| at.saturating_add(u64::from(days).saturating_mul(24 * 60 * 60 * 1000)))
 }
 
 /// Returns true if something from `at` is older than its retention.
 pub fn is_past(at: u64, days: u32, now: u64) -> bool {
-    until(at, days).is_some_and(|until| until < now)
+    expiry_time(at, days).is_some_and(|until| until < now)
 }

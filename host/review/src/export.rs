@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use portcullis_core::finding::{AuditDecision, AuditDetection, AuditFault, AuditRecord};
 use portcullis_core::record::Record;
-use portcullis_store::{StoredRecord, hex};
+use portcullis_store::{StoredRecord, to_hex};
 
 /// The number of records that an exporter gets in one call.
 pub const BATCH: usize = 100;
@@ -57,8 +57,8 @@ pub fn for_exporter(stored: &StoredRecord) -> Result<AuditRecord> {
                 detail: fault.detail,
             })
             .collect(),
-        previous: hex(&stored.previous),
-        hash: hex(&stored.hash),
+        previous: to_hex(&stored.previous),
+        hash: to_hex(&stored.hash),
         document: document.clone(),
         attributes: vec![("event".into(), record.event), ("client".into(), record.client)],
     })

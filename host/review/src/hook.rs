@@ -1,13 +1,17 @@
 //! One hook call of an agent's client: one event in, one answer out.
 //!
-//! On any failure the client still gets a valid answer under the fault policy, and a record is
-//! written if the journal is writable. The answer is returned only after its record is durable.
+//! After an error the client still gets a valid answer under the fault policy, and a record is
+//! written if the journal is writable. The answer of a review is returned only after its record is
+//! durable. A panic leaves no record, and its answer refuses in observe mode too.
 
 use crate::checkpoints::CheckpointWriter;
+use crate::installed;
+use crate::process_tree::measure_processes;
 use crate::reviewer::{ReviewContext, Reviewer, to_store};
 use crate::stopped::{self, StopFile};
 use crate::{
-    breakers, compiler::Processes, health, incidents, notifications, quarantine, step_detail,
+    breakers, canary_session::CANARY_SESSION, compiler::Processes, health, incidents,
+    notifications, quarantine, step_detail,
 };
 use anyhow::Result;
 use portcullis_agents::{Agent, HookOutput, Invocation, PROFILES, WireError};
@@ -23,11 +27,11 @@ use portcullis_core::pipeline::{self, FaultOrigin, MissedCall};
 use portcullis_core::policy::Mode;
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::score::Verdict;
-use portcullis_core::session::{State, StateError};
+use portcullis_core::session::{Measured, State, StateError};
 use portcullis_core::text::one_line;
 use portcullis_engine::Preload;
 use portcullis_store::{
-    Commit, Durability, Home, PendingCommit, SessionHistory, Snapshot, Store, StoreError,
+    Commit, Durability, Home, PendingCommit, SessionHistory, SessionSnapshot, Store, StoreError,
 };
 use std::path::Path;
 use std::sync::Arc;
@@ -47,8 +51,8 @@ pub struct HookAnswer {
 
 /// Reviews one event and commits its records.
 #[must_use]
-pub fn answer(agent: &'static dyn Agent, input: &[u8]) -> HookAnswer {
-    let (now, begun) = (clock::now(), Instant::now());
+pub fn answer_event(agent: &'static dyn Agent, input: &[u8]) -> HookAnswer {
+    let (now, begun) = (clock::now_ms(), Instant::now());
     let event = match agent.parse(input) {
         Ok(event) => event,
         Err(error) => {
@@ -58,7 +62,7 @@ pub fn answer(agent: &'static dyn Agent, input: &[u8]) -> HookAnswer {
             };
         }
     };
-    if pipeline::is_neutral(&event) {
+    if pipeline::needs_no_review(&event) {
         return HookAnswer {
             output: agent.render(&event.name, &Reply::default()),
             work_is_due: false,
@@ -83,11 +87,12 @@ pub fn answer(agent: &'static dyn Agent, input: &[u8]) -> HookAnswer {
     }
 }
 
-/// Returns the answer after a panic, which is a defect of this program.
+/// Returns the answer after a panic, which is a defect of this program: a refusal, in observe mode
+/// too, since the defect may be in what reads the mode. It is not recorded.
 #[must_use]
-pub fn answer_to_defect(agent: &dyn Agent, input: &[u8]) -> HookAnswer {
+pub fn answer_to_panic(agent: &dyn Agent, input: &[u8]) -> HookAnswer {
     let event = agent.parse(input).map(|event| event.name).unwrap_or_default();
-    let fault = Fault::host(FaultKind::Internal, "a defect of portcullis, please report it");
+    let fault = Fault::from_host(FaultKind::Internal, "a defect of portcullis, please report it");
     HookAnswer { output: agent.render(&event, &pipeline::fault_reply(&fault)), work_is_due: false }
 }
 
@@ -120,8 +125,8 @@ fn review_at_its_paths(
 fn observes(places: &Paths, now: u64) -> bool {
     Config::load(places, None)
         .is_ok_and(|config| matches!(config.policy.mode, Mode::Observe | Mode::Off))
-        || Home::open(&places.state)
-            .is_ok_and(|home| matches!(pause::current(&home, now), Ok(Some(_))))
+        || Home::open_root(&places.state)
+            .is_ok_and(|home| matches!(pause::read_current(&home, now), Ok(Some(_))))
 }
 
 /// One hook call with everything that its review needs.
@@ -149,31 +154,31 @@ impl<'a> HookCall<'a> {
     ) -> Result<Self, Fault> {
         // Open the home first: if configuration and state share a folder, its error is more
         // helpful.
-        let home = Home::open(&places.state).map_err(|error| store_fault(&error))?;
+        let home = Home::open_root(&places.state).map_err(|error| store_fault(&error))?;
         let mut config = Config::load(places, Some(&home)).map_err(configuration_fault)?;
         // A pause file that was not written by a person's command pauses nothing; `doctor` and the
         // session start report it.
-        let pause = pause::current(&home, now).ok().flatten();
+        let pause = pause::read_current(&home, now).ok().flatten();
         if pause.is_some() && config.policy.mode != Mode::Off {
             config.policy.mode = Mode::Observe;
         }
         let durability = config.durability;
         let untrusted = config.notice();
         let mut reviewer =
-            Reviewer::of_hook(places, &home, config, now).map_err(configuration_fault)?;
+            installed::load_for_hook(places, &home, config, now).map_err(configuration_fault)?;
         reviewer.plugins.with_compiler(Arc::new(Processes::of_hook()));
         if let Some(ahead) = preload(event) {
-            reviewer.plugins.preload(ahead);
+            reviewer.plugins.use_preload(ahead);
         }
         Ok(Self { agent, places, event, now, begun, home, pause, durability, untrusted, reviewer })
     }
 
     /// Reviews the event, commits, and returns the reply and whether work waits for `maintain`.
     fn review(mut self, input: &[u8]) -> Result<(Reply, bool), Fault> {
-        let mut store =
-            Store::open(&self.home, self.durability).map_err(|error| store_fault(&error))?;
-        let known_stop = stopped::read(&self.home, &self.event.session)
-            .map_err(|error| Fault::host(FaultKind::Store, format!("{error:#}")))?;
+        let mut store = Store::open_database(&self.home, self.durability)
+            .map_err(|error| store_fault(&error))?;
+        let known_stop = stopped::read_stop(&self.home, &self.event.session)
+            .map_err(|error| Fault::from_host(FaultKind::Store, format!("{error:#}")))?;
         let weaknesses = self.find_weaknesses(&store)?;
         let keeper = CheckpointWriter::new(
             self.reviewer.config().checkpoints,
@@ -189,6 +194,8 @@ impl<'a> HookCall<'a> {
             &mut store,
             &keeper,
             &Input {
+                agent: self.agent,
+                bytes: input,
                 event: self.event,
                 now: self.now,
                 begun: self.begun,
@@ -205,7 +212,7 @@ impl<'a> HookCall<'a> {
         std::mem::forget(reviewer);
         std::mem::forget(store);
         let (mut reply, stop) = committed.map_err(ReviewError::into_fault)?;
-        if let Some(stop) = stop.filter(|_| !event.session.starts_with(health::CANARY)) {
+        if let Some(stop) = stop.filter(|_| !event.session.starts_with(CANARY_SESSION)) {
             // The stop is in the journal. If its file cannot be written, the session's next event
             // retries.
             let _written = stopped::save_stop(&home, &stop, known_stop.as_ref());
@@ -235,7 +242,7 @@ impl<'a> HookCall<'a> {
         if !matches!(self.event.kind, EventKind::SessionStart { .. }) {
             return Ok(Vec::new());
         }
-        let journal = health::Journal::read(store).map_err(|error| store_fault(&error))?;
+        let journal = health::Journal::read_journal(store).map_err(|error| store_fault(&error))?;
         Ok(health::find_weaknesses(
             self.agent,
             self.places,
@@ -266,7 +273,7 @@ impl<'a> HookCall<'a> {
             return Vec::new();
         };
         let missed = shown.into_iter().filter(|call| !reviewed.contains(&call.id));
-        missed.map(|call| call.missed(self.event.agent.clone())).collect()
+        missed.map(|call| call.into_missed(self.event.agent.clone())).collect()
     }
 }
 
@@ -275,10 +282,10 @@ impl<'a> HookCall<'a> {
 fn preload(event: &Event) -> Option<Preload> {
     match &event.kind {
         EventKind::BeforeTool(call) => {
-            Some(Preload { ended: false, shell: facts::is_shell(&call.tool, PROFILES) })
+            Some(Preload { ended: false, shell: facts::needs_shell_reader(call, PROFILES) })
         }
         EventKind::AfterTool(call, _) => {
-            Some(Preload { ended: true, shell: facts::is_shell(&call.tool, PROFILES) })
+            Some(Preload { ended: true, shell: facts::needs_shell_reader(call, PROFILES) })
         }
         EventKind::SessionStart { .. } => Some(Preload { ended: false, shell: true }),
         _ => None,
@@ -287,6 +294,9 @@ fn preload(event: &Event) -> Option<Preload> {
 
 /// One event, as [`commit_review`] takes it.
 struct Input<'a> {
+    agent: &'static dyn Agent,
+    /// The event as the client sent it.
+    bytes: &'a [u8],
     event: &'a Event,
     now: u64,
     begun: Instant,
@@ -306,53 +316,57 @@ fn commit_review(
     input: &Input<'_>,
 ) -> Result<(Reply, Option<StopFile>), ReviewError> {
     let event = input.event;
-    let committed = store.review(&event.session, event.agent.as_deref(), |snapshot, steps| {
-        let mut reviewed = review_snapshot(reviewer, keeper, input, snapshot, steps)?;
-        let reviewing = input.begun.elapsed().saturating_sub(keeper.spent());
-        keeper.record_changes(&mut reviewed, &|text| reviewer.masked(text));
-        if let Some(record) =
-            reviewed.records.first_mut().filter(|record| record.kind == RecordKind::Review)
-        {
-            let microseconds = u64::try_from(reviewing.as_micros()).unwrap_or(u64::MAX);
-            record.details.insert(REVIEW_US.into(), microseconds.into());
-        }
-        let learned = breakers::learn_outcomes(
-            &snapshot.breakers,
-            reviewer.plugins.file_outcomes(),
-            event,
-            input.now,
-            &reviewer.config().breaker,
-        );
-        let (session_state, agent_state) = reviewed.state.encode()?;
-        let stop = StopFile::of(&event.session, &reviewed.state.session, input.now);
-        let records = || reviewed.records.iter().chain(&learned.records);
-        let recent_blocks = || {
-            let since = input.now.saturating_sub(notifications::WINDOW);
-            let blocks =
-                steps.recently(Verdict::Block.as_str(), since, notifications::AT_ONCE as u64);
-            blocks.ok().and_then(|blocks| usize::try_from(blocks).ok()).unwrap_or(0)
-        };
-        let project = || project_name(reviewer, event);
-        let messages = notifications::message_tasks(
-            reviewer.config(),
-            input.person,
-            records(),
-            project,
-            recent_blocks,
-            input.now,
-        );
-        let kept = incidents::incident_tasks(&reviewed.records, input.now)
-            .chain(quarantine::quarantine_tasks(&reviewed.records, input.now));
-        let commit = Commit {
-            session_state: Some(session_state),
-            agent_state: Some(agent_state),
-            work: kept.chain(messages).collect(),
-            records: records().map(to_store).collect(),
-            spend: reviewed.spent,
-            breakers: learned.changes,
-        };
-        Ok::<_, ReviewError>(PendingCommit { commit, value: (reviewed.reply, stop) })
-    })?;
+    let committed =
+        store.review_in_session(&event.session, event.agent.as_deref(), |snapshot, steps| {
+            let mut reviewed = review_snapshot(reviewer, keeper, input, snapshot, steps)?;
+            let reviewing = input.begun.elapsed().saturating_sub(keeper.spent());
+            keeper.record_changes(&mut reviewed, &|text| reviewer.mask_text(text));
+            if let Some(record) =
+                reviewed.records.first_mut().filter(|record| record.kind == RecordKind::Review)
+            {
+                let microseconds = u64::try_from(reviewing.as_micros()).unwrap_or(u64::MAX);
+                record.details.insert(REVIEW_US.into(), microseconds.into());
+            }
+            let learned = breakers::learn_outcomes(
+                &snapshot.breakers,
+                reviewer.plugins.file_outcomes(),
+                event,
+                input.now,
+                &reviewer.config().breaker,
+            );
+            let (session_state, agent_state) = reviewed.state.encode()?;
+            let stop = StopFile::from_state(&event.session, &reviewed.state.session, input.now);
+            let records = || reviewed.records.iter().chain(&learned.records);
+            let recent_blocks = || {
+                let since = input.now.saturating_sub(notifications::WINDOW);
+                let blocks = steps.count_recent(
+                    Verdict::Block.as_str(),
+                    since,
+                    notifications::AT_ONCE as u64,
+                );
+                blocks.ok().and_then(|blocks| usize::try_from(blocks).ok()).unwrap_or(0)
+            };
+            let project = || project_name(reviewer, event);
+            let messages = notifications::message_tasks(
+                reviewer.config(),
+                input.person,
+                records(),
+                project,
+                recent_blocks,
+                input.now,
+            );
+            let kept = incidents::incident_tasks(&reviewed.records, input.now)
+                .chain(quarantine::quarantine_tasks(&reviewed.records, input.now));
+            let commit = Commit {
+                session_state: Some(session_state),
+                agent_state: Some(agent_state),
+                work: kept.chain(messages).collect(),
+                records: records().map(to_store).collect(),
+                spend: reviewed.spent,
+                breakers: learned.changes,
+            };
+            Ok::<_, ReviewError>(PendingCommit { commit, value: (reviewed.reply, stop) })
+        })?;
     Ok(committed.value)
 }
 
@@ -362,10 +376,10 @@ fn review_snapshot(
     reviewer: &mut Reviewer,
     keeper: &CheckpointWriter<'_>,
     input: &Input<'_>,
-    snapshot: &Snapshot,
+    snapshot: &SessionSnapshot,
     steps: &SessionHistory<'_>,
 ) -> Result<pipeline::ReviewOutcome, StateError> {
-    let mut state = State::decode(snapshot.session.as_deref(), snapshot.agent.as_deref())?;
+    let mut state = State::decode_state(snapshot.session.as_deref(), snapshot.agent.as_deref())?;
     stopped::apply_stop(&mut state, input.known_stop);
     // An exception in another version's layout is skipped: exceptions can only loosen a verdict.
     let exceptions: Vec<Exception> = snapshot
@@ -374,16 +388,33 @@ fn review_snapshot(
         .filter_map(|grant| serde_json::from_str(&grant.document).ok())
         .collect();
     let held = breakers::engine_holds(&snapshot.breakers, input.now);
+    let measured = measure_agent(input, &state);
     let around = ReviewContext {
         exceptions: &exceptions,
         held: &held,
         missed: input.missed,
         unwhole: input.weaknesses,
+        measured: Some(&measured),
         undo: Some(keeper),
         ..ReviewContext::default()
     };
-    let details = |step: u64| step_detail::parse_step(&steps.documents(step).ok()?);
-    Ok(reviewer.review(input.event, state, input.now, &around, &details))
+    let details = |step: u64| step_detail::parse_step(&steps.step_documents(step).ok()?);
+    Ok(reviewer.review_event(input.event, state, input.now, &around, &details))
+}
+
+/// Measures what the event itself does not say: tokens in the client's transcript, and before an
+/// action the agent's processes.
+fn measure_agent(input: &Input<'_>, state: &State) -> Measured {
+    let agent = input.event.agent.as_deref();
+    let cursor = state.agent.tokens.as_ref();
+    let mut measured = Measured {
+        tokens: input.agent.read_tokens(input.bytes, agent, cursor),
+        ..Measured::default()
+    };
+    if matches!(input.event.kind, EventKind::BeforeTool(_)) && state.session.is_look_due() {
+        measure_processes(input.agent, &state.session, &mut measured);
+    }
+    measured
 }
 
 /// Returns the project's name for people: the last part of its folder, masked.
@@ -392,7 +423,7 @@ fn project_name(reviewer: &Reviewer, event: &Event) -> String {
         .file_name()
         .map(|name| name.to_string_lossy().into_owned())
         .unwrap_or_default();
-    reviewer.masked(&name)
+    reviewer.mask_text(&name)
 }
 
 /// Returns the creation time of the home's key, in milliseconds since 1970.
@@ -413,7 +444,7 @@ fn restore_hooks(
     durability: Durability,
 ) -> Option<String> {
     let program = std::env::current_exe().ok()?;
-    let wanted = Invocation { agent: agent.name(), program, pinned: PathOverrides::folders() };
+    let wanted = Invocation { agent: agent.name(), program, pinned: PathOverrides::held_folders() };
     let restored = agent.restore_hooks(home, file, &wanted);
     let shown = one_line(&file.display().to_string(), 240);
     let message = match restored {
@@ -428,12 +459,17 @@ fn restore_hooks(
             agent.name()
         ),
     };
-    let mut record =
-        Record::apart(RecordKind::Configuration, "put-back", &message, now, &event.session);
+    let mut record = Record::outside_session(
+        RecordKind::Configuration,
+        "put-back",
+        &message,
+        now,
+        &event.session,
+    );
     record.session.clone_from(&event.session);
     // The person gets the message even if it cannot be recorded.
-    let _written =
-        Store::open(home, durability).and_then(|mut store| store.append(vec![to_store(&record)]));
+    let _written = Store::open_database(home, durability)
+        .and_then(|mut store| store.append_records(vec![to_store(&record)]));
     Some(message)
 }
 
@@ -448,22 +484,22 @@ enum ReviewError {
 
 impl ReviewError {
     fn into_fault(self) -> Fault {
-        Fault::host(FaultKind::Store, self.to_string())
+        Fault::from_host(FaultKind::Store, self.to_string())
     }
 }
 
 fn configuration_fault(error: anyhow::Error) -> Fault {
-    Fault::host(FaultKind::Configuration, format!("{error:#}"))
+    Fault::from_host(FaultKind::Configuration, format!("{error:#}"))
 }
 
 fn store_fault(error: &StoreError) -> Fault {
-    Fault::host(FaultKind::Store, error.to_string())
+    Fault::from_host(FaultKind::Store, error.to_string())
 }
 
 /// Refuses unreadable input, since it could have been a call, and records that if the journal is
 /// writable.
 fn refuse_unreadable(agent: &dyn Agent, error: &WireError, now: u64) -> HookOutput {
-    let fault = Fault::host(FaultKind::BadInput, error.problem.clone());
+    let fault = Fault::from_host(FaultKind::BadInput, error.problem.clone());
     let origin = FaultOrigin {
         client: agent.name(),
         event: error.event.as_deref(),
@@ -478,12 +514,12 @@ fn refuse_unreadable(agent: &dyn Agent, error: &WireError, now: u64) -> HookOutp
 fn record_fault(fault: &Fault, origin: FaultOrigin<'_>, now: u64) {
     let written = || -> Result<()> {
         let places = Paths::from_environment()?;
-        let home = Home::open(&places.state)?;
+        let home = Home::open_root(&places.state)?;
         let durability =
             Config::load(&places, Some(&home)).map(|config| config.durability).unwrap_or_default();
         let seed = format!("{}\0{:?}", std::process::id(), SystemTime::now());
         let record = pipeline::fault_record(fault, origin, now, &seed);
-        Store::open(&home, durability)?.append(vec![to_store(&record)])?;
+        Store::open_database(&home, durability)?.append_records(vec![to_store(&record)])?;
         Ok(())
     };
     let _ = written();

@@ -5,15 +5,15 @@
 //! So a stop does not wait for a file, a failed write is retried and reported by `doctor`, and
 //! nothing is lost meanwhile.
 
+use crate::canary_session::CANARY_SESSION;
 use crate::documents::{self, DocumentStore};
-use crate::health;
 use crate::stopped::{self, StopFile};
 use anyhow::{Context, Result, bail};
 use portcullis_core::incident::{self, Incident};
 use portcullis_core::known_failure::KnownFailure;
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::session::{ResumeConditions, State};
-use portcullis_core::text::{counted, one_line};
+use portcullis_core::text::{count_noun, one_line};
 use portcullis_store::{Filter, Home, NewWork, Store, StoreError, StoredRecord};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -62,7 +62,7 @@ pub struct IncidentList {
 
 /// Returns the folder of the incident files.
 pub fn document_store(state: &Path) -> DocumentStore {
-    DocumentStore::of(state, FOLDER)
+    DocumentStore::in_state(state, FOLDER)
 }
 
 /// Returns the tasks that one event's records queue.
@@ -78,13 +78,13 @@ pub fn incident_tasks(records: &[Record], now: u64) -> impl Iterator<Item = NewW
 /// Writes the file of an incident, unless it exists.
 pub fn save_incident(store: &Store, state: &Path, id: &str) -> Result<String> {
     let shelf = document_store(state);
-    if matches!(shelf.get::<Incident>(id), Ok(Some(_))) {
+    if matches!(shelf.get_document::<Incident>(id), Ok(Some(_))) {
         return Ok(format!("the incident {id} has its file"));
     }
     let Some(incident) = of_journal(store, id)? else {
         return Ok(format!("the journal has no incident {id} any more"));
     };
-    shelf.put(id, &incident)?;
+    shelf.put_document(id, &incident)?;
     Ok(format!("the file of the incident {id} was written"))
 }
 
@@ -97,24 +97,24 @@ pub fn expire_incidents(home: &Home, days: u32, now: u64) -> Result<String> {
         .iter()
         .filter(|stopped| documents::is_past(stopped.at(), days, now))
         .try_for_each(|stopped| stopped::remove_stop(home, stopped))?;
-    let contents = shelf.all::<Incident>()?;
+    let contents = shelf.read_all::<Incident>()?;
     let old: Vec<&String> = contents
         .good
         .iter()
         .filter(|(_, incident)| documents::is_past(incident.at, days, now))
         .map(|(id, _)| id)
         .collect();
-    old.iter().try_for_each(|id| shelf.remove(id))?;
+    old.iter().try_for_each(|id| shelf.remove_document(id))?;
     Ok(format!(
         "removed {} older than {}",
-        counted(old.len() as u64, "incident file"),
-        counted(u64::from(days), "day")
+        count_noun(old.len() as u64, "incident file"),
+        count_noun(u64::from(days), "day")
     ))
 }
 
 /// Returns all incidents within the retention.
 pub fn list_incidents(store: &Store, state: &Path, days: u32, now: u64) -> Result<IncidentList> {
-    let contents = document_store(state).all::<Incident>()?;
+    let contents = document_store(state).read_all::<Incident>()?;
     let mut found: BTreeMap<String, Incident> = stops(store)?
         .iter()
         .filter_map(|stored| incident::compose_incident(&record(stored).ok()?, &[], false))
@@ -159,16 +159,16 @@ pub fn find_incident(store: &Store, state: &Path, named: &str) -> Result<Inciden
 
 /// Returns the state of its session.
 pub fn incident_status(store: &Store, home: &Home, incident: &Incident) -> Result<IncidentStatus> {
-    let session = match store.snapshot(&incident.session, None) {
+    let session = match store.take_snapshot(&incident.session, None) {
         Ok(snapshot) => snapshot.session,
         // Every action of the session is refused; report the facts known outside the journal.
         Err(StoreError::ForgedState { .. }) => None,
         Err(error) => return Err(error.into()),
     };
-    let Ok(mut state) = State::decode(session.as_deref(), None) else {
+    let Ok(mut state) = State::decode_state(session.as_deref(), None) else {
         return Ok(IncidentStatus::Past);
     };
-    stopped::apply_stop(&mut state, stopped::read(home, &incident.session)?.as_ref());
+    stopped::apply_stop(&mut state, stopped::read_stop(home, &incident.session)?.as_ref());
     Ok(match state.session.stop.filter(|stop| stop.incident == incident.id) {
         None => IncidentStatus::Past,
         Some(stop) => stop.terms.map_or(IncidentStatus::Stopped, IncidentStatus::Decided),
@@ -178,10 +178,15 @@ pub fn incident_status(store: &Store, home: &Home, incident: &Incident) -> Resul
 /// Writes the stop files of sessions whose stop is only in the journal.
 pub fn keep_stops(store: &Store, home: &Home) -> Result<()> {
     for incident in list_incidents(store, home.path(), 0, 0)?.incidents {
-        let Ok(snapshot) = store.snapshot(&incident.session, None) else { continue };
-        let Ok(state) = State::decode(snapshot.session.as_deref(), None) else { continue };
-        if let Some(stopped) = StopFile::of(&incident.session, &state.session, incident.at) {
-            stopped::save_stop(home, &stopped, stopped::read(home, &incident.session)?.as_ref())?;
+        let Ok(snapshot) = store.take_snapshot(&incident.session, None) else { continue };
+        let Ok(state) = State::decode_state(snapshot.session.as_deref(), None) else { continue };
+        if let Some(stopped) = StopFile::from_state(&incident.session, &state.session, incident.at)
+        {
+            stopped::save_stop(
+                home,
+                &stopped,
+                stopped::read_stop(home, &incident.session)?.as_ref(),
+            )?;
         }
     }
     Ok(())
@@ -189,24 +194,24 @@ pub fn keep_stops(store: &Store, home: &Home) -> Result<()> {
 
 /// Keeps sessions stopped when a new journal begins and only an incident's file records the stop. A
 /// person's decision from before decisions were kept outside the journal must be made again.
-pub fn take_over(home: &Home) -> Result<()> {
+pub fn import_stops(home: &Home) -> Result<()> {
     let mut incidents: Vec<Incident> = document_store(home.path())
-        .all::<Incident>()?
+        .read_all::<Incident>()?
         .good
         .into_iter()
         .map(|(_, incident)| incident)
         .collect();
     incidents.sort_by_key(|incident| std::cmp::Reverse(incident.at));
     for incident in &incidents {
-        if stopped::read(home, &incident.session)?.is_none() {
-            stopped::save_stop(home, &StopFile::by(incident), None)?;
+        if stopped::read_stop(home, &incident.session)?.is_none() {
+            stopped::save_stop(home, &StopFile::by_incident(incident), None)?;
         }
     }
     Ok(())
 }
 
 /// Returns the decisions that persons made about it, oldest first.
-pub fn decisions(store: &Store, incident: &Incident) -> Result<Vec<Record>> {
+pub fn list_decisions(store: &Store, incident: &Incident) -> Result<Vec<Record>> {
     let filter = Filter {
         session: Some(incident.session.clone()),
         kind: Some(RecordKind::Exception.as_str().into()),
@@ -214,7 +219,7 @@ pub fn decisions(store: &Store, incident: &Incident) -> Result<Vec<Record>> {
         ..Filter::default()
     };
     let mut found = Vec::new();
-    store.query(&filter, |stored| {
+    store.query_records(&filter, |stored| {
         found.extend(
             record(&stored).ok().filter(|record| {
                 record.details.get("incident").is_some_and(|id| *id == incident.id)
@@ -241,7 +246,7 @@ fn of_journal(store: &Store, id: &str) -> Result<Option<Incident>> {
 /// Returns the records that stop a session, oldest first.
 fn stops(store: &Store) -> Result<Vec<StoredRecord>> {
     let mut found = Vec::new();
-    store.query(
+    store.query_records(
         &Filter { kind: Some(RecordKind::Intervention.as_str().into()), ..Filter::default() },
         |stored| {
             if record(&stored).is_ok_and(|record| counts(&record)) {
@@ -255,13 +260,13 @@ fn stops(store: &Store) -> Result<Vec<StoredRecord>> {
 
 /// Returns true if a record is an incident: it stops a session that is not one of `doctor`'s tests.
 fn counts(record: &Record) -> bool {
-    incident::stops_session(record) && !record.session.starts_with(health::CANARY)
+    incident::stops_session(record) && !record.session.starts_with(CANARY_SESSION)
 }
 
 /// Returns a session's records before the stop, oldest first, and true if these are all.
 fn earlier(store: &Store, stop: &StoredRecord) -> Result<(Vec<Record>, bool)> {
     let (mut records, mut all) = (Vec::new(), true);
-    store.query(
+    store.query_records(
         &Filter { session: stop.session.clone(), newest_first: true, ..Filter::default() },
         |stored| {
             if stored.sequence >= stop.sequence {

@@ -37,7 +37,7 @@ pub fn isolated_config(config: &Config, stay: impl Fn(&str) -> bool) -> Config {
 ///
 /// # Errors
 /// Fails if the sandbox cannot be set up.
-pub fn reviewer(
+pub fn new_reviewer(
     config: Config,
     extra: &[PathBuf],
     bundled: &[PluginPin],
@@ -53,5 +53,6 @@ pub fn reviewer(
         cache,
         person: PERSON.into(),
         project: None,
+        places: None,
     })
 }

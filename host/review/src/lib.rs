@@ -1,9 +1,10 @@
 //! The reviewer as a library: everything that a hook, a replay, an evaluation or a service needs to review an event.
 //!
 //! ```text
-//! hook -> reviewer -> core's pipeline -> engine
-//!   |        |
-//!   |        +-- bundles, rules, protected_paths, workspace, checkpoints: input for one review
+//! hook -> installed -> reviewer -> core's pipeline -> engine
+//!   |        |           |
+//!   |        |           +-- plugin_specs, protected_paths, workspace: input for one review
+//!   |        +-- rules, bundles: checks before a reviewer is made
 //!   +-- store; incidents, quarantine, notifications: work that follows from its records
 //! ```
 //!
@@ -11,6 +12,7 @@
 
 pub mod breakers;
 pub mod bundles;
+pub mod canary_session;
 pub mod checkpoints;
 pub mod compiler;
 pub mod config_check;
@@ -19,9 +21,13 @@ pub mod export;
 pub mod health;
 pub mod hook;
 pub mod incidents;
+pub mod installed;
 pub mod isolated;
 mod names;
 pub mod notifications;
+pub mod plugin_mistakes;
+pub mod plugin_specs;
+mod process_tree;
 pub mod protected_paths;
 pub mod quarantine;
 pub mod recording;
@@ -31,4 +37,4 @@ pub mod session;
 pub mod step_detail;
 pub mod stopped;
 pub mod timeline;
-mod workspace;
+pub mod workspace;

@@ -16,7 +16,7 @@
 //! itself, is not guarded either.
 
 use crate::bundles::locks::LOCK_FILE;
-use portcullis_agents::settings::{Folders, Scope, SettingsLayout};
+use portcullis_agents::settings::{Folders, SettingsLayout, SettingsScope};
 use portcullis_config::paths::{PROJECT_FILE, Paths, second_program};
 use portcullis_config::rules::RulesFile;
 use portcullis_core::policy::GuardedPath;
@@ -38,7 +38,7 @@ const MANAGED: &str = "the client's managed settings, which name its hooks";
 
 /// Returns the guarded paths for an event in `cwd`, as they are on the disk now.
 #[must_use]
-pub fn installed(
+pub fn list_protected(
     places: &Paths,
     plugins: &Path,
     rules: &[RulesFile],
@@ -137,13 +137,13 @@ impl List {
     }
 
     fn client(&mut self, folders: &Folders) {
-        self.add(&folders.file(Scope::User), SETTINGS);
+        self.add(&folders.settings_file(SettingsScope::User), SETTINGS);
         for plugins in folders.layout.plugins {
             self.add(&folders.person.join(plugins), PLUGINS);
         }
         self.add(&folders.managed, MANAGED);
-        for scope in [Scope::Project, Scope::Local] {
-            let file = folders.file(scope);
+        for scope in [SettingsScope::Project, SettingsScope::Local] {
+            let file = folders.settings_file(scope);
             if let Ok(file) = file.strip_prefix(&folders.project) {
                 self.in_project(&folders.project, file, SETTINGS);
             }
@@ -193,7 +193,8 @@ impl List {
             names.push(self.real.of(path));
         }
         for name in names {
-            let name = portcullis_core::facts::normalise(&name.display().to_string(), "/", "/");
+            let name =
+                portcullis_core::facts::normalise_path(&name.display().to_string(), "/", "/");
             if name != "/" && !self.entries.iter().any(|known| known.path == name) {
                 self.entries.push(entry(name));
             }
@@ -262,7 +263,7 @@ mod tests {
         symlink(root.join("dotfiles/settings.json"), root.join("home/.claude/settings.json"))
             .unwrap();
         fs::write(cwd.join(".claude/settings.json"), "{}").unwrap();
-        let list = installed(&places, &root.join("wasm"), &[], &cwd.display().to_string());
+        let list = list_protected(&places, &root.join("wasm"), &[], &cwd.display().to_string());
         let find = |path: &str| {
             list.iter().find(|entry| entry.path == root.join(path).display().to_string())
         };

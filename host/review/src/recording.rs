@@ -12,9 +12,10 @@ pub mod past;
 mod trajectory;
 
 use anyhow::{Context, Result, bail};
-use portcullis_core::event::{Call, CallResult, Event, EventKind};
+use portcullis_core::event::{Call, Event, EventKind};
 use portcullis_core::observe::Observations;
 use portcullis_core::record::RecordedCheckpoint;
+use portcullis_core::session::Measured;
 use portcullis_core::text::one_line;
 use serde_json::{Map, Value};
 use std::collections::HashMap;
@@ -43,6 +44,8 @@ pub struct MachineContext {
     pub home: Option<String>,
     /// The checkpoint that was taken of files before the action, and how complete it is.
     pub kept: Option<RecordedCheckpoint>,
+    /// The agent's measurements.
+    pub measured: Option<Measured>,
 }
 
 /// One session of a recording.
@@ -59,18 +62,18 @@ pub struct Recording {
 /// # Errors
 /// Fails if the file cannot be read, or if a line is of no known format; the message names the
 /// line.
-pub fn read(path: &Path) -> Result<Vec<Recording>> {
+pub fn read_recordings(path: &Path) -> Result<Vec<Recording>> {
     let text = std::fs::read_to_string(path)
         .with_context(|| format!("cannot read the recording `{}`", path.display()))?;
     let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-    parse(&text, &name).with_context(|| format!("in the recording `{}`", path.display()))
+    parse_recordings(&text, &name).with_context(|| format!("in the recording `{}`", path.display()))
 }
 
 /// Reads sessions from text.
 ///
 /// # Errors
 /// Fails like `read`.
-pub fn parse(text: &str, name: &str) -> Result<Vec<Recording>> {
+pub fn parse_recordings(text: &str, name: &str) -> Result<Vec<Recording>> {
     let mut collector = Collector::new(name);
     for (index, line) in text.lines().enumerate() {
         if line.trim().is_empty() {
@@ -84,7 +87,7 @@ pub fn parse(text: &str, name: &str) -> Result<Vec<Recording>> {
         collector.line(object).with_context(|| format!("line {}", index + 1))?;
     }
     if collector.sessions.is_empty() {
-        bail!("it holds no session");
+        bail!("it contains no session");
     }
     Ok(collector.sessions)
 }
@@ -95,7 +98,7 @@ pub fn parse(text: &str, name: &str) -> Result<Vec<Recording>> {
 /// Fails if one of them cannot be read by this version, or if none describes anything that can be
 /// reviewed again.
 pub fn from_records(session: &str, documents: &[String]) -> Result<Vec<Recording>> {
-    parse(&documents.join("\n"), session)
+    parse_recordings(&documents.join("\n"), session)
         .with_context(|| format!("in the session `{}` of the journal", one_line(session, 120)))
 }
 
@@ -195,9 +198,4 @@ fn event(client: &str, session: &str, cwd: &str, name: &str, kind: EventKind) ->
 
 fn call(id: Option<String>, tool: &str, input: Map<String, Value>) -> Call {
     Call { id, tool: tool.into(), input }
-}
-
-fn result(text: String, failed: bool) -> CallResult {
-    let (error, output) = if failed { (text, String::new()) } else { (String::new(), text) };
-    CallResult { failed, error, output, duration_ms: None, tokens: None, shown: Value::Null }
 }

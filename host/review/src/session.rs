@@ -1,7 +1,7 @@
 //! A recorded session under review: its state is kept here instead of in a store.
 
 use crate::recording::RecordedEvent;
-use crate::reviewer::{PluginObserver, ReviewContext, Reviewer};
+use crate::reviewer::{Disk, PluginObserver, ReviewContext, Reviewer};
 use crate::step_detail;
 use crate::timeline::ActiveInterventions;
 use portcullis_core::policy::LimitPolicy;
@@ -25,7 +25,7 @@ pub struct ReviewSession {
 
 impl ReviewSession {
     /// Reviews the next event.
-    pub fn step(&mut self, item: &RecordedEvent, reviewer: &mut Reviewer) -> Vec<Record> {
+    pub fn review_step(&mut self, item: &RecordedEvent, reviewer: &mut Reviewer) -> Vec<Record> {
         self.step_overheard(item, reviewer, None)
     }
 
@@ -46,13 +46,14 @@ impl ReviewSession {
         let seen = item.seen.as_ref();
         let kept = RecordedUndo(seen.and_then(|seen| seen.kept.as_ref()));
         let around = ReviewContext {
-            seen: seen.map(|seen| &seen.observed),
+            disk: seen.map_or(Disk::Default, |seen| Disk::Recorded(&seen.observed)),
             home: seen.and_then(|seen| seen.home.as_deref()),
             undo: Some(&kept),
+            measured: seen.and_then(|seen| seen.measured.as_ref()),
             ..ReviewContext::default()
         };
         let reviewed =
-            reviewer.review_overheard(&item.event, state, item.at, &around, &details, ear);
+            reviewer.review_with_observer(&item.event, state, item.at, &around, &details, ear);
         self.shared = reviewed.state.session;
         for record in &reviewed.records {
             if let Some(step) = record.step {
@@ -73,19 +74,20 @@ impl ReviewSession {
     }
 
     /// Returns the state that its agents share.
-    pub const fn shared(&mut self) -> &mut portcullis_core::session::Session {
+    pub const fn shared_session(&mut self) -> &mut portcullis_core::session::Session {
         &mut self.shared
     }
 
     /// Returns the newest actions of an agent, one line each.
-    pub fn recent(&self, agent: Option<&str>) -> Vec<String> {
+    pub fn recent_steps(&self, agent: Option<&str>) -> Vec<String> {
         let agent = self.agents.get(&agent.map(str::to_owned));
         agent.map(|agent| agent.recent.iter().cloned().collect()).unwrap_or_default()
     }
 
     /// Returns the restrictions that interventions have left in force so far.
-    pub fn standing(&self, policy: &LimitPolicy) -> ActiveInterventions {
-        let tightened = self.shared.limits.iter().filter(|limit| is_tightened(limit, policy));
+    pub fn active_interventions(&self, policy: &LimitPolicy) -> ActiveInterventions {
+        let configured = self.shared.configured_limits(policy);
+        let tightened = self.shared.limits.iter().filter(|limit| is_tightened(limit, &configured));
         ActiveInterventions {
             limits: tightened.cloned().collect(),
             held: self.shared.held.clone(),

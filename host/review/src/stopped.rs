@@ -41,7 +41,7 @@ pub struct StopFile {
 
 impl StopFile {
     /// Builds it from a session's state; returns `None` if the session was never stopped.
-    pub fn of(session: &str, state: &Session, now: u64) -> Option<Self> {
+    pub fn from_state(session: &str, state: &Session, now: u64) -> Option<Self> {
         // The journal shows a note once, so it is not copied.
         let stop = Stop { note: None, ..state.stop.clone()? };
         Some(Self {
@@ -54,7 +54,7 @@ impl StopFile {
     }
 
     /// Builds it from an incident without a known decision.
-    pub fn by(incident: &Incident) -> Self {
+    pub fn by_incident(incident: &Incident) -> Self {
         let stop = Stop {
             incident: incident.id.clone(),
             issue: String::new(),
@@ -95,7 +95,7 @@ pub fn apply_stop(state: &mut State, known: Option<&StopFile>) {
 ///
 /// # Errors
 /// Fails if there is a file that this home did not write for the session.
-pub fn read(home: &Home, session: &str) -> Result<Option<StopFile>> {
+pub fn read_stop(home: &Home, session: &str) -> Result<Option<StopFile>> {
     let path = path(home, session);
     match read_file(home, &path)? {
         Some(found) if found.session != session => bail!(KnownFailure::Forged(foreign(&path))),
@@ -138,7 +138,9 @@ pub fn save_stop(home: &Home, stopped: &StopFile, known: Option<&StopFile>) -> R
         return Ok(());
     }
     let document = document(home, path(home, &stopped.session));
-    document.write(stopped).with_context(|| format!("cannot write `{}`", document.path().display()))
+    document
+        .write_content(stopped)
+        .with_context(|| format!("cannot write `{}`", document.path().display()))
 }
 
 /// Removes the file of a session.
@@ -154,7 +156,7 @@ pub fn remove_stop(home: &Home, stopped: &StopFile) -> Result<()> {
 }
 
 fn read_file(home: &Home, path: &Path) -> Result<Option<StopFile>> {
-    match document(home, path.to_owned()).read() {
+    match document(home, path.to_owned()).read_content() {
         Ok(found) => Ok(found),
         Err(SealError::Io(error)) => {
             Err(error).with_context(|| format!("cannot read `{}`", path.display()))
@@ -184,7 +186,7 @@ mod tests {
     use portcullis_core::session::ResumeConditions;
 
     fn state(incident: Option<&str>, step: u64) -> State {
-        let mut state = State::decode(None, None).unwrap();
+        let mut state = State::decode_state(None, None).unwrap();
         state.session.next_step = step;
         if let Some(incident) = incident {
             state.session.stopped = Some("why".into());
@@ -204,7 +206,7 @@ mod tests {
         let mut decided = state(Some("one"), 9);
         decided.session.stopped = None;
         decided.session.stop.as_mut().unwrap().terms = Some(ResumeConditions::Lifted);
-        let known = StopFile::of("s", &state(Some("one"), 5).session, 1).unwrap();
+        let known = StopFile::from_state("s", &state(Some("one"), 5).session, 1).unwrap();
         for (name, mut state, stopped, incident) in [
             ("a new journal", state(None, 0), true, "one"),
             ("an older state", state(None, 4), true, "one"),
@@ -228,16 +230,16 @@ mod tests {
     #[test]
     fn a_file_counts_where_this_home_wrote_it_for_the_session() {
         let folder = tempfile::tempdir().unwrap();
-        let home = Home::open(folder.path().join("home")).unwrap();
-        assert_eq!(read(&home, "s").unwrap(), None);
-        let stopped = StopFile::of("s", &state(Some("one"), 5).session, 1).unwrap();
+        let home = Home::open_root(folder.path().join("home")).unwrap();
+        assert_eq!(read_stop(&home, "s").unwrap(), None);
+        let stopped = StopFile::from_state("s", &state(Some("one"), 5).session, 1).unwrap();
         save_stop(&home, &stopped, None).unwrap();
-        assert_eq!(read(&home, "s").unwrap().as_ref(), Some(&stopped));
+        assert_eq!(read_stop(&home, "s").unwrap().as_ref(), Some(&stopped));
         // A process was killed while it wrote.
         fs::write(home.path().join(FOLDER).join(".abc.7-0.draft"), "{").unwrap();
         assert_eq!(read_all(&home).unwrap(), (vec![stopped.clone()], Vec::new()));
         let (file, text) = (path(&home, "s"), fs::read_to_string(path(&home, "s")).unwrap());
-        let other = Home::open(folder.path().join("other")).unwrap();
+        let other = Home::open_root(folder.path().join("other")).unwrap();
         for (name, spoiled) in [
             ("another step", text.replace("\"step\":5", "\"step\":4")),
             ("decided", text.replace("\"terms\":null", "\"terms\":\"lifted\"")),
@@ -246,7 +248,10 @@ mod tests {
         ] {
             fs::write(&file, spoiled).unwrap();
             assert!(
-                read(&home, "s").unwrap_err().to_string().contains("was not written by this home"),
+                read_stop(&home, "s")
+                    .unwrap_err()
+                    .to_string()
+                    .contains("was not written by this home"),
                 "{name}"
             );
             assert_eq!(read_all(&home).unwrap().1.len(), 1, "{name}");
@@ -254,13 +259,13 @@ mod tests {
         fs::write(&file, &text).unwrap();
         fs::copy(&file, path(&home, "t")).unwrap();
         assert!(
-            read(&home, "t").is_err() && read_all(&home).unwrap().1.len() == 1,
+            read_stop(&home, "t").is_err() && read_all(&home).unwrap().1.len() == 1,
             "that of another session"
         );
         fs::create_dir(other.path().join(FOLDER)).unwrap();
         fs::copy(&file, path(&other, "s")).unwrap();
-        assert!(read(&other, "s").is_err(), "that of another home");
+        assert!(read_stop(&other, "s").is_err(), "that of another home");
         remove_stop(&home, &stopped).unwrap();
-        assert_eq!(read(&home, "s").unwrap(), None);
+        assert_eq!(read_stop(&home, "s").unwrap(), None);
     }
 }

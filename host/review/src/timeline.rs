@@ -85,7 +85,7 @@ impl Timeline {
     }
 
     /// Adds the records of the next event, and the session's restrictions after it.
-    pub fn add(&mut self, event: usize, records: &[Record], standing: &ActiveInterventions) {
+    pub fn add_event(&mut self, event: usize, records: &[Record], standing: &ActiveInterventions) {
         for record in records {
             let place = self.place(event, record);
             if let Some(entry) = self.entries.get_mut(place) {
@@ -116,7 +116,7 @@ impl Timeline {
 
     /// Replaces the project's folder at the beginning of a path by `…`, so that the different part
     /// is visible.
-    pub fn near(&self, text: &str) -> String {
+    pub fn shorten_paths(&self, text: &str) -> String {
         let Some(folder) = self.folder.as_deref().filter(|folder| folder.len() > 1) else {
             return text.to_owned();
         };
@@ -223,7 +223,7 @@ mod tests {
             (None, "ls /srv/shop/a", "ls /srv/shop/a"),
         ] {
             let timeline = Timeline { folder: folder.map(str::to_owned), ..Timeline::default() };
-            assert_eq!(timeline.near(text), expected);
+            assert_eq!(timeline.shorten_paths(text), expected);
         }
     }
 }

@@ -1,14 +1,18 @@
 //! Observes the workspace once: what exists at a path, where links lead, and if git or a rebuild
 //! could restore it.
 //!
-//! This only reads, opens no file except git's index and ignore files, and runs nothing, since a
-//! repository's configuration can name programs. The work is bounded: anything undecided within the
-//! bounds is `unknown`, and unknown is never treated as restorable.
+//! This only reads, opens no file except git's index and ignore files and the scripts that an
+//! action runs, and runs nothing, since a repository's configuration can name programs. The work is
+//! bounded: anything undecided within the bounds is `unknown`, and unknown is never treated as
+//! restorable.
 
 mod aliases;
 mod climb;
+pub mod described;
 mod git;
 mod globs;
+mod regenerated;
+mod scripts;
 mod settled;
 
 use aliases::Aliases;
@@ -17,11 +21,16 @@ use portcullis_core::action::{Entry, GitState};
 use portcullis_core::facts;
 use portcullis_core::observe::{ClimbTarget, Observations, Observed, Query};
 use portcullis_core::policy::GuardedPath;
+use portcullis_core::run_files::FileContents;
+use regenerated::{is_ignored_for_good, is_recreated};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The most entries that are examined of a folder that is to be removed.
 const MOST_ENTRIES: usize = 20_000;
+/// The longest text of a file that is read without asking git about it, in bytes: it takes more to
+/// exceed a limit of the reader.
+const SHORT_TEXT: usize = 2 * 1024;
 /// The most matches of a glob that are examined.
 const MOST_MATCHES: usize = 200;
 
@@ -31,9 +40,31 @@ pub(crate) fn observe(queries: &[Query], guarded: &[GuardedPath]) -> Observation
     queries
         .iter()
         .map(|query| {
-            (query.key(), settled::inspect_path(query).unwrap_or_else(|| look(query, &mut around)))
+            let seen = if query.text {
+                Some(look_at_text(Path::new(&query.path), &mut around))
+            } else {
+                settled::inspect_path(query)
+            };
+            (query.key(), seen.unwrap_or_else(|| look(query, &mut around)))
         })
         .collect()
+}
+
+/// Reads the text of a file; of a longer one it also matters if git holds it as it is.
+fn look_at_text(path: &Path, around: &mut WorkspaceContext<'_>) -> Observed {
+    let seen = scripts::read_script(path);
+    let long = match &seen.contents {
+        Some(FileContents::Text(text)) => text.len() > SHORT_TEXT,
+        Some(FileContents::Part(_)) => true,
+        _ => false,
+    };
+    if !long {
+        return seen;
+    }
+    let real = real_path(path);
+    let target = real.as_deref().unwrap_or(path);
+    let (git, _) = is_restorable(target, Entry::File, false, &mut around.repositories);
+    Observed { git, ..seen }
 }
 
 /// The data that is shared between all paths.
@@ -49,6 +80,7 @@ const UNKNOWN: Observed = Observed {
     git: GitState::Unknown,
     restorable: false,
     leads: None,
+    contents: None,
 };
 
 fn look(query: &Query, around: &mut WorkspaceContext<'_>) -> Observed {
@@ -56,7 +88,7 @@ fn look(query: &Query, around: &mut WorkspaceContext<'_>) -> Observed {
     let path = match &leads {
         None => query.path.as_str(),
         Some(ClimbTarget::To(path)) => path,
-        Some(ClimbTarget::Missing(_)) => &facts::collapse(&query.path),
+        Some(ClimbTarget::Missing(_)) => &facts::collapse_path(&query.path),
         Some(ClimbTarget::Unknown) => return Observed { leads, ..UNKNOWN },
     };
     let found = if query.glob {
@@ -173,7 +205,7 @@ fn is_restorable(
     recursive: bool,
     repositories: &mut Vec<Option<Repository>>,
 ) -> (GitState, bool) {
-    let Some(root) = git::root_of(path) else { return (GitState::Unknown, built(path)) };
+    let Some(root) = git::root_of(path) else { return (GitState::Unknown, is_recreated(path)) };
     if path == root || path.starts_with(root.join(".git")) {
         return (GitState::Unknown, false);
     }
@@ -181,7 +213,11 @@ fn is_restorable(
     match entry {
         Entry::File => {
             let state = repository.state(path, false);
-            (state, state == GitState::Clean || (state == GitState::Ignored && built(path)))
+            (
+                state,
+                state == GitState::Clean
+                    || (state == GitState::Ignored && is_ignored_for_good(path, repository.root())),
+            )
         }
         Entry::Folder if recursive => folder(path, repository),
         _ => (GitState::Unknown, false),
@@ -202,7 +238,7 @@ fn open(root: PathBuf, repositories: &mut Vec<Option<Repository>>) -> Option<&Re
 /// Returns the state of a folder, which is that of its worst file.
 fn folder(path: &Path, repository: &Repository) -> (GitState, bool) {
     if repository.state(path, true) == GitState::Ignored {
-        return (GitState::Ignored, built(path));
+        return (GitState::Ignored, is_ignored_for_good(path, repository.root()));
     }
     let mut open = vec![path.to_owned()];
     let (mut worst, mut all, mut seen) = (GitState::Clean, true, 0_usize);
@@ -220,7 +256,7 @@ fn folder(path: &Path, repository: &Repository) -> (GitState, bool) {
                 return (GitState::Untracked, false);
             }
             match repository.state(&path, is_folder) {
-                GitState::Ignored => all &= built(&path),
+                GitState::Ignored => all &= is_ignored_for_good(&path, repository.root()),
                 _ if is_folder => open.push(path),
                 state => {
                     worst = worst.max(state);
@@ -232,43 +268,19 @@ fn folder(path: &Path, repository: &Repository) -> (GitState, bool) {
     (worst, all && seen > 0)
 }
 
-/// Returns true if a build or an install recreates it, judged by its name and by the files in it or
-/// next to it.
-fn built(path: &Path) -> bool {
-    path.ancestors().take(12).any(|part| {
-        let name = part.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        let beside = |names: &[&str]| {
-            part.parent().is_some_and(|folder| names.iter().any(|name| folder.join(name).exists()))
-        };
-        match name {
-            "node_modules" => beside(&["package.json"]),
-            "__pycache__" | ".pytest_cache" | ".mypy_cache" | ".ruff_cache" | ".tox" | ".next"
-            | ".nuxt" | ".turbo" | ".parcel-cache" | ".gradle" => true,
-            "target" => beside(&["Cargo.toml", "pom.xml", "build.sbt"]),
-            "dist" | "build" | "out" | "coverage" | "htmlcov" => beside(&[
-                "package.json",
-                "pyproject.toml",
-                "setup.py",
-                "CMakeLists.txt",
-                "build.gradle",
-                "build.gradle.kts",
-                "Makefile",
-                "meson.build",
-            ]),
-            "_build" | "deps" => beside(&["mix.exs"]),
-            ".venv" | "venv" => part.join("pyvenv.cfg").exists(),
-            "vendor" => beside(&["composer.json", "Gemfile"]),
-            _ => [".pyc", ".o", ".class"].iter().any(|end| name.ends_with(end)),
-        }
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn deletion(path: &str, glob: bool) -> Query {
-        Query { path: path.to_owned(), glob, removes: true, recursive: true, changes: false }
+        Query {
+            path: path.to_owned(),
+            glob,
+            removes: true,
+            recursive: true,
+            changes: false,
+            text: false,
+        }
     }
 
     /// Each of these file names is itself a glob pattern, which may match the name.
@@ -333,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn what_climbs_through_a_link_is_looked_at_where_it_is() {
+    fn paths_through_links_are_observed_at_their_target() {
         let scratch = tempfile::tempdir().unwrap();
         let root = fs::canonicalize(scratch.path()).unwrap();
         fs::create_dir_all(root.join("deep/sub")).unwrap();

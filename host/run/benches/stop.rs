@@ -8,7 +8,7 @@
     reason = "a bench prints and may stop"
 )]
 
-use portcullis_run::{Agent, Input, Limits, Outcome, Reentry, Run, Sinks};
+use portcullis_run::{AgentCommand, Limits, Reentry, Run, RunOutcome, Sinks, StandardInput};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -59,13 +59,17 @@ fn stop(script: &str, cgroup: bool) -> Duration {
         watcher: "watch".to_owned(),
         launcher: "launch".to_owned(),
     };
-    let agent = Agent { input: Input::Nothing, cgroup, ..Agent::new(["sh", "-c", script]) };
-    let mut run = Run::start(&agent, &Limits::default(), &reentry, Sinks::default()).unwrap();
+    let agent = AgentCommand {
+        input: StandardInput::Nothing,
+        cgroup,
+        ..AgentCommand::new(["sh", "-c", script])
+    };
+    let mut run = Run::start_agent(&agent, &Limits::default(), &reentry, Sinks::default()).unwrap();
     run.next_event();
     std::thread::sleep(Duration::from_millis(100));
-    run.stopper().emergency();
-    let ended = run.wait().unwrap();
-    assert_eq!(ended.outcome, Outcome::Emergency);
+    run.stop_handle().emergency();
+    let ended = run.wait_for_end().unwrap();
+    assert_eq!(ended.outcome, RunOutcome::Emergency);
     let stopped = ended.stopped.unwrap();
     if stopped.took > Duration::from_secs(1) {
         eprintln!("slow: {stopped:?}, the agent's {:?}", ended.exit);

@@ -8,8 +8,8 @@
 )]
 
 use portcullis_run::{
-    Agent, CONTROL_ARGUMENTS, Confinement, Event, Input, Limits, Line, Question, Reentry, Report,
-    Run, RunError, Sinks, begin, exit_code, refuse,
+    AgentCommand, CONTROL_ARGUMENTS, Confinement, Limits, Question, Reentry, Report, Run, RunError,
+    RunEvent, Sinks, StandardInput, StreamLine, begin_message, exit_code, refuse_message,
 };
 use std::ffi::OsString;
 use std::io::Write;
@@ -48,7 +48,7 @@ fn run(prompt: &str, command: Vec<OsString>) -> Result<portcullis_run::RunResult
     let write =
         [".".into(), std::env::temp_dir(), home].into_iter().filter(|path| path.is_dir()).collect();
     let confinement = Confinement { write: Some(write), signals: true, ..Confinement::default() };
-    for (what, enforced) in Report::of(&confinement).rows {
+    for (what, enforced) in Report::of_confinement(&confinement).rows {
         println!("{enforced:?}: {what}");
     }
     let limits = Limits {
@@ -56,35 +56,35 @@ fn run(prompt: &str, command: Vec<OsString>) -> Result<portcullis_run::RunResult
         tokens: Some(1_000_000),
         ..Limits::default()
     };
-    let agent = Agent {
+    let agent = AgentCommand {
         confinement,
-        input: Input::Written,
-        ..Agent::new(command.into_iter().chain(CONTROL_ARGUMENTS.map(OsString::from)))
+        input: StandardInput::Written,
+        ..AgentCommand::new(command.into_iter().chain(CONTROL_ARGUMENTS.map(OsString::from)))
     };
-    let mut run = Run::start(&agent, &limits, &reentry, Sinks::default())?;
-    let mut input = run.input();
-    tell(&mut input, &begin(prompt));
+    let mut run = Run::start_agent(&agent, &limits, &reentry, Sinks::default())?;
+    let mut input = run.take_input();
+    tell(&mut input, &begin_message(prompt));
     while let Some(event) = run.next_event() {
         match event {
-            Event::Output(Line::Control(line)) => match Question::read(&line) {
+            RunEvent::Output(StreamLine::Control(line)) => match Question::parse_question(&line) {
                 Some(question) => tell(&mut input, &ask(&question)),
-                None => tell(&mut input, &refuse(&line).unwrap_or_default()),
+                None => tell(&mut input, &refuse_message(&line).unwrap_or_default()),
             },
-            Event::Output(Line::Text { text, .. }) => println!("  {text}"),
-            Event::Output(Line::Tool { name, input, .. }) => println!("> {name} {input}"),
-            Event::Output(Line::Done { failed, text, .. }) => {
+            RunEvent::Output(StreamLine::Text { text, .. }) => println!("  {text}"),
+            RunEvent::Output(StreamLine::Tool { name, input, .. }) => println!("> {name} {input}"),
+            RunEvent::Output(StreamLine::Done { failed, text, .. }) => {
                 println!("{} {text}", if failed { "!" } else { "<" })
             }
-            Event::Output(Line::Result { text, reason, .. }) => {
+            RunEvent::Output(StreamLine::Result { text, reason, .. }) => {
                 println!("= {text} ({reason})");
                 // No other prompt follows.
                 input = None;
             }
-            Event::Output(Line::Other(_)) => {}
+            RunEvent::Output(StreamLine::Other(_)) => {}
             other => println!("- {other:?}"),
         }
     }
-    run.wait()
+    run.wait_for_end()
 }
 
 fn ask(question: &Question) -> String {
@@ -97,7 +97,7 @@ fn ask(question: &Question) -> String {
     let mut said = String::new();
     match std::io::stdin().read_line(&mut said) {
         Ok(_) if said.trim() == "y" => question.allow(),
-        _ => question.deny("the person at the terminal says no", false),
+        _ => question.deny_message("the person at the terminal says no", false),
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// An agent that is about to be started.
 #[derive(Debug, Clone)]
-pub struct Agent {
+pub struct AgentCommand {
     /// The program, searched in `PATH`, and its arguments.
     pub command: Vec<OsString>,
     /// Its working folder; `None` for the caller's own.
@@ -15,7 +15,7 @@ pub struct Agent {
     /// Variables that are set or, without a value, removed; the others are the caller's.
     pub environment: Vec<(OsString, Option<OsString>)>,
     /// The source of its standard input. Output and errors always go through the monitor.
-    pub input: Input,
+    pub input: StandardInput,
     /// The restrictions that the kernel enforces on it.
     pub confinement: Confinement,
     /// True if it gets its own cgroup, provided that this user may create one.
@@ -29,14 +29,14 @@ pub struct Agent {
     pub longest_line: usize,
 }
 
-impl Agent {
+impl AgentCommand {
     /// Returns an agent that inherits the caller's input and is not confined.
     pub fn new<Part: Into<OsString>>(command: impl IntoIterator<Item = Part>) -> Self {
         Self {
             command: command.into_iter().map(Into::into).collect(),
             folder: None,
             environment: Vec::new(),
-            input: Input::Inherited,
+            input: StandardInput::Inherited,
             confinement: Confinement::default(),
             cgroup: true,
             linger: Duration::from_millis(200),
@@ -48,12 +48,12 @@ impl Agent {
 
 /// The source of an agent's standard input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Input {
+pub enum StandardInput {
     /// The caller's own.
     Inherited,
     /// Nothing to read.
     Nothing,
-    /// The caller's writes to [`Run::input`](crate::Run::input).
+    /// The caller's writes to [`Run::take_input`](crate::Run::take_input).
     Written,
 }
 

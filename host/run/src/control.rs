@@ -36,7 +36,7 @@ pub struct Question {
 
 impl Question {
     /// Reads a line of the control protocol; `None` if it does not ask for permission.
-    pub fn read(line: &Value) -> Option<Self> {
+    pub fn parse_question(line: &Value) -> Option<Self> {
         let request =
             line.get("request").filter(|_| text(line, "type") == Some("control_request"))?;
         (text(request, "subtype")? == "can_use_tool").then_some(())?;
@@ -56,7 +56,7 @@ impl Question {
 
     /// Returns the line that refuses it and gives the model the reason; with `interrupt` the turn
     /// ends too.
-    pub fn deny(&self, message: &str, interrupt: bool) -> String {
+    pub fn deny_message(&self, message: &str, interrupt: bool) -> String {
         answer(
             &self.request,
             &json!({"behavior": "deny", "message": message, "interrupt": interrupt}),
@@ -65,13 +65,13 @@ impl Question {
 }
 
 /// Returns the lines that begin a session: the protocol's own, and the prompt.
-pub fn begin(text: &str) -> String {
-    format!("{}{}", request("begin", "initialize"), prompt(text))
+pub fn begin_message(text: &str) -> String {
+    format!("{}{}", request_message("begin", "initialize"), prompt_message(text))
 }
 
 /// Returns the line of a request without parameters, such as `initialize` or `get_hooks_listing`.
-/// [`response`] finds the answer by the same id.
-pub fn request(id: &str, subtype: &str) -> String {
+/// [`parse_response`] finds the answer by the same id.
+pub fn request_message(id: &str, subtype: &str) -> String {
     format!(
         "{}\n",
         json!({"type": "control_request", "request_id": id, "request": {"subtype": subtype}})
@@ -79,7 +79,7 @@ pub fn request(id: &str, subtype: &str) -> String {
 }
 
 /// Returns the line with the person's prompt.
-pub fn prompt(text: &str) -> String {
+pub fn prompt_message(text: &str) -> String {
     let content = json!([{"type": "text", "text": text}]);
     let user = json!({"type": "user", "session_id": "", "parent_tool_use_id": null, "message": {"role": "user", "content": content}});
     format!("{user}\n")
@@ -87,7 +87,7 @@ pub fn prompt(text: &str) -> String {
 
 /// Reads a line's answer to the request of that id: its content, or the client's error; `None` if
 /// it is not an answer to it.
-pub fn response(line: &Value, id: &str) -> Option<Result<Value, String>> {
+pub fn parse_response(line: &Value, id: &str) -> Option<Result<Value, String>> {
     let response =
         line.get("response").filter(|_| text(line, "type") == Some("control_response"))?;
     (text(response, "request_id")? == id).then(|| match text(response, "subtype") {
@@ -98,10 +98,10 @@ pub fn response(line: &Value, id: &str) -> Option<Result<Value, String>> {
 
 /// Returns the line that refuses any other request of the client, which would wait for an answer
 /// otherwise; `None` if the line is not a request, or is a [`Question`].
-pub fn refuse(line: &Value) -> Option<String> {
+pub fn refuse_message(line: &Value) -> Option<String> {
     let request =
         text(line, "request_id").filter(|_| text(line, "type") == Some("control_request"))?;
-    Question::read(line).is_none().then(|| {
+    Question::parse_question(line).is_none().then(|| {
         let response = json!({"subtype": "error", "request_id": request, "error": "this host answers questions of permission only"});
         format!("{}\n", json!({"type": "control_response", "response": response}))
     })
@@ -118,7 +118,7 @@ fn text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Question, begin, refuse, response};
+    use super::{Question, begin_message, parse_response, refuse_message};
     use serde_json::{Value, json};
 
     fn asked() -> Value {
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn a_question_is_answered_by_its_id() {
-        let question = Question::read(&asked()).unwrap();
+        let question = Question::parse_question(&asked()).unwrap();
         assert_eq!(
             (question.tool.as_str(), question.call.as_str(), question.reason.as_deref()),
             ("Bash", "t", Some("looks risky"))
@@ -136,7 +136,7 @@ mod tests {
         let rows = [
             (question.allow(), json!({"behavior": "allow", "updatedInput": {"command": "ls"}})),
             (
-                question.deny("no\nway", true),
+                question.deny_message("no\nway", true),
                 json!({"behavior": "deny", "message": "no\nway", "interrupt": true}),
             ),
         ];
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_question_is_refused_or_left() {
+    fn other_requests_are_refused_or_left() {
         let rows = [
             (asked(), None),
             (
@@ -166,7 +166,8 @@ mod tests {
             (json!({"type": "user"}), None),
         ];
         for (line, refused) in rows {
-            let said = refuse(&line).map(|said| serde_json::from_str::<Value>(&said).unwrap());
+            let said =
+                refuse_message(&line).map(|said| serde_json::from_str::<Value>(&said).unwrap());
             assert_eq!(
                 said.as_ref().and_then(|said| said["response"]["request_id"].as_str()),
                 refused,
@@ -194,8 +195,8 @@ mod tests {
             (asked(), None),
         ];
         for (line, expected) in rows {
-            assert_eq!(response(&line, "h"), expected, "{line}");
+            assert_eq!(parse_response(&line, "h"), expected, "{line}");
         }
-        assert_eq!(begin("a\nb").lines().count(), 2, "a prompt of two lines is one line");
+        assert_eq!(begin_message("a\nb").lines().count(), 2, "a prompt of two lines is one line");
     }
 }

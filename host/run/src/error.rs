@@ -27,7 +27,7 @@ pub enum RunError {
         missing: String,
     },
     /// A folder of the confinement cannot be opened.
-    #[error("`{}` cannot be opened, though the agent shall write there: {source}; make it, or leave it out", .path.display())]
+    #[error("`{}` cannot be opened, though the agent must be able to write there: {source}; make it, or leave it out", .path.display())]
     NoFolder {
         /// The folder.
         path: PathBuf,

@@ -8,9 +8,9 @@ use std::ops::AddAssign;
 /// of a turn; the agent's output itself is passed on whole.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub enum Event {
+pub enum RunEvent {
     /// A line of standard output, or a part of its content.
-    Output(Line),
+    Output(StreamLine),
     /// A line of standard error.
     Error(String),
     /// A limit is nearly reached.
@@ -20,7 +20,7 @@ pub enum Event {
 /// The content of one line of a `stream-json` output; a line of several blocks gives several.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub enum Line {
+pub enum StreamLine {
     /// The session began.
     Session {
         /// Its id.

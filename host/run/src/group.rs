@@ -9,11 +9,11 @@ const PREFIX: &str = "portcullis-run-";
 
 /// A cgroup (version 2).
 #[derive(Debug)]
-pub(crate) struct Group {
+pub(crate) struct Cgroup {
     folder: PathBuf,
 }
 
-impl Group {
+impl Cgroup {
     /// Creates one below the group of the calling process; none if the system has no cgroups or the
     /// user lacks the permission.
     pub(crate) fn make() -> Option<Self> {
@@ -67,7 +67,7 @@ fn clear(parent: &Path) {
         let name = entry.file_name();
         let caller = name.to_str().and_then(|name| name.strip_prefix(PREFIX));
         if caller.is_some_and(|caller| !Path::new("/proc").join(caller).exists()) {
-            Group::at(entry.path()).remove();
+            Cgroup::at(entry.path()).remove();
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Ends every process below the calling one.
 
-use crate::group::{Group, own_id};
-use crate::tree::{self, Identity, Process};
+use crate::group::{Cgroup, own_id};
+use crate::tree::{self, Process, ProcessIdentity};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
@@ -38,14 +38,14 @@ pub(crate) struct Killed {
 pub(crate) fn tree(
     grace: Duration,
     agent: Option<&GroupLeader>,
-    group: Option<&Group>,
+    group: Option<&Cgroup>,
     wait: &mut dyn FnMut(Duration) -> WaitOutcome,
 ) -> Killed {
     let root = own_id();
     if terminate(root, agent, grace, wait) == WaitOutcome::Gone {
         return Killed::default();
     }
-    let mut killed: HashSet<Identity> = HashSet::new();
+    let mut killed: HashSet<ProcessIdentity> = HashSet::new();
     let start = Instant::now();
     while start.elapsed() < KILL_TIMEOUT {
         if let Some(group) = group {
@@ -75,7 +75,7 @@ fn terminate(
     grace: Duration,
     wait: &mut dyn FnMut(Duration) -> WaitOutcome,
 ) -> WaitOutcome {
-    let mut asked: HashSet<Identity> = HashSet::new();
+    let mut asked: HashSet<ProcessIdentity> = HashSet::new();
     let start = Instant::now();
     while start.elapsed() < grace {
         let halted = agent.is_some_and(GroupLeader::halt);
@@ -101,7 +101,7 @@ fn freeze(root: i32, agent: Option<&GroupLeader>) -> Vec<Process> {
     if let Some(agent) = agent {
         agent.halt();
     }
-    let mut halted: HashSet<Identity> = HashSet::new();
+    let mut halted: HashSet<ProcessIdentity> = HashSet::new();
     let mut seen = Vec::new();
     for _ in 0..MAX_SCANS {
         seen = tree::descendants(root);

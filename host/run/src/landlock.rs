@@ -33,7 +33,7 @@ pub(crate) fn confine(confinement: &Confinement) -> Result<(), String> {
         return Ok(());
     }
     if confinement.required
-        && let Some(missing) = Report::of(confinement).missing()
+        && let Some(missing) = Report::of_confinement(confinement).missing()
     {
         return Err(format!(
             "the kernel cannot confine it as required ({missing}): leave that out, or let it be best effort"
@@ -82,7 +82,7 @@ fn below(path: &Path) -> BitFlags<AccessFs> {
 
 impl Kernel {
     /// Queries the running kernel. This restricts nothing.
-    pub fn ask() -> Self {
+    pub fn ask_kernel() -> Self {
         let file = |right: AccessFs| strict().handle_access(right).is_ok();
         Self {
             write: file(AccessFs::WriteFile),
@@ -100,12 +100,12 @@ fn strict() -> Ruleset {
 
 impl Report {
     /// Returns the report of a confinement on the running kernel.
-    pub fn of(confinement: &Confinement) -> Self {
-        Self::on(confinement, Kernel::ask())
+    pub fn of_confinement(confinement: &Confinement) -> Self {
+        Self::on_kernel(confinement, Kernel::ask_kernel())
     }
 
     /// Returns the report of a confinement on a kernel.
-    pub fn on(confinement: &Confinement, kernel: Kernel) -> Self {
+    pub fn on_kernel(confinement: &Confinement, kernel: Kernel) -> Self {
         let row = |asked: bool, can: bool| match (asked, can) {
             (false, _) => Enforced::NotAsked,
             (true, true) => Enforced::Yes,

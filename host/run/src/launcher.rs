@@ -1,6 +1,6 @@
 //! The process that becomes the agent.
 
-use crate::group::Group;
+use crate::group::Cgroup;
 use crate::protocol::{LauncherArgs, arguments};
 use crate::{fd_passing, landlock};
 use rustix::process::{Signal, getppid, set_parent_process_death_signal, setsid};
@@ -33,7 +33,7 @@ fn become_agent(launch: &LauncherArgs, command: &[OsString]) -> Result<Infallibl
     // The launcher does not lead a group, since it was just forked: this cannot fail.
     let _ = setsid();
     if let Some(folder) = &launch.group {
-        Group::at(folder.clone()).join();
+        Cgroup::at(folder.clone()).join();
     }
     landlock::confine(&launch.confinement)?;
     Err(hint(&Command::new(program).args(rest).exec()))

@@ -61,13 +61,16 @@ mod stream;
 mod tree;
 mod watcher;
 
-pub use agent::{Agent, Input, Reentry};
+pub use agent::{AgentCommand, Reentry, StandardInput};
 pub use confinement::{Confinement, Enforced, Kernel, Report};
-pub use control::{CONTROL_ARGUMENTS, Question, begin, prompt, refuse, request, response};
+pub use control::{
+    CONTROL_ARGUMENTS, Question, begin_message, parse_response, prompt_message, refuse_message,
+    request_message,
+};
 pub use error::RunError;
-pub use event::{Denial, Event, Line, Tokens};
+pub use event::{Denial, RunEvent, StreamLine, Tokens};
 pub use launcher::launcher_main;
 pub use limits::{Limit, Limits, Warning};
-pub use outcome::{Exit, Outcome, RunResult, Stopped, Totals, exit_code};
+pub use outcome::{Exit, RunOutcome, RunResult, RunUsage, Stopped, exit_code};
 pub use run::{Run, Sinks, Stopper};
 pub use watcher::watcher_main;

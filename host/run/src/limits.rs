@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-/// The resource limits of a whole tree of processes; `None` is no limit.
+/// The resource limits of a whole tree of processes; `None` means unlimited.
 ///
 /// Each limit gives a warning once when four fifths are used, and stops the agent when it is
 /// reached.
@@ -24,7 +24,7 @@ pub struct Limits {
 
 impl Limits {
     /// Returns the value of one limit, in its unit.
-    pub fn of(&self, limit: Limit) -> Option<u64> {
+    pub fn value_of(&self, limit: Limit) -> Option<u64> {
         match limit {
             Limit::Time => {
                 self.time.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX))

@@ -1,10 +1,10 @@
 //! Watches a running agent until its last process is dead.
 
-use crate::event::Event;
-use crate::group::Group;
+use crate::event::RunEvent;
+use crate::group::Cgroup;
 use crate::kill::{self, GroupLeader, Killed, WaitOutcome};
 use crate::limits::{Limit, Limits, Warning};
-use crate::outcome::{Exit, Outcome, RunResult, Stopped, Totals};
+use crate::outcome::{Exit, RunOutcome, RunResult, RunUsage, Stopped};
 use crate::protocol::{WatcherMessage, WatcherRequest, send_message};
 use crate::pump::{StreamStats, StreamSums};
 use crate::signals::Signals;
@@ -30,7 +30,7 @@ pub(crate) enum MonitorEvent {
     Message(WatcherMessage),
     WatcherGone,
     /// Stop everything, for this reason.
-    Stop(Outcome),
+    Stop(RunOutcome),
 }
 
 /// The monitor's inputs.
@@ -39,12 +39,12 @@ pub(crate) struct Monitor {
     pub(crate) asks: PipeWriter,
     pub(crate) watcher: Child,
     pub(crate) agent: Option<GroupLeader>,
-    pub(crate) group: Option<Group>,
+    pub(crate) group: Option<Cgroup>,
     pub(crate) limits: Limits,
     pub(crate) grace: Duration,
     pub(crate) linger: Duration,
     pub(crate) seen: Arc<StreamStats>,
-    pub(crate) events: SyncSender<Event>,
+    pub(crate) events: SyncSender<RunEvent>,
     pub(crate) signals: Signals,
 }
 
@@ -67,7 +67,7 @@ struct State {
     stop: Option<Stop>,
     /// The time at which the watcher was found to be gone or halted.
     lost: Option<Instant>,
-    totals: Totals,
+    totals: RunUsage,
     now: (u64, u64),
     warnings: Vec<Warning>,
 }
@@ -75,7 +75,7 @@ struct State {
 /// A stop that was ordered.
 struct Stop {
     /// `None` if only leftover processes of the agent are cleaned up.
-    why: Option<Outcome>,
+    why: Option<RunOutcome>,
     at: Instant,
     heard: bool,
 }
@@ -90,7 +90,7 @@ impl Monitor {
             until: None,
             stop: None,
             lost: None,
-            totals: Totals::default(),
+            totals: RunUsage::default(),
             now: (0, 0),
             warnings: Vec::new(),
         };
@@ -134,7 +134,7 @@ impl Monitor {
     }
 
     /// Sends the order, or for a second time the order to end the grace period.
-    fn stop(&self, state: &mut State, why: Option<Outcome>) {
+    fn stop(&self, state: &mut State, why: Option<RunOutcome>) {
         let grace = if state.stop.is_some() { Duration::ZERO } else { self.grace };
         // A watcher that cannot be reached is gone, which is reported by another message.
         let _ = send_message(
@@ -149,7 +149,7 @@ impl Monitor {
 
     fn look(&self, state: &mut State) {
         if self.signals.came() {
-            self.stop(state, Some(Outcome::Interrupted));
+            self.stop(state, Some(RunOutcome::Interrupted));
         }
         if state.sampled.is_none_or(|at| at.elapsed() >= SAMPLE_INTERVAL) {
             self.sample(state);
@@ -181,17 +181,17 @@ impl Monitor {
                 Limit::Tokens => sums.tokens.spent(),
                 Limit::Output => sums.output,
             };
-            let Some(allowed) = self.limits.of(limit) else { continue };
+            let Some(allowed) = self.limits.value_of(limit) else { continue };
             if used >= four_fifths(allowed)
                 && state.warnings.iter().all(|warning| warning.limit != limit)
             {
                 let warning = Warning { limit, used, allowed };
                 state.warnings.push(warning);
                 // A caller that does not read it now finds it in the result.
-                let _ = self.events.try_send(Event::Warning(warning));
+                let _ = self.events.try_send(RunEvent::Warning(warning));
             }
             if used >= allowed && state.stop.is_none() {
-                self.stop(state, Some(Outcome::Limit(limit)));
+                self.stop(state, Some(RunOutcome::Limit(limit)));
             }
         }
     }
@@ -201,7 +201,7 @@ impl FinishedRun {
     /// Returns the outcome, including the sums of the complete streams.
     pub(crate) fn into_result(self, sums: StreamSums) -> RunResult {
         let Self { state, killed, watched, at } = self;
-        let totals = Totals {
+        let totals = RunUsage {
             time: at.duration_since(state.start),
             output: sums.output,
             tokens: sums.tokens,
@@ -210,10 +210,10 @@ impl FinishedRun {
         };
         let outcome = match (state.stop.as_ref().and_then(|stop| stop.why), state.exit) {
             (Some(why), _) => why,
-            (None, None) if !watched => Outcome::Unwatched,
-            (None, Some(Exit::Code(0))) if sums.hook_stopped => Outcome::Emergency,
-            (None, Some(Exit::Code(0))) if !sums.failed => Outcome::Success,
-            (None, _) => Outcome::Failed,
+            (None, None) if !watched => RunOutcome::Unwatched,
+            (None, Some(Exit::Code(0))) if sums.hook_stopped => RunOutcome::Emergency,
+            (None, Some(Exit::Code(0))) if !sums.failed => RunOutcome::Success,
+            (None, _) => RunOutcome::Failed,
         };
         let stopped = state.stop.map(|stop| stop.at).or(state.lost).map(|since| Stopped {
             took: at.duration_since(since),
@@ -242,7 +242,7 @@ impl State {
 pub(crate) fn take_over(
     watcher: &mut Child,
     agent: Option<&GroupLeader>,
-    group: Option<&Group>,
+    group: Option<&Cgroup>,
 ) -> Killed {
     let _ = watcher.kill();
     let _ = watcher.wait();

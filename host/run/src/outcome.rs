@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// The outcome of a run, which determines the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum RunOutcome {
     /// The agent ended by itself, successfully.
     Success,
     /// The agent ended by itself with a failure, or somebody else killed it.
@@ -24,7 +24,7 @@ pub enum Outcome {
     Interrupted,
 }
 
-impl Outcome {
+impl RunOutcome {
     /// Returns the exit code of a command that ran the agent. For an agent that could not be
     /// started it is 1: [`exit_code`].
     pub fn exit_code(self) -> u8 {
@@ -48,13 +48,13 @@ pub fn exit_code(run: &Result<RunResult, RunError>) -> u8 {
 #[derive(Debug, Clone)]
 pub struct RunResult {
     /// The outcome.
-    pub outcome: Outcome,
+    pub outcome: RunOutcome,
     /// The exit of the agent itself; `None` if it was not seen, since the watcher died first.
     pub exit: Option<Exit>,
     /// The stop, if there was one.
     pub stopped: Option<Stopped>,
     /// The resources used.
-    pub totals: Totals,
+    pub totals: RunUsage,
     /// Each limit that was nearly reached, in that order.
     pub warnings: Vec<Warning>,
 }
@@ -91,7 +91,7 @@ pub struct Stopped {
 
 /// The resources that a run used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Totals {
+pub struct RunUsage {
     /// The time from the start of the agent to the end of the last process.
     pub time: Duration,
     /// The peak memory in bytes, as sampled. Shared pages count for each process that has them,

@@ -1,6 +1,6 @@
 //! Forwards the agent's output: to the caller's own output, and as events.
 
-use crate::event::{Event, Line, Tokens};
+use crate::event::{RunEvent, StreamLine, Tokens};
 use crate::stream::{Piece, Splitter, TokenCounter, cut, lines};
 use serde_json::Value;
 use std::io::{ErrorKind, Read, Write};
@@ -53,7 +53,7 @@ pub(crate) fn output(
     from: impl Read,
     sink: Sink,
     longest: usize,
-    events: &SyncSender<Event>,
+    events: &SyncSender<RunEvent>,
     seen: &StreamStats,
 ) {
     let mut spent = TokenCounter::default();
@@ -61,29 +61,34 @@ pub(crate) fn output(
         let lines = match piece {
             Piece::TooLong(bytes) => {
                 seen.open().long_lines += 1;
-                vec![Line::TooLong { bytes }]
+                vec![StreamLine::TooLong { bytes }]
             }
             Piece::Line(line) => read(line, &mut spent, seen),
         };
         for line in lines {
             // If the caller no longer takes events, the agent does not wait.
-            let _ = events.send(Event::Output(line));
+            let _ = events.send(RunEvent::Output(line));
         }
     });
 }
 
 /// Forwards standard error until it ends.
-pub(crate) fn errors(from: impl Read, sink: Sink, events: &SyncSender<Event>, seen: &StreamStats) {
+pub(crate) fn errors(
+    from: impl Read,
+    sink: Sink,
+    events: &SyncSender<RunEvent>,
+    seen: &StreamStats,
+) {
     pump(from, sink, LONGEST_ERROR, seen, &mut |piece| {
         let text = match piece {
             Piece::Line(line) => cut(&String::from_utf8_lossy(line)),
             Piece::TooLong(bytes) => format!("a line of {bytes} bytes"),
         };
-        let _ = events.send(Event::Error(text));
+        let _ = events.send(RunEvent::Error(text));
     });
 }
 
-fn read(line: &[u8], spent: &mut TokenCounter, seen: &StreamStats) -> Vec<Line> {
+fn read(line: &[u8], spent: &mut TokenCounter, seen: &StreamStats) -> Vec<StreamLine> {
     let value: Option<Value> = serde_json::from_slice(line).ok();
     if let Some(value) = &value {
         spent.observe(value);
@@ -91,7 +96,7 @@ fn read(line: &[u8], spent: &mut TokenCounter, seen: &StreamStats) -> Vec<Line> 
     let lines = lines(line, value);
     let mut sums = seen.open();
     sums.tokens = spent.total();
-    if let Some(Line::Result { failed, reason, .. }) = lines.first() {
+    if let Some(StreamLine::Result { failed, reason, .. }) = lines.first() {
         (sums.failed, sums.hook_stopped) = (*failed, reason == "hook_stopped");
     }
     lines

@@ -1,12 +1,12 @@
 //! Starts an agent below its watcher, and waits for both.
 
-use crate::agent::{Agent, Reentry};
+use crate::agent::{AgentCommand, Reentry};
 use crate::error::RunError;
-use crate::event::Event;
-use crate::group::Group;
+use crate::event::RunEvent;
+use crate::group::Cgroup;
 use crate::limits::Limits;
 use crate::monitor::{FinishedRun, Monitor, MonitorEvent};
-use crate::outcome::{Outcome, RunResult};
+use crate::outcome::{RunOutcome, RunResult};
 use crate::pump::{self, Sink, StreamStats};
 use crate::signals::Signals;
 use crate::start::{check, start};
@@ -35,10 +35,10 @@ pub struct Sinks {
 
 /// An agent that runs, or ran.
 ///
-/// Take its events until there are no more, then [`wait`](Self::wait). Limits apply even if nobody
+/// Take its events until there are no more, then [`wait_for_end`](Self::wait_for_end). Limits apply even if nobody
 /// takes events. If this is dropped before the agent's end, the agent is stopped.
 pub struct Run {
-    events: Option<Receiver<Event>>,
+    events: Option<Receiver<RunEvent>>,
     monitor: Option<JoinHandle<FinishedRun>>,
     streams: Vec<JoinHandle<()>>,
     seen: Arc<StreamStats>,
@@ -51,31 +51,31 @@ pub struct Run {
 pub struct Stopper(Sender<MonitorEvent>);
 
 impl Stopper {
-    /// Stops the tree in an emergency: the outcome is [`Outcome::Emergency`]. A second order ends
+    /// Stops the tree in an emergency: the outcome is [`RunOutcome::Emergency`]. A second order ends
     /// the grace period.
     pub fn emergency(&self) {
         // An agent that is gone needs no stop.
-        let _ = self.0.send(MonitorEvent::Stop(Outcome::Emergency));
+        let _ = self.0.send(MonitorEvent::Stop(RunOutcome::Emergency));
     }
 
-    /// Stops the tree at a person's request: [`Outcome::Interrupted`]. A second order ends the
+    /// Stops the tree at a person's request: [`RunOutcome::Interrupted`]. A second order ends the
     /// grace period.
     pub fn interrupt(&self) {
-        let _ = self.0.send(MonitorEvent::Stop(Outcome::Interrupted));
+        let _ = self.0.send(MonitorEvent::Stop(RunOutcome::Interrupted));
     }
 }
 
 impl Run {
     /// Starts an agent, and returns once its program runs.
     ///
-    /// From here to the end of [`wait`](Self::wait) the calling process reaps all orphans below it,
+    /// From here to the end of [`wait_for_end`](Self::wait_for_end) the calling process reaps all orphans below it,
     /// and SIGINT, SIGTERM and SIGHUP to it stop the agent; they are ignored afterwards.
     ///
     /// # Errors
     /// Fails if the agent or its watcher does not start, or if the required confinement is not
     /// available.
-    pub fn start(
-        agent: &Agent,
+    pub fn start_agent(
+        agent: &AgentCommand,
         limits: &Limits,
         reentry: &Reentry,
         sinks: Sinks,
@@ -84,7 +84,7 @@ impl Run {
         set_child_subreaper(Some(getpid()))
             .map_err(|error| RunError::system("taking in orphans")(error.into()))?;
         let signals = Signals::take().map_err(RunError::system("listening to signals"))?;
-        let group = if agent.cgroup { Group::make() } else { None };
+        let group = if agent.cgroup { Cgroup::make() } else { None };
         let mut started = start(agent, reentry, group.as_ref())?;
         let (events, taken) = sync_channel(EVENT_QUEUE_LEN);
         let seen = Arc::<StreamStats>::default();
@@ -119,20 +119,20 @@ impl Run {
     }
 
     /// Returns a handle that stops it.
-    pub fn stopper(&self) -> Stopper {
+    pub fn stop_handle(&self) -> Stopper {
         self.stopper.clone()
     }
 
-    /// Returns its standard input, once, if it is [`Input::Written`](crate::Input::Written).
+    /// Returns its standard input, once, if it is [`StandardInput::Written`](crate::StandardInput::Written).
     /// Dropping it closes the input. A write to an agent that no longer reads can block until the
     /// agent is gone.
-    pub fn input(&mut self) -> Option<ChildStdin> {
+    pub fn take_input(&mut self) -> Option<ChildStdin> {
         self.input.take()
     }
 
     /// Returns the next event; `None` if there will be no other. Waits as long as the agent is
     /// silent.
-    pub fn next_event(&mut self) -> Option<Event> {
+    pub fn next_event(&mut self) -> Option<RunEvent> {
         let events = self.events.as_ref()?;
         let mut over = None;
         loop {
@@ -157,7 +157,7 @@ impl Run {
     ///
     /// # Errors
     /// Fails if the monitoring thread ended early; the agent was stopped then.
-    pub fn wait(mut self) -> Result<RunResult, RunError> {
+    pub fn wait_for_end(mut self) -> Result<RunResult, RunError> {
         self.events = None;
         self.input = None;
         let lost = || RunError::System {
@@ -189,7 +189,7 @@ fn carry(
     errors: Option<ChildStderr>,
     sinks: Sinks,
     longest: usize,
-    events: &SyncSender<Event>,
+    events: &SyncSender<RunEvent>,
     seen: &Arc<StreamStats>,
 ) -> Vec<JoinHandle<()>> {
     let (out, err): (Sink, Sink) = (sinks.output, sinks.errors);

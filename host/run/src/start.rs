@@ -1,10 +1,10 @@
 //! Starts the watcher and, through it, the agent.
 
-use crate::agent::{Agent, Input, Reentry};
+use crate::agent::{AgentCommand, Reentry, StandardInput};
 use crate::confinement::Report;
 use crate::error::RunError;
 use crate::fd_passing::lend;
-use crate::group::Group;
+use crate::group::Cgroup;
 use crate::kill::GroupLeader;
 use crate::monitor::{MonitorEvent, take_over};
 use crate::protocol::{WatcherArgs, WatcherMessage, read_messages};
@@ -18,11 +18,11 @@ use std::time::Duration;
 const START: Duration = Duration::from_secs(30);
 
 /// Checks before anything runs that the start can succeed.
-pub(crate) fn check(agent: &Agent) -> Result<(), RunError> {
+pub(crate) fn check(agent: &AgentCommand) -> Result<(), RunError> {
     let program = agent.command.first().ok_or(RunError::NoCommand)?;
     let confinement = &agent.confinement;
     if confinement.required
-        && let Some(missing) = Report::of(confinement).missing()
+        && let Some(missing) = Report::of_confinement(confinement).missing()
     {
         return Err(RunError::NotConfined { missing });
     }
@@ -32,7 +32,7 @@ pub(crate) fn check(agent: &Agent) -> Result<(), RunError> {
     match &agent.folder {
         Some(folder) if !folder.is_dir() => Err(RunError::NotStarted {
             program: program.to_string_lossy().into_owned(),
-            reason: format!("the folder `{}` that it shall work in is not there", folder.display()),
+            reason: format!("its working folder `{}` does not exist", folder.display()),
         }),
         _ => Ok(()),
     }
@@ -50,9 +50,9 @@ pub(crate) struct Started {
 
 /// Starts the watcher, which starts the agent. The watcher's standard streams are the agent's.
 pub(crate) fn start(
-    agent: &Agent,
+    agent: &AgentCommand,
     reentry: &Reentry,
-    group: Option<&Group>,
+    group: Option<&Cgroup>,
 ) -> Result<Started, RunError> {
     let piped = RunError::system("making a pipe");
     let (asked, asks) = pipe().map_err(piped)?;
@@ -77,7 +77,7 @@ pub(crate) fn start(
     }
 }
 
-fn spawn(agent: &Agent, reentry: &Reentry, watch: &WatcherArgs) -> Result<Child, RunError> {
+fn spawn(agent: &AgentCommand, reentry: &Reentry, watch: &WatcherArgs) -> Result<Child, RunError> {
     let failed = |reason: String| RunError::NoWatcher { program: reentry.program.clone(), reason };
     let settings = serde_json::to_string(watch).map_err(|error| failed(error.to_string()))?;
     let mut command = Command::new(&reentry.program);
@@ -92,9 +92,9 @@ fn spawn(agent: &Agent, reentry: &Reentry, watch: &WatcherArgs) -> Result<Child,
         command.current_dir(folder);
     }
     command.stdin(match agent.input {
-        Input::Inherited => Stdio::inherit(),
-        Input::Nothing => Stdio::null(),
-        Input::Written => Stdio::piped(),
+        StandardInput::Inherited => Stdio::inherit(),
+        StandardInput::Nothing => Stdio::null(),
+        StandardInput::Written => Stdio::piped(),
     });
     command
         .stdout(Stdio::piped())
@@ -107,7 +107,7 @@ fn spawn(agent: &Agent, reentry: &Reentry, watch: &WatcherArgs) -> Result<Child,
 type Startup = (Option<GroupLeader>, Sender<MonitorEvent>, Receiver<MonitorEvent>);
 
 /// Reads the watcher's messages, and waits until one says that the agent runs.
-fn begin(tells: PipeReader, agent: &Agent, reentry: &Reentry) -> Result<Startup, RunError> {
+fn begin(tells: PipeReader, agent: &AgentCommand, reentry: &Reentry) -> Result<Startup, RunError> {
     let (notes, heard) = channel();
     let sender = notes.clone();
     thread::spawn(move || {

@@ -18,10 +18,10 @@ pub(crate) struct Process {
 }
 
 /// The id and start time, which distinguish a process from a later one of the same id.
-pub(crate) type Identity = (i32, u64);
+pub(crate) type ProcessIdentity = (i32, u64);
 
 impl Process {
-    pub(crate) fn identity(&self) -> Identity {
+    pub(crate) fn identity(&self) -> ProcessIdentity {
         (self.id, self.started)
     }
 

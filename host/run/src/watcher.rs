@@ -2,7 +2,7 @@
 //! agent.
 
 use crate::fd_passing;
-use crate::group::Group;
+use crate::group::Cgroup;
 use crate::kill::{self, GroupLeader, WaitOutcome};
 use crate::outcome::Exit;
 use crate::protocol::{
@@ -60,8 +60,14 @@ fn watch(args: impl IntoIterator<Item = OsString>) -> io::Result<()> {
     // A caller that is already gone is noticed in the same way as one that ends later.
     let _ = send_message(&tells, &WatcherMessage::Started { agent: agent.as_raw_pid() });
     let leader = GroupLeader::of(agent.as_raw_pid());
-    Watcher { notes: listen(asks), tells, agent, leader, group: watcher_args.group.map(Group::at) }
-        .run_to_end();
+    Watcher {
+        notes: listen(asks),
+        tells,
+        agent,
+        leader,
+        group: watcher_args.group.map(Cgroup::at),
+    }
+    .run_to_end();
     Ok(())
 }
 
@@ -126,7 +132,7 @@ struct Watcher {
     tells: File,
     agent: Pid,
     leader: Option<GroupLeader>,
-    group: Option<Group>,
+    group: Option<Cgroup>,
 }
 
 impl Watcher {

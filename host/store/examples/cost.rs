@@ -32,11 +32,11 @@ fn hook(folder: &str, id: &str) -> Result<(), Box<dyn Error>> {
 /// Opens, takes a snapshot and commits.
 fn once(folder: &Path, id: &str) -> Result<[f64; 3], CommitError> {
     let start = Instant::now();
-    let mut store = Store::open(&Home::open(folder)?, Durability::Process)?;
+    let mut store = Store::open_database(&Home::open_root(folder)?, Durability::Process)?;
     let opened = Instant::now();
-    let snapshot = store.snapshot(SESSION, None)?;
+    let snapshot = store.take_snapshot(SESSION, None)?;
     let seen = Instant::now();
-    store.commit(&snapshot, commit(id))?;
+    store.commit_review(&snapshot, commit(id))?;
     Ok([micros(opened - start), micros(seen - opened), micros(seen.elapsed())])
 }
 
@@ -59,7 +59,7 @@ fn commit(id: &str) -> Commit {
 
 fn measure() -> Result<(), Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
-    let home = Home::open(folder.path().join("home"))?;
+    let home = Home::open_root(folder.path().join("home"))?;
     let myself = std::env::current_exe()?;
     let mut figures = Figures::default();
     for round in 0..ROUNDS {
@@ -84,7 +84,7 @@ fn measure() -> Result<(), Box<dyn Error>> {
         figures.maintain(&home)?;
     }
     figures.print();
-    let verified = Store::open(&home, Durability::Process)?.verify(|_| {})?;
+    let verified = Store::open_database(&home, Durability::Process)?.verify_chain(|_| {})?;
     println!("verified {} records, first bad: {:?}", verified.records, verified.first_bad);
     Ok(())
 }
@@ -104,11 +104,11 @@ struct Figures {
 
 impl Figures {
     fn maintain(&mut self, home: &Home) -> Result<(), StoreError> {
-        let mut store = Store::open(home, Durability::Process)?;
+        let mut store = Store::open_database(home, Durability::Process)?;
         self.largest_log = self.largest_log.max(store.log_size());
         if store.checkpoint_due() {
             let start = Instant::now();
-            store.checkpoint()?;
+            store.checkpoint_log()?;
             self.checkpoints.push(micros(start.elapsed()));
         }
         Ok(())

@@ -16,7 +16,7 @@ const SESSION: &str = "0b5e3f7c-6a55-4a35-9d1c-2f1d6f2f7a10";
 
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
-    let home = Home::open(folder.path().join("home"))?;
+    let home = Home::open_root(folder.path().join("home"))?;
     fill(&home)?;
     let quiet = hooks(&home, "quiet", |count| count < 300)?;
     let size = std::fs::metadata(home.journal())?.len();
@@ -24,8 +24,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (pruned, took, busy) = std::thread::scope(|scope| {
         let pruner = scope.spawn(|| {
             let start = Instant::now();
-            let pruned = Store::open(&home, Durability::Process)
-                .and_then(|mut store| store.prune(RECORDS / 10 * 9, RECORDS));
+            let pruned = Store::open_database(&home, Durability::Process)
+                .and_then(|mut store| store.prune_before(RECORDS / 10 * 9, RECORDS));
             stop.store(true, Ordering::Relaxed);
             (pruned, start.elapsed())
         });
@@ -34,8 +34,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     })
     .map_err(|_| "the pruner failed")?;
     let pruned = pruned?;
-    let mut store = Store::open(&home, Durability::Process)?;
-    store.checkpoint()?;
+    let mut store = Store::open_database(&home, Durability::Process)?;
+    store.checkpoint_log()?;
     println!(
         "{} records in {} ms, {} to {} KiB",
         pruned.records,
@@ -56,17 +56,18 @@ fn main() -> Result<(), Box<dyn Error>> {
             at(1_000)
         );
     }
-    let verified = store.verify(|_| {})?;
+    let verified = store.verify_chain(|_| {})?;
     println!("verified {} records, first bad: {:?}", verified.records, verified.first_bad);
     Ok(())
 }
 
 fn fill(home: &Home) -> Result<(), StoreError> {
-    let mut store = Store::open(home, Durability::Process)?;
+    let mut store = Store::open_database(home, Durability::Process)?;
     for first in (0..RECORDS).step_by(200) {
-        store.append((first..first + 200).map(|n| record(&format!("r{n}"), n)).collect())?;
+        store
+            .append_records((first..first + 200).map(|n| record(&format!("r{n}"), n)).collect())?;
     }
-    store.checkpoint()
+    store.checkpoint_log()
 }
 
 fn hooks(
@@ -87,10 +88,10 @@ fn hooks(
 
 fn hook(folder: &Path, id: &str) -> Result<Duration, CommitError> {
     let start = Instant::now();
-    let mut store = Store::open(&Home::open(folder)?, Durability::Process)?;
-    let snapshot = store.snapshot(SESSION, None)?;
+    let mut store = Store::open_database(&Home::open_root(folder)?, Durability::Process)?;
+    let snapshot = store.take_snapshot(SESSION, None)?;
     let records = vec![record(id, RECORDS)];
-    store.commit(
+    store.commit_review(
         &snapshot,
         Commit { session_state: Some(vec![1; 10_000]), records, ..Commit::default() },
     )?;

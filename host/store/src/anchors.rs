@@ -3,8 +3,9 @@
 //! Nothing inside the home can show that all of it was replaced by an older copy, or rewritten by
 //! somebody who has the key. A line kept in a place where that person cannot write can.
 
-use crate::chain::{GENESIS, Hash, SealedStart, StoredAnchor, hex};
+use crate::chain::{SealedStart, StoredAnchor};
 use crate::error::StoreError;
+use crate::hash::{GENESIS, Hash, to_hex};
 use crate::store::Store;
 use rusqlite::OptionalExtension;
 use serde::{Deserialize, Serialize};
@@ -55,7 +56,7 @@ impl AnchorStatus {
     /// Returns true if the journal is not the one that the anchor was taken from, or has lost
     /// records since.
     #[must_use]
-    pub const fn contradicts(self) -> bool {
+    pub const fn contradicts_journal(self) -> bool {
         matches!(self, Self::Replaced | Self::Missing)
     }
 }
@@ -85,7 +86,7 @@ impl Store {
     }
 
     /// Compares anchors that were kept elsewhere with the journal, and returns each with its
-    /// result. It trusts the records' stored hashes: [`Store::verify`] checks that they match the
+    /// result. It trusts the records' stored hashes: [`Store::verify_chain`] checks that they match the
     /// records.
     ///
     /// # Errors
@@ -130,11 +131,11 @@ impl Store {
 
 /// Serialises hashes as hex digits.
 mod digits {
-    use super::{Hash, hex};
+    use super::{Hash, to_hex};
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
 
     pub(super) fn serialize<S: Serializer>(hash: &Hash, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&hex(hash))
+        serializer.serialize_str(&to_hex(hash))
     }
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(

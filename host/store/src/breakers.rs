@@ -9,7 +9,7 @@
 use crate::error::StoreError;
 use crate::record::{NewRecord, StoredRecord};
 use crate::seal::{Keys, Seal};
-use crate::store::{Commit, Store};
+use crate::store::Store;
 use crate::writer::{Conflict, Writer};
 use rusqlite::{Connection, OptionalExtension, params};
 use std::collections::BTreeMap;
@@ -44,8 +44,8 @@ impl Store {
     /// report it. If there is no failure record, returns none and writes nothing.
     ///
     /// # Errors
-    /// Fails in the same cases as [`Store::append`].
-    pub fn release(
+    /// Fails in the same cases as [`Store::append_records`].
+    pub fn release_plugin(
         &mut self,
         plugin: &str,
         records: Vec<NewRecord>,
@@ -63,8 +63,11 @@ impl Store {
 
 impl Writer<'_> {
     /// Makes the changes of a commit, unless one of the rows has changed since the snapshot.
-    pub(crate) fn put_breakers(&self, commit: &Commit) -> Result<Result<(), Conflict>, StoreError> {
-        for change in &commit.breakers {
+    pub(crate) fn put_breakers(
+        &self,
+        changes: &[BreakerChange],
+    ) -> Result<Result<(), Conflict>, StoreError> {
+        for change in changes {
             let BreakerChange { plugin, before, after } = change;
             let select = "SELECT document, seal FROM breakers WHERE plugin = ?1";
             let found = self.transaction.query_row(select, [plugin], |row| {

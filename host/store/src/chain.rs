@@ -17,20 +17,13 @@
 //! which looks like the past (an older copy of the database alone does not: see `mark`). Against
 //! both, keep [`crate::Anchor`]s somewhere else and compare.
 
+use crate::buckets::Buckets;
 use crate::error::StoreError;
+use crate::hash::{GENESIS, Hash};
 use crate::record::NewRecord;
 use crate::seal::{Keys, Seal};
-use crate::sessions::Buckets;
 use rusqlite::{Connection, OptionalExtension, Row};
 use std::path::Path;
-
-/// A BLAKE3 hash.
-pub type Hash = [u8; 32];
-
-/// The previous hash of the first record.
-pub(crate) const GENESIS: Hash = [0; 32];
-
-const DOMAIN: &[u8] = b"portcullis journal v1";
 
 /// The newest record, as the anchor names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -185,13 +178,6 @@ impl JournalStart {
     }
 }
 
-/// Returns the hash of a record.
-pub(crate) fn hash(previous: &Hash, sequence: u64, document: &[u8]) -> Hash {
-    let mut hasher = blake3::Hasher::new();
-    hasher.update(DOMAIN).update(previous).update(&sequence.to_be_bytes()).update(document);
-    hasher.finalize().into()
-}
-
 /// A record's columns other than its document, as bytes: the part that a seal covers in addition to
 /// the hash.
 pub(crate) struct Columns<'a> {
@@ -225,12 +211,6 @@ impl<'a> Columns<'a> {
         let seal = Seal::new(&keys.seal).raw(hash).number(self.at).number(self.step);
         self.texts.iter().fold(seal, |seal, text| seal.bytes(*text)).finish()
     }
-}
-
-/// Formats a hash as 64 hex digits.
-#[must_use]
-pub fn hex(hash: &Hash) -> String {
-    blake3::Hash::from(*hash).to_hex().to_string()
 }
 
 #[cfg(test)]

@@ -9,11 +9,12 @@
 //! wherever exceptions are read, until a person revokes them all. The removal of an ended exception
 //! is visible only in the journal.
 
-use crate::chain::{Hash, StoredAnchor};
+use crate::chain::StoredAnchor;
 use crate::error::{Line, StoreError};
+use crate::hash::Hash;
 use crate::record::{NewRecord, StoredRecord};
 use crate::seal::{Keys, Seal};
-use crate::store::{Commit, Store};
+use crate::store::Store;
 use crate::writer::{Conflict, Writer};
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row, params, params_from_iter};
@@ -68,7 +69,7 @@ impl Store {
     ///
     /// # Errors
     /// Fails if its id is taken, it cannot be kept, 64 exceptions are live already, or the
-    /// exceptions were changed from outside, and in the same cases as [`Store::append`]. Nothing is
+    /// exceptions were changed from outside, and in the same cases as [`Store::append_records`]. Nothing is
     /// written then.
     pub fn add_exception(
         &mut self,
@@ -93,11 +94,11 @@ impl Store {
     }
 
     /// Returns all exceptions that are kept, the newest first; ended ones stay until
-    /// [`Store::prune`] removes them.
+    /// [`Store::prune_before`] removes them.
     ///
     /// # Errors
     /// Fails if the exceptions were changed from outside, or the database cannot be read.
-    pub fn exceptions(&mut self) -> Result<Vec<ExceptionRecord>, StoreError> {
+    pub fn list_exceptions(&mut self) -> Result<Vec<ExceptionRecord>, StoreError> {
         let (path, keys) = (&self.path, &self.keys);
         let view =
             self.connection.transaction().map_err(|error| StoreError::database(path, &error))?;
@@ -109,7 +110,7 @@ impl Store {
     ///
     /// # Errors
     /// Fails if the exceptions were changed from outside, and in the same cases as
-    /// [`Store::append`].
+    /// [`Store::append_records`].
     pub fn revoke_exception(
         &mut self,
         id: &str,
@@ -132,7 +133,7 @@ impl Store {
     /// removed.
     ///
     /// # Errors
-    /// Fails in the same cases as [`Store::append`].
+    /// Fails in the same cases as [`Store::append_records`].
     pub fn revoke_all_exceptions(
         &mut self,
         at: u64,
@@ -159,21 +160,23 @@ impl Store {
 }
 
 impl Writer<'_> {
-    /// Ends the single-use exceptions; the others only have to be still live.
+    /// Ends the single-use exceptions among `ids`; the others only have to be still live. They end
+    /// at the time of the newest of the records that are committed with them.
     pub(crate) fn spend(
         &self,
         session: &str,
-        commit: &Commit,
+        ids: &[String],
+        records: &[NewRecord],
     ) -> Result<Result<(), Conflict>, StoreError> {
-        let Some(first) = commit.spend.first() else { return Ok(Ok(())) };
-        let Some(at) = commit.records.iter().map(|record| record.at).max() else {
+        let Some(first) = ids.first() else { return Ok(Ok(())) };
+        let Some(at) = records.iter().map(|record| record.at).max() else {
             return Err(StoreError::BadException {
                 id: first.clone(),
                 reason: "it is spent without a record: commit one with it",
             });
         };
         let live = self.live_exceptions()?;
-        for id in &commit.spend {
+        for id in ids {
             let fits = |grant: &&StoredException| {
                 grant.id == *id && grant.session.as_deref().is_none_or(|only| only == session)
             };

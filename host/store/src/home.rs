@@ -5,7 +5,6 @@
 //! time.
 
 use crate::error::StoreError;
-use crate::mark;
 use portcullis_fs::{
     Links, ReadError, Replacement, create_private_folder, open_file, open_lock_file, read_open_file,
 };
@@ -18,10 +17,13 @@ use std::time::{Duration, Instant};
 /// The timeout for any lock.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
 
+/// The name of the journal's mark in the home.
+pub(crate) const MARK_FILE: &str = "journal.mark";
+
 const KEY_SIZE: usize = 32;
 
 /// Files, and non-empty folders, that only a home with a journal has.
-const TRACES: &[&str] = &[mark::FILE, "journal.db-wal", "incidents", "stopped"];
+const TRACES: &[&str] = &[MARK_FILE, "journal.db-wal", "incidents", "stopped"];
 
 /// A checked home.
 #[derive(Clone)]
@@ -43,7 +45,7 @@ impl Home {
     /// # Errors
     /// Fails if the folder or the key belongs to another user, others may change the folder or read
     /// the key, the key has the wrong size, or the system refuses.
-    pub fn open(root: impl Into<PathBuf>) -> Result<Self, StoreError> {
+    pub fn open_root(root: impl Into<PathBuf>) -> Result<Self, StoreError> {
         let root = root.into();
         check_folder(&root)?;
         let key = match read_key(&root.join("key"))? {
@@ -59,7 +61,7 @@ impl Home {
     /// missing.
     ///
     /// # Errors
-    /// Fails in the same cases as [`Home::open`].
+    /// Fails in the same cases as [`Home::open_root`].
     pub fn open_existing(root: impl Into<PathBuf>) -> Result<Option<Self>, StoreError> {
         let root = root.into();
         if matches!(fs::metadata(&root), Err(error) if error.kind() == io::ErrorKind::NotFound) {
@@ -90,7 +92,7 @@ impl Home {
     /// Returns the evidence that a home without a journal has had one: its mark, its log, or data
     /// about stopped sessions.
     #[must_use]
-    pub fn trace(&self) -> Option<&'static str> {
+    pub fn journal_evidence(&self) -> Option<&'static str> {
         let left = |name: &&&str| {
             let path = self.root.join(name);
             fs::symlink_metadata(&path).is_ok_and(|found| !found.is_dir())
@@ -193,7 +195,8 @@ fn create_key(root: &Path) -> Result<[u8; KEY_SIZE], StoreError> {
     let mut key = [0; KEY_SIZE];
     getrandom::fill(&mut key)
         .map_err(|error| StoreError::io("create", &path, io::Error::other(error)))?;
-    let written = Replacement::new(&path, 0o600).locked().write(|file| file.write_all(&key));
+    let written =
+        Replacement::new(&path, 0o600).under_lock().write_with(|file| file.write_all(&key));
     written.map_err(|error: io::Error| StoreError::io("create", &path, error))?;
     Ok(key)
 }

@@ -2,16 +2,17 @@
 //!
 //! Nothing is created, migrated, repaired or checkpointed. The `-shm` file, which SQLite needs to
 //! read a log that others may be writing to and which holds no data of its own, may appear next to
-//! it. The chain is not followed: [`Store::verify`] does that.
+//! it. The chain is not followed: [`Store::verify_chain`] does that.
 
-use crate::chain::{Hash, JournalStart, SealedStart, StoredAnchor};
+use crate::chain::{JournalStart, SealedStart, StoredAnchor};
 use crate::error::StoreError;
+use crate::format::{FORMAT, read_format};
+use crate::hash::{GENESIS, Hash};
 use crate::home::Home;
 use crate::mark::{self, Mark, MarkState};
-use crate::migrate::FORMAT;
 use crate::seal::Keys;
 use crate::store::Store;
-use crate::{breakers, exceptions, migrate, schema};
+use crate::{breakers, exceptions, schema};
 use rusqlite::{Connection, OpenFlags, OptionalExtension};
 use std::fmt::Write;
 use std::fs;
@@ -58,7 +59,7 @@ impl Store {
     /// # Errors
     /// Fails if it is missing, damaged, of a newer format, changed from outside, locked for more
     /// than 2 s, or has a log that cannot be read without writing to its folder.
-    pub fn inspect(home: &Home) -> Result<JournalSummary, StoreError> {
+    pub fn inspect_journal(home: &Home) -> Result<JournalSummary, StoreError> {
         let path = home.journal();
         schema::check_file(&path)?;
         let log_size = schema::log_size(&path);
@@ -113,7 +114,7 @@ fn look(
 ) -> Result<JournalSummary, StoreError> {
     let named = |error: rusqlite::Error| StoreError::database(path, &error);
     let view = connection.unchecked_transaction().map_err(named)?;
-    let format = migrate::format(&view, path)?;
+    let format = read_format(&view, path)?;
     let number = |sql: &str| -> Result<u64, StoreError> {
         view.query_row(sql, [], |row| row.get(0)).map_err(named)
     };
@@ -128,7 +129,7 @@ fn look(
         free: number("PRAGMA freelist_count")? * page,
         records: number("SELECT count(*) FROM journal")?,
         sessions: number("SELECT count(DISTINCT session) FROM journal")?,
-        head: (0, crate::chain::GENESIS),
+        head: (0, GENESIS),
         newest_at: view.query_row(newest, [], |row| row.get(0)).optional().map_err(named)?,
         start: None,
         grants: 0,

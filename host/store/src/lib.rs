@@ -9,7 +9,7 @@
 //! ```
 //!
 //! A record is durable when `commit` returns: it survives the death of the process, and with
-//! [`Durability::Full`] that of the machine. Until [`Store::checkpoint`] runs, commits are stored
+//! [`Durability::Full`] that of the machine. Until [`Store::checkpoint_log`] runs, commits are stored
 //! in the write-ahead log, and a process that opens the database while no other has it open reads
 //! that whole log: maintenance should empty it when [`Store::checkpoint_due`] returns true. A
 //! commit that finds a log of 4 MiB empties it itself.
@@ -29,9 +29,13 @@
 
 mod anchors;
 mod breakers;
+mod buckets;
 mod chain;
+mod commit;
 mod error;
 mod exceptions;
+mod format;
+mod hash;
 mod home;
 mod inspect;
 mod mark;
@@ -48,22 +52,26 @@ mod seal;
 mod sessions;
 mod store;
 mod verify;
+mod work;
 mod writer;
 
 pub use anchors::{Anchor, AnchorStatus};
 pub use breakers::{BreakerChange, Breakers};
-pub use chain::{Hash, JournalStart, hex};
+pub use chain::JournalStart;
+pub use commit::{Commit, SessionSnapshot};
 pub use error::{CommitError, StoreError};
 pub use exceptions::{ExceptionEnd, ExceptionRecord, StoredException};
+pub use hash::{Hash, to_hex};
 pub use home::Home;
 pub use inspect::JournalSummary;
 pub use migrate::SEALED;
-pub use outbox::{NewWork, WorkItem, WorkSummary};
+pub use outbox::WorkSummary;
 pub use past::SessionHistory;
 pub use protocol::{CommittedReview, PendingCommit};
 pub use quarantine_journal::set_aside;
 pub use query::{Filter, SessionSummary};
 pub use record::{NewRecord, StoredRecord};
 pub use retention::PruneResult;
-pub use store::{Commit, Durability, Snapshot, Store};
+pub use store::{Durability, Store};
 pub use verify::{CheckProgress, Flaw, Verification};
+pub use work::{NewWork, WorkItem};

@@ -9,9 +9,10 @@
 //! It is sealed with the home's key. It does not detect that older copies of both the journal and
 //! the mark were restored together: that takes an [`crate::Anchor`] kept elsewhere.
 
-use crate::chain::{GENESIS, Hash, Head, SealedStart, hex};
+use crate::chain::{Head, SealedStart};
 use crate::error::StoreError;
-use crate::home::Home;
+use crate::hash::{GENESIS, Hash, to_hex};
+use crate::home::{Home, MARK_FILE};
 use crate::seal::{Keys, Seal};
 use portcullis_fs::{Links, ReadError, Replacement, read_file};
 use rusqlite::{Connection, OptionalExtension};
@@ -20,8 +21,6 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// The file's name in the home.
-pub(crate) const FILE: &str = "journal.mark";
 const MOST_BYTES: u64 = 4096;
 
 /// A home's knowledge of its journal.
@@ -70,7 +69,7 @@ impl Mark {
 
     /// Reads the home's mark; `None` if it has none.
     pub(crate) fn read(root: &Path, keys: &Keys) -> Result<Option<MarkState>, StoreError> {
-        let path = root.join(FILE);
+        let path = root.join(MARK_FILE);
         let text = match read_file(&path, MOST_BYTES, Links::Refuse) {
             Ok(Some(text)) => text,
             Ok(None) => return Ok(None),
@@ -93,21 +92,25 @@ impl Mark {
 
     /// Writes it, replacing an earlier one. The home's lock must be held.
     pub(crate) fn write(&self, root: &Path, keys: &Keys) -> Result<(), StoreError> {
-        let path = root.join(FILE);
-        let code = hex(&self.sealed(keys).finish());
-        let written =
-            MarkFile { format: self.format, sequence: self.sequence, hash: hex(&self.hash), code };
-        let replacement = Replacement::new(&path, 0o600).locked();
+        let path = root.join(MARK_FILE);
+        let code = to_hex(&self.sealed(keys).finish());
+        let written = MarkFile {
+            format: self.format,
+            sequence: self.sequence,
+            hash: to_hex(&self.hash),
+            code,
+        };
+        let replacement = Replacement::new(&path, 0o600).under_lock();
         let write = |file: &mut dyn io::Write| -> io::Result<()> {
             serde_json::to_writer(&mut *file, &written)?;
             file.write_all(b"\n")
         };
-        replacement.write(write).map_err(|error| StoreError::io("create", &path, error))
+        replacement.write_with(write).map_err(|error| StoreError::io("create", &path, error))
     }
 
     /// Removes it. The home's lock must be held.
     pub(crate) fn remove(root: &Path) -> Result<(), StoreError> {
-        let path = root.join(FILE);
+        let path = root.join(MARK_FILE);
         match fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 Err(StoreError::io("remove", &path, error))
@@ -123,7 +126,7 @@ impl Mark {
         format: i64,
     ) -> rusqlite::Result<Option<&'static str>> {
         if format < self.format {
-            return Ok(Some("it is of an older format than this home has brought it to"));
+            return Ok(Some("its format is older than the one this home migrated it to"));
         }
         if head.sequence < self.sequence {
             return Ok(Some(OLDER));

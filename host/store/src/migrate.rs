@@ -13,17 +13,15 @@
 //! leaves work for the journal that records the sealing, in the same transaction.
 
 use crate::error::StoreError;
+use crate::format::{FORMAT, read_format};
 use crate::home::Home;
 use crate::mark::{Mark, MarkState};
-use crate::outbox::NewWork;
 use crate::seal::Keys;
 use crate::sessions;
+use crate::work::NewWork;
 use crate::writer::Writer;
 use rusqlite::{Connection, TransactionBehavior};
 use std::path::Path;
-
-/// The newest format that this version reads and the only one it writes.
-pub(crate) const FORMAT: i64 = 4;
 
 /// The kind of the work that a migration leaves: a record that states were sealed as they were
 /// found.
@@ -102,21 +100,6 @@ pub(crate) fn fill(connection: &mut Connection) -> rusqlite::Result<()> {
     transaction.commit()
 }
 
-/// Returns the format of a database, if it is a Portcullis one.
-pub(crate) fn format(connection: &Connection, path: &Path) -> Result<i64, StoreError> {
-    match connection
-        .query_row("PRAGMA user_version", [], |row| row.get(0))
-        .map_err(|error| StoreError::database(path, &error))?
-    {
-        found @ 1..=FORMAT => Ok(found),
-        0 => Err(StoreError::corrupt(path, "it is a database of something else")),
-        found if found > FORMAT => {
-            Err(StoreError::Newer { path: path.to_owned(), found, supported: FORMAT })
-        }
-        found => Err(StoreError::corrupt(path, format!("there is no format {found}"))),
-    }
-}
-
 /// Migrates an older database to the current format, unless another process does it first.
 pub(crate) fn migrate(
     home: &Home,
@@ -124,15 +107,15 @@ pub(crate) fn migrate(
     connection: &mut Connection,
 ) -> Result<(), StoreError> {
     let path = home.journal();
-    if format(connection, &path)? == FORMAT {
+    if read_format(connection, &path)? == FORMAT {
         return Ok(());
     }
     let _lock = home.lock()?;
-    let found = format(connection, &path)?;
+    let found = read_format(connection, &path)?;
     match Mark::read(home.path(), keys)? {
         // Sealing a planted database would make it look genuine.
         Some(MarkState::Mark(mark)) if mark.format > found => {
-            let reason = "it is of an older format than this home has brought it to: an older copy was put in its place";
+            let reason = "its format is older than the one this home migrated it to: an older copy was put in its place";
             return Err(StoreError::tampered(&path, reason));
         }
         Some(_) => {}
@@ -147,7 +130,7 @@ fn step(connection: &mut Connection, keys: &Keys, path: &Path) -> Result<(), Sto
     let transaction =
         connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(named)?;
     // Another process may have been faster.
-    let found = format(&transaction, path)?;
+    let found = read_format(&transaction, path)?;
     let done = usize::try_from(found).unwrap_or_default();
     STEPS.iter().skip(done).try_for_each(|step| transaction.execute_batch(step)).map_err(named)?;
     transaction.pragma_update(None, "user_version", FORMAT).map_err(named)?;

@@ -42,7 +42,7 @@ impl<'a> SessionHistory<'a> {
     ///
     /// # Errors
     /// Fails if the database cannot be read.
-    pub fn recently(&self, verdict: &str, since: u64, most: u64) -> Result<u64, StoreError> {
+    pub fn count_recent(&self, verdict: &str, since: u64, most: u64) -> Result<u64, StoreError> {
         // Selected by position: the index of sessions would read all records of a long one.
         let sql = "SELECT count(*) FROM (SELECT 1 FROM journal WHERE sequence > (SELECT max(sequence) FROM journal) - ?1 \
                    AND +session = ?2 AND verdict = ?3 AND at >= ?4 LIMIT ?5)";
@@ -57,7 +57,7 @@ impl<'a> SessionHistory<'a> {
     ///
     /// # Errors
     /// Fails if the database cannot be read.
-    pub fn documents(&self, step: u64) -> Result<Vec<String>, StoreError> {
+    pub fn step_documents(&self, step: u64) -> Result<Vec<String>, StoreError> {
         let Ok(step) = i64::try_from(step) else { return Ok(Vec::new()) };
         let read = || -> rusqlite::Result<Vec<String>> {
             let mut room = self.statement.borrow_mut();

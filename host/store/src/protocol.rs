@@ -5,10 +5,11 @@
 //! relied on ended, or the failure record of a plugin changed; if that happens again, review under
 //! the write lock. So a review runs at most three times, and the third cannot be overtaken.
 
+use crate::commit::{Commit, SessionSnapshot};
 use crate::error::{CommitError, StoreError};
 use crate::past::SessionHistory;
 use crate::record::StoredRecord;
-use crate::store::{Commit, Snapshot, Store};
+use crate::store::Store;
 
 /// The result of a review on a snapshot: the commit, and a value for the caller.
 #[derive(Clone, Debug)]
@@ -37,17 +38,18 @@ impl Store {
     ///
     /// # Errors
     /// Fails with the error of `review`, in which case nothing is written, and in the same cases as
-    /// [`Store::append`].
-    pub fn review<T, E: From<StoreError>>(
+    /// [`Store::append_records`].
+    pub fn review_in_session<T, E: From<StoreError>>(
         &mut self,
         session: &str,
         agent: Option<&str>,
-        mut review: impl FnMut(&Snapshot, &SessionHistory<'_>) -> Result<PendingCommit<T>, E>,
+        mut review: impl FnMut(&SessionSnapshot, &SessionHistory<'_>) -> Result<PendingCommit<T>, E>,
     ) -> Result<CommittedReview<T>, E> {
         for attempts in [1, 2] {
-            let snapshot = self.snapshot(session, agent)?;
-            let PendingCommit { commit, value } = review(&snapshot, &self.past(session, agent))?;
-            match self.commit(&snapshot, commit) {
+            let snapshot = self.take_snapshot(session, agent)?;
+            let PendingCommit { commit, value } =
+                review(&snapshot, &self.session_history(session, agent))?;
+            match self.commit_review(&snapshot, commit) {
                 Ok(stored) => return Ok(CommittedReview { value, stored, attempts }),
                 Err(
                     CommitError::Moved { .. }

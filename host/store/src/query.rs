@@ -54,7 +54,7 @@ impl Store {
     /// # Errors
     /// Fails with [`StoreError::Ambiguous`] if several ids begin with it, or if the database cannot
     /// be read.
-    pub fn record(&self, id: &str) -> Result<Option<StoredRecord>, StoreError> {
+    pub fn find_record(&self, id: &str) -> Result<Option<StoredRecord>, StoreError> {
         if id.is_empty() {
             return Ok(None);
         }
@@ -76,7 +76,7 @@ impl Store {
     ///
     /// # Errors
     /// Fails if the database cannot be read.
-    pub fn call(
+    pub fn find_call(
         &self,
         session: &str,
         call_id: &str,
@@ -131,7 +131,7 @@ impl Store {
     ///
     /// # Errors
     /// Fails if the database cannot be read.
-    pub fn query(
+    pub fn query_records(
         &self,
         filter: &Filter,
         mut each: impl FnMut(StoredRecord) -> ControlFlow<()>,

@@ -1,6 +1,6 @@
 //! Records as written to the journal and as read from it.
 
-use crate::chain::{self, GENESIS, Hash};
+use crate::hash::{GENESIS, Hash, hash_record};
 
 /// A record to be stored. Sequence, hash and session come from the store.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -45,7 +45,7 @@ impl StoredRecord {
     /// none. Nothing is written, and no seal confirms the place: this shows the form that a record
     /// would have in a journal.
     #[must_use]
-    pub fn after(
+    pub fn chain_after(
         last: Option<&Self>,
         session: Option<String>,
         agent: Option<String>,
@@ -53,7 +53,7 @@ impl StoredRecord {
     ) -> Self {
         let (sequence, previous) =
             last.map_or((1, GENESIS), |last| (last.sequence.saturating_add(1), last.hash));
-        let hash = chain::hash(&previous, sequence, record.document.as_bytes());
+        let hash = hash_record(&previous, sequence, record.document.as_bytes());
         Self { sequence, session, agent, record, previous, hash }
     }
 }

@@ -5,9 +5,10 @@
 
 use crate::chain::Head;
 use crate::error::StoreError;
+use crate::format::FORMAT;
 use crate::home::{Home, PATIENCE};
 use crate::mark::Mark;
-use crate::migrate::{self, FORMAT};
+use crate::migrate;
 use crate::seal::Keys;
 use portcullis_fs::{Flush, Replacement, sync_folder};
 use rusqlite::config::DbConfig;
@@ -100,7 +101,7 @@ fn create(home: &Home, keys: &Keys, missing: IfMissing) -> Result<(), StoreError
     if path.exists() {
         return Ok(());
     }
-    match home.trace() {
+    match home.journal_evidence() {
         Some(trace) if missing != IfMissing::Begin => {
             return Err(StoreError::Vanished { path, trace });
         }
@@ -110,8 +111,8 @@ fn create(home: &Home, keys: &Keys, missing: IfMissing) -> Result<(), StoreError
     let draft = with_suffix(&path, ".new");
     let fail = |error| StoreError::io("create", &path, error);
     // SQLite keeps the mode of an existing file.
-    let empty = Replacement::new(&draft, 0o600).locked().flush(Flush::Nothing);
-    empty.write(|_| Ok(())).map_err(fail)?;
+    let empty = Replacement::new(&draft, 0o600).under_lock().with_flush(Flush::Nothing);
+    empty.write_with(|_| Ok(())).map_err(fail)?;
     // A log that outlived its database would be read as the new one's.
     for left_over in [
         with_suffix(&draft, "-wal"),

@@ -3,7 +3,7 @@
 //! A code proves that a row was written with the key, not that it is the newest such row: see
 //! `grants` for the protection of single-use rows against being restored.
 
-use crate::chain::Hash;
+use crate::hash::Hash;
 use crate::home::Home;
 use rusqlite::Row;
 use rusqlite::types::ValueRef;

@@ -9,55 +9,15 @@
 //!   digest of the rows of each bucket, so that all rows of a session together cannot be removed or
 //!   restored either. Checking one session reads only the rows of its bucket.
 
-use crate::chain::{Hash, Head, StoredAnchor};
+use crate::buckets::{BUCKETS, Buckets, DIGEST, EMPTY, bucket_of};
+use crate::chain::{Head, StoredAnchor};
 use crate::error::StoreError;
+use crate::hash::Hash;
 use crate::seal::{Keys, Seal};
-use crate::store::{Commit, SESSION, Snapshot, agent_part};
 use crate::writer::Writer;
 use rusqlite::{Connection, OptionalExtension, params};
 use std::collections::BTreeMap;
 use std::path::Path;
-
-const BUCKETS: usize = 64;
-/// The length of a digest. Somebody without the key can search for a second preimage only among
-/// seals of earlier rows.
-const DIGEST: usize = 16;
-
-/// The digests of all buckets; none if there are no sessions.
-#[derive(Clone, Default)]
-pub(crate) struct Buckets(Vec<u8>);
-
-impl Buckets {
-    pub(crate) fn of(bytes: Vec<u8>) -> Self {
-        Self(bytes)
-    }
-
-    /// Returns the hash that the anchor's code covers.
-    pub(crate) fn hash(&self) -> Option<Hash> {
-        (!self.0.is_empty()).then(|| blake3::hash(&self.0).into())
-    }
-
-    fn get(&self, bucket: usize) -> &[u8] {
-        self.0.get(bucket * DIGEST..(bucket + 1) * DIGEST).unwrap_or(&EMPTY)
-    }
-
-    fn set(&mut self, bucket: usize, digest: [u8; DIGEST]) {
-        self.0.resize(BUCKETS * DIGEST, 0);
-        if let Some(place) = self.0.get_mut(bucket * DIGEST..(bucket + 1) * DIGEST) {
-            place.copy_from_slice(&digest);
-        }
-        if self.0.iter().all(|byte| *byte == 0) {
-            self.0.clear();
-        }
-    }
-}
-
-/// The digest of a bucket without rows.
-const EMPTY: [u8; DIGEST] = [0; DIGEST];
-
-fn bucket_of(session: &str) -> usize {
-    usize::from(blake3::hash(session.as_bytes()).as_bytes()[0]) % BUCKETS
-}
 
 fn digest<'s>(seals: impl Iterator<Item = &'s Hash>) -> [u8; DIGEST] {
     let (mut hasher, mut digest) = (blake3::Hasher::new(), EMPTY);
@@ -68,6 +28,12 @@ fn digest<'s>(seals: impl Iterator<Item = &'s Hash>) -> [u8; DIGEST] {
         hasher.finalize_xof().fill(&mut digest);
     }
     digest
+}
+
+const SESSION: &str = "s";
+
+fn agent_part(agent: Option<&str>) -> String {
+    format!("a{}", agent.unwrap_or_default())
 }
 
 /// A session's row in `heads`.
@@ -175,19 +141,26 @@ fn forged(path: &Path, session: &str, reason: &'static str) -> StoreError {
     StoreError::ForgedState { path: path.to_owned(), session: session.to_owned(), reason }
 }
 
-/// Fills in the states of a snapshot's session. The connection must be in one view.
+/// The states of a session that concern one agent.
+pub(crate) struct SessionStates {
+    /// The number of the session's commits.
+    pub(crate) head: u64,
+    pub(crate) session: Option<Vec<u8>>,
+    pub(crate) agent: Option<Vec<u8>>,
+}
+
+/// Reads the states of a session and of one agent. The connection must be in one view.
 pub(crate) fn read(
     connection: &Connection,
     keys: &Keys,
     path: &Path,
     buckets: &Buckets,
-    snapshot: &mut Snapshot,
-) -> Result<(), StoreError> {
+    session: &str,
+    agent: Option<&str>,
+) -> Result<SessionStates, StoreError> {
     let named = |error: rusqlite::Error| StoreError::database(path, &error);
-    let session = snapshot.session_id.as_str();
     let row = read_bucket(connection, keys, path, buckets, session)?.row.unwrap_or_default();
-    snapshot.head = row.head;
-    let own = agent_part(snapshot.agent_id.as_deref());
+    let own = agent_part(agent);
     let mut found = BTreeMap::new();
     let sql = "SELECT part, written, state FROM states WHERE session = ?1 AND part IN (?2, ?3)";
     let mut statement = connection.prepare(sql).map_err(named)?;
@@ -208,9 +181,8 @@ pub(crate) fn read(
     {
         return Err(forged(path, session, MISSING));
     }
-    snapshot.session = found.remove(SESSION);
-    snapshot.agent = found.remove(&own);
-    Ok(())
+    let (session, agent) = (found.remove(SESSION), found.remove(&own));
+    Ok(SessionStates { head: row.head, session, agent })
 }
 
 /// Returns the number of a session's commits so far, unchecked: the commit checks the row.
@@ -302,7 +274,7 @@ pub(crate) fn seal_all(connection: &Connection, keys: &Keys) -> rusqlite::Result
         let head = Head { sessions: buckets.hash(), ..anchored.head };
         connection.execute(
             "UPDATE anchor SET sessions = ?1, code = ?2",
-            params![buckets.0, head.mac(keys)],
+            params![buckets.as_bytes(), head.mac(keys)],
         )?;
     }
     Ok(heads.len() as u64)
@@ -323,24 +295,24 @@ fn put_row(
 }
 
 impl Writer<'_> {
-    /// Writes the states of a commit. The other rows in the session's bucket are checked first: the
-    /// new anchor must not cover a change made there.
+    /// Writes the new states of a commit; one that is none keeps the old one. The other rows in the
+    /// session's bucket are checked first: the new anchor must not cover a change made there.
     pub(crate) fn put_states(
         &self,
-        snapshot: &Snapshot,
-        commit: &Commit,
+        session: &str,
+        agent: Option<&str>,
+        new: &SessionStates,
     ) -> Result<(), StoreError> {
         let (head, buckets) = self.anchor_and_buckets()?;
-        let session = snapshot.session_id.as_str();
         let mut bucket = read_bucket(&self.transaction, self.keys, self.path, &buckets, session)?;
         let mut row = bucket.row.take().unwrap_or_default();
-        row.head = snapshot.head.saturating_add(1);
+        row.head = new.head;
         let mut write = || -> rusqlite::Result<Hash> {
             let sql = "INSERT INTO states (session, part, written, state) VALUES (?1, ?2, ?3, ?4) \
                        ON CONFLICT DO UPDATE SET written = excluded.written, state = excluded.state";
             let mut put = self.transaction.prepare(sql)?;
-            let agent = agent_part(snapshot.agent_id.as_deref());
-            for (part, state) in [(SESSION, &commit.session_state), (&agent, &commit.agent_state)] {
+            let agent = agent_part(agent);
+            for (part, state) in [(SESSION, &new.session), (&agent, &new.agent)] {
                 let Some(state) = state else { continue };
                 let written = i64::try_from(row.head).unwrap_or(i64::MAX);
                 put.execute(params![session, part, written, state])?;
@@ -386,7 +358,7 @@ impl Writer<'_> {
         head.sessions = buckets.hash();
         let sql = "UPDATE anchor SET sessions = ?1, code = ?2";
         self.transaction
-            .execute(sql, params![buckets.0, head.mac(self.keys)])
+            .execute(sql, params![buckets.as_bytes(), head.mac(self.keys)])
             .map_err(|error| self.named(&error))?;
         Ok(())
     }

@@ -1,22 +1,14 @@
-//! Reading and committing: the database as one process uses it.
-//!
-//! All writes of a commit (states, records, anchor, spent exceptions, work, the session's head) are
-//! one transaction.
+//! The database as one process uses it: opened, written in transactions, and its log emptied.
 
-use crate::breakers::{self, BreakerChange, Breakers};
 use crate::chain::{Head, StoredAnchor};
-use crate::error::{CommitError, StoreError};
-use crate::exceptions::{self, StoredException};
+use crate::error::StoreError;
+use crate::format::FORMAT;
 use crate::home::{self, Home, PATIENCE};
 use crate::mark::{self, Mark, MarkState};
-use crate::migrate::FORMAT;
-use crate::outbox::NewWork;
-use crate::past::SessionHistory;
 use crate::record::{NewRecord, StoredRecord};
 use crate::schema::{self, IfMissing};
 use crate::seal::Keys;
-use crate::sessions;
-use crate::writer::{self, Conflict, Writer};
+use crate::writer::Writer;
 use rusqlite::{Connection, TransactionBehavior};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -30,44 +22,6 @@ pub enum Durability {
     Process,
     /// The death of the machine, at the cost of a disk flush for each commit.
     Full,
-}
-
-/// The state of a session at the beginning of a review.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Snapshot {
-    /// The session.
-    pub session_id: String,
-    /// The subagent; none for the main agent.
-    pub agent_id: Option<String>,
-    /// The number of the session's commits, over all its agents; 0 for a session not seen before.
-    pub head: u64,
-    /// The session's state.
-    pub session: Option<Vec<u8>>,
-    /// The agent's own state; the main agent has one too.
-    pub agent: Option<Vec<u8>>,
-    /// The exceptions that are live and apply to this session. The reviewer must check their
-    /// expiry.
-    pub exceptions: Vec<StoredException>,
-    /// The failure records of plugins.
-    pub breakers: Breakers,
-}
-
-/// The changes that a review makes.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Commit {
-    /// The session's new state; none keeps the old one.
-    pub session_state: Option<Vec<u8>>,
-    /// The agent's new state; none keeps the old one.
-    pub agent_state: Option<Vec<u8>>,
-    /// Records, in order.
-    pub records: Vec<NewRecord>,
-    /// Ids of the exceptions that the review relied on. Single-use ones end with this commit; all
-    /// of them must still be live.
-    pub spend: Vec<String>,
-    /// Work to queue in the same transaction.
-    pub work: Vec<NewWork>,
-    /// The new failure records of plugins, at most one change for each plugin.
-    pub breakers: Vec<BreakerChange>,
 }
 
 /// The database of a home.
@@ -95,7 +49,7 @@ impl Store {
     /// Fails with [`StoreError::Vanished`] if the database is missing although the home has had
     /// one, or if the database is damaged, of a newer format, read-only or locked for more than 2
     /// s, or the disk is full.
-    pub fn open(home: &Home, durability: Durability) -> Result<Self, StoreError> {
+    pub fn open_database(home: &Home, durability: Durability) -> Result<Self, StoreError> {
         Self::open_where(home, durability, IfMissing::Create)
     }
 
@@ -103,8 +57,8 @@ impl Store {
     /// a person who wants a new one.
     ///
     /// # Errors
-    /// Fails in the same cases as [`Store::open`], except for [`StoreError::Vanished`].
-    pub fn begin(home: &Home, durability: Durability) -> Result<Self, StoreError> {
+    /// Fails in the same cases as [`Store::open_database`], except for [`StoreError::Vanished`].
+    pub fn open_or_recreate(home: &Home, durability: Durability) -> Result<Self, StoreError> {
         Self::open_where(home, durability, IfMissing::Begin)
     }
 
@@ -112,7 +66,7 @@ impl Store {
     ///
     /// # Errors
     /// Fails with [`StoreError::Missing`] if it does not exist, and in the same cases as
-    /// [`Store::open`].
+    /// [`Store::open_database`].
     pub fn open_existing(home: &Home, durability: Durability) -> Result<Self, StoreError> {
         Self::open_where(home, durability, IfMissing::Refuse)
     }
@@ -135,94 +89,16 @@ impl Store {
         Ok(store)
     }
 
-    /// Returns the current state of a session. An empty agent name is the main agent.
-    ///
-    /// # Errors
-    /// Fails if the session's states, the exceptions or the whole journal were changed from
-    /// outside, or the database cannot be read.
-    pub fn snapshot(&self, session: &str, agent: Option<&str>) -> Result<Snapshot, StoreError> {
-        snapshot(&self.connection, &self.keys, &self.path, Some(self.mark), session, agent)
-    }
-
-    /// Commits the changes of a review on `snapshot`, unless the session moved since.
-    ///
-    /// # Errors
-    /// Fails with [`CommitError::Moved`] if it moved, with [`CommitError::Spent`] if an exception
-    /// that the review relied on is no longer live, and with [`CommitError::Learned`] if the
-    /// failure record of a plugin has changed: nothing was written. Otherwise fails in the same
-    /// cases as [`Store::append`].
-    pub fn commit(
-        &mut self,
-        snapshot: &Snapshot,
-        commit: Commit,
-    ) -> Result<Vec<StoredRecord>, CommitError> {
-        self.write(|writer| {
-            let found = sessions::head(&writer.transaction, &snapshot.session_id)
-                .map_err(|error| writer.named(&error))?;
-            if found != snapshot.head {
-                return Err(CommitError::Moved {
-                    session: snapshot.session_id.clone(),
-                    expected: snapshot.head,
-                    found,
-                });
-            }
-            writer.commit(snapshot, commit)?.map_err(|overtaken| match overtaken {
-                Conflict::Exception(id) => CommitError::Spent { id },
-                Conflict::Breaker(plugin) => CommitError::Learned { plugin },
-            })
-        })
-    }
-
-    /// Returns the past steps of an agent; an empty name is the main agent.
-    #[must_use]
-    pub fn past<'a>(&'a self, session: &'a str, agent: Option<&'a str>) -> SessionHistory<'a> {
-        SessionHistory::new(&self.connection, &self.path, session, agent)
-    }
-
-    /// Reviews and commits under the write lock, so that nobody can move the session: `review` gets
-    /// the snapshot, and other writers wait for it, for at most 2 s.
-    ///
-    /// # Errors
-    /// Fails with the error of `review`, in which case nothing is written, and in the same cases as
-    /// [`Store::append`].
-    pub fn commit_locked<T, E: From<StoreError>>(
-        &mut self,
-        session: &str,
-        agent: Option<&str>,
-        review: impl FnOnce(&Snapshot, &SessionHistory<'_>) -> Result<(Commit, T), E>,
-    ) -> Result<(Vec<StoredRecord>, T), E> {
-        self.write(|writer| {
-            let snapshot = snapshot(
-                &writer.transaction,
-                writer.keys,
-                writer.path,
-                writer.mark,
-                session,
-                agent,
-            )?;
-            let past = SessionHistory::new(&writer.transaction, writer.path, session, agent);
-            let (commit, value) = review(&snapshot, &past)?;
-            drop(past);
-            // Nobody else can have ended it, so it never was in the snapshot.
-            let foreign = |overtaken| match overtaken {
-                Conflict::Exception(id) => {
-                    StoreError::BadException { id, reason: "it is not live in this session" }
-                }
-                Conflict::Breaker(plugin) => {
-                    StoreError::BadBreaker { plugin, reason: "they are not as the snapshot says" }
-                }
-            };
-            Ok((writer.commit(&snapshot, commit)?.map_err(foreign)?, value))
-        })
-    }
-
     /// Appends records that belong to no session.
     ///
     /// # Errors
     /// Fails if a record's id is taken or the record cannot be stored, the journal was changed from
     /// outside, the database is damaged, read-only or locked for more than 2 s, or the disk is
     /// full. Nothing is written then.
-    pub fn append(&mut self, records: Vec<NewRecord>) -> Result<Vec<StoredRecord>, StoreError> {
+    pub fn append_records(
+        &mut self,
+        records: Vec<NewRecord>,
+    ) -> Result<Vec<StoredRecord>, StoreError> {
         self.write(|writer| writer.append(None, None, records))
     }
 
@@ -230,7 +106,7 @@ impl Store {
     ///
     /// # Errors
     /// Fails if a reader or writer blocked it for more than 2 s, or the database cannot be written.
-    pub fn checkpoint(&mut self) -> Result<(), StoreError> {
+    pub fn checkpoint_log(&mut self) -> Result<(), StoreError> {
         let start = Instant::now();
         let durable = StoredAnchor::read(&self.connection).map_err(|error| self.named(&error))?;
         loop {
@@ -262,7 +138,7 @@ impl Store {
     ///
     /// # Errors
     /// Fails if its anchor is invalid, or the mark cannot be written.
-    pub fn accept(&mut self) -> Result<(), StoreError> {
+    pub fn accept_state(&mut self) -> Result<(), StoreError> {
         let anchored = StoredAnchor::read(&self.connection).map_err(|error| self.named(&error))?;
         let head = StoredAnchor::genuine(anchored, &self.keys, &self.path)?;
         self.put_mark(&head, |_, _| true)
@@ -366,46 +242,6 @@ const DUE: u64 = 512 << 10;
 pub(crate) const OVERDUE: u64 = 4 << 20;
 const COPIES: u32 = 4;
 
-pub(crate) const SESSION: &str = "s";
-
-pub(crate) fn agent_part(agent: Option<&str>) -> String {
-    format!("a{}", agent.unwrap_or_default())
-}
-
-/// Reads a snapshot; all of it is from one view.
-fn snapshot(
-    connection: &Connection,
-    keys: &Keys,
-    path: &Path,
-    mark: Option<MarkState>,
-    session: &str,
-    agent: Option<&str>,
-) -> Result<Snapshot, StoreError> {
-    let named = |error: rusqlite::Error| StoreError::database(path, &error);
-    let _view = connection
-        .is_autocommit()
-        .then(|| connection.unchecked_transaction())
-        .transpose()
-        .map_err(named)?;
-    let agent = agent.filter(|name| !name.is_empty());
-    let (session_id, agent_id) = (session.to_owned(), agent.map(str::to_owned));
-    let (_, buckets) = writer::genuine(connection, keys, path, mark)?;
-    let mut snapshot = Snapshot {
-        session_id,
-        agent_id,
-        head: 0,
-        session: None,
-        agent: None,
-        exceptions: Vec::new(),
-        breakers: Breakers::new(),
-    };
-    sessions::read(connection, keys, path, &buckets, &mut snapshot)?;
-    snapshot.exceptions = exceptions::live_exceptions(connection, keys, path)?;
-    snapshot.breakers = breakers::all_breakers(connection, keys, path)?;
-    snapshot.exceptions.retain(|grant| grant.session.as_deref().is_none_or(|only| only == session));
-    Ok(snapshot)
-}
-
 /// Returns the values that distinguish a file from another one with the same name.
 fn identity(path: &Path) -> Option<(u64, u64)> {
     std::fs::metadata(path).ok().map(|found| (found.dev(), found.ino()))
@@ -414,11 +250,13 @@ fn identity(path: &Path) -> Option<(u64, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::commit::Commit;
+    use crate::error::CommitError;
 
     fn place() -> (tempfile::TempDir, Store) {
         let folder = tempfile::tempdir().unwrap();
-        let home = Home::open(folder.path().join("home")).unwrap();
-        let store = Store::open(&home, Durability::Process).unwrap();
+        let home = Home::open_root(folder.path().join("home")).unwrap();
+        let store = Store::open_database(&home, Durability::Process).unwrap();
         (folder, store)
     }
 
@@ -437,7 +275,7 @@ mod tests {
     }
 
     fn put(store: &mut Store, id: &str) -> Result<Vec<StoredRecord>, CommitError> {
-        store.commit(&store.snapshot("s", None)?, large(id))
+        store.commit_review(&store.take_snapshot("s", None)?, large(id))
     }
 
     #[test]
@@ -453,13 +291,13 @@ mod tests {
         for (fail, fix, message) in table {
             let (_folder, mut store) = place();
             put(&mut store, "first").unwrap();
-            let before = store.snapshot("s", None).unwrap();
+            let before = store.take_snapshot("s", None).unwrap();
             // The first of them answers with a row.
             store.connection.prepare(fail).unwrap().query([]).unwrap().next().unwrap();
             let error = put(&mut store, "second").unwrap_err().to_string();
             assert!(error.contains(message), "{fail}: {error}");
-            assert_eq!(store.snapshot("s", None).unwrap(), before, "{fail}");
-            assert_eq!(store.verify(|_| {}).unwrap().first_bad, None, "{fail}");
+            assert_eq!(store.take_snapshot("s", None).unwrap(), before, "{fail}");
+            assert_eq!(store.verify_chain(|_| {}).unwrap().first_bad, None, "{fail}");
             store.connection.prepare(fix).unwrap().query([]).unwrap().next().unwrap();
             assert_eq!(put(&mut store, "second").unwrap()[0].sequence, 2, "{fail}");
         }
@@ -468,9 +306,9 @@ mod tests {
     #[test]
     fn durability_sets_what_sqlite_flushes() {
         let folder = tempfile::tempdir().unwrap();
-        let home = Home::open(folder.path().join("home")).unwrap();
+        let home = Home::open_root(folder.path().join("home")).unwrap();
         for (durability, level) in [(Durability::Process, 1), (Durability::Full, 2)] {
-            let store = Store::open(&home, durability).unwrap();
+            let store = Store::open_database(&home, durability).unwrap();
             let pragma = |name: &str| {
                 store
                     .connection

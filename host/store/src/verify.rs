@@ -3,12 +3,13 @@
 //!
 //! See `chain` for the guarantees of a journal that verifies, and their limits.
 
-use crate::chain::{self, Columns, Hash, Head, JournalStart, SealedStart, StoredAnchor};
+use crate::chain::{Columns, Head, JournalStart, SealedStart, StoredAnchor};
 use crate::error::StoreError;
-use crate::migrate::FORMAT;
+use crate::format::FORMAT;
+use crate::hash::{Hash, hash_record};
 use crate::seal::Keys;
 use crate::store::Store;
-use crate::{exceptions, mark, outbox, sessions};
+use crate::{exceptions, mark, sessions, work};
 use rusqlite::{Connection, Row};
 use std::fmt;
 use std::path::Path;
@@ -45,7 +46,7 @@ pub struct Verification {
 impl Verification {
     /// Returns true if no problem was found.
     #[must_use]
-    pub const fn holds(&self) -> bool {
+    pub const fn is_intact(&self) -> bool {
         self.first_bad.is_none()
             && self.beside.is_none()
             && self.states.is_none()
@@ -100,7 +101,7 @@ impl Store {
     ///
     /// # Errors
     /// Fails if the database cannot be read, or its indexes do not match its records.
-    pub fn verify(
+    pub fn verify_chain(
         &mut self,
         mut progress: impl FnMut(CheckProgress),
     ) -> Result<Verification, StoreError> {
@@ -160,8 +161,7 @@ fn check_states(view: &Connection, keys: &Keys, path: &Path) -> Result<Option<St
 
 /// Checks the data that is sealed row by row.
 fn check_beside(view: &Connection, keys: &Keys, path: &Path) -> Result<Option<String>, StoreError> {
-    match exceptions::all_exceptions(view, keys, path).and_then(|_| outbox::check(view, keys, path))
-    {
+    match exceptions::all_exceptions(view, keys, path).and_then(|_| work::check(view, keys, path)) {
         Ok(()) => Ok(None),
         Err(error @ (StoreError::ForgedExceptions { .. } | StoreError::ForgedWork { .. })) => {
             Ok(Some(error.to_string()))
@@ -223,7 +223,7 @@ pub(crate) fn check(
     if bytes(11)? != Some(previous.as_slice()) {
         return Ok(Err((expected, Flaw::Unlinked)));
     }
-    let hash = chain::hash(previous, expected, bytes(10)?.unwrap_or_default());
+    let hash = hash_record(previous, expected, bytes(10)?.unwrap_or_default());
     if bytes(12)? != Some(hash.as_slice()) {
         return Ok(Err((expected, Flaw::DocumentChanged)));
     }

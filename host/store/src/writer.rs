@@ -1,14 +1,14 @@
 //! A write transaction: the data that is written together, and the checks against the journal's
 //! anchor.
 
-use crate::chain::{self, Columns, Head, StoredAnchor};
+use crate::buckets::Buckets;
+use crate::chain::{Columns, Head, StoredAnchor};
 use crate::error::StoreError;
+use crate::format::FORMAT;
+use crate::hash::hash_record;
 use crate::mark::{self, MarkState};
-use crate::migrate::FORMAT;
 use crate::record::{NewRecord, StoredRecord};
 use crate::seal::Keys;
-use crate::sessions::Buckets;
-use crate::store::{Commit, Snapshot};
 use rusqlite::{Connection, Transaction, params};
 use std::path::Path;
 
@@ -32,26 +32,6 @@ impl Writer<'_> {
         StoreError::database(self.path, error)
     }
 
-    /// Writes a commit. After an error of either kind, the caller must roll back.
-    pub(crate) fn commit(
-        &self,
-        snapshot: &Snapshot,
-        commit: Commit,
-    ) -> Result<Result<Vec<StoredRecord>, Conflict>, StoreError> {
-        let agent = snapshot.agent_id.as_deref();
-        if let Err(overtaken) = self.spend(&snapshot.session_id, &commit)? {
-            return Ok(Err(overtaken));
-        }
-        if let Err(overtaken) = self.put_breakers(&commit)? {
-            return Ok(Err(overtaken));
-        }
-        self.put_states(snapshot, &commit)?;
-        for work in &commit.work {
-            self.enqueue(work)?;
-        }
-        self.append(Some(&snapshot.session_id), agent, commit.records).map(Ok)
-    }
-
     pub(crate) fn append(
         &self,
         session: Option<&str>,
@@ -67,7 +47,7 @@ impl Writer<'_> {
         for record in records {
             let (at, step) = checked(&record)?;
             let (previous, sequence) = (head.hash, head.sequence.saturating_add(1));
-            let hash = chain::hash(&previous, sequence, record.document.as_bytes());
+            let hash = hash_record(&previous, sequence, record.document.as_bytes());
             let seal = Columns::of(&record, session, agent, at, step).seal(&hash, self.keys);
             let NewRecord { id, kind, call_id, subject, verdict, document, .. } = &record;
             insert

@@ -8,7 +8,7 @@ use portcullis_store::{Anchor, AnchorStatus, NewRecord, Store, StoreError};
 
 fn put(store: &mut Store, ids: impl IntoIterator<Item = u64>) {
     let of = |n: u64| NewRecord { at: n, ..record(&format!("r{n}")) };
-    store.append(ids.into_iter().map(of).collect()).unwrap();
+    store.append_records(ids.into_iter().map(of).collect()).unwrap();
 }
 
 fn standings(store: &mut Store, anchors: &[Anchor]) -> Vec<AnchorStatus> {
@@ -18,7 +18,7 @@ fn standings(store: &mut Store, anchors: &[Anchor]) -> Vec<AnchorStatus> {
 }
 
 #[test]
-fn what_became_of_each() {
+fn the_standing_of_each_anchor() {
     use AnchorStatus::{Holds, Missing, Pruned, Replaced};
     let place = Place::new();
     let mut store = place.store();
@@ -32,7 +32,7 @@ fn what_became_of_each() {
     assert_eq!(standings(&mut store, &[beyond]), [Missing]);
 
     let rolled_back = copy_of(&place);
-    store.prune(4, 100).unwrap();
+    store.prune_before(4, 100).unwrap();
     assert_eq!(
         standings(&mut store, &anchors),
         [Pruned, Pruned, Pruned, Holds, Holds, Holds, Holds],
@@ -49,7 +49,11 @@ fn what_became_of_each() {
     // It continues, with other records.
     put(&mut old, [8]);
     assert_eq!(standings(&mut old, &anchors[5..]), [Holds, Holds, Replaced]);
-    assert_eq!(old.verify(|_| {}).unwrap().first_bad, None, "which the journal itself cannot tell");
+    assert_eq!(
+        old.verify_chain(|_| {}).unwrap().first_bad,
+        None,
+        "which the journal itself cannot tell"
+    );
 
     let mut new = Place::new().store();
     put(&mut new, 11..=13);
@@ -58,7 +62,7 @@ fn what_became_of_each() {
     assert_eq!(standings(&mut store, &anchors[5..6]), [Missing]);
     place.raw().execute("UPDATE start SET hash = zeroblob(31)", []).unwrap();
     assert!(store.check_anchors(&anchors).is_err());
-    let contradictions = [Holds, Pruned, Replaced, Missing].map(AnchorStatus::contradicts);
+    let contradictions = [Holds, Pruned, Replaced, Missing].map(AnchorStatus::contradicts_journal);
     assert_eq!(contradictions, [false, false, true, true]);
 }
 
@@ -72,7 +76,7 @@ fn as_a_line() {
         line,
         format!(
             "{{\"sequence\":1,\"hash\":\"{}\",\"at\":77}}",
-            portcullis_store::hex(&anchor.hash)
+            portcullis_store::to_hex(&anchor.hash)
         )
     );
     assert_eq!(line.parse::<Anchor>().unwrap(), anchor);

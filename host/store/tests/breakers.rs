@@ -44,34 +44,37 @@ fn commits_change_it() {
     for (index, (changes, expected)) in rows.iter().enumerate() {
         let changes =
             changes.iter().map(|(plugin, before, after)| change(plugin, *before, *after)).collect();
-        let snapshot = store.snapshot("s", None).unwrap();
-        store.commit(&snapshot, with(&index.to_string(), changes)).unwrap();
+        let snapshot = store.take_snapshot("s", None).unwrap();
+        store.commit_review(&snapshot, with(&index.to_string(), changes)).unwrap();
         assert_eq!(known(&place.store()), pairs(expected));
-        assert_eq!(store.snapshot("another", None).unwrap().breakers, store.breakers().unwrap());
+        assert_eq!(
+            store.take_snapshot("another", None).unwrap().breakers,
+            store.breakers().unwrap()
+        );
     }
-    assert_eq!(store.verify(|_| {}).unwrap().first_bad, None);
+    assert_eq!(store.verify_chain(|_| {}).unwrap().first_bad, None);
 }
 
 #[test]
-fn what_another_session_learned_is_not_lost() {
+fn changes_of_another_session_are_kept() {
     let place = Place::new();
     let mut store = place.store();
     let (first, second) =
-        (store.snapshot("first", None).unwrap(), store.snapshot("second", None).unwrap());
-    store.commit(&first, with("a", vec![change("slow", None, Some("1"))])).unwrap();
-    let refused = store.commit(&second, with("b", vec![change("slow", None, Some("1"))]));
+        (store.take_snapshot("first", None).unwrap(), store.take_snapshot("second", None).unwrap());
+    store.commit_review(&first, with("a", vec![change("slow", None, Some("1"))])).unwrap();
+    let refused = store.commit_review(&second, with("b", vec![change("slow", None, Some("1"))]));
     assert!(matches!(refused, Err(CommitError::Learned { plugin }) if plugin == "slow"));
-    assert!(store.record("b").unwrap().is_none(), "nothing of the commit was written");
+    assert!(store.find_record("b").unwrap().is_none(), "nothing of the commit was written");
     let mut reviews = 0;
-    let committed = store.review("second", None, |snapshot, _| {
+    let committed = store.review_in_session("second", None, |snapshot, _| {
         reviews += 1;
         let before = snapshot.breakers.get("slow").cloned();
         if reviews < 3 {
             let mut other = place.store();
-            let theirs = other.snapshot("third", None)?;
+            let theirs = other.take_snapshot("third", None)?;
             let more = format!("{}+", before.clone().unwrap_or_default());
             other
-                .commit(
+                .commit_review(
                     &theirs,
                     with(
                         &format!("t{reviews}"),
@@ -93,14 +96,14 @@ fn what_another_session_learned_is_not_lost() {
 fn a_release_forgets_it() {
     let place = Place::new();
     let mut store = place.store();
-    assert_eq!(store.release("slow", vec![record("r")]).unwrap(), None);
-    let snapshot = store.snapshot("s", None).unwrap();
-    store.commit(&snapshot, with("a", vec![change("slow", None, Some("1"))])).unwrap();
+    assert_eq!(store.release_plugin("slow", vec![record("r")]).unwrap(), None);
+    let snapshot = store.take_snapshot("s", None).unwrap();
+    store.commit_review(&snapshot, with("a", vec![change("slow", None, Some("1"))])).unwrap();
     assert_eq!(
-        store.release("slow", vec![record("r")]).unwrap().map(|stored| stored.len()),
+        store.release_plugin("slow", vec![record("r")]).unwrap().map(|stored| stored.len()),
         Some(1)
     );
-    assert_eq!((known(&store), store.record("r").unwrap().is_some()), (Vec::new(), true));
+    assert_eq!((known(&store), store.find_record("r").unwrap().is_some()), (Vec::new(), true));
 }
 
 #[test]
@@ -115,9 +118,9 @@ fn a_row_that_we_did_not_write_is_an_error_until_it_is_released() {
     for sql in changes {
         let place = Place::new();
         let mut store = place.store();
-        let snapshot = store.snapshot("s", None).unwrap();
-        store.commit(&snapshot, with("a", vec![change("slow", None, Some("1"))])).unwrap();
-        let snapshot = store.snapshot("s", None).unwrap();
+        let snapshot = store.take_snapshot("s", None).unwrap();
+        store.commit_review(&snapshot, with("a", vec![change("slow", None, Some("1"))])).unwrap();
+        let snapshot = store.take_snapshot("s", None).unwrap();
         place.raw().execute_batch(sql).unwrap();
         let error = store.breakers().unwrap_err();
         let StoreError::ForgedBreaker { plugin, .. } = &error else { panic!("{sql}: {error}") };
@@ -125,19 +128,20 @@ fn a_row_that_we_did_not_write_is_an_error_until_it_is_released() {
             error.to_string().contains(&format!("run `portcullis plugin release {plugin}`")),
             "{error}"
         );
-        assert!(store.snapshot("s", None).is_err(), "{sql}");
-        let blind = store.commit(&snapshot, with("b", vec![change(plugin, Some("1"), Some("3"))]));
+        assert!(store.take_snapshot("s", None).is_err(), "{sql}");
+        let blind =
+            store.commit_review(&snapshot, with("b", vec![change(plugin, Some("1"), Some("3"))]));
         assert!(
             matches!(blind, Err(CommitError::Store(StoreError::ForgedBreaker { .. }))),
             "{sql}"
         );
-        store.release(plugin, vec![record("r")]).unwrap().unwrap();
-        store.snapshot("s", None).unwrap();
+        store.release_plugin(plugin, vec![record("r")]).unwrap().unwrap();
+        store.take_snapshot("s", None).unwrap();
     }
 }
 
 #[test]
-fn what_cannot_be_kept_is_refused() {
+fn invalid_breakers_are_refused() {
     let place = Place::new();
     let mut store = place.store();
     let long = "x".repeat(4097);
@@ -145,8 +149,8 @@ fn what_cannot_be_kept_is_refused() {
         (change("", None, Some("1")), "needs a name"),
         (change("slow", None, Some(&long)), "longer than 4 KiB"),
     ] {
-        let snapshot = store.snapshot("s", None).unwrap();
-        let error = store.commit(&snapshot, with("a", vec![row])).unwrap_err().to_string();
+        let snapshot = store.take_snapshot("s", None).unwrap();
+        let error = store.commit_review(&snapshot, with("a", vec![row])).unwrap_err().to_string();
         assert!(error.contains(message), "{error}");
         assert_eq!(known(&store), []);
     }

@@ -22,16 +22,17 @@ type Case = (&'static str, fn(&Path), &'static str);
 
 /// Opens, reads, writes and verifies; returns the first error.
 fn use_all(home: &Path) -> Result<(), StoreError> {
-    let home = Home::open(home)?;
-    let mut store = Store::open(&home, Durability::Process)?;
-    let snapshot = store.snapshot("s", None)?;
-    if let Err(portcullis_store::CommitError::Store(error)) = store.commit(&snapshot, commit("new"))
+    let home = Home::open_root(home)?;
+    let mut store = Store::open_database(&home, Durability::Process)?;
+    let snapshot = store.take_snapshot("s", None)?;
+    if let Err(portcullis_store::CommitError::Store(error)) =
+        store.commit_review(&snapshot, commit("new"))
     {
         return Err(error);
     }
-    store.record("a")?;
+    store.find_record("a")?;
     store.sessions()?;
-    store.verify(|_| {}).map(|_| ())
+    store.verify_chain(|_| {}).map(|_| ())
 }
 
 fn one_line(error: &StoreError) -> String {
@@ -49,8 +50,11 @@ fn one_line(error: &StoreError) -> String {
 fn a_new_home_is_private() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().join("deep").join("home");
-    let home = Home::open(&root).unwrap();
-    Store::open(&home, Durability::Full).unwrap().append(vec![record("r")]).unwrap();
+    let home = Home::open_root(&root).unwrap();
+    Store::open_database(&home, Durability::Full)
+        .unwrap()
+        .append_records(vec![record("r")])
+        .unwrap();
     for (name, expected) in [
         ("", 0o700),
         ("cache", 0o700),
@@ -66,7 +70,7 @@ fn a_new_home_is_private() {
     let key = fs::read(root.join("key")).unwrap();
     assert_eq!(key.len(), 32);
     assert!(!format!("{home:?}").contains("key"), "{home:?}");
-    assert_eq!(Home::open(&root).unwrap().derive_key("a"), home.derive_key("a"));
+    assert_eq!(Home::open_root(&root).unwrap().derive_key("a"), home.derive_key("a"));
     assert_ne!(home.derive_key("a"), home.derive_key("b"));
 }
 
@@ -125,7 +129,7 @@ fn homes_that_are_refused() {
     ];
     for (name, spoil, message) in table {
         let place = Place::new();
-        place.store().append(vec![record("r")]).unwrap();
+        place.store().append_records(vec![record("r")]).unwrap();
         spoil(place.home.path());
         let error = use_all(place.home.path()).unwrap_err();
         assert!(one_line(&error).contains(message), "{name}: {error}");
@@ -145,7 +149,7 @@ fn a_home_of_somebody_else_is_refused() {
             eprintln!("skipped: only root may give a file away");
             return;
         }
-        let error = Home::open(place.home.path()).unwrap_err();
+        let error = Home::open_root(place.home.path()).unwrap_err();
         assert!(matches!(error, StoreError::ForeignOwner { owner: 12_345, .. }), "{error}");
         assert!(
             one_line(&error).contains("belongs to user 12345, but this is user 0: choose a home of your own or run `chown 0 /"),
@@ -158,9 +162,9 @@ fn a_home_of_somebody_else_is_refused() {
 fn a_path_with_odd_letters_stays_on_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().join("it's\na home");
-    Home::open(&root).unwrap();
+    Home::open_root(&root).unwrap();
     mode(&root, 0o777);
-    let text = one_line(&Home::open(&root).unwrap_err());
+    let text = one_line(&Home::open_root(&root).unwrap_err());
     assert!(
         text.contains(r"it's\na home` is open") && text.contains(r"it'\''s\na home'`"),
         "{text}"
@@ -221,7 +225,7 @@ fn databases_that_are_refused() {
         (
             "of an older format",
             |path| renew(path, "PRAGMA user_version = 1; CREATE TABLE t (x)"),
-            "it is of an older format than this home has brought it to",
+            "its format is older than the one this home migrated it to",
         ),
         (
             "format 1 without its tables",
@@ -247,9 +251,11 @@ fn databases_that_are_refused() {
 fn fill(place: &Place) {
     let mut store = place.store();
     for n in 0..20 {
-        store.commit(&store.snapshot("s", None).unwrap(), commit(&format!("r{n}"))).unwrap();
+        store
+            .commit_review(&store.take_snapshot("s", None).unwrap(), commit(&format!("r{n}")))
+            .unwrap();
     }
-    store.checkpoint().unwrap();
+    store.checkpoint_log().unwrap();
     drop(store);
     let logless: String =
         place.raw().query_row("PRAGMA journal_mode = DELETE", [], |row| row.get(0)).unwrap();
@@ -269,7 +275,7 @@ fn noise(seed: u64, size: usize) -> Vec<u8> {
 fn no_content_makes_us_panic() {
     let place = Place::new();
     fill(&place);
-    place.store().append((0..9).map(|n| record(&format!("log{n}"))).collect()).unwrap();
+    place.store().append_records((0..9).map(|n| record(&format!("log{n}"))).collect()).unwrap();
     let files = ["journal.db", "journal.db-wal"].map(|name| {
         (place.home.path().join(name), fs::read(place.home.path().join(name)).unwrap())
     });
@@ -301,29 +307,29 @@ fn no_content_makes_us_panic() {
 #[test]
 fn a_log_without_its_database_is_not_taken_over() {
     let place = Place::new();
-    place.store().append((0..50).map(|n| record(&format!("old{n}"))).collect()).unwrap();
+    place.store().append_records((0..50).map(|n| record(&format!("old{n}"))).collect()).unwrap();
     fs::remove_file(place.home.journal()).unwrap();
-    let error = Store::open(&place.home, Durability::Process).unwrap_err();
+    let error = Store::open_database(&place.home, Durability::Process).unwrap_err();
     assert!(
         one_line(&error)
             .contains("is gone, though this home has had one (`journal.mark` is there)"),
         "{error}"
     );
-    let mut store = Store::begin(&place.home, Durability::Process).unwrap();
-    store.append(vec![record("new")]).unwrap();
-    let found = store.verify(|_| {}).unwrap();
+    let mut store = Store::open_or_recreate(&place.home, Durability::Process).unwrap();
+    store.append_records(vec![record("new")]).unwrap();
+    let found = store.verify_chain(|_| {}).unwrap();
     assert_eq!((found.records, found.first_bad), (1, None));
 }
 
 #[test]
-fn what_a_dead_creator_left_is_cleared() {
+fn leftovers_of_dead_creators_are_removed() {
     let place = Place::new();
     let left_over =
         ["journal.db.new", "journal.db.new-wal", ".journal.db.new.draft", ".journal.mark.draft"];
     for name in left_over {
         fs::write(place.home.path().join(name), noise(3, 5_000)).unwrap();
     }
-    place.store().append(vec![record("r")]).unwrap();
+    place.store().append_records(vec![record("r")]).unwrap();
     for name in left_over {
         assert!(!place.home.path().join(name).exists(), "{name}");
     }
@@ -349,15 +355,15 @@ fn a_lock_that_is_held_too_long() {
     let mut store = place.store();
     let other = place.raw();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
-    let error = store.append(vec![record("r")]).unwrap_err();
+    let error = store.append_records(vec![record("r")]).unwrap_err();
     assert!(
         one_line(&error).contains("was locked by another process for more than 2 s"),
         "{error}"
     );
-    store.snapshot("s", None).unwrap();
-    let error = store.checkpoint().unwrap_err();
+    store.take_snapshot("s", None).unwrap();
+    let error = store.checkpoint_log().unwrap_err();
     assert!(matches!(error, StoreError::Busy { .. }), "{error}");
     other.execute_batch("COMMIT").unwrap();
-    store.checkpoint().unwrap();
-    store.append(vec![record("r")]).unwrap();
+    store.checkpoint_log().unwrap();
+    store.append_records(vec![record("r")]).unwrap();
 }

@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 fn open(home: &Path) -> Result<Store, StoreError> {
-    Store::open(&Home::open(home)?, Durability::Process)
+    Store::open_database(&Home::open_root(home)?, Durability::Process)
 }
 
 fn is_full<T: std::fmt::Debug>(outcome: Result<T, StoreError>) {
@@ -38,22 +38,22 @@ fn prune(disk: &Path) {
     let large =
         |n: u64| NewRecord { at: n, document: "x".repeat(3_000), ..record(&format!("r{n}")) };
     for n in (1..=80).step_by(20) {
-        store.append((n..n + 20).map(large).collect()).unwrap();
-        store.checkpoint().unwrap();
+        store.append_records((n..n + 20).map(large).collect()).unwrap();
+        store.checkpoint_log().unwrap();
     }
     take_all(&disk.join("ballast"));
-    is_full(store.prune(70, 100));
-    assert_eq!(store.verify(|_| {}).unwrap().first_bad, None);
+    is_full(store.prune_before(70, 100));
+    assert_eq!(store.verify_chain(|_| {}).unwrap().first_bad, None);
     drop(store);
     let mut store = open(&home).unwrap();
-    is_full((81..90).try_for_each(|n| store.append(vec![large(n)]).map(drop)));
+    is_full((81..90).try_for_each(|n| store.append_records(vec![large(n)]).map(drop)));
     fs::remove_file(disk.join("ballast")).unwrap();
-    let found = store.verify(|_| {}).unwrap();
+    let found = store.verify_chain(|_| {}).unwrap();
     assert_eq!((found.first_bad, found.head.0 >= 80), (None, true));
-    store.prune(70, 100).unwrap();
+    store.prune_before(70, 100).unwrap();
     assert_eq!(store.start().unwrap().unwrap().sequence, 69);
-    store.append(vec![record("after")]).unwrap();
-    let found = store.verify(|_| {}).unwrap();
+    store.append_records(vec![record("after")]).unwrap();
+    let found = store.verify_chain(|_| {}).unwrap();
     assert_eq!((found.first_bad, found.beside), (None, None));
 }
 
@@ -77,7 +77,7 @@ fn migrate(disk: &Path) {
     is_full(open(&home));
     assert_eq!(format(), 1);
     fs::remove_file(disk.join("ballast")).unwrap();
-    let found = open(&home).unwrap().verify(|_| {}).unwrap();
+    let found = open(&home).unwrap().verify_chain(|_| {}).unwrap();
     assert_eq!((found.records, found.first_bad, format()), (9, None, 4));
 }
 

@@ -21,12 +21,18 @@ fn once(id: &str) -> StoredException {
 }
 
 fn live(store: &Store, session: &str) -> Vec<String> {
-    store.snapshot(session, None).unwrap().exceptions.into_iter().map(|grant| grant.id).collect()
+    store
+        .take_snapshot(session, None)
+        .unwrap()
+        .exceptions
+        .into_iter()
+        .map(|grant| grant.id)
+        .collect()
 }
 
 fn ended(store: &mut Store) -> Vec<(String, Option<(ExceptionEnd, u64)>)> {
     store
-        .exceptions()
+        .list_exceptions()
         .unwrap()
         .into_iter()
         .map(|granted| (granted.grant.id, granted.ended))
@@ -47,7 +53,7 @@ fn from_grant_to_end() {
         assert_eq!((stored.len(), stored[0].session.as_deref()), (1, grant.session.as_deref()));
     }
     assert_eq!(
-        store.snapshot("one", None).unwrap().exceptions,
+        store.take_snapshot("one", None).unwrap().exceptions,
         [of_one.clone(), for_all.clone(), short.clone()]
     );
     assert_eq!(
@@ -57,8 +63,8 @@ fn from_grant_to_end() {
     );
 
     // Relied on in one commit: single-use ones end, others stay.
-    let snapshot = store.snapshot("one", Some("scout")).unwrap();
-    store.commit(&snapshot, spending("relied", &["a", "b"])).unwrap();
+    let snapshot = store.take_snapshot("one", Some("scout")).unwrap();
+    store.commit_review(&snapshot, spending("relied", &["a", "b"])).unwrap();
     assert_eq!(live(&place.store(), "one"), ["b", "c"]);
     let spent = Some((ExceptionEnd::Spent, record("relied").at));
     assert_eq!(ended(&mut store), [("a".into(), spent), ("b".into(), None), ("c".into(), None)]);
@@ -83,11 +89,11 @@ fn from_grant_to_end() {
     assert_eq!(ids[0].record.id, "[\"d\"][]");
     assert_eq!(live(&store, "one"), [""; 0]);
     assert_eq!(
-        store.exceptions().unwrap()[1].grant,
+        store.list_exceptions().unwrap()[1].grant,
         of_one,
         "what has ended stays to be looked at"
     );
-    let found = store.verify(|_| {}).unwrap();
+    let found = store.verify_chain(|_| {}).unwrap();
     assert_eq!((found.records, found.first_bad, found.beside), (6, None, None));
 }
 
@@ -99,8 +105,8 @@ fn one_that_ended_meanwhile_has_the_review_run_again() {
     let table: [(&str, Other); 3] = [
         ("spent in another session", |there| {
             there
-                .commit(
-                    &there.snapshot("other", None).unwrap(),
+                .commit_review(
+                    &there.take_snapshot("other", None).unwrap(),
                     spending(&format!("other{}", rows(there)), &["g"]),
                 )
                 .map(drop)
@@ -115,7 +121,7 @@ fn one_that_ended_meanwhile_has_the_review_run_again() {
         there.add_exception(once("g"), Vec::new()).unwrap();
         let mut seen = Vec::new();
         let committed = here
-            .review("s", None, |snapshot, _| {
+            .review_in_session("s", None, |snapshot, _| {
                 seen.push(snapshot.exceptions.len());
                 let spend: &[&str] = if snapshot.exceptions.is_empty() { &[] } else { &["g"] };
                 if seen.len() == 1 {
@@ -130,7 +136,7 @@ fn one_that_ended_meanwhile_has_the_review_run_again() {
         assert_eq!((seen, committed.attempts), (vec![1, 0], 2), "{name}");
         place.raw().execute("DELETE FROM grants", []).unwrap();
     }
-    assert_eq!(here.verify(|_| {}).unwrap().first_bad, None);
+    assert_eq!(here.verify_chain(|_| {}).unwrap().first_bad, None);
 }
 
 fn rows(store: &Store) -> u64 {
@@ -138,7 +144,7 @@ fn rows(store: &Store) -> u64 {
 }
 
 #[test]
-fn what_cannot_be_granted_or_spent() {
+fn invalid_grants_and_spends() {
     let place = Place::new();
     let mut store = place.store();
     store.add_exception(grant("taken"), Vec::new()).unwrap();
@@ -157,11 +163,11 @@ fn what_cannot_be_granted_or_spent() {
     for (bad, message) in table {
         assert_eq!(store.add_exception(bad, vec![record("r")]).unwrap_err().to_string(), message);
     }
-    assert_eq!(store.record("r").unwrap(), None, "nothing is written");
+    assert_eq!(store.find_record("r").unwrap(), None, "nothing is written");
 
-    let snapshot = store.snapshot("s", None).unwrap();
+    let snapshot = store.take_snapshot("s", None).unwrap();
     let recordless = Commit { spend: vec!["taken".into()], ..Commit::default() };
-    let error = store.commit(&snapshot, recordless).unwrap_err();
+    let error = store.commit_review(&snapshot, recordless).unwrap_err();
     assert!(
         error.to_string().contains("`taken` cannot be used: it is spent without a record"),
         "{error}"
@@ -173,13 +179,13 @@ fn what_cannot_be_granted_or_spent() {
         )
         .unwrap();
     for id in ["theirs", "nobody"] {
-        let error = store.commit(&snapshot, spending("r", &["taken", id])).unwrap_err();
+        let error = store.commit_review(&snapshot, spending("r", &["taken", id])).unwrap_err();
         assert!(matches!(&error, CommitError::Spent { id: found } if found == id), "{error}");
         let locked =
             store.commit_locked("s", None, |_, _| Ok::<_, StoreError>((spending("r", &[id]), ())));
         assert!(locked.unwrap_err().to_string().ends_with("it is not live in this session"));
     }
-    assert_eq!((store.snapshot("s", None).unwrap().head, live(&store, "other").len()), (0, 2));
+    assert_eq!((store.take_snapshot("s", None).unwrap().head, live(&store, "other").len()), (0, 2));
 
     for n in 2..64 {
         store.add_exception(grant(&format!("g{n}")), Vec::new()).unwrap();
@@ -201,7 +207,9 @@ fn with_grants() -> Place {
         )
         .unwrap();
     place.raw().execute_batch("CREATE TABLE before AS SELECT * FROM grants; CREATE TABLE old_anchor AS SELECT * FROM anchor").unwrap();
-    store.commit(&store.snapshot("s", None).unwrap(), spending("spending", &["spent"])).unwrap();
+    store
+        .commit_review(&store.take_snapshot("s", None).unwrap(), spending("spending", &["spent"]))
+        .unwrap();
     store.add_exception(grant("g"), Vec::new()).unwrap();
     place
 }
@@ -241,13 +249,13 @@ fn a_row_that_was_changed_without_the_key_is_named_and_never_relied_on() {
         place.raw().execute_batch(&change).unwrap();
         let mut store = place.store();
         let outcomes = [
-            store.snapshot("s", None).map(drop),
-            store.snapshot("other", None).map(drop),
-            store.exceptions().map(drop),
+            store.take_snapshot("s", None).map(drop),
+            store.take_snapshot("other", None).map(drop),
+            store.list_exceptions().map(drop),
             store.add_exception(grant("new"), Vec::new()).map(drop),
             store.revoke_exception("g", 1, Vec::new()).map(drop),
             store
-                .review("s", None, |_, _| {
+                .review_in_session("s", None, |_, _| {
                     Ok::<_, StoreError>(PendingCommit { commit: commit("r"), value: () })
                 })
                 .map(drop),
@@ -259,7 +267,7 @@ fn a_row_that_was_changed_without_the_key_is_named_and_never_relied_on() {
                 "{change}: {error}"
             );
         }
-        let found = store.verify(|_| {}).unwrap();
+        let found = store.verify_chain(|_| {}).unwrap();
         assert!(found.first_bad.is_none() && found.beside.unwrap().contains(message), "{change}");
 
         // The recovery by a person.
@@ -269,7 +277,7 @@ fn a_row_that_was_changed_without_the_key_is_named_and_never_relied_on() {
             })
             .unwrap();
         assert_eq!(live(&store, "s"), [""; 0], "{change}");
-        let found = store.verify(|_| {}).unwrap();
+        let found = store.verify_chain(|_| {}).unwrap();
         assert_eq!((found.first_bad, found.beside), (None, None), "{change}");
         store.add_exception(grant("after"), Vec::new()).unwrap();
     }
@@ -290,10 +298,12 @@ fn the_anchor_cannot_be_put_back_with_the_rows() {
         let place = with_grants();
         place.raw().execute_batch(change).unwrap();
         let mut store = place.store();
-        let outcome = store.snapshot("s", None).map_err(CommitError::from).and_then(|snapshot| {
-            let spend: Vec<_> = snapshot.exceptions.iter().map(|grant| grant.id.clone()).collect();
-            store.commit(&snapshot, Commit { spend, ..commit("r") })
-        });
+        let outcome =
+            store.take_snapshot("s", None).map_err(CommitError::from).and_then(|snapshot| {
+                let spend: Vec<_> =
+                    snapshot.exceptions.iter().map(|grant| grant.id.clone()).collect();
+                store.commit_review(&snapshot, Commit { spend, ..commit("r") })
+            });
         let Err(CommitError::Store(
             error @ (StoreError::Tampered { .. } | StoreError::ForgedState { .. }),
         )) = outcome
@@ -301,7 +311,7 @@ fn the_anchor_cannot_be_put_back_with_the_rows() {
             panic!("{change}: {outcome:?}")
         };
         assert!(error.to_string().contains("audit verify"), "{error}");
-        assert_eq!(store.verify(|_| {}).unwrap().first_bad, Some(flaw), "{change}");
+        assert_eq!(store.verify_chain(|_| {}).unwrap().first_bad, Some(flaw), "{change}");
     }
 }
 
@@ -337,7 +347,7 @@ fn a_row_that_was_written_with_the_key_is_taken() {
         keyed("portcullis 2026 grant seal", &values.iter().flat_map(part).collect::<Vec<_>>());
     db.execute("INSERT INTO grants VALUES ('z', NULL, 0, 1, 2, '{}', NULL, NULL, ?1)", [seal])
         .unwrap();
-    assert!(place.store().snapshot("s", None).is_err(), "the anchor does not know it");
+    assert!(place.store().take_snapshot("s", None).is_err(), "the anchor does not know it");
     let first: Vec<u8> =
         db.query_row("SELECT seal FROM grants WHERE id = 'g'", [], |row| row.get(0)).unwrap();
     let digest = *blake3::hash(&[first.as_slice(), &seal].concat()).as_bytes();
@@ -357,7 +367,7 @@ fn a_row_that_was_written_with_the_key_is_taken() {
     );
     db.execute("UPDATE anchor SET grants = ?1, code = ?2", params![digest, mac]).unwrap();
     assert_eq!(live(&place.store(), "s"), ["g", "z"]);
-    assert_eq!(place.store().verify(|_| {}).unwrap().beside, None);
+    assert_eq!(place.store().verify_chain(|_| {}).unwrap().beside, None);
 }
 
 const SPENDERS: usize = 6;
@@ -367,11 +377,12 @@ const GRANTS: usize = 20;
 #[ignore = "the other side of `spent_once_by_many_processes`"]
 fn spender() {
     let Some((home, name)) = orders() else { return };
-    let mut store = Store::open(&Home::open(home).unwrap(), Durability::Process).unwrap();
+    let mut store =
+        Store::open_database(&Home::open_root(home).unwrap(), Durability::Process).unwrap();
     for n in 0..GRANTS * 2 {
         // Each in its own session, so that only the exceptions can collide.
         let spent = store
-            .review(&name, None, |snapshot, _| {
+            .review_in_session(&name, None, |snapshot, _| {
                 let first = snapshot
                     .exceptions
                     .iter()
@@ -408,7 +419,7 @@ fn spent_once_by_many_processes() {
     }
     spent.sort_unstable();
     assert_eq!(spent, (0..GRANTS).map(|n| format!("g{n:02}")).collect::<Vec<_>>());
-    let found = store.verify(|_| {}).unwrap();
+    let found = store.verify_chain(|_| {}).unwrap();
     assert_eq!(
         (found.records, found.first_bad, found.beside),
         ((SPENDERS * GRANTS * 2) as u64, None, None)

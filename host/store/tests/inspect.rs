@@ -17,12 +17,12 @@ fn filled() -> Place {
     let place = Place::new();
     let mut store = place.store();
     let dated = |id: &str, at| NewRecord { at, ..record(id) };
-    store.append((1..=4).map(|n| dated(&format!("r{n}"), n)).collect()).unwrap();
-    store.prune(2, 50).unwrap();
-    store.checkpoint().unwrap();
-    store.commit(&store.snapshot("s", None).unwrap(), commit("r5")).unwrap();
+    store.append_records((1..=4).map(|n| dated(&format!("r{n}"), n)).collect()).unwrap();
+    store.prune_before(2, 50).unwrap();
+    store.checkpoint_log().unwrap();
+    store.commit_review(&store.take_snapshot("s", None).unwrap(), commit("r5")).unwrap();
     store.add_exception(grant("g"), vec![dated("r6", 6)]).unwrap();
-    store.enqueue(&work("k")).unwrap();
+    store.enqueue_work(&work("k")).unwrap();
     place
 }
 
@@ -42,7 +42,7 @@ fn contents(home: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 fn facts() {
     let place = filled();
     let before = contents(place.home.path());
-    let facts = Store::inspect(&place.home).unwrap();
+    let facts = Store::inspect_journal(&place.home).unwrap();
     assert_eq!((facts.format, facts.records, facts.sessions, facts.head.0), (4, 5, 1, 6));
     assert_eq!(
         (facts.newest_at, facts.start.unwrap().sequence, facts.grants, facts.work, facts.failed),
@@ -55,7 +55,10 @@ fn facts() {
 }
 
 fn without_log(home: &Path) {
-    Store::open(&Home::open(home).unwrap(), Durability::Process).unwrap().checkpoint().unwrap();
+    Store::open_database(&Home::open_root(home).unwrap(), Durability::Process)
+        .unwrap()
+        .checkpoint_log()
+        .unwrap();
     for name in ["journal.db-wal", "journal.db-shm"] {
         fs::remove_file(home.join(name)).unwrap();
     }
@@ -88,7 +91,7 @@ fn sql(home: &Path, text: &str) {
 type Case = (&'static str, fn(&Path), &'static str);
 
 #[test]
-fn whatever_stands_there_stays_as_it_is() {
+fn existing_files_stay_unchanged() {
     let table: [Case; 17] = [
         ("whole", |_| {}, "format 4, 5 records, 5 left"),
         ("without a log", without_log, "format 4, 5 records, 5 left"),
@@ -178,7 +181,7 @@ fn whatever_stands_there_stays_as_it_is() {
         spoil(place.home.path());
         let before = contents(place.home.path());
         let home = Home::open_existing(place.home.path()).unwrap().unwrap();
-        let text = match Store::inspect(&home) {
+        let text = match Store::inspect_journal(&home) {
             Ok(facts) => {
                 let state = facts.damage.map_or(
                     format!(
@@ -202,7 +205,7 @@ fn while_others_write_and_while_one_shuts_all_out() {
     let other = place.raw();
     other.execute_batch("BEGIN IMMEDIATE; DELETE FROM journal").unwrap();
     assert_eq!(
-        Store::inspect(&place.home).unwrap().records,
+        Store::inspect_journal(&place.home).unwrap().records,
         5,
         "what is not committed is not there"
     );
@@ -211,7 +214,7 @@ fn while_others_write_and_while_one_shuts_all_out() {
     let alone = place.raw();
     alone.query_row("PRAGMA locking_mode = EXCLUSIVE", [], |_| Ok(())).unwrap();
     alone.execute_batch("BEGIN IMMEDIATE; DELETE FROM states; COMMIT").unwrap();
-    let error = Store::inspect(&place.home).unwrap_err();
+    let error = Store::inspect_journal(&place.home).unwrap_err();
     assert!(
         error.to_string().contains("was locked by another process for more than 2 s"),
         "{error}"
@@ -224,11 +227,11 @@ fn reader_of_a_read_only_home() {
     let Some((home, name)) = orders() else { return };
     let mode =
         |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
-    let home = Home::open(home).unwrap();
-    let mut store = Store::open(&home, Durability::Process).unwrap();
-    store.append(vec![record("a"), record("b")]).unwrap();
+    let home = Home::open_root(home).unwrap();
+    let mut store = Store::open_database(&home, Durability::Process).unwrap();
+    store.append_records(vec![record("a"), record("b")]).unwrap();
     if name != "log" {
-        store.checkpoint().unwrap();
+        store.checkpoint_log().unwrap();
     }
     drop(store);
     let left = ["journal.db-wal", "journal.db-shm"].map(|file| home.path().join(file));
@@ -240,11 +243,11 @@ fn reader_of_a_read_only_home() {
     mode(&home.journal(), 0o400);
     mode(home.path(), 0o500);
     let before = contents(home.path());
-    answer(&match Store::inspect(&home) {
+    answer(&match Store::inspect_journal(&home) {
         Ok(facts) => format!("{} records", facts.records),
         Err(error) => error.to_string(),
     });
-    answer(&Store::open(&home, Durability::Process).unwrap_err().to_string());
+    answer(&Store::open_database(&home, Durability::Process).unwrap_err().to_string());
     assert_eq!(contents(home.path()), before);
     mode(home.path(), 0o700);
 }
@@ -271,7 +274,7 @@ fn nothing_is_made_where_nothing_is() {
     let root = folder.path().join("home");
     assert!(Home::open_existing(&root).unwrap().is_none());
     assert!(!root.exists());
-    let home = Home::open(&root).unwrap();
+    let home = Home::open_root(&root).unwrap();
     let error = Store::open_existing(&home, Durability::Process).unwrap_err();
     assert!(
         matches!(error, StoreError::Missing { .. })
@@ -280,7 +283,7 @@ fn nothing_is_made_where_nothing_is() {
     );
     assert!(set_aside(&home, 5).unwrap().is_none());
     assert!(!home.journal().exists());
-    Store::open(&home, Durability::Process).unwrap();
+    Store::open_database(&home, Durability::Process).unwrap();
     Store::open_existing(&Home::open_existing(&root).unwrap().unwrap(), Durability::Process)
         .unwrap();
     fs::remove_file(root.join("key")).unwrap();
@@ -301,9 +304,9 @@ fn ids(database: &Path) -> Vec<String> {
 fn put_aside_with_its_log() {
     let place = filled();
     let (first, second) = (set_aside(&place.home, 77).unwrap().unwrap(), {
-        place.store().append(vec![record("new")]).unwrap();
+        place.store().append_records(vec![record("new")]).unwrap();
         overwrite(place.home.path(), 0, &[9; 100]);
-        assert!(Store::open(&place.home, Durability::Process).is_err());
+        assert!(Store::open_database(&place.home, Durability::Process).is_err());
         set_aside(&place.home, 77).unwrap().unwrap()
     });
     assert_eq!(first, place.home.path().join("journal.db.damaged-77"));
@@ -314,7 +317,7 @@ fn put_aside_with_its_log() {
     );
     assert_eq!(ids(&first), ["r2", "r3", "r4", "r5", "r6"], "the log came along");
     let mut store = place.store();
-    assert_eq!(store.append(vec![record("again")]).unwrap()[0].sequence, 1);
+    assert_eq!(store.append_records(vec![record("again")]).unwrap()[0].sequence, 1);
     assert_eq!(ids(&place.home.journal()), ["again"]);
     // A folder or a link in its place is handled in the same way.
     drop(store);
@@ -328,12 +331,12 @@ fn put_aside_with_its_log() {
 #[ignore = "the other side of `killed_while_putting_aside`"]
 fn mover() {
     let Some((home, name)) = orders() else { return };
-    let home = Home::open(home).unwrap();
+    let home = Home::open_root(home).unwrap();
     for n in 0.. {
-        let mut store = Store::open(&home, Durability::Process).unwrap();
+        let mut store = Store::open_database(&home, Durability::Process).unwrap();
         for part in ["a", "b"] {
             let id = format!("{name}-{n}{part}");
-            store.append(vec![record(&id)]).unwrap();
+            store.append_records(vec![record(&id)]).unwrap();
             answer(&id);
         }
         drop(store);
@@ -355,7 +358,11 @@ fn killed_while_putting_aside() {
         child.kill().unwrap();
         acknowledged.extend(answers(&child.wait_with_output().unwrap().stdout));
         assert!(
-            Store::begin(&place.home, Durability::Process).unwrap().verify(|_| {}).unwrap().holds()
+            Store::open_or_recreate(&place.home, Durability::Process)
+                .unwrap()
+                .verify_chain(|_| {})
+                .unwrap()
+                .is_intact()
         );
     }
     let files = fs::read_dir(place.home.path()).unwrap().map(|entry| entry.unwrap().path());

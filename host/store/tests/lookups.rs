@@ -12,7 +12,7 @@ use std::ops::ControlFlow;
 fn collect(store: &Store, filter: &Filter) -> Vec<String> {
     let mut ids = Vec::new();
     store
-        .query(filter, |stored| {
+        .query_records(filter, |stored| {
             ids.push(stored.record.id);
             ControlFlow::Continue(())
         })
@@ -31,8 +31,8 @@ fn filled(place: &Place) -> Store {
         ..record(id)
     };
     let mut put = |session: &str, agent: Option<&str>, records: Vec<NewRecord>| {
-        let snapshot = store.snapshot(session, agent).unwrap();
-        store.commit(&snapshot, Commit { records, ..Commit::default() }).unwrap();
+        let snapshot = store.take_snapshot(session, agent).unwrap();
+        store.commit_review(&snapshot, Commit { records, ..Commit::default() }).unwrap();
     };
     put("one", None, vec![of("aa1", "review", 1, 10, Some("allow"))]);
     let outcome =
@@ -41,7 +41,11 @@ fn filled(place: &Place) -> Store {
     put("one", Some("scout"), vec![of("ac1", "review", 1, 40, Some("allow"))]);
     put("two", None, vec![of("b", "review", 1, 50, Some("warn"))]);
     store
-        .append(vec![NewRecord { step: None, call_id: None, ..of("c", "fault", 0, 60, None) }])
+        .append_records(vec![NewRecord {
+            step: None,
+            call_id: None,
+            ..of("c", "fault", 0, 60, None)
+        }])
         .unwrap();
     store
 }
@@ -52,7 +56,7 @@ fn a_record_behind_another_is_as_the_journal_has_it() {
     let mut last: Option<StoredRecord> = None;
     let mut count = 0;
     let compare = |stored: StoredRecord| {
-        let placed = StoredRecord::after(
+        let placed = StoredRecord::chain_after(
             last.as_ref(),
             stored.session.clone(),
             stored.agent.clone(),
@@ -63,7 +67,7 @@ fn a_record_behind_another_is_as_the_journal_has_it() {
         count += 1;
         ControlFlow::Continue(())
     };
-    filled(&place).query(&Filter::default(), compare).unwrap();
+    filled(&place).query_records(&Filter::default(), compare).unwrap();
     assert_eq!(count, 6);
 }
 
@@ -106,7 +110,7 @@ fn a_query_stops_on_request() {
     let place = Place::new();
     let mut seen = 0;
     filled(&place)
-        .query(&Filter::default(), |_| {
+        .query_records(&Filter::default(), |_| {
             seen += 1;
             if seen == 2 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })
@@ -120,18 +124,18 @@ fn a_reader_that_lingers_stops_no_writer() {
     let (reader, mut writer, mut maintenance) = (filled(&place), place.store(), place.store());
     let mut seen = 0;
     reader
-        .query(&Filter::default(), |_| {
+        .query_records(&Filter::default(), |_| {
             seen += 1;
             if seen == 1 {
-                writer.append(vec![record("meanwhile")]).unwrap();
-                assert!(matches!(maintenance.checkpoint(), Err(StoreError::Busy { .. })));
-                writer.append(vec![record("later")]).unwrap();
+                writer.append_records(vec![record("meanwhile")]).unwrap();
+                assert!(matches!(maintenance.checkpoint_log(), Err(StoreError::Busy { .. })));
+                writer.append_records(vec![record("later")]).unwrap();
             }
             ControlFlow::Continue(())
         })
         .unwrap();
     assert_eq!(seen, 6, "one view");
-    maintenance.checkpoint().unwrap();
+    maintenance.checkpoint_log().unwrap();
     assert_eq!(
         collect(&reader, &Filter { after: Some(6), ..Filter::default() }),
         ["meanwhile", "later"]
@@ -152,10 +156,10 @@ fn by_id_or_prefix() {
         ("aa1x", None),
         ("%", None),
     ] {
-        let found = store.record(looked_for).unwrap().map(|stored| stored.record.id);
+        let found = store.find_record(looked_for).unwrap().map(|stored| stored.record.id);
         assert_eq!(found.as_deref(), expected, "{looked_for}");
     }
-    let Err(StoreError::Ambiguous { candidates, .. }) = store.record("a") else {
+    let Err(StoreError::Ambiguous { candidates, .. }) = store.find_record("a") else {
         panic!("`a` names four records")
     };
     assert_eq!(candidates, ["aa1", "aa2", "ab1", "ac1"]);
@@ -166,14 +170,15 @@ fn by_step_and_call() {
     let place = Place::new();
     let store = filled(&place);
     let ids = |agent, step| {
-        let documents = store.past("one", agent).documents(step).unwrap();
+        let documents = store.session_history("one", agent).step_documents(step).unwrap();
         documents.iter().map(|document| document[7..10].to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(ids(None, 1), ["aa1", "aa2"]);
     assert_eq!(ids(Some(""), 2), ["ab1"]);
     assert_eq!(ids(Some("scout"), 1), ["ac1"]);
     assert_eq!(ids(None, u64::MAX), [""; 0]);
-    let call = |call, kind| store.call("one", call, kind).unwrap().map(|stored| stored.record.id);
+    let call =
+        |call, kind| store.find_call("one", call, kind).unwrap().map(|stored| stored.record.id);
     assert_eq!(call("toolu_aa1", "review").as_deref(), Some("aa1"));
     assert_eq!(call("toolu_aa1", "outcome").as_deref(), Some("aa2"));
     assert_eq!(call("toolu_b", "review"), None, "another session's call");
@@ -185,15 +190,15 @@ fn calls_that_have_a_review() {
     let mut store = filled(&place);
     let unreviewed = NewRecord { kind: "unreviewed".into(), ..record("u") };
     store
-        .commit(
-            &store.snapshot("one", None).unwrap(),
+        .commit_review(
+            &store.take_snapshot("one", None).unwrap(),
             Commit { records: vec![unreviewed], ..Commit::default() },
         )
         .unwrap();
     let outcome = NewRecord { kind: "outcome".into(), ..record("o") };
     store
-        .commit(
-            &store.snapshot("one", None).unwrap(),
+        .commit_review(
+            &store.take_snapshot("one", None).unwrap(),
             Commit { records: vec![outcome], ..Commit::default() },
         )
         .unwrap();
@@ -222,7 +227,7 @@ fn the_newest_time_is_that_of_the_newest_record() {
     assert_eq!(place.store().newest_at().unwrap(), None);
     let mut store = filled(&place);
     assert_eq!(store.newest_at().unwrap(), Some(60));
-    store.append(vec![NewRecord { at: 5, ..record("set back") }]).unwrap();
+    store.append_records(vec![NewRecord { at: 5, ..record("set back") }]).unwrap();
     assert_eq!(store.newest_at().unwrap(), Some(5));
 }
 
@@ -247,7 +252,7 @@ fn a_record_comes_back_as_it_went_in() {
         call_id: None,
         ..record("odd")
     };
-    let stored = place.store().append(vec![odd.clone()]).unwrap().remove(0);
+    let stored = place.store().append_records(vec![odd.clone()]).unwrap().remove(0);
     assert_eq!(stored.record, odd);
     assert_eq!((stored.sequence, stored.previous), (1, [0; 32]));
     // As the module documentation describes it, so that an export can be checked without this
@@ -260,7 +265,7 @@ fn a_record_comes_back_as_it_went_in() {
     ]
     .concat();
     assert_eq!(stored.hash, *blake3::hash(&text).as_bytes());
-    assert_eq!(place.store().record("odd").unwrap(), Some(stored));
+    assert_eq!(place.store().find_record("odd").unwrap(), Some(stored));
 }
 
 #[test]
@@ -269,10 +274,10 @@ fn states_belong_to_session_and_agent() {
     let mut store = place.store();
     let put =
         |store: &mut Store, agent, session_state: Option<&[u8]>, agent_state: Option<&[u8]>| {
-            let snapshot = store.snapshot("s", agent).unwrap();
+            let snapshot = store.take_snapshot("s", agent).unwrap();
             let owned = |state: Option<&[u8]>| state.map(<[u8]>::to_vec);
             store
-                .commit(
+                .commit_review(
                     &snapshot,
                     Commit {
                         session_state: owned(session_state),
@@ -292,21 +297,23 @@ fn states_belong_to_session_and_agent() {
         (Some("s"), Some("")),
         (Some("new"), None),
     ] {
-        let snapshot = store.snapshot("s", agent).unwrap();
+        let snapshot = store.take_snapshot("s", agent).unwrap();
         assert_eq!((snapshot.head, snapshot.session.as_deref()), (3, Some(b"later".as_slice())));
         assert_eq!(snapshot.agent.as_deref(), own.map(str::as_bytes), "{agent:?}");
     }
-    assert_eq!(store.snapshot("t", None).unwrap().session, None);
+    assert_eq!(store.take_snapshot("t", None).unwrap().session, None);
 }
 
 #[test]
 fn a_session_that_moved_refuses_the_commit() {
     let place = Place::new();
     let (mut here, mut there) = (place.store(), place.store());
-    let old = here.snapshot("s", None).unwrap();
-    there.commit(&there.snapshot("s", Some("scout")).unwrap(), commit("first")).unwrap();
-    there.commit(&there.snapshot("other", None).unwrap(), commit("elsewhere")).unwrap();
-    match here.commit(&old, commit("second")) {
+    let old = here.take_snapshot("s", None).unwrap();
+    there
+        .commit_review(&there.take_snapshot("s", Some("scout")).unwrap(), commit("first"))
+        .unwrap();
+    there.commit_review(&there.take_snapshot("other", None).unwrap(), commit("elsewhere")).unwrap();
+    match here.commit_review(&old, commit("second")) {
         Err(CommitError::Moved { expected: 0, found: 1, .. }) => {}
         other => panic!("{other:?}"),
     }
@@ -315,7 +322,7 @@ fn a_session_that_moved_refuses_the_commit() {
         ["first", "elsewhere"],
         "nothing of the refused commit stays"
     );
-    here.commit(&here.snapshot("s", None).unwrap(), commit("second")).unwrap();
+    here.commit_review(&here.take_snapshot("s", None).unwrap(), commit("second")).unwrap();
 }
 
 #[test]
@@ -325,11 +332,11 @@ fn the_protocol_reviews_again_and_then_under_the_lock() {
         let (mut store, mut other) = (place.store(), place.store());
         let mut heads = Vec::new();
         let committed = store
-            .review("s", None, |snapshot, _| {
+            .review_in_session("s", None, |snapshot, _| {
                 heads.push(snapshot.head);
                 if heads.len() <= disturbances {
-                    other.commit(
-                        &other.snapshot("s", None).unwrap(),
+                    other.commit_review(
+                        &other.take_snapshot("s", None).unwrap(),
                         commit(&format!("disturbance{}", heads.len())),
                     )?;
                 }
@@ -339,7 +346,7 @@ fn the_protocol_reviews_again_and_then_under_the_lock() {
         assert_eq!((committed.attempts, committed.value), (attempts, disturbances as u64));
         assert_eq!(heads, (0..u64::from(attempts)).collect::<Vec<_>>());
         assert_eq!(committed.stored[0].sequence, disturbances as u64 + 1);
-        assert_eq!(store.verify(|_| {}).unwrap().first_bad, None);
+        assert_eq!(store.verify_chain(|_| {}).unwrap().first_bad, None);
     }
 }
 
@@ -348,17 +355,19 @@ fn a_review_that_fails_writes_nothing() {
     let place = Place::new();
     let mut store = place.store();
     let fail = || StoreError::BadRecord { id: "x".into(), reason: "because" };
-    assert!(store.review("s", None, |_, _| Err::<PendingCommit<()>, _>(fail())).is_err());
+    assert!(
+        store.review_in_session("s", None, |_, _| Err::<PendingCommit<()>, _>(fail())).is_err()
+    );
     assert!(store.commit_locked("s", None, |_, _| Err::<(Commit, ()), _>(fail())).is_err());
-    assert_eq!(store.snapshot("s", None).unwrap().head, 0);
-    store.append(vec![record("after")]).unwrap();
+    assert_eq!(store.take_snapshot("s", None).unwrap().head, 0);
+    store.append_records(vec![record("after")]).unwrap();
 }
 
 #[test]
 fn records_that_cannot_be_stored() {
     let place = Place::new();
     let mut store = place.store();
-    store.append(vec![record("taken")]).unwrap();
+    store.append_records(vec![record("taken")]).unwrap();
     let table = [
         (
             NewRecord { id: String::new(), ..record("x") },
@@ -382,7 +391,7 @@ fn records_that_cannot_be_stored() {
         ),
     ];
     for (bad, message) in table {
-        let error = store.append(vec![record("good"), bad]).unwrap_err();
+        let error = store.append_records(vec![record("good"), bad]).unwrap_err();
         assert_eq!(error.to_string(), message);
         assert_eq!(collect(&store, &Filter::default()), ["taken"], "all or nothing");
     }
@@ -400,16 +409,16 @@ fn checkpoints_empty_the_log_and_lose_nothing() {
             session_state: Some(vec![u8::try_from(n).unwrap(); 100_000]),
             ..commit(&ids[n])
         };
-        store.commit(&store.snapshot("s", None).unwrap(), large).unwrap();
+        store.commit_review(&store.take_snapshot("s", None).unwrap(), large).unwrap();
         // Left alone at first, so that the log grows until commits empty it themselves.
         if n > 80 && store.checkpoint_due() {
             due += 1;
-            store.checkpoint().unwrap();
+            store.checkpoint_log().unwrap();
             assert!(!store.checkpoint_due());
         }
         assert!(store.log_size() < 5 << 20, "{}", store.log_size());
     }
     assert!(due > 1);
     assert_eq!(collect(&place.store(), &Filter::default()), ids);
-    assert_eq!(store.verify(|_| {}).unwrap().first_bad, None);
+    assert_eq!(store.verify_chain(|_| {}).unwrap().first_bad, None);
 }

@@ -36,7 +36,7 @@ fn home_of(format: i64, folder: &Path, name: &str, log: bool) -> PathBuf {
 }
 
 fn open(root: &Path) -> Result<Store, StoreError> {
-    Store::open(&Home::open(root)?, Durability::Process)
+    Store::open_database(&Home::open_root(root)?, Durability::Process)
 }
 
 fn raw(root: &Path) -> Connection {
@@ -55,27 +55,30 @@ fn all_is_there_and_goes_on() {
         let folder = tempfile::tempdir().unwrap();
         let root = old_home(folder.path(), "home", log);
         let mut store = open(&root).unwrap();
-        let found = store.verify(|_| {}).unwrap();
+        let found = store.verify_chain(|_| {}).unwrap();
         assert_eq!(
             (found.records, found.first_bad, found.pruned, found.beside),
             (records, None, None, None)
         );
-        let scout = store.snapshot("second", Some("scout")).unwrap();
+        let scout = store.take_snapshot("second", Some("scout")).unwrap();
         let last = u8::try_from(head + 3).unwrap();
         assert_eq!(
             (scout.head, scout.session, scout.agent),
             (head, Some(vec![last; 300]), Some(vec![0xa0 + last; 100]))
         );
-        assert_eq!(store.past("first", None).documents(1).unwrap().len(), 2);
-        let first = store.snapshot("first", None).unwrap();
-        assert_eq!(store.commit(&first, common::commit("next")).unwrap()[0].sequence, records + 1);
+        assert_eq!(store.session_history("first", None).step_documents(1).unwrap().len(), 2);
+        let first = store.take_snapshot("first", None).unwrap();
+        assert_eq!(
+            store.commit_review(&first, common::commit("next")).unwrap()[0].sequence,
+            records + 1
+        );
         let grant = common::grant("g");
         store.add_exception(grant.clone(), vec![record("granted")]).unwrap();
-        assert_eq!(store.snapshot("first", None).unwrap().exceptions, [grant]);
-        assert!(store.enqueue(&common::work("k")).unwrap());
+        assert_eq!(store.take_snapshot("first", None).unwrap().exceptions, [grant]);
+        assert!(store.enqueue_work(&common::work("k")).unwrap());
         drop(store);
         assert_eq!(format(&root), 4);
-        assert_eq!(open(&root).unwrap().verify(|_| {}).unwrap().records, records + 2);
+        assert_eq!(open(&root).unwrap().verify_chain(|_| {}).unwrap().records, records + 2);
     }
 }
 
@@ -86,26 +89,28 @@ fn exceptions_and_work_of_format_2_are_there() {
         let folder = tempfile::tempdir().unwrap();
         let root = home_of(2, folder.path(), "home", log);
         let mut store = open(&root).unwrap();
-        let found = store.verify(|_| {}).unwrap();
+        let found = store.verify_chain(|_| {}).unwrap();
         assert_eq!(
             (found.records, found.first_bad, found.pruned, found.beside),
             (records, None, None, None)
         );
-        let first = store.snapshot("first", None).unwrap();
+        let first = store.take_snapshot("first", None).unwrap();
         assert_eq!(
             (first.head, first.exceptions.clone(), first.breakers.len()),
             (if log { 3 } else { 2 }, exceptions, 0)
         );
         let due: Vec<String> =
-            store.due(100, 9).unwrap().into_iter().map(|work| work.kind).collect();
+            store.list_due(100, 9).unwrap().into_iter().map(|work| work.kind).collect();
         assert_eq!(due, if log { vec![SEALED, "notify"] } else { vec![SEALED] });
         let learned =
             BreakerChange { plugin: "slow".into(), before: None, after: Some("1".into()) };
-        store.commit(&first, Commit { breakers: vec![learned], ..common::commit("next") }).unwrap();
+        store
+            .commit_review(&first, Commit { breakers: vec![learned], ..common::commit("next") })
+            .unwrap();
         assert_eq!(store.breakers().unwrap().len(), 1);
         drop(store);
         assert_eq!(format(&root), 4);
-        assert_eq!(open(&root).unwrap().verify(|_| {}).unwrap().records, records + 1);
+        assert_eq!(open(&root).unwrap().verify_chain(|_| {}).unwrap().records, records + 1);
     }
 }
 
@@ -132,7 +137,7 @@ fn a_migrated_database_has_the_tables_of_a_new_one() {
 }
 
 #[test]
-fn what_was_wrong_before_is_wrong_after() {
+fn damage_survives_a_migration() {
     let table: [(&str, (u64, Flaw)); 3] = [
         ("UPDATE anchor SET sequence = 8", (9, Flaw::AnchorForged)),
         ("DELETE FROM anchor", (9, Flaw::AnchorForged)),
@@ -142,7 +147,11 @@ fn what_was_wrong_before_is_wrong_after() {
         let folder = tempfile::tempdir().unwrap();
         let root = old_home(folder.path(), "home", true);
         raw(&root).execute_batch(change).unwrap();
-        assert_eq!(open(&root).unwrap().verify(|_| {}).unwrap().first_bad, Some(flaw), "{change}");
+        assert_eq!(
+            open(&root).unwrap().verify_chain(|_| {}).unwrap().first_bad,
+            Some(flaw),
+            "{change}"
+        );
     }
 }
 
@@ -158,15 +167,15 @@ fn an_older_process_in_flight_commits_nothing() {
             .unwrap()
     };
     assert_eq!(anchor(&old).0, RECORDS);
-    let home = Home::open(&root).unwrap();
+    let home = Home::open_root(&root).unwrap();
     let mut store = open(&root).unwrap();
     let error = old_commit(&old, &home, anchor(&old), "in-flight").unwrap_err();
     assert!(error.to_string().contains("no such column: mac"), "{error}");
     let error = old.execute("INSERT INTO states VALUES ('s', '', 1, NULL) ON CONFLICT DO UPDATE SET head = excluded.head", []).unwrap_err();
     assert!(error.to_string().contains("no such column"), "{error}");
-    store.append(vec![record("after")]).unwrap();
-    let found = store.verify(|_| {}).unwrap();
-    assert!(found.holds() && found.records == RECORDS + 1, "{found:?}");
+    store.append_records(vec![record("after")]).unwrap();
+    let found = store.verify_chain(|_| {}).unwrap();
+    assert!(found.is_intact() && found.records == RECORDS + 1, "{found:?}");
 }
 
 /// Commits one record that belongs to no session, in the way of format 1.
@@ -219,7 +228,7 @@ fn migrator() {
     let Some((folder, name)) = orders() else { return };
     for n in 0..HOMES {
         let mut store = open(&Path::new(&folder).join(n.to_string())).unwrap();
-        store.append(vec![record(&format!("{name}-{n}"))]).unwrap();
+        store.append_records(vec![record(&format!("{name}-{n}"))]).unwrap();
         answer(&n.to_string());
     }
 }
@@ -244,10 +253,10 @@ fn killed_while_migrating() {
             let found = format(root);
             formats[usize::try_from(found).unwrap() - 1] += 1;
             let mut store = open(root).unwrap();
-            assert!(store.verify(|_| {}).unwrap().holds());
+            assert!(store.verify_chain(|_| {}).unwrap().is_intact());
             if acknowledged.contains(&n.to_string()) {
                 assert_eq!(found, 4, "home {n}");
-                assert!(store.record(&format!("victim-{n}")).unwrap().is_some(), "home {n}");
+                assert!(store.find_record(&format!("victim-{n}")).unwrap().is_some(), "home {n}");
             }
         }
     }
@@ -268,7 +277,7 @@ fn migrated_by_many() {
         assert!(child.wait_with_output().unwrap().status.success());
     }
     for root in homes {
-        let found = open(&root).unwrap().verify(|_| {}).unwrap();
+        let found = open(&root).unwrap().verify_chain(|_| {}).unwrap();
         assert_eq!((found.records, found.first_bad), (RECORDS + 6, None));
     }
 }
@@ -282,5 +291,5 @@ fn a_migration_that_must_wait_too_long_says_so() {
     assert!(matches!(open(&root).unwrap_err(), StoreError::Busy { .. }));
     other.execute_batch("COMMIT").unwrap();
     let mut store = open(&root).unwrap();
-    store.commit(&store.snapshot("s", None).unwrap(), Commit::default()).unwrap();
+    store.commit_review(&store.take_snapshot("s", None).unwrap(), Commit::default()).unwrap();
 }

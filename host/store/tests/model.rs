@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Place, record};
-use portcullis_store::{Commit, CommitError, Filter, NewRecord, Snapshot};
+use portcullis_store::{Commit, CommitError, Filter, NewRecord, SessionSnapshot};
 use proptest::prelude::*;
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -49,8 +49,8 @@ struct Kept {
 }
 
 impl Model {
-    fn snapshot(&self, session: &str, agent: Option<&str>) -> Snapshot {
-        Snapshot {
+    fn snapshot(&self, session: &str, agent: Option<&str>) -> SessionSnapshot {
+        SessionSnapshot {
             session_id: session.into(),
             agent_id: agent.map(Into::into),
             head: self.heads.get(session).copied().unwrap_or(0),
@@ -61,7 +61,7 @@ impl Model {
         }
     }
 
-    fn commit(&mut self, snapshot: &Snapshot, commit: &Commit) {
+    fn commit(&mut self, snapshot: &SessionSnapshot, commit: &Commit) {
         let session = snapshot.session_id.clone();
         *self.heads.entry(session.clone()).or_default() += 1;
         if let Some(state) = &commit.session_state {
@@ -107,7 +107,7 @@ fn run(acts: Vec<Act>) {
     let place = Place::new();
     let mut store = place.store();
     let mut model = Model::default();
-    let mut snapshots = vec![store.snapshot("session0", None).unwrap()];
+    let mut snapshots = vec![store.take_snapshot("session0", None).unwrap()];
     let mut count = 0;
     let mut fresh = |n: u8| -> Vec<_> {
         (0..n)
@@ -122,7 +122,7 @@ fn run(acts: Vec<Act>) {
             Act::Look(session, agent) => {
                 let (session, agent) =
                     (format!("session{session}"), [None, Some("a"), Some("b")][usize::from(agent)]);
-                let snapshot = store.snapshot(&session, agent).unwrap();
+                let snapshot = store.take_snapshot(&session, agent).unwrap();
                 assert_eq!(snapshot, model.snapshot(&session, agent));
                 snapshots.push(snapshot);
             }
@@ -136,7 +136,7 @@ fn run(acts: Vec<Act>) {
                     ..Commit::default()
                 };
                 let current = model.snapshot(&snapshot.session_id, None).head;
-                match store.commit(snapshot, commit.clone()) {
+                match store.commit_review(snapshot, commit.clone()) {
                     Ok(stored) => {
                         assert_eq!((current, stored.len()), (snapshot.head, commit.records.len()));
                         model.commit(snapshot, &commit);
@@ -151,23 +151,23 @@ fn run(acts: Vec<Act>) {
             Act::Append(n) => {
                 let records = fresh(n);
                 model.append(None, &records);
-                store.append(records).unwrap();
+                store.append_records(records).unwrap();
             }
             Act::Prune(before) => {
-                assert_eq!(store.prune(before, 1_000).unwrap().records, model.prune(before))
+                assert_eq!(store.prune_before(before, 1_000).unwrap().records, model.prune(before))
             }
             Act::Reopen => store = place.store(),
-            Act::Checkpoint => store.checkpoint().unwrap(),
+            Act::Checkpoint => store.checkpoint_log().unwrap(),
         }
     }
     let mut ids = Vec::new();
-    let read = store.query(&Filter::default(), |stored| {
+    let read = store.query_records(&Filter::default(), |stored| {
         ids.push(stored.record.id);
         ControlFlow::Continue(())
     });
     read.unwrap();
     assert!(ids.iter().eq(model.records.iter().map(|kept| &kept.id)));
-    let found = store.verify(|_| {}).unwrap();
+    let found = store.verify_chain(|_| {}).unwrap();
     assert_eq!(
         (found.records, found.head.0, found.first_bad),
         (ids.len() as u64, model.total, None)

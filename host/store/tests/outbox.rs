@@ -8,7 +8,7 @@ use portcullis_store::{Commit, NewWork, Store, StoreError, WorkItem, WorkSummary
 
 fn due(store: &Store, now: u64) -> Vec<(String, u64, u64)> {
     store
-        .due(now, 100)
+        .list_due(now, 100)
         .unwrap()
         .into_iter()
         .map(|work| (work.key, work.due_at, work.attempts))
@@ -26,16 +26,18 @@ fn from_commit_to_done() {
     assert!(!store.work_due(u64::MAX).unwrap());
     let later = NewWork { due_at: 200, ..work("b") };
     let commit = Commit { work: vec![work("a"), later.clone(), work("a")], ..commit("r") };
-    store.commit(&store.snapshot("s", None).unwrap(), commit).unwrap();
-    assert!(!store.enqueue(&NewWork { due_at: 1, ..work("a") }).unwrap(), "it waits already");
+    store.commit_review(&store.take_snapshot("s", None).unwrap(), commit).unwrap();
+    assert!(!store.enqueue_work(&NewWork { due_at: 1, ..work("a") }).unwrap(), "it waits already");
     assert!(
-        store.enqueue(&NewWork { kind: "export".into(), due_at: u64::MAX, ..work("a") }).unwrap()
+        store
+            .enqueue_work(&NewWork { kind: "export".into(), due_at: u64::MAX, ..work("a") })
+            .unwrap()
     );
 
     let asked =
         [99, 100, 199, 200].map(|now| (store.work_due(now).unwrap(), due(&store, now).len()));
     assert_eq!(asked, [(false, 0), (true, 1), (true, 1), (true, 2)]);
-    let first = store.due(500, 1).unwrap().remove(0);
+    let first = store.list_due(500, 1).unwrap().remove(0);
     let NewWork { kind, key, due_at, document } = work("a");
     assert_eq!(
         first,
@@ -45,7 +47,7 @@ fn from_commit_to_done() {
     assert!(store.work_failed(first.id, "no route\nto host", 300).unwrap());
     assert_eq!(due(&store, 500), keys(&[("b", 200, 0), ("a", 300, 1)]));
     assert!(store.work_failed(first.id, "again", 150).unwrap());
-    let again = store.due(500, 100).unwrap().remove(0);
+    let again = store.list_due(500, 100).unwrap().remove(0);
     assert_eq!((again.attempts, again.last_error.as_deref()), (2, Some("again")));
     let waiting = |kind: &str, count, failed, first_due_at| WorkSummary {
         kind: kind.into(),
@@ -54,7 +56,7 @@ fn from_commit_to_done() {
         first_due_at,
     };
     assert_eq!(
-        store.waiting().unwrap(),
+        store.queued_work().unwrap(),
         [waiting("export", 1, 0, i64::MAX as u64), waiting("notify", 2, 1, 150)]
     );
 
@@ -63,8 +65,8 @@ fn from_commit_to_done() {
         !store.work_done(first.id).unwrap() && !store.work_failed(first.id, "late", 1).unwrap()
     );
     assert_eq!(due(&store, 500), keys(&[("b", 200, 0)]));
-    assert!(store.enqueue(&work("a")).unwrap(), "what was done may come again");
-    let kindless = store.enqueue(&NewWork { kind: String::new(), ..work("x") }).unwrap_err();
+    assert!(store.enqueue_work(&work("a")).unwrap(), "what was done may come again");
+    let kindless = store.enqueue_work(&NewWork { kind: String::new(), ..work("x") }).unwrap_err();
     assert_eq!(kindless.to_string(), "the work for `x` cannot be kept: it needs a kind");
 }
 
@@ -72,13 +74,15 @@ fn from_commit_to_done() {
 fn work_of_a_commit_that_fails_is_not_kept() {
     let place = Place::new();
     let mut store = place.store();
-    let stale = store.snapshot("s", None).unwrap();
-    store.commit(&stale, commit("first")).unwrap();
-    assert!(store.commit(&stale, Commit { work: vec![work("a")], ..commit("second") }).is_err());
+    let stale = store.take_snapshot("s", None).unwrap();
+    store.commit_review(&stale, commit("first")).unwrap();
+    assert!(
+        store.commit_review(&stale, Commit { work: vec![work("a")], ..commit("second") }).is_err()
+    );
     assert!(
         store
-            .commit(
-                &store.snapshot("s", None).unwrap(),
+            .commit_review(
+                &store.take_snapshot("s", None).unwrap(),
                 Commit { work: vec![work("a")], ..commit("first") }
             )
             .is_err()
@@ -89,7 +93,7 @@ fn work_of_a_commit_that_fails_is_not_kept() {
 #[test]
 fn a_row_that_was_changed_without_the_key_is_named_and_not_done() {
     let place = Place::new();
-    place.store().enqueue(&work("a")).unwrap();
+    place.store().enqueue_work(&work("a")).unwrap();
     let copy = "INSERT INTO work SELECT 1, kind, 'other', due_at, attempts, last_error, document, seal FROM was";
     for set in [
         "kind = 'export'",
@@ -111,13 +115,13 @@ fn a_row_that_was_changed_without_the_key_is_named_and_not_done() {
             db.execute_batch(&format!("UPDATE work SET {set}")).unwrap();
         }
         let mut store = place.store();
-        for outcome in [store.due(500, 9).map(drop), store.work_failed(1, "e", 1).map(drop)] {
+        for outcome in [store.list_due(500, 9).map(drop), store.work_failed(1, "e", 1).map(drop)] {
             let error = outcome.unwrap_err();
             assert!(matches!(error, StoreError::ForgedWork { id: 1, .. }), "{set}: {error}");
         }
         assert!(
             store
-                .verify(|_| {})
+                .verify_chain(|_| {})
                 .unwrap()
                 .beside
                 .unwrap()
@@ -126,8 +130,8 @@ fn a_row_that_was_changed_without_the_key_is_named_and_not_done() {
         );
         assert!(store.work_due(500).unwrap(), "{set}");
         assert!(store.work_done(1).unwrap(), "{set}");
-        assert_eq!(store.verify(|_| {}).unwrap().beside, None);
-        store.enqueue(&work("a")).unwrap();
+        assert_eq!(store.verify_chain(|_| {}).unwrap().beside, None);
+        store.enqueue_work(&work("a")).unwrap();
     }
 }
 

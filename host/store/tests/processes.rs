@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Place, answer, answers, orders, record, spawn};
-use portcullis_store::{Commit, Durability, Home, PendingCommit, Store, StoreError, hex};
+use portcullis_store::{Commit, Durability, Home, PendingCommit, Store, StoreError, to_hex};
 use std::collections::HashSet;
 use std::io::Read;
 use std::path::Path;
@@ -34,10 +34,10 @@ fn run_together(test: &str, home: &Path) -> Vec<String> {
 fn creator() {
     let Some((home, name)) = orders() else { return };
     await_start(&home);
-    let home = Home::open(home).unwrap();
-    let mut store = Store::open(&home, Durability::Process).unwrap();
-    store.append(vec![record(&name)]).unwrap();
-    answer(&hex(&home.derive_key("test")));
+    let home = Home::open_root(home).unwrap();
+    let mut store = Store::open_database(&home, Durability::Process).unwrap();
+    store.append_records(vec![record(&name)]).unwrap();
+    answer(&to_hex(&home.derive_key("test")));
 }
 
 #[test]
@@ -48,8 +48,9 @@ fn racing_to_create() {
         let keys: Vec<_> = run_together("creator", &home);
         assert_eq!(keys.len(), PROCESSES);
         assert_eq!(keys.iter().collect::<HashSet<_>>().len(), 1, "all must have one key");
-        let mut store = Store::open(&Home::open(&home).unwrap(), Durability::Process).unwrap();
-        let found = store.verify(|_| {}).unwrap();
+        let mut store =
+            Store::open_database(&Home::open_root(&home).unwrap(), Durability::Process).unwrap();
+        let found = store.verify_chain(|_| {}).unwrap();
         assert_eq!((found.records, found.first_bad), (PROCESSES as u64, None));
     }
 }
@@ -62,11 +63,11 @@ fn committer() {
     await_start(&home);
     let mut attempts = 0;
     for n in 0..COMMITS {
-        let home = Home::open(&home).unwrap();
-        let mut store = Store::open(&home, Durability::Process).unwrap();
+        let home = Home::open_root(&home).unwrap();
+        let mut store = Store::open_database(&home, Durability::Process).unwrap();
         let agent = n.is_multiple_of(3).then_some(name.as_str());
         let committed = store
-            .review("shared", agent, |snapshot, _| {
+            .review_in_session("shared", agent, |snapshot, _| {
                 std::thread::sleep(Duration::from_micros(200));
                 let count = |state: &Option<Vec<u8>>| {
                     state
@@ -102,16 +103,16 @@ fn one_session_from_many_processes() {
     assert!(attempts > total, "no process ever found the session moved, so this tested nothing");
 
     let mut store = place.store();
-    let found = store.verify(|_| {}).unwrap();
+    let found = store.verify_chain(|_| {}).unwrap();
     assert_eq!((found.records, found.first_bad), (total, None));
-    let snapshot = store.snapshot("shared", None).unwrap();
+    let snapshot = store.take_snapshot("shared", None).unwrap();
     assert_eq!(
         (snapshot.head, snapshot.session),
         (total, Some(total.to_be_bytes().to_vec())),
         "a commit was lost"
     );
     let agents: u64 = (0..PROCESSES)
-        .map(|n| store.snapshot("shared", Some(&format!("p{n}"))).unwrap().agent.unwrap())
+        .map(|n| store.take_snapshot("shared", Some(&format!("p{n}"))).unwrap().agent.unwrap())
         .map(|state| u64::from_be_bytes(state.try_into().unwrap()))
         .sum();
     assert_eq!(agents, PROCESSES as u64 * COMMITS.div_ceil(3));
@@ -130,7 +131,8 @@ fn one_session_from_many_processes() {
 #[ignore = "the other side of `killed_at_any_point`"]
 fn victim() {
     let Some((home, name)) = orders() else { return };
-    let mut store = Store::open(&Home::open(home).unwrap(), Durability::Process).unwrap();
+    let mut store =
+        Store::open_database(&Home::open_root(home).unwrap(), Durability::Process).unwrap();
     for n in 0.. {
         let id = format!("{name}-{n}");
         let state = vec![u8::try_from(n % 251).unwrap(); 9_000];
@@ -138,10 +140,10 @@ fn victim() {
             commit: Commit { session_state: Some(state.clone()), ..common::commit(&id) },
             value: (),
         };
-        store.review("shared", None, |_, _| Ok::<_, StoreError>(draft())).unwrap();
+        store.review_in_session("shared", None, |_, _| Ok::<_, StoreError>(draft())).unwrap();
         answer(&id);
         if n % 16 == 15 {
-            store.checkpoint().unwrap();
+            store.checkpoint_log().unwrap();
         }
     }
 }
@@ -176,11 +178,12 @@ fn killed_at_any_point() {
 }
 
 fn check_all(home: &Path, acknowledged: &HashSet<String>) {
-    let mut store = Store::open(&Home::open(home).unwrap(), Durability::Process).unwrap();
-    assert!(store.verify(|_| {}).unwrap().holds());
+    let mut store =
+        Store::open_database(&Home::open_root(home).unwrap(), Durability::Process).unwrap();
+    assert!(store.verify_chain(|_| {}).unwrap().is_intact());
     let lost: Vec<_> = acknowledged
         .iter()
-        .filter(|id| store.record(id).unwrap().is_none_or(|found| found.record.id != **id))
+        .filter(|id| store.find_record(id).unwrap().is_none_or(|found| found.record.id != **id))
         .collect();
     assert!(lost.is_empty(), "acknowledged and lost: {lost:?}");
 }

@@ -21,7 +21,7 @@ fn at(id: &str, at: u64) -> NewRecord {
 }
 
 fn put(store: &mut Store, session: &str, id: &str, time: u64) {
-    let snapshot = store.snapshot(session, None).unwrap();
+    let snapshot = store.take_snapshot(session, None).unwrap();
     let state = Some(id.as_bytes().to_vec());
     let commit = Commit {
         session_state: state.clone(),
@@ -29,12 +29,12 @@ fn put(store: &mut Store, session: &str, id: &str, time: u64) {
         records: vec![at(id, time)],
         ..Commit::default()
     };
-    store.commit(&snapshot, commit).unwrap();
+    store.commit_review(&snapshot, commit).unwrap();
 }
 
 fn positions(store: &Store) -> Vec<u64> {
     let mut found = Vec::new();
-    let read = store.query(&Filter::default(), |stored| {
+    let read = store.query_records(&Filter::default(), |stored| {
         found.push(stored.sequence);
         ControlFlow::Continue(())
     });
@@ -70,8 +70,8 @@ fn the_oldest_go_and_the_newest_stays() {
         let hash = usize::try_from(gone)
             .unwrap()
             .checked_sub(1)
-            .map(|n| store.record(&format!("r{n}")).unwrap().unwrap().hash);
-        let pruned = store.prune(before, now).unwrap();
+            .map(|n| store.find_record(&format!("r{n}")).unwrap().unwrap().hash);
+        let pruned = store.prune_before(before, now).unwrap();
         let total = times.len() as u64;
         let case = format!("{times:?} {before}: {pruned:?}");
         assert_eq!(pruned.records, gone, "{case}");
@@ -88,7 +88,7 @@ fn the_oldest_go_and_the_newest_stays() {
         );
         assert_eq!(pruned.oldest, (total > 0).then(|| (gone + 1, time(gone))), "{case}");
         assert_eq!(positions(&store), (gone + 1..=total).collect::<Vec<_>>(), "{case}");
-        let found = place.store().verify(|_| {}).unwrap();
+        let found = place.store().verify_chain(|_| {}).unwrap();
         assert_eq!(
             (found.records, found.head.0, found.first_bad, found.pruned),
             (total - gone, total, None, pruned.start),
@@ -96,11 +96,15 @@ fn the_oldest_go_and_the_newest_stays() {
         );
         assert_eq!(store.start().unwrap(), pruned.start, "{case}");
         assert_eq!(
-            store.snapshot("s", None).unwrap().head,
+            store.take_snapshot("s", None).unwrap().head,
             total,
             "a session with a record keeps its state: {case}"
         );
-        assert_eq!(store.append(vec![record("next")]).unwrap()[0].sequence, total + 1, "{case}");
+        assert_eq!(
+            store.append_records(vec![record("next")]).unwrap()[0].sequence,
+            total + 1,
+            "{case}"
+        );
     }
 }
 
@@ -108,19 +112,19 @@ fn the_oldest_go_and_the_newest_stays() {
 fn several_add_up_and_progress_counts_what_is_left() {
     let place = Place::new();
     let mut store = place.store();
-    store.append((1..=900).map(|n| at(&format!("r{n}"), n)).collect()).unwrap();
+    store.append_records((1..=900).map(|n| at(&format!("r{n}"), n)).collect()).unwrap();
     let early = store.head_anchor(900).unwrap();
     for (before, gone) in [(101, 100), (101, 0), (201, 100), (601, 400)] {
-        assert_eq!(store.prune(before, 10_000).unwrap().records, gone);
-        assert!(store.verify(|_| {}).unwrap().holds());
+        assert_eq!(store.prune_before(before, 10_000).unwrap().records, gone);
+        assert!(store.verify_chain(|_| {}).unwrap().is_intact());
     }
     let start = store.start().unwrap().unwrap();
     assert_eq!((start.sequence, start.at), (600, 600));
     let mut seen = Vec::new();
-    store.verify(|progress| seen.push((progress.checked, progress.total))).unwrap();
+    store.verify_chain(|progress| seen.push((progress.checked, progress.total))).unwrap();
     assert_eq!(seen, [(256, 300), (300, 300)]);
-    assert_eq!(store.record("r600").unwrap(), None);
-    assert_eq!(store.record("r601").unwrap().unwrap().previous, start.hash);
+    assert_eq!(store.find_record("r600").unwrap(), None);
+    assert_eq!(store.find_record("r601").unwrap().unwrap().previous, start.hash);
     assert_eq!(store.check_anchors(&[early]).unwrap()[0].1, AnchorStatus::Holds);
 }
 
@@ -129,9 +133,9 @@ fn a_session_goes_with_its_last_record() {
     let place = Place::new();
     let mut store = place.store();
     put(&mut store, "gone", "g1", 10);
-    let agent = store.snapshot("gone", Some("scout")).unwrap();
+    let agent = store.take_snapshot("gone", Some("scout")).unwrap();
     store
-        .commit(
+        .commit_review(
             &agent,
             Commit { agent_state: Some(vec![1]), records: vec![at("g2", 11)], ..Commit::default() },
         )
@@ -139,22 +143,22 @@ fn a_session_goes_with_its_last_record() {
     put(&mut store, "resumed", "r1", 12);
     put(&mut store, "idle", "i1", 13);
     put(&mut store, "resumed", "r2", 50);
-    let stale = store.snapshot("gone", None).unwrap();
+    let stale = store.take_snapshot("gone", None).unwrap();
     assert_eq!(stale.head, 2);
 
-    let pruned = store.prune(40, 100).unwrap();
+    let pruned = store.prune_before(40, 100).unwrap();
     assert_eq!((pruned.records, pruned.sessions), (4, 2));
     let heads =
-        ["gone", "idle", "resumed"].map(|session| store.snapshot(session, None).unwrap().head);
+        ["gone", "idle", "resumed"].map(|session| store.take_snapshot(session, None).unwrap().head);
     assert_eq!(heads, [0, 0, 2]);
-    assert_eq!(store.snapshot("gone", Some("scout")).unwrap().agent, None);
-    assert_eq!(store.snapshot("resumed", None).unwrap().session, Some(b"r2".to_vec()));
-    let moved = store.commit(&stale, commit("late")).unwrap_err();
+    assert_eq!(store.take_snapshot("gone", Some("scout")).unwrap().agent, None);
+    assert_eq!(store.take_snapshot("resumed", None).unwrap().session, Some(b"r2".to_vec()));
+    let moved = store.commit_review(&stale, commit("late")).unwrap_err();
     assert!(matches!(moved, CommitError::Moved { expected: 2, found: 0, .. }), "{moved}");
     // A session that comes back starts as new, with the ids that it started with.
     put(&mut store, "gone", "g1", 101);
-    assert_eq!(store.snapshot("gone", None).unwrap().head, 1);
-    assert!(store.verify(|_| {}).unwrap().holds());
+    assert_eq!(store.take_snapshot("gone", None).unwrap().head, 1);
+    assert!(store.verify_chain(|_| {}).unwrap().is_intact());
 }
 
 #[test]
@@ -174,9 +178,9 @@ fn ended_exceptions_go_when_they_are_old() {
     }
     store.revoke_exception("long revoked", 30, Vec::new()).unwrap();
     store.revoke_exception("revoked", 50, Vec::new()).unwrap();
-    assert_eq!(store.prune(40, 70).unwrap().grants, 2);
+    assert_eq!(store.prune_before(40, 70).unwrap().grants, 2);
     let mut left: Vec<_> = store
-        .exceptions()
+        .list_exceptions()
         .unwrap()
         .into_iter()
         .map(|granted| (granted.grant.id, granted.ended))
@@ -188,8 +192,8 @@ fn ended_exceptions_go_when_they_are_old() {
         ("revoked", Some((ExceptionEnd::Revoked, 50))),
     ];
     assert_eq!(left, expected.map(|(id, end)| (id.to_owned(), end)));
-    assert_eq!(store.prune(2_000, 3_000).unwrap().grants, 3);
-    assert_eq!(store.exceptions().unwrap(), []);
+    assert_eq!(store.prune_before(2_000, 3_000).unwrap().grants, 3);
+    assert_eq!(store.list_exceptions().unwrap(), []);
 }
 
 #[test]
@@ -200,32 +204,32 @@ fn the_file_shrinks() {
     for n in 0..1_500_u64 {
         let record = NewRecord { document: filler.clone(), ..at(&format!("r{n}"), n) };
         let state = Some(vec![7; 2_000]);
-        let snapshot = store.snapshot(&format!("s{}", n / 100), None).unwrap();
+        let snapshot = store.take_snapshot(&format!("s{}", n / 100), None).unwrap();
         store
-            .commit(
+            .commit_review(
                 &snapshot,
                 Commit { session_state: state, records: vec![record], ..Commit::default() },
             )
             .unwrap();
     }
-    store.checkpoint().unwrap();
+    store.checkpoint_log().unwrap();
     let size = || std::fs::metadata(place.home.journal()).unwrap().len();
     let before = size();
-    let pruned = store.prune(1_400, 10_000).unwrap();
+    let pruned = store.prune_before(1_400, 10_000).unwrap();
     assert_eq!((pruned.records, pruned.sessions), (1_400, 14));
-    store.checkpoint().unwrap();
+    store.checkpoint_log().unwrap();
     assert!(size() < before / 5, "{before} to {}", size());
     assert_eq!(before - size(), pruned.bytes);
-    assert_eq!(store.verify(|_| {}).unwrap().records, 100);
+    assert_eq!(store.verify_chain(|_| {}).unwrap().records, 100);
 }
 
 fn pruned_place() -> Place {
     let place = Place::new();
     let mut store = place.store();
-    store.append((1..=10).map(|n| at(&format!("r{n}"), n)).collect()).unwrap();
-    store.prune(4, 100).unwrap();
+    store.append_records((1..=10).map(|n| at(&format!("r{n}"), n)).collect()).unwrap();
+    store.prune_before(4, 100).unwrap();
     place.raw().execute_batch("CREATE TABLE before AS SELECT * FROM start").unwrap();
-    store.prune(6, 100).unwrap();
+    store.prune_before(6, 100).unwrap();
     place
 }
 
@@ -252,8 +256,8 @@ fn a_start_that_was_changed_without_the_key_is_found() {
         let other = copy_of(&place);
         other.raw().execute_batch(change).unwrap();
         let mut store = other.store();
-        assert_eq!(store.verify(|_| {}).unwrap().first_bad, flaw, "{change}");
-        let error = store.prune(9, 200).unwrap_err();
+        assert_eq!(store.verify_chain(|_| {}).unwrap().first_bad, flaw, "{change}");
+        let error = store.prune_before(9, 200).unwrap_err();
         assert!(matches!(error, StoreError::Tampered { .. }), "{change}: {error}");
         if flaw.is_some_and(|(_, flaw)| flaw == Flaw::StartForged) {
             assert!(
@@ -261,12 +265,16 @@ fn a_start_that_was_changed_without_the_key_is_found() {
                 "{change}"
             );
             assert!(
-                store.check_anchors(&[]).is_err() && Store::inspect(&other.home).is_err(),
+                store.check_anchors(&[]).is_err() && Store::inspect_journal(&other.home).is_err(),
                 "{change}"
             );
         }
     }
-    assert_eq!(place.store().verify(|_| {}).unwrap().first_bad, None, "the original is whole");
+    assert_eq!(
+        place.store().verify_chain(|_| {}).unwrap().first_bad,
+        None,
+        "the original is whole"
+    );
 }
 
 #[test]
@@ -286,7 +294,7 @@ fn a_start_that_was_written_with_the_key_is_taken() {
         params![hash, mac.as_bytes()],
     )
     .unwrap();
-    let found = place.store().verify(|_| {}).unwrap();
+    let found = place.store().verify_chain(|_| {}).unwrap();
     assert_eq!((found.records, found.first_bad, found.pruned.unwrap().at), (2, None, 77));
 }
 
@@ -311,17 +319,17 @@ fn records_that_do_not_hold_stay_as_evidence() {
     for (change, message) in table {
         let place = Place::new();
         let mut store = place.store();
-        store.append((1..=100).map(|n| at(&format!("r{n}"), n)).collect()).unwrap();
+        store.append_records((1..=100).map(|n| at(&format!("r{n}"), n)).collect()).unwrap();
         let flaw = {
             place.raw().execute_batch(change).unwrap();
-            store.verify(|_| {}).unwrap().first_bad
+            store.verify_chain(|_| {}).unwrap().first_bad
         };
-        let error = store.prune(90, 200).unwrap_err().to_string();
+        let error = store.prune_before(90, 200).unwrap_err().to_string();
         assert!(
             error.contains(message) && error.contains("portcullis audit verify"),
             "{change}: {error}"
         );
-        assert_eq!(store.verify(|_| {}).unwrap().first_bad, flaw, "{change}");
+        assert_eq!(store.verify_chain(|_| {}).unwrap().first_bad, flaw, "{change}");
     }
 }
 
@@ -334,7 +342,8 @@ fn now() -> u64 {
 fn writer() {
     let Some((home, name)) = orders() else { return };
     for n in 0.. {
-        let mut store = Store::open(&Home::open(&home).unwrap(), Durability::Process).unwrap();
+        let mut store =
+            Store::open_database(&Home::open_root(&home).unwrap(), Durability::Process).unwrap();
         let (session, id) = (format!("{name}-{}", n / 20), format!("{name}-{n}."));
         // A pruner may take the session away between snapshot and commit.
         let draft = || {
@@ -345,7 +354,7 @@ fn writer() {
             };
             Ok::<_, StoreError>(PendingCommit { commit, value: () })
         };
-        let stored = store.review(&session, None, |_, _| draft()).unwrap().stored;
+        let stored = store.review_in_session(&session, None, |_, _| draft()).unwrap().stored;
         answer(&format!("{id} {}", stored[0].sequence));
     }
 }
@@ -354,9 +363,10 @@ fn writer() {
 #[ignore = "the other side of `killed_while_pruning`"]
 fn pruner() {
     let Some((home, _)) = orders() else { return };
-    let mut store = Store::open(&Home::open(home).unwrap(), Durability::Process).unwrap();
+    let mut store =
+        Store::open_database(&Home::open_root(home).unwrap(), Durability::Process).unwrap();
     loop {
-        let pruned = store.prune(now() - 30, now()).unwrap();
+        let pruned = store.prune_before(now() - 30, now()).unwrap();
         answer(&pruned.records.to_string());
     }
 }
@@ -391,14 +401,14 @@ fn killed_while_pruning() {
             .iter()
             .map(|n| n.parse::<u64>().unwrap())
             .sum::<u64>();
-        let found = place.store().verify(|_| {}).unwrap();
+        let found = place.store().verify_chain(|_| {}).unwrap();
         assert_eq!((found.first_bad, found.beside), (None, None), "round {round}");
         starts.push(found.pruned.map_or(0, |start| start.sequence));
     }
     // Pruners may have kept up with the writers. This is more records after the last pruning than
     // the writers can have in flight, so at least one is acknowledged.
     let enough = starts.last().unwrap() + writers.len() as u64 + 1;
-    while place.store().verify(|_| {}).unwrap().head.0 < enough {
+    while place.store().verify_chain(|_| {}).unwrap().head.0 < enough {
         assert!(
             writers.iter_mut().all(|writer| writer.try_wait().unwrap().is_none()),
             "a writer failed"
@@ -423,7 +433,7 @@ fn killed_while_pruning() {
     assert!(start > pruned, "no pruner died with its work half done");
     let store = place.store();
     for (id, sequence) in &acknowledged {
-        let found = store.record(id).unwrap().map(|stored| stored.sequence);
+        let found = store.find_record(id).unwrap().map(|stored| stored.sequence);
         assert_eq!(found, (*sequence > start).then_some(*sequence), "{id}");
     }
     assert!(

@@ -11,14 +11,14 @@ use std::fs;
 use std::path::Path;
 
 fn put(store: &mut Store, session: &str, agent: Option<&str>, state: &str, id: &str) {
-    let snapshot = store.snapshot(session, agent).unwrap();
+    let snapshot = store.take_snapshot(session, agent).unwrap();
     let commit = Commit {
         session_state: Some(state.into()),
         agent_state: Some(format!("{state} of {agent:?}").into()),
         records: vec![record(id)],
         ..Commit::default()
     };
-    store.commit(&snapshot, commit).unwrap();
+    store.commit_review(&snapshot, commit).unwrap();
 }
 
 /// Creates a session that ran and was stopped, alongside another that runs; `old_states` and
@@ -38,15 +38,15 @@ fn stopped() -> Place {
 /// Returns the first error in the steps of a hook, and the report of an inspection of the whole
 /// journal.
 fn outcome(place: &Place, agent: Option<&str>) -> (Option<StoreError>, Option<String>) {
-    let opened = Store::open(&place.home, Durability::Process);
+    let opened = Store::open_database(&place.home, Durability::Process);
     let read = match &opened {
-        Ok(store) => store.snapshot("stopped", agent).err(),
+        Ok(store) => store.take_snapshot("stopped", agent).err(),
         Err(_) => None,
     };
     match opened {
         Err(error) => (Some(error), Some("it is not opened".into())),
         Ok(mut store) => {
-            let named = match store.verify(|_| {}) {
+            let named = match store.verify_chain(|_| {}) {
                 Ok(found) => found
                     .states
                     .or(found.replaced)
@@ -151,11 +151,11 @@ fn a_state_that_was_changed_from_outside_is_refused() {
         assert!(named.is_some(), "{name}: nothing is named");
         // A later commit does not cover the change.
         let mut store = place.store();
-        if let Ok(snapshot) = store.snapshot("other", None) {
-            let _either_way = store.commit(&snapshot, common::commit("later"));
+        if let Ok(snapshot) = store.take_snapshot("other", None) {
+            let _either_way = store.commit_review(&snapshot, common::commit("later"));
         }
         assert!(
-            outcome(&place, agent).0.is_some() && !store.verify(|_| {}).unwrap().holds(),
+            outcome(&place, agent).0.is_some() && !store.verify_chain(|_| {}).unwrap().is_intact(),
             "{name}: it was covered"
         );
     }
@@ -170,13 +170,13 @@ fn a_row_that_is_not_listed_is_found() {
     ] {
         let place = stopped();
         place.raw().execute_batch(change).unwrap();
-        let found = place.store().verify(|_| {}).unwrap();
+        let found = place.store().verify_chain(|_| {}).unwrap();
         assert!(found.first_bad.is_none() && found.states.is_some(), "{change}");
         // An added head alone is refused when its bucket is read.
         let store = place.store();
-        let sessions = ["new", "other"].map(|session| store.snapshot(session, None).is_err());
+        let sessions = ["new", "other"].map(|session| store.take_snapshot(session, None).is_err());
         assert!(
-            sessions != [false, false] || store.snapshot("stopped", Some("ghost")).is_err(),
+            sessions != [false, false] || store.take_snapshot("stopped", Some("ghost")).is_err(),
             "{change}"
         );
     }
@@ -289,37 +289,40 @@ fn a_journal_that_was_removed_or_replaced_is_refused() {
         ),
     ];
     let foreign = stopped();
-    foreign.store().checkpoint().unwrap();
+    foreign.store().checkpoint_log().unwrap();
     let foreign = files(&foreign);
     for (name, change, message) in table {
         let place = Place::new();
         put(&mut place.store(), "stopped", None, "runs", "r1");
-        place.store().checkpoint().unwrap();
+        place.store().checkpoint_log().unwrap();
         let old = files(&place);
         put(&mut place.store(), "stopped", None, "is stopped", "r2");
         put(&mut place.store(), "stopped", None, "is stopped", "r3");
         put(&mut place.store(), "stopped", None, "is stopped", "r4");
-        place.store().checkpoint().unwrap();
+        place.store().checkpoint_log().unwrap();
         change(place.home.path(), &old, &foreign);
         let (read, named) = outcome(&place, None);
         let error = read.unwrap_or_else(|| panic!("{name}: it was read"));
         assert!(error.to_string().contains(message), "{name}: {error}");
         assert!(named.is_some(), "{name}");
-        if let Ok(mut store) = Store::open(&place.home, Durability::Process) {
-            assert!(store.append(vec![record("next")]).is_err(), "{name}: the journal went on");
+        if let Ok(mut store) = Store::open_database(&place.home, Durability::Process) {
             assert!(
-                store.checkpoint().is_ok() && outcome(&place, None).0.is_some(),
+                store.append_records(vec![record("next")]).is_err(),
+                "{name}: the journal went on"
+            );
+            assert!(
+                store.checkpoint_log().is_ok() && outcome(&place, None).0.is_some(),
                 "{name}: a checkpoint took it for ours"
             );
         }
         // The recovery by a person.
         set_aside(&place.home, 5).unwrap();
-        let mut store = Store::begin(&place.home, Durability::Full).unwrap();
-        store.append(vec![record("new")]).unwrap();
-        store.checkpoint().unwrap();
+        let mut store = Store::open_or_recreate(&place.home, Durability::Full).unwrap();
+        store.append_records(vec![record("new")]).unwrap();
+        store.checkpoint_log().unwrap();
         assert!(
-            place.store().verify(|_| {}).unwrap().holds()
-                && place.store().snapshot("stopped", None).unwrap().head == 0,
+            place.store().verify_chain(|_| {}).unwrap().is_intact()
+                && place.store().take_snapshot("stopped", None).unwrap().head == 0,
             "{name}"
         );
     }
@@ -330,12 +333,12 @@ fn a_journal_that_was_removed_or_replaced_is_refused() {
 fn an_older_copy_of_the_whole_home_contradicts_a_head_kept_elsewhere() {
     let place = Place::new();
     put(&mut place.store(), "stopped", None, "runs", "r1");
-    place.store().checkpoint().unwrap();
+    place.store().checkpoint_log().unwrap();
     let old = files(&place);
     put(&mut place.store(), "stopped", None, "is stopped", "r2");
     let kept = place.store().head_anchor(7).unwrap();
     put_files(place.home.path(), &old, &["journal.db", "journal.db-wal", "journal.mark"]);
-    assert!(place.store().verify(|_| {}).unwrap().holds());
+    assert!(place.store().verify_chain(|_| {}).unwrap().is_intact());
     assert_eq!(place.store().check_anchors(&[kept]).unwrap()[0].1, AnchorStatus::Missing);
 }
 
@@ -344,21 +347,21 @@ fn an_older_copy_of_the_whole_home_contradicts_a_head_kept_elsewhere() {
 fn a_restored_copy_is_accepted_by_a_person() {
     let place = Place::new();
     put(&mut place.store(), "s", None, "runs", "r1");
-    place.store().checkpoint().unwrap();
+    place.store().checkpoint_log().unwrap();
     let old = files(&place);
     put(&mut place.store(), "s", None, "runs on", "r2");
-    place.store().checkpoint().unwrap();
+    place.store().checkpoint_log().unwrap();
     put_files(place.home.path(), &old, JOURNAL);
     let mut store = place.store();
     assert!(
-        store.snapshot("s", None).is_err()
-            && Store::inspect(&place.home).unwrap().replaced.is_some()
+        store.take_snapshot("s", None).is_err()
+            && Store::inspect_journal(&place.home).unwrap().replaced.is_some()
     );
-    store.accept().unwrap();
-    assert_eq!(store.snapshot("s", None).unwrap().session, Some(b"runs".to_vec()));
+    store.accept_state().unwrap();
+    assert_eq!(store.take_snapshot("s", None).unwrap().session, Some(b"runs".to_vec()));
     assert!(
-        place.store().verify(|_| {}).unwrap().holds()
-            && Store::inspect(&place.home).unwrap().replaced.is_none()
+        place.store().verify_chain(|_| {}).unwrap().is_intact()
+            && Store::inspect_journal(&place.home).unwrap().replaced.is_none()
     );
 }
 
@@ -370,11 +373,11 @@ fn a_journal_that_was_put_aside_leaves_the_mark_alone() {
     put(&mut old, "s", None, "runs", "r1");
     set_aside(&place.home, 5).unwrap();
     let mut new = place.store();
-    old.checkpoint().unwrap();
-    new.append(vec![NewRecord { at: 9, ..record("new") }]).unwrap();
-    new.checkpoint().unwrap();
-    old.checkpoint().unwrap();
-    assert!(place.store().verify(|_| {}).unwrap().holds());
+    old.checkpoint_log().unwrap();
+    new.append_records(vec![NewRecord { at: 9, ..record("new") }]).unwrap();
+    new.checkpoint_log().unwrap();
+    old.checkpoint_log().unwrap();
+    assert!(place.store().verify_chain(|_| {}).unwrap().is_intact());
 }
 
 /// Many sessions and agents, in any order, with all maintenance: none of it looks like tampering.
@@ -386,7 +389,7 @@ fn ordinary_work_is_no_change() {
         let mut store = place.store();
         let (session, agent) = (format!("session {}", n % 90), format!("agent {}", n % 7));
         let agent = (n % 3 > 0).then_some(agent.as_str());
-        let snapshot = store.snapshot(&session, agent).unwrap();
+        let snapshot = store.take_snapshot(&session, agent).unwrap();
         let state = |there: bool| there.then(|| n.to_be_bytes().to_vec());
         let commit = Commit {
             session_state: state(n % 5 > 0),
@@ -394,20 +397,20 @@ fn ordinary_work_is_no_change() {
             records: vec![at(format!("r{n}"), n)],
             ..Commit::default()
         };
-        store.commit(&snapshot, commit).unwrap();
+        store.commit_review(&snapshot, commit).unwrap();
         match n % 40 {
-            10 => store.checkpoint().unwrap(),
-            20 => drop(store.prune(n.saturating_sub(60), n).unwrap()),
-            30 => assert!(store.verify(|_| {}).unwrap().holds(), "{n}"),
+            10 => store.checkpoint_log().unwrap(),
+            20 => drop(store.prune_before(n.saturating_sub(60), n).unwrap()),
+            30 => assert!(store.verify_chain(|_| {}).unwrap().is_intact(), "{n}"),
             _ => {}
         }
     }
     let mut store = place.store();
-    assert!(store.verify(|_| {}).unwrap().holds());
+    assert!(store.verify_chain(|_| {}).unwrap().is_intact());
     let copy = copy_of(&place);
-    assert!(copy.store().verify(|_| {}).unwrap().holds());
-    store.prune(1_000, 1_000).unwrap();
+    assert!(copy.store().verify_chain(|_| {}).unwrap().is_intact());
+    store.prune_before(1_000, 1_000).unwrap();
     let rows: u64 =
         place.raw().query_row("SELECT count(*) FROM heads", [], |row| row.get(0)).unwrap();
-    assert!(store.verify(|_| {}).unwrap().holds() && rows == 1, "{rows}");
+    assert!(store.verify_chain(|_| {}).unwrap().is_intact() && rows == 1, "{rows}");
 }

@@ -13,7 +13,10 @@ fn filled(place: &Place, prefix: &str) {
     let mut store = place.store();
     for n in 1..=RECORDS {
         store
-            .commit(&store.snapshot("s", Some("scout")).unwrap(), commit(&format!("{prefix}{n}")))
+            .commit_review(
+                &store.take_snapshot("s", Some("scout")).unwrap(),
+                commit(&format!("{prefix}{n}")),
+            )
             .unwrap();
     }
 }
@@ -199,7 +202,7 @@ fn every_change_is_found_where_it_is() {
         let other = copy_of(&place);
         change(&other.raw());
         let mut last = 0;
-        let found = other.store().verify(|progress| last = progress.checked).unwrap();
+        let found = other.store().verify_chain(|progress| last = progress.checked).unwrap();
         assert_eq!(found.first_bad, Some((position, flaw)), "{name}");
         assert_eq!(found.records, found.head.0, "{name}");
         assert!(
@@ -208,7 +211,11 @@ fn every_change_is_found_where_it_is() {
         );
         assert!(!flaw.to_string().is_empty());
     }
-    assert_eq!(place.store().verify(|_| {}).unwrap().first_bad, None, "the original is whole");
+    assert_eq!(
+        place.store().verify_chain(|_| {}).unwrap().first_bad,
+        None,
+        "the original is whole"
+    );
 }
 
 #[test]
@@ -216,7 +223,7 @@ fn genuine_parts_in_the_wrong_place() {
     let place = Place::new();
     filled(&place, "r");
     let earlier = copy_of(&place);
-    place.store().append(vec![record("r7")]).unwrap();
+    place.store().append_records(vec![record("r7")]).unwrap();
     let take = |db: &Connection| -> (u64, Vec<u8>, Vec<u8>) {
         db.query_row("SELECT sequence, hash, code FROM anchor", [], |row| {
             Ok((row.get(0)?, row.get(1)?, row.get(2)?))
@@ -231,8 +238,8 @@ fn genuine_parts_in_the_wrong_place() {
         .unwrap();
     };
     put(&place.raw(), take(&earlier.raw()));
-    assert_eq!(place.store().verify(|_| {}).unwrap().first_bad, Some((7, Flaw::AfterAnchor)));
-    let refused = place.store().append(vec![record("r8")]).unwrap_err();
+    assert_eq!(place.store().verify_chain(|_| {}).unwrap().first_bad, Some((7, Flaw::AfterAnchor)));
+    let refused = place.store().append_records(vec![record("r8")]).unwrap_err();
     assert!(matches!(refused, StoreError::Tampered { .. }), "{refused}");
 
     // Another journal of the same length under the same key.
@@ -242,7 +249,10 @@ fn genuine_parts_in_the_wrong_place() {
     }
     filled(&twin, "t");
     put(&earlier.raw(), take(&twin.raw()));
-    assert_eq!(earlier.store().verify(|_| {}).unwrap().first_bad, Some((6, Flaw::AnchorMoved)));
+    assert_eq!(
+        earlier.store().verify_chain(|_| {}).unwrap().first_bad,
+        Some((6, Flaw::AnchorMoved))
+    );
 }
 
 #[test]
@@ -250,9 +260,9 @@ fn a_cut_off_end_stays_visible_when_the_journal_goes_on() {
     let place = Place::new();
     filled(&place, "r");
     sql("DELETE FROM journal WHERE sequence > 4")(&place.raw());
-    let stored = place.store().append(vec![record("next")]).unwrap();
+    let stored = place.store().append_records(vec![record("next")]).unwrap();
     assert_eq!(stored[0].sequence, 7);
-    assert_eq!(place.store().verify(|_| {}).unwrap().first_bad, Some((5, Flaw::Missing)));
+    assert_eq!(place.store().verify_chain(|_| {}).unwrap().first_bad, Some((5, Flaw::Missing)));
 }
 
 #[test]
@@ -264,7 +274,7 @@ fn nothing_follows_a_forged_anchor() {
         filled(&place, "r");
         place.raw().execute_batch(change).unwrap();
         let mut store = place.store();
-        let error = store.append(vec![record("next")]).unwrap_err();
+        let error = store.append_records(vec![record("next")]).unwrap_err();
         assert!(matches!(error, StoreError::Tampered { .. }), "{change}: {error}");
         assert!(error.to_string().contains("portcullis audit verify"), "{error}");
     }
@@ -276,10 +286,13 @@ fn another_key_does_not_verify() {
     filled(&place, "r");
     std::fs::remove_file(place.home.path().join("key")).unwrap();
     let place = Place {
-        home: portcullis_store::Home::open(place.home.path()).unwrap(),
+        home: portcullis_store::Home::open_root(place.home.path()).unwrap(),
         folder: place.folder,
     };
-    assert_eq!(place.store().verify(|_| {}).unwrap().first_bad, Some((1, Flaw::ColumnsChanged)));
+    assert_eq!(
+        place.store().verify_chain(|_| {}).unwrap().first_bad,
+        Some((1, Flaw::ColumnsChanged))
+    );
 }
 
 #[test]
@@ -289,8 +302,8 @@ fn triggers_in_the_file_do_not_run() {
     sql(
         "CREATE TRIGGER gag AFTER INSERT ON journal BEGIN DELETE FROM journal WHERE sequence = new.sequence; END",
     )(&place.raw());
-    place.store().append(vec![record("loud")]).unwrap();
-    assert!(place.store().record("loud").unwrap().is_some());
+    place.store().append_records(vec![record("loud")]).unwrap();
+    assert!(place.store().find_record("loud").unwrap().is_some());
 }
 
 #[test]
@@ -311,19 +324,19 @@ fn an_index_that_hides_a_record_is_found() {
     drop(db);
     let mut store = place.store();
     assert_eq!(
-        store.record("r3").unwrap(),
+        store.find_record("r3").unwrap(),
         None,
         "the index must hide it for this to test anything"
     );
-    let error = store.verify(|_| {}).unwrap_err();
+    let error = store.verify_chain(|_| {}).unwrap_err();
     assert!(matches!(error, StoreError::Corrupt { .. }), "{error}");
 }
 
 #[test]
 fn progress_goes_up_to_the_total() {
     let place = Place::new();
-    place.store().append((0..600).map(|n| record(&format!("r{n}"))).collect()).unwrap();
+    place.store().append_records((0..600).map(|n| record(&format!("r{n}"))).collect()).unwrap();
     let mut seen = Vec::new();
-    place.store().verify(|progress| seen.push((progress.checked, progress.total))).unwrap();
+    place.store().verify_chain(|progress| seen.push((progress.checked, progress.total))).unwrap();
     assert_eq!(seen, [(256, 600), (512, 600), (600, 600)]);
 }

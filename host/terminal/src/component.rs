@@ -7,7 +7,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 /// Returns the lines that would grant what a component requests, without repetitions.
-pub fn grants(inspection: &Inspection) -> Vec<&'static str> {
+pub fn list_grants(inspection: &Inspection) -> Vec<&'static str> {
     let mut lines: Vec<&str> = inspection.imports.iter().filter_map(Import::grant).collect();
     lines.sort_unstable();
     lines.dedup();
@@ -15,14 +15,14 @@ pub fn grants(inspection: &Inspection) -> Vec<&'static str> {
 }
 
 /// Formats what its owner would write to grant it more than answers without effect.
-pub fn grantable(inspection: &Inspection, file: &Path) -> String {
-    let lines = grants(inspection);
+pub fn grantable_text(inspection: &Inspection, file: &Path) -> String {
+    let lines = list_grants(inspection);
     if lines.is_empty() {
         return String::new();
     }
     let stem =
         file.file_stem().map(|stem| one_line(&stem.to_string_lossy(), 64)).unwrap_or_default();
-    let mut text = "what it imports may be all that its language brings along; if it needs more than answers without effect, write the\n\
+    let mut text = "its language's runtime may be the only reason for these imports; if it needs more than answers without effect, write the\n\
                     lines that it needs into config.toml:\n"
         .to_owned();
     let _ = writeln!(text, "  [plugins.{stem}.grants]");
@@ -33,7 +33,7 @@ pub fn grantable(inspection: &Inspection, file: &Path) -> String {
 }
 
 /// Formats what a component is and requests, and whether it can be loaded with these grants.
-pub fn inspected(inspection: &Inspection, granted: Result<(), LoadError>) -> String {
+pub fn inspection_text(inspection: &Inspection, granted: Result<(), LoadError>) -> String {
     let mut text = String::new();
     let _ = writeln!(
         text,
@@ -50,7 +50,7 @@ pub fn inspected(inspection: &Inspection, granted: Result<(), LoadError>) -> Str
             one_line(&descriptor.description, 400)
         );
     }
-    let _ = writeln!(text, "{}, blake3 {}", size(inspection.size), inspection.digest);
+    let _ = writeln!(text, "{}, blake3 {}", format_size(inspection.size), inspection.digest);
     if inspection.imports.is_empty() {
         let _ = writeln!(text, "asks for nothing");
     }
@@ -64,7 +64,7 @@ pub fn inspected(inspection: &Inspection, granted: Result<(), LoadError>) -> Str
             text,
             "  {tier} {}  {}",
             import.name,
-            paint::dim(format!("wants to {}", import.wants()))
+            paint::dim(format!("wants to {}", import.import_purpose()))
         );
     }
     match granted {
@@ -79,7 +79,7 @@ pub fn inspected(inspection: &Inspection, granted: Result<(), LoadError>) -> Str
 }
 
 /// Formats a number of bytes.
-pub fn size(bytes: u64) -> String {
+pub fn format_size(bytes: u64) -> String {
     match bytes {
         0..1024 => format!("{bytes} B"),
         1024..1_048_576 => format!("{} KiB", bytes / 1024),

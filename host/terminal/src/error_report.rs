@@ -21,7 +21,7 @@ pub struct ErrorReport<'a> {
 impl ErrorReport<'_> {
     /// Formats the error for a person, with each hint in a line of its own, or as one line of JSON.
     #[must_use]
-    pub fn text(&self, as_json: bool) -> String {
+    pub fn to_text(&self, as_json: bool) -> String {
         if as_json {
             let Self { kind, message, causes, hints, exit } = self;
             let error = json!({ "kind": kind, "message": message, "causes": causes, "hints": hints, "exit": exit });

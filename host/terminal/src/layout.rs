@@ -32,42 +32,42 @@ impl TextPage {
     }
 
     /// Adds a line unchanged.
-    pub fn line(&mut self, line: &str) {
+    pub fn add_line(&mut self, line: &str) {
         self.text.push_str(line);
         self.text.push('\n');
     }
 
     /// Adds a paragraph.
-    pub fn text(&mut self, text: &str) {
-        self.wrapped("", "", text);
+    pub fn add_text(&mut self, text: &str) {
+        self.add_wrapped("", "", text);
     }
 
     /// Adds an indented paragraph.
-    pub fn indented(&mut self, text: &str) {
-        self.wrapped("  ", "  ", text);
+    pub fn add_indented(&mut self, text: &str) {
+        self.add_wrapped("  ", "  ", text);
     }
 
     /// Adds a paragraph whose first line has a different prefix from the others.
-    pub fn wrapped(&mut self, first: &str, rest: &str, text: &str) {
+    pub fn add_wrapped(&mut self, first: &str, rest: &str, text: &str) {
         let line = format!("{first}{text}");
         let wrapped = wrap_line(&line, self.width, rest.chars().count(), first.len());
-        self.line(wrapped.trim_end());
+        self.add_line(wrapped.trim_end());
     }
 
     /// Adds a heading after an empty line.
-    pub fn heading(&mut self, heading: &str) {
-        self.line("");
-        self.line(&paint::bold(one_line(heading, WIDTH)));
+    pub fn add_heading(&mut self, heading: &str) {
+        self.add_line("");
+        self.add_line(&paint::bold(one_line(heading, WIDTH)));
     }
 }
 
 /// Adds a list under a heading; nothing without items.
-pub fn list(page: &mut TextPage, heading: &str, items: impl Iterator<Item = String>) {
+pub fn add_list(page: &mut TextPage, heading: &str, items: impl Iterator<Item = String>) {
     let mut items = items.peekable();
     if items.peek().is_some() {
-        page.heading(heading);
+        page.add_heading(heading);
     }
-    items.for_each(|item| page.wrapped("  - ", "    ", &one_line(&item, MOST)));
+    items.for_each(|item| page.add_wrapped("  - ", "    ", &one_line(&item, MOST)));
 }
 
 #[cfg(test)]
@@ -88,7 +88,7 @@ mod tests {
             (format!("{} ", paint::bad("four")).repeat(16), 2),
         ] {
             let mut page = TextPage::of_width(WIDTH);
-            page.wrapped("  - ", "    ", &text);
+            page.add_wrapped("  - ", "    ", &text);
             let page = page.into_text();
             assert_eq!(page.lines().count(), lines, "{page}");
             assert!(

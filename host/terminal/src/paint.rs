@@ -43,7 +43,7 @@ pub fn dim(text: impl Display) -> String {
 }
 
 /// Formats a verdict, padded to `width` before it is coloured.
-pub fn verdict(verdict: Verdict, width: usize) -> String {
+pub fn paint_verdict(verdict: Verdict, width: usize) -> String {
     let text = format!("{:width$}", verdict.as_str());
     match verdict {
         Verdict::Allow => good(text),
@@ -57,20 +57,20 @@ pub fn verdict(verdict: Verdict, width: usize) -> String {
 /// Prints a list or sentences to standard output. On a terminal, lines are broken between words and
 /// continued at `indent`; a pipe or a file gets them whole, one line each.
 pub fn print_wrapped(text: &str, indent: usize) {
-    print(&wrap::fit(text, terminal_width(io::stdout()), indent));
+    print_text(&wrap::fit_text(text, terminal_width(io::stdout()), indent));
 }
 
 /// Prints sentences or a list's line to standard error, like `print_wrapped`.
 pub fn report_wrapped(text: &str, indent: usize) {
     // If nobody reads it any more, the work goes on.
-    let text = wrap::fit(text, terminal_width(io::stderr()), indent);
+    let text = wrap::fit_text(text, terminal_width(io::stderr()), indent);
     let _ = anstream::stderr().lock().write_all(text.as_bytes());
 }
 
 /// Prints to standard output, with colour on a terminal. If writing fails, the rest is dropped, so
-/// that a command still cleans up and ends with its own exit code; see `lost`.
-pub fn print(text: &str) {
-    if closed() {
+/// that a command still cleans up and ends with its own exit code; see `lost_output`.
+pub fn print_text(text: &str) {
+    if is_closed() {
         return;
     }
     let mut stdout = anstream::stdout().lock();
@@ -82,12 +82,12 @@ pub fn print(text: &str) {
 static BROKEN: OnceLock<io::Error> = OnceLock::new();
 
 /// Returns true if nobody reads the output any more, so that long work can end.
-pub fn closed() -> bool {
+pub fn is_closed() -> bool {
     BROKEN.get().is_some()
 }
 
 /// Returns why output was lost; `None` if its reader closed it.
-pub fn lost() -> Option<&'static io::Error> {
+pub fn lost_output() -> Option<&'static io::Error> {
     BROKEN.get().filter(|error| error.kind() != io::ErrorKind::BrokenPipe)
 }
 
@@ -98,7 +98,7 @@ pub fn terminal_width(stream: impl AsFd) -> Option<usize> {
 
 /// Returns the columns of the terminal, within the range that tables need; the usual number without
 /// a terminal.
-pub fn width() -> usize {
+pub fn table_width() -> usize {
     static WIDTH: OnceLock<usize> = OnceLock::new();
     *WIDTH.get_or_init(|| terminal_width(io::stdout()).map_or(100, |width| width.clamp(80, 120)))
 }

@@ -1,23 +1,23 @@
 //! Lines of text broken between words at the width of a terminal.
 
 /// Breaks the lines of a text for a terminal of that width; without one they stay as they are.
-pub fn fit(text: &str, width: Option<usize>, indent: usize) -> String {
+pub fn fit_text(text: &str, width: Option<usize>, indent: usize) -> String {
     let Some(width) = width else { return text.to_owned() };
     let wrap = |line: &str| {
         let end = if line.ends_with('\n') { "\n" } else { "" };
         // The terminal breaks a line that fills it exactly too, some with an empty line.
-        format!("{}{end}", wrap(line.trim_end_matches('\n'), width.saturating_sub(1), indent))
+        format!("{}{end}", break_line(line.trim_end_matches('\n'), width.saturating_sub(1), indent))
     };
     text.split_inclusive('\n').map(wrap).collect()
 }
 
 /// Breaks a line between words and continues it at `indent`. Colour takes no columns. A word that
 /// is longer than a line stays whole, since it may be a path to copy.
-pub fn wrap(line: &str, width: usize, indent: usize) -> String {
+pub fn break_line(line: &str, width: usize, indent: usize) -> String {
     wrap_line(line, width, indent, 0)
 }
 
-/// Like `wrap`, but leaves the first `fixed` bytes together.
+/// Like `break_line`, but leaves the first `fixed` bytes together.
 pub(crate) fn wrap_line(line: &str, width: usize, indent: usize, fixed: usize) -> String {
     let (fixed, rest) = line.split_at_checked(fixed).unwrap_or(("", line));
     let (mut wrapped, mut used) = (fixed.to_owned(), columns(fixed));
@@ -51,9 +51,9 @@ mod tests {
     #[test]
     fn a_list_is_broken_on_a_terminal_alone() {
         let text = "id-1  block    one two three\n  indented line of words\nlast";
-        assert_eq!(fit(text, None, 4), text);
+        assert_eq!(fit_text(text, None, 4), text);
         assert_eq!(
-            fit(text, Some(21), 4),
+            fit_text(text, Some(21), 4),
             "id-1  block    one\n    two three\n  indented line of\n    words\nlast"
         );
     }

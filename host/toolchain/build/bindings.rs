@@ -83,7 +83,7 @@ fn c_generator(interface: &str) -> Box<dyn WorldGenerator> {
 
 fn go_generator() -> Box<dyn WorldGenerator> {
     let options = wit_bindgen_go::Opts {
-        // Where no Go is installed the files would be others.
+        // Without Go, the files would differ.
         format: wit_bindgen_go::Format::False,
         pkg_name: Some(GO_PACKAGE.to_owned()),
         quiet: true,
@@ -97,7 +97,7 @@ fn finish(name: &str, bytes: &[u8]) -> Vec<u8> {
     if name.ends_with(".go") {
         return go_format::format(&text).into_bytes();
     }
-    // What the object file says, `portcullis plugin build` puts into the component.
+    // `portcullis plugin build` puts the object file's content into the component.
     let end = text.find(OBJECT_FILE).filter(|_| name.ends_with(".c")).unwrap_or(text.len());
     text.get(..end).unwrap_or_default().as_bytes().to_vec()
 }

@@ -7,7 +7,7 @@ use portcullis_terminal::error_report::ErrorReport;
 use std::io;
 
 /// Formats an error for a person, or as one line of JSON.
-pub fn text(error: &Error, as_json: bool) -> String {
+pub fn error_text(error: &Error, as_json: bool) -> String {
     let mut texts: Vec<String> = Vec::new();
     for cause in error.chain().map(ToString::to_string) {
         // Many types show their cause in their own message.
@@ -22,7 +22,7 @@ pub fn text(error: &Error, as_json: bool) -> String {
         .map(|hinted| hinted.hint.clone())
         .into_iter()
         .collect();
-    ErrorReport { kind: kind(error), message, causes, hints: &hints, exit: 1 }.text(as_json)
+    ErrorReport { kind: kind(error), message, causes, hints: &hints, exit: 1 }.to_text(as_json)
 }
 
 fn kind(error: &Error) -> &'static str {

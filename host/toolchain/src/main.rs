@@ -1,8 +1,9 @@
-//! `portcullis-plugin`: creates and builds the projects of plugins. `portcullis plugin new` and
-//! `portcullis plugin build` start it with arguments that they have checked; nothing else does.
+//! `portcullis-plugin`: creates and builds the projects of plugins, and checks the catalogue of
+//! programs. `portcullis plugin new`, `portcullis plugin build` and `portcullis catalogue check` start
+//! it with arguments that they have checked; nothing else does.
 //!
-//! The templates and the component encoder are here, and not in the program that runs before each
-//! action.
+//! The templates, the component encoder and the readable catalogue are here, and not in the program
+//! that runs before each action.
 
 #![allow(unreachable_pub, reason = "a program has no public API")]
 
@@ -13,7 +14,7 @@ mod templates;
 
 use anyhow::bail;
 use clap::Parser;
-use portcullis_author::second_program::{self, Command};
+use portcullis_author::second_program::{self, CatalogueCommand, Command, Invocation};
 use portcullis_terminal::paint;
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -22,7 +23,7 @@ use std::process::ExitCode;
 #[command(name = "portcullis plugin")]
 struct Arguments {
     #[command(subcommand)]
-    command: Command,
+    command: Invocation,
 }
 
 fn main() -> ExitCode {
@@ -30,26 +31,35 @@ fn main() -> ExitCode {
     let program = words.next();
     let caller = words.next();
     if caller.as_ref().is_some_and(|word| word == "--version") {
-        paint::print(&format!("{} {}\n", second_program::NAME, second_program::VERSION));
-        return end(Ok(()), false);
+        paint::print_text(&format!("{} {}\n", second_program::NAME, second_program::VERSION));
+        return end(Ok(true), false);
     }
     if let Err(error) = check_caller(caller) {
         return end(Err(error), false);
     }
     match Arguments::parse_from(program.into_iter().chain(words)).command {
-        Command::New(arguments) => end(commands::new::run(&arguments), arguments.json),
-        Command::Build(arguments) => end(commands::build::run(&arguments), arguments.json),
+        Invocation::Plugin(Command::New(arguments)) => {
+            end(commands::new::run_new(&arguments).map(|()| true), arguments.json)
+        }
+        Invocation::Plugin(Command::Build(arguments)) => {
+            end(commands::build::run_build(&arguments).map(|()| true), arguments.json)
+        }
+        Invocation::Catalogue(CatalogueCommand::Check(arguments)) => {
+            end(commands::catalogue::run_check(&arguments), arguments.json)
+        }
     }
 }
 
-/// Returns the program's exit code, and prints the error if there is one. Output that could not be
-/// written is a failure of its own.
-fn end(result: anyhow::Result<()>, as_json: bool) -> ExitCode {
-    let lost = paint::lost().map(|error| anyhow::anyhow!("cannot write standard output: {error}"));
+/// Returns the program's exit code, and prints the error if there is one. A check that found
+/// something is `false`. Output that could not be written is a failure of its own.
+fn end(result: anyhow::Result<bool>, as_json: bool) -> ExitCode {
+    let lost =
+        paint::lost_output().map(|error| anyhow::anyhow!("cannot write standard output: {error}"));
     match lost.map_or(result, Err) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
         Err(error) => {
-            anstream::eprint!("{}", error::text(&error, as_json));
+            anstream::eprint!("{}", error::error_text(&error, as_json));
             ExitCode::FAILURE
         }
     }
@@ -64,10 +74,10 @@ fn check_caller(version: Option<OsString>) -> anyhow::Result<()> {
             second_program::NAME,
             second_program::VERSION,
             portcullis_core::text::one_line(version, 64),
-            second_program::fix()
+            second_program::describe_fix()
         ),
         _ => bail!(
-            "`{}` is started by `portcullis`: run `portcullis plugin new` or `portcullis plugin build`",
+            "`{}` is started by `portcullis`: run `portcullis plugin new`, `portcullis plugin build` or `portcullis catalogue check`",
             second_program::NAME
         ),
     }

@@ -16,7 +16,7 @@ const LANGUAGE: &str = "sample-language";
 const README: &str = "README.md";
 
 /// Returns the WIT files of the interfaces between host and plugins.
-pub fn wit() -> impl Iterator<Item = (&'static str, &'static [u8])> {
+pub fn wit_files() -> impl Iterator<Item = (&'static str, &'static [u8])> {
     under("wit/".to_owned())
 }
 
@@ -26,7 +26,11 @@ pub fn exists(kind: Kind, language: Language) -> bool {
 }
 
 /// Returns the files of a project, by name; `None` without a template.
-pub fn project(name: &str, kind: Kind, language: Language) -> Option<BTreeMap<String, Vec<u8>>> {
+pub fn project_files(
+    name: &str,
+    kind: Kind,
+    language: Language,
+) -> Option<BTreeMap<String, Vec<u8>>> {
     if !exists(kind, language) {
         return None;
     }
@@ -80,7 +84,7 @@ fn under(folder: String) -> impl Iterator<Item = (&'static str, &'static [u8])> 
 
 #[cfg(test)]
 mod tests {
-    use super::{FILES, project};
+    use super::{FILES, project_files};
     use portcullis_author::project::{Language, PluginManifest};
     use portcullis_engine::Kind;
 
@@ -97,7 +101,7 @@ mod tests {
                 Language::Ts,
                 Language::Go,
             ] {
-                let Some(files) = project("my-own", kind, language) else { continue };
+                let Some(files) = project_files("my-own", kind, language) else { continue };
                 seen += 1;
                 for wanted in ["plugin.toml", "README.md", ".gitignore", "cases.toml"] {
                     assert!(
@@ -116,7 +120,8 @@ mod tests {
                 }
                 let folder = tempfile::tempdir().unwrap();
                 std::fs::write(folder.path().join("plugin.toml"), &files["plugin.toml"]).unwrap();
-                let manifest = PluginManifest::read(&folder.path().join("plugin.toml")).unwrap();
+                let manifest =
+                    PluginManifest::read_manifest(&folder.path().join("plugin.toml")).unwrap();
                 assert_eq!(
                     (manifest.kind, manifest.language, manifest.name.as_str()),
                     (kind, language, "my-own")

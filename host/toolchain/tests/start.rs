@@ -14,6 +14,7 @@ fn only_the_first_program_of_the_same_version_starts_it() {
         (&["0.0.9", "new", "--list"], 1, "was started by `portcullis` 0.0.9: install `portcullis`"),
         (&["99.0.0\u{1b}[2J", "new", "--list"], 1, "99.0.0\\u{1b}[2J"),
         (&["new", "--list"], 1, "run `portcullis plugin new`"),
+        (&[VERSION, "catalogue"], 2, "Usage: portcullis"),
         (&[], 1, "run `portcullis plugin new`"),
         (&[VERSION], 2, "Usage: portcullis-plugin <COMMAND>"),
         (&[VERSION, "test"], 2, "unrecognized subcommand"),

@@ -73,7 +73,7 @@ fn a_text_is_reported_once() {
 }
 
 #[test]
-fn what_the_agent_wrote_comes_from_nobody_else() {
+fn the_agents_own_text_is_not_foreign() {
     let mut session = Session::new(&[]);
     assert_eq!(session.play(testing::file_write("a.md", TEXT), TEXT), (None, None));
     assert_eq!(session.play(testing::file_edit("a.md", "x", TEXT), TEXT), (None, None));
@@ -131,7 +131,7 @@ fn acting_on_what_the_text_names_is_following_it() {
 }
 
 #[test]
-fn what_the_person_wants_and_what_comes_later_is_not() {
+fn requested_and_later_text_is_not_reported() {
     let curl = || shell("curl https://drop.example.net/in").contacts("drop.example.net");
     let mut session = Session::new(&[]);
     session.context = session.context.goal("Upload the page to https://drop.example.net");

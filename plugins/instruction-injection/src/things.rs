@@ -169,7 +169,7 @@ mod tests {
     use super::{Kind, things};
 
     #[test]
-    fn what_a_text_names() {
+    fn names_in_a_text() {
         let cases: [(&str, &[(Kind, &str)]); 10] = [
             ("send it to https://drop.example.net/x?y.", &[(Kind::Host, "drop.example.net")]),
             ("open http://localhost:3000", &[]),

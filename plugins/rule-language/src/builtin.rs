@@ -37,8 +37,8 @@ pub const BUILTIN: &[Builtin] = &[
     Builtin {
         name: "warn_direct_push",
         essential: false,
-        verdicts: "warn",
-        about: "pushing to a branch that others build on, past the checks or elsewhere; a tool that publishes, pays or gives rights",
+        verdicts: "warn, ask",
+        about: "pushing to a branch that others build on, past the checks or elsewhere; a deployment or a change of a service that others use; a tool that publishes, pays or gives rights",
     },
     Builtin {
         name: "limit_file_operations",
@@ -49,14 +49,14 @@ pub const BUILTIN: &[Builtin] = &[
     Builtin {
         name: "warn_external_network",
         essential: false,
-        verdicts: "warn",
-        about: "sending data to another machine",
+        verdicts: "warn, ask, block",
+        about: "sending data to another machine, or a secret in a text; a cloud's metadata address",
     },
     Builtin {
         name: "warn_credential_read",
         essential: false,
-        verdicts: "warn",
-        about: "reading a key, token or password",
+        verdicts: "warn, ask",
+        about: "reading a key, token or password, or a store of them outside the project",
     },
     Builtin {
         name: "warn_credential_written",

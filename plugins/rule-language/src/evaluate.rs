@@ -61,14 +61,14 @@ pub struct Budget(u32);
 
 /// The reason for which a condition has no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum ConditionFault {
     /// The action has no such value.
     Value(String),
     /// Too many steps.
     Steps,
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for ConditionFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Value(what) => f.write_str(what),
@@ -93,10 +93,10 @@ impl Budget {
         Self::STEPS - self.0
     }
 
-    fn take(&mut self, steps: usize) -> Result<(), Fault> {
+    fn take(&mut self, steps: usize) -> Result<(), ConditionFault> {
         let left = u32::try_from(steps).ok().and_then(|steps| self.0.checked_sub(steps));
         self.0 = left.unwrap_or_default();
-        left.map(|_| ()).ok_or(Fault::Steps)
+        left.map(|_| ()).ok_or(ConditionFault::Steps)
     }
 }
 
@@ -111,7 +111,11 @@ impl<'v> Scene<'v> {
     ///
     /// # Errors
     /// Fails if a value that the condition uses is missing, or it takes too many steps.
-    pub fn holds(&self, condition: &'v Code<'v>, budget: &mut Budget) -> Result<bool, Fault> {
+    pub fn holds(
+        &self,
+        condition: &'v Code<'v>,
+        budget: &mut Budget,
+    ) -> Result<bool, ConditionFault> {
         Run { scene: self, variables: Vec::new(), budget }.flag(condition)
     }
 
@@ -124,7 +128,7 @@ impl<'v> Scene<'v> {
         code: &'v Code<'v>,
         budget: &mut Budget,
         most: usize,
-    ) -> Result<String, Fault> {
+    ) -> Result<String, ConditionFault> {
         let value = Run { scene: self, variables: Vec::new(), budget }.value(code)?;
         Ok(match &value {
             Value::List(items) => {
@@ -145,7 +149,7 @@ struct Run<'v, 'r> {
     budget: &'r mut Budget,
 }
 
-type Answer<'v> = Result<Value<'v>, Fault>;
+type Answer<'v> = Result<Value<'v>, ConditionFault>;
 
 impl<'v> Run<'v, '_> {
     fn value(&mut self, code: &'v Code<'v>) -> Answer<'v> {
@@ -154,9 +158,10 @@ impl<'v> Run<'v, '_> {
             Code::Flag(flag) => Value::Flag(*flag),
             Code::Number(number) => Value::Number(*number),
             Code::Text(text) => Value::Text(Cow::Borrowed(text)),
-            Code::List(items) => {
-                items.iter().map(|item| self.value(item)).collect::<Result<Value<'v>, Fault>>()?
-            }
+            Code::List(items) => items
+                .iter()
+                .map(|item| self.value(item))
+                .collect::<Result<Value<'v>, ConditionFault>>()?,
             Code::Variable(slot) => {
                 self.variables.get(usize::from(*slot)).cloned().ok_or_else(unfit)?
             }
@@ -189,19 +194,19 @@ impl<'v> Run<'v, '_> {
         })
     }
 
-    fn flag(&mut self, code: &'v Code<'v>) -> Result<bool, Fault> {
+    fn flag(&mut self, code: &'v Code<'v>) -> Result<bool, ConditionFault> {
         if let Value::Flag(flag) = self.value(code)? { Ok(flag) } else { Err(unfit()) }
     }
 
-    fn number(&mut self, code: &'v Code<'v>) -> Result<i64, Fault> {
+    fn number(&mut self, code: &'v Code<'v>) -> Result<i64, ConditionFault> {
         if let Value::Number(number) = self.value(code)? { Ok(number) } else { Err(unfit()) }
     }
 
-    fn text(&mut self, code: &'v Code<'v>) -> Result<Cow<'v, str>, Fault> {
+    fn text(&mut self, code: &'v Code<'v>) -> Result<Cow<'v, str>, ConditionFault> {
         if let Value::Text(text) = self.value(code)? { Ok(text) } else { Err(unfit()) }
     }
 
-    fn list(&mut self, code: &'v Code<'v>) -> Result<Rc<[Value<'v>]>, Fault> {
+    fn list(&mut self, code: &'v Code<'v>) -> Result<Rc<[Value<'v>]>, ConditionFault> {
         match self.value(code)? {
             Value::List(items) => Ok(items),
             Value::Map(entries) => {
@@ -213,13 +218,13 @@ impl<'v> Run<'v, '_> {
     }
 
     /// Returns true if any of them is `wanted`; a fault counts only if none is.
-    fn any(&mut self, items: &'v [Code<'v>], wanted: bool) -> Result<bool, Fault> {
+    fn any(&mut self, items: &'v [Code<'v>], wanted: bool) -> Result<bool, ConditionFault> {
         let mut fault = None;
         for item in items {
             match self.flag(item) {
                 Ok(flag) if flag == wanted => return Ok(true),
                 Ok(_) => {}
-                Err(Fault::Steps) => return Err(Fault::Steps),
+                Err(ConditionFault::Steps) => return Err(ConditionFault::Steps),
                 Err(other) => fault = fault.or(Some(other)),
             }
         }
@@ -230,7 +235,7 @@ impl<'v> Run<'v, '_> {
         let (items, at) = (self.list(list)?, self.number(at)?);
         let found = usize::try_from(at).ok().and_then(|at| items.get(at)).cloned();
         found.ok_or_else(|| {
-            Fault::Value(format!("there is no item {at} in a list of {}", items.len()))
+            ConditionFault::Value(format!("there is no item {at} in a list of {}", items.len()))
         })
     }
 
@@ -243,7 +248,7 @@ impl<'v> Run<'v, '_> {
             .find(|(name, _)| *name == key)
             .map(|(_, value)| Value::Text(Cow::Borrowed(*value)));
         found.ok_or_else(|| {
-            Fault::Value(format!(
+            ConditionFault::Value(format!(
                 "there is no key `{}`; ask with `has` first",
                 crate::place::shown(&key)
             ))
@@ -266,7 +271,7 @@ impl<'v> Run<'v, '_> {
                     Add => a.checked_add(b),
                     Subtract => a.checked_sub(b),
                     Multiply => a.checked_mul(b),
-                    _ if b == 0 => return Err(Fault::Value("it divides by zero".into())),
+                    _ if b == 0 => return Err(ConditionFault::Value("it divides by zero".into())),
                     Divide => a.checked_div(b),
                     _ => a.checked_rem(b),
                 };
@@ -279,7 +284,7 @@ impl<'v> Run<'v, '_> {
         }
     }
 
-    fn is_in(&mut self, item: &'v Code<'v>, list: &'v Code<'v>) -> Result<bool, Fault> {
+    fn is_in(&mut self, item: &'v Code<'v>, list: &'v Code<'v>) -> Result<bool, ConditionFault> {
         let item = self.value(item)?;
         if let Code::List(codes) = list {
             for code in codes {
@@ -326,7 +331,7 @@ impl<'v> Run<'v, '_> {
         })
     }
 
-    fn equal(&mut self, a: &Value<'v>, b: &Value<'v>) -> Result<bool, Fault> {
+    fn equal(&mut self, a: &Value<'v>, b: &Value<'v>) -> Result<bool, ConditionFault> {
         self.budget.take(1)?;
         match (a, b) {
             (Value::Flag(a), Value::Flag(b)) => Ok(a == b),
@@ -377,7 +382,9 @@ impl<'v> Run<'v, '_> {
                     }
                 }
                 Ok(Asked::Made(value)) => chosen.push(value),
-                Err(other @ Fault::Value(_)) if decides.is_some() => fault = fault.or(Some(other)),
+                Err(other @ ConditionFault::Value(_)) if decides.is_some() => {
+                    fault = fault.or(Some(other))
+                }
                 Err(other) => return Err(other),
             }
         }
@@ -394,7 +401,7 @@ impl<'v> Run<'v, '_> {
         each: Macro,
         asked: &'v Code<'v>,
         kept: Option<&'v Code<'v>>,
-    ) -> Result<Asked<'v>, Fault> {
+    ) -> Result<Asked<'v>, ConditionFault> {
         match kept {
             None if each == Macro::Map => self.value(asked).map(Asked::Made),
             None => self.flag(asked).map(Asked::Passed),
@@ -415,12 +422,12 @@ fn get<'v>(record: &'v dyn Fields, kind: Kind, at: u8) -> Answer<'v> {
 }
 
 /// Returns a fault that the type check rules out; unchecked code must not cause a panic.
-fn unfit() -> Fault {
-    Fault::Value("a value has another type than the rule was checked for".into())
+fn unfit() -> ConditionFault {
+    ConditionFault::Value("a value has another type than the rule was checked for".into())
 }
 
-fn overflow() -> Fault {
-    Fault::Value("a number becomes too large".into())
+fn overflow() -> ConditionFault {
+    ConditionFault::Value("a number becomes too large".into())
 }
 
 impl<'v> FromIterator<Self> for Value<'v> {

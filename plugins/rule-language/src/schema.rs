@@ -140,7 +140,7 @@ const ACTION: &[Field] = &[
     field("parameters", Type::Text, "all parameters as one JSON text"),
     field("background", Type::Flag, "the command is to run in the background"),
     field("coverage", Type::Word(COVERAGES), "whether all of the action was understood"),
-    field("gaps", Type::Texts, "what was not understood, in words"),
+    field("gaps", Type::Texts, "a description of each part that was not understood"),
     field("context", Type::Record(Kind::Context), "what surrounds the action"),
     field("history", Type::Record(Kind::History), "what came before it in the session"),
 ];
@@ -192,7 +192,7 @@ const PATH: &[Field] = &[
 ];
 const FORM: &[Field] = &[
     field("id", Type::Text, "its stable name"),
-    field("label", Type::Text, "in words"),
+    field("label", Type::Text, "its description"),
     field("weight", Type::Number, "what it adds to the risk, in thousandths"),
 ];
 const CONTEXT: &[Field] = &[

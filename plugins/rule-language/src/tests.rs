@@ -8,7 +8,7 @@ mod reference;
 
 use crate::check;
 use crate::code::{self, Code, Rule, Severity, Verdict};
-use crate::evaluate::{Around, Budget, Fault, Fields, Scene, Value};
+use crate::evaluate::{Around, Budget, ConditionFault, Fields, Scene, Value};
 use crate::place::Problem;
 use crate::schema::{Kind, Type};
 use crate::syntax;
@@ -93,7 +93,7 @@ pub(crate) fn compile(text: &str) -> Result<Code<'static>, Problem> {
 }
 
 /// Evaluates a condition, encoded and decoded as between two calls.
-pub(crate) fn ask(condition: Code<'static>) -> (Result<bool, Fault>, u32) {
+pub(crate) fn ask(condition: Code<'static>) -> (Result<bool, ConditionFault>, u32) {
     let rule = Rule {
         name: "r".into(),
         when: condition,

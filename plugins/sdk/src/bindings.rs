@@ -1,4 +1,4 @@
-//! What `wit-bindgen` makes of the WIT package: one set of types for all four worlds.
+//! The code that `wit-bindgen` generates from the WIT package: one set of types for all four worlds.
 //!
 //! Not for authors: the modules at the crate's root name everything that a plugin needs. It is public
 //! only because [`export!`](crate::export) expands to paths in here.

@@ -447,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_used_is_named() {
+    fn unusable_settings_are_named() {
         for (given, message) in [
             (Setting::new("limt", 1), "setting `limt`: unknown; did you mean `limit`?"),
             (

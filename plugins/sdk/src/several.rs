@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_prepared_here_is_refused() {
+    fn foreign_prepared_data_is_refused() {
         for prepared in [&[][..], &[3], &[255, 1]] {
             assert!(chosen(MEMBERS, prepared).is_err(), "{prepared:?}");
         }

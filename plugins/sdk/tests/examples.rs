@@ -35,7 +35,7 @@ fn every_public_item_is_shown() {
 }
 
 #[test]
-fn what_is_not_shown_is_found() {
+fn missing_examples_are_found() {
     for (text, missing) in [
         ("/// A.\npub fn a() {}\n", &["a"][..]),
         ("/// A.\n///\n/// ```\n/// a();\n/// ```\npub fn a() {}\n", &[]),

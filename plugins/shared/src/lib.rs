@@ -4,6 +4,7 @@
 //! It exports no plugin of its own and holds no judgement: the meaning of a fact is decided in the
 //! module of the plugin that uses it.
 
+pub mod checks;
 pub mod choice;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod harness;

@@ -4,7 +4,7 @@
 //! few places that mean more than that: folders that everybody shares, homes, credentials, devices
 //! that keep nothing, and this machine's own addresses.
 
-use portcullis_plugin::types::{Effect, EffectKind, Entry, Facts, Path, Scope};
+use portcullis_plugin::types::{Action, Effect, EffectKind, Entry, Facts, Path, Scope};
 
 /// Folders that belong to everybody on the machine.
 const SHARED: &[&str] =
@@ -197,6 +197,28 @@ pub fn is_external(effect: &Effect) -> bool {
         && !is_loopback(&host_of(&effect.target))
 }
 
+/// Returns true if the session itself made the file that an effect names: the host says so in the
+/// action's attribute `own-paths`.
+#[must_use]
+pub fn is_own(effect: &Effect, action: &Action) -> bool {
+    let Some(index) = effect.path.map(|index| index.to_string()) else { return false };
+    let own = action.attributes.iter().find(|attribute| attribute.name == "own-paths");
+    own.is_some_and(|own| own.value.split(' ').any(|position| position == index))
+}
+
+/// Returns the path on another machine that an effect changes: `/etc/hosts` of `web:/etc/hosts`. A
+/// drive's letter names no machine.
+#[must_use]
+pub fn remote_path(effect: &Effect) -> Option<&str> {
+    let changes = matches!(
+        effect.kind,
+        EffectKind::SystemChange | EffectKind::Persistence | EffectKind::Privilege
+    );
+    let (host, path) = effect.target.split_once(':').filter(|_| changes)?;
+    let is_path = path.starts_with('/') && !path.starts_with("//");
+    (host.len() > 1 && !host.contains('/') && is_path).then_some(path)
+}
+
 /// Returns the scope of an effect's path. A shared folder of which only a not yet known part is
 /// meant, such as a fresh temporary file, is scratch; the whole of it has the scope that the host
 /// reports.
@@ -224,7 +246,10 @@ pub fn is_expendable(effect: &Effect, facts: &Facts) -> bool {
 }
 
 fn makes(made: &Effect, effect: &Effect) -> bool {
-    made.kind == EffectKind::FileCreate && !made.certain && made.path == effect.path
+    // A line makes the file that it writes under a new name of its own.
+    let creates = made.kind == EffectKind::FileCreate
+        || made.kind == EffectKind::FileModify && !made.recursive && !effect.recursive;
+    creates && !made.certain && made.path == effect.path
 }
 
 #[cfg(test)]

@@ -23,6 +23,12 @@ pub fn recent(history: &History, window: usize) -> Vec<Step> {
     steps.into_iter().rev().filter(ended).take(window).collect()
 }
 
+/// Returns the number of steps after this position that ended, as far as the host keeps them.
+#[must_use]
+pub fn ended_after(history: &History, step: u64) -> usize {
+    history.since(step.saturating_add(1)).iter().filter(|step| ended(step)).count()
+}
+
 /// Returns the share of the recent steps for which `belongs` holds, in thousandths.
 #[must_use]
 pub fn share(history: &History, window: usize, belongs: impl Fn(&Step) -> bool) -> u32 {
@@ -119,6 +125,9 @@ mod tests {
             other(3, Status::Pending),
             step(4),
         ]);
+        for (step, expected) in [(0, 2), (1, 1), (3, 1), (4, 0), (9, 0)] {
+            assert_eq!(ended_after(&history, step), expected, "{step}");
+        }
         let indices: Vec<u64> = recent(&history, 2).iter().map(|step| step.index).collect();
         assert_eq!(indices, [4, 1]);
         for (window, expected) in [(20, 200), (1, 0), (0, 0)] {

@@ -16,8 +16,11 @@ use std::time::{Duration, Instant};
 
 fn main() {
     let mut words: Vec<String> = std::env::args().skip(1).collect();
-    let surroundings =
-        Surroundings { cwd: "/home/dev/project".to_owned(), home: "/home/dev".to_owned() };
+    let surroundings = Surroundings {
+        cwd: "/home/dev/project".to_owned(),
+        home: "/home/dev".to_owned(),
+        files: Vec::new(),
+    };
     if words.first().is_some_and(|word| word == "-c") {
         println!("{:#?}", read(words.get(1).map_or("", String::as_str), &surroundings));
         return;

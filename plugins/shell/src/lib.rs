@@ -5,12 +5,13 @@
 //! existence of a file, the contents of a script and the target of a link are the host's business.
 //! It never fails; anything that it cannot read is a gap, and the rest is still reported.
 //!
-//! There are three layers, each used only by the next:
+//! There are four layers, each used only by the next:
 //!
 //! - `syntax` turns text into a tree. It recovers: an odd part costs that part, not the line.
 //! - `walk` follows the tree as a shell would, with the values that the text itself reveals
 //!   (assignments, `cd`, loops, pipes), and unwraps commands that start something else (`sudo`,
 //!   `sh -c`, `xargs`, `find -exec`).
+//! - `autoruns` finds the commands in files that something runs later: hooks, recipes, workflows.
 //! - `catalogue` maps a program and its words to effects; `places` interprets a path or a host.
 //!
 //! The parser is our own. `brush-parser` 0.4 was tried: as a guest it is 750 KB of wasm with
@@ -21,7 +22,10 @@
 //! Bounds: nesting 48, 20,000 syntax nodes, 256 commands, 256 effects. Past each of them the
 //! reading is `partial`.
 
+mod autoruns;
 mod catalogue;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod examples;
 mod places;
 mod syntax;
 mod walk;
@@ -45,8 +49,12 @@ mod bindings {
     });
 }
 
-pub use bindings::exports::portcullis::shell::reader::{Reading, Surroundings};
+pub use bindings::exports::portcullis::shell::reader::{
+    Contents, KnownFile, LeftFile, Provenance, Reading, RunLine, Surroundings,
+};
 pub use bindings::portcullis::plugin::types;
+#[cfg(not(target_arch = "wasm32"))]
+pub use catalogue::replace_catalogue;
 
 /// Reads `text` as a command line that would run in `surroundings`.
 #[must_use]

@@ -1,8 +1,16 @@
 //! The meaning of paths and hosts, as text: nothing here looks at a disk.
 
+mod globs;
+mod hosts;
+mod secrets;
+mod starts;
 mod windows;
 
+pub(crate) use secrets::{holds_credentials, is_secret, is_store};
+pub(crate) use starts::starts_by_itself;
+
 use crate::types::EffectKind;
+use secrets::{TOPS, is_sample};
 use std::rc::Rc;
 
 /// A placeholder for text that is only known at run time.
@@ -173,6 +181,8 @@ pub(crate) fn is_history(path: &str) -> bool {
             | ".sh_history"
             | "fish_history"
             | ".python_history"
+            | ".node_repl_history"
+            | ".irb_history"
     )
 }
 
@@ -225,267 +235,6 @@ fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// Endings of paths that hold credentials, no matter whose they are.
-const SECRET_ENDINGS: &[&str] = &[
-    "/.ssh",
-    "/.ssh/*",
-    "/.aws",
-    "/.aws/credentials",
-    "/.netrc",
-    "/_netrc",
-    "/.pgpass",
-    "/.my.cnf",
-    "/.git-credentials",
-    "/.docker/config.json",
-    "/.kube/config",
-    "/.pypirc",
-    "/.gem/credentials",
-    "/.cargo/credentials",
-    "/.cargo/credentials.toml",
-    "/.vault-token",
-    "/.terraformrc",
-    "/.config/gh/hosts.yml",
-    "/.config/hub",
-    "/.config/gcloud/application_default_credentials.json",
-    "/.config/gcloud/credentials.db",
-    "/.config/gcloud/access_tokens.db",
-    "/.azure/accessTokens.json",
-    "/.azure/msal_token_cache.json",
-    "/.claude/.credentials.json",
-    "/.codex/auth.json",
-    "/.config/op/config",
-    "/.gnupg",
-    "/etc/shadow",
-    "/etc/shadow-",
-    "/etc/gshadow",
-    "/etc/master.passwd",
-    "/etc/security/opasswd",
-    "/Login Data",
-    "/logins.json",
-    "/key4.db",
-    "/cookies.sqlite",
-    "/etc/krb5.keytab",
-    "/.s3cfg",
-    "/.boto",
-    "/.htpasswd",
-    "/etc/kubernetes/admin.conf",
-    "/.config/rclone/rclone.conf",
-    "/wallet.dat",
-    "/.ethereum/keystore",
-    "/.electrum/wallets",
-];
-
-/// Folders that hold credentials and little else.
-const SECRET_FOLDERS: &[&str] = &[
-    "/.gnupg/",
-    "/.password-store/",
-    "/Library/Keychains/",
-    "/.local/share/keyrings/",
-    "/etc/ssl/private/",
-    "/run/secrets/",
-    "/var/run/secrets/",
-    "/.aws/sso/",
-    "/etc/sssd/",
-];
-
-/// Folders of files that serve as examples.
-const SAMPLES: &[&str] = &[
-    "fixtures",
-    "fixture",
-    "__fixtures__",
-    "testdata",
-    "test_data",
-    "test-data",
-    "mocks",
-    "__mocks__",
-    "examples",
-    "samples",
-];
-
-/// Returns true for a part of a test or of an example.
-fn is_sample(path: &str) -> bool {
-    path.split('/').any(|part| SAMPLES.contains(&part))
-}
-
-/// Returns true for a path below a system folder for homes, services and the system itself, or on a
-/// Windows drive: any other path, such as `/repo` or `/workspace`, is a working copy.
-fn is_machines(path: &str) -> bool {
-    let top = path.trim_start_matches('/').split('/').next().unwrap_or("");
-    TOPS.contains(&top)
-        || top.contains(['\u{fffd}', '$', ':', '*'])
-        || matches!(top, "" | "mnt" | "private")
-}
-
-/// Returns true for a key, a token, a password, or a file that usually holds them.
-pub(crate) fn is_secret(path: &str, home: &str) -> bool {
-    let name = file_name(path);
-    let lower = name.to_ascii_lowercase();
-    if is_sample(path) {
-        return false;
-    }
-    let kept = |path: &str| is_machines(path) || home.is_empty() || is_below(path, home);
-    if SECRET_ENDINGS.iter().any(|ending| path.ends_with(ending)) {
-        return kept(path);
-    }
-    if SECRET_FOLDERS.iter().any(|folder| path.contains(folder)) {
-        return !matches!(name, "namespace" | "ca.crt");
-    }
-    if path.contains("/.ssh/") {
-        return !(name.ends_with(".pub")
-            || matches!(name, "config" | "known_hosts" | "authorized_keys" | "known_hosts.old"));
-    }
-    if path.starts_with("/proc/") && name == "environ" {
-        return true;
-    }
-    if name == ".npmrc" || name == ".yarnrc.yml" {
-        let in_home = ["/home/", "/Users/"].iter().any(|start| path.starts_with(start))
-            && path.matches('/').count() == 3;
-        return in_home
-            || path.starts_with("/root/")
-            || (!home.is_empty() && path.strip_suffix(name) == Some(&format!("{home}/")));
-    }
-    if name == ".env" || name == ".envrc" {
-        return true;
-    }
-    if let Some(kind) = name.strip_prefix(".env.") {
-        return !matches!(kind, "example" | "sample" | "template" | "dist" | "defaults" | "schema");
-    }
-    (lower.starts_with("id_rsa")
-        || lower.starts_with("id_ed25519")
-        || lower.starts_with("id_ecdsa")
-        || lower.starts_with("id_dsa"))
-        && !lower.ends_with(".pub")
-        || [".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk", ".p8"]
-            .iter()
-            .any(|ending| lower.ends_with(ending))
-        || matches!(
-            lower.as_str(),
-            "credentials.json"
-                | "service-account.json"
-                | "service_account.json"
-                | "secrets.json"
-                | "credentials"
-        )
-}
-
-/// Returns true for a file of a credential store, or of its settings: write access to one controls
-/// access to the credentials.
-pub(crate) fn is_store(path: &str, home: &str) -> bool {
-    let beside =
-        path.rsplit_once('/').is_some_and(|(folder, _)| is_secret(&format!("{folder}/file"), home));
-    let is_folder = ["/.ssh", "/.aws", "/.gnupg"].iter().any(|folder| path.ends_with(folder));
-    !is_folder && (is_secret(path, home) || beside || path.ends_with("/.aws/config"))
-}
-
-/// Returns true if the folder, or a folder below it, holds a credential store: a home, its
-/// `.config`, the system's `/etc`.
-pub(crate) fn holds_credentials(path: &str, home: &str) -> bool {
-    let folder = path.trim_end_matches(['*', '/']);
-    let is_home = folder == "/root"
-        || folder == home
-        || folder.matches('/').count() == 2
-            && ["/home/", "/Users/"].iter().any(|start| folder.starts_with(start));
-    let holds = |ending: &str| {
-        let of_machine = is_machines(ending) && !ending.starts_with("/.");
-        let store = if of_machine { ending.to_owned() } else { format!("{home}{ending}") };
-        is_below(store.trim_end_matches(['*', '/']), folder)
-    };
-    path.starts_with('/')
-        && (is_home || SECRET_ENDINGS.iter().chain(SECRET_FOLDERS).any(|ending| holds(ending)))
-}
-
-/// Folders in which a file starts something by itself.
-const START_FOLDERS: &[&str] = &[
-    "/etc/cron",
-    "/var/spool/cron",
-    "/etc/profile.d/",
-    "/etc/systemd/",
-    "/lib/systemd/system",
-    "/usr/lib/systemd/",
-    "/etc/init.d/",
-    "/etc/rc",
-    "/etc/xdg/autostart/",
-    "/etc/update-motd.d/",
-    "/etc/udev/rules.d/",
-    "/etc/ld.so.preload",
-    "/etc/profile",
-    "/etc/bash.bashrc",
-    "/etc/zsh",
-    "/Library/LaunchDaemons",
-    "/Library/LaunchAgents",
-    "/etc/pam.d/",
-    "/etc/inittab",
-    "/etc/apt/apt.conf.d/",
-    "/etc/anacrontab",
-    "/usr/share/autostart/",
-];
-
-/// The same, below any person's home.
-const START_PARTS: &[&str] = &[
-    "/.config/autostart/",
-    "/.config/systemd/user",
-    "/.git/hooks/",
-    "/Library/LaunchAgents/",
-    "/.config/fish/",
-    "/.config/autostart-scripts/",
-    "/.husky/",
-    "/.config/environment.d/",
-    "/.local/share/systemd/user",
-];
-
-/// Files with these names, in a home.
-const START_FILES: &[&str] = &[
-    ".bashrc",
-    ".bash_profile",
-    ".bash_login",
-    ".bash_logout",
-    ".bash_aliases",
-    ".profile",
-    ".zshrc",
-    ".zprofile",
-    ".zshenv",
-    ".zlogin",
-    ".zlogout",
-    ".cshrc",
-    ".tcshrc",
-    ".kshrc",
-    ".login",
-    ".xinitrc",
-    ".xprofile",
-    ".xsession",
-    ".xsessionrc",
-    ".pam_environment",
-    ".inputrc",
-    ".gitconfig",
-];
-
-/// Returns true if a file there runs later without being asked to.
-pub(crate) fn starts_by_itself(path: &str, home: &str) -> bool {
-    let name = file_name(path);
-    let in_home = (!home.is_empty() && is_below(path, home))
-        || path.starts_with("/home/")
-        || path.starts_with("/root/")
-        || path.starts_with("/Users/")
-        || home.is_empty();
-    if name.ends_with(".sample")
-        || (name == ".gitignore" && path.contains("/.husky/"))
-        || (name == "authorized_keys" && is_sample(path))
-    {
-        return false;
-    }
-    START_FOLDERS.iter().any(|folder| path.starts_with(folder))
-        || START_PARTS.iter().any(|part| path.contains(part))
-        || (in_home && START_FILES.contains(&name))
-        || name == "authorized_keys"
-        || name == ".envrc"
-        || [".ssh/rc", ".git/config", ".config/git/config"]
-            .iter()
-            .any(|end| path.strip_suffix(end).is_some_and(|before| before.ends_with('/')))
-        || (path.contains("/.claude/") && name.starts_with("settings") && name.ends_with(".json"))
-        || path.starts_with("/etc/claude-code/")
-        || path.contains("/Start Menu/Programs/Startup/")
-}
-
 fn grants_rights(path: &str) -> bool {
     [
         "/etc/passwd",
@@ -524,7 +273,8 @@ fn is_system(path: &str) -> bool {
     if windows::is_system(path) {
         return true;
     }
-    path == "/" || SYSTEM_FOLDERS.iter().any(|folder| is_below(path, folder))
+    let swaps = matches!(path, "/swapfile" | "/swap.img" | "/swap" | "/vmlinuz" | "/initrd.img");
+    path == "/" || swaps || SYSTEM_FOLDERS.iter().any(|folder| is_below(path, folder))
 }
 
 fn is_disk(path: &str) -> bool {
@@ -582,32 +332,6 @@ fn is_root_like(path: &str, home: &str) -> bool {
         )
 }
 
-const TOPS: &[&str] = &[
-    "bin",
-    "boot",
-    "dev",
-    "etc",
-    "home",
-    "lib",
-    "lib32",
-    "lib64",
-    "opt",
-    "proc",
-    "root",
-    "run",
-    "sbin",
-    "srv",
-    "sys",
-    "usr",
-    "var",
-    "Users",
-    "System",
-    "Library",
-    "Applications",
-    "Volumes",
-    "*",
-];
-
 /// Returns the host in a URL, a `user@host:path`, a `host:path` or a bare name; lower case, without
 /// a port.
 pub(crate) fn host(text: &str) -> Option<String> {
@@ -621,7 +345,7 @@ pub(crate) fn host(text: &str) -> Option<String> {
     let fits = !host.is_empty()
         && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_:".contains(&byte))
         && host.len() < 256;
-    fits.then(|| host.to_ascii_lowercase())
+    fits.then(|| hosts::write_plainly(host))
 }
 
 /// Returns true if the host is this machine.

@@ -1,7 +1,7 @@
 //! One value, with its key and its place.
 
-use crate::document::Document;
 use crate::place::Span;
+use crate::report::Report;
 use crate::table::{Keys, Table};
 use crate::words::{list_names, nearest, show};
 use std::borrow::Cow;
@@ -12,7 +12,7 @@ use toml::de::{DeArray, DeValue};
 /// A value of a table or of a list.
 #[derive(Clone, Debug)]
 pub struct Item<'t> {
-    document: &'t Document<'t>,
+    report: &'t Report<'t>,
     key: &'t str,
     key_span: Span,
     value: &'t Spanned<DeValue<'t>>,
@@ -43,7 +43,7 @@ pub enum Value<'t> {
 /// A list of a document.
 #[derive(Clone, Debug)]
 pub struct List<'t> {
-    document: &'t Document<'t>,
+    report: &'t Report<'t>,
     items: &'t DeArray<'t>,
     key: &'t str,
     path: String,
@@ -51,12 +51,12 @@ pub struct List<'t> {
 
 impl<'t> Item<'t> {
     pub(crate) fn new(
-        document: &'t Document<'t>,
+        report: &'t Report<'t>,
         key: &'t Spanned<Cow<'t, str>>,
         value: &'t Spanned<DeValue<'t>>,
         path: String,
     ) -> Self {
-        Self { document, key: key.get_ref(), key_span: key.span().into(), value, path }
+        Self { report, key: key.get_ref(), key_span: key.span().into(), value, path }
     }
 
     /// Returns its key; for an item of a list the list's key.
@@ -86,19 +86,19 @@ impl<'t> Item<'t> {
     /// Returns line and column of the key, from 1.
     #[must_use]
     pub fn place(&self) -> (usize, usize) {
-        self.document.place(self.key_span.start)
+        self.report.place(self.key_span.start)
     }
 
     /// Returns the value as the document writes it.
     #[must_use]
     pub fn source(&self) -> &'t str {
-        self.document.text(self.span())
+        self.report.text(self.span())
     }
 
     /// Returns true if further problems of the document are only counted.
     #[must_use]
     pub fn is_full(&self) -> bool {
-        self.document.is_full()
+        self.report.is_full()
     }
 
     /// Returns the content.
@@ -112,13 +112,13 @@ impl<'t> Item<'t> {
             DeValue::Boolean(flag) => Value::Flag(*flag),
             DeValue::Datetime(_) => Value::Date,
             DeValue::Array(items) => Value::List(List {
-                document: self.document,
+                report: self.report,
                 items,
                 key: self.key,
                 path: self.path.clone(),
             }),
             DeValue::Table(table) => {
-                Value::Table(Table::new(self.document, table, self.span(), self.path.clone()))
+                Value::Table(Table::new(self.report, table, self.span(), self.path.clone()))
             }
         }
     }
@@ -255,12 +255,12 @@ impl<'t> Item<'t> {
 
     /// Reports a problem of the value, at the value.
     pub fn report(&self, what: impl Into<String>) {
-        self.document.report(self.span(), what);
+        self.report.add(self.span(), what);
     }
 
     /// Reports a problem of the key, at the key.
     pub fn report_key(&self, what: impl Into<String>) {
-        self.document.report(self.key_span, what);
+        self.report.add(self.key_span, what);
     }
 
     /// Reports that the value is of another type than `must`, which completes "it must be".
@@ -309,7 +309,7 @@ impl<'t> List<'t> {
     /// Returns the items.
     pub fn iter(&self) -> impl Iterator<Item = Item<'t>> {
         self.items.iter().map(|value| Item {
-            document: self.document,
+            report: self.report,
             key: self.key,
             key_span: value.span().into(),
             value,

@@ -26,12 +26,14 @@
 mod document;
 mod item;
 mod place;
+mod report;
 mod table;
 mod words;
 
-pub use document::{Document, MOST_PROBLEMS, Problem};
+pub use document::Document;
 pub use item::{Item, List, Value};
 pub use place::{LineIndex, Span, line_and_column, line_of};
+pub use report::{MOST_PROBLEMS, Problem};
 pub use table::{Keys, Table};
 pub use words::{escape, is_bare_key, list_names, nearest, show};
 

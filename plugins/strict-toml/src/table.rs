@@ -1,8 +1,8 @@
 //! A table, and its values by key.
 
-use crate::document::Document;
 use crate::item::Item;
 use crate::place::Span;
+use crate::report::Report;
 use crate::words::{join_path, list_names, nearest};
 use std::ops::RangeInclusive;
 use toml::de::DeTable;
@@ -19,7 +19,7 @@ pub struct Keys<'k> {
 /// A table of a document.
 #[derive(Clone, Debug)]
 pub struct Table<'t> {
-    document: &'t Document<'t>,
+    report: &'t Report<'t>,
     table: &'t DeTable<'t>,
     head: Span,
     path: String,
@@ -27,12 +27,12 @@ pub struct Table<'t> {
 
 impl<'t> Table<'t> {
     pub(crate) const fn new(
-        document: &'t Document<'t>,
+        report: &'t Report<'t>,
         table: &'t DeTable<'t>,
         head: Span,
         path: String,
     ) -> Self {
-        Self { document, table, head, path }
+        Self { report, table, head, path }
     }
 
     /// Returns its path, as TOML writes it; empty for the document's own table.
@@ -56,7 +56,7 @@ impl<'t> Table<'t> {
     /// Returns line and column of its head, from 1.
     #[must_use]
     pub fn place(&self) -> (usize, usize) {
-        self.document.place(self.head.start)
+        self.report.place(self.head.start)
     }
 
     /// Returns true if it has no key.
@@ -75,7 +75,7 @@ impl<'t> Table<'t> {
     #[must_use]
     pub fn get(&self, key: &str) -> Option<Item<'t>> {
         let (key, value) = self.table.get_key_value(key)?;
-        Some(Item::new(self.document, key, value, self.path_of(key.get_ref())))
+        Some(Item::new(self.report, key, value, self.path_of(key.get_ref())))
     }
 
     /// Returns the value of every key, in the document's order.
@@ -83,7 +83,7 @@ impl<'t> Table<'t> {
     pub fn entries(&self) -> Vec<Item<'t>> {
         let item = |(key, value): (&'t toml::Spanned<_>, _)| {
             let name: &std::borrow::Cow<'t, str> = key.get_ref();
-            Item::new(self.document, key, value, self.path_of(name))
+            Item::new(self.report, key, value, self.path_of(name))
         };
         let mut entries: Vec<_> = self.table.iter().collect();
         entries.sort_by_key(|(key, _)| key.span().start);
@@ -134,7 +134,7 @@ impl<'t> Table<'t> {
 
     /// Reports a problem of the table as a whole, at its head.
     pub fn report(&self, what: impl Into<String>) {
-        self.document.report(self.head, what);
+        self.report.add(self.head, what);
     }
 
     /// Reports each key that is not one of these.
@@ -142,8 +142,8 @@ impl<'t> Table<'t> {
         let known = |key: &str| keys.names.contains(&key);
         for (key, _) in self.table.iter().filter(|(key, _)| !known(key.get_ref())) {
             let key_span = key.span().into();
-            if self.document.is_full() {
-                self.document.report(key_span, String::new());
+            if self.report.is_full() {
+                self.report.add(key_span, String::new());
                 continue;
             }
             let fix = match nearest(keys.names.iter().copied(), key.get_ref()) {
@@ -151,7 +151,7 @@ impl<'t> Table<'t> {
                 None => format!("{} has {}", keys.owner, list_names(keys.names)),
             };
             let path = self.path_of(key.get_ref());
-            self.document.report(key_span, format!("`{path}` is unknown; {fix}"));
+            self.report.add(key_span, format!("`{path}` is unknown; {fix}"));
         }
     }
 

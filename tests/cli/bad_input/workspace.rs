@@ -28,10 +28,8 @@ const TRAPS: &[Trap] = &[
 ];
 
 pub fn tests() -> Vec<Trial> {
-    let mut tests = vec![trial(
-        "workspace: what git holds may go, what it does not is looked after",
-        untouched,
-    )];
+    let mut tests =
+        vec![trial("workspace: files in git may be deleted, others are protected", untouched)];
     tests
         .extend(TRAPS.iter().map(|trap| trial(format!("workspace: {}", trap.0), || trapped(trap))));
     tests.push(trial("workspace: globs over the whole disk", globs));

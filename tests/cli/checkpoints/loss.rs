@@ -23,12 +23,12 @@ pub fn irreversible() -> Result<()> {
             LARGE,
             "rm big",
             false,
-            &["cannot be put back", "/big", "too large", "checkpoints.max_file_mb"],
+            &["this cannot be undone", "/big", "too large", "checkpoints.max_file_mb"],
         ),
-        ("large-overwritten", LARGE, "echo small > big", false, &["cannot be put back", "/big"]),
-        ("large-glob", LARGE, "rm b*", false, &["cannot be put back", "/big"]),
-        ("large-moved-over", LARGE, "mv rewrite.sh big", false, &["cannot be put back", "/big"]),
-        ("large-asked", ASK, "rm big", true, &["cannot be put back", "/big", "too large"]),
+        ("large-overwritten", LARGE, "echo small > big", false, &["this cannot be undone", "/big"]),
+        ("large-glob", LARGE, "rm b*", false, &["this cannot be undone", "/big"]),
+        ("large-moved-over", LARGE, "mv rewrite.sh big", false, &["this cannot be undone", "/big"]),
+        ("large-asked", ASK, "rm big", true, &["this cannot be undone", "/big", "too large"]),
         ("large-ignored", IGNORE, "rm big", false, &[]),
         ("large-beside", LARGE, "rm src/main.rs", false, &[]),
         ("large-beside-glob", LARGE, "rm many/*.txt", false, &[]),
@@ -39,21 +39,21 @@ pub fn irreversible() -> Result<()> {
             "budget_ms = 1\n",
             "rm many/*.txt",
             false,
-            &["cannot be put back", "not reached in time", "checkpoints.budget_ms"],
+            &["this cannot be undone", "not reached in time", "checkpoints.budget_ms"],
         ),
         (
             "full",
             "max_total_mb = 1\n",
             "rm big",
             false,
-            &["cannot be put back", "the vault is full", "checkpoints.max_total_mb"],
+            &["this cannot be undone", "the vault is full", "checkpoints.max_total_mb"],
         ),
         (
             "in-the-way",
             "",
             "rm src/main.rs",
             false,
-            &["cannot be put back", "nothing of it could be kept", "portcullis doctor"],
+            &["this cannot be undone", "none of them could be saved", "portcullis doctor"],
         ),
         ("in-the-way-made", "", "touch new", false, &[]),
     ];
@@ -68,7 +68,7 @@ pub fn irreversible() -> Result<()> {
         let mentioned = !words.is_empty();
         ensure!((reply.answer == Answer::Asked) == *asked, "{name}: {reply:?}");
         ensure!(words.iter().all(|word| reply.said.contains(word)), "{name}: {reply:?}");
-        ensure!(mentioned || !reply.said.contains("cannot be put back"), "{name}: {reply:?}");
+        ensure!(mentioned || !reply.said.contains("this cannot be undone"), "{name}: {reply:?}");
         let records = site.shown(&["--kind", "review"])?;
         let record = records.first().context("no record")?;
         let expected = if *asked { "ask" } else { "warn" };
@@ -77,12 +77,12 @@ pub fn irreversible() -> Result<()> {
         let noted = record["checkpoint"]["irreversible"].is_string();
         ensure!(noted == (mentioned || *name == "large-ignored"), "{name}: {record}");
         let page = explained(&site, record)?;
-        ensure!(page.contains("cannot be put back") == noted, "{name}: {page}");
+        ensure!(page.contains("this cannot be undone") == noted, "{name}: {page}");
         // A replay has no disk, so it uses the record.
         let export = site.root().join("export.jsonl");
         site.output(&["audit", "export", "--output", &export.to_string_lossy()])?;
         let replayed = site.output(&["replay", "--json", &export.to_string_lossy()])?;
-        ensure!(!mentioned || replayed.contains("cannot be put back"), "{name}: {replayed}");
+        ensure!(!mentioned || replayed.contains("this cannot be undone"), "{name}: {replayed}");
         site.verify()
     })
 }
@@ -105,7 +105,11 @@ pub fn ignored_and_deleted() -> Result<()> {
         )?;
         fs::write(site.project().join(".gitignore"), "cache/\nnode_modules/\n.env\n")?;
         fs::write(site.project().join(".env"), "A=1\n")?;
-        fs::write(site.project().join("wipe.py"), "import shutil\nshutil.rmtree('cache')\n")?;
+        fs::write(
+            site.project().join("wipe.py"),
+            "import shutil\nshutil.rmtree(open('target').read())\n",
+        )?;
+        fs::write(site.project().join("target"), "cache")?;
         let before = tree(&site.project())?;
         act(&site, "s", "c", command)?;
         ensure!(!site.project().join("cache").exists(), "{name}: nothing was deleted");

@@ -181,7 +181,7 @@ impl Comparator for ByWords {
     }
 }
 
-/// What differs between runs, and the name that replaces it. The first that matches counts.
+/// The values that differ between runs, and the names that replace them. The first that matches counts.
 static VARIABLES: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     [
         // Versions of tools, which are pinned by the installation.

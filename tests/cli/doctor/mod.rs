@@ -40,7 +40,7 @@ pub fn tests() -> Vec<Trial> {
     let mut trials: Vec<Trial> =
         rows.map(|row| trial(format!("doctor: {}", row.name), move || broken(&row))).collect();
     trials.extend(looks::tests());
-    trials.push(trial("doctor: what it tries out is nobody's last action", tried_out));
+    trials.push(trial("doctor: its trials are not the last action", tried_out));
     trials
 }
 

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 pub fn tests() -> Vec<Trial> {
     vec![
-        trial("uninstall: what changed since stays", changed_since),
+        trial("uninstall: later changes stay", changed_since),
         trial("uninstall: without the backup, ours alone goes", without_backup),
         trial("uninstall: a person has to confirm, an agent may not", confirmed),
         trial("uninstall: --purge removes the state", purged),

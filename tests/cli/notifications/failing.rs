@@ -141,7 +141,7 @@ pub fn refused() -> Result<()> {
     let listed = held.site.output(&["notifications", "list"])?;
     ensure!(
         listed.contains("given up and kept until ")
-            && listed.contains(", 1 attempts failed; `http://127.0.0.1:"),
+            && listed.contains(", 1 failed attempt; `http://127.0.0.1:"),
         "{listed}"
     );
     let found = doctor(&held.site)?;
@@ -169,13 +169,13 @@ pub fn forgotten() -> Result<()> {
     ensure!(doctor(&held.site)?.contains("what was given up is kept for 30 days"));
     // The same with another age: a message that is still being retried stays at any age.
     let queue = |key: &str, at: u64, given_up: bool| -> Result<()> {
-        let home = portcullis_store::Home::open(held.site.state())?;
+        let home = portcullis_store::Home::open_root(held.site.state())?;
         let mut store =
-            portcullis_store::Store::open(&home, portcullis_store::Durability::Process)?;
+            portcullis_store::Store::open_database(&home, portcullis_store::Durability::Process)?;
         let mut queued = json!({ "channel": "team", "message": waits["message"] });
         queued["message"]["at"] = at.into();
         let due_at = if given_up { i64::MAX.unsigned_abs() } else { u64::MAX >> 2 };
-        store.enqueue(&portcullis_store::NewWork {
+        store.enqueue_work(&portcullis_store::NewWork {
             kind: "notification".into(),
             key: key.into(),
             due_at,
@@ -188,10 +188,12 @@ pub fn forgotten() -> Result<()> {
             "config.toml",
             format!("{}[notifications]\nkept_days = {days}\n", chat.channel("team", "\"block\"")),
         )?;
-        let home = portcullis_store::Home::open(held.site.state())?;
+        let home = portcullis_store::Home::open_root(held.site.state())?;
         let mut store =
-            portcullis_store::Store::open(&home, portcullis_store::Durability::Process)?;
-        for work in store.due(u64::MAX >> 1, 1000)?.iter().filter(|work| work.kind == "messages") {
+            portcullis_store::Store::open_database(&home, portcullis_store::Durability::Process)?;
+        for work in
+            store.list_due(u64::MAX >> 1, 1000)?.iter().filter(|work| work.kind == "messages")
+        {
             store.work_done(work.id)?;
         }
         drop(store);

@@ -31,7 +31,7 @@ fn gathering(waiting: &[Value]) -> Vec<&Value> {
 }
 
 /// Creates a site in which only blocks are reported: a resulting stop is not.
-fn desk(name: &str, status: u16) -> Result<(super::chat::Chat, Held)> {
+fn open_chat(name: &str, status: u16) -> Result<(super::chat::Chat, Held)> {
     let chat = chat(status)?;
     let held = site(
         name,
@@ -41,7 +41,7 @@ fn desk(name: &str, status: u16) -> Result<(super::chat::Chat, Held)> {
 }
 
 pub fn gathered() -> Result<()> {
-    let (chat, held) = desk("notifications-gathered", 200)?;
+    let (chat, held) = open_chat("notifications-gathered", 200)?;
     blocks(&held, "s", AT_ONCE + 12)?;
     blocks(&held, "other", 1)?;
     let waiting = held.waiting()?;
@@ -78,7 +78,7 @@ pub fn gathered() -> Result<()> {
 }
 
 pub fn fails_together() -> Result<()> {
-    let (chat, held) = desk("notifications-fails-together", 503)?;
+    let (chat, held) = open_chat("notifications-fails-together", 503)?;
     blocks(&held, "s", AT_ONCE)?;
     held.run(&["maintain"])?;
     chat.next()?;

@@ -52,7 +52,7 @@ messages = [
     "soft_correction loop 0 Some(200)",
     "c1 1 700 None; c2 0 1000 Some(\"a secret\")",
     "loop stop it",
-    "400 of 500; 0 of 2",
+    "0 of 1000; 7 of 268435456; 400 of 500; 0 of 2",
 ]
 background = [
     { title = "command", text = "make", emphasised = false },
@@ -89,7 +89,7 @@ messages = [
     "resource_throttling resource_spiral 0 None",
     "",
     "",
-    "0 of 100",
+    "0 of 100; 0 of 1000; 0 of 268435456",
 ]
 "#;
 

@@ -22,9 +22,7 @@ pub fn answered() -> Result<()> {
     let recorded = site.run(&["plugin", "record", id, "--output", "cases.toml"])?;
     ensure!(
         recorded.code == Some(0)
-            && recorded
-                .stderr
-                .contains("checkpoints that could be gone back to are not in the journal"),
+            && recorded.stderr.contains("the available checkpoints are not in the journal"),
         "{}",
         recorded.all()
     );
@@ -77,7 +75,7 @@ pub fn recorded() -> Result<()> {
         "{text}"
     );
     ensure!(
-        printed.stderr.contains("what was masked is left out, as plugins see it: <secret:"),
+        printed.stderr.contains("masked values are left out, as plugins see them: <secret:"),
         "{}",
         printed.all()
     );

@@ -211,7 +211,7 @@ fn list() -> Result<()> {
     for (name, state, verdict, source) in [
         ("prevent_recursive_deletion", "on", "modify, ask, block", "builtin"),
         ("limit_file_operations", "disabled", "warn, ask", "builtin"),
-        ("warn_external_network", "off", "warn", "builtin"),
+        ("warn_external_network", "off", "warn, ask, block", "builtin"),
         ("no_shop_drop", "on", "block", "/rules.toml:3"),
         ("tell_of_make", "disabled", "warn", "/rules.toml:18"),
         ("ours", "on", "warn", "/.portcullis/rules.toml:2 (the project's)"),

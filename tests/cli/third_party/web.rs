@@ -83,7 +83,7 @@ pub(crate) fn asks() -> Result<()> {
     settings("http://127.0.0.2/plain")?;
     ask("5")?;
     let record = newest()?;
-    let denied = json!([{ "grant": "hosts", "what": "GET http://127.0.0.2", "count": 1, "refused": "nobody named this host" }]);
+    let denied = json!([{ "grant": "hosts", "what": "GET http://127.0.0.2", "count": 1, "refused": "this host is not granted" }]);
     ensure!(uses(&record) == denied, "{record}");
     site.verify()
 }

@@ -44,8 +44,8 @@ pub(crate) fn summary() -> Result<String> {
 
 fn text(parts: &[Part]) -> Result<String> {
     let mut text = format!(
-        "# How the client goes on without a review, and what closes it\n\n\
-         Written from the data in `tests/client/fail_open` by `PORTCULLIS_BLESS=1 cargo test --test client fail-open`; do not edit it here.\n\
+        "# How the client can run a call without a review, and what prevents it\n\n\
+         Written from the data in `tests/client/fail_open` by `PORTCULLIS_BLESS=1 cargo test --release --workspace --test client -- fail-open`; do not edit it here.\n\
          Each row was produced with Claude Code {PINNED} in `bypassPermissions` mode, where only a hook checks a call, and is produced again in each test run.\n\n\
          - **closed**: the call does not run, or runs only after our review.\n\
          - **found**: it runs without a review, and a record of kind `unreviewed` says so afterwards.\n\

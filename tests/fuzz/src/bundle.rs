@@ -3,8 +3,9 @@
 //! reproduced by writing it again.
 
 use portcullis_bundle::{
-    About, Bundle, Component, ComponentRequests, Digest, Index, Lock, LockedBundle, NewComponent,
-    Plugin, SecretKey, Signature, Statement, Trust, read_archive, write_archive,
+    About, Bundle, BundleIndex, Component, ComponentRequests, Digest, Lock, LockedBundle,
+    NewComponent, Plugin, SecretKey, Signature, Statement, TrustPolicy, read_archive,
+    write_archive,
 };
 
 /// The longest error that is shown, in bytes.
@@ -26,7 +27,7 @@ fn made() -> Option<Vec<Vec<u8>>> {
         schema: vec![serde_json::json!({ "key": "most", "type": "integer" })],
     };
     let component = Component {
-        digest: Digest::of(bytes),
+        digest: Digest::of_bytes(bytes),
         size: bytes.len() as u64,
         world: "pattern@0.1.0".into(),
         wants: ComponentRequests {
@@ -43,19 +44,21 @@ fn made() -> Option<Vec<Vec<u8>>> {
         source: "https://git.example.com/acme/checks".into(),
         components: vec![component],
     };
-    let bundle = Bundle::assemble(
+    let bundle = Bundle::from_components(
         about,
         &[NewComponent { bytes, exports: &["portcullis:plugin/detector@0.1.0".into()] }],
     )
     .ok()?;
     let key = SecretKey::of_seed(&[7; 32]);
-    let signature =
-        Signature::of(&Statement::about(bundle.index(), Some(1_800_000_000_000), None), &key)
-            .ok()?;
+    let signature = Signature::sign_statement(
+        &Statement::about_index(bundle.index(), Some(1_800_000_000_000), None),
+        &key,
+    )
+    .ok()?;
     let mut archive = Vec::new();
     write_archive(&bundle, std::slice::from_ref(&signature), &mut archive).ok()?;
     let mut lock = Lock::default();
-    lock.put(LockedBundle::of(
+    lock.put_bundle(LockedBundle::for_bundle(
         &bundle,
         Some("ghcr.io/acme/checks".into()),
         vec![key.public().id().ok()?],
@@ -64,7 +67,7 @@ fn made() -> Option<Vec<Vec<u8>>> {
         "[[key]]\nname = \"release\"\npublic = \"\"\"\n{}\"\"\"\n\n[[rule]]\nnames = [\"acme/\", \"acme/one\"]\npublishers = [\"release\"]\n\
          vetters = [\"release\"]\nvetting_days = 30\nregistries = [\"ghcr.io/acme/\"]\ngrants = [\"hosts\"]\n\n[revoked]\ndigests = [\"{}\"]\nkeys = [\"release\"]\n",
         key.public().to_pem().ok()?,
-        Digest::of(b"revoked")
+        Digest::of_bytes(b"revoked")
     );
     Some(vec![
         bundle.index().bytes().to_vec(),
@@ -77,14 +80,14 @@ fn made() -> Option<Vec<Vec<u8>>> {
 
 /// Checks the requirements for every file.
 pub(crate) fn check(bytes: &[u8]) -> Result<(), String> {
-    match Index::read(bytes) {
-        Ok(index) if index.digest() != Digest::of(bytes) || index.bytes() != bytes => {
+    match BundleIndex::parse_index(bytes) {
+        Ok(index) if index.digest() != Digest::of_bytes(bytes) || index.bytes() != bytes => {
             return Err("an index is not what it was read from".into());
         }
         Ok(_) => {}
         Err(error) => one_line("an index", &error.to_string())?,
     }
-    match Signature::read(bytes) {
+    match Signature::parse_envelope(bytes) {
         Ok(signature) if signature.file() != bytes => {
             return Err("a signature is not what it was read from".into());
         }
@@ -96,13 +99,13 @@ pub(crate) fn check(bytes: &[u8]) -> Result<(), String> {
         Err(error) => one_line("an archive", &error.to_string())?,
     }
     let Ok(text) = std::str::from_utf8(bytes) else { return Ok(()) };
-    if let Err(error) = Trust::read(text) {
+    if let Err(error) = TrustPolicy::parse_policy(text) {
         one_line("a policy", &error.to_string())?;
     }
-    match Lock::read(text) {
+    match Lock::parse_lock(text) {
         Ok(lock) => {
             let text = lock.to_text().map_err(|error| error.to_string())?;
-            if Lock::read(&text) != Ok(lock) {
+            if Lock::parse_lock(&text) != Ok(lock) {
                 Err(format!("a lock is not what it was written as: {text}"))
             } else {
                 Ok(())

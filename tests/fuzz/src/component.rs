@@ -2,7 +2,7 @@
 //! kind, imports, descriptor. All of it is shown to people, so none of it may contain control
 //! sequences.
 
-use portcullis_engine::{Grants, Inspection, Tier, inspect};
+use portcullis_engine::{Grants, Inspection, Tier, inspect_component};
 
 /// Returns the seeds: the builtin components, except the few that are larger than any input.
 pub(crate) fn seeds() -> Vec<&'static [u8]> {
@@ -18,7 +18,7 @@ const SHOWN: usize = 4096;
 
 /// Checks the requirements for every file.
 pub(crate) fn check(bytes: &[u8]) -> Result<(), String> {
-    match inspect(bytes) {
+    match inspect_component(bytes) {
         Err(error) => one_line("the error", &error.to_string()),
         Ok(found) => holds(&found, bytes.len()),
     }
@@ -41,7 +41,7 @@ fn holds(found: &Inspection, length: usize) -> Result<(), String> {
     }
     let refused =
         found.imports.iter().any(|import| matches!(import.tier, Tier::Hosts | Tier::Refused));
-    match found.granted(&Grants::default()) {
+    match found.check_grants(&Grants::default()) {
         Ok(()) if refused => Err("an import is refused, yet all of them are granted".to_owned()),
         Err(error) => one_line("the refusal", &error.to_string()),
         Ok(()) => Ok(()),

@@ -1,8 +1,8 @@
 //! Fuzzes the parsers of hostile bytes with changed and spliced inputs: the shell reader, the
-//! parser of a client's events with the facts derived from them, the inspection of a plugin's file
-//! before it is compiled, a plugin's answers, and bundles. A run takes a given time; it ends with 1
-//! if an input makes a target panic, take more steps than its length allows, or answer beyond its
-//! bounds. The input is then minimized and printed.
+//! readers of files that run by themselves and of inline code, the parser of a client's events with
+//! the facts derived from them, the inspection of a plugin's file before it is compiled, a plugin's
+//! answers, and bundles. A run takes a given time; it ends with 1 if an input makes a target panic,
+//! take more steps than its length allows, or answer beyond its bounds. The input is then minimized and printed.
 //!
 //! `portcullis-fuzz [--seconds N] [--start N] [TARGET...]`: N seconds for each target (default 10)
 //! from the given seed of the random numbers (default: the time), which is printed so that a run
@@ -13,9 +13,11 @@
 //! answer's the words of valid answers.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program that reports to its user")]
 
+mod autoruns;
 mod bundle;
 mod change;
 mod component;
+mod inline_code;
 mod results;
 mod shell;
 mod wire;
@@ -37,6 +39,8 @@ type Seeds = fn() -> Vec<&'static [u8]>;
 /// A target's name, its seeds and its check.
 const TARGETS: &[(&str, Seeds, Check)] = &[
     ("shell", || shell::SEEDS.to_vec(), shell::check),
+    ("autoruns", || autoruns::SEEDS.to_vec(), autoruns::check),
+    ("inline-code", || inline_code::SEEDS.to_vec(), inline_code::check),
     ("wire", || wire::SEEDS.to_vec(), wire::check),
     ("component", component::seeds, component::check),
     ("results", results::seeds, results::check),
@@ -91,7 +95,7 @@ fn wanted(mut words: impl Iterator<Item = String>) -> Result<Wanted, String> {
             name if TARGETS.iter().any(|(target, ..)| *target == name) => wanted.targets.push(word),
             other => {
                 return Err(format!(
-                    "there is no target `{other}`: the targets are `shell`, `wire`, `component`, `results` and `bundle`"
+                    "there is no target `{other}`: the targets are `shell`, `inline-code`, `wire`, `component`, `results` and `bundle`"
                 ));
             }
         }

@@ -134,7 +134,7 @@ fn ask(plugins: &mut PluginSet, bytes: &[u8]) -> Result<(), String> {
     {
         holds(&answer.result)?;
     }
-    match plugins.render("audit-exporter", &[record(text)], true) {
+    match plugins.render_records("audit-exporter", &[record(text)], true) {
         Some(PluginResponse { result: Ok(Rendered { bytes, content_type }), .. }) => {
             within("export", bytes.len(), RENDERED_BYTES)?;
             shown(&Value::String(content_type))
@@ -346,13 +346,13 @@ mod tests {
             .result;
         assert!(response.is_ok(), "{response:?}");
         let rendered = plugins
-            .render("audit-exporter", &[record(texts[6].clone())], true)
+            .render_records("audit-exporter", &[record(texts[6].clone())], true)
             .unwrap()
             .result
             .unwrap();
         assert_eq!(rendered.bytes.len(), 16);
         let failed = plugins
-            .render("audit-exporter", &[record(texts[7].clone())], true)
+            .render_records("audit-exporter", &[record(texts[7].clone())], true)
             .unwrap()
             .result
             .unwrap_err();

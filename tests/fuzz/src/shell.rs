@@ -27,8 +27,11 @@ const STEPS_A_BYTE: u64 = 64;
 /// Checks the requirements for every text.
 pub(crate) fn check(bytes: &[u8]) -> Result<(), String> {
     let text = String::from_utf8_lossy(bytes);
-    let surroundings =
-        Surroundings { cwd: "/home/dev/project".to_owned(), home: "/home/dev".to_owned() };
+    let surroundings = Surroundings {
+        cwd: "/home/dev/project".to_owned(),
+        home: "/home/dev".to_owned(),
+        files: Vec::new(),
+    };
     let (reading, steps) = read_counted(&text, &surroundings);
     let most = STEPS + STEPS_A_BYTE * u64::try_from(text.len()).unwrap_or(u64::MAX);
     if steps > most {

@@ -6,6 +6,7 @@ use portcullis_agents::claude::wire as claude;
 use portcullis_core::action::{Coverage, Effect, EffectKind, Facts, Reading};
 use portcullis_core::event::{Call, Event, EventKind};
 use portcullis_core::facts::{self, CallLocation, MOST};
+use portcullis_core::run_files::FileReading;
 
 /// The seeds of inputs.
 pub(crate) const SEEDS: &[&[u8]] = &[
@@ -31,7 +32,7 @@ const KINDS: &[EffectKind] = &[
 
 /// Checks the requirements for every input.
 pub(crate) fn check(bytes: &[u8]) -> Result<(), String> {
-    match claude::parse(bytes) {
+    match claude::parse_event(bytes) {
         Err(error) => one_line("the error", &error.to_string(), 4096),
         Ok(event) => calls(&event).into_iter().try_for_each(|call| facts_hold(call, &event.cwd)),
     }
@@ -77,6 +78,7 @@ fn read_words(text: &str) -> Reading {
         shape: text.to_owned(),
         coverage: if text.contains('(') { Coverage::Partial } else { Coverage::Full },
         gaps: words.iter().take(40).map(|word| (*word).to_owned()).collect(),
+        files: FileReading::default(),
     }
 }
 

@@ -226,9 +226,9 @@ pub(super) fn own_settings(asked: &AgentRequest) -> Result<Map<String, Value>> {
             .with_context(|| format!("cannot read `{}`, which `--settings` names", short(given)))?
     };
     let value: Value =
-        serde_json::from_str(&text).context("what `--settings` gives is not valid JSON")?;
+        serde_json::from_str(&text).context("the value of `--settings` is not valid JSON")?;
     let Value::Object(settings) = value else {
-        bail!(HintedFailure::new("what `--settings` gives is not a JSON object", "write `{...}`"))
+        bail!(HintedFailure::new("the value of `--settings` is not a JSON object", "write `{...}`"))
     };
     if settings.get("disableAllHooks").is_some_and(|value| value != &Value::Bool(false)) {
         bail!(HintedFailure::new(

@@ -83,7 +83,9 @@ fn step(document: &JsonDocument, wanted: &Invocation) -> Result<Option<JsonDocum
     if let Some(handler) = own.find(|handler| !handler.deviations.is_empty()) {
         let listened = EVENTS.iter().find(|listened| listened.event == handler.event);
         return listened
-            .map(|listened| document.replace(&handler.pointer, &render_handler(wanted, listened)))
+            .map(|listened| {
+                document.replace_value(&handler.pointer, &render_handler(wanted, listened))
+            })
             .transpose();
     }
     let Some(listened) = missing(&found).into_iter().next() else { return Ok(None) };
@@ -91,9 +93,9 @@ fn step(document: &JsonDocument, wanted: &Invocation) -> Result<Option<JsonDocum
     let above = format!("/hooks/{}", listened.event);
     match (document.value().get("hooks"), document.value().pointer(&above)) {
         (None, _) => document.add_member("", "hooks", &json!({})),
-        (Some(Value::Null), _) => document.replace("/hooks", &json!({})),
+        (Some(Value::Null), _) => document.replace_value("/hooks", &json!({})),
         (Some(_), None) => document.add_member("/hooks", listened.event, &json!([group])),
-        (Some(_), Some(Value::Null)) => document.replace(&above, &json!([group])),
+        (Some(_), Some(Value::Null)) => document.replace_value(&above, &json!([group])),
         (Some(_), Some(_)) => document.add_element(&above, &group),
     }
     .map(Some)
@@ -105,7 +107,7 @@ fn take_out(
     pointer: &str,
     keep: &[String],
 ) -> Result<JsonDocument, NotJson> {
-    let mut edited = document.remove(pointer)?;
+    let mut edited = document.remove_value(pointer)?;
     let above = |pointer: &str, times: usize| {
         (0..times).fold(pointer.to_owned(), |at, _| {
             at.rsplit_once('/').map_or_else(String::new, |(at, _)| at.to_owned())
@@ -113,14 +115,14 @@ fn take_out(
     };
     let group = above(pointer, 2);
     if edited.value().pointer(&group).is_some_and(idle) {
-        edited = edited.remove(&group)?;
+        edited = edited.remove_value(&group)?;
     }
     for container in [above(pointer, 3), above(pointer, 4)] {
         let value = edited.value().pointer(&container);
         if !keep.contains(&container)
             && value.is_some_and(|value| *value == json!([]) || *value == json!({}))
         {
-            edited = edited.remove(&container)?;
+            edited = edited.remove_value(&container)?;
         }
     }
     Ok(edited)
@@ -172,7 +174,8 @@ fn rest(settings: &Value, wanted: &Invocation) -> Value {
             };
             let mut index = 0;
             handlers.retain(|_| {
-                let pointer = format!("/hooks/{}/{at}/hooks/{index}", crate::json::escape(event));
+                let pointer =
+                    format!("/hooks/{}/{at}/hooks/{index}", crate::json::escape_name(event));
                 index += 1;
                 !ours.contains(&pointer)
             });

@@ -9,7 +9,7 @@ use super::settings::source;
 use crate::invocation::Invocation;
 use crate::listing::{DisabledReason, HookListing, ListingProblem};
 use crate::run;
-use crate::settings::Scope;
+use crate::settings::SettingsScope;
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -74,7 +74,7 @@ pub(super) fn query_listing(client: &Path, folder: &Path) -> Result<Listing> {
         .iter()
         .map(|name| format!("{}\n", json!({ "type": "control_request", "request_id": name, "request": { "subtype": name } })))
         .collect();
-    let said = run::run(command, input.as_bytes(), LIMIT)
+    let said = run::run_program(command, input.as_bytes(), LIMIT)
         .with_context(|| format!("cannot ask `{}` for its hooks", client.display()))?;
     let answers: Vec<Value> =
         said.stdout.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
@@ -95,8 +95,8 @@ impl HookListing for Listing {
         &self.errors
     }
 
-    fn disabled_reason(&self, scope: Scope, wanted: &Invocation) -> Option<DisabledReason> {
-        let managed = scope == Scope::Managed;
+    fn disabled_reason(&self, scope: SettingsScope, wanted: &Invocation) -> Option<DisabledReason> {
+        let managed = scope == SettingsScope::Managed;
         if self.policy.disabled_by_policy {
             return Some(DisabledReason::ByPolicy);
         }
@@ -117,7 +117,7 @@ impl HookListing for Listing {
         (self.policy.all_disabled && !managed).then_some(DisabledReason::Disabled)
     }
 
-    fn count_loaded(&self, scope: Scope, wanted: &Invocation) -> usize {
+    fn count_loaded(&self, scope: SettingsScope, wanted: &Invocation) -> usize {
         match self.disabled_reason(scope, wanted) {
             Some(DisabledReason::NotLoaded(missing)) => EVENTS.len() - missing.len(),
             _ => EVENTS.len(),

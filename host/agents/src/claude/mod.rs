@@ -1,6 +1,7 @@
 //! Claude Code: its hook format, its settings files and their validation, its transcript, and our registration in it.
 
 mod answer;
+mod call_end;
 mod command_line;
 mod edit;
 mod handlers;
@@ -14,6 +15,7 @@ mod shapes;
 mod tools;
 mod transcript;
 mod transcript_line;
+mod transcript_tokens;
 mod validate;
 pub mod wire;
 
@@ -34,7 +36,8 @@ use crate::version::Version;
 use crate::{Agent, HookOutput, Invocation, ShownCall, WireError};
 use anyhow::Result;
 use portcullis_core::client::ClientProfile;
-use portcullis_core::event::{Event, Reply};
+use portcullis_core::event::{CallEnd, Event, Reply};
+use portcullis_core::session::{TokenCursor, TokenReading};
 use portcullis_store::Home;
 use serde_json::{Map, Value};
 use std::ffi::OsString;
@@ -61,11 +64,11 @@ impl Agent for Claude {
     }
 
     fn parse(&self, input: &[u8]) -> Result<Event, WireError> {
-        wire::parse(input)
+        wire::parse_event(input)
     }
 
     fn render(&self, event: &str, reply: &Reply) -> HookOutput {
-        wire::render(event, reply)
+        wire::render_reply(event, reply)
     }
 
     fn interpret_answer(&self, code: Option<i32>, stdout: &str, stderr: &str) -> HookReply {
@@ -85,12 +88,31 @@ impl Agent for Claude {
         path.and_then(|path| transcript::calls(&path, since).ok()).unwrap_or_default()
     }
 
+    fn read_tokens(
+        &self,
+        input: &[u8],
+        agent: Option<&str>,
+        cursor: Option<&TokenCursor>,
+    ) -> Option<TokenReading> {
+        let transcript = transcript::session_path_in(input)?;
+        let transcript = transcript_tokens::find_transcript(&transcript, agent)?;
+        transcript_tokens::read_tokens(&transcript, agent.is_some(), cursor).ok()
+    }
+
+    fn process_variable(&self) -> Option<&'static str> {
+        Some("CLAUDE_PID")
+    }
+
     fn read_transcript_line(
         &self,
         line: &Map<String, Value>,
         open: &mut OpenCalls<'_>,
     ) -> Vec<TimedEvent> {
         transcript_line::read_line(line, open)
+    }
+
+    fn call_end(&self, tool: &str, result: &str) -> CallEnd {
+        call_end::call_end(tool, result)
     }
 
     fn find_program(&self, home: &Path) -> Option<PathBuf> {

@@ -19,7 +19,8 @@ pub(super) fn find(settings: &Value, wanted: &Invocation) -> Vec<HookHandler> {
             for (index, handler) in
                 group.get("hooks").and_then(Value::as_array).into_iter().flatten().enumerate()
             {
-                let pointer = format!("/hooks/{}/{at}/hooks/{index}", crate::json::escape(event));
+                let pointer =
+                    format!("/hooks/{}/{at}/hooks/{index}", crate::json::escape_name(event));
                 found.extend(judge(event, pointer, group, handler, wanted));
             }
         }

@@ -29,12 +29,12 @@ pub(super) fn restore_hooks(
     path: &Path,
     wanted: &Invocation,
 ) -> Result<Option<String>> {
-    if backup::receipt(home, path)?.is_none() {
+    if backup::read_receipt(home, path)?.is_none() {
         return Ok(None);
     }
     let found = file::read_settings(path, MOST_BYTES)?;
-    let document =
-        JsonDocument::parse(found.bytes.as_deref().unwrap_or_default()).map_err(|error| {
+    let document = JsonDocument::parse_document(found.bytes.as_deref().unwrap_or_default())
+        .map_err(|error| {
             anyhow!("`{}` is no longer valid JSON ({})", path.display(), error.what)
         })?;
     let gone = missing(&find(document.value(), wanted)).len();
@@ -45,11 +45,11 @@ pub(super) fn restore_hooks(
     let mut edited = edit::install(&document, wanted)?;
     if off {
         edited = edited
-            .replace(&format!("/{OFF}"), &json!(false))
+            .replace_value(&format!("/{OFF}"), &json!(false))
             .map_err(|error| anyhow!("`{OFF}` cannot be taken back: {}", error.what))?;
     }
     found
-        .replace(&edited.bytes(), 0o600)
+        .replace_content(&edited.bytes(), 0o600)
         .with_context(|| format!("cannot write `{}`", path.display()))?;
     let what = [
         (gone > 0).then(|| format!("{gone} of our hooks were missing")),

@@ -14,7 +14,7 @@ const SURE: &[&str] = &["flagSettings", "policySettings"];
 /// # Errors
 /// Fails if the client would not accept them.
 pub(super) fn with_hooks(mut settings: Map<String, Value>, wanted: &Invocation) -> Result<String> {
-    let wrong = "`hooks` in `--settings` is not as the client takes it: it holds a list of groups for each event";
+    let wrong = "`hooks` in `--settings` has a form that the client does not accept: it holds a list of groups for each event";
     let hooks =
         settings.entry("hooks").or_insert_with(|| json!({})).as_object_mut().context(wrong)?;
     for listened in EVENTS {

@@ -1,6 +1,6 @@
 //! The places of the client's settings.
 
-use crate::settings::{Scope, SettingsLayout};
+use crate::settings::{SettingsLayout, SettingsScope};
 
 /// The places of the client's settings.
 pub(super) const LAYOUT: SettingsLayout = SettingsLayout {
@@ -32,11 +32,11 @@ const MANAGED_FOLDER: &str = "/Library/Application Support/ClaudeCode";
 const MANAGED_FOLDER: &str = "/etc/claude-code";
 
 /// Returns the scope's name in the client's own listings.
-pub(super) const fn source(scope: Scope) -> &'static str {
+pub(super) const fn source(scope: SettingsScope) -> &'static str {
     match scope {
-        Scope::User => "userSettings",
-        Scope::Project => "projectSettings",
-        Scope::Local => "localSettings",
-        Scope::Managed => "policySettings",
+        SettingsScope::User => "userSettings",
+        SettingsScope::Project => "projectSettings",
+        SettingsScope::Local => "localSettings",
+        SettingsScope::Managed => "policySettings",
     }
 }

@@ -4,6 +4,7 @@
 //! for a while. It is the client's internal format, may lag behind, and the agent can write to it:
 //! an unreviewed call in it is a finding, and a missing call proves nothing.
 
+use super::call_end::{call_end, is_marked, message};
 use crate::shown_call::ShownCall;
 use serde::Deserialize;
 use serde_json::Value;
@@ -31,6 +32,11 @@ struct Transcripts {
 pub(super) fn path_in(input: &[u8]) -> Option<PathBuf> {
     let named: Transcripts = serde_json::from_slice(input).unwrap_or_default();
     named.agent_transcript_path.or(named.transcript_path)
+}
+
+/// Returns the transcript of the session, whichever agent acts.
+pub(super) fn session_path_in(input: &[u8]) -> Option<PathBuf> {
+    serde_json::from_slice::<Transcripts>(input).ok()?.transcript_path
 }
 
 /// Returns the calls that began at `since` (milliseconds since 1970) or later and ended, in order.
@@ -66,7 +72,7 @@ fn checked(path: &Path) -> io::Result<&Path> {
     }
 }
 
-fn contains(line: &[u8], mark: &[u8]) -> bool {
+pub(super) fn contains(line: &[u8], mark: &[u8]) -> bool {
     line.windows(mark.len()).any(|window| window == mark)
 }
 
@@ -172,23 +178,12 @@ impl Calls {
 /// Returns true for the client's message about a call that it did not run: an unknown tool, unfit
 /// parameters, or a refusal by a person, a rule or the client itself.
 fn never_ran(tool: &str, output: &str) -> bool {
-    /// The client's mark of what it says itself instead of a result. A server's tool could write it
-    /// into its own answer.
-    const MARK: &str = "<tool_use_error>";
-    const SERVER: &str = "mcp__";
-    /// The tool itself failed, under the same mark.
+    /// The tool itself failed, under the client's mark.
     const FAILED: &str = "Error calling tool";
-    const WORDS: &[&str] = &[
-        "InputValidationError",
-        "No such tool available",
-        "The user doesn't want to proceed",
-        "Permission to use ",
-    ];
-    let output = output.trim_start();
-    let own = output.strip_prefix(MARK).filter(|_| !tool.starts_with(SERVER));
-    let text = output.trim_start_matches(MARK).trim_start_matches("Error: ");
-    own.is_some_and(|own| !own.starts_with(FAILED))
-        || WORDS.iter().any(|words| text.starts_with(words))
+    const WORDS: &[&str] = &["InputValidationError", "No such tool available"];
+    let own = is_marked(tool, output).is_some_and(|own| !own.starts_with(FAILED));
+    own || call_end(tool, output).is_before_begin()
+        || WORDS.iter().any(|words| message(output).starts_with(words))
 }
 
 fn plain(content: &Value) -> String {
@@ -321,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_is_an_error() {
+    fn anything_but_a_file_is_an_error() {
         for path in ["/dev/zero", "/nonexistent", "/"] {
             assert!(calls(Path::new(path), 0).is_err(), "{path}");
         }

@@ -4,8 +4,9 @@
 //! The format is the client's own and undocumented: lines of an unknown type are skipped, since
 //! they are not actions.
 
+use super::call_end::call_end;
 use crate::recorded::{OpenCalls, TimedEvent};
-use portcullis_core::event::{Call, CallResult, Event, EventKind};
+use portcullis_core::event::{Call, CallEnd, CallResult, Event, EventKind};
 use serde_json::{Map, Value};
 
 const CLIENT: &str = "claude-transcript";
@@ -82,18 +83,15 @@ impl Line<'_> {
                 let (tool, input) = open(id)?;
                 let failed = block.get("is_error").and_then(Value::as_bool) == Some(true);
                 let name = if failed { "PostToolUseFailure" } else { "PostToolUse" };
+                let text = plain(block.get("content").unwrap_or(&Value::Null));
+                let end = if failed { call_end(&tool, &text) } else { CallEnd::Finished };
                 let call = Call { id: Some(id.to_owned()), tool, input };
-                let result = result(plain(block.get("content").unwrap_or(&Value::Null)), failed);
+                let result = CallResult { end, ..CallResult::from_text(text, failed) };
                 Some(self.event(name, EventKind::AfterTool(call, result)))
             }
             _ => None,
         }
     }
-}
-
-fn result(text: String, failed: bool) -> CallResult {
-    let (error, output) = if failed { (text, String::new()) } else { (String::new(), text) };
-    CallResult { failed, error, output, duration_ms: None, tokens: None, shown: Value::Null }
 }
 
 fn plain(content: &Value) -> String {

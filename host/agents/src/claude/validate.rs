@@ -5,7 +5,7 @@
 //! problem too, and so is a repeated name in the hooks, since one of the two is ignored.
 
 use super::shapes::{EVENTS, Field, HANDLER, HANDLERS, SETTINGS, Shape};
-use crate::json::{JsonDocument, escape};
+use crate::json::{JsonDocument, escape_name};
 use crate::settings_problem::SettingsProblem;
 use portcullis_core::text::one_line;
 use serde_json::Value;
@@ -48,7 +48,7 @@ impl Validator<'_> {
     fn add(&mut self, pointer: &str, what: String, fix: String) {
         self.problems.push(SettingsProblem {
             pointer: pointer.to_owned(),
-            place: self.document.place(pointer),
+            place: self.document.find_position(pointer),
             what,
             fix,
         });
@@ -73,7 +73,7 @@ impl Validator<'_> {
             }
         };
         for (event, groups) in events.iter().filter(|(event, _)| EVENTS.contains(&event.as_str())) {
-            let pointer = format!("/hooks/{}", escape(event));
+            let pointer = format!("/hooks/{}", escape_name(event));
             match groups {
                 Value::Null => {}
                 Value::Array(groups) => {
@@ -154,9 +154,11 @@ impl Validator<'_> {
     fn fields(&mut self, pointer: &str, object: &Value, fields: &[Field]) {
         for field in fields {
             match object.get(field.name) {
-                Some(value) => {
-                    self.value(&format!("{pointer}/{}", escape(field.name)), value, &field.shape)
-                }
+                Some(value) => self.value(
+                    &format!("{pointer}/{}", escape_name(field.name)),
+                    value,
+                    &field.shape,
+                ),
                 None if field.required => {
                     self.add(
                         pointer,
@@ -174,7 +176,7 @@ impl Validator<'_> {
             (Shape::Object(fields), Value::Object(_)) => self.fields(pointer, value, fields),
             (Shape::Record(each), Value::Object(members)) => {
                 members.iter().for_each(|(name, value)| {
-                    self.value(&format!("{pointer}/{}", escape(name)), value, each)
+                    self.value(&format!("{pointer}/{}", escape_name(name)), value, each)
                 });
             }
             (Shape::List(each), Value::Array(elements)) => {

@@ -8,9 +8,10 @@
 //! - a rewrite is `updatedInput` without a decision;
 //! - a stop is a refusal with `continue: false`, which alone would not keep the tool from running.
 
+use super::call_end::{MARK, call_end};
 use crate::{HookOutput, WireError};
-use portcullis_core::event::{Call, CallResult, Disposition, Event, EventKind, Reply};
-use portcullis_core::text::cut;
+use portcullis_core::event::{Call, CallEnd, CallResult, Disposition, Event, EventKind, Reply};
+use portcullis_core::text::cut_text;
 use serde_json::{Map, Value};
 
 /// The most bytes of standard input that are read as an event: the client sends whole file contents,
@@ -35,7 +36,7 @@ const MAX_TEXT: usize = 8 * 1024;
 /// # Errors
 /// Fails if the input is empty, too large, not JSON, nested deeper than 127 levels, or lacks a part
 /// that every event has.
-pub fn parse(bytes: &[u8]) -> Result<Event, WireError> {
+pub fn parse_event(bytes: &[u8]) -> Result<Event, WireError> {
     let fail = |problem: String| WireError {
         problem,
         event: name_in(bytes, "hook_event_name"),
@@ -145,6 +146,7 @@ fn success(object: &Map<String, Value>) -> CallResult {
     let response = object.get("tool_response").unwrap_or(&Value::Null);
     CallResult {
         failed: false,
+        end: CallEnd::Finished,
         error: String::new(),
         output: text_of(response),
         duration_ms: duration(object),
@@ -164,8 +166,14 @@ fn failure(object: &Map<String, Value>) -> Result<CallResult, String> {
     };
     let interrupted = object.get("is_interrupt").and_then(Value::as_bool) == Some(true);
     let error = if error.is_empty() && interrupted { "interrupted".into() } else { error };
+    let tool = object.get("tool_name").and_then(Value::as_str).unwrap_or_default();
+    let end = match call_end(tool, &error) {
+        CallEnd::Finished if interrupted => CallEnd::Interrupted,
+        end => end,
+    };
     Ok(CallResult {
         failed: true,
+        end,
         error,
         output: String::new(),
         duration_ms: duration(object),
@@ -200,8 +208,10 @@ fn batch(object: &Map<String, Value>) -> Result<Vec<(Call, CallResult)>, String>
 /// never ran, such as one of a tool that does not exist; no other event reports those.
 fn batched(entry: &Map<String, Value>) -> CallResult {
     let result = success(entry);
-    if result.output.starts_with("<tool_use_error>") {
-        CallResult { failed: true, error: result.output, output: String::new(), ..result }
+    if result.output.starts_with(MARK) {
+        let tool = entry.get("tool_name").and_then(Value::as_str).unwrap_or_default();
+        let end = call_end(tool, &result.output);
+        CallResult { failed: true, end, error: result.output, output: String::new(), ..result }
     } else {
         result
     }
@@ -306,10 +316,10 @@ fn is_plain(name: &str) -> bool {
         && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.:".contains(c))
 }
 
-/// Formats the answer to the event of that name. An unknown name (empty) is answered like the one
+/// Formats the answer to the event of that name. An empty (unknown) name gets the answer of `PreToolUse`, the only
 /// event that can refuse a tool.
 #[must_use]
-pub fn render(event: &str, reply: &Reply) -> HookOutput {
+pub fn render_reply(event: &str, reply: &Reply) -> HookOutput {
     let event = if event.is_empty() { "PreToolUse" } else { event };
     let mut body = Map::new();
     if !reply.person.is_empty() {
@@ -352,7 +362,7 @@ fn before_tool(body: &mut Map<String, Value>, reply: &Reply) -> Option<String> {
         }
         Disposition::Stop(reason) => {
             body.insert("continue".into(), false.into());
-            body.insert("stopReason".into(), cut(reason, MAX_TEXT).into());
+            body.insert("stopReason".into(), cut_text(reason, MAX_TEXT).into());
             decision(&mut specific, "deny", reason);
             Some(reason.clone())
         }
@@ -361,12 +371,12 @@ fn before_tool(body: &mut Map<String, Value>, reply: &Reply) -> Option<String> {
         specific.insert("additionalContext".into(), bounded(&reply.agent));
     }
     body.insert("hookSpecificOutput".into(), Value::Object(specific));
-    refusal.map(|reason| cut(&reason, MAX_TEXT))
+    refusal.map(|reason| cut_text(&reason, MAX_TEXT))
 }
 
 fn decision(specific: &mut Map<String, Value>, decision: &str, reason: &str) {
     specific.insert("permissionDecision".into(), decision.into());
-    specific.insert("permissionDecisionReason".into(), cut(reason, MAX_TEXT).into());
+    specific.insert("permissionDecisionReason".into(), cut_text(reason, MAX_TEXT).into());
 }
 
 /// Fills the answer to an event after the fact: context, and the end of the session. These events
@@ -374,7 +384,7 @@ fn decision(specific: &mut Map<String, Value>, decision: &str, reason: &str) {
 fn after(body: &mut Map<String, Value>, event: &str, reply: &Reply) -> Option<String> {
     if let Disposition::Stop(reason) = &reply.ruling {
         body.insert("continue".into(), false.into());
-        body.insert("stopReason".into(), cut(reason, MAX_TEXT).into());
+        body.insert("stopReason".into(), cut_text(reason, MAX_TEXT).into());
     }
     let mut specific = Map::new();
     // Context at the end of a turn would start another one.
@@ -400,10 +410,10 @@ fn config_change(body: &mut Map<String, Value>, reply: &Reply) -> Option<String>
         return None;
     };
     body.insert("decision".into(), "block".into());
-    body.insert("reason".into(), cut(reason, MAX_TEXT).into());
+    body.insert("reason".into(), cut_text(reason, MAX_TEXT).into());
     None
 }
 
 fn bounded(texts: &[String]) -> Value {
-    cut(&texts.join("\n"), MAX_TEXT).into()
+    cut_text(&texts.join("\n"), MAX_TEXT).into()
 }

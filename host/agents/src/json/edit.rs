@@ -1,7 +1,7 @@
 //! Edits of a document. New parts look like their surroundings: on separate lines, with the same
 //! indentation and line endings, if their neighbours are, else in the same line.
 
-use super::{Children, JsonDocument, NotJson, escape};
+use super::{Children, JsonDocument, NotJson, escape_name};
 use serde_json::Value;
 use std::ops::Range;
 
@@ -31,7 +31,7 @@ impl JsonDocument {
     ///
     /// # Errors
     /// Fails if there is no value.
-    pub fn replace(&self, pointer: &str, value: &Value) -> Result<Self, NotJson> {
+    pub fn replace_value(&self, pointer: &str, value: &Value) -> Result<Self, NotJson> {
         let span = self
             .find(pointer)
             .map(|node| node.span.clone())
@@ -43,14 +43,14 @@ impl JsonDocument {
     ///
     /// # Errors
     /// Fails if there is nothing at `pointer`.
-    pub fn remove(&self, pointer: &str) -> Result<Self, NotJson> {
+    pub fn remove_value(&self, pointer: &str) -> Result<Self, NotJson> {
         let nothing = || self.nothing(pointer);
         let (above, last) = pointer.rsplit_once('/').ok_or_else(nothing)?;
         let parent = self.find(above).ok_or_else(nothing)?;
         let at = match &parent.children {
             Children::None => None,
             Children::Members(members) => {
-                members.iter().rposition(|member| escape(&member.name) == last)
+                members.iter().rposition(|member| escape_name(&member.name) == last)
             }
             Children::Elements(_) => last.parse().ok(),
         };
@@ -111,7 +111,7 @@ impl JsonDocument {
 
     fn nothing(&self, pointer: &str) -> NotJson {
         NotJson {
-            place: self.place(pointer),
+            place: self.find_position(pointer),
             what: format!("there is no `{pointer}` of the kind that is edited"),
         }
     }
@@ -185,7 +185,7 @@ mod tests {
     use serde_json::json;
 
     fn read(text: &str) -> JsonDocument {
-        JsonDocument::parse(text.as_bytes()).unwrap()
+        JsonDocument::parse_document(text.as_bytes()).unwrap()
     }
 
     fn written(document: &JsonDocument) -> String {
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_added_looks_like_what_is_there() {
+    fn added_text_looks_like_its_surroundings() {
         for (text, pointer, expected) in [
             ("", "", "{\n  \"new\": { \"x\": [1, 2] }\n}\n"),
             ("{}", "", "{\n  \"new\": { \"x\": [1, 2] }\n}"),
@@ -231,7 +231,7 @@ mod tests {
             let added = read(text).add_member(pointer, "new", &json!({"x": [1, 2]})).unwrap();
             assert_eq!(written(&added), expected, "{text:?}");
             assert_eq!(added.value().pointer(&format!("{pointer}/new/x/1")), Some(&json!(2)));
-            let removed = added.remove(&format!("{pointer}/new")).unwrap();
+            let removed = added.remove_value(&format!("{pointer}/new")).unwrap();
             assert_eq!(removed.value(), read(text).value(), "{text:?}");
         }
     }
@@ -252,10 +252,10 @@ mod tests {
             let document = read(text);
             assert_eq!(written(&document.add_element("", &json!(7)).unwrap()), added);
             assert_eq!(
-                document.replace("/0", &json!(9)).ok().as_ref().map(written).as_deref(),
+                document.replace_value("/0", &json!(9)).ok().as_ref().map(written).as_deref(),
                 replaced
             );
-            assert_eq!(document.remove("/0").ok().as_ref().map(written).as_deref(), removed);
+            assert_eq!(document.remove_value("/0").ok().as_ref().map(written).as_deref(), removed);
         }
         assert!(read("{}").add_element("", &json!(1)).is_err());
         assert!(read("[]").add_member("", "a", &json!(1)).is_err());
@@ -268,17 +268,17 @@ mod tests {
         assert_eq!(document.repeated(), ["/b/c", "/a"]);
         assert_eq!(document.value(), &json!({"a": 2, "b": {"c": 3}}));
         assert_eq!(
-            written(&document.replace("/a", &json!(0)).unwrap()),
+            written(&document.replace_value("/a", &json!(0)).unwrap()),
             "{\"a\": 1, \"b\": {\"c\": 1, \"c\": 2, \"c\": 3}, \"a\": 0}"
         );
         assert_eq!(
-            written(&document.remove("/b/c").unwrap()),
+            written(&document.remove_value("/b/c").unwrap()),
             "{\"a\": 1, \"b\": {\"c\": 1, \"c\": 2}, \"a\": 2}"
         );
     }
 
     #[test]
-    fn what_is_no_json_is_named_with_its_place() {
+    fn invalid_json_is_named_with_its_place() {
         for (bytes, line, column, what) in [
             (&b"{"[..], 1, 1, "EOF"),
             (b"{\n  // no\n}", 2, 3, "key must be a string"),
@@ -289,11 +289,16 @@ mod tests {
             (b"{} x", 1, 4, "trailing characters"),
             (b"{\"a\": NaN}", 1, 7, "expected value"),
         ] {
-            let error = JsonDocument::parse(bytes).unwrap_err();
+            let error = JsonDocument::parse_document(bytes).unwrap_err();
             assert_eq!((error.place.line, error.place.column), (line, column), "{error:?}");
             assert!(error.what.contains(what), "{error:?}");
         }
         let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
-        assert!(JsonDocument::parse(deep.as_bytes()).unwrap_err().what.contains("recursion limit"));
+        assert!(
+            JsonDocument::parse_document(deep.as_bytes())
+                .unwrap_err()
+                .what
+                .contains("recursion limit")
+        );
     }
 }

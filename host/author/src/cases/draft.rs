@@ -6,7 +6,7 @@ use portcullis_core::event::{CallResult, EventKind};
 use portcullis_core::record::Record;
 use portcullis_core::review::RULE;
 use portcullis_core::score::{Score, Severity};
-use portcullis_core::text::{counted, one_line};
+use portcullis_core::text::{count_noun, one_line};
 use portcullis_review::isolated::{PERSON, PROJECT};
 use portcullis_review::recording::RecordedEvent;
 use serde_json::{Map, Value, json};
@@ -67,7 +67,7 @@ impl DraftInput<'_> {
         if skipped > 0 {
             notes.push(format!(
                 "left out of the session: {}; `--steps COUNT` takes more",
-                counted(skipped as u64, "earlier step")
+                count_noun(skipped as u64, "earlier step")
             ));
         }
         let first = events.iter().position(|event| match event.what {
@@ -239,7 +239,7 @@ impl DraftInput<'_> {
             }
             None => {
                 say("summary", self.moved_text(&record.summary).into());
-                notes.push("how severe and how sure the issue was is not in the journal: write `severity` and `confidence`".to_owned());
+                notes.push("the severity and confidence of the issue are not in the journal: write `severity` and `confidence`".to_owned());
             }
         }
         let earlier = self.records.iter().filter(|other| other.id != record.id);
@@ -254,7 +254,7 @@ impl DraftInput<'_> {
             say("past", past.into());
         }
         notes.push(
-            "checkpoints that could be gone back to are not in the journal: write `checkpoints` where the answer needs one".to_owned(),
+            "the available checkpoints are not in the journal: write `checkpoints` if the answer needs one".to_owned(),
         );
         text
     }
@@ -299,7 +299,7 @@ impl DraftInput<'_> {
         let names: Vec<&str> = masked.iter().map(|name| name.as_str()).collect();
         let names = one_line(&names.join(", "), 400);
         text.push_str(&format!("# left out, since it was masked: {names}\n"));
-        Some(format!("what was masked is left out, as plugins see it: {names}"))
+        Some(format!("masked values are left out, as plugins see them: {names}"))
     }
 
     /// Returns the folder that the session began in.

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 /// Returns the expected and the actual findings, each as text of the file, if they differ. Unless
 /// `exact`, only the keys in the expectation are compared, and log lines only if it names one.
-pub fn compare(
+pub fn compare_findings(
     expected: &[ExpectedFinding],
     found: &[CaseFinding],
     exact: bool,

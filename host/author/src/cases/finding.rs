@@ -197,7 +197,7 @@ fn without_nulls(value: Value) -> Value {
 }
 
 /// Formats findings for the file, each below that head.
-pub fn text(path: &str, findings: &[Map<String, Value>]) -> String {
+pub fn render_findings(path: &str, findings: &[Map<String, Value>]) -> String {
     let mut text = String::new();
     for finding in findings {
         text.push_str(&format!("[[{path}]]\n"));

@@ -18,7 +18,7 @@ pub struct CaseIssue {
     pub impact: Score,
     /// The step at which it began; `None` for the one at which it is raised.
     pub first_step: Option<u64>,
-    /// Its description, in words.
+    /// Its description.
     pub summary: String,
     /// Its evidence.
     pub evidence: Vec<Evidence>,
@@ -40,7 +40,7 @@ pub struct CaseIssue {
 
 impl CaseIssue {
     /// Creates an issue with a name and default values.
-    pub fn named(name: String) -> Self {
+    pub fn with_name(name: String) -> Self {
         Self {
             summary: name.replace('_', " "),
             name,

@@ -76,11 +76,11 @@ mod update;
 mod values;
 
 pub use draft::{CaseDraft, DraftInput};
-pub use expect::{CaseDifference, compare};
+pub use expect::{CaseDifference, compare_findings};
 pub use issue::CaseIssue;
 pub use play::{CaseResult, CaseRunner, StepAnswers};
-pub use read::read;
-pub use update::update;
+pub use read::read_cases;
+pub use update::update_cases;
 
 use portcullis_core::observe::Observations;
 use portcullis_engine::Setting;

@@ -51,7 +51,7 @@ pub struct CaseResult {
 
 impl CaseResult {
     /// Returns the calls into all present plugins.
-    pub fn calls(self) -> impl Iterator<Item = ObservedCall> {
+    pub fn observed_calls(self) -> impl Iterator<Item = ObservedCall> {
         self.steps.into_iter().chain(self.export).flat_map(|said| said.calls)
     }
 }
@@ -103,16 +103,16 @@ impl<'h> CaseRunner<'h> {
     }
 
     /// Adds these builtin plugins to every case.
-    pub fn beside(self, beside: Vec<String>) -> Self {
+    pub fn run_beside(self, beside: Vec<String>) -> Self {
         Self { beside, ..self }
     }
 
     /// Returns the descriptions of the plugins called so far, and their loading times.
-    pub fn loaded(&mut self) -> Vec<(Description, LoadTimes)> {
+    pub fn load_plugins(&mut self) -> Vec<(Description, LoadTimes)> {
         let mut all = Vec::new();
         for (_, _, reviewer) in &mut self.reviewers {
-            let descriptions = reviewer.plugins.describe();
-            let loading = reviewer.plugins.loading().into_iter();
+            let descriptions = reviewer.plugins.describe_all();
+            let loading = reviewer.plugins.load_times().into_iter();
             all.extend(loading.filter_map(|(name, took)| {
                 Some((descriptions.iter().find(|known| known.name == name)?.clone(), took))
             }));
@@ -124,7 +124,7 @@ impl<'h> CaseRunner<'h> {
     ///
     /// # Errors
     /// Fails if the sandbox cannot be set up, or if no client could send a step.
-    pub fn play(&mut self, case: &Case) -> Result<CaseResult> {
+    pub fn play_case(&mut self, case: &Case) -> Result<CaseResult> {
         let (name, beside, exports) =
             (self.name.clone(), self.beside.clone(), self.kind == Kind::AuditExporter);
         let reviewer = self.reviewer(&case.scene)?;
@@ -182,8 +182,8 @@ impl<'h> CaseRunner<'h> {
                     Origin::Bundle(pinned) => (&[][..], std::slice::from_ref(pinned)),
                 };
                 let mut reviewer =
-                    isolated::reviewer(config, files, bundled, Some((self.caches)()))?;
-                reviewer.plugins.watch();
+                    isolated::new_reviewer(config, files, bundled, Some((self.caches)()))?;
+                reviewer.plugins.watch_calls();
                 reviewer.enable_shell_cache();
                 self.reviewers.push((scene.settings.clone(), scene.with.clone(), reviewer));
                 self.reviewers.len() - 1
@@ -266,8 +266,12 @@ impl CaseRun<'_> {
             payload = with(&payload, json!({ "agent_id": agent }));
         }
         let event = portcullis_agents::parse_payload(payload.to_string().as_bytes())?;
-        let seen =
-            MachineContext { observed: self.case.scene.disk.clone(), home: None, kept: None };
+        let seen = MachineContext {
+            observed: self.case.scene.disk.clone(),
+            home: None,
+            kept: None,
+            measured: None,
+        };
         let item = RecordedEvent { event, at: self.at, seen: Some(seen) };
         let records = self.session.step_overheard(&item, self.reviewer, Some(heard));
         self.records.extend(records.iter().cloned());

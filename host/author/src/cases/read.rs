@@ -21,11 +21,11 @@ const EXPORT: &[&str] = &["batch", "expect"];
 /// # Errors
 /// Fails if anything is wrong; the error lists the problems in the file's order, and the number of
 /// omitted ones.
-pub fn read(text: &str, kind: Kind) -> Result<Vec<Case>, (Vec<ConfigProblem>, usize)> {
+pub fn read_cases(text: &str, kind: Kind) -> Result<Vec<Case>, (Vec<ConfigProblem>, usize)> {
     let document = Document::parse(text);
     let reader = Reader { kind };
     let cases = if document.is_sound() { reader.file(&document) } else { Vec::new() };
-    let (problems, omitted) = ConfigProblem::of(&document);
+    let (problems, omitted) = ConfigProblem::from_document(&document);
     if problems.is_empty() { Ok(cases) } else { Err((problems, omitted)) }
 }
 

@@ -10,7 +10,7 @@ use std::ops::Range;
 ///
 /// # Errors
 /// Fails if an expectation is not written as a table of its own.
-pub fn update(text: &str, changes: &[(&Expectation, Vec<CaseFinding>)]) -> Result<String> {
+pub fn update_cases(text: &str, changes: &[(&Expectation, Vec<CaseFinding>)]) -> Result<String> {
     let mut edits = Vec::new();
     for (expected, found) in changes {
         expect(text, expected, found, &mut edits)?;
@@ -58,7 +58,8 @@ fn expect(
         let at = line_end(text, *last);
         let open =
             if text.get(..at).is_some_and(|before| before.ends_with('\n')) { "" } else { "\n" };
-        let tables: Vec<String> = more.into_iter().map(|one| finding::text(path, &[one])).collect();
+        let tables: Vec<String> =
+            more.into_iter().map(|one| finding::render_findings(path, &[one])).collect();
         edits.push(Edit { at: at..at, with: format!("{open}\n{}", tables.join("\n")) });
     }
     Ok(())

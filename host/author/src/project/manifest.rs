@@ -1,6 +1,6 @@
 //! `plugin.toml`: the description of a project and of its plugin.
 
-use super::{Language, unfit};
+use super::{Language, explain_unfit_name};
 use anyhow::{Context, Result, bail};
 use portcullis_engine::Kind;
 use serde::{Deserialize, Serialize};
@@ -26,7 +26,7 @@ pub struct PluginManifest {
     #[serde(default)]
     pub reads: Vec<String>,
     /// The highest severity that the plugin reports.
-    pub severity: Option<Severity>,
+    pub severity: Option<ManifestSeverity>,
     /// The settings that the plugin declares.
     #[serde(default)]
     pub settings: Vec<ManifestSetting>,
@@ -45,7 +45,7 @@ pub struct Build {
 /// The highest severity that a plugin reports.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Severity {
+pub enum ManifestSeverity {
     /// Low severity.
     Low,
     /// Medium severity.
@@ -94,13 +94,13 @@ struct Descriptor<'a> {
     kind: Kind,
     reads: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
-    severity: Option<Severity>,
+    severity: Option<ManifestSeverity>,
     settings: &'a [ManifestSetting],
 }
 
 impl PluginManifest {
     /// Reads the manifest in that file.
-    pub fn read(path: &Path) -> Result<Self> {
+    pub fn read_manifest(path: &Path) -> Result<Self> {
         let shown = path.display();
         let text =
             std::fs::read_to_string(path).with_context(|| format!("cannot read `{shown}`"))?;
@@ -114,12 +114,12 @@ impl PluginManifest {
     }
 
     fn check(&self) -> Result<()> {
-        if let Some(reason) = unfit(&self.name) {
+        if let Some(reason) = explain_unfit_name(&self.name) {
             bail!("`name = {:?}`: {reason}", self.name);
         }
         if self.kind == Kind::ShellReader {
             bail!(
-                "`kind`: a plugin of one's own is a risk-calculator, a pattern, an intervention or an audit-exporter"
+                "`kind`: a plugin is a risk-calculator, a pattern, an intervention or an audit-exporter"
             );
         }
         if let Some(unknown) = self.reads.iter().find(|read| !READS.contains(&read.as_str())) {
@@ -174,7 +174,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("plugin.toml");
         std::fs::write(&path, text).unwrap();
-        PluginManifest::read(&path).map_err(|error| format!("{error:#}"))
+        PluginManifest::read_manifest(&path).map_err(|error| format!("{error:#}"))
     }
 
     #[test]

@@ -43,7 +43,7 @@ fn blob(digest: Digest) -> String {
 }
 
 fn add(files: &mut Files, bytes: Vec<u8>) -> Digest {
-    let digest = Digest::of(&bytes);
+    let digest = Digest::of_bytes(&bytes);
     files.insert(blob(digest), bytes);
     digest
 }
@@ -216,7 +216,7 @@ const ATTACKS: &[Attack] = &[
                 document["artifactType"] = json!("application/vnd.oci.image")
             });
         },
-        "of no bundle",
+        "not of a bundle",
     ),
     (
         "a blob that belongs to nothing",

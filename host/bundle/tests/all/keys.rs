@@ -25,7 +25,7 @@ fn a_key_is_read_with_its_passphrase_alone() {
 }
 
 #[test]
-fn what_is_no_key_is_refused() {
+fn anything_but_a_key_is_refused() {
     let public = key(1).public().to_pem().unwrap();
     for (name, text) in [
         ("nothing", ""),
@@ -95,8 +95,8 @@ fn openssl_agrees() {
         let bundle = bundle();
         let signature = signed(&bundle, &theirs, Some(NOW));
         assert!(
-            signature.statement(&theirs.public()).is_ok()
-                && signature.statement(&key(1).public()).is_err(),
+            signature.verify_statement(&theirs.public()).is_ok()
+                && signature.verify_statement(&key(1).public()).is_err(),
             "{name}"
         );
         // The bytes that DSSE signs, put together by hand.

@@ -4,7 +4,7 @@ use crate::sample::{bundle, key, made, parts};
 use portcullis_bundle::{Bundle, Lock, LockedBundle};
 
 fn line(bundle: &Bundle) -> LockedBundle {
-    LockedBundle::of(
+    LockedBundle::for_bundle(
         bundle,
         Some("ghcr.io/acme/checks".into()),
         vec![key(1).public().id().unwrap()],
@@ -28,20 +28,20 @@ fn a_lock_is_read_as_it_was_written() {
     });
     let texts = [[bundle(), other.clone()], [other, bundle()]].map(|bundles| {
         let mut lock = Lock::default();
-        bundles.iter().for_each(|bundle| lock.put(line(bundle)));
+        bundles.iter().for_each(|bundle| lock.put_bundle(line(bundle)));
         let text = lock.to_text().unwrap();
-        assert_eq!(Lock::read(&text), Ok(lock));
+        assert_eq!(Lock::parse_lock(&text), Ok(lock));
         text
     });
     assert_eq!(texts[0], texts[1], "the order does not count");
-    let mut lock = Lock::read(&texts[0]).unwrap();
+    let mut lock = Lock::parse_lock(&texts[0]).unwrap();
     let name = "acme/checks".parse().unwrap();
-    assert_eq!(lock.bundle(&name), Some(&line(&bundle())));
-    lock.put(line(&bundle()));
+    assert_eq!(lock.find_bundle(&name), Some(&line(&bundle())));
+    lock.put_bundle(line(&bundle()));
     assert!(
         lock.bundles().len() == 2
-            && lock.remove(&name)
-            && !lock.remove(&name)
+            && lock.remove_bundle(&name)
+            && !lock.remove_bundle(&name)
             && lock.bundles().len() == 1
     );
 }
@@ -49,7 +49,7 @@ fn a_lock_is_read_as_it_was_written() {
 #[test]
 fn a_lock_holds_for_one_bundle() {
     let locked = line(&bundle());
-    assert_eq!(locked.holds(&bundle()), Ok(()));
+    assert_eq!(locked.check_bundle(&bundle()), Ok(()));
     let differing: Vec<(&str, Bundle, &str)> = vec![
         (
             "another version",
@@ -73,7 +73,7 @@ fn a_lock_holds_for_one_bundle() {
         ),
     ];
     for (name, other, found) in differing {
-        let error = locked.holds(&other).unwrap_err().to_string();
+        let error = locked.check_bundle(&other).unwrap_err().to_string();
         assert!(
             error.contains(found) && error.contains("`acme/checks` is locked as 1.2.0"),
             "{name}: {error}"
@@ -111,7 +111,7 @@ fn a_lock_holds_for_one_bundle() {
     ] {
         let digest = locked.components[0].digest.hex();
         let expected = expected.map(|text| text.replace("{}", &digest));
-        let error = edited.holds(&bundle()).unwrap_err().to_string();
+        let error = edited.check_bundle(&bundle()).unwrap_err().to_string();
         let [was, is] = expected;
         assert!(
             error.contains(&format!("is locked as {was}, and this is {is}: ")),
@@ -121,9 +121,9 @@ fn a_lock_holds_for_one_bundle() {
 }
 
 #[test]
-fn what_is_no_lock_is_an_error() {
+fn anything_but_a_lock_is_an_error() {
     let mut lock = Lock::default();
-    lock.put(line(&bundle()));
+    lock.put_bundle(line(&bundle()));
     let text = lock.to_text().unwrap();
     let doubled = {
         let (head, rest) = text.split_once("[[bundle]]").unwrap();
@@ -131,7 +131,7 @@ fn what_is_no_lock_is_an_error() {
     };
     for (name, text, expected) in [
         ("nothing", String::new(), "missing field `format`"),
-        ("a later form", text.replace("format = 1", "format = 2\nnew = true"), "it has form 2"),
+        ("a later form", text.replace("format = 1", "format = 2\nnew = true"), "it has format 2"),
         (
             "an unknown field",
             text.replace("format = 1", "format = 1\nweak = true"),
@@ -146,7 +146,7 @@ fn what_is_no_lock_is_an_error() {
         ),
         ("too long", text.clone() + &"#\n".repeat(1 << 20), "at most 1048576 are read"),
     ] {
-        let error = Lock::read(&text).unwrap_err().to_string();
+        let error = Lock::parse_lock(&text).unwrap_err().to_string();
         assert!(error.contains(expected), "{name}: {error}");
     }
 }

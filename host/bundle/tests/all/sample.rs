@@ -28,7 +28,7 @@ fn plugin(name: &str, kind: &str) -> Plugin {
 
 fn part(bytes: &[u8], grants: &[&str], plugins: Vec<Plugin>) -> Component {
     Component {
-        digest: Digest::of(bytes),
+        digest: Digest::of_bytes(bytes),
         size: bytes.len() as u64,
         world: "pattern@0.1.0".into(),
         wants: ComponentRequests {
@@ -61,7 +61,7 @@ pub(crate) fn made(about: About, bytes: &[Vec<u8>]) -> Bundle {
     let exports = vec!["portcullis:plugin/detector@0.1.0".to_owned()];
     let parts: Vec<NewComponent<'_>> =
         bytes.iter().map(|bytes| NewComponent { bytes, exports: &exports }).collect();
-    Bundle::assemble(about, &parts).unwrap()
+    Bundle::from_components(about, &parts).unwrap()
 }
 
 pub(crate) fn bundle() -> Bundle {
@@ -75,11 +75,12 @@ pub(crate) fn key(number: u8) -> SecretKey {
 }
 
 pub(crate) fn signed(bundle: &Bundle, key: &SecretKey, expires: Option<u64>) -> Signature {
-    Signature::of(&Statement::about(bundle.index(), expires, None), key).unwrap()
+    Signature::sign_statement(&Statement::about_index(bundle.index(), expires, None), key).unwrap()
 }
 
 pub(crate) fn vetted(bundle: &Bundle, key: &SecretKey, at: u64) -> Signature {
     let vetting =
         Vetting { reviewer: "security".into(), at, results: json!({ "cases": 40, "differ": 0 }) };
-    Signature::of(&Statement::about(bundle.index(), None, Some(vetting)), key).unwrap()
+    Signature::sign_statement(&Statement::about_index(bundle.index(), None, Some(vetting)), key)
+        .unwrap()
 }

@@ -1,7 +1,7 @@
 //! Tests of trust policies.
 
 use crate::sample::{DAY, NOW, bundle, key, made, parts, signed, vetted};
-use portcullis_bundle::{Bundle, CandidateBundle, Judgement, Signature, Trust};
+use portcullis_bundle::{Bundle, CandidateBundle, Judgement, Signature, TrustPolicy};
 use semver::Version;
 
 fn public(number: u8, name: &str) -> String {
@@ -35,7 +35,7 @@ fn judged(
         installed: installed.as_ref(),
         now: NOW,
     };
-    Trust::read(policy).unwrap().judge(&subject)
+    TrustPolicy::parse_policy(policy).unwrap().judge_bundle(&subject)
 }
 
 /// Returns why it is not trusted; empty if it is.
@@ -294,9 +294,9 @@ fn a_judgement_says_until_when_it_holds() {
         ("what ends first counts", VETTED, vec![ours(Some(NOW + DAY)), sound], Some(NOW + DAY)),
     ];
     for (name, rules, signatures, expected) in rows {
-        let trust = Trust::read(&policy(rules)).unwrap();
+        let trust = TrustPolicy::parse_policy(&policy(rules)).unwrap();
         let at = |now| {
-            trust.judge(&CandidateBundle {
+            trust.judge_bundle(&CandidateBundle {
                 index: bundle.index(),
                 signatures: &signatures,
                 from: None,
@@ -320,7 +320,10 @@ fn no_policy_weakens_another() {
         judged(&policy(VETTED), &bundle, &signatures, None, None),
     );
     assert!(wide.is_trusted() && !strict.is_trusted());
-    assert!(!wide.clone().and(strict.clone()).is_trusted() && !strict.and(wide).is_trusted());
+    assert!(
+        !wide.clone().merge_with(strict.clone()).is_trusted()
+            && !strict.merge_with(wide).is_trusted()
+    );
     assert!(
         !Judgement { requirements: vec![], until: None }.is_trusted(),
         "nothing asked is nothing met"
@@ -332,9 +335,10 @@ fn no_policy_weakens_another() {
 fn a_key_is_revoked_for_all_policies() {
     let bundle = bundle();
     let signatures = [signed(&bundle, &key(1), None)];
-    let mut trust = Trust::read(&policy(RULE)).unwrap();
+    let mut trust = TrustPolicy::parse_policy(&policy(RULE)).unwrap();
     let other =
-        Trust::read(&format!("{}[revoked]\nkeys = [\"mine\"]\n", public(1, "mine"))).unwrap();
+        TrustPolicy::parse_policy(&format!("{}[revoked]\nkeys = [\"mine\"]\n", public(1, "mine")))
+            .unwrap();
     let subject = CandidateBundle {
         index: bundle.index(),
         signatures: &signatures,
@@ -342,14 +346,14 @@ fn a_key_is_revoked_for_all_policies() {
         installed: None,
         now: NOW,
     };
-    assert!(trust.judge(&subject).is_trusted() && !other.has_rules());
+    assert!(trust.judge_bundle(&subject).is_trusted() && !other.has_rules());
     trust.revoke_keys(other.revoked_keys());
-    assert_eq!(missed(&trust.judge(&subject)).len(), 1);
-    assert!(trust.signers(&subject).unwrap().is_empty());
+    assert_eq!(missed(&trust.judge_bundle(&subject)).len(), 1);
+    assert!(trust.find_signers(&subject).unwrap().is_empty());
 }
 
 #[test]
-fn what_is_no_policy_is_an_error() {
+fn anything_but_a_policy_is_an_error() {
     let doubled = format!("{}{}", public(1, "release"), public(2, "release"));
     for (name, text, expected) in [
         (
@@ -384,7 +388,7 @@ fn what_is_no_policy_is_an_error() {
         (
             "a prefix that ends anywhere",
             policy(&(RULE.to_owned() + "registries = [\"ghcr.io/acme\"]\n")),
-            "has to end with `/`",
+            "must end with `/`",
         ),
         (
             "a name that is none",
@@ -407,7 +411,7 @@ fn what_is_no_policy_is_an_error() {
             "key `a`: it is not a public key",
         ),
     ] {
-        let error = Trust::read(&text).unwrap_err().to_string();
+        let error = TrustPolicy::parse_policy(&text).unwrap_err().to_string();
         assert!(error.contains(expected), "{name}: {error}");
     }
 }

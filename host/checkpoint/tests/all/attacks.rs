@@ -33,7 +33,10 @@ fn no_way_leads_outside() {
             for how in [plainly("u", 20), forced("u", 20)] {
                 match place.restore("a", &how) {
                     Err(CheckpointError::Refused { paths }) => {
-                        assert!(paths.iter().all(|one| one.standing.refused()), "{name}, {action}")
+                        assert!(
+                            paths.iter().all(|one| one.standing.is_refused()),
+                            "{name}, {action}"
+                        )
                     }
                     // The file that the agent created is gone, wherever it was: nothing to do.
                     Ok(restored) => assert!(
@@ -56,7 +59,7 @@ fn a_root_behind_a_link_is_the_one_it_led_to() {
     symlink(&place.home, place.home.join("above")).unwrap();
     let mut request = place.request("a", 10, What::Tree);
     request.roots = vec![place.home.join("above/root")];
-    place.vault.take(&request).unwrap();
+    place.vault.take_checkpoint(&request).unwrap();
     place.sh("echo 1 > f");
     place.settle("a", 11);
     // Then the link leads elsewhere, and the root is a link itself.
@@ -99,7 +102,7 @@ fn targets_and_roots_that_are_none() {
     let take = |target: &str, root: &Path| {
         let mut request = place.request("a", 10, What::Targets(vec![PathBuf::from(target)]));
         request.roots = vec![root.to_owned()];
-        place.vault.take(&request).err().map(|error| error.to_string())
+        place.vault.take_checkpoint(&request).err().map(|error| error.to_string())
     };
     for (target, root, error) in [
         ("relative", place.root.clone(), "cannot be a target"),
@@ -252,7 +255,7 @@ fn a_vault_is_its_users_alone() {
     }
     set_mode(&place.home.join("vault"), 0o755);
     assert!(matches!(
-        Vault::open(place.home.join("vault"), Bounds::default()),
+        Vault::open_folder(place.home.join("vault"), Bounds::default()),
         Err(CheckpointError::NotPrivate { .. })
     ));
 }
@@ -313,10 +316,15 @@ fn permissions(place: &Place) {
     place.sh("chmod 755 closed");
     place.take("b", 30);
     place.sh("chmod 0 closed");
-    let changes = place.vault.settle(&id("b"), 31, TIME).unwrap().changes;
+    let changes = place.vault.settle_checkpoint(&id("b"), 31, TIME).unwrap().changes;
     assert_eq!(changes.len(), 1, "{changes:?}");
     assert!(
-        place.vault.diff(&id("b")).unwrap().iter().all(|one| one.standing == PathStatus::AsLeft)
+        place
+            .vault
+            .diff_checkpoint(&id("b"))
+            .unwrap()
+            .iter()
+            .all(|one| one.standing == PathStatus::AsLeft)
     );
     place.restore("b", &plainly("v", 40)).unwrap();
     assert_eq!(fs::read(place.root.join("closed/x")).unwrap(), b"0\n");

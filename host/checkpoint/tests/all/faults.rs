@@ -2,7 +2,9 @@
 //! consistent vault.
 
 use crate::support::{Place, TIME, Walk, assert_same, id, open, plainly, walk};
-use portcullis_checkpoint::{CheckpointError, Policy, Request, Retention, StepHook, What};
+use portcullis_checkpoint::{
+    CheckpointError, CheckpointRequest, ExclusionPolicy, Retention, StepHook, What,
+};
 use std::io;
 use std::path::Path;
 use std::process::Command;
@@ -66,28 +68,34 @@ fn scene(operation: &str) -> Scene {
 
 fn operate(operation: &str, home: &Path, steps: Arc<dyn StepHook>) -> Result<(), CheckpointError> {
     let vault = open(&home.join("vault")).with_step_hook(steps);
-    let request = Request {
+    let request = CheckpointRequest {
         id: id("t"),
         at: 20,
         roots: vec![home.join("root")],
         what: What::Tree,
-        policy: Policy::everything(),
+        policy: ExclusionPolicy::keep_all(),
         budget: TIME,
     };
     match operation {
-        "take" | "take-unindexed" => vault.take(&request).map(|_| ()),
-        "settle" => vault.settle(&id("a"), 11, TIME).map(|_| ()),
-        "restore" => vault.restore(&id("a"), &plainly("u", 20)).map(|_| ()),
+        "take" | "take-unindexed" => vault.take_checkpoint(&request).map(|_| ()),
+        "settle" => vault.settle_checkpoint(&id("a"), 11, TIME).map(|_| ()),
+        "restore" => vault.restore_checkpoint(&id("a"), &plainly("u", 20)).map(|_| ()),
         "collect" => vault
-            .collect(&Retention { keep: Duration::from_millis(99), max_bytes: 1 << 30 }, 100)
+            .collect_garbage(
+                &Retention { keep: Duration::from_millis(99), max_bytes: 1 << 30 },
+                100,
+            )
             .map(|_| ()),
         _ => loop {
-            vault.restore(
+            vault.restore_checkpoint(
                 &id("a"),
                 &plainly(&format!("u{}", vault.list()?.checkpoints.len()), 20),
             )?;
             let last = vault.list()?.checkpoints.len();
-            vault.restore(&id(&format!("u{}", last - 1)), &plainly(&format!("u{last}"), 20))?;
+            vault.restore_checkpoint(
+                &id(&format!("u{}", last - 1)),
+                &plainly(&format!("u{last}"), 20),
+            )?;
         },
     }
 }
@@ -131,7 +139,7 @@ fn check(scene: &Scene, what: &str) {
     );
     assert!(place.vault.list().unwrap().unfinished.is_empty(), "{what}");
     if what.starts_with("take") {
-        let _ = place.vault.take(&place.request("t", 20, What::Tree));
+        let _ = place.vault.take_checkpoint(&place.request("t", 20, What::Tree));
         place.act("b", 30, "echo b > g");
         place.restore("t", &plainly("u2", 40)).unwrap();
         assert_same(old, &place.walk(), what);
@@ -149,7 +157,7 @@ fn check(scene: &Scene, what: &str) {
     assert_same(first, &place.walk(), what);
     place
         .vault
-        .collect(&Retention { keep: Duration::from_secs(1), max_bytes: 1 << 30 }, 100)
+        .collect_garbage(&Retention { keep: Duration::from_secs(1), max_bytes: 1 << 30 }, 100)
         .unwrap();
     place.restore("u3", &plainly("u4", 60)).unwrap();
     assert_same(new, &place.walk(), what);
@@ -198,7 +206,7 @@ fn a_death_at_every_step() {
 /// A person changes one file between the death of a restore and its completion; only that file
 /// stays as it is.
 #[test]
-fn what_a_person_changes_before_a_restore_is_completed_stays() {
+fn changes_before_a_restore_completes_stay() {
     for at in 0.. {
         let Scene { place, old, new, .. } = scene("restore");
         let lived = spawn("restore", at, &place.home).status().unwrap().success();

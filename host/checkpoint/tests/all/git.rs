@@ -1,7 +1,7 @@
 //! Git's own folder.
 
 use crate::support::{Place, TIME, assert_same, id, plainly, walk};
-use portcullis_checkpoint::{ChangeKind, PathStatus, Policy, What, Why};
+use portcullis_checkpoint::{ChangeKind, ExclusionPolicy, PathStatus, What, Why};
 
 const REPOSITORY: &str = "export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null; git init -q . && git config user.email a@b && git config user.name a \
     && echo 1 > f && mkdir s && echo 2 > s/g && printf 'out/\\n*.log\\n' > .gitignore && git add -A && git commit -qm one && git branch other \
@@ -19,8 +19,8 @@ fn index_branches_stash_and_objects_stay_as_they_are() {
     let git = walk(&place.root.join(".git"));
     let before = place.walk();
     let mut request = place.request("a", 10, What::Tree);
-    request.policy = Policy::default();
-    assert!(place.vault.take(&request).unwrap().complete);
+    request.policy = ExclusionPolicy::default();
+    assert!(place.vault.take_checkpoint(&request).unwrap().complete);
     assert_same(&git, &walk(&place.root.join(".git")), "take");
     place.sh("rm -rf f s new .env run.log; echo x > made");
     place.settle("a", 11);
@@ -35,8 +35,8 @@ fn git_clean_comes_back_but_for_ignored_folders() {
     let place = repository();
     let before = place.walk();
     let mut request = place.request("a", 10, What::Tree);
-    request.policy = Policy::default();
-    place.vault.take(&request).unwrap();
+    request.policy = ExclusionPolicy::default();
+    place.vault.take_checkpoint(&request).unwrap();
     place.sh("git clean -fdxq");
     let changes = place.settle("a", 11).changes;
     let lost: Vec<_> = changes
@@ -57,8 +57,8 @@ fn git_clean_comes_back_whole_where_ignored_folders_are_kept() {
     place.sh("mkdir -p out/node_modules/m; echo m > out/node_modules/m/m");
     let before = place.walk();
     let mut request = place.request("a", 10, What::Tree);
-    request.policy = Policy { git: false, ..Policy::everything() };
-    assert!(place.vault.take(&request).unwrap().complete);
+    request.policy = ExclusionPolicy { git: false, ..ExclusionPolicy::keep_all() };
+    assert!(place.vault.take_checkpoint(&request).unwrap().complete);
     place.sh("git clean -fdxq");
     place.settle("a", 11);
     assert_eq!(place.restore("a", &plainly("u", 20)).unwrap().not_kept, []);
@@ -80,12 +80,17 @@ fn a_target_that_is_gits_folder_is_kept_whole() {
 fn rules_that_the_action_changes_hide_nothing() {
     let place = repository();
     let mut request = place.request("a", 10, What::Tree);
-    request.policy = Policy::default();
-    place.vault.take(&request).unwrap();
+    request.policy = ExclusionPolicy::default();
+    place.vault.take_checkpoint(&request).unwrap();
     place.sh("echo s > .gitignore; echo changed > s/g");
-    let changes = place.vault.settle(&id("a"), 11, TIME).unwrap().changes;
+    let changes = place.vault.settle_checkpoint(&id("a"), 11, TIME).unwrap().changes;
     assert!(changes.iter().any(|change| change.path.ends_with("s/g")), "{changes:?}");
     assert!(
-        place.vault.diff(&id("a")).unwrap().iter().all(|one| one.standing == PathStatus::AsLeft)
+        place
+            .vault
+            .diff_checkpoint(&id("a"))
+            .unwrap()
+            .iter()
+            .all(|one| one.standing == PathStatus::AsLeft)
     );
 }

@@ -65,7 +65,7 @@ fn change(path: &Path) {
 }
 
 #[test]
-fn what_is_kept_is_found_whatever_became_of_the_index() {
+fn kept_content_is_found_without_the_index() {
     for (name, damage, again) in ROWS {
         let place = Place::new();
         place.sh("for i in $(seq 40); do echo $i > f$i; done");
@@ -79,17 +79,20 @@ fn what_is_kept_is_found_whatever_became_of_the_index() {
         let opened = crate::support::open(&vault);
         // A target is read again, regardless of its stamp.
         let paths = (1..=40).map(|at| place.root.join(format!("f{at}"))).collect();
-        let taken = opened.take(&place.request("t", 100, What::Targets(paths))).unwrap();
+        let taken = opened.take_checkpoint(&place.request("t", 100, What::Targets(paths))).unwrap();
         assert!(taken.complete, "{name}: {taken:?}");
         assert_eq!(taken.bytes_stored > 0, *again, "{name}: {taken:?}");
         place.sh("rm f*; echo other > f1");
-        opened.settle(&id("t"), 101, TIME).unwrap();
-        opened.restore(&id("t"), &plainly("u", 110)).unwrap();
+        opened.settle_checkpoint(&id("t"), 101, TIME).unwrap();
+        opened.restore_checkpoint(&id("t"), &plainly("u", 110)).unwrap();
         assert_eq!(place.walk(), before, "{name}");
         // From now on it is known.
         assert_eq!(place.targets("v", 120, &["f1", "f40"]).bytes_stored, 0, "{name}");
         opened
-            .collect(&Retention { keep: Duration::from_secs(1000), max_bytes: 1 << 30 }, 200)
+            .collect_garbage(
+                &Retention { keep: Duration::from_secs(1000), max_bytes: 1 << 30 },
+                200,
+            )
             .unwrap();
         assert_eq!(place.targets("w", 210, &["f1", "f40"]).bytes_stored, 0, "{name}, collected");
     }
@@ -104,12 +107,14 @@ fn a_vault_is_as_full_as_its_packs_whatever_became_of_their_sizes() {
         place.targets("a", 1, &["f"]);
         place.sh("head -c 3000 /dev/zero | tr '\\0' b > f");
         damage(&place.home.join("vault/index/sizes"));
-        let small =
-            Vault::open(place.home.join("vault"), Bounds { max_bytes: 5000, ..Bounds::default() })
-                .unwrap();
-        let taken = small.take(&place.request("b", 2, What::Tree)).unwrap();
+        let small = Vault::open_folder(
+            place.home.join("vault"),
+            Bounds { max_bytes: 5000, ..Bounds::default() },
+        )
+        .unwrap();
+        let taken = small.take_checkpoint(&place.request("b", 2, What::Tree)).unwrap();
         assert_eq!(taken.left_out.counts, [(Why::VaultFull, 1)]);
-        small.collect(&Retention { keep: Duration::ZERO, max_bytes: 0 }, 3).unwrap();
-        assert!(small.take(&place.request("c", 4, What::Tree)).unwrap().complete);
+        small.collect_garbage(&Retention { keep: Duration::ZERO, max_bytes: 0 }, 3).unwrap();
+        assert!(small.take_checkpoint(&place.request("c", 4, What::Tree)).unwrap().complete);
     }
 }

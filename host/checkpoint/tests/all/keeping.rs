@@ -2,7 +2,8 @@
 
 use crate::support::{Place, TIME, assert_same, id, open, plainly};
 use portcullis_checkpoint::{
-    Bounds, CheckpointError, Ignored, Policy, Request, Retention, Vault, What, Why,
+    Bounds, CheckpointError, CheckpointRequest, ExclusionPolicy, Ignored, Retention, Vault, What,
+    Why,
 };
 use std::fs;
 use std::time::Duration;
@@ -44,12 +45,12 @@ fn a_change_in_the_same_tick_is_seen() {
 }
 
 #[test]
-fn what_git_ignores_comes_after_everything_else() {
+fn ignored_files_come_last() {
     let place = Place::new();
     place.sh("git init -q .; echo 'a*/' > .gitignore; mkdir ab z node_modules z/ac; for f in ab node_modules z z/ac; do printf '%-100s' $f > $f/file; done; printf x > z/x");
     let mut request = place.request("a", 1, What::Tree);
-    request.policy = Policy { git: false, max_total: 130, ..Policy::everything() };
-    let taken = place.vault.take(&request).unwrap();
+    request.policy = ExclusionPolicy { git: false, max_total: 130, ..ExclusionPolicy::keep_all() };
+    let taken = place.vault.take_checkpoint(&request).unwrap();
     let mut left: Vec<_> = taken
         .left_out
         .first
@@ -74,13 +75,13 @@ const TREE: &str = "git init -q .; mkdir -p out/deep s/node_modules/m cache s/ou
     printf '/out/\\n.env\\n*.big\\n' > .gitignore; printf '!important\\nlocal\\n' > s/.gitignore; echo l > s/local; echo i > s/important; echo excluded > .git/info/exclude; mkdir excluded; echo e > excluded/e";
 
 /// A policy, and the paths that it leaves out.
-type Row = (&'static str, Policy, &'static [(&'static str, Why)]);
+type Row = (&'static str, ExclusionPolicy, &'static [(&'static str, Why)]);
 
 #[test]
 fn a_policy_leaves_out_what_it_says() {
-    let base = Policy::default();
+    let base = ExclusionPolicy::default();
     let rows: &[Row] = &[
-        ("everything", Policy::everything(), &[]),
+        ("everything", ExclusionPolicy::keep_all(), &[]),
         (
             "default",
             base,
@@ -94,7 +95,7 @@ fn a_policy_leaves_out_what_it_says() {
         ),
         (
             "all that is ignored",
-            Policy { ignored: Ignored::Leave, git: true, build_output: true, ..base },
+            ExclusionPolicy { ignored: Ignored::Leave, git: true, build_output: true, ..base },
             &[
                 (".env", Why::Ignored),
                 ("excluded", Why::Ignored),
@@ -104,12 +105,12 @@ fn a_policy_leaves_out_what_it_says() {
         ),
         (
             "build output alone",
-            Policy { build_output: false, ..Policy::everything() },
+            ExclusionPolicy { build_output: false, ..ExclusionPolicy::keep_all() },
             &[("cache", Why::BuildOutput), ("s/node_modules", Why::BuildOutput)],
         ),
         (
             "large files",
-            Policy { max_file: 40, git: false, ..Policy::everything() },
+            ExclusionPolicy { max_file: 40, git: false, ..ExclusionPolicy::keep_all() },
             &[(".git", Why::Git), ("cache/CACHEDIR.TAG", Why::TooLarge)],
         ),
     ];
@@ -118,7 +119,7 @@ fn a_policy_leaves_out_what_it_says() {
         place.sh(TREE);
         let mut request = place.request("a", 10, What::Tree);
         request.policy = *policy;
-        let taken = place.vault.take(&request).unwrap();
+        let taken = place.vault.take_checkpoint(&request).unwrap();
         let mut left_out: Vec<_> = taken
             .left_out
             .first
@@ -143,23 +144,23 @@ fn a_policy_leaves_out_what_it_says() {
 }
 
 #[test]
-fn what_was_kept_in_time_stays_for_the_next_time() {
+fn content_kept_in_time_is_reused() {
     let place = Place::new();
     place.sh("for i in 1 2 3 4 5 6 7 8 9; do echo $i > f$i; done; mkdir d; echo d > d/d");
     let mut request = place.request("a", 1, What::Tree);
     request.budget = Duration::ZERO;
-    let none = place.vault.take(&request).unwrap();
+    let none = place.vault.take_checkpoint(&request).unwrap();
     assert!(
         !none.complete && none.files == 0 && none.left_out.counts == [(Why::Budget, 1)],
         "{none:?}"
     );
     place.sh("rm f1; echo 2 >> d/d");
     // It was not scanned before, so nothing is reported about it.
-    assert!(place.vault.settle(&id("a"), 2, Duration::ZERO).unwrap().changes.is_empty());
+    assert!(place.vault.settle_checkpoint(&id("a"), 2, Duration::ZERO).unwrap().changes.is_empty());
     assert!(place.restore("a", &plainly("u", 3)).unwrap().restored.is_empty());
     request = place.request("b", 4, What::Tree);
     request.policy.max_total = 6;
-    let some = place.vault.take(&request).unwrap();
+    let some = place.vault.take_checkpoint(&request).unwrap();
     assert_eq!((some.bytes_stored, some.left_out.counts), (6, vec![(Why::TotalReached, 7)]));
     let rest = place.take("c", 5);
     assert_eq!((rest.complete, rest.bytes_stored), (true, 12 + 2));
@@ -169,14 +170,16 @@ fn what_was_kept_in_time_stays_for_the_next_time() {
 fn a_full_vault_leaves_files_out_and_keeps_what_it_has() {
     let place = Place::new();
     place.sh("head -c 3000 /dev/zero | tr '\\0' a > f; head -c 3000 /dev/zero | tr '\\0' b > g");
-    let small =
-        Vault::open(place.home.join("vault"), Bounds { max_bytes: 4000, ..Bounds::default() })
-            .unwrap();
-    let taken = small.take(&place.request("a", 1, What::Tree)).unwrap();
+    let small = Vault::open_folder(
+        place.home.join("vault"),
+        Bounds { max_bytes: 4000, ..Bounds::default() },
+    )
+    .unwrap();
+    let taken = small.take_checkpoint(&place.request("a", 1, What::Tree)).unwrap();
     assert_eq!((taken.files, taken.left_out.counts), (1, vec![(Why::VaultFull, 1)]));
     place.sh("rm f g");
-    small.settle(&id("a"), 2, TIME).unwrap();
-    let restored = small.restore(&id("a"), &plainly("u", 3)).unwrap();
+    small.settle_checkpoint(&id("a"), 2, TIME).unwrap();
+    let restored = small.restore_checkpoint(&id("a"), &plainly("u", 3)).unwrap();
     assert_eq!((restored.restored.len(), restored.not_kept[0].why), (1, Why::VaultFull));
 }
 
@@ -197,13 +200,13 @@ fn old_checkpoints_go_and_the_rest_stays_whole() {
     let before = packs();
     let nothing = place
         .vault
-        .collect(&Retention { keep: Duration::from_secs(1000), max_bytes: 1 << 30 }, 60_000)
+        .collect_garbage(&Retention { keep: Duration::from_secs(1000), max_bytes: 1 << 30 }, 60_000)
         .unwrap();
     assert_eq!(nothing.checkpoints, 0);
     assert!(before > 60 && packs() <= 2, "small packs are joined: {before}, {}", packs());
     let old = place
         .vault
-        .collect(&Retention { keep: Duration::from_secs(10), max_bytes: 1 << 30 }, 60_000)
+        .collect_garbage(&Retention { keep: Duration::from_secs(10), max_bytes: 1 << 30 }, 60_000)
         .unwrap();
     assert_eq!(old.checkpoints, 50);
     assert!(old.bytes_after < nothing.bytes_after / 2, "{old:?}");
@@ -213,7 +216,7 @@ fn old_checkpoints_go_and_the_rest_stays_whole() {
     ));
     let large = place
         .vault
-        .collect(&Retention { keep: Duration::from_secs(1000), max_bytes: 30_000 }, 60_000)
+        .collect_garbage(&Retention { keep: Duration::from_secs(1000), max_bytes: 30_000 }, 60_000)
         .unwrap();
     assert!(large.checkpoints > 3 && large.bytes_after < 40_000, "{large:?}");
     let (now, oldest) = (place.walk(), place.vault.list().unwrap().checkpoints[0].id.to_string());
@@ -223,8 +226,10 @@ fn old_checkpoints_go_and_the_rest_stays_whole() {
     place.restore("u", &plainly("v", 80_000)).unwrap();
     assert_same(&now, &place.walk(), "undone");
     // A vault without retention becomes empty.
-    let all =
-        place.vault.collect(&Retention { keep: Duration::ZERO, max_bytes: 0 }, 90_000).unwrap();
+    let all = place
+        .vault
+        .collect_garbage(&Retention { keep: Duration::ZERO, max_bytes: 0 }, 90_000)
+        .unwrap();
     assert_eq!(
         (all.bytes_after, packs(), place.vault.list().unwrap().checkpoints.len()),
         (0, 0, 0)
@@ -234,7 +239,7 @@ fn old_checkpoints_go_and_the_rest_stays_whole() {
 #[test]
 fn a_collection_waits_for_nobody_forever() {
     let place = Place::new();
-    let vault = Vault::open(
+    let vault = Vault::open_folder(
         place.home.join("vault"),
         Bounds { patience: Duration::ZERO, ..Bounds::default() },
     )
@@ -250,15 +255,15 @@ fn a_collection_waits_for_nobody_forever() {
     let lock = lock.unwrap();
     lock.lock_shared().unwrap();
     let retention = Retention { keep: Duration::ZERO, max_bytes: 0 };
-    assert!(matches!(vault.collect(&retention, 1), Err(CheckpointError::Busy { .. })));
+    assert!(matches!(vault.collect_garbage(&retention, 1), Err(CheckpointError::Busy { .. })));
     lock.unlock().unwrap();
     lock.lock().unwrap();
     assert!(matches!(
-        vault.take(&place.request("a", 1, What::Tree)),
+        vault.take_checkpoint(&place.request("a", 1, What::Tree)),
         Err(CheckpointError::Busy { .. })
     ));
     drop(lock);
-    open(&place.home.join("vault")).take(&place.request("a", 1, What::Tree)).unwrap();
+    open(&place.home.join("vault")).take_checkpoint(&place.request("a", 1, What::Tree)).unwrap();
 }
 
 #[test]
@@ -267,7 +272,7 @@ fn the_vault_is_no_content_of_a_tree_that_holds_it() {
     place.sh("echo f > f");
     let mut request = place.request("a", 1, What::Tree);
     request.roots = vec![place.home.clone()];
-    assert_eq!(place.vault.take(&request).unwrap().files, 1);
+    assert_eq!(place.vault.take_checkpoint(&request).unwrap().files, 1);
     place.sh("echo 1 > f");
     assert_eq!(place.settle("a", 2).changes.len(), 1);
 }
@@ -278,13 +283,13 @@ const MOUNTED: &str = "PORTCULLIS_TEST_MOUNTED";
 /// Nothing on a mount inside the tree is stored, and not by choice: the checkpoint is incomplete,
 /// and reports the path.
 #[test]
-fn what_lies_on_another_file_system_is_left_out() {
+fn other_file_systems_are_left_out() {
     let Some(root) = std::env::var_os(MOUNTED).map(std::path::PathBuf::from) else {
         let place = Place::new();
         place.sh("mkdir -p d/mount; echo f > d/f; echo hidden > d/mount/hidden");
         let mut inside = std::process::Command::new("unshare");
         // The mount is visible only to that process, and ends with it.
-        let script = "mount -t tmpfs none \"$1/d/mount\" && echo there > \"$1/d/mount/there\" && exec \"$0\" --exact keeping::what_lies_on_another_file_system_is_left_out";
+        let script = "mount -t tmpfs none \"$1/d/mount\" && echo there > \"$1/d/mount/there\" && exec \"$0\" --exact keeping::other_file_systems_are_left_out";
         inside
             .args(["--user", "--map-root-user", "--mount", "sh", "-c", script])
             .arg(std::env::current_exe().unwrap());
@@ -307,15 +312,15 @@ fn what_lies_on_another_file_system_is_left_out() {
         ("there", targets(&["d/mount/there"]), true),
     ];
     for (at, (name, what, complete)) in rows.into_iter().enumerate() {
-        let request = Request {
+        let request = CheckpointRequest {
             id: id(name),
             at: at as u64,
             roots: vec![root.clone()],
             what,
-            policy: Policy::default(),
+            policy: ExclusionPolicy::default(),
             budget: TIME,
         };
-        let taken = vault.take(&request).unwrap();
+        let taken = vault.take_checkpoint(&request).unwrap();
         let left: Vec<_> = taken
             .left_out
             .first
@@ -325,13 +330,16 @@ fn what_lies_on_another_file_system_is_left_out() {
         let expected: &[_] = if complete { &[] } else { &[("d/mount", Why::OtherFileSystem)] };
         assert_eq!((left.as_slice(), taken.complete), (expected, complete), "{name}");
         if name != "tree" {
-            assert!(vault.settle(&id(name), at as u64, TIME).unwrap().changes.is_empty(), "{name}");
+            assert!(
+                vault.settle_checkpoint(&id(name), at as u64, TIME).unwrap().changes.is_empty(),
+                "{name}"
+            );
         }
     }
     fs::write(root.join("d/mount/there"), "changed").unwrap();
     fs::write(root.join("d/f"), "changed").unwrap();
-    assert_eq!(vault.settle(&id("tree"), 10, TIME).unwrap().changes.len(), 1);
-    vault.restore(&id("tree"), &plainly("u", 11)).unwrap();
+    assert_eq!(vault.settle_checkpoint(&id("tree"), 10, TIME).unwrap().changes.len(), 1);
+    vault.restore_checkpoint(&id("tree"), &plainly("u", 11)).unwrap();
     assert_eq!(fs::read(root.join("d/f")).unwrap(), b"f\n");
     assert_eq!(fs::read(root.join("d/mount/there")).unwrap(), b"changed");
 }

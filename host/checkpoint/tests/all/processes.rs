@@ -26,7 +26,7 @@ fn checkpoints_taken_side_by_side_are_all_there() {
                         round,
                         What::Targets(vec![folder.clone()]),
                     );
-                    vault.take(&request).unwrap();
+                    vault.take_checkpoint(&request).unwrap();
                     // Atomically: others scan meanwhile.
                     fs::write(place.home.join(format!("new{at}")), format!("changed {at} {round}"))
                         .unwrap();
@@ -35,10 +35,10 @@ fn checkpoints_taken_side_by_side_are_all_there() {
                         folder.join(format!("f{}", round + 1)),
                     )
                     .unwrap();
-                    vault.settle(&request.id, round, TIME).unwrap();
+                    vault.settle_checkpoint(&request.id, round, TIME).unwrap();
                     request.id = id(&format!("t{at}-{round}"));
                     request.what = What::Tree;
-                    vault.take(&request).unwrap();
+                    vault.take_checkpoint(&request).unwrap();
                 }
             });
         }
@@ -46,7 +46,7 @@ fn checkpoints_taken_side_by_side_are_all_there() {
             let vault = crate::support::open(&place.home.join("vault"));
             for _ in 0..10 {
                 vault
-                    .collect(
+                    .collect_garbage(
                         &Retention { keep: Duration::from_secs(1000), max_bytes: 1 << 30 },
                         100,
                     )
@@ -57,8 +57,9 @@ fn checkpoints_taken_side_by_side_are_all_there() {
     let listing = place.vault.list().unwrap();
     assert_eq!((listing.checkpoints.len(), listing.damaged.len()), (80, 0));
     for at in 0..8 {
-        let how = portcullis_checkpoint::Restore {
+        let how = portcullis_checkpoint::RestoreOptions {
             only: vec![place.root.join(format!("d{at}"))],
+            also: Vec::new(),
             ..plainly(&format!("u{at}"), 50)
         };
         place.restore(&format!("c{at}-0"), &how).unwrap();
@@ -100,7 +101,9 @@ fn a_call_has_one_checkpoint() {
     let place = Place::new();
     let outcomes: Vec<_> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..8)
-            .map(|_| scope.spawn(|| place.vault.take(&place.request("same", 1, What::Tree))))
+            .map(|_| {
+                scope.spawn(|| place.vault.take_checkpoint(&place.request("same", 1, What::Tree)))
+            })
             .collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });

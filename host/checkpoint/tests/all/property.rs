@@ -156,7 +156,7 @@ proptest! {
     }
 
     #[test]
-    fn what_a_person_did_stays(tree in edits(0..25), action in edits(1..12), person in edits(1..5)) {
+    fn a_persons_changes_stay(tree in edits(0..25), action in edits(1..12), person in edits(1..5)) {
         let place = Place::new();
         tree.iter().for_each(|edit| edit.apply(&place.root));
         let before = act(&place, "a", 10, &action);

@@ -96,7 +96,7 @@ const PEOPLE: &[(&str, &str, &str, Option<&str>)] = &[
 ];
 
 #[test]
-fn what_people_changed_stays() {
+fn changes_of_people_stay() {
     for (name, action, person, refused) in PEOPLE {
         let place = Place::new();
         place.sh(TREE);
@@ -157,7 +157,7 @@ fn an_action_that_was_never_settled_is_refused_until_it_is() {
     place.sh("echo 0 > f");
     place.take("a", 10);
     place.sh("echo 1 > f; echo 1 > g");
-    let found = place.vault.diff(&id("a")).unwrap();
+    let found = place.vault.diff_checkpoint(&id("a")).unwrap();
     assert!(
         found.len() == 2 && found.iter().all(|one| one.standing == PathStatus::NeverSettled),
         "{found:?}"
@@ -214,9 +214,12 @@ fn changes_are_reported_by_kind() {
         ("src/a", ChangeKind::Deleted),
     ];
     assert_eq!(reported, expected);
-    assert_eq!(place.vault.show(&id("a")).unwrap().changes, changes);
-    assert_eq!(place.vault.content(&changes[3].before.digest().unwrap()).unwrap(), b"#!/bin/sh\n");
-    assert_eq!(place.vault.content(&changes[3].after.digest().unwrap()).unwrap(), b"1\n");
+    assert_eq!(place.vault.show_checkpoint(&id("a")).unwrap().changes, changes);
+    assert_eq!(
+        place.vault.read_content(&changes[3].before.digest().unwrap()).unwrap(),
+        b"#!/bin/sh\n"
+    );
+    assert_eq!(place.vault.read_content(&changes[3].after.digest().unwrap()).unwrap(), b"1\n");
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! A folder to act in, and a walk over it that shares no code with the crate.
 
 use portcullis_checkpoint::{
-    Bounds, CheckpointError, Durability, Id, Policy, Request, Restore, Restored, Settled, Taken,
-    Vault, What,
+    Bounds, CheckpointDurability, CheckpointError, CheckpointRequest, ExclusionPolicy, Id,
+    RestoreOptions, Restored, Settled, Taken, Vault, What,
 };
 use std::collections::BTreeMap;
 use std::fs;
@@ -92,28 +92,28 @@ impl Place {
         sh(&self.root, script);
     }
 
-    pub(crate) fn request(&self, name: &str, at: u64, what: What) -> Request {
-        Request {
+    pub(crate) fn request(&self, name: &str, at: u64, what: What) -> CheckpointRequest {
+        CheckpointRequest {
             id: id(name),
             at,
             roots: vec![self.root.clone()],
             what,
-            policy: Policy::everything(),
+            policy: ExclusionPolicy::keep_all(),
             budget: TIME,
         }
     }
 
     pub(crate) fn take(&self, name: &str, at: u64) -> Taken {
-        self.vault.take(&self.request(name, at, What::Tree)).unwrap()
+        self.vault.take_checkpoint(&self.request(name, at, What::Tree)).unwrap()
     }
 
     pub(crate) fn targets(&self, name: &str, at: u64, paths: &[&str]) -> Taken {
         let paths = paths.iter().map(|path| self.root.join(path)).collect();
-        self.vault.take(&self.request(name, at, What::Targets(paths))).unwrap()
+        self.vault.take_checkpoint(&self.request(name, at, What::Targets(paths))).unwrap()
     }
 
     pub(crate) fn settle(&self, name: &str, at: u64) -> Settled {
-        self.vault.settle(&id(name), at, TIME).unwrap()
+        self.vault.settle_checkpoint(&id(name), at, TIME).unwrap()
     }
 
     /// Performs a whole action.
@@ -123,8 +123,12 @@ impl Place {
         self.settle(name, at + 1)
     }
 
-    pub(crate) fn restore(&self, name: &str, how: &Restore) -> Result<Restored, CheckpointError> {
-        self.vault.restore(&id(name), how)
+    pub(crate) fn restore(
+        &self,
+        name: &str,
+        how: &RestoreOptions,
+    ) -> Result<Restored, CheckpointError> {
+        self.vault.restore_checkpoint(&id(name), how)
     }
 
     pub(crate) fn walk(&self) -> Walk {
@@ -144,8 +148,9 @@ impl Drop for Place {
 }
 
 pub(crate) fn open(folder: &Path) -> Vault {
-    let bounds = Bounds { durability: Durability::Process, patience: TIME, ..Bounds::default() };
-    Vault::open(folder, bounds).unwrap()
+    let bounds =
+        Bounds { durability: CheckpointDurability::Process, patience: TIME, ..Bounds::default() };
+    Vault::open_folder(folder, bounds).unwrap()
 }
 
 pub(crate) fn sh(folder: &Path, script: &str) {
@@ -157,12 +162,19 @@ pub(crate) fn id(name: &str) -> Id {
     Id::new(name).unwrap()
 }
 
-pub(crate) fn plainly(undo: &str, at: u64) -> Restore {
-    Restore { undo: id(undo), at, force: false, only: Vec::new(), dry: false }
+pub(crate) fn plainly(undo: &str, at: u64) -> RestoreOptions {
+    RestoreOptions {
+        undo: id(undo),
+        at,
+        force: false,
+        only: Vec::new(),
+        also: Vec::new(),
+        dry: false,
+    }
 }
 
-pub(crate) fn forced(undo: &str, at: u64) -> Restore {
-    Restore { force: true, ..plainly(undo, at) }
+pub(crate) fn forced(undo: &str, at: u64) -> RestoreOptions {
+    RestoreOptions { force: true, ..plainly(undo, at) }
 }
 
 pub(crate) fn set_mode(path: &Path, mode: u32) {

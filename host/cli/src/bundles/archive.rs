@@ -17,18 +17,18 @@ const RIGHTS: u32 = 0o644;
 ///
 /// # Errors
 /// Fails if it does not contain a complete bundle.
-pub fn read(path: &Path) -> Result<(Bundle, Vec<Signature>)> {
+pub fn read_archive_file(path: &Path) -> Result<(Bundle, Vec<Signature>)> {
     let context = || format!("`{}` is not an archive of a bundle", display_path(path));
     if path.is_dir() {
         return read_layout(path).with_context(context);
     }
     let opened = open_file(path, Links::Follow).map_err(|error| match error {
         ReadError::NotAFile => Error::invalid(format!("`{}` is not a file", display_path(path))),
-        error => Error::from(error).context(format!("cannot read `{}`", display_path(path))),
+        error => Error::from(error).with_context(format!("cannot read `{}`", display_path(path))),
     })?;
     let (file, _) = opened.ok_or_else(|| {
         Error::not_found(format!("there is no `{}`", display_path(path)))
-            .hint("name the archive of a bundle, as `portcullis bundle build` writes it")
+            .with_hint("name the archive of a bundle, as `portcullis bundle build` writes it")
     })?;
     read_archive(BufReader::new(file)).with_context(context)
 }
@@ -48,7 +48,7 @@ pub fn put_new(path: &Path, bundle: &Bundle) -> Result<bool> {
             return Err(error).with_context(|| format!("cannot write `{}`", display_path(path)));
         }
     }
-    match read(path) {
+    match read_archive_file(path) {
         Ok((there, _)) if there.index().digest() == bundle.index().digest() => Ok(false),
         Ok((there, _)) => {
             let about = there.about();
@@ -59,13 +59,13 @@ pub fn put_new(path: &Path, bundle: &Bundle) -> Result<bool> {
                 about.version,
                 there.index().digest()
             ))
-            .hint("raise the version, or name another file with `--output`"))
+            .with_hint("raise the version, or name another file with `--output`"))
         }
         Err(_) => Err(Error::invalid(format!(
             "`{}` is there already, and is not overwritten",
             display_path(path)
         ))
-        .hint("name another file with `--output`")),
+        .with_hint("name another file with `--output`")),
     }
 }
 
@@ -74,7 +74,7 @@ pub fn put_new(path: &Path, bundle: &Bundle) -> Result<bool> {
 ///
 /// # Errors
 /// Fails if the archive cannot be written.
-pub fn replace(path: &Path, bundle: &Bundle, signatures: &[Signature]) -> Result<()> {
+pub fn replace_archive(path: &Path, bundle: &Bundle, signatures: &[Signature]) -> Result<()> {
     // A symbolic link is followed, not replaced.
     let path =
         path.canonicalize().with_context(|| format!("cannot write `{}`", display_path(path)))?;
@@ -87,7 +87,7 @@ pub fn replace(path: &Path, bundle: &Bundle, signatures: &[Signature]) -> Result
 ///
 /// # Errors
 /// Fails if the archive cannot be written.
-pub fn add(
+pub fn add_signature(
     path: &Path,
     bundle: &Bundle,
     mut signatures: Vec<Signature>,
@@ -97,7 +97,7 @@ pub fn add(
         return Ok(false);
     }
     signatures.push(new);
-    replace(path, bundle, &signatures).map(|()| true)
+    replace_archive(path, bundle, &signatures).map(|()| true)
 }
 
 fn put(path: &Path, bundle: &Bundle, signatures: &[Signature], rights: u32) -> Result<()> {

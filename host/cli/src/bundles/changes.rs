@@ -5,7 +5,7 @@
 
 use crate::paint;
 use portcullis_bundle::{About, Component, Plugin};
-use portcullis_config::amount::size;
+use portcullis_config::amount::format_size;
 use portcullis_core::text::one_line;
 use serde::Serialize;
 use serde_json::Value;
@@ -91,7 +91,7 @@ pub struct PluginChange {
 
 /// Computes the changes from `old` to `new`.
 #[must_use]
-pub fn changes(old: &About, new: &About) -> Changes {
+pub fn list_changes(old: &About, new: &About) -> Changes {
     let named = |about| -> BTreeMap<&str, (&Component, &Plugin)> { plugins(about).collect() };
     let (before, after) = (named(old), named(new));
     let only = |these: &BTreeMap<&str, (&Component, &Plugin)>,
@@ -193,7 +193,7 @@ impl PluginSummary {
             paint::bold(line(name)),
             line(kind),
             line(version),
-            size(self.size),
+            format_size(self.size),
             short(digest)
         )
     }
@@ -294,7 +294,7 @@ fn put(text: &mut String, before: &str, field: &FieldChange) {
     let value = |value: &Option<Value>| match (value, field.what.as_str()) {
         (None, _) => "nothing".to_owned(),
         (Some(Value::Number(bytes)), "size") if before.trim().is_empty() => {
-            size(bytes.as_u64().unwrap_or_default())
+            format_size(bytes.as_u64().unwrap_or_default())
         }
         (Some(Value::String(digest)), "digest") if before.trim().is_empty() => short(digest),
         (Some(Value::String(words)), _) if words.is_empty() => "nothing".to_owned(),

@@ -2,7 +2,7 @@
 //!
 //! A process that is killed between two steps leaves either the old set in effect or the new one.
 
-use super::changes::{Changes, changes};
+use super::changes::{Changes, list_changes};
 use super::source::FetchedBundle;
 use crate::error::{Context, Error, Result};
 use portcullis_bundle::{BundleName, CandidateBundle, InstalledBundle, Lock, LockedBundle};
@@ -15,7 +15,8 @@ use portcullis_review::bundles::policies::{Policies, TrustedBundle};
 use portcullis_review::bundles::receipt::InstalledRef;
 use portcullis_review::bundles::verify::Consent;
 use portcullis_review::bundles::{SHELF, check_description, open_store, receipt, verify};
-use portcullis_review::reviewer::{COMPONENT, OURS, to_store};
+use portcullis_review::plugin_specs::{COMPONENT, OURS};
+use portcullis_review::reviewer::to_store;
 use portcullis_store::{Home, Store};
 use semver::Version;
 use std::collections::BTreeSet;
@@ -41,7 +42,7 @@ impl InstallLock {
     ///
     /// # Errors
     /// Fails if the lock's file cannot be created.
-    pub fn take(places: &Paths) -> Result<Self> {
+    pub fn take_lock(places: &Paths) -> Result<Self> {
         open_store(places)?;
         let path = places.state.join(SHELF).join(TURN);
         let opened = portcullis_fs::open_lock_file(&path);
@@ -82,11 +83,11 @@ impl LockFile {
     ///
     /// # Errors
     /// Fails if there is no project, or if the file cannot be read.
-    pub fn find(places: &Paths, global: bool) -> Result<Self> {
+    pub fn find_lock(places: &Paths, global: bool) -> Result<Self> {
         let (path, text) = match (&places.project, global) {
             (_, true) => {
                 let path = locks::of_person(places);
-                let text = file::read(&path);
+                let text = file::read_file(&path);
                 (path, text)
             }
             (Some(project), false) => {
@@ -94,12 +95,12 @@ impl LockFile {
             }
             (None, false) => {
                 return Err(Error::invalid("this folder belongs to no project")
-                    .hint("go to one, or lock for all your projects with `--global`"));
+                    .with_hint("go to one, or lock for all your projects with `--global`"));
             }
         };
         let text = text?;
         let exists = text.is_some();
-        let lock = text.map_or_else(|| Ok(Lock::default()), |text| Lock::read(&text));
+        let lock = text.map_or_else(|| Ok(Lock::default()), |text| Lock::parse_lock(&text));
         Ok(Self {
             lock: lock.with_context(|| format!("`{}` is not a lock file", path.display()))?,
             path,
@@ -150,7 +151,7 @@ pub fn plan_install(
 ) -> Result<InstallPlan> {
     let about = fetched.bundle.about();
     check_description(&fetched.bundle)?;
-    let old = target.lock.bundle(&about.name);
+    let old = target.lock.find_bundle(&about.name);
     // Versions that already ran here count, even if the lock has changed since.
     let ran = receipt::receipts_around(home, places)?
         .into_iter()
@@ -164,13 +165,14 @@ pub fn plan_install(
         installed: newest.as_ref(),
         now,
     };
-    let judged = policies.require(&subject)?;
+    let judged = policies.require_trust(&subject)?;
     let shelf = open_store(places)?;
     let installed = shelf.installed()?;
     let old_bundle =
         old.and_then(|old| installed.iter().find(|installed| installed.index.digest == old.digest));
-    let changes =
-        old_bundle.and_then(|old| shelf.read(old).ok()).map(|(old, _)| changes(old.about(), about));
+    let changes = old_bundle
+        .and_then(|old| shelf.read_bundle(old).ok())
+        .map(|(old, _)| list_changes(old.about(), about));
     Ok(InstallPlan { judged, locked: old.map(|old| old.version.clone()), changes, fetched })
 }
 
@@ -179,7 +181,7 @@ pub fn plan_install(
 /// # Errors
 /// Fails if something cannot be written, or if the new set does not verify; the lock is then rolled
 /// back.
-pub fn install(
+pub fn install_bundle(
     places: &Paths,
     home: &Home,
     target: &mut LockFile,
@@ -187,21 +189,24 @@ pub fn install(
     now: u64,
 ) -> Result<()> {
     let FetchedBundle { bundle, signatures, from, .. } = &ready.fetched;
-    let locked =
-        LockedBundle::of(bundle, from.clone(), ready.judged.signers.iter().copied().collect());
+    let locked = LockedBundle::for_bundle(
+        bundle,
+        from.clone(),
+        ready.judged.signers.iter().copied().collect(),
+    );
     no_lock_differs(places, target, &locked)?;
     no_name_twice(places, &Config::load(places, Some(home))?.plugins_dir, target, &locked)?;
-    open_store(places)?.install(bundle, signatures, from.clone())?;
+    open_store(places)?.install_bundle(bundle, signatures, from.clone())?;
     let before = target.clone();
     let agreed = Consent { names: vec![locked.name.clone()], unknown: false };
-    target.lock.put(locked);
+    target.lock.put_bundle(locked);
     target.write()?;
-    if let Err(error) = verify::reverify(places, home, now, &agreed) {
+    if let Err(error) = verify::verify_again(places, home, now, &agreed) {
         target.clone_from(&before);
         target.put_back().with_context(|| {
             format!("`{}` could not be put back as it was, after: {error:#}", target.path.display())
         })?;
-        return Err(Error::from(error).context("nothing was locked"));
+        return Err(Error::from(error).with_context("nothing was locked"));
     }
     Ok(())
 }
@@ -210,18 +215,18 @@ pub fn install(
 ///
 /// # Errors
 /// Fails if the bundle is not in the lock, or if something cannot be written.
-pub fn remove(
+pub fn remove_bundle(
     places: &Paths,
     home: &Home,
     target: &mut LockFile,
     name: &BundleName,
     now: u64,
 ) -> Result<Option<Error>> {
-    let Some(locked) = target.lock.bundle(name).cloned() else {
+    let Some(locked) = target.lock.find_bundle(name).cloned() else {
         return Err(Error::not_found(format!("`{}` locks no `{name}`", target.path.display()))
-            .hint("`portcullis bundle list` lists what is locked"));
+            .with_hint("`portcullis bundle list` lists what is locked"));
     };
-    target.lock.remove(name);
+    target.lock.remove_bundle(name);
     target.write()?;
     let gone = InstalledRef {
         name: locked.name,
@@ -230,14 +235,14 @@ pub fn remove(
         by: target.path.clone(),
     };
     receipt::forget_bundles(home, &[gone], now)?;
-    Ok(verify::reverify(places, home, now, &Consent::default()).err().map(Error::from))
+    Ok(verify::verify_again(places, home, now, &Consent::default()).err().map(Error::from))
 }
 
 /// Installs a bundle that a lock names, without changing any lock.
 ///
 /// # Errors
 /// Fails if the bundle is not the locked one, or may not be installed.
-pub fn restore(
+pub fn restore_bundle(
     places: &Paths,
     wanted: &RequiredBundle,
     fetched: &FetchedBundle,
@@ -245,9 +250,9 @@ pub fn restore(
     now: u64,
 ) -> Result<()> {
     let (locked, by) = (&wanted.locked, wanted.by.display());
-    locked.holds(&fetched.bundle).with_context(|| format!("`{by}` does not hold"))?;
+    locked.check_bundle(&fetched.bundle).with_context(|| format!("`{by}` cannot be enforced"))?;
     let from = fetched.from.as_deref().or(locked.from.as_deref());
-    policies.require(&CandidateBundle {
+    policies.require_trust(&CandidateBundle {
         index: fetched.bundle.index(),
         signatures: &fetched.signatures,
         from,
@@ -255,7 +260,7 @@ pub fn restore(
         now,
     })?;
     check_description(&fetched.bundle)?;
-    Ok(open_store(places)?.install(
+    Ok(open_store(places)?.install_bundle(
         &fetched.bundle,
         &fetched.signatures,
         from.map(str::to_owned),
@@ -265,19 +270,20 @@ pub fn restore(
 /// Checks that no other lock in effect here names another bundle of that name, which would stop
 /// every review.
 fn no_lock_differs(places: &Paths, target: &LockFile, locked: &LockedBundle) -> Result<()> {
-    let others = locks::LockTexts::read(places)?.without(&target.path).required()?;
+    let others =
+        locks::LockTexts::read_texts(places)?.without_file(&target.path).required_bundles()?;
     match others
         .iter()
         .find(|other| other.locked.name == locked.name && other.locked.digest != locked.digest)
     {
         Some(other) => Err(Error::invalid(format!(
-            "`{}` locks `{} {}` ({}) here too: both have to mean the same",
+            "`{}` locks `{} {}` ({}) here too: both must lock the same bundle",
             other.by.display(),
             locked.name,
             other.locked.version,
             other.locked.digest
         ))
-        .hint("lock the same version in both")),
+        .with_hint("lock the same version in both")),
         None => Ok(()),
     }
 }
@@ -289,7 +295,8 @@ fn no_name_twice(
     target: &LockFile,
     locked: &LockedBundle,
 ) -> Result<()> {
-    let others = locks::LockTexts::read(places)?.without(&target.path).required()?;
+    let others =
+        locks::LockTexts::read_texts(places)?.without_file(&target.path).required_bundles()?;
     let others = others
         .iter()
         .map(|other| &other.locked)
@@ -309,7 +316,7 @@ fn no_name_twice(
                     "but that is the name of a builtin one"
                 }
             ));
-            return Err(if ours { error.hint("update both") } else { error });
+            return Err(if ours { error.with_hint("update both") } else { error });
         }
         if let Some((other, _)) = others.iter().find(|(_, other)| *other == name) {
             return Err(Error::invalid(format!(
@@ -323,7 +330,7 @@ fn no_name_twice(
                 locked.name,
                 folder.display()
             ))
-            .hint("remove it"));
+            .with_hint("remove it"));
         }
     }
     Ok(())
@@ -339,16 +346,19 @@ fn names(locked: &LockedBundle) -> impl Iterator<Item = &String> {
 /// Fails if the folder of installed bundles cannot be cleared; what is installed and in use is not
 /// affected.
 pub fn remove_unused(places: &Paths, home: &Home, name: &BundleName, now: u64) -> Result<()> {
-    let mut used: BTreeSet<_> = receipt::all(home, now)?
+    let mut used: BTreeSet<_> = receipt::list_receipts(home, now)?
         .into_iter()
         .flat_map(|receipt| receipt.bundles)
         .map(|ran| ran.digest)
         .collect();
     used.extend(
-        locks::LockTexts::read(places)?.required()?.into_iter().map(|wanted| wanted.locked.digest),
+        locks::LockTexts::read_texts(places)?
+            .required_bundles()?
+            .into_iter()
+            .map(|wanted| wanted.locked.digest),
     );
     let shelf = open_store(places)?;
-    let gone = shelf.keep(|installed: &InstalledBundle| {
+    let gone = shelf.retain_bundles(|installed: &InstalledBundle| {
         installed.name != *name || used.contains(&installed.index.digest)
     })?;
     if !gone.is_empty() {
@@ -364,9 +374,14 @@ pub fn remove_unused(places: &Paths, home: &Home, name: &BundleName, now: u64) -
 pub fn record_action(places: &Paths, home: &Home, act: &str, what: &str, now: u64) -> Result<()> {
     let durability =
         Config::load(places, Some(home)).map(|config| config.durability).unwrap_or_default();
-    let record =
-        Record::apart(RecordKind::Configuration, act, what, now, &std::process::id().to_string());
-    Store::open(home, durability)?.append(vec![to_store(&record)])?;
+    let record = Record::outside_session(
+        RecordKind::Configuration,
+        act,
+        what,
+        now,
+        &std::process::id().to_string(),
+    );
+    Store::open_database(home, durability)?.append_records(vec![to_store(&record)])?;
     Ok(())
 }
 

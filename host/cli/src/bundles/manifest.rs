@@ -58,19 +58,19 @@ impl BundleManifest {
     ///
     /// # Errors
     /// Fails if anything is wrong with it; the error lists every problem.
-    pub fn read(path: &Path) -> Result<Self> {
+    pub fn read_manifest(path: &Path) -> Result<Self> {
         let here = path.strip_prefix(".").unwrap_or(path);
         let path = if path.is_dir() { here.join(MANIFEST) } else { here.to_owned() };
         let shown = one_line(&path.display().to_string(), 400);
-        let text = match file::read(&path) {
+        let text = match file::read_file(&path) {
             Ok(Some(text)) => text,
-            Ok(None) => return Err(Error::not_found(format!("there is no `{shown}`")).hint(format!("a bundle is described in a file `{MANIFEST}`, see `portcullis bundle build --help`"))),
+            Ok(None) => return Err(Error::not_found(format!("there is no `{shown}`")).with_hint(format!("a bundle is described in a file `{MANIFEST}`, see `portcullis bundle build --help`"))),
             Err(problems) => return Err(problems.into()),
         };
         let document = Document::parse(&text);
         let manifest =
             if document.is_sound() { read_manifest(&document.root(&BUNDLE), &path) } else { None };
-        let (problems, more) = ConfigProblem::of(&document);
+        let (problems, more) = ConfigProblem::from_document(&document);
         match manifest {
             Some(manifest) if problems.is_empty() => Ok(manifest),
             _ => Err(wrong(Problems { file: path, problems, more })),
@@ -78,7 +78,7 @@ impl BundleManifest {
     }
 
     /// Creates an error about something in the manifest, with its position.
-    pub fn wrong(&self, place: (usize, usize), what: String) -> Error {
+    pub fn error_at(&self, place: (usize, usize), what: String) -> Error {
         wrong(Problems {
             file: self.path.clone(),
             problems: vec![ConfigProblem { place: Some(place), what }],

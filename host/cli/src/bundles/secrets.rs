@@ -39,7 +39,7 @@ impl Passphrase {
     ///
     /// # Errors
     /// Fails if no passphrase can be obtained, or if the two entries differ.
-    pub fn choose(&self) -> Result<String> {
+    pub fn read_new_passphrase(&self) -> Result<String> {
         if let Some(file) = &self.passphrase_file {
             return of_file(file);
         }
@@ -62,7 +62,7 @@ pub fn decrypt_key(key: &Path, passphrase: &Passphrase) -> Result<SecretKey> {
         return Err(Error::invalid(format!(
             "cannot sign with `{shown}`: it is the public part of a key"
         ))
-        .hint("name the file of the secret one"));
+        .with_hint("name the file of the secret one"));
     }
     // An invalid key is reported before anybody is asked for its passphrase.
     SecretKey::check_pem(&pem).with_context(|| format!("cannot use the key `{shown}`"))?;
@@ -74,7 +74,7 @@ pub fn decrypt_key(key: &Path, passphrase: &Passphrase) -> Result<SecretKey> {
 ///
 /// # Errors
 /// Fails if the system provides none.
-pub fn random<const N: usize>() -> Result<[u8; N]> {
+pub fn random_bytes<const N: usize>() -> Result<[u8; N]> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes)
         .map_err(|error| Error::io(format!("the system gives no random bytes: {error}")))?;
@@ -88,9 +88,8 @@ fn of_file(file: &Path) -> Result<String> {
     let passphrase = text.strip_suffix('\n').unwrap_or(&text);
     let passphrase = passphrase.strip_suffix('\r').unwrap_or(passphrase);
     if passphrase.contains('\n') {
-        return Err(
-            Error::invalid("it has more than one line").hint("write the passphrase alone into it")
-        )
+        return Err(Error::invalid("it has more than one line")
+            .with_hint("write the passphrase alone into it"))
         .with_context(context);
     }
     Ok(passphrase.to_owned())
@@ -105,7 +104,7 @@ fn private(path: &Path) -> Result<String> {
         return Err(Error::invalid(format!(
             "others may read or change it (mode {mode:o}), and a secret is for its owner alone"
         ))
-        .hint("`chmod 600` it, and take another if somebody may have read it"));
+        .with_hint("run `chmod 600` on it, and make a new one if somebody may have read it"));
     }
     let text =
         String::from_utf8(read_open_file(&file, MOST_BYTES)?).context("it is not valid UTF-8")?;

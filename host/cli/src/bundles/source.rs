@@ -65,7 +65,7 @@ impl BundleSource {
     ///
     /// # Errors
     /// Fails if the text is neither.
-    pub fn read(text: &str) -> Result<Self> {
+    pub fn parse_source(text: &str) -> Result<Self> {
         if text.starts_with(['/', '.', '~']) || text.ends_with(".tar") {
             return Ok(Self::Archive(PathBuf::from(text)));
         }
@@ -74,7 +74,7 @@ impl BundleSource {
             text.parse()
                 .with_context(|| format!("`{shown}` names no bundle in a registry"))
                 .map_err(|error| {
-                    error.hint(format!("an archive is `./{shown}`, or ends with `.tar`"))
+                    error.with_hint(format!("an archive is `./{shown}`, or ends with `.tar`"))
                 })?,
         ))
     }
@@ -83,13 +83,13 @@ impl BundleSource {
     ///
     /// # Errors
     /// Fails if the bundle cannot be obtained or is invalid.
-    pub fn fetch(&self, reach: &RegistryOptions) -> Result<FetchedBundle> {
+    pub fn fetch_bundle(&self, reach: &RegistryOptions) -> Result<FetchedBundle> {
         match self {
             Self::Archive(path) => {
-                let (bundle, signatures) = archive::read(path)?;
+                let (bundle, signatures) = archive::read_archive_file(path)?;
                 Ok(FetchedBundle { bundle, signatures, from: None, unread: Vec::new() })
             }
-            Self::Registry(reference) => pull(&reach.client()?, reference),
+            Self::Registry(reference) => pull_bundle(&reach.client()?, reference),
         }
     }
 }
@@ -98,9 +98,9 @@ impl BundleSource {
 ///
 /// # Errors
 /// Fails if the bundle cannot be obtained or is invalid.
-pub fn pull(client: &Client, reference: &Reference) -> Result<FetchedBundle> {
-    let bar = bar();
-    let pulled = client.pull(reference, &mut |progress| show(&bar, progress));
+pub fn pull_bundle(client: &Client, reference: &Reference) -> Result<FetchedBundle> {
+    let bar = new_bar();
+    let pulled = client.pull_bundle(reference, &mut |progress| show_progress(&bar, progress));
     bar.finish_and_clear();
     let pulled = pulled?;
     let from = Some(reference.repository().trim_end_matches('/').to_owned());
@@ -114,14 +114,14 @@ pub fn pull(client: &Client, reference: &Reference) -> Result<FetchedBundle> {
 
 /// Creates a progress bar for a transfer; hidden if there is no terminal.
 #[must_use]
-pub fn bar() -> ProgressBar {
+pub fn new_bar() -> ProgressBar {
     let style = ProgressStyle::with_template("{bar:30} {bytes}/{total_bytes} {msg}")
         .unwrap_or_else(|_| ProgressStyle::default_bar());
     ProgressBar::new(0).with_style(style)
 }
 
 /// Updates the progress bar.
-pub fn show(bar: &ProgressBar, progress: TransferProgress<'_>) {
+pub fn show_progress(bar: &ProgressBar, progress: TransferProgress<'_>) {
     bar.set_length(progress.total);
     bar.set_position(progress.done);
     bar.set_message(one_line(progress.what, 60));
@@ -134,7 +134,7 @@ pub fn show(bar: &ProgressBar, progress: TransferProgress<'_>) {
 pub fn of_locked(locked: &portcullis_bundle::LockedBundle) -> Result<Reference> {
     let from = locked.from.as_deref().ok_or_else(|| {
         Error::invalid(format!("`{} {}` was locked from an archive", locked.name, locked.version))
-            .hint("name it, `portcullis bundle install FILE`")
+            .with_hint("name it, `portcullis bundle install FILE`")
     })?;
     let reference: Reference = format!("{from}@{}", locked.digest).parse()?;
     Ok(reference)

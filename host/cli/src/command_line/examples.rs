@@ -1,6 +1,6 @@
 //! Examples for each help page. A test runs all of them through the real parser.
 
-use super::groups::heading;
+use super::groups::style_heading;
 use clap::Command;
 use clap::builder::StyledStr;
 use std::fmt::Write;
@@ -236,6 +236,15 @@ pub const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     ("recover", &["portcullis recover", "portcullis recover --keep   # a restored backup"]),
+    (
+        "undo",
+        &[
+            "portcullis undo --dry-run          # what would be restored",
+            "portcullis undo                    # the last action that changed files",
+            "portcullis undo --prompt           # everything since your last request",
+            "portcullis undo --only src/app.py  # one file of it",
+        ],
+    ),
     ("checkpoint", &["portcullis checkpoint list", "portcullis checkpoint restore last"]),
     ("checkpoint list", &["portcullis checkpoint list", "portcullis checkpoint list --json"]),
     ("checkpoint show", &["portcullis checkpoint show last"]),
@@ -274,6 +283,15 @@ pub const EXAMPLES: &[(&str, &[&str])] = &[
     ("rules check", &["portcullis rules check", "portcullis rules check team.rules.toml --json"]),
     ("rules list", &["portcullis rules list"]),
     ("rules fields", &["portcullis rules fields"]),
+    ("catalogue", &["portcullis catalogue check shelf.toml"]),
+    (
+        "catalogue check",
+        &[
+            "portcullis catalogue check shelf.toml                # with the built-in catalogue",
+            "portcullis catalogue check plugins/shell/catalogue   # a whole one",
+            "portcullis catalogue check --json shelf.toml",
+        ],
+    ),
     (
         "run",
         &[
@@ -285,7 +303,11 @@ pub const EXAMPLES: &[(&str, &[&str])] = &[
     ("config", &["portcullis config show", "portcullis config check"]),
     (
         "config show",
-        &["portcullis config show", "portcullis --config ./candidate config show --json"],
+        &[
+            "portcullis config show",
+            "portcullis config show --profile strict",
+            "portcullis --config ./candidate config show --json",
+        ],
     ),
     ("config check", &["portcullis config check", "portcullis config check candidate.toml"]),
     ("config schema", &["portcullis config schema > portcullis.schema.json"]),
@@ -307,20 +329,20 @@ pub const EXAMPLES: &[(&str, &[&str])] = &[
 ];
 
 /// Returns the examples of a command.
-pub fn of(name: &str) -> &'static [&'static str] {
+pub fn examples_of(name: &str) -> &'static [&'static str] {
     EXAMPLES.iter().find(|(command, _)| *command == name).map_or(&[], |(_, examples)| examples)
 }
 
 /// Adds the examples to the end of a command's help, and to those of all commands below.
-pub fn add(command: Command, name: &str) -> Command {
+pub fn add_examples(command: Command, name: &str) -> Command {
     let mut text =
         command.get_after_help().map(|before| format!("{}\n\n", before.ansi())).unwrap_or_default();
-    let _ = write!(text, "{}", heading(&command, "Examples"));
-    for example in of(name) {
+    let _ = write!(text, "{}", style_heading(&command, "Examples"));
+    for example in examples_of(name) {
         let _ = write!(text, "\n  {example}");
     }
     command.after_help(StyledStr::from(text)).mut_subcommands(|below| {
         let path = format!("{name} {}", below.get_name());
-        add(below, path.trim_start())
+        add_examples(below, path.trim_start())
     })
 }

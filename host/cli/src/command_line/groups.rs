@@ -10,9 +10,9 @@ pub const GROUPS: &[(&str, &[&str])] = &[
     ("Try", &["demo", "review", "replay", "eval"]),
     ("Protect an agent", &["install", "uninstall", "doctor", "status", "run"]),
     ("See what happened", &["audit", "explain", "metrics", "notifications"]),
-    ("Undo and recover", &["checkpoint", "quarantine", "incident", "recover"]),
+    ("Undo and recover", &["undo", "checkpoint", "quarantine", "incident", "recover"]),
     ("Change what is allowed", &["allow", "feedback", "config", "trust", "pause", "resume"]),
-    ("Plugins and rules", &["rules", "plugin", "bundle"]),
+    ("Plugins and rules", &["rules", "plugin", "bundle", "catalogue"]),
     ("Shell", &["completions"]),
 ];
 
@@ -48,7 +48,12 @@ pub fn with_overview(command: Command) -> Command {
     let mut long = String::new();
     write_group(&mut long, &command, &INTERNAL);
     write_options(&mut long, &command);
-    let _ = write!(long, "{examples}\n\n{}\n{}", heading(&command, "Exit codes"), exit::list());
+    let _ = write!(
+        long,
+        "{examples}\n\n{}\n{}",
+        style_heading(&command, "Exit codes"),
+        exit::list_codes()
+    );
     command
         .help_template(StyledStr::from(template))
         .after_help(StyledStr::from(short))
@@ -56,13 +61,13 @@ pub fn with_overview(command: Command) -> Command {
 }
 
 /// Formats a heading in the style of the other help pages.
-pub fn heading(command: &Command, text: &str) -> String {
+pub fn style_heading(command: &Command, text: &str) -> String {
     let style = command.get_styles().get_header();
     format!("{style}{text}:{style:#}")
 }
 
 fn write_group(text: &mut String, command: &Command, (title, names): &(&str, &[&str])) {
-    let _ = writeln!(text, "{}", heading(command, title));
+    let _ = writeln!(text, "{}", style_heading(command, title));
     let style = command.get_styles().get_literal();
     for name in *names {
         let Some(found) = command.find_subcommand(name) else {
@@ -85,7 +90,7 @@ fn write_options(text: &mut String, command: &Command) {
         Some((format!("--{name}{value}"), argument.get_help()?.to_string()))
     };
     for group in ["Options", "Folders"] {
-        let _ = writeln!(text, "{}", heading(command, group));
+        let _ = writeln!(text, "{}", style_heading(command, group));
         let of_group = command
             .get_arguments()
             .filter(|argument| argument.get_help_heading().unwrap_or("Options") == group);

@@ -3,7 +3,7 @@
 use super::examples::EXAMPLES;
 use super::groups::{GROUPS, INTERNAL};
 use super::tips::TRIED;
-use super::{color, command, described};
+use super::{build_command, color, describe_command};
 use clap::Command;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -23,7 +23,7 @@ const NO_JSON: &[(&str, &str)] = &[
 
 /// Returns all commands with their names, the program itself first.
 fn all() -> Vec<(String, Command)> {
-    let mut open = vec![(String::new(), command())];
+    let mut open = vec![(String::new(), build_command())];
     let mut found = Vec::new();
     while let Some((name, command)) = open.pop() {
         for below in command.get_subcommands() {
@@ -61,7 +61,7 @@ fn the_groups_hold_every_command_once() {
     let listed: Vec<&str> =
         GROUPS.iter().chain([&INTERNAL]).flat_map(|(_, names)| names.iter().copied()).collect();
     let listed_once: BTreeSet<&str> = listed.iter().copied().collect();
-    let command = command();
+    let command = build_command();
     let real: BTreeSet<&str> = command.get_subcommands().map(Command::get_name).collect();
     assert_eq!(listed.len(), listed_once.len(), "a command is in two groups");
     assert_eq!(listed_once, real);
@@ -69,7 +69,7 @@ fn the_groups_hold_every_command_once() {
 
 #[test]
 fn the_overview_fits_a_terminal() {
-    let mut command = command();
+    let mut command = build_command();
     for help in [command.render_help(), command.render_long_help()] {
         let help = help.to_string();
         for line in help.lines() {
@@ -116,7 +116,7 @@ fn every_example_parses() {
             if words.first().is_some_and(|word| word == "sudo") {
                 words.remove(0);
             }
-            let parsed = command().try_get_matches_from(&words);
+            let parsed = build_command().try_get_matches_from(&words);
             assert!(parsed.is_ok(), "`{example}`: {}", parsed.unwrap_err());
             let shown = name.split_whitespace().all(|part| words.iter().any(|word| word == part));
             assert!(shown, "`{example}` is no example of `{name}`");
@@ -171,13 +171,13 @@ fn tips_lead_to_commands() {
 #[test]
 fn a_word_that_is_no_command_gets_the_tip_of_its_meaning() {
     for (words, tip) in [
-        (&["undo"][..], Some("portcullis checkpoint restore")),
+        (&["revert"][..], Some("portcullis checkpoint restore")),
         (&["--color", "never", "disable"], Some("`portcullis pause`")),
         (&["disable"], Some("`portcullis pause` or `portcullis uninstall`")),
         (&["audit", "undo"], None),
     ] {
         let given: Vec<OsString> = ["portcullis"].iter().chain(words).map(OsString::from).collect();
-        let error = command().try_get_matches_from(&given).unwrap_err();
+        let error = build_command().try_get_matches_from(&given).unwrap_err();
         let text = super::tips::with_tip(error, &given).to_string();
         match tip {
             Some(tip) => assert!(text.contains(tip) && !text.contains("install'"), "{text}"),
@@ -209,7 +209,7 @@ fn folders_can_be_named_anywhere_on_the_line() {
         &["portcullis", "audit", "--state", "s", "show"],
         &["portcullis", "audit", "show", "--state", "s"],
     ] {
-        let matches = command().try_get_matches_from(words).unwrap();
+        let matches = build_command().try_get_matches_from(words).unwrap();
         let folder = matches.get_one::<std::path::PathBuf>("state");
         assert_eq!(folder.map(|path| path.as_os_str()), Some("s".as_ref()), "{words:?}");
     }
@@ -217,7 +217,7 @@ fn folders_can_be_named_anywhere_on_the_line() {
 
 #[test]
 fn manual_pages_are_plain() {
-    let mut program = described();
+    let mut program = describe_command();
     program.build();
     let mut page = Vec::new();
     clap_mangen::Man::new(program).render(&mut page).unwrap();

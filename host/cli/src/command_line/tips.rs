@@ -1,4 +1,4 @@
-//! Tips for words that people try and that are no command. Similar names mislead here: `disable`
+//! Tips for words that people try and that are not commands. Similar names mislead here: `disable`
 //! looks like `install`.
 
 use super::groups::{GROUPS, INTERNAL};
@@ -29,9 +29,9 @@ pub const TRIED: &[(&str, &[&str])] = &[
     ("on", &["resume", "install"]),
     ("remove", &["uninstall", "bundle remove"]),
     ("report", &["incident export", "replay"]),
-    ("restore", &["checkpoint restore", "quarantine restore"]),
-    ("revert", &["checkpoint restore"]),
-    ("rollback", &["checkpoint restore", "incident rollback"]),
+    ("restore", &["undo", "checkpoint restore", "quarantine restore"]),
+    ("revert", &["undo", "checkpoint restore"]),
+    ("rollback", &["undo", "checkpoint restore", "incident rollback"]),
     ("scan", &["review", "replay"]),
     ("settings", &["config show"]),
     ("setup", &["install"]),
@@ -41,7 +41,6 @@ pub const TRIED: &[(&str, &[&str])] = &[
     ("stats", &["metrics"]),
     ("stop", &["pause", "uninstall"]),
     ("test", &["doctor", "plugin test", "review"]),
-    ("undo", &["checkpoint restore"]),
     ("unpause", &["resume"]),
     ("update", &["bundle update"]),
     ("upgrade", &["bundle update"]),

@@ -7,11 +7,11 @@
 use crate::error::{Error, Result};
 use crate::exit::CommandExit;
 use crate::{interactive, paint};
-use portcullis_config::clock::now;
+use portcullis_config::clock::now_ms;
 use portcullis_config::duration;
 use portcullis_core::exceptions::{Exception, ExceptionScope};
 use portcullis_core::record::{Record, RecordKind};
-use portcullis_core::text::{counted, one_line};
+use portcullis_core::text::{count_noun, one_line};
 use portcullis_review::reviewer::to_store;
 use portcullis_store::{ExceptionEnd, ExceptionRecord, NewRecord, StoredException};
 use serde_json::{Value, json};
@@ -30,7 +30,7 @@ pub struct Arguments {
     project: bool,
     /// Set the exception's lifetime: by default 1h for once, 8h for a session, 30d for a project;
     /// at most 90d
-    #[arg(long = "for", value_name = "DURATION", requires = "review", value_parser = duration::milliseconds)]
+    #[arg(long = "for", value_name = "DURATION", requires = "review", value_parser = duration::parse_milliseconds)]
     duration: Option<u64>,
     /// Give the reason, for the journal
     #[arg(long, requires = "review", default_value = "")]
@@ -53,7 +53,7 @@ const HOUR: u64 = 60 * 60 * 1000;
 /// The longest lifetime of an exception, in milliseconds.
 const LONGEST: u64 = 90 * 24 * HOUR;
 
-pub fn run(arguments: &Arguments) -> Result<CommandExit> {
+pub fn run_allow(arguments: &Arguments) -> Result<CommandExit> {
     match (&arguments.review, &arguments.revoke) {
         (Some(review), _) => grant(arguments, review),
         (None, Some(id)) => revoke(id, arguments.json),
@@ -64,8 +64,8 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
 
 fn grant(arguments: &Arguments, review: &str) -> Result<CommandExit> {
     interactive::refuse_agents()?;
-    let mut store = super::audit::open()?;
-    let record = super::explain::find(&store, review)?;
+    let mut store = super::audit::open_store()?;
+    let record = super::explain::find_record(&store, review)?;
     let exception =
         Exception::from_review(&record, arguments.terms(&record)?).map_err(Error::refused)?;
     let (scope, until) = (scope(&exception), paint::time(exception.expires_at));
@@ -74,7 +74,7 @@ fn grant(arguments: &Arguments, review: &str) -> Result<CommandExit> {
         .as_ref()
         .map(|decision| one_line(&decision.primary_reason, 240))
         .unwrap_or_default();
-    interactive::confirm(&format!(
+    interactive::confirm_action(&format!(
         "{}\n  in {}\n  Objection: {why}\nLet it run {scope}, until {until} UTC?",
         one_line(&record.summary, 240),
         one_line(&exception.cwd, 240)
@@ -102,10 +102,10 @@ fn grant(arguments: &Arguments, review: &str) -> Result<CommandExit> {
         String::new()
     };
     if arguments.json {
-        paint::print(&format!("{}\n", as_json(&exception, "live", None)?));
+        paint::print_text(&format!("{}\n", as_json(&exception, "live", None)?));
         return Ok(CommandExit::Success);
     }
-    paint::print(&format!(
+    paint::print_text(&format!(
         "{} {scope}, until {until} UTC. Tell the agent to try the same thing again.\n{wider}`portcullis allow --revoke {id}` revokes it.\n",
         paint::good("allowed")
     ));
@@ -124,9 +124,9 @@ impl Arguments {
         let duration = self.duration.unwrap_or(usual);
         if duration > LONGEST {
             return Err(Error::invalid("an exception lasts 90 days at most")
-                .hint("to change a rule permanently, use the configuration"));
+                .with_hint("to change a rule permanently, use the configuration"));
         }
-        let granted_at = now();
+        let granted_at = now_ms();
         let id = blake3::hash(
             format!("exception\0{}\0{granted_at}\0{}", record.id, std::process::id()).as_bytes(),
         );
@@ -158,8 +158,13 @@ fn scope(exception: &Exception) -> String {
 }
 
 fn journal_record(exception: &Exception, review: &str, summary: &str) -> NewRecord {
-    let mut record =
-        Record::apart(RecordKind::Exception, "allow", summary, exception.granted_at, &exception.id);
+    let mut record = Record::outside_session(
+        RecordKind::Exception,
+        "allow",
+        summary,
+        exception.granted_at,
+        &exception.id,
+    );
     record.session = exception.session.clone().unwrap_or_default();
     record.details.insert("exception".into(), exception.id.clone().into());
     record.details.insert("review".into(), review.into());
@@ -168,17 +173,17 @@ fn journal_record(exception: &Exception, review: &str, summary: &str) -> NewReco
 
 /// Revokes an exception. This only tightens the guard, so anyone may do it.
 fn revoke(id: &str, as_json: bool) -> Result<CommandExit> {
-    let mut store = super::audit::open()?;
-    let at = now();
-    let found = store.exceptions()?.into_iter().find(|granted| granted.grant.id == id);
+    let mut store = super::audit::open_store()?;
+    let at = now_ms();
+    let found = store.list_exceptions()?.into_iter().find(|granted| granted.grant.id == id);
     let Some(ExceptionRecord { grant, .. }) = found else {
         return Err(Error::not_found(format!("there is no exception `{}`", one_line(id, 64)))
-            .hint("`portcullis allow --list` lists them"));
+            .with_hint("`portcullis allow --list` lists them"));
     };
-    let mut record = Record::apart(
+    let mut record = Record::outside_session(
         RecordKind::Exception,
         "allow",
-        &format!("the exception {id} was taken back"),
+        &format!("the exception {id} was revoked"),
         at,
         id,
     );
@@ -186,20 +191,20 @@ fn revoke(id: &str, as_json: bool) -> Result<CommandExit> {
     let revoked = store.revoke_exception(id, at, vec![to_store(&record)])?;
     if as_json {
         let ids: Vec<&str> = revoked.iter().map(|_| id).collect();
-        paint::print(&format!("{}\n", json!({ "revoked": ids, "forged": [] })));
+        paint::print_text(&format!("{}\n", json!({ "revoked": ids, "forged": [] })));
         return Ok(CommandExit::Success);
     }
-    paint::print(if revoked.is_some() { "taken back.\n" } else { "it had ended already.\n" });
+    paint::print_text(if revoked.is_some() { "taken back.\n" } else { "it had ended already.\n" });
     Ok(CommandExit::Success)
 }
 
 fn revoke_all(as_json: bool) -> Result<CommandExit> {
-    let mut store = super::audit::open()?;
-    let at = now();
+    let mut store = super::audit::open_store()?;
+    let at = now_ms();
     let (mut said, mut document) = (String::new(), json!({}));
     store.revoke_all_exceptions(at, |ended, forged| {
         document = json!({ "revoked": ended, "forged": forged });
-        said = format!("revoked: {}", counted(ended.len() as u64, "exception"));
+        said = format!("revoked: {}", count_noun(ended.len() as u64, "exception"));
         if !forged.is_empty() {
             let names = one_line(&forged.join(", "), 240);
             said = format!(
@@ -207,9 +212,9 @@ fn revoke_all(as_json: bool) -> Result<CommandExit> {
                 forged.len()
             );
         }
-        vec![to_store(&Record::apart(RecordKind::Exception, "allow", &said, at, "all"))]
+        vec![to_store(&Record::outside_session(RecordKind::Exception, "allow", &said, at, "all"))]
     })?;
-    paint::print(&if as_json { format!("{document}\n") } else { format!("{said}.\n") });
+    paint::print_text(&if as_json { format!("{document}\n") } else { format!("{said}.\n") });
     Ok(CommandExit::Success)
 }
 
@@ -223,9 +228,9 @@ fn as_json(exception: &Exception, state: &str, ended_at: Option<u64>) -> Result<
 }
 
 fn list(json: bool) -> Result<CommandExit> {
-    let (granted, now) = (super::audit::open()?.exceptions()?, now());
+    let (granted, now) = (super::audit::open_store()?.list_exceptions()?, now_ms());
     if granted.is_empty() && !json {
-        paint::print("no exceptions.\n");
+        paint::print_text("no exceptions.\n");
     }
     for ExceptionRecord { grant, ended } in &granted {
         let exception: Exception = serde_json::from_str(&grant.document)?;
@@ -237,7 +242,10 @@ fn list(json: bool) -> Result<CommandExit> {
             None => "live",
         };
         if json {
-            paint::print(&format!("{}\n", as_json(&exception, state, ended.map(|(_, at)| at))?));
+            paint::print_text(&format!(
+                "{}\n",
+                as_json(&exception, state, ended.map(|(_, at)| at))?
+            ));
             continue;
         }
         let mark = if state == "live" {

@@ -11,12 +11,12 @@ use portcullis_config::Config;
 use portcullis_config::paths::Paths;
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::score::Verdict;
-use portcullis_core::text::counted;
+use portcullis_core::text::count_noun;
 use portcullis_engine::Kind;
+use portcullis_review::canary_session::CANARY_SESSION;
 use portcullis_review::export::{BATCH, for_exporter};
-use portcullis_review::health::CANARY;
-use portcullis_review::reviewer::Reviewer;
-use portcullis_store::{Filter, Home, Store, StoredRecord, hex};
+use portcullis_review::installed;
+use portcullis_store::{Filter, Home, Store, StoredRecord, to_hex};
 use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -72,36 +72,37 @@ pub struct AuditExport {
 /// The indent of a record's further lines: its id begins there.
 const INDENT: usize = 20;
 
-pub fn run(command: &Command) -> Result<CommandExit> {
+pub fn run_audit(command: &Command) -> Result<CommandExit> {
     match command {
         Command::Show(arguments) => show(arguments),
-        Command::Verify(arguments) => verify::run(arguments),
+        Command::Verify(arguments) => verify::run_verify(arguments),
         Command::Export(arguments) => export(arguments),
     }
 }
 
 /// Opens the journal of this installation.
-pub fn open() -> Result<Store> {
+pub fn open_store() -> Result<Store> {
     let places = Paths::from_environment()?;
-    let home = Home::open(&places.state)?;
-    Ok(Store::open(
+    let home = Home::open_root(&places.state)?;
+    Ok(Store::open_database(
         &home,
         Config::load(&places, Some(&home)).map(|config| config.durability).unwrap_or_default(),
     )?)
 }
 
 fn show(arguments: &Show) -> Result<CommandExit> {
-    let store = open()?;
-    let tried_out = arguments.session.as_deref().is_some_and(|session| session.starts_with(CANARY));
+    let store = open_store()?;
+    let tried_out =
+        arguments.session.as_deref().is_some_and(|session| session.starts_with(CANARY_SESSION));
     let filter = Filter {
         session: arguments.session.clone(),
         kind: arguments.kind.clone(),
         verdict: arguments.verdict.clone(),
-        except: (!arguments.canary && !tried_out).then(|| CANARY.to_owned()),
+        except: (!arguments.canary && !tried_out).then(|| CANARY_SESSION.to_owned()),
         ..Default::default()
     };
     let mut newest = std::collections::VecDeque::new();
-    store.query(&filter, |stored| {
+    store.query_records(&filter, |stored| {
         newest.push_back(stored);
         if newest.len() > arguments.limit {
             newest.pop_front();
@@ -109,22 +110,25 @@ fn show(arguments: &Show) -> Result<CommandExit> {
         ControlFlow::Continue(())
     })?;
     if newest.is_empty() && !arguments.json {
-        paint::print("no records\n");
+        paint::print_text("no records\n");
     }
     for stored in &newest {
         if arguments.json {
-            paint::print(&format!("{}\n", json(stored)?));
+            paint::print_text(&format!("{}\n", record_json(stored)?));
             continue;
         }
         let record: Record = serde_json::from_str(&stored.record.document)
             .with_context(|| format!("record {}", stored.sequence))?;
-        let mark =
-            if record.session.starts_with(CANARY) { paint::dim("canary  ") } else { String::new() };
+        let mark = if record.session.starts_with(CANARY_SESSION) {
+            paint::dim("canary  ")
+        } else {
+            String::new()
+        };
         let line = format!(
             "{} {}  {mark}{}\n",
             paint::dim(paint::time(record.at)),
             paint::dim(&record.id),
-            show::line(&record)
+            show::record_line(&record)
         );
         paint::print_wrapped(&line, INDENT);
     }
@@ -132,30 +136,30 @@ fn show(arguments: &Show) -> Result<CommandExit> {
 }
 
 /// Formats a record with its position in the chain as one JSON object.
-pub fn json(stored: &StoredRecord) -> Result<String> {
+pub fn record_json(stored: &StoredRecord) -> Result<String> {
     let mut object: serde_json::Value = serde_json::from_str(&stored.record.document)
         .with_context(|| format!("record {}", stored.sequence))?;
     if let Some(object) = object.as_object_mut() {
         object.insert("sequence".into(), stored.sequence.into());
         object.insert("verdict".into(), stored.record.verdict.clone().into());
-        object.insert("previous".into(), hex(&stored.previous).into());
-        object.insert("hash".into(), hex(&stored.hash).into());
+        object.insert("previous".into(), to_hex(&stored.previous).into());
+        object.insert("hash".into(), to_hex(&stored.hash).into());
     }
     Ok(object.to_string())
 }
 
 fn export(arguments: &AuditExport) -> Result<CommandExit> {
-    let store = open()?;
+    let store = open_store()?;
     let places = Paths::from_environment()?;
-    let home = Home::open(&places.state)?;
+    let home = Home::open_root(&places.state)?;
     let config = Config::load(&places, Some(&home))?;
     let exporter = arguments.exporter.clone().unwrap_or_else(|| config.audit.export_format.clone());
     let mut reviewer =
-        Reviewer::installed(&places, &home, config, &[], portcullis_config::clock::now())?;
-    let known = reviewer.plugins.names(Kind::AuditExporter);
+        installed::load_reviewer(&places, &home, config, &[], portcullis_config::clock::now_ms())?;
+    let known = reviewer.plugins.list_names(Kind::AuditExporter);
     if !known.contains(&exporter) {
         return Err(Error::not_found(format!("there is no exporter `{}`", exporter))
-            .hint(format!("there are {}", known.join(", "))));
+            .with_hint(format!("there are {}", known.join(", "))));
     }
     let mut sink = sink(arguments)?;
     let shown = arguments.output.is_none() && std::io::stdout().is_terminal();
@@ -169,7 +173,7 @@ fn export(arguments: &AuditExport) -> Result<CommandExit> {
             limit: Some(BATCH as u64),
             ..Default::default()
         };
-        store.query(&filter, |stored| {
+        store.query_records(&filter, |stored| {
             batch.push(stored);
             ControlFlow::Continue(())
         })?;
@@ -177,10 +181,10 @@ fn export(arguments: &AuditExport) -> Result<CommandExit> {
         after = Some(last.sequence);
         count += batch.len() as u64;
         let records = batch.iter().map(for_exporter).collect::<std::result::Result<Vec<_>, _>>()?;
-        reviewer.plugins.begin(portcullis_config::clock::now());
+        reviewer.plugins.begin_review(portcullis_config::clock::now_ms());
         let answer = reviewer
             .plugins
-            .render(&exporter, &records, first)
+            .render_records(&exporter, &records, first)
             .ok_or_else(|| Error::internal("the exporter is gone"))?;
         let rendered = answer.result.map_err(|fault| Error::invalid(format!("{fault}")))?;
         let bytes =
@@ -196,7 +200,7 @@ fn export(arguments: &AuditExport) -> Result<CommandExit> {
     }
     sink.flush().context("cannot write the export")?;
     if std::io::stderr().is_terminal() {
-        anstream::eprintln!("{}", counted(count, "record"));
+        anstream::eprintln!("{}", count_noun(count, "record"));
     }
     Ok(CommandExit::Success)
 }
@@ -210,5 +214,5 @@ fn sink(arguments: &AuditExport) -> Result<Box<dyn Write>> {
 /// Escapes the output of a third party's exporter for a terminal, so that it cannot send control
 /// sequences. A file or a pipe gets the bytes unchanged.
 fn readable(bytes: &[u8]) -> Vec<u8> {
-    portcullis_core::text::lines(&String::from_utf8_lossy(bytes), usize::MAX).into_bytes()
+    portcullis_core::text::list_lines(&String::from_utf8_lossy(bytes), usize::MAX).into_bytes()
 }

@@ -53,20 +53,20 @@ pub enum Command {
     Revoke(revoke::Arguments),
 }
 
-pub fn run(command: &Command) -> Result<CommandExit> {
+pub fn run_bundle(command: &Command) -> Result<CommandExit> {
     match command {
-        Command::Key(command) => key::run(command),
-        Command::Build(arguments) => build::run(arguments),
-        Command::Sign(arguments) => sign::run(arguments),
-        Command::Verify(arguments) => verify::run(arguments),
-        Command::Vet(arguments) => vet::run(arguments),
-        Command::Diff(arguments) => diff::run(arguments),
-        Command::Push(arguments) => push::run(arguments),
-        Command::Pull(arguments) => pull::run(arguments),
-        Command::Install(arguments) => install::run(arguments),
-        Command::Update(arguments) => update::run(arguments),
-        Command::List(arguments) => list::run(arguments),
-        Command::Remove(arguments) => remove::run(arguments),
-        Command::Revoke(arguments) => revoke::run(arguments),
+        Command::Key(command) => key::run_key(command),
+        Command::Build(arguments) => build::run_build(arguments),
+        Command::Sign(arguments) => sign::run_sign(arguments),
+        Command::Verify(arguments) => verify::run_verify(arguments),
+        Command::Vet(arguments) => vet::run_vet(arguments),
+        Command::Diff(arguments) => diff::run_diff(arguments),
+        Command::Push(arguments) => push::run_push(arguments),
+        Command::Pull(arguments) => pull::run_pull(arguments),
+        Command::Install(arguments) => install::run_install(arguments),
+        Command::Update(arguments) => update::run_update(arguments),
+        Command::List(arguments) => list::run_list(arguments),
+        Command::Remove(arguments) => remove::run_remove(arguments),
+        Command::Revoke(arguments) => revoke::run_revoke(arguments),
     }
 }

@@ -4,20 +4,24 @@
 //! decision.
 
 mod diff;
-mod list;
+pub mod list;
 pub mod restore;
 
 use crate::error::{Error, Result};
 use crate::exit::CommandExit;
 use crate::paint;
-use portcullis_checkpoint::{Change, ChangeKind, CheckpointSummary, Content, Node, Vault};
+use portcullis_checkpoint::{ChangeKind, CheckpointSummary, Content, Node, PathChange, Vault};
 use portcullis_config::Config;
 use portcullis_config::paths::Paths;
-use portcullis_core::text::{counted, one_line};
+use portcullis_core::text::{count_noun, one_line};
 use portcullis_review::checkpoints;
 use portcullis_store::Home;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
+
+/// The reason that there may be no checkpoint.
+pub const HOW_TAKEN: &str =
+    "one is taken before each action that can change files, unless `checkpoints.enabled = false`";
 
 #[derive(clap::Subcommand)]
 pub enum Command {
@@ -40,23 +44,26 @@ pub struct CheckpointId {
     json: bool,
 }
 
-pub fn run(command: &Command) -> Result<CommandExit> {
+pub fn run_checkpoint(command: &Command) -> Result<CommandExit> {
     match command {
-        Command::List(arguments) => list::run(arguments),
+        Command::List(arguments) => list::run_list(arguments),
         Command::Show(arguments) => show(arguments),
-        Command::Diff(arguments) => diff::run(arguments),
-        Command::Restore(arguments) => restore::run(arguments),
+        Command::Diff(arguments) => diff::run_diff(arguments),
+        Command::Restore(arguments) => restore::run_restore(arguments),
     }
 }
 
 /// Opens the vault; `None` if nothing was ever saved.
-fn vault() -> Result<Option<Vault>> {
+pub fn vault() -> Result<Option<Vault>> {
     let places = Paths::from_environment()?;
     let Some(home) = Home::open_existing(&places.state)? else { return Ok(None) };
-    if !checkpoints::folder(home.path()).exists() {
+    if !checkpoints::vault_folder(home.path()).exists() {
         return Ok(None);
     }
-    Ok(Some(checkpoints::open(home.path(), &Config::load(&places, Some(&home))?.checkpoints)?))
+    Ok(Some(checkpoints::open_vault(
+        home.path(),
+        &Config::load(&places, Some(&home))?.checkpoints,
+    )?))
 }
 
 /// Finds the checkpoint that an argument names, and opens the vault.
@@ -66,7 +73,7 @@ fn find(named: &str) -> Result<(Vault, CheckpointSummary)> {
         return Err(Error::not_found(format!(
             "there is no checkpoint `{shown}`: none was ever taken here"
         ))
-        .hint("`checkpoints.enabled = true` in the configuration has them taken"));
+        .with_hint(HOW_TAKEN));
     };
     let mut all = vault.list()?.checkpoints;
     let found: Vec<usize> = match all.iter().position(|one| one.id.as_str() == named) {
@@ -82,17 +89,17 @@ fn find(named: &str) -> Result<(Vault, CheckpointSummary)> {
     match found.as_slice() {
         [at] => Ok((vault, all.swap_remove(*at))),
         [] => Err(Error::not_found(format!("there is no checkpoint `{shown}`"))
-            .hint("`portcullis checkpoint list` shows what is kept")),
+            .with_hint("`portcullis checkpoint list` shows what is kept")),
         several => {
             Err(Error::invalid(format!("{} checkpoints begin with `{shown}`", several.len()))
-                .hint("give more of the id"))
+                .with_hint("give more of the id"))
         }
     }
 }
 
 fn show(arguments: &CheckpointId) -> Result<CommandExit> {
     let (vault, listed) = find(&arguments.id)?;
-    let shown = vault.show(&listed.id)?;
+    let shown = vault.show_checkpoint(&listed.id)?;
     let reported = list::reported_actions(listed.at)?;
     let reported = reported.get(listed.id.as_str());
     if arguments.json {
@@ -103,49 +110,50 @@ fn show(arguments: &CheckpointId) -> Result<CommandExit> {
                 .left_out
                 .first
                 .iter()
-                .map(|one| json!({ "path": one.path, "why": one.why.to_string() }));
+                .map(|one| json!({ "path": path_json(&one.path), "why": one.why.to_string() }));
             document.insert("left_out".into(), left_out.collect());
             document.insert("left_out_total".into(), shown.left_out.total().into());
         }
-        paint::print(&format!("{document}\n"));
+        paint::print_text(&format!("{document}\n"));
         return Ok(CommandExit::Success);
     }
     let folders: Vec<String> = listed.roots.iter().map(|root| path(root)).collect();
     let of = if listed.tree { "the whole of" } else { "named paths in" };
-    paint::print(&format!(
+    paint::print_text(&format!(
         "{}  {} UTC  {}\n",
         paint::bold(&listed.id),
         paint::time(listed.at),
         list::describe_state(&listed)
     ));
-    paint::print(&format!(
+    paint::print_text(&format!(
         "{}\n{of} {}\n",
         list::describe_action(&listed, reported),
         folders.join(", ")
     ));
     match (listed.settled_at, shown.changes.len()) {
-        (None, _) => paint::print(
+        (None, _) => paint::print_text(
             "\nThe end of its action was not noticed yet: what it changed is not known.\n",
         ),
-        (Some(_), 0) => paint::print("\nIts action changed nothing.\n"),
-        (Some(_), changed) => {
-            paint::print(&format!("\nIts action changed {}:\n", counted(changed as u64, "path")))
-        }
+        (Some(_), 0) => paint::print_text("\nIts action changed nothing.\n"),
+        (Some(_), changed) => paint::print_text(&format!(
+            "\nIts action changed {}:\n",
+            count_noun(changed as u64, "path")
+        )),
     }
     for change in &shown.changes {
-        paint::print(&format!("  {:8} {}\n", kind(change), path(&change.path)));
+        paint::print_text(&format!("  {:8} {}\n", kind(change), path(&change.path)));
     }
     if shown.left_out.total() > 0 {
-        paint::print(&format!("\nNot kept, {} in all:\n", shown.left_out.total()));
+        paint::print_text(&format!("\nNot kept, {} in all:\n", shown.left_out.total()));
         for one in &shown.left_out.first {
-            paint::print(&format!("  {}: {}\n", path(&one.path), one.why));
+            paint::print_text(&format!("  {}: {}\n", path(&one.path), one.why));
         }
     }
     Ok(CommandExit::Success)
 }
 
-fn change_json(change: &Change) -> Value {
-    json!({ "path": change.path, "how": kind(change), "before": node(&change.before), "after": node(&change.after) })
+fn change_json(change: &PathChange) -> Value {
+    json!({ "path": path_json(&change.path), "how": kind(change), "before": node(&change.before), "after": node(&change.after) })
 }
 
 /// Describes the change of a path in one word.
@@ -159,7 +167,7 @@ const fn word(kind: ChangeKind) -> &'static str {
     }
 }
 
-fn kind(change: &Change) -> &'static str {
+fn kind(change: &PathChange) -> &'static str {
     word(change.kind())
 }
 
@@ -184,7 +192,12 @@ fn path(path: &Path) -> String {
     one_line(&path.to_string_lossy(), 400)
 }
 
+/// Formats a path as JSON, in which a name that is no UTF-8 has replacement characters.
+fn path_json(path: &Path) -> Value {
+    path.to_string_lossy().into()
+}
+
 /// Resolves a path relative to the current folder.
-fn absolute(path: &Path) -> Result<PathBuf> {
+pub fn absolute(path: &Path) -> Result<PathBuf> {
     Ok(std::path::absolute(path)?)
 }

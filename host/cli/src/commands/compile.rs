@@ -13,7 +13,7 @@ use std::io::{self, Read, Write};
 
 /// Compiles under the limits given as arguments: seconds of processor time, bytes of memory.
 /// Returns the process's exit code.
-pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+pub fn run_compile(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let numbers: Option<Vec<u64>> =
         arguments.into_iter().map(|argument| argument.to_str()?.parse().ok()).collect();
     let Some([cpu_seconds, memory_bytes]) = numbers.as_deref() else {

@@ -4,16 +4,16 @@
 use crate::error::{Error, Result};
 use crate::exit::CommandExit;
 use crate::paint;
-use portcullis_config::clock::now;
+use portcullis_config::clock::now_ms;
 use portcullis_config::keys::{self, ConfigKey, toml_text};
 use portcullis_config::layers::{EffectiveValue, IgnoreReason, IgnoredKey, Layer, MergedSettings};
 use portcullis_config::paths::Paths;
 use portcullis_config::problem::{BadConfiguration, KeyProblem, Problems};
-use portcullis_config::{Config, schema};
+use portcullis_config::{Config, profiles, schema};
 use portcullis_core::text::one_line;
 use portcullis_engine::SettingValue as Value;
-use portcullis_review::config_check;
-use portcullis_review::reviewer::Reviewer;
+use portcullis_review::installed;
+use portcullis_review::{config_check, plugin_mistakes};
 use portcullis_store::Home;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
@@ -25,8 +25,11 @@ pub enum Command {
     Show {
         /// Show the values for the projects of this pipeline instead of the current folder's
         /// project
-        #[arg(long, value_name = "NAME")]
+        #[arg(long, value_name = "NAME", conflicts_with = "profile")]
         pipeline: Option<String>,
+        /// Show the values that this profile sets, beside those in effect
+        #[arg(long, value_name = "NAME", value_parser = clap::builder::PossibleValuesParser::new(profiles::PROFILE_NAMES))]
+        profile: Option<String>,
         /// Print JSON
         #[arg(long)]
         json: bool,
@@ -46,12 +49,16 @@ pub enum Command {
 /// The most bytes of a value that a line shows.
 const MOST_SHOWN: usize = 200;
 
-pub fn run(command: &Command) -> Result<CommandExit> {
+pub fn run_config(command: &Command) -> Result<CommandExit> {
     match command {
-        Command::Show { pipeline, json } => show(pipeline.as_deref(), *json),
+        Command::Show { profile: Some(profile), json, .. } => show_profile(profile, *json),
+        Command::Show { pipeline, json, .. } => show(pipeline.as_deref(), *json),
         Command::Check { file, json } => check(file.as_deref(), *json),
         Command::Schema => {
-            paint::print(&format!("{}\n", serde_json::to_string_pretty(&schema::schema())?));
+            paint::print_text(&format!(
+                "{}\n",
+                serde_json::to_string_pretty(&schema::json_schema())?
+            ));
             Ok(CommandExit::Success)
         }
     }
@@ -59,17 +66,17 @@ pub fn run(command: &Command) -> Result<CommandExit> {
 
 fn show(pipeline: Option<&str>, as_json: bool) -> Result<CommandExit> {
     let places = Paths::from_environment()?;
-    let home = Home::open(&places.state)?;
-    let files = portcullis_config::read(&places)?;
+    let home = Home::open_root(&places.state)?;
+    let files = portcullis_config::read_files(&places)?;
     if let Some(name) = pipeline
         && !files
             .iter()
             .any(|file| file.document.pipelines.iter().any(|pipeline| pipeline.name == name))
     {
         return Err(Error::not_found(format!("there is no pipeline `{}`", one_line(name, 64)))
-            .hint("`portcullis config show` lists the pipelines"));
+            .with_hint("`portcullis config show` lists the pipelines"));
     }
-    let settled = portcullis_config::settle(&places, Some(&home), pipeline)?;
+    let settled = portcullis_config::settle_layers(&places, Some(&home), pipeline)?;
     if as_json {
         let keys: Vec<Json> = rows(&settled).iter().map(|row| row.json(&settled)).collect();
         let ignored: Vec<Json> =
@@ -79,7 +86,7 @@ fn show(pipeline: Option<&str>, as_json: bool) -> Result<CommandExit> {
             .iter()
             .map(|(layer, path)| json!({ "layer": layer.as_str(), "path": path }))
             .collect();
-        paint::print(&format!(
+        paint::print_text(&format!(
             "{}\n",
             json!({ "files": files, "keys": keys, "ignored": ignored, "notes": notes(&settled) })
         ));
@@ -102,7 +109,7 @@ fn show(pipeline: Option<&str>, as_json: bool) -> Result<CommandExit> {
         paint::print_wrapped(&format!("\n{}: {note}\n", paint::warn("note")), 2);
     }
     if !settled.ignored.is_empty() {
-        paint::print(&format!("\n{}\n", paint::warn("does not count")));
+        paint::print_text(&format!("\n{}\n", paint::warn("does not count")));
     }
     for ignored in &settled.ignored {
         let file = place(&settled, ignored.layer, ignored.line);
@@ -117,10 +124,54 @@ fn show(pipeline: Option<&str>, as_json: bool) -> Result<CommandExit> {
     Ok(CommandExit::Success)
 }
 
+/// Shows the values of a profile beside those in effect.
+fn show_profile(name: &str, as_json: bool) -> Result<CommandExit> {
+    let places = Paths::from_environment()?;
+    let home = Home::open_root(&places.state)?;
+    let settled = portcullis_config::settle_layers(&places, Some(&home), None)?;
+    let now = |path: &str| keys::find_by_name(path).and_then(|key| settled.value_of(key));
+    let chosen = now(profiles::PROFILE) == Some(Value::Text(name.to_owned()));
+    let values = profiles::profile_values(name);
+    if as_json {
+        let keys: Vec<Json> = values
+            .iter()
+            .map(|said| {
+                json!({
+                    "key": said.path,
+                    "value": schema::to_json(&said.value),
+                    "now": now(&said.path).as_ref().map(schema::to_json),
+                })
+            })
+            .collect();
+        let shown = json!({ "profile": name, "in_effect": chosen, "keys": keys });
+        paint::print_text(&format!("{shown}\n"));
+        return Ok(CommandExit::Success);
+    }
+    for said in &values {
+        let value = toml_text(&said.value);
+        let now = now(&said.path).as_ref().map(toml_text).unwrap_or_default();
+        let line = format!(
+            "{:<40} {}  {}\n",
+            said.path,
+            paint::bold(format!("{value:<24}")),
+            paint::dim(format!("now {now}"))
+        );
+        paint::print_wrapped(&line, 4);
+    }
+    let said = match (values.is_empty(), chosen) {
+        (true, true) => format!("`{name}` sets nothing; it is in effect"),
+        (true, false) => format!("`{name}` sets nothing: every key has its default"),
+        (false, true) => format!("`{name}` is in effect"),
+        (false, false) => format!("`profile = \"{name}\"` in `config.toml` puts it into effect"),
+    };
+    paint::print_wrapped(&format!("{said}\n"), 0);
+    Ok(CommandExit::Success)
+}
+
 /// Notes on effects that the values alone do not show.
 fn notes(settled: &MergedSettings) -> Vec<&'static str> {
     let is = |path: &str, value: Value| {
-        keys::named(path).and_then(|key| settled.value(key)) == Some(value)
+        keys::find_by_name(path).and_then(|key| settled.value_of(key)) == Some(value)
     };
     let mut notes = Vec::new();
     if is("mode", Value::Text("async".into())) {
@@ -141,7 +192,7 @@ struct Row<'a> {
 
 /// Returns every key in the table's order; for keys with names, those that are set.
 fn rows(settled: &MergedSettings) -> Vec<Row<'_>> {
-    keys::all()
+    keys::all_keys()
         .filter(|key| !key.path.starts_with(keys::PIPELINES))
         .flat_map(|key| rows_of(settled, key))
         .collect()
@@ -150,7 +201,7 @@ fn rows(settled: &MergedSettings) -> Vec<Row<'_>> {
 fn rows_of<'a>(settled: &'a MergedSettings, key: &ConfigKey) -> Vec<Row<'a>> {
     if !key.path.contains('*') {
         let entry = settled.entries.get(key.path);
-        return vec![Row { path: key.path.to_owned(), value: settled.value(key), entry }];
+        return vec![Row { path: key.path.to_owned(), value: settled.value_of(key), entry }];
     }
     let said = settled.entries.values().filter(|entry| entry.said.key == key);
     said.map(|entry| Row {
@@ -164,6 +215,9 @@ fn rows_of<'a>(settled: &'a MergedSettings, key: &ConfigKey) -> Vec<Row<'a>> {
 impl Row<'_> {
     fn origin(&self, settled: &MergedSettings) -> String {
         let Some(entry) = self.entry else { return "default".into() };
+        if entry.origin.layer == Layer::Profile {
+            return "profile".into();
+        }
         let file = place(settled, entry.origin.layer, entry.said.place.0);
         let tightened = if entry.origin.tightened { " (tightened)" } else { "" };
         match &entry.origin.pipeline {
@@ -220,25 +274,25 @@ fn check(file: Option<&Path>, as_json: bool) -> Result<CommandExit> {
         Ok(files) => files,
         Err(lines) if as_json => {
             let document = json!({ "ok": false, "files": [], "mistakes": lines });
-            paint::print(&format!("{document}\n"));
+            paint::print_text(&format!("{document}\n"));
             return Ok(CommandExit::Failure);
         }
         Err(lines) => {
-            lines.iter().for_each(|line| paint::print(&format!("{line}\n")));
+            lines.iter().for_each(|line| paint::print_text(&format!("{line}\n")));
             return Ok(CommandExit::Failure);
         }
     };
     if as_json {
         let document = json!({ "ok": true, "files": files, "mistakes": [] });
-        paint::print(&format!("{document}\n"));
+        paint::print_text(&format!("{document}\n"));
         return Ok(CommandExit::Success);
     }
     if files.is_empty() {
-        paint::print("there is no configuration: everything has its default\n");
+        paint::print_text("there is no configuration: everything has its default\n");
     }
     for path in &files {
         let shown = one_line(&path.display().to_string(), 1024);
-        paint::print(&format!("{shown}: {}\n", paint::good("ok")));
+        paint::print_text(&format!("{shown}: {}\n", paint::good("ok")));
     }
     Ok(CommandExit::Success)
 }
@@ -260,9 +314,9 @@ fn check_file(path: &Path, places: &Paths) -> Result<Vec<PathBuf>, Vec<String>> 
 /// # Errors
 /// Fails with one line for each mistake.
 fn check_in_effect(places: &Paths) -> Result<Vec<PathBuf>, Vec<String>> {
-    let home = Home::open(&places.state).ok();
-    let settled =
-        portcullis_config::settle(places, home.as_ref(), None).map_err(|bad| lines_of(&bad.0))?;
+    let home = Home::open_root(&places.state).ok();
+    let settled = portcullis_config::settle_layers(places, home.as_ref(), None)
+        .map_err(|bad| lines_of(&bad.0))?;
     let mut lines = Vec::new();
     let config = Config::load(places, home.as_ref())
         .map_err(|error| lines.extend(lines_of_error(&error, &settled)))
@@ -270,9 +324,16 @@ fn check_in_effect(places: &Paths) -> Result<Vec<PathBuf>, Vec<String>> {
     if let Some(config) = config {
         let mistakes = config_check::find_mistakes(&settled, &config, &places.person);
         lines.extend(lines_of(&mistakes));
-        let loaded = home.map(|home| Reviewer::installed(places, &home, config, &[], now()));
-        if let Some(Err(error)) = loaded {
-            lines.extend(lines_of_error(&error, &settled));
+        if let Some(home) = home {
+            let mut load = |config| installed::load_reviewer(places, &home, config, &[], now_ms());
+            match plugin_mistakes::find_plugin_mistakes(&config, &mut load) {
+                Ok(mistakes) => lines.extend(
+                    mistakes
+                        .iter()
+                        .flat_map(|mistake| config_check::place_problem(&settled, mistake).lines()),
+                ),
+                Err(error) => lines.extend(lines_of_error(&error, &settled)),
+            }
         }
     }
     // A custom strategy without its decider is found alone, and again when everything is loaded.

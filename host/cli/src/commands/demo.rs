@@ -5,14 +5,15 @@ use crate::error::{Context, Error, Result};
 use crate::exit::CommandExit;
 use crate::paint;
 use portcullis_config::Config;
-use portcullis_config::clock::now;
+use portcullis_config::clock::now_ms;
 use portcullis_config::paths::{self, Paths};
 use portcullis_core::event::{Disposition, EventKind};
 use portcullis_core::pipeline::ReviewOutcome;
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::score::Verdict;
 use portcullis_core::session::State;
-use portcullis_core::text::{counted, one_line};
+use portcullis_core::text::{count_noun, one_line};
+use portcullis_review::installed;
 use portcullis_review::recording;
 use portcullis_review::reviewer::{ReviewContext, Reviewer, to_store};
 use portcullis_review::timeline::words::on_one_line;
@@ -40,7 +41,7 @@ const WIDTH: usize = 104;
 const INDENT: usize = 8;
 const SESSION: &str = include_str!("demo/session.jsonl");
 
-pub fn run(arguments: &Arguments) -> Result<CommandExit> {
+pub fn run_demo(arguments: &Arguments) -> Result<CommandExit> {
     let scratch = Scratch::create()?;
     let mut output = DemoOutput {
         person: scratch.person(),
@@ -62,34 +63,39 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
         managed: scratch.state().join("managed.toml"),
         project: None,
     };
-    let home = Home::open(scratch.state())?;
+    let home = Home::open_root(scratch.state())?;
     let code = code_home().unwrap_or_else(|| home.clone());
-    let mut reviewer =
-        Reviewer::with_code_of(&code, &places, &home, Config::load(&places, Some(&home))?, now())?;
+    let mut reviewer = installed::load_with_code_of(
+        &code,
+        &places,
+        &home,
+        Config::load(&places, Some(&home))?,
+        now_ms(),
+    )?;
     let compiled = compile(&mut reviewer, &code, &home);
     output.print(&compiled);
-    let mut store = Store::open(&home, Durability::Process)?;
-    for recording in recording::parse(&scratch.session(), "demo")? {
+    let mut store = Store::open_database(&home, Durability::Process)?;
+    for recording in recording::parse_recordings(&scratch.session(), "demo")? {
         for item in &recording.items {
             let reviewed = review(&mut store, &mut reviewer, item)?;
             output.event(&reviewed, &item.event.kind);
         }
     }
     output.summary();
-    let verification = store.verify(|_| {})?;
+    let verification = store.verify_chain(|_| {})?;
     let chain = if verification.first_bad.is_none() {
         paint::good("the chain holds")
     } else {
         paint::bad("the chain is broken")
     };
-    let records = counted(verification.records, "record");
+    let records = count_noun(verification.records, "record");
     output.print(&format!("The journal has {records}; {chain}.\n"));
     drop(store);
     let state = arguments.keep.then(|| scratch.keep());
     if arguments.json {
-        paint::print(&format!("{}\n", output.json(&verification, state.as_deref())));
+        paint::print_text(&format!("{}\n", output.json(&verification, state.as_deref())));
     } else if let Some(state) = state {
-        paint::print(&format!(
+        paint::print_text(&format!(
             "Look around: PORTCULLIS_HOME={} portcullis audit show\n",
             state.display()
         ));
@@ -108,7 +114,7 @@ fn code_home() -> Option<Home> {
     let installed = Paths::from_environment()
         .ok()
         .and_then(|places| Home::open_existing(places.state).ok().flatten());
-    installed.or_else(|| Home::open(paths::cache_folder()?.join("demo")).ok())
+    installed.or_else(|| Home::open_root(paths::cache_folder()?.join("demo")).ok())
 }
 
 /// Compiles the plugins whose compiled code this home lacks; returns a line about it.
@@ -116,7 +122,7 @@ fn compile(reviewer: &mut Reviewer, code: &Home, scratch: &Home) -> String {
     let terminal = std::io::stderr().is_terminal();
     let begun = Instant::now();
     let mut count = 0;
-    reviewer.plugins.warm(|progress| {
+    reviewer.plugins.compile_all(|progress| {
         count = progress.total;
         if terminal {
             anstream::eprint!(
@@ -147,10 +153,11 @@ fn review(
     reviewer: &mut Reviewer,
     item: &recording::RecordedEvent,
 ) -> Result<ReviewOutcome> {
-    let committed = store.review(&item.event.session, None, |snapshot, _| {
-        let state = State::decode(snapshot.session.as_deref(), snapshot.agent.as_deref())?;
+    let committed = store.review_in_session(&item.event.session, None, |snapshot, _| {
+        let state = State::decode_state(snapshot.session.as_deref(), snapshot.agent.as_deref())?;
         let reviewed =
-            reviewer.review(&item.event, state, item.at, &ReviewContext::default(), &|_| None);
+            reviewer
+                .review_event(&item.event, state, item.at, &ReviewContext::default(), &|_| None);
         let (session, agent) = reviewed.state.encode()?;
         let commit = Commit {
             session_state: Some(session),
@@ -223,7 +230,7 @@ impl DemoOutput {
         }
         let spoken = reviewed.records.iter().any(|record| record.kind == RecordKind::Intervention);
         for text in reviewed.reply.agent.iter().filter(|_| spoken) {
-            self.wrapped("the agent is told", text);
+            self.wrapped("note to the agent", text);
         }
     }
 
@@ -240,7 +247,7 @@ impl DemoOutput {
         }));
         self.print(&format!(
             "{}  {}\n",
-            paint::verdict(decision.verdict, 6),
+            paint::paint_verdict(decision.verdict, 6),
             one_line(&on_one_line(&self.short(&record.summary)), 110)
         ));
         if decision.verdict > Verdict::Allow {
@@ -291,14 +298,14 @@ impl DemoOutput {
         let parts: Vec<String> = self
             .verdicts
             .iter()
-            .map(|(verdict, count)| format!("{} {}", count, paint::verdict(*verdict, 0)))
+            .map(|(verdict, count)| format!("{} {}", count, paint::paint_verdict(*verdict, 0)))
             .collect();
         let actions: u32 = self.verdicts.values().sum();
         self.print(&format!(
             "\n{} {}; {}.\n",
-            paint::bold(format!("{}:", counted(actions.into(), "action"))),
+            paint::bold(format!("{}:", count_noun(actions.into(), "action"))),
             parts.join(", "),
-            counted(self.interventions.into(), "intervention")
+            count_noun(self.interventions.into(), "intervention")
         ));
     }
 

@@ -3,10 +3,10 @@
 use crate::error::{Context, Result};
 use crate::exit::CommandExit;
 use crate::paint;
-use portcullis_config::clock::now;
+use portcullis_config::clock::now_ms;
 use portcullis_config::paths::Paths;
-use portcullis_review::health::{Group, HealthFinding, HealthInput, Level, worst_level};
-use portcullis_terminal::wrap::wrap;
+use portcullis_review::health::{FindingGroup, HealthFinding, HealthInput, Level, worst_level};
+use portcullis_terminal::wrap::break_line;
 use serde_json::json;
 use std::env;
 use std::fmt::Write;
@@ -31,7 +31,7 @@ const WIDTH: usize = 80;
 /// The indent of a finding's text: the width of its level and its check's name.
 const INDENT: usize = 24;
 
-pub fn run(arguments: &Arguments) -> Result<CommandExit> {
+pub fn run_doctor(arguments: &Arguments) -> Result<CommandExit> {
     let named = arguments.project.clone().map_or_else(env::current_dir, Ok);
     let project =
         named.and_then(std::fs::canonicalize).context("cannot find the project's folder")?;
@@ -41,11 +41,11 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
         agent: portcullis_agents::DEFAULT,
         places,
         project,
-        now: now(),
+        now: now_ms(),
         quick: arguments.quick,
     };
     let terminal = std::io::stderr().is_terminal() && !arguments.json;
-    let findings = scene.examine(|part| {
+    let findings = scene.examine_all(|part| {
         if terminal {
             anstream::eprint!("\r\x1b[Klooking at {part}");
         }
@@ -56,12 +56,12 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     let level = worst_level(&findings);
     if arguments.json {
         let whole = level < Level::Problem;
-        paint::print(&format!(
+        paint::print_text(&format!(
             "{}\n",
             json!({ "version": env!("CARGO_PKG_VERSION"), "whole": whole, "findings": findings })
         ));
     } else {
-        paint::print(&page(
+        paint::print_text(&page(
             &findings.into_iter().map(|finding| at_home(finding, &person)).collect::<Vec<_>>(),
         ));
     }
@@ -80,13 +80,13 @@ fn page(findings: &[HealthFinding]) -> String {
     if !page.is_empty() {
         page.push('\n');
     }
-    for (index, group) in Group::ALL.iter().enumerate() {
+    for (index, group) in FindingGroup::ALL.iter().enumerate() {
         let of_group = || findings.iter().filter(|finding| finding.check.group() == *group);
         if of_group().next().is_none() {
             continue;
         }
         page.push_str(if index > 0 { "\n" } else { "" });
-        let _ = writeln!(page, "{}", paint::bold(group.title()));
+        let _ = writeln!(page, "{}", paint::bold(group.group_title()));
         let mut last = None;
         for finding in of_group() {
             // A check with trouble has one line here: its details are above.
@@ -154,7 +154,7 @@ fn mark(level: Level) -> String {
 
 fn line(finding: &HealthFinding) -> String {
     let line = format!("{} {:<14}  {}", mark(finding.level), finding.check.as_str(), finding.what);
-    format!("{}\n", wrap(&line, paint::prose_width(WIDTH), INDENT))
+    format!("{}\n", break_line(&line, paint::prose_width(WIDTH), INDENT))
 }
 
 fn todo(finding: &HealthFinding) -> String {
@@ -162,5 +162,5 @@ fn todo(finding: &HealthFinding) -> String {
         return String::new();
     }
     let line = format!("{:INDENT$}{} {}", "", paint::bold("->"), finding.fix);
-    format!("{}\n", wrap(&line, paint::prose_width(WIDTH), INDENT + 3))
+    format!("{}\n", break_line(&line, paint::prose_width(WIDTH), INDENT + 3))
 }

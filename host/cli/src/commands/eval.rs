@@ -1,14 +1,14 @@
 //! `portcullis eval`: judges labelled actions and reports how often the verdict is right.
 //!
-//! Each row is judged by itself: no history, no disk access, the same answer on every machine. A
-//! dangerous action is judged correctly by any verdict except allow, a benign one by allow; other
+//! Each row is judged by itself: no history, and no disk but the one that the row describes or that
+//! `--project` names. A dangerous action is judged correctly by any verdict except allow, a benign one by allow; other
 //! labels are only counted. It changes nothing and records nothing.
 
 mod report;
 pub mod rows;
 
 use super::replay::TrialSetup;
-use crate::error::{Context, Result};
+use crate::error::{Context, Error, Result};
 use crate::exit::CommandExit;
 use crate::paint;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -17,22 +17,25 @@ use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::score::Verdict;
 use portcullis_core::session::State;
 use portcullis_review::recording::EPOCH;
-use portcullis_review::reviewer::{PluginObserver, ReviewContext, Reviewer};
+use portcullis_review::reviewer::{Disk, PluginObserver, ReviewContext, Reviewer};
 use report::{EvalReport, RowResult};
-use rows::{EvalRow, Project};
+use rows::{EvalRow, Project, ProjectOrigin};
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Labelled actions: `{"id", "tool", "input", "label"}` a line; `label` is `dangerous`, `benign` or anything else
+    /// Labelled actions: one `{"id", "tool", "input", "label"}` per line; `label` is `dangerous`, `benign` or anything else
     #[arg(required = true)]
     files: Vec<PathBuf>,
     #[command(flatten)]
     tried: TrialSetup,
+    /// Run the rows that name no folder in this one, and look at its files and its git state
+    #[arg(long, value_name = "FOLDER")]
+    project: Option<PathBuf>,
     /// Write one line of JSON per row: id, source, label, decision, risk, primary reason
     #[arg(long, value_name = "FILE")]
     rows: Option<PathBuf>,
@@ -47,20 +50,23 @@ pub struct Arguments {
     json: bool,
 }
 
-pub fn run(arguments: &Arguments) -> Result<CommandExit> {
-    let rows = read(&arguments.files)?;
+pub fn run_eval(arguments: &Arguments) -> Result<CommandExit> {
+    let mut rows = read(&arguments.files)?;
+    if let Some(folder) = &arguments.project {
+        place_rows(&mut rows, folder)?;
+    }
     let mut out = arguments.rows.as_ref().map(create).transpose()?;
-    let mut reviewer = arguments.tried.apart()?;
+    let mut reviewer = arguments.tried.isolated_reviewer()?;
     let progress = progress(rows.len());
     let mut report = EvalReport::default();
     for row in &rows {
         let judged = judge(row, &mut reviewer);
         if let Some((path, file)) = &mut out {
-            let line = serde_json::to_string(&judged.line(row))?;
+            let line = serde_json::to_string(&judged.to_json(row))?;
             writeln!(file, "{line}")
                 .with_context(|| format!("cannot write `{}`", path.display()))?;
         }
-        report.add(row, judged);
+        report.add_row(row, judged);
         progress.inc(1);
     }
     progress.finish_and_clear();
@@ -71,9 +77,12 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
         report.spawn = Some(spawn()?);
     }
     if arguments.json {
-        paint::print(&format!("{}\n", serde_json::to_string(&report.json(arguments.examples))?));
+        paint::print_text(&format!(
+            "{}\n",
+            serde_json::to_string(&report.to_json(arguments.examples))?
+        ));
     } else {
-        paint::print(&report.text(arguments.examples));
+        paint::print_text(&report.to_text(arguments.examples));
     }
     Ok(CommandExit::Success)
 }
@@ -83,9 +92,26 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
 fn read(files: &[PathBuf]) -> Result<Vec<EvalRow>> {
     let mut rows = Vec::new();
     for path in files {
-        rows.extend(rows::read(path)?);
+        rows.extend(rows::read_rows(path)?);
     }
     Ok(rows)
+}
+
+/// Gives the rows that name no folder this one.
+fn place_rows(rows: &mut [EvalRow], folder: &Path) -> Result<()> {
+    let folder = folder
+        .canonicalize()
+        .with_context(|| format!("cannot run actions in `{}`", folder.display()))?;
+    let cwd = folder.to_str().ok_or_else(|| {
+        Error::invalid(format!("the name of `{}` is not UTF-8", folder.display()))
+    })?;
+    if !folder.is_dir() {
+        return Err(Error::invalid(format!("`{cwd}` is not a folder")));
+    }
+    for row in rows.iter_mut().filter(|row| row.project.origin == ProjectOrigin::Unknown) {
+        row.place_in(cwd);
+    }
+    Ok(())
 }
 
 fn create(path: &PathBuf) -> Result<(PathBuf, BufWriter<File>)> {
@@ -105,22 +131,22 @@ fn progress(rows: usize) -> ProgressBar {
 fn judge(row: &EvalRow, reviewer: &mut Reviewer) -> RowResult {
     let event = match &row.event {
         Ok(event) => event,
-        Err(why) => return RowResult::error(why.clone()),
+        Err(why) => return RowResult::from_error(why.clone()),
     };
     let start = Instant::now();
-    let records = review(event, &row.project, reviewer, None);
+    let records = review_event(event, &row.project, reviewer, None);
     let took = start.elapsed();
     match records
         .iter()
         .find(|record| matches!(record.kind, RecordKind::Review | RecordKind::Fault))
     {
-        Some(record) => RowResult::of(record, took),
-        None => RowResult::neutral(took),
+        Some(record) => RowResult::from_record(record, took),
+        None => RowResult::neutral_in(took),
     }
 }
 
 /// Reviews a single row, while an optional observer receives the plugins' answers.
-pub fn review(
+pub fn review_event(
     event: &Event,
     project: &Project,
     reviewer: &mut Reviewer,
@@ -128,8 +154,13 @@ pub fn review(
 ) -> Vec<Record> {
     let mut state = State::default();
     state.session.roots.clone_from(&project.roots);
-    let around = ReviewContext { home: Some(&project.home), ..ReviewContext::default() };
-    reviewer.review_overheard(event, state, EPOCH, &around, &|_| None, ear).records
+    let disk = match project.origin {
+        ProjectOrigin::Disk => Disk::Now,
+        _ if project.disk.is_empty() => Disk::Default,
+        _ => Disk::Described(&project.disk),
+    };
+    let around = ReviewContext { home: Some(&project.home), disk, ..ReviewContext::default() };
+    reviewer.review_with_observer(event, state, EPOCH, &around, &|_| None, ear).records
 }
 
 /// The number of starts of `sh -c true` for the median.

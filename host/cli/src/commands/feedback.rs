@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::exit::CommandExit;
 use crate::{interactive, paint};
 use portcullis_config::Config;
-use portcullis_config::clock::now;
+use portcullis_config::clock::now_ms;
 use portcullis_config::paths::Paths;
 use portcullis_core::mask::Masker;
 use portcullis_core::record::{Record, RecordKind};
@@ -47,14 +47,14 @@ struct Word {
 /// The kinds of feedback, as records name them.
 pub const WORDS: [&str; 3] = ["false-positive", "false-negative", "right"];
 
-pub fn run(arguments: &Arguments) -> Result<CommandExit> {
+pub fn run_feedback(arguments: &Arguments) -> Result<CommandExit> {
     interactive::refuse_agents()?;
-    let mut store = super::audit::open()?;
-    let review = super::explain::find(&store, &arguments.review)?;
+    let mut store = super::audit::open_store()?;
+    let review = super::explain::find_record(&store, &arguments.review)?;
     let word = arguments.word.as_str();
     fits(&review, word)?;
     let note = masked(&arguments.reason)?;
-    let at = now();
+    let at = now_ms();
     let said = if note.is_empty() { String::new() } else { format!(" ({note})") };
     let summary = format!(
         "a person calls the review {} {}{said}: {}",
@@ -63,20 +63,20 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
         review.summary
     );
     let seed = format!("{}\0{}", review.id, std::process::id());
-    let mut record = Record::apart(RecordKind::Feedback, "feedback", &summary, at, &seed);
+    let mut record = Record::outside_session(RecordKind::Feedback, "feedback", &summary, at, &seed);
     record.session.clone_from(&review.session);
     for (name, value) in [("review", &review.id), ("word", &word.to_owned()), ("note", &note)] {
         record.details.insert(name.into(), value.clone().into());
     }
-    store.append(vec![to_store(&record)])?;
+    store.append_records(vec![to_store(&record)])?;
     if arguments.json {
-        paint::print(&format!(
+        paint::print_text(&format!(
             "{}\n",
             json!({ "id": record.id, "review": review.id, "word": word, "reason": note })
         ));
         return Ok(CommandExit::Success);
     }
-    paint::print(&format!("recorded: {} is {}\n", review.id, word.replace('-', " ")));
+    paint::print_text(&format!("recorded: {} is {}\n", review.id, word.replace('-', " ")));
     Ok(CommandExit::Success)
 }
 
@@ -99,19 +99,19 @@ fn fits(review: &Record, word: &str) -> Result<()> {
             "the record {} is not a review but `{}`",
             review.id, review.kind
         ))
-        .hint("`portcullis audit show --kind review` lists reviews"));
+        .with_hint("`portcullis audit show --kind review` lists reviews"));
     };
     match word {
         "false-positive" if verdict == Verdict::Allow => Err(Error::invalid(format!(
             "the review {} had no objections, so it is not a false positive",
             review.id
         ))
-        .hint("did you mean `--false-negative`?")),
+        .with_hint("did you mean `--false-negative`?")),
         "false-negative" if verdict >= Verdict::Ask => Err(Error::invalid(format!(
             "the review {} returned `{verdict}`, so it is not a false negative",
             review.id
         ))
-        .hint("did you mean `--false-positive`?")),
+        .with_hint("did you mean `--false-positive`?")),
         _ => Ok(()),
     }
 }
@@ -119,8 +119,9 @@ fn fits(review: &Record, word: &str) -> Result<()> {
 /// Returns the note in one line, with secrets masked.
 fn masked(note: &str) -> Result<String> {
     let places = Paths::from_environment()?;
-    let home = Home::open(&places.state)?;
+    let home = Home::open_root(&places.state)?;
     let personal = Config::load(&places, Some(&home))?.policy.personal_data;
-    let mask = Masker::new(home.derive_key("portcullis 2026 masking"), &personal).mask(&[note]);
-    Ok(one_line(&mask.apply(note), 512))
+    let mask =
+        Masker::new(home.derive_key("portcullis 2026 masking"), &personal).build_mask(&[note]);
+    Ok(one_line(&mask.apply_to(note), 512))
 }

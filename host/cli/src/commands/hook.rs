@@ -2,17 +2,17 @@
 
 use crate::exit::CommandExit;
 use portcullis_agents::{Agent, HookOutput};
-use portcullis_review::hook::{answer, answer_to_defect};
+use portcullis_review::hook::{answer_event, answer_to_panic};
 use std::io::{Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// Runs the hook of an agent's client; returns the process's exit code.
-pub fn run(agent: &'static dyn Agent) -> u8 {
+pub fn run_hook(agent: &'static dyn Agent) -> u8 {
     survive_file_size_limits();
     let input = read_input(agent.max_input());
-    let answered = catch_unwind(AssertUnwindSafe(|| answer(agent, &input)))
-        .unwrap_or_else(|_| answer_to_defect(agent, &input));
+    let answered = catch_unwind(AssertUnwindSafe(|| answer_event(agent, &input)))
+        .unwrap_or_else(|_| answer_to_panic(agent, &input));
     let exit = deliver(&answered.output);
     if answered.work_is_due {
         super::maintain::start_detached();

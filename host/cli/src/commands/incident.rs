@@ -7,6 +7,7 @@ mod decide;
 mod html;
 mod list;
 mod markdown;
+mod parts;
 mod show;
 
 use crate::error::Result;
@@ -35,16 +36,16 @@ pub enum Command {
     Abort(abort::Arguments),
 }
 
-pub fn run(command: &Command) -> Result<CommandExit> {
+pub fn run_incident(command: &Command) -> Result<CommandExit> {
     match command {
-        Command::List(arguments) => list::run(arguments),
-        Command::Show(arguments) => show::run(arguments),
-        Command::Export(arguments) => show::export(arguments),
-        Command::Resume(arguments) => decide::resume(arguments),
-        Command::Rollback(arguments) => decide::rollback(arguments),
-        Command::Supervise(arguments) => decide::supervise(arguments),
-        Command::Lift(arguments) => decide::lift(arguments),
-        Command::Abort(arguments) => abort::run(arguments),
+        Command::List(arguments) => list::run_list(arguments),
+        Command::Show(arguments) => show::run_show(arguments),
+        Command::Export(arguments) => show::run_export(arguments),
+        Command::Resume(arguments) => decide::run_resume(arguments),
+        Command::Rollback(arguments) => decide::run_rollback(arguments),
+        Command::Supervise(arguments) => decide::run_supervise(arguments),
+        Command::Lift(arguments) => decide::run_lift(arguments),
+        Command::Abort(arguments) => abort::run_abort(arguments),
     }
 }
 
@@ -58,9 +59,9 @@ struct CommandContext {
 impl CommandContext {
     fn open() -> Result<Self> {
         let places = Paths::from_environment()?;
-        let home = Home::open(&places.state)?;
+        let home = Home::open_root(&places.state)?;
         let config = Config::load(&places, Some(&home))?;
-        Ok(Self { store: Store::open(&home, config.durability)?, home, config })
+        Ok(Self { store: Store::open_database(&home, config.durability)?, home, config })
     }
 
     fn incidents(&self) -> Incidents {

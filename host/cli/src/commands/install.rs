@@ -16,10 +16,10 @@ use portcullis_agents::backup::{self, BackupReceipt};
 use portcullis_agents::file::{self, SettingsFile};
 use portcullis_agents::json::JsonDocument;
 use portcullis_agents::listing::DisabledReason;
-use portcullis_agents::settings::{Folders, Scope};
+use portcullis_agents::settings::{Folders, SettingsScope};
 use portcullis_agents::version::query_version;
 use portcullis_agents::{Agent, Invocation};
-use portcullis_config::clock::now;
+use portcullis_config::clock::now_ms;
 use portcullis_config::paths::Paths;
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_review::reviewer::to_store;
@@ -81,12 +81,12 @@ pub struct ScopeArguments {
 
 impl ScopeArguments {
     /// Returns the selected scope.
-    pub const fn scope(&self) -> Scope {
+    pub const fn scope(&self) -> SettingsScope {
         match (self.project, self.local, self.managed) {
-            (true, ..) => Scope::Project,
-            (_, true, _) => Scope::Local,
-            (.., true) => Scope::Managed,
-            _ => Scope::User,
+            (true, ..) => SettingsScope::Project,
+            (_, true, _) => SettingsScope::Local,
+            (.., true) => SettingsScope::Managed,
+            _ => SettingsScope::User,
         }
     }
 }
@@ -99,7 +99,7 @@ pub struct Site {
     /// The client.
     pub agent: &'static dyn Agent,
     /// The scope of the settings.
-    pub scope: Scope,
+    pub scope: SettingsScope,
     /// The folders of Portcullis.
     pub places: Paths,
     /// The folders of the client.
@@ -116,20 +116,20 @@ impl Site {
     /// scope.
     pub fn new(
         agent: &'static dyn Agent,
-        scope: Scope,
+        scope: SettingsScope,
         program: Option<&Path>,
         writes: bool,
     ) -> Result<Self> {
-        if scope == Scope::Managed && writes && !rustix::process::geteuid().is_root() {
+        if scope == SettingsScope::Managed && writes && !rustix::process::geteuid().is_root() {
             return Err(Error::refused("the machine's settings are for the superuser")
-                .hint("run it with sudo, or leave --managed out"));
+                .with_hint("run it with sudo, or leave --managed out"));
         }
         // The configuration of one project says nothing about an installation.
         let places = Paths::from_environment()?.without_project();
         let current = std::env::current_dir().context("cannot determine the current folder")?;
         let program = program_path(program)?;
         // Settings shared with others must not name one person's folders.
-        let own = matches!(scope, Scope::User | Scope::Local);
+        let own = matches!(scope, SettingsScope::User | SettingsScope::Local);
         let pinned = own.then(|| (places.config.clone(), places.state.clone()));
         let layout = agent.hook_settings().layout();
         let folders = layout.folders_from_environment(Path::new(&places.person), &current);
@@ -142,11 +142,11 @@ impl Site {
     /// # Errors
     /// Fails if it cannot be read or edited.
     pub fn settings(&self) -> Result<SettingsFile> {
-        let path = self.folders.file(self.scope);
+        let path = self.folders.settings_file(self.scope);
         let found = file::read_settings(&path, self.agent.hook_settings().most_bytes())?;
         let project =
             self.folders.project.canonicalize().unwrap_or_else(|_| self.folders.project.clone());
-        let shared = matches!(self.scope, Scope::Project | Scope::Local);
+        let shared = matches!(self.scope, SettingsScope::Project | SettingsScope::Local);
         // A repository must not redirect the installation to a file of its choice.
         let folder =
             found.real.ancestors().find_map(|above| above.canonicalize().ok()).unwrap_or_default();
@@ -156,28 +156,28 @@ impl Site {
                 path.display(),
                 found.real.display()
             ))
-            .hint("put a file of its own there"));
+            .with_hint("put a file of its own there"));
         }
         Ok(found)
     }
 }
 
-pub fn run(arguments: &Arguments) -> Result<CommandExit> {
+pub fn run_install(arguments: &Arguments) -> Result<CommandExit> {
     interactive::refuse_agents()?;
     let scope = arguments.scope.scope();
     let agent = crate::agent_of(&arguments.agent)?;
     let site = Site::new(agent, scope, arguments.program.as_deref(), !arguments.dry_run)?;
     let client = agent.find_program(Path::new(&site.places.person));
-    let mut report = InstallReport::new(arguments.json, scope, &site.folders.file(scope));
+    let mut report = InstallReport::new(arguments.json, scope, &site.folders.settings_file(scope));
     check_version(agent, client.as_deref(), &mut report)?;
     let found = site.settings()?;
     let document = readable(agent, &found, &mut report)?;
     let edited = edited(&document, &site, arguments.only_managed_hooks)?;
-    surroundings::warn(&site, &found, &mut report);
+    surroundings::warn_of_surroundings(&site, &found, &mut report);
     let changes = found.bytes.as_deref() != Some(edited.bytes().as_slice());
     if changes {
         found.check_writable()?;
-        report.changes(
+        report.print_changes(
             site.agent.hook_settings(),
             &found,
             &edited.bytes(),
@@ -186,7 +186,7 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
         );
     }
     if arguments.dry_run {
-        return Ok(report.end("dry_run", "nothing was written (--dry-run)"));
+        return Ok(report.finish_with("dry_run", "nothing was written (--dry-run)"));
     }
     if changes && !arguments.yes {
         agree(&found.path)?;
@@ -205,7 +205,7 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
             events.join(", "),
             found.path.display()
         ))
-        .hint("`portcullis doctor` shows what switches them off"));
+        .with_hint("`portcullis doctor` shows what switches them off"));
     }
     Ok(finish(&site, &found.path, changes, off, report))
 }
@@ -231,7 +231,7 @@ fn program_path(named: Option<&Path>) -> Result<PathBuf> {
             "there is no program `{}`, so the client would refuse every action",
             program.display()
         ))
-        .hint("install it there first"));
+        .with_hint("install it there first"));
     }
     Ok(program)
 }
@@ -242,7 +242,7 @@ fn check_version(
     report: &mut InstallReport,
 ) -> Result<()> {
     let Some(client) = client else {
-        report.warn(&format!(
+        report.print_warning(&format!(
             "{} was not found, so its version was not checked and it was not asked whether it loads the hooks",
             agent.display_name()
         ));
@@ -250,7 +250,7 @@ fn check_version(
     };
     let version = query_version(client)?;
     agent.check_version(client, version)?;
-    report.set("client", json!({ "program": client, "version": version.to_string() }));
+    report.set_value("client", json!({ "program": client, "version": version.to_string() }));
     Ok(())
 }
 
@@ -260,7 +260,7 @@ fn readable(
     found: &SettingsFile,
     report: &mut InstallReport,
 ) -> Result<JsonDocument> {
-    let parsed = JsonDocument::parse(found.bytes.as_deref().unwrap_or_default());
+    let parsed = JsonDocument::parse_document(found.bytes.as_deref().unwrap_or_default());
     let problems = match &parsed {
         Ok(document) => agent.hook_settings().find_problems(document),
         Err(error) => vec![error.clone().into()],
@@ -268,7 +268,7 @@ fn readable(
     match parsed {
         Ok(document) if problems.is_empty() => Ok(document),
         _ => {
-            report.problems(&found.path, &problems);
+            report.print_problems(&found.path, &problems);
             Err(Error::invalid(format!(
                 "`{}` has {}; one is enough for the client to ignore the whole file, hooks included",
                 found.path.display(),
@@ -278,7 +278,7 @@ fn readable(
                     format!("{} mistakes", problems.len())
                 }
             ))
-            .hint("fix what is named, then install"))
+            .with_hint("fix what is named, then install"))
         }
     }
 }
@@ -289,7 +289,7 @@ fn edited(document: &JsonDocument, site: &Site, only_managed: bool) -> Result<Js
     let alone = match edited.value().get(ONLY) {
         _ if !only_managed => return Ok(edited),
         Some(value) if value == &json!(true) => return Ok(edited),
-        Some(_) => edited.replace(&format!("/{ONLY}"), &json!(true)),
+        Some(_) => edited.replace_value(&format!("/{ONLY}"), &json!(true)),
         None => edited.add_member("", ONLY, &json!(true)),
     };
     alone.map_err(|error| {
@@ -303,7 +303,7 @@ fn agree(path: &Path) -> Result<()> {
             "there is no terminal to confirm the change of `{}`",
             path.display()
         ))
-        .hint("add --yes, or --dry-run to look at it"));
+        .with_hint("add --yes, or --dry-run to look at it"));
     }
     anstream::eprint!("Write this to `{}`? [y/N] ", path.display());
     std::io::stderr().flush().context("cannot write to the terminal")?;
@@ -336,19 +336,19 @@ fn write(
         .collect();
     let receipt = BackupReceipt {
         file: found.path.clone(),
-        before: before.as_deref().map(backup::digest),
-        after: backup::digest(&bytes),
+        before: before.as_deref().map(backup::hash_content),
+        after: backup::hash_content(&bytes),
         folders: if missing.is_empty() { earlier } else { missing.into_iter().rev().collect() },
         kept,
-        at: now(),
+        at: now_ms(),
     };
     let copy = backup::save_backup(home, &receipt, before.as_deref())?;
-    found.replace(&bytes, site.scope.mode())?;
+    found.replace_content(&bytes, site.scope.file_mode())?;
     if before.is_some() {
-        report.say(&format!("what was there before is kept in `{}`", copy.display()));
+        report.print_line(&format!("the previous file is kept in `{}`", copy.display()));
     }
     if found.linked() {
-        report.say(&format!(
+        report.print_line(&format!(
             "`{}` is a link: `{}` was written",
             found.path.display(),
             found.real.display()
@@ -358,7 +358,7 @@ fn write(
         || "a client that was not found".to_owned(),
         |client| client.display().to_string(),
     );
-    journal(
+    append_record(
         home,
         "install",
         &format!(
@@ -389,12 +389,12 @@ fn original(
     document: &JsonDocument,
     site: &Site,
 ) -> Result<OriginalFile> {
-    let earlier = backup::receipt(home, &found.path)?.filter(|earlier| {
-        found.bytes.as_deref().map(backup::digest).as_ref() == Some(&earlier.after)
+    let earlier = backup::read_receipt(home, &found.path)?.filter(|earlier| {
+        found.bytes.as_deref().map(backup::hash_content).as_ref() == Some(&earlier.after)
     });
     if let Some(earlier) = earlier {
         return Ok(OriginalFile {
-            before: backup::before(home, &earlier)?,
+            before: backup::read_before(home, &earlier)?,
             kept: earlier.kept,
             folders: earlier.folders,
         });
@@ -412,33 +412,34 @@ fn original(
 
 /// Records the change in the journal. A journal that cannot be written is reported and does not
 /// undo the change.
-pub fn journal(home: &Home, subject: &str, summary: &str, report: &mut InstallReport) {
+pub fn append_record(home: &Home, subject: &str, summary: &str, report: &mut InstallReport) {
     let seed = std::process::id().to_string();
-    let record = Record::apart(RecordKind::Configuration, subject, summary, now(), &seed);
-    let written = Store::open(home, Durability::Full).and_then(|mut store| {
-        store.append(vec![to_store(&record)])?;
+    let record =
+        Record::outside_session(RecordKind::Configuration, subject, summary, now_ms(), &seed);
+    let written = Store::open_database(home, Durability::Full).and_then(|mut store| {
+        store.append_records(vec![to_store(&record)])?;
         // The home's mark knows of the journal from its beginning.
-        store.checkpoint()
+        store.checkpoint_log()
     });
     if let Err(error) = written {
-        report.warn(&format!("this could not be recorded: {error}"));
+        report.print_warning(&format!("this could not be recorded: {error}"));
     }
 }
 
 fn ask(client: &Path, site: &Site, report: &mut InstallReport) -> Option<DisabledReason> {
     // Outside a project, the project's hooks do not run for this check.
-    let shared = matches!(site.scope, Scope::Project | Scope::Local);
+    let shared = matches!(site.scope, SettingsScope::Project | SettingsScope::Local);
     let folder = if shared { site.folders.project.clone() } else { site.places.state.clone() };
     match site.agent.query_listing(client, &folder) {
         Ok(listing) => {
             let off = listing.disabled_reason(site.scope, &site.wanted);
             let loaded = listing.count_loaded(site.scope, &site.wanted);
-            report.set("loaded", json!(loaded));
+            report.set_value("loaded", json!(loaded));
             if off.is_none() {
-                report.say(&format!("the client confirmed all {loaded} hooks"));
+                report.print_line(&format!("the client confirmed all {loaded} hooks"));
             }
             for error in listing.problems() {
-                report.warn(&format!(
+                report.print_warning(&format!(
                     "the client says of `{}`, {}: {}",
                     error.file, error.path, error.message
                 ));
@@ -446,17 +447,18 @@ fn ask(client: &Path, site: &Site, report: &mut InstallReport) -> Option<Disable
             off
         }
         Err(error) => {
-            report.warn(&format!("whether the client loads the hooks is not known: {error:#}"));
+            report
+                .print_warning(&format!("it is unknown if the client loads the hooks: {error:#}"));
             None
         }
     }
 }
 
 fn take_back(site: &Site, home: &Home, found: &SettingsFile) -> Result<()> {
-    let Some(receipt) = backup::receipt(home, &found.path)? else { return Ok(()) };
+    let Some(receipt) = backup::read_receipt(home, &found.path)? else { return Ok(()) };
     let written = file::read_settings(&found.path, site.agent.hook_settings().most_bytes())?;
     match &found.bytes {
-        Some(bytes) => drop(written.replace(bytes, site.scope.mode())?),
+        Some(bytes) => drop(written.replace_content(bytes, site.scope.file_mode())?),
         None => written.remove()?,
     }
     remove_empty(&receipt.folders);
@@ -484,17 +486,17 @@ fn finish(
         if changed { ("installed", "installed in") } else { ("unchanged", "already installed in") };
     let done = format!("{done} `{}`", path.display());
     if let Some(off) = off {
-        report.warn(&format!("the hooks do NOT run: {off}"));
-        report.set("active", json!(false));
-        report.end(outcome, &done);
+        report.print_warning(&format!("the hooks do NOT run: {off}"));
+        report.set_value("active", json!(false));
+        report.finish_with(outcome, &done);
         return NOT_ACTIVE;
     }
     if report.observes() {
-        report.say(&format!(
+        report.print_line(&format!(
             "observe mode, nothing is blocked: `portcullis audit show` lists what would have been decided, `portcullis replay --{}` does so for past sessions",
             site.agent.name()
         ));
-        report.say(&format!(
+        report.print_line(&format!(
             "to enforce, remove `mode` from `{}`",
             prepare::mode_file(site).display()
         ));
@@ -502,12 +504,12 @@ fn finish(
     if changed {
         if report.keeps_nothing() {
             let file = prepare::mode_file(site);
-            report.say(&format!(
-                "undo is off; to turn it on, set `enabled = true` below `[checkpoints]` in `{}`",
+            report.print_line(&format!(
+                "undo is off; to turn it on, remove `enabled` below `[checkpoints]` in `{}`",
                 file.display()
             ));
         }
-        report.say("sessions that run now are not reviewed: start new ones");
+        report.print_line("sessions that run now are not reviewed: start new ones");
     }
-    report.end(outcome, &done)
+    report.finish_with(outcome, &done)
 }

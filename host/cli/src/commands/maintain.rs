@@ -10,15 +10,16 @@ use crate::exit::CommandExit;
 use crate::paint;
 use portcullis_checkpoint::Retention;
 use portcullis_config::Config;
-use portcullis_config::clock::now;
+use portcullis_config::clock::now_ms;
 use portcullis_config::paths::{PathOverrides, Paths};
 use portcullis_core::record::{Record, RecordKind};
-use portcullis_core::text::counted;
+use portcullis_core::text::count_noun;
 use portcullis_review::checkpoints;
 use portcullis_review::incidents;
+use portcullis_review::installed;
 use portcullis_review::notifications::{self, deliver};
 use portcullis_review::quarantine;
-use portcullis_review::reviewer::{Reviewer, code_cache, to_store};
+use portcullis_review::reviewer::{code_cache, to_store};
 use portcullis_store::{Durability, Home, NewWork, SEALED, Store, WorkItem};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::Write;
@@ -71,13 +72,13 @@ const MESSAGES: &str = "messages";
 const QUARANTINE: &str = "quarantine";
 
 /// Does the due work.
-pub fn run(arguments: &Arguments) -> Result<CommandExit> {
+pub fn run_maintain(arguments: &Arguments) -> Result<CommandExit> {
     if arguments.detached {
         // Fails only for the leader of a process group, which is already detached.
         let _own_session = rustix::process::setsid();
     }
     let places = Paths::from_environment()?;
-    let home = Home::open(&places.state)?;
+    let home = Home::open_root(&places.state)?;
     let Some(failed) = pass(arguments, &places, &home)? else {
         print_result(arguments, "busy", "another instance is running");
         return Ok(CommandExit::Success);
@@ -91,15 +92,15 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
 /// Runs one pass and returns whether anything failed; `None` if another instance is running.
 fn pass(arguments: &Arguments, places: &Paths, home: &Home) -> Result<Option<bool>> {
     let mut failed = None;
-    let mut until = if arguments.all { u64::MAX >> 1 } else { now() };
-    while let Some(lock) = lock(home)? {
+    let mut until = if arguments.all { u64::MAX >> 1 } else { now_ms() };
+    while let Some(lock) = take_lock(home)? {
         let config = Config::load(places, Some(home))?;
-        let mut store = Store::open(home, config.durability)?;
+        let mut store = Store::open_database(home, config.durability)?;
         let done = work(arguments, &mut store, &Site { places, home, config: &config }, until)?;
         failed = Some(failed.unwrap_or(false) || done);
         drop(lock);
         // A process that wanted work done in the meantime found the lock taken, and left.
-        until = now();
+        until = now_ms();
         if !store.work_due(until)? {
             break;
         }
@@ -110,21 +111,21 @@ fn pass(arguments: &Arguments, places: &Paths, home: &Home) -> Result<Option<boo
 /// Does the work that is due by `until`; returns true if anything failed.
 fn work(arguments: &Arguments, store: &mut Store, site: &Site<'_>, until: u64) -> Result<bool> {
     if arguments.all || store.checkpoint_due() {
-        store.checkpoint()?;
+        store.checkpoint_log()?;
         print_result(arguments, "checkpoint", "the journal's log was moved into its database");
     }
     for (kind, _) in RECURRING {
-        store.enqueue(&NewWork {
+        store.enqueue_work(&NewWork {
             kind: (*kind).to_owned(),
-            due_at: now(),
+            due_at: now_ms(),
             ..NewWork::default()
         })?;
     }
     let mut messages = deliver::DeliveryRun::new(site.config, &site.places.person);
     let mut failed = false;
-    for work in store.due(until, MOST)? {
+    for work in store.list_due(until, MOST)? {
         let done = if work.kind == notifications::KIND {
-            let Some(done) = messages.deliver(store, &work, now())? else { continue };
+            let Some(done) = messages.deliver_item(store, &work, now_ms())? else { continue };
             done.map_err(|error| Error::io(error.to_string()))
         } else {
             let done = perform(&work, store, site);
@@ -146,15 +147,16 @@ fn work(arguments: &Arguments, store: &mut Store, site: &Site<'_>, until: u64) -
 /// another instance. Only one process waits at a time, and it holds nothing that others wait for.
 fn linger(arguments: &Arguments, places: &Paths, home: &Home) -> Result<()> {
     let Some(_only) = hold(home, "linger.lock")? else { return Ok(()) };
-    let end = now().saturating_add(LINGER);
+    let end = now_ms().saturating_add(LINGER);
     loop {
-        let waiting = notifications::waiting(&Store::open(home, Durability::Process)?)?;
+        let waiting =
+            notifications::list_waiting(&Store::open_database(home, Durability::Process)?)?;
         let Some(next) =
             waiting.iter().map(|waits| waits.work.due_at).min().filter(|next| *next <= end)
         else {
             return Ok(());
         };
-        let wait = next.saturating_sub(now());
+        let wait = next.saturating_sub(now_ms());
         // Wait in small steps, since another message can become the next one. If another instance
         // has taken over, stop waiting.
         if wait > 0 || pass(arguments, places, home)?.is_none() {
@@ -164,7 +166,7 @@ fn linger(arguments: &Arguments, places: &Paths, home: &Home) -> Result<()> {
 }
 
 /// Takes the lock; `None` if another instance holds it.
-pub fn lock(home: &Home) -> Result<Option<File>> {
+pub fn take_lock(home: &Home) -> Result<Option<File>> {
     hold(home, "maintain.lock")
 }
 
@@ -195,14 +197,17 @@ fn perform(work: &WorkItem, store: &mut Store, site: &Site<'_>) -> Result<String
         CHECKPOINTS => forget(site)?,
         incidents::WORK => incidents::save_incident(store, site.home.path(), &work.key)?,
         INCIDENTS => {
-            incidents::expire_incidents(site.home, site.config.incidents.kept_days, now())?
+            incidents::expire_incidents(site.home, site.config.incidents.kept_days, now_ms())?
         }
-        MESSAGES => notifications::purge_expired(store, site.config.messages_days, now())?,
+        MESSAGES => notifications::purge_expired(store, site.config.messages_days, now_ms())?,
         quarantine::WORK => quarantine::save_entry(store, site.home.path(), &work.key)?,
         SEALED => sealed(store, site.home, &work.document)?,
-        QUARANTINE => {
-            quarantine::purge_expired(store, site.home.path(), site.config.quarantine_days, now())?
-        }
+        QUARANTINE => quarantine::purge_expired(
+            store,
+            site.home.path(),
+            site.config.quarantine_days,
+            now_ms(),
+        )?,
         other => {
             return Err(Error::invalid(format!(
                 "this version knows no work of the kind `{other}`"
@@ -219,15 +224,15 @@ fn finish(store: &mut Store, work: &WorkItem, error: Option<&Error>) -> Result<(
         store.work_failed(
             work.id,
             &portcullis_core::text::one_line(&error.in_line(), 512),
-            now().saturating_add(wait),
+            now_ms().saturating_add(wait),
         )?;
         return Ok(());
     }
     store.work_done(work.id)?;
     if let Some((kind, period)) = RECURRING.iter().find(|(kind, _)| *kind == work.kind) {
-        store.enqueue(&NewWork {
+        store.enqueue_work(&NewWork {
             kind: (*kind).to_owned(),
-            due_at: now().saturating_add(*period),
+            due_at: now_ms().saturating_add(*period),
             ..NewWork::default()
         })?;
     }
@@ -241,14 +246,14 @@ fn sealed(store: &mut Store, home: &Home, sessions: &str) -> Result<String> {
     let summary = format!(
         "an older version's journal was migrated: the states of its sessions ({sessions}) were sealed as they were found"
     );
-    let record = Record::apart(
+    let record = Record::outside_session(
         RecordKind::Configuration,
         "migration",
         &summary,
-        now(),
+        now_ms(),
         &std::process::id().to_string(),
     );
-    store.append(vec![to_store(&record)])?;
+    store.append_records(vec![to_store(&record)])?;
     Ok(summary)
 }
 
@@ -256,9 +261,10 @@ fn retain(store: &mut Store, days: u32) -> Result<String> {
     if days == 0 {
         return Ok("records are kept forever".into());
     }
-    let pruned = store.prune(now().saturating_sub(u64::from(days).saturating_mul(DAY)), now())?;
-    let age = counted(u64::from(days), "day");
-    Ok(format!("removed {} older than {age}", counted(pruned.records, "record")))
+    let pruned = store
+        .prune_before(now_ms().saturating_sub(u64::from(days).saturating_mul(DAY)), now_ms())?;
+    let age = count_noun(u64::from(days), "day");
+    Ok(format!("removed {} older than {age}", count_noun(pruned.records, "record")))
 }
 
 /// Appends the journal's head to files in places where the journal's owner cannot rewrite them.
@@ -266,7 +272,7 @@ fn anchor(store: &mut Store, files: &[std::path::PathBuf]) -> Result<String> {
     if files.is_empty() {
         return Ok("no file for the journal's head is configured".into());
     }
-    let line = format!("{}\n", store.head_anchor(now())?);
+    let line = format!("{}\n", store.head_anchor(now_ms())?);
     let failed: Vec<String> = files
         .iter()
         .filter_map(|path| append(path, &line).err().map(|error| error.in_line()))
@@ -274,7 +280,7 @@ fn anchor(store: &mut Store, files: &[std::path::PathBuf]) -> Result<String> {
     if !failed.is_empty() {
         return Err(Error::io(failed.join("; ").to_string()));
     }
-    Ok(format!("the journal's head was written to {}", counted(files.len() as u64, "file")))
+    Ok(format!("the journal's head was written to {}", count_noun(files.len() as u64, "file")))
 }
 
 /// Appends a line with a single write to a regular file; a pipe would block until it is read.
@@ -292,38 +298,43 @@ fn append(path: &Path, line: &str) -> Result<()> {
 
 fn sweep(site: &Site<'_>) -> Result<String> {
     let mut reviewer =
-        Reviewer::installed(site.places, site.home, site.config.clone(), &[], now())?;
+        installed::load_reviewer(site.places, site.home, site.config.clone(), &[], now_ms())?;
     let in_use: Vec<String> = reviewer
         .plugins
-        .describe()
+        .describe_all()
         .into_iter()
         .filter_map(|plugin| Some(plugin.inspection.ok()?.digest))
         .collect();
-    let swept = code_cache(site.home).sweep(&in_use, SWEEP_AFTER)?;
-    Ok(format!("removed {} of the cache, {} KiB", counted(swept.files, "file"), swept.bytes >> 10))
+    let swept = code_cache(site.home).sweep_unused(&in_use, SWEEP_AFTER)?;
+    Ok(format!(
+        "removed {} of the cache, {} KiB",
+        count_noun(swept.files, "file"),
+        swept.bytes >> 10
+    ))
 }
 
 /// Deletes checkpoints that are too old or too many.
 fn forget(site: &Site<'_>) -> Result<String> {
     let config = &site.config.checkpoints;
-    checkpoints::sweep(site.home.path(), config.kept)?;
-    if !checkpoints::folder(site.home.path()).exists() {
+    checkpoints::sweep_older(site.home.path(), config.kept)?;
+    if !checkpoints::vault_folder(site.home.path()).exists() {
         return Ok("no checkpoints are kept".into());
     }
     let retention = Retention { keep: config.kept, max_bytes: config.max_total };
-    let collected = checkpoints::open(site.home.path(), config)?.collect(&retention, now())?;
+    let collected =
+        checkpoints::open_vault(site.home.path(), config)?.collect_garbage(&retention, now_ms())?;
     let (before, after) = (collected.bytes_before >> 10, collected.bytes_after >> 10);
     Ok(format!(
         "removed {}; the contents take {after} KiB, {before} KiB before",
-        counted(collected.checkpoints, "checkpoint")
+        count_noun(collected.checkpoints, "checkpoint")
     ))
 }
 
 fn print_result(arguments: &Arguments, kind: &str, what: &str) {
     if arguments.json {
-        paint::print(&format!("{}\n", serde_json::json!({ "work": kind, "result": what })));
+        paint::print_text(&format!("{}\n", serde_json::json!({ "work": kind, "result": what })));
     } else if !arguments.detached {
-        paint::print(&format!("{kind:10} {what}\n"));
+        paint::print_text(&format!("{kind:10} {what}\n"));
     }
 }
 
@@ -334,7 +345,7 @@ pub fn start_detached() {
     // Our own descriptors close by themselves; the client may have passed on others.
     close_fds::set_fds_cloexec_threadsafe(3, &[]);
     let mut command = Command::new(program);
-    command.args(["maintain", "--detached"]).args(PathOverrides::arguments()).current_dir("/");
+    command.args(["maintain", "--detached"]).args(PathOverrides::held_arguments()).current_dir("/");
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
     // If it cannot be started, the log grows until a commit checkpoints it.
     drop(command.spawn());

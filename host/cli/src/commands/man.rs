@@ -18,8 +18,8 @@ pub struct Arguments {
     output: Option<PathBuf>,
 }
 
-pub fn run(arguments: &Arguments) -> Result<CommandExit> {
-    let mut program = command_line::described().disable_help_subcommand(true);
+pub fn run_man(arguments: &Arguments) -> Result<CommandExit> {
+    let mut program = command_line::describe_command().disable_help_subcommand(true);
     program.build();
     if let Some(folder) = &arguments.output {
         write_pages(&program, folder)?;
@@ -35,7 +35,7 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     }
     let mut page = Vec::new();
     Man::new(found.clone()).render(&mut page).context("cannot make the page")?;
-    paint::print(&String::from_utf8_lossy(&page));
+    paint::print_text(&String::from_utf8_lossy(&page));
     Ok(CommandExit::Success)
 }
 

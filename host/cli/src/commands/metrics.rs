@@ -15,13 +15,13 @@ use crate::exit::CommandExit;
 use crate::paint;
 use count::Metrics;
 use portcullis_config::Config;
-use portcullis_config::clock::now;
+use portcullis_config::clock::now_ms;
 use portcullis_config::paths::Paths;
 use portcullis_core::breaker::ReleaseCondition;
 use portcullis_core::event::EventKind;
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_review::breakers;
-use portcullis_review::health;
+use portcullis_review::canary_session::CANARY_SESSION;
 use portcullis_review::hook::REVIEW_US;
 use portcullis_review::recording;
 use portcullis_store::{Filter, Home};
@@ -42,34 +42,35 @@ pub struct Arguments {
     json: bool,
 }
 
-pub fn run(arguments: &Arguments) -> Result<CommandExit> {
+pub fn run_metrics(arguments: &Arguments) -> Result<CommandExit> {
     let metrics =
         if arguments.files.is_empty() { of_journal()? } else { of_recordings(arguments)? };
-    paint::print(&if arguments.json {
+    paint::print_text(&if arguments.json {
         format!("{}\n", metrics.json())
     } else {
-        text::prometheus(&metrics)
+        text::render_prometheus(&metrics)
     });
     Ok(CommandExit::Success)
 }
 
 fn of_journal() -> Result<Metrics> {
     let places = Paths::from_environment()?;
-    let home = Home::open(&places.state)?;
+    let home = Home::open_root(&places.state)?;
     let mut metrics = Metrics::new(Config::load(&places, Some(&home))?.max_review_time_ms);
     let mut problem = None;
-    let store = super::audit::open()?;
+    let store = super::audit::open_store()?;
     let state = |waits| if waits == ReleaseCondition::ForAPerson { "quarantined" } else { "held" };
-    metrics.held = breakers::held_plugins(&store.breakers()?, now())
+    metrics.held = breakers::held_plugins(&store.breakers()?, now_ms())
         .into_iter()
         .map(|held| (held.name, state(held.waits)))
         .collect();
-    store.query(&Filter::default(), |stored| {
+    store.query_records(&Filter::default(), |stored| {
         match serde_json::from_str::<Record>(&stored.record.document) {
-            Ok(record) if record.session.starts_with(health::CANARY) => {}
-            Ok(record) => metrics.add(&record),
+            Ok(record) if record.session.starts_with(CANARY_SESSION) => {}
+            Ok(record) => metrics.add_record(&record),
             Err(error) => {
-                problem = Some(Error::from(error).context(format!("record {}", stored.sequence)));
+                problem =
+                    Some(Error::from(error).with_context(format!("record {}", stored.sequence)));
                 return ControlFlow::Break(());
             }
         }
@@ -81,14 +82,14 @@ fn of_journal() -> Result<Metrics> {
 fn of_recordings(arguments: &Arguments) -> Result<Metrics> {
     let tried =
         replay::TrialSetup { config_file: arguments.config_file.clone(), ..Default::default() };
-    let mut reviewer = tried.reviewer(false)?;
+    let mut reviewer = tried.new_reviewer(false)?;
     let mut metrics = Metrics::new(reviewer.config().max_review_time_ms);
     for path in &arguments.files {
-        for recording in recording::read(path)? {
+        for recording in recording::read_recordings(path)? {
             let mut session = portcullis_review::session::ReviewSession::default();
             for item in &recording.items {
                 let start = Instant::now();
-                let records = session.step(item, &mut reviewer);
+                let records = session.review_step(item, &mut reviewer);
                 let took = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
                 for mut record in records {
                     if record.kind == RecordKind::Review
@@ -96,7 +97,7 @@ fn of_recordings(arguments: &Arguments) -> Result<Metrics> {
                     {
                         record.details.insert(REVIEW_US.into(), took.into());
                     }
-                    metrics.add(&record);
+                    metrics.add_record(&record);
                 }
             }
         }

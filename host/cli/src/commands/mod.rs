@@ -3,6 +3,7 @@
 pub mod allow;
 pub mod audit;
 pub mod bundle;
+pub mod catalogue;
 pub mod checkpoint;
 pub mod compile;
 pub mod config;
@@ -27,6 +28,8 @@ pub mod review;
 pub mod rules;
 #[cfg(target_os = "linux")]
 pub mod run;
+mod second_program;
 pub mod status;
 pub mod trust;
+pub mod undo;
 pub mod uninstall;

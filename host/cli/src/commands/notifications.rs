@@ -5,13 +5,13 @@ use crate::error::{Error, Result};
 use crate::exit::CommandExit;
 use crate::paint;
 use portcullis_config::Config;
-use portcullis_config::clock::now;
+use portcullis_config::clock::now_ms;
 use portcullis_config::paths::Paths;
-use portcullis_core::text::one_line;
-use portcullis_notify::{Message, Sender, Severity, Topic};
+use portcullis_core::text::{count_noun, one_line};
+use portcullis_notify::{Notification, NotificationSeverity, Sender, Topic};
 use portcullis_review::notifications::deliver::DeliveryRun;
 use portcullis_review::notifications::{
-    ConfiguredChannel, PendingMessage, configured, variable, waiting,
+    ConfiguredChannel, PendingMessage, configured_channels, list_waiting, read_variable,
 };
 use portcullis_store::{Home, Store};
 use serde_json::{Value, json};
@@ -42,9 +42,9 @@ pub struct Print {
 /// The timeout of a test.
 const TEST: Duration = Duration::from_secs(15);
 
-pub fn run(command: &Command) -> Result<CommandExit> {
+pub fn run_notifications(command: &Command) -> Result<CommandExit> {
     let places = Paths::from_environment()?;
-    let home = Home::open(&places.state)?;
+    let home = Home::open_root(&places.state)?;
     let config = Config::load(&places, Some(&home))?;
     match command {
         Command::List(print) => list(&places, &home, &config, print.json),
@@ -54,14 +54,14 @@ pub fn run(command: &Command) -> Result<CommandExit> {
 }
 
 fn list(places: &Paths, home: &Home, config: &Config, json: bool) -> Result<CommandExit> {
-    let channels = configured(config, &places.person);
-    let waiting = waiting(&Store::open(home, config.durability)?)?;
+    let channels = configured_channels(config, &places.person);
+    let waiting = list_waiting(&Store::open_database(home, config.durability)?)?;
     if json {
         let channels: Vec<Value> =
             channels.iter().map(|(name, channel)| channel_json(name, channel)).collect();
         let waiting: Vec<Value> =
             waiting.iter().map(|waits| waiting_json(waits, config.messages_days)).collect();
-        paint::print(&format!("{}\n", json!({ "channels": channels, "waiting": waiting })));
+        paint::print_text(&format!("{}\n", json!({ "channels": channels, "waiting": waiting })));
         return Ok(CommandExit::Success);
     }
     for (name, channel) in &channels {
@@ -69,7 +69,7 @@ fn list(places: &Paths, home: &Home, config: &Config, json: bool) -> Result<Comm
             || paint::good("ready"),
             |problem| format!("{}: {problem}", paint::bad("cannot be used")),
         );
-        paint::print(&format!(
+        paint::print_text(&format!(
             "{name}: {}, {} from {}: {state}\n",
             channel.kind,
             channel.events.join(", "),
@@ -77,7 +77,7 @@ fn list(places: &Paths, home: &Home, config: &Config, json: bool) -> Result<Comm
         ));
     }
     if channels.is_empty() {
-        paint::print(
+        paint::print_text(
             "no channels: `notifications.channels.NAME` in your configuration makes one\n",
         );
     }
@@ -85,7 +85,7 @@ fn list(places: &Paths, home: &Home, config: &Config, json: bool) -> Result<Comm
         paint::print_wrapped(&line(waits, config.messages_days), 2);
     }
     if waiting.is_empty() {
-        paint::print("no message waits\n");
+        paint::print_text("no message waits\n");
     }
     Ok(CommandExit::Success)
 }
@@ -105,7 +105,8 @@ fn line(waits: &PendingMessage, days: u32) -> String {
         .as_ref()
         .map(|error| format!("; {}", one_line(error, 512)))
         .unwrap_or_default();
-    format!("{channel}: {title}: {next}, {} attempts failed{failed}\n", work.attempts)
+    let attempts = count_noun(work.attempts, "failed attempt");
+    format!("{channel}: {title}: {next}, {attempts}{failed}\n")
 }
 
 fn kept_until(waits: &PendingMessage, days: u32) -> String {
@@ -139,7 +140,7 @@ fn waiting_json(waits: &PendingMessage, days: u32) -> Value {
 
 fn test(places: &Paths, config: &Config, name: &str, json: bool) -> Result<CommandExit> {
     let shown = one_line(name, 64);
-    let channels = configured(config, &places.person);
+    let channels = configured_channels(config, &places.person);
     let Some(configured) = channels.get(name) else {
         let known: Vec<String> = channels.keys().map(|name| format!("`{name}`")).collect();
         let there = if known.is_empty() {
@@ -148,15 +149,15 @@ fn test(places: &Paths, config: &Config, name: &str, json: bool) -> Result<Comma
             format!("there are {}", known.join(", "))
         };
         return Err(
-            Error::not_found(format!("there is no channel `{shown}`")).hint(there.to_string())
+            Error::not_found(format!("there is no channel `{shown}`")).with_hint(there.to_string())
         );
     };
-    let at = now();
-    let message = Message {
+    let at = now_ms();
+    let message = Notification {
         id: format!("test-{at}"),
         at,
         topic: Topic::Test,
-        severity: Severity::Info,
+        severity: NotificationSeverity::Info,
         title: "this channel works".into(),
         session: String::new(),
         project: String::new(),
@@ -165,8 +166,8 @@ fn test(places: &Paths, config: &Config, name: &str, json: bool) -> Result<Comma
         commands: Vec::new(),
     };
     let result = match &configured.channel {
-        Ok(channel) => Sender::new(variable)
-            .send(channel, &message, Instant::now() + TEST)
+        Ok(channel) => Sender::new(read_variable)
+            .send_message(channel, &message, Instant::now() + TEST)
             .map(|delivered| delivered.what)
             .map_err(|failure| failure.to_string()),
         Err(problem) => Err(problem.clone()),
@@ -177,24 +178,24 @@ fn test(places: &Paths, config: &Config, name: &str, json: bool) -> Result<Comma
 }
 
 fn retry(places: &Paths, home: &Home, config: &Config, json: bool) -> Result<CommandExit> {
-    let Some(_lock) = maintain::lock(home)? else {
+    let Some(_lock) = maintain::take_lock(home)? else {
         return Err(
-            Error::io("`portcullis maintain` is running").hint("try again when it has ended")
+            Error::io("`portcullis maintain` is running").with_hint("try again when it has ended")
         );
     };
-    let mut store = Store::open(home, config.durability)?;
+    let mut store = Store::open_database(home, config.durability)?;
     let mut run = DeliveryRun::new(config, &places.person);
-    let waiting = waiting(&store)?;
+    let waiting = list_waiting(&store)?;
     let mut failed = false;
     for waits in &waiting {
         let channel = waits.queued.as_ref().map_or("?", |queued| queued.channel.as_str());
-        let Some(result) = run.deliver(&mut store, &waits.work, now())? else { continue };
+        let Some(result) = run.deliver_item(&mut store, &waits.work, now_ms())? else { continue };
         let result = result.map_err(|undelivered| undelivered.to_string());
         failed |= result.is_err();
         print_result(json, &one_line(channel, 64), &result);
     }
     if waiting.is_empty() && !json {
-        paint::print("no message waits\n");
+        paint::print_text("no message waits\n");
     }
     Ok(CommandExit::of_check(!failed))
 }
@@ -204,7 +205,7 @@ fn print_result(json: bool, channel: &str, result: &Result<String, String>) {
         Ok(what) => (true, what),
         Err(failure) => (false, failure),
     };
-    paint::print(&match (json, delivered) {
+    paint::print_text(&match (json, delivered) {
         (true, _) => {
             format!("{}\n", json!({ "channel": channel, "delivered": delivered, "what": what }))
         }

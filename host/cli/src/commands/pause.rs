@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::exit::CommandExit;
 use crate::{interactive, paint};
-use portcullis_config::clock::now;
+use portcullis_config::clock::now_ms;
 use portcullis_config::duration;
 use portcullis_config::paths::Paths;
 use portcullis_config::pause::{self, Pause};
@@ -16,7 +16,7 @@ use serde_json::json;
 #[derive(clap::Args)]
 pub struct Arguments {
     /// Set the duration, for example 15m or 2h; at most a day
-    #[arg(long = "for", value_name = "DURATION", default_value = "15m", value_parser = duration::milliseconds)]
+    #[arg(long = "for", value_name = "DURATION", default_value = "15m", value_parser = duration::parse_milliseconds)]
     duration: u64,
     /// Give the reason, for the journal
     #[arg(long, default_value = "")]
@@ -33,43 +33,49 @@ pub struct Resume {
     json: bool,
 }
 
-pub fn run(arguments: &Arguments) -> Result<CommandExit> {
+pub fn run_pause(arguments: &Arguments) -> Result<CommandExit> {
     if arguments.duration > pause::LONGEST {
         return Err(Error::invalid("a pause may last a day at most")
-            .hint("`mode = \"observe\"` in the configuration lasts until you take it out"));
+            .with_hint("`mode = \"observe\"` in the configuration lasts until you take it out"));
     }
     interactive::refuse_agents()?;
-    let home = Home::open(Paths::from_environment()?.state)?;
-    let since = now();
+    let home = Home::open_root(Paths::from_environment()?.state)?;
+    let since = now_ms();
     let until = since.saturating_add(arguments.duration);
     let end = paint::time(until);
-    interactive::confirm(&format!(
+    interactive::confirm_action(&format!(
         "Until {end} Portcullis will record what the agent does and refuse nothing, in all sessions of this user."
     ))?;
     let reason = one_line(&arguments.reason, 256);
-    pause::begin(&home, Pause { since, until, reason: reason.clone() })?;
+    pause::begin_pause(&home, Pause { since, until, reason: reason.clone() })?;
     let why = if reason.is_empty() { String::new() } else { format!(": {reason}") };
     journal(&home, &format!("a person paused the guard until {end}{why}"), since);
     if arguments.json {
-        paint::print(&format!("{}\n", json!({ "since": since, "until": until, "reason": reason })));
+        paint::print_text(&format!(
+            "{}\n",
+            json!({ "since": since, "until": until, "reason": reason })
+        ));
         return Ok(CommandExit::Success);
     }
-    paint::print(&format!("{} until {end}. `portcullis resume` ends it.\n", paint::warn("paused")));
+    paint::print_text(&format!(
+        "{} until {end}. `portcullis resume` ends it.\n",
+        paint::warn("paused")
+    ));
     Ok(CommandExit::Success)
 }
 
-pub fn resume(arguments: &Resume) -> Result<CommandExit> {
-    let home = Home::open(Paths::from_environment()?.state)?;
-    let ended = pause::end(&home)?;
+pub fn run_resume(arguments: &Resume) -> Result<CommandExit> {
+    let home = Home::open_root(Paths::from_environment()?.state)?;
+    let ended = pause::end_pause(&home)?;
     if ended {
-        journal(&home, "the pause was ended", now());
+        journal(&home, "the pause was ended", now_ms());
     }
     if arguments.json {
-        paint::print(&format!("{}\n", json!({ "ended": ended })));
+        paint::print_text(&format!("{}\n", json!({ "ended": ended })));
     } else if ended {
-        paint::print(&format!("{}: blocking is on again.\n", paint::good("resumed")));
+        paint::print_text(&format!("{}: blocking is on again.\n", paint::good("resumed")));
     } else {
-        paint::print("there was no pause.\n");
+        paint::print_text("there was no pause.\n");
     }
     Ok(CommandExit::Success)
 }
@@ -78,9 +84,9 @@ pub fn resume(arguments: &Resume) -> Result<CommandExit> {
 /// does not prevent it.
 fn journal(home: &Home, summary: &str, at: u64) {
     let seed = std::process::id().to_string();
-    let record = Record::apart(RecordKind::Exception, "pause", summary, at, &seed);
-    let written = Store::open(home, Durability::Full)
-        .and_then(|mut store| store.append(vec![to_store(&record)]));
+    let record = Record::outside_session(RecordKind::Exception, "pause", summary, at, &seed);
+    let written = Store::open_database(home, Durability::Full)
+        .and_then(|mut store| store.append_records(vec![to_store(&record)]));
     if let Err(error) = written {
         anstream::eprintln!("{}: this could not be recorded: {error}", paint::warn("warning"));
     }

@@ -5,10 +5,10 @@ mod bench;
 pub mod compare;
 mod record;
 mod release;
-mod second_program;
 mod subject;
 mod test;
 
+use super::second_program::run_second_program;
 use crate::error::{Context, Result};
 use crate::exit::CommandExit;
 use crate::paint;
@@ -16,11 +16,11 @@ use portcullis_config::Config;
 use portcullis_config::paths::Paths;
 use portcullis_core::breaker::ReleaseCondition;
 use portcullis_core::text::one_line;
-use portcullis_engine::{Description, Grants, Source, inspect, read_component};
+use portcullis_engine::{Description, Grants, Source, inspect_component, read_component};
 use portcullis_review::breakers::{self, HeldPlugin};
-use portcullis_review::reviewer::Reviewer;
+use portcullis_review::installed;
 use portcullis_store::Home;
-use portcullis_terminal::component::{grantable, grants, inspected, size};
+use portcullis_terminal::component::{format_size, grantable_text, inspection_text, list_grants};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -57,35 +57,37 @@ pub enum Command {
 /// The indent of what a list says of a plugin below its name.
 const INDENT: usize = 21;
 
-pub fn run(command: &Command) -> Result<CommandExit> {
+pub fn run_plugin(command: &Command) -> Result<CommandExit> {
     match command {
-        Command::InSecondProgram(command) => second_program::run(command),
+        Command::InSecondProgram(command) => run_second_program(&command.command_arguments()),
         Command::List { json } => list(*json),
-        Command::Compare(arguments) => compare::run(arguments),
-        Command::Release(arguments) => release::run(arguments),
-        Command::Test(arguments) => test::run(arguments),
-        Command::Bench(arguments) => bench::run(arguments),
-        Command::Record(arguments) => record::run(arguments),
+        Command::Compare(arguments) => compare::run_compare(arguments),
+        Command::Release(arguments) => release::run_release(arguments),
+        Command::Test(arguments) => test::run_test(arguments),
+        Command::Bench(arguments) => bench::run_bench(arguments),
+        Command::Record(arguments) => record::run_record(arguments),
         Command::Inspect { file, json } => show(file, *json),
     }
 }
 
 fn list(as_json: bool) -> Result<CommandExit> {
     let places = Paths::from_environment()?;
-    let home = Home::open(&places.state)?;
+    let home = Home::open_root(&places.state)?;
     let config = Config::load(&places, Some(&home))?;
     let folder = config.plugins_dir.display().to_string();
     let mut reviewer =
-        Reviewer::installed(&places, &home, config, &[], portcullis_config::clock::now())?;
-    let descriptions = reviewer.plugins.describe();
-    let held =
-        breakers::held_plugins(&super::audit::open()?.breakers()?, portcullis_config::clock::now());
+        installed::load_reviewer(&places, &home, config, &[], portcullis_config::clock::now_ms())?;
+    let descriptions = reviewer.plugins.describe_all();
+    let held = breakers::held_plugins(
+        &super::audit::open_store()?.breakers()?,
+        portcullis_config::clock::now_ms(),
+    );
     if as_json {
         let plugins: Vec<_> = descriptions
             .iter()
             .map(|description| description_json(description, of(description, &held)))
             .collect();
-        paint::print(&format!("{}\n", json!({ "plugins_dir": folder, "plugins": plugins })));
+        paint::print_text(&format!("{}\n", json!({ "plugins_dir": folder, "plugins": plugins })));
         return Ok(CommandExit::Success);
     }
     for description in &descriptions {
@@ -133,7 +135,7 @@ fn description_line(description: &Description, held: Option<&HeldPlugin>) -> Str
                 paint::bold(format!("{:<20}", one_line(&description.name, 40))),
                 inspection.kind,
                 version,
-                size(inspection.size),
+                format_size(inspection.size),
                 description.on_fault,
                 paint::dim(origin),
                 held.map(held_line).unwrap_or_default()
@@ -157,7 +159,7 @@ fn held_line(held: &HeldPlugin) -> String {
         "",
         paint::bad(format!(
             "{state}: {}",
-            one_line(&held.breaker.why(&held.name, held.waits), 400)
+            one_line(&held.breaker.explain_hold(&held.name, held.waits), 400)
         ))
     )
 }
@@ -181,17 +183,18 @@ fn description_json(description: &Description, held: Option<&HeldPlugin>) -> ser
 fn show(file: &Path, as_json: bool) -> Result<CommandExit> {
     let shown = one_line(&file.to_string_lossy(), 400);
     let inspection = read_component(file)
-        .and_then(|bytes| inspect(&bytes))
+        .and_then(|bytes| inspect_component(&bytes))
         .with_context(|| format!("`{shown}` is not a plugin"))?;
     if as_json {
-        let refused = inspection.granted(&Grants::default()).err().map(|error| error.to_string());
-        paint::print(&format!(
+        let refused =
+            inspection.check_grants(&Grants::default()).err().map(|error| error.to_string());
+        paint::print_text(&format!(
             "{}\n",
-            json!({ "inspection": inspection, "refused": refused, "grants": grants(&inspection) })
+            json!({ "inspection": inspection, "refused": refused, "grants": list_grants(&inspection) })
         ));
         return Ok(CommandExit::Success);
     }
-    paint::print(&inspected(&inspection, inspection.granted(&Grants::default())));
-    paint::print(&grantable(&inspection, file));
+    paint::print_text(&inspection_text(&inspection, inspection.check_grants(&Grants::default())));
+    paint::print_text(&grantable_text(&inspection, file));
     Ok(CommandExit::Success)
 }

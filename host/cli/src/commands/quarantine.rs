@@ -7,11 +7,11 @@ use crate::exit::CommandExit;
 use crate::{interactive, paint};
 use portcullis_config::Config;
 use portcullis_config::amount;
-use portcullis_config::clock::now;
+use portcullis_config::clock::now_ms;
 use portcullis_config::duration;
 use portcullis_config::paths::Paths;
 use portcullis_core::record::{Record, RecordKind};
-use portcullis_core::text::{counted, one_line};
+use portcullis_core::text::{count_noun, one_line};
 use portcullis_review::quarantine::{
     self, Obstacle, QuarantineEntry, QuarantineStatus, RestoreResult,
 };
@@ -69,7 +69,7 @@ pub struct Purge {
     #[arg(long, conflicts_with = "older")]
     all: bool,
     /// Delete everything older than this, for example 7d
-    #[arg(long, value_name = "DURATION", value_parser = duration::milliseconds)]
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse_milliseconds)]
     older: Option<u64>,
     /// Do not ask
     #[arg(long, short)]
@@ -85,17 +85,17 @@ struct CommandContext {
     store: Store,
 }
 
-pub fn run(command: &Command) -> Result<CommandExit> {
+pub fn run_quarantine(command: &Command) -> Result<CommandExit> {
     let places = Paths::from_environment()?;
-    let home = Home::open(&places.state)?;
+    let home = Home::open_root(&places.state)?;
     let durability =
         Config::load(&places, Some(&home)).map(|config| config.durability).unwrap_or_default();
-    let mut desk = CommandContext { store: Store::open(&home, durability)?, home };
+    let mut context = CommandContext { store: Store::open_database(&home, durability)?, home };
     match command {
-        Command::List(arguments) => desk.list(arguments),
-        Command::Show(arguments) => desk.show(arguments),
-        Command::Restore(arguments) => desk.restore(arguments),
-        Command::Purge(arguments) => desk.purge(arguments),
+        Command::List(arguments) => context.list(arguments),
+        Command::Show(arguments) => context.show(arguments),
+        Command::Restore(arguments) => context.restore(arguments),
+        Command::Purge(arguments) => context.purge(arguments),
     }
 }
 
@@ -103,9 +103,9 @@ impl CommandContext {
     fn list(&self, arguments: &List) -> Result<CommandExit> {
         let known = quarantine::list_quarantines(&self.store, self.home.path())?;
         for entry in &known.entries {
-            let standing = entry.standing();
+            let standing = entry.status();
             if arguments.json {
-                paint::print(&format!("{}\n", as_json(entry)));
+                paint::print_text(&format!("{}\n", as_json(entry)));
                 continue;
             }
             let mark = format!("{:8}", standing.as_str());
@@ -115,7 +115,7 @@ impl CommandContext {
                 paint::dim(mark)
             };
             let size = if standing == QuarantineStatus::Kept {
-                amount::size(entry.size())
+                amount::format_size(entry.size())
             } else {
                 String::new()
             };
@@ -126,7 +126,7 @@ impl CommandContext {
             paint::print_wrapped(&line, 2);
         }
         if known.entries.is_empty() && !arguments.json {
-            paint::print("nothing was moved into a quarantine\n");
+            paint::print_text("nothing was moved into a quarantine\n");
         }
         for damaged in &known.damaged {
             anstream::eprintln!("{}: {}", paint::bad("damaged"), one_line(damaged, 512));
@@ -137,35 +137,35 @@ impl CommandContext {
     fn show(&self, arguments: &QuarantineId) -> Result<CommandExit> {
         let entry = quarantine::find_entry(&self.store, self.home.path(), &arguments.id)?;
         if arguments.json {
-            paint::print(&format!("{}\n", as_json(&entry)));
+            paint::print_text(&format!("{}\n", as_json(&entry)));
             return Ok(CommandExit::Success);
         }
-        let standing = entry.standing();
+        let standing = entry.status();
         let size = if standing == QuarantineStatus::Kept {
-            format!(", {}", amount::size(entry.size()))
+            format!(", {}", amount::format_size(entry.size()))
         } else {
             String::new()
         };
-        paint::print(&format!(
+        paint::print_text(&format!(
             "{}  {} UTC  {}{size}\n",
             paint::bold(&entry.id),
             paint::time(entry.at),
             standing.as_str()
         ));
-        paint::print(&format!(
+        paint::print_text(&format!(
             "{} {}\n\n",
             one_line(&entry.what, 240),
             paint::dim(format!("(session {})", one_line(&entry.session, 64)))
         ));
         for moved in &entry.moved {
-            paint::print(&format!(
+            paint::print_text(&format!(
                 "  {}\n    {}\n",
                 one_line(&moved.from, 400),
                 paint::dim(one_line(&moved.to, 400))
             ));
         }
         if standing == QuarantineStatus::Kept {
-            paint::print(&format!(
+            paint::print_text(&format!(
                 "\nTo put it back: portcullis quarantine restore {}\n",
                 entry.id
             ));
@@ -182,11 +182,11 @@ impl CommandContext {
                 .iter()
                 .map(|moved| format!("  {}\n", one_line(&moved.from, 400)))
                 .collect::<String>();
-            interactive::confirm(&format!("{what}These go back to where they were."))?;
+            interactive::confirm_action(&format!("{what}These go back to where they were."))?;
         }
-        let at = now();
+        let at = now_ms();
         let (paths, replaced) =
-            match quarantine::restore(self.home.path(), &entry, arguments.force, at)? {
+            match quarantine::restore_entry(self.home.path(), &entry, arguments.force, at)? {
                 RestoreResult::Refused(obstacles) => {
                     return Ok(refused(arguments.which.json, &obstacles));
                 }
@@ -194,22 +194,22 @@ impl CommandContext {
             };
         let summary = format!(
             "a person put {} of the quarantine {} back",
-            counted(paths.len() as u64, "path"),
+            count_noun(paths.len() as u64, "path"),
             entry.id
         );
         self.record("quarantine-restore", &summary, &entry.id, at);
         if arguments.which.json {
             let replaced = replaced.map(|entry| entry.id);
-            paint::print(&format!(
+            paint::print_text(&format!(
                 "{}\n",
                 json!({ "outcome": "restored", "id": entry.id, "restored": paths, "replaced": replaced })
             ));
             return Ok(CommandExit::Success);
         }
-        paint::print(&format!("{}:\n", paint::good("put back")));
-        paths.iter().for_each(|path| paint::print(&format!("  {}\n", one_line(path, 400))));
+        paint::print_text(&format!("{}:\n", paint::good("put back")));
+        paths.iter().for_each(|path| paint::print_text(&format!("  {}\n", one_line(path, 400))));
         if let Some(replaced) = replaced {
-            paint::print(&format!(
+            paint::print_text(&format!(
                 "What was there is kept: portcullis quarantine restore {}\n",
                 replaced.id
             ));
@@ -219,7 +219,7 @@ impl CommandContext {
 
     fn purge(&mut self, arguments: &Purge) -> Result<CommandExit> {
         interactive::refuse_agents()?;
-        let (state, at) = (self.home.path().to_owned(), now());
+        let (state, at) = (self.home.path().to_owned(), now_ms());
         let entries = match &arguments.id {
             Some(id) => vec![quarantine::find_entry(&self.store, &state, id)?],
             None => {
@@ -228,24 +228,22 @@ impl CommandContext {
                 all.filter(|entry| entry.at < before).collect()
             }
         };
-        let kept: Vec<QuarantineEntry> = entries
-            .into_iter()
-            .filter(|entry| entry.standing() == QuarantineStatus::Kept)
-            .collect();
+        let kept: Vec<QuarantineEntry> =
+            entries.into_iter().filter(|entry| entry.status() == QuarantineStatus::Kept).collect();
         let size = kept.iter().map(QuarantineEntry::size).sum();
         if !kept.is_empty() && !arguments.yes {
             let paths = kept
                 .iter()
                 .flat_map(|entry| &entry.moved)
                 .map(|moved| format!("  {}\n", one_line(&moved.from, 400)));
-            interactive::confirm(&format!(
+            interactive::confirm_action(&format!(
                 "{}{} will be permanently deleted.",
                 paths.collect::<String>(),
-                amount::size(size)
+                amount::format_size(size)
             ))?;
         }
         for entry in &kept {
-            quarantine::purge(&state, entry, at)?;
+            quarantine::purge_entry(&state, entry, at)?;
             self.record(
                 "quarantine-purge",
                 &format!("a person permanently deleted the quarantine {}", entry.id),
@@ -255,12 +253,12 @@ impl CommandContext {
         }
         if arguments.json {
             let ids: Vec<&str> = kept.iter().map(|entry| entry.id.as_str()).collect();
-            paint::print(&format!("{}\n", json!({ "purged": ids, "bytes": size })));
+            paint::print_text(&format!("{}\n", json!({ "purged": ids, "bytes": size })));
         } else {
-            paint::print(&format!(
+            paint::print_text(&format!(
                 "{} quarantines were deleted, {}\n",
                 kept.len(),
-                amount::size(size)
+                amount::format_size(size)
             ));
         }
         Ok(CommandExit::Success)
@@ -268,9 +266,10 @@ impl CommandContext {
 
     /// Records a person's action in the journal; a failure to write it is reported.
     fn record(&mut self, subject: &str, summary: &str, id: &str, at: u64) {
-        let mut record = Record::apart(RecordKind::Configuration, subject, summary, at, id);
+        let mut record =
+            Record::outside_session(RecordKind::Configuration, subject, summary, at, id);
         record.details.insert("quarantine".into(), id.into());
-        if let Err(error) = self.store.append(vec![to_store(&record)]) {
+        if let Err(error) = self.store.append_records(vec![to_store(&record)]) {
             anstream::eprintln!("{}: this is not in the journal: {error}", paint::warn("warning"));
         }
     }
@@ -281,21 +280,21 @@ fn refused(json: bool, obstacles: &[Obstacle]) -> CommandExit {
     if json {
         let refused: Vec<Value> =
             obstacles.iter().map(|one| json!({ "path": one.path, "why": one.why })).collect();
-        paint::print(&format!("{}\n", json!({ "outcome": "refused", "refused": refused })));
+        paint::print_text(&format!("{}\n", json!({ "outcome": "refused", "refused": refused })));
         return CommandExit::Failure;
     }
-    obstacles
-        .iter()
-        .for_each(|one| paint::print(&format!("  {}: {}\n", one_line(&one.path, 400), one.why)));
+    obstacles.iter().for_each(|one| {
+        paint::print_text(&format!("  {}: {}\n", one_line(&one.path, 400), one.why))
+    });
     let fix = if obstacles.iter().all(|one| one.may_go) {
-        "move it away, or have it moved into a quarantine of its own with `--force`"
+        "move it away, or let `--force` move it into a quarantine of its own"
     } else {
-        "look at what it leads to, and move the kept files by hand: `portcullis quarantine show`"
+        "look at its target, and move the kept files yourself: `portcullis quarantine show`"
     };
     anstream::eprintln!(
         "{}: {} cannot go back, so nothing was changed: {fix}",
         paint::bad("refused"),
-        counted(obstacles.len() as u64, "path")
+        count_noun(obstacles.len() as u64, "path")
     );
     CommandExit::Failure
 }
@@ -303,7 +302,7 @@ fn refused(json: bool, obstacles: &[Obstacle]) -> CommandExit {
 fn as_json(entry: &QuarantineEntry) -> Value {
     let mut document = json!(entry);
     if let Some(document) = document.as_object_mut() {
-        document.insert("standing".into(), entry.standing().as_str().into());
+        document.insert("standing".into(), entry.status().as_str().into());
         document.insert("bytes".into(), entry.size().into());
     }
     document

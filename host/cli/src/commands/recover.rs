@@ -6,7 +6,7 @@
 use crate::error::{Error, Result};
 use crate::exit::CommandExit;
 use crate::{interactive, paint};
-use portcullis_config::clock::now;
+use portcullis_config::clock::now_ms;
 use portcullis_config::paths::Paths;
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_review::incidents;
@@ -20,7 +20,7 @@ pub struct Arguments {
     /// Set the journal aside even if it is intact
     #[arg(long)]
     force: bool,
-    /// Keep a journal of which nothing is wrong but that it is not the newest, such as one restored from a backup
+    /// Accept an intact journal that is not the newest, such as one restored from a backup
     #[arg(long, conflicts_with = "force")]
     keep: bool,
     /// Print JSON
@@ -31,16 +31,16 @@ pub struct Arguments {
 /// The damage found in the journal.
 struct Damage {
     what: String,
-    /// It holds by itself: a person may take it as it is.
+    /// It is intact: a person may accept it unchanged.
     whole: bool,
 }
 
-pub fn run(arguments: &Arguments) -> Result<CommandExit> {
+pub fn run_recover(arguments: &Arguments) -> Result<CommandExit> {
     interactive::refuse_agents()?;
-    let home = Home::open(Paths::from_environment()?.state)?;
+    let home = Home::open_root(Paths::from_environment()?.state)?;
     let asked = || Damage { what: "it was asked for with --force".to_owned(), whole: true };
     let Some(damage) = damage(&home).or_else(|| arguments.force.then(asked)) else {
-        paint::print(&if arguments.json {
+        paint::print_text(&if arguments.json {
             format!("{}\n", outcome("nothing_to_do", &home, None, None))
         } else {
             "The journal can be read and its chain holds: there is nothing to recover.\n".to_owned()
@@ -65,14 +65,14 @@ fn outcome(outcome: &str, home: &Home, damage: Option<&Damage>, aside: Option<&P
 
 fn begin(home: &Home, damage: &Damage, as_json: bool) -> Result<CommandExit> {
     let way_on = if damage.whole { " With --keep it is taken as it is." } else { "" };
-    interactive::confirm(&format!(
+    interactive::confirm_action(&format!(
         "The journal `{}`: {}.\nIt will be kept under another name and a new one begun. Running sessions forget their history, \
          and exceptions end; stopped sessions stay stopped.{way_on}",
         home.journal().display(),
         damage.what
     ))?;
-    let at = now();
-    incidents::take_over(home)?;
+    let at = now_ms();
+    incidents::import_stops(home)?;
     let aside = portcullis_store::set_aside(home, at)?;
     let document = outcome("begun", home, Some(damage), aside.as_deref());
     let aside = aside.map_or_else(
@@ -80,12 +80,12 @@ fn begin(home: &Home, damage: &Damage, as_json: bool) -> Result<CommandExit> {
         |path| format!("the old one is `{}`", path.display()),
     );
     let summary = format!("a person began a new journal; {aside}; {}", damage.what);
-    record(&mut Store::begin(home, Durability::Full)?, &summary, at)?;
+    record(&mut Store::open_or_recreate(home, Durability::Full)?, &summary, at)?;
     if as_json {
-        paint::print(&format!("{document}\n"));
+        paint::print_text(&format!("{document}\n"));
         return Ok(CommandExit::Success);
     }
-    paint::print(&format!(
+    paint::print_text(&format!(
         "{}; {aside}. `portcullis doctor` checks the rest.\n",
         paint::good("a new journal was begun")
     ));
@@ -95,22 +95,22 @@ fn begin(home: &Home, damage: &Damage, as_json: bool) -> Result<CommandExit> {
 fn keep(home: &Home, damage: &Damage, as_json: bool) -> Result<CommandExit> {
     if !damage.whole {
         return Err(Error::integrity(format!("the journal cannot be kept: {}", damage.what))
-            .hint("without --keep a new one is begun"));
+            .with_hint("without --keep a new one is begun"));
     }
-    interactive::confirm(&format!(
+    interactive::confirm_action(&format!(
         "The journal `{}`: {}.\nIt will be taken as it is. What happened after it was copied is not known to sessions any more.",
         home.journal().display(),
         damage.what
     ))?;
-    incidents::take_over(home)?;
+    incidents::import_stops(home)?;
     let mut store = Store::open_existing(home, Durability::Full)?;
-    store.accept()?;
-    record(&mut store, &format!("a person took the journal as it is; {}", damage.what), now())?;
+    store.accept_state()?;
+    record(&mut store, &format!("a person took the journal as it is; {}", damage.what), now_ms())?;
     if as_json {
-        paint::print(&format!("{}\n", outcome("taken", home, Some(damage), None)));
+        paint::print_text(&format!("{}\n", outcome("taken", home, Some(damage), None)));
         return Ok(CommandExit::Success);
     }
-    paint::print(&format!(
+    paint::print_text(&format!(
         "{}. `portcullis doctor` checks the rest.\n",
         paint::good("the journal was taken as it is")
     ));
@@ -119,15 +119,15 @@ fn keep(home: &Home, damage: &Damage, as_json: bool) -> Result<CommandExit> {
 
 /// Appends the record of a recovery; the home's mark covers it from then on.
 fn record(store: &mut Store, summary: &str, at: u64) -> Result<()> {
-    let record = Record::apart(
+    let record = Record::outside_session(
         RecordKind::Configuration,
         "recover",
         summary,
         at,
         &std::process::id().to_string(),
     );
-    store.append(vec![to_store(&record)])?;
-    Ok(store.checkpoint()?)
+    store.append_records(vec![to_store(&record)])?;
+    Ok(store.checkpoint_log()?)
 }
 
 /// Returns the damage of the journal; `None` if it can be written, verifies, and is the one that the home knows.
@@ -135,10 +135,10 @@ fn damage(home: &Home) -> Option<Damage> {
     if !home.journal().exists() {
         let what =
             |trace: &str| format!("it is gone, though this home has had one (`{trace}` is there)");
-        return home.trace().map(|trace| Damage { what: what(trace), whole: false });
+        return home.journal_evidence().map(|trace| Damage { what: what(trace), whole: false });
     }
-    let verified =
-        Store::open_existing(home, Durability::Process).and_then(|mut store| store.verify(|_| {}));
+    let verified = Store::open_existing(home, Durability::Process)
+        .and_then(|mut store| store.verify_chain(|_| {}));
     let verification = match verified {
         Ok(verification) => verification,
         Err(error) => return Some(Damage { what: error.to_string(), whole: false }),

@@ -22,7 +22,7 @@ mod text;
 use crate::error::Result;
 use crate::exit::CommandExit;
 pub use compare::Pair;
-pub use journal::find as find_session;
+pub use journal::find_session;
 pub use setup::TrialSetup;
 
 use crate::paint;
@@ -44,7 +44,7 @@ pub struct Arguments {
     #[arg(long, conflicts_with_all = ["files", "all"])]
     claude: bool,
     /// With --claude: look back this far, for example 30d
-    #[arg(long, value_name = "DURATION", default_value = "30d", value_parser = portcullis_config::duration::milliseconds, requires = "claude", conflicts_with = "files")]
+    #[arg(long, value_name = "DURATION", default_value = "30d", value_parser = portcullis_config::duration::parse_milliseconds, requires = "claude", conflicts_with = "files")]
     since: u64,
     /// With --claude: include only sessions in this folder
     #[arg(long, value_name = "DIR", requires = "claude", conflicts_with = "files")]
@@ -68,40 +68,40 @@ pub struct Arguments {
     json: bool,
 }
 
-pub fn run(arguments: &Arguments) -> Result<CommandExit> {
+pub fn run_replay(arguments: &Arguments) -> Result<CommandExit> {
     if arguments.claude {
-        return past::run(arguments);
+        return past::run_past(arguments);
     }
-    arguments.output.as_deref().map(page::file::check).transpose()?;
+    arguments.output.as_deref().map(page::file::check_target).transpose()?;
     if arguments.compare { replay_both(arguments) } else { replay_once(arguments) }?;
     Ok(CommandExit::Success)
 }
 
 /// Replays with one setup.
 fn replay_once(arguments: &Arguments) -> Result<()> {
-    let mut reviewer = arguments.tried.reviewer(arguments.shadow)?;
+    let mut reviewer = arguments.tried.new_reviewer(arguments.shadow)?;
     let (mut sum, mut page) = (SessionTotals::default(), ReplayPage::default());
     let levels = reviewer.config().policy.decision.risk;
     each(arguments, |recording| {
-        let timeline = session::play(recording, &mut reviewer, |records| {
+        let timeline = session::play_session(recording, &mut reviewer, |records| {
             for record in records {
-                sum.record(record);
+                sum.add_record(record);
                 if arguments.json {
-                    paint::print(&format!("{}\n", record.document()));
+                    paint::print_text(&format!("{}\n", record.document()));
                 }
             }
         });
-        sum.session(&timeline);
+        sum.add_session(&timeline);
         if arguments.output.is_some() {
-            page.session(&timeline, &levels);
+            page.add_session(&timeline, &levels);
         } else if !arguments.json {
-            paint::print(&text::session(&timeline, arguments.all));
+            paint::print_text(&text::render_session(&timeline, arguments.all));
         }
     })?;
-    write(arguments, || page.of(&sum))?;
+    write(arguments, || page.to_html(&sum))?;
     let shadow =
         if sum.shadow.is_empty() { String::new() } else { format!("\n{}", sum.shadow.text()) };
-    paint::print(&if arguments.json {
+    paint::print_text(&if arguments.json {
         format!("{}\n", sum.json()?)
     } else {
         format!("{}{shadow}", table::format_one(&sum))
@@ -112,40 +112,42 @@ fn replay_once(arguments: &Arguments) -> Result<()> {
 /// Replays with two setups, each with session states of its own.
 fn replay_both(arguments: &Arguments) -> Result<()> {
     let (mut yours, mut other) =
-        (TrialSetup::default().reviewer(false)?, arguments.tried.reviewer(false)?);
+        (TrialSetup::default().new_reviewer(false)?, arguments.tried.new_reviewer(false)?);
     let (mut pair, mut page) = (Pair::default(), ReplayPage::default());
     let levels = [&yours, &other].map(|reviewer| reviewer.config().policy.decision.risk);
     each(arguments, |recording| {
-        let one = session::play(recording, &mut yours, |records| {
-            records.iter().for_each(|record| pair.yours.record(record))
+        let one = session::play_session(recording, &mut yours, |records| {
+            records.iter().for_each(|record| pair.yours.add_record(record))
         });
-        let two = session::play(recording, &mut other, |records| {
-            records.iter().for_each(|record| pair.other.record(record))
+        let two = session::play_session(recording, &mut other, |records| {
+            records.iter().for_each(|record| pair.other.add_record(record))
         });
-        let differences = pair.session(&one, &two);
+        let differences = pair.add_session(&one, &two);
         if arguments.output.is_some() {
-            page.compared([&one, &two], &differences, &levels);
+            page.add_comparison([&one, &two], &differences, &levels);
         }
         if arguments.json {
-            differences
-                .iter()
-                .for_each(|difference| paint::print(&format!("{}\n", difference.json(&one.name))));
+            differences.iter().for_each(|difference| {
+                paint::print_text(&format!("{}\n", difference.to_json(&one.name)))
+            });
         } else if arguments.output.is_none() {
-            paint::print(&compare::session(&one, &differences));
+            paint::print_text(&compare::render_session(&one, &differences));
         }
     })?;
     write(arguments, || page.of_both(&pair))?;
-    paint::print(&if arguments.json { format!("{}\n", pair.json()?) } else { pair.text() });
+    paint::print_text(&if arguments.json { format!("{}\n", pair.json()?) } else { pair.text() });
     Ok(())
 }
 
 /// Writes the page, if requested.
 fn write(arguments: &Arguments, page: impl FnOnce() -> String) -> Result<()> {
     // The work ends early if the reader of the output stops, so the page would be incomplete.
-    let Some(path) = arguments.output.as_ref().filter(|_| !paint::closed()) else { return Ok(()) };
-    page::file::write(path, &page())?;
+    let Some(path) = arguments.output.as_ref().filter(|_| !paint::is_closed()) else {
+        return Ok(());
+    };
+    page::file::write_page(path, &page())?;
     if !arguments.json {
-        paint::print(&format!("the page is written: {}\n", path.display()));
+        paint::print_text(&format!("the page is written: {}\n", path.display()));
     }
     Ok(())
 }
@@ -153,10 +155,10 @@ fn write(arguments: &Arguments, page: impl FnOnce() -> String) -> Result<()> {
 /// Visits every session of every recording, in order.
 fn each(arguments: &Arguments, mut take: impl FnMut(&Recording)) -> Result<()> {
     for path in &arguments.files {
-        recording::read(path)?.iter().for_each(&mut take);
+        recording::read_recordings(path)?.iter().for_each(&mut take);
     }
     for id in &arguments.session {
-        journal::session(id)?.iter().for_each(&mut take);
+        journal::read_session(id)?.iter().for_each(&mut take);
     }
     Ok(())
 }

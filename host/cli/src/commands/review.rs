@@ -4,14 +4,15 @@ use crate::error::{Context, Error, Result};
 use crate::exit::CommandExit;
 use crate::{paint, read_file_or_stdin, show, what_if_clean};
 use portcullis_config::Config;
-use portcullis_config::clock::now;
+use portcullis_config::clock::now_ms;
 use portcullis_config::paths::Paths;
 use portcullis_core::event::{Call, Event, EventKind};
 use portcullis_core::record::Record;
 use portcullis_core::score::Verdict;
 use portcullis_core::session::State;
 use portcullis_core::text::one_line;
-use portcullis_review::reviewer::{ReviewContext, Reviewer};
+use portcullis_review::installed;
+use portcullis_review::reviewer::ReviewContext;
 use portcullis_store::{Durability, Home, Store};
 use std::path::PathBuf;
 
@@ -45,13 +46,13 @@ This action was reviewed alone. In a session, what the person asked for and what
 happened before can change the verdict: see `--goal TEXT` and `--session ID`.
 ";
 
-pub fn run(arguments: &Arguments) -> Result<CommandExit> {
+pub fn run_review(arguments: &Arguments) -> Result<CommandExit> {
     let mut event = event(arguments)?;
     let places = Paths::for_event(&event.cwd)?;
-    let home = Home::open(&places.state)?;
+    let home = Home::open_root(&places.state)?;
     let config = Config::load(&places, Some(&home))?;
-    let now = now();
-    let mut reviewer = Reviewer::installed(&places, &home, config, &arguments.plugin, now)?;
+    let now = now_ms();
+    let mut reviewer = installed::load_reviewer(&places, &home, config, &arguments.plugin, now)?;
     let mut state = State::default();
     if let Some(session) = &arguments.session {
         (event.session, state) = recorded_session(&home, session)?;
@@ -62,10 +63,11 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
             kind: EventKind::Prompt(goal.clone()),
             ..event.clone()
         };
-        let asked = reviewer.review(&prompt, state, now, &ReviewContext::default(), &|_| None);
+        let asked =
+            reviewer.review_event(&prompt, state, now, &ReviewContext::default(), &|_| None);
         state = asked.state;
     }
-    let reviewed = reviewer.review(&event, state, now, &ReviewContext::default(), &|_| None);
+    let reviewed = reviewer.review_event(&event, state, now, &ReviewContext::default(), &|_| None);
     let Some(record) = reviewed.records.first() else {
         return Err(Error::invalid(format!(
             "`{}` is answered neutrally: there is nothing to review",
@@ -76,19 +78,17 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     if arguments.json {
         let mut document: serde_json::Map<String, serde_json::Value> =
             serde_json::from_str(&record.document())?;
-        document.insert("explanation".into(), show::explanation(record, restorable.as_ref()));
-        paint::print(&format!("{}\n", serde_json::to_string(&document)?));
+        document.insert("explanation".into(), show::explanation_json(record, restorable.as_ref()));
+        paint::print_text(&format!("{}\n", serde_json::to_string(&document)?));
     } else if arguments.quiet {
         paint::print_wrapped(&brief(record), 2);
     } else {
         let restorable_at = |at: usize| if at == 0 { restorable.as_ref() } else { None };
-        reviewed
-            .records
-            .iter()
-            .enumerate()
-            .for_each(|(at, record)| paint::print(&show::page(record, false, restorable_at(at))));
+        reviewed.records.iter().enumerate().for_each(|(at, record)| {
+            paint::print_text(&show::record_page(record, false, restorable_at(at)))
+        });
         if arguments.session.is_none() && arguments.goal.is_none() {
-            paint::print(ALONE);
+            paint::print_text(ALONE);
         }
     }
     Ok(if record.verdict().is_some_and(|verdict| verdict >= Verdict::Modify) {
@@ -107,7 +107,7 @@ fn recorded_session(home: &Home, wanted: &str) -> Result<(String, State)> {
     let session = match (found.pop(), found.len()) {
         (None, _) => {
             return Err(Error::not_found(format!("no recorded session has the id `{shown}`"))
-                .hint("`portcullis audit show --json` has them"));
+                .with_hint("`portcullis audit show --json` has them"));
         }
         (Some(session), 0) => session,
         (Some(_), more) => {
@@ -117,8 +117,8 @@ fn recorded_session(home: &Home, wanted: &str) -> Result<(String, State)> {
             )));
         }
     };
-    let snapshot = store.snapshot(&session, None)?;
-    let state = State::decode(snapshot.session.as_deref(), snapshot.agent.as_deref())?;
+    let snapshot = store.take_snapshot(&session, None)?;
+    let state = State::decode_state(snapshot.session.as_deref(), snapshot.agent.as_deref())?;
     Ok((session, state))
 }
 
@@ -127,7 +127,7 @@ fn brief(record: &Record) -> String {
     let objection = record.decision.as_ref().filter(|decision| decision.verdict > Verdict::Allow);
     let reason = objection.map(|decision| one_line(&decision.primary_reason, 400));
     let reason = reason.map(|reason| format!("  {reason}\n")).unwrap_or_default();
-    format!("{}\n{reason}", show::line(record))
+    format!("{}\n{reason}", show::record_line(record))
 }
 
 fn event(arguments: &Arguments) -> Result<Event> {

@@ -8,7 +8,7 @@ use crate::exit::CommandExit;
 use crate::paint;
 use portcullis_config::Config;
 use portcullis_config::paths::Paths;
-use portcullis_config::rules::Rules;
+use portcullis_config::rules::CustomRules;
 use portcullis_core::text::one_line;
 use portcullis_rule_language::Verdict;
 use portcullis_rule_language::builtin::BUILTIN;
@@ -42,9 +42,9 @@ pub enum Command {
     },
 }
 
-pub fn run(command: &Command) -> Result<CommandExit> {
+pub fn run_rules(command: &Command) -> Result<CommandExit> {
     match command {
-        Command::Check { files, json } => check::run(files, *json),
+        Command::Check { files, json } => check::run_check(files, *json),
         Command::List { json } => list(*json),
         Command::Fields { json } => Ok(fields(*json)),
     }
@@ -61,12 +61,12 @@ struct Row {
 
 fn list(as_json: bool) -> Result<CommandExit> {
     let places = Paths::from_environment()?;
-    let home = Home::open(&places.state)?;
+    let home = Home::open_root(&places.state)?;
     let config = Config::load(&places, Some(&home))?;
     let rows: Vec<Row> = builtin(&config).into_iter().chain(custom(&config.rules)).collect();
     if as_json {
         let rules: Vec<Json> = rows.iter().map(Row::json).collect();
-        paint::print(&format!("{}\n", json!({ "rules": rules })));
+        paint::print_text(&format!("{}\n", json!({ "rules": rules })));
         return Ok(CommandExit::Success);
     }
     for row in &rows {
@@ -116,7 +116,7 @@ fn builtin(config: &Config) -> Vec<Row> {
     BUILTIN.iter().map(row).collect()
 }
 
-fn custom(rules: &Rules) -> Vec<Row> {
+fn custom(rules: &CustomRules) -> Vec<Row> {
     let mut rows = Vec::new();
     for file in &rules.files {
         for read in portcullis_rule_language::read(&file.text).unwrap_or_default() {
@@ -168,11 +168,11 @@ fn fields(as_json: bool) -> CommandExit {
                 .collect();
             (kind.as_str().to_owned(), Json::from(fields))
         });
-        paint::print(&format!("{}\n", Json::Object(kinds.collect())));
+        paint::print_text(&format!("{}\n", Json::Object(kinds.collect())));
         return CommandExit::Success;
     }
     for kind in Kind::ALL {
-        paint::print(&format!("{}\n", paint::bold(kind.as_str())));
+        paint::print_text(&format!("{}\n", paint::bold(kind.as_str())));
         for field in kind.fields() {
             let line = format!(
                 "  {:<22} {}\n  {:22} {}\n",

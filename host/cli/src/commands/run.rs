@@ -25,14 +25,15 @@ use follow::{Conversation, FollowResult};
 use person::Person;
 use portcullis_agents::version::query_version;
 use portcullis_config::Config;
-use portcullis_config::clock::now;
+use portcullis_config::clock::now_ms;
 use portcullis_config::duration;
 use portcullis_config::paths::Paths;
 use portcullis_config::pause;
 use portcullis_config::sizes;
 use portcullis_core::policy::Mode;
 use portcullis_run::{
-    Agent, CONTROL_ARGUMENTS, Confinement, Input, Limits, Reentry, Run, RunResult, Sinks,
+    AgentCommand, CONTROL_ARGUMENTS, Confinement, Limits, Reentry, Run, RunResult, Sinks,
+    StandardInput,
 };
 use portcullis_store::{Home, Store};
 use std::ffi::OsString;
@@ -60,11 +61,11 @@ const SILENCE: Duration = Duration::from_secs(3);
 #[derive(clap::Args)]
 pub struct Arguments {
     /// Stop it after this time, for example 30m [key: run.time_seconds]
-    #[arg(long, value_name = "TIME", value_parser = duration::milliseconds, help_heading = "Limits")]
+    #[arg(long, value_name = "TIME", value_parser = duration::parse_milliseconds, help_heading = "Limits")]
     time: Option<u64>,
     /// Stop it when its processes use more memory than this, for example 2GiB; checked twice a
     /// second [key: run.memory_mb]
-    #[arg(long, value_name = "SIZE", value_parser = sizes::bytes, help_heading = "Limits")]
+    #[arg(long, value_name = "SIZE", value_parser = sizes::parse_bytes, help_heading = "Limits")]
     memory: Option<u64>,
     /// Stop it when it has spent more tokens than this, by its own count; those read from the cache
     /// are not counted [key: run.tokens]
@@ -74,14 +75,14 @@ pub struct Arguments {
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Limits")]
     processes: Option<u64>,
     /// Stop it when it has written more output than this, for example 100MB [key: run.output_mb]
-    #[arg(long, value_name = "SIZE", value_parser = sizes::bytes, help_heading = "Limits")]
+    #[arg(long, value_name = "SIZE", value_parser = sizes::parse_bytes, help_heading = "Limits")]
     output_bytes: Option<u64>,
     /// Refuse a question that nobody at the terminal answers within this time; without it the agent
     /// waits [key: run.answer_seconds]
-    #[arg(long, value_name = "TIME", value_parser = duration::milliseconds)]
+    #[arg(long, value_name = "TIME", value_parser = duration::parse_milliseconds)]
     answer_time: Option<u64>,
     /// Give its processes this long to exit when it is stopped [key: run.grace_ms, 300 by default]
-    #[arg(long, value_name = "TIME", value_parser = duration::milliseconds)]
+    #[arg(long, value_name = "TIME", value_parser = duration::parse_milliseconds)]
     grace: Option<u64>,
     /// Restrict writes to the project, the temporary folder, the client's own folders and
     /// Portcullis's state, as far as the kernel can (Landlock); `--confine=false` overrides the
@@ -104,7 +105,7 @@ pub struct Arguments {
 
 /// Runs the role in which this program was started by itself; `None` if a person or a script
 /// started it.
-pub fn reentered(arguments: &mut dyn Iterator<Item = OsString>) -> Option<ExitCode> {
+pub fn run_reentered(arguments: &mut dyn Iterator<Item = OsString>) -> Option<ExitCode> {
     let word = arguments.next()?;
     if word == WATCHER {
         Some(portcullis_run::watcher_main(arguments))
@@ -115,17 +116,17 @@ pub fn reentered(arguments: &mut dyn Iterator<Item = OsString>) -> Option<ExitCo
     }
 }
 
-pub fn run(arguments: &Arguments) -> Result<CommandExit> {
+pub fn run_agent(arguments: &Arguments) -> Result<CommandExit> {
     let client = portcullis_agents::find_by_program(&arguments.command);
     let asked = client.read_command(&arguments.command)?;
     let places = Paths::from_environment()?;
-    let wanted = guard::invocation(client, &places)?;
+    let wanted = guard::hook_invocation(client, &places)?;
     let settings = client.run_settings(&asked, &wanted)?;
-    let home = Home::open(&places.state)?;
+    let home = Home::open_root(&places.state)?;
     let config = Config::load(&places, Some(&home))?;
-    let terms = RunSettings::of(arguments, &config.running, &places)?;
+    let terms = RunSettings::from_arguments(arguments, &config.running, &places)?;
     let confinement = if terms.confine {
-        confine::confinement(client, &places, &asked, &terms.writable)?
+        confine::plan_confinement(client, &places, &asked, &terms.writable)?
     } else {
         Confinement::default()
     };
@@ -133,23 +134,26 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     let prompt = prompt(client, asked.prompt.as_deref())?;
     let durability = config.durability;
     prepare_guard(&places, &home, config)?;
-    let view = View::new(Store::open(&home, durability)?, now(), !arguments.quiet);
-    for line in terms.confine.then(|| confine::lines(&confinement)).into_iter().flatten() {
-        view.say(&paint::dim(line));
+    let view = View::new(Store::open_database(&home, durability)?, now_ms(), !arguments.quiet);
+    for line in
+        terms.confine.then(|| confine::confinement_lines(&confinement)).into_iter().flatten()
+    {
+        view.print_line(&paint::dim(line));
     }
     // A stop from before a pause is suspended while the pause lasts.
-    let shared = Shared::new(view, move || !matches!(pause::current(&home, now()), Ok(Some(_))));
+    let shared =
+        Shared::new(view, move || !matches!(pause::read_current(&home, now_ms()), Ok(Some(_))));
     let command = std::iter::once(program.into_os_string())
         .chain(asked.options.iter().map(OsString::from))
         .chain(["--settings".into(), settings.into()])
         .chain(CONTROL_ARGUMENTS.map(OsString::from));
-    let agent = Agent {
+    let agent = AgentCommand {
         confinement: confinement.clone(),
-        input: Input::Written,
+        input: StandardInput::Written,
         grace: terms.grace,
-        ..Agent::new(command)
+        ..AgentCommand::new(command)
     };
-    let person = Person::here(terms.answer);
+    let person = Person::at_terminal(terms.answer);
     let talk = Conversation {
         prompt: &prompt,
         agent: client,
@@ -178,17 +182,17 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
             Vec::new()
         }),
         view: &view,
-        confined: terms.confine.then(|| confine::document(&confinement)),
+        confined: terms.confine.then(|| confine::confinement_json(&confinement)),
     };
     if !arguments.quiet {
         summary.show();
     }
     if arguments.json {
-        paint::print(&summary.document()?);
+        paint::print_text(&summary.document()?);
     } else if let Some(text) = &followed.text {
-        paint::print(&format!("{text}\n"));
+        paint::print_text(&format!("{text}\n"));
     }
-    if view.work_waits(now()) {
+    if view.work_waits(now_ms()) {
         super::maintain::start_detached();
     }
     Ok(ended.outcome.into())
@@ -196,7 +200,7 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
 
 /// Starts the agent and follows it to its end.
 fn watched(
-    agent: &Agent,
+    agent: &AgentCommand,
     limits: &Limits,
     talk: &Conversation<'_>,
 ) -> Result<(RunResult, FollowResult)> {
@@ -205,10 +209,10 @@ fn watched(
         watcher: WATCHER.to_owned(),
         launcher: LAUNCHER.to_owned(),
     };
-    let mut run = Run::start(agent, limits, &reentry, Sinks::default())?;
-    let watch = Watch::begin(&talk.shared, run.stopper());
-    let followed = follow::follow(&mut run, talk);
-    let ended = run.wait()?;
+    let mut run = Run::start_agent(agent, limits, &reentry, Sinks::default())?;
+    let watch = Watch::begin_watch(&talk.shared, run.stop_handle());
+    let followed = follow::follow_run(&mut run, talk);
+    let ended = run.wait_for_end()?;
     drop(watch);
     Ok((ended, followed))
 }
@@ -220,8 +224,8 @@ fn program(client: &dyn portcullis_agents::Agent, named: &str, places: &Paths) -
     } else {
         client.find_program(Path::new(&places.person)).ok_or_else(|| {
             let (name, title) = (client.name(), client.display_name());
-            Error::not_found(format!("`{name}` is not found"))
-                .hint(format!("install {title}, or name it by its path"))
+            Error::not_found(format!("`{name}` was not found"))
+                .with_hint(format!("install {title}, or name it by its path"))
         })?
     };
     client.check_version(&program, query_version(&program)?)?;
@@ -231,13 +235,13 @@ fn program(client: &dyn portcullis_agents::Agent, named: &str, places: &Paths) -
 /// Prepares everything the hooks need before the agent starts, so that no hook pays for it.
 fn prepare_guard(places: &Paths, home: &Home, config: Config) -> Result<()> {
     let (mode, durability) = (config.policy.mode, config.durability);
-    let paused = pause::current(home, now()).ok().flatten();
+    let paused = pause::read_current(home, now_ms()).ok().flatten();
     match (mode, paused) {
         (Mode::Off, _) => {
             return Err(Error::invalid(
                 "`reviewer.enabled` is false, so the agent would run unreviewed",
             )
-            .hint("set it to true"));
+            .with_hint("set it to true"));
         }
         (_, Some(pause)) => print_line(&format!("{}: {}", paint::warn("warning"), pause.notice())),
         (Mode::Observe, None) => print_line(&format!(
@@ -246,8 +250,8 @@ fn prepare_guard(places: &Paths, home: &Home, config: Config) -> Result<()> {
         )),
         _ => {}
     }
-    drop(Store::open(home, durability).context("cannot make the journal")?);
-    prepare::compile(places, home, config)
+    drop(Store::open_database(home, durability).context("cannot make the journal")?);
+    prepare::compile_plugins(places, home, config)
 }
 
 /// Returns the prompt: the argument, then standard input, combined as the client does.
@@ -265,7 +269,7 @@ fn prompt(client: &dyn portcullis_agents::Agent, argument: Option<&str>) -> Resu
             "write it in quotes after `{} -p`, or pass it on standard input",
             client.name()
         );
-        return Err(Error::invalid("there is no prompt").hint(hint));
+        return Err(Error::invalid("there is no prompt").with_hint(hint));
     }
     Ok(parts.join("\n"))
 }
@@ -305,7 +309,7 @@ fn piped(may_be_silent: bool) -> Result<Vec<u8>> {
             return Err(Error::invalid(format!(
                 "the prompt on standard input is longer than {MOST_PROMPT} bytes"
             ))
-            .hint("write it to a file and name that in the prompt"));
+            .with_hint("write it to a file and name that in the prompt"));
         }
     }
 }

@@ -6,7 +6,7 @@
 use crate::exit::CommandExit;
 use crate::paint;
 use portcullis_config::Config;
-use portcullis_config::clock::now;
+use portcullis_config::clock::now_ms;
 use portcullis_config::paths::Paths;
 use portcullis_config::pause;
 use portcullis_core::action::Totals;
@@ -16,7 +16,7 @@ use portcullis_core::session::{Session, State};
 use portcullis_core::text::one_line;
 use portcullis_review::breakers;
 use portcullis_review::health::{self, HookStatus};
-use portcullis_review::reviewer::Reviewer;
+use portcullis_review::installed;
 use portcullis_review::stopped;
 use portcullis_store::{Durability, Home, Store, StoreError};
 use serde_json::{Value, json};
@@ -55,7 +55,7 @@ enum GuardStatus {
     Off(String),
 }
 
-pub fn run(arguments: &Arguments) -> CommandExit {
+pub fn run_status(arguments: &Arguments) -> CommandExit {
     let said = read_client_input().unwrap_or_default();
     let text = |pointer: &str| said.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
     let session = text("/session_id");
@@ -70,7 +70,7 @@ pub fn run(arguments: &Arguments) -> CommandExit {
         (GuardStatus::Guarding, known) => standing_of(known),
         (stand, _) => stand,
     };
-    paint::print(&if arguments.json {
+    paint::print_text(&if arguments.json {
         format!("{}\n", as_json(&stand, session.as_deref(), totals))
     } else {
         line(&stand, totals)
@@ -117,11 +117,11 @@ fn stand(folder: &Path) -> GuardStatus {
         HookStatus::Weak(why) => return GuardStatus::Weak(why),
         HookStatus::Well => {}
     }
-    let pause = pause::current(&home, now()).ok().flatten();
+    let pause = pause::read_current(&home, now_ms()).ok().flatten();
     let observes = pause.is_some() || config.policy.mode == Mode::Observe;
     let mode = config.policy.mode;
     if mode != Mode::Off
-        && let Err(error) = Reviewer::installed(&places, &home, config, &[], now())
+        && let Err(error) = installed::load_reviewer(&places, &home, config, &[], now_ms())
     {
         let effect = if observes { "nothing is reviewed" } else { "each action is refused" };
         return GuardStatus::Off(format!("{effect}: {error:#}"));
@@ -154,7 +154,7 @@ fn standing_of(known: Result<Option<Session>, String>) -> GuardStatus {
 /// Returns a plugin that only a person can re-enable.
 fn quarantined(home: &Home) -> Option<String> {
     let known = Store::open_existing(home, Durability::Process).ok()?.breakers().ok()?;
-    breakers::held_plugins(&known, now())
+    breakers::held_plugins(&known, now_ms())
         .into_iter()
         .find(|held| held.waits == ReleaseCondition::ForAPerson)
         .map(|held| one_line(&held.name, 64))
@@ -174,12 +174,12 @@ fn read_session(session: &str) -> Result<Option<Session>, String> {
     };
     let snapshot = match Store::open_existing(&home, Durability::Process) {
         Err(StoreError::Missing { .. }) => return Ok(None),
-        store => store.and_then(|store| store.snapshot(session, None)),
+        store => store.and_then(|store| store.take_snapshot(session, None)),
     };
     let snapshot = snapshot.map_err(|error| error.to_string())?;
-    let mut state = State::decode(snapshot.session.as_deref(), snapshot.agent.as_deref())
+    let mut state = State::decode_state(snapshot.session.as_deref(), snapshot.agent.as_deref())
         .map_err(|error| error.to_string())?;
-    let known = stopped::read(&home, session).map_err(|error| format!("{error:#}"))?;
+    let known = stopped::read_stop(&home, session).map_err(|error| format!("{error:#}"))?;
     stopped::apply_stop(&mut state, known.as_ref());
     Ok(Some(state.session))
 }

@@ -5,8 +5,8 @@
 use crate::error::{Context, Error, Result};
 use crate::exit::CommandExit;
 use crate::{interactive, paint};
-use portcullis_config::clock::now;
-use portcullis_config::keys::{all, toml_text};
+use portcullis_config::clock::now_ms;
+use portcullis_config::keys::{all_keys, toml_text};
 use portcullis_config::layers::{IgnoreReason, IgnoredKey, Layer, MergedSettings};
 use portcullis_config::paths::Paths;
 use portcullis_config::{Config, trust};
@@ -36,9 +36,9 @@ pub struct Arguments {
 /// The most bytes of a value that can be trusted, since all of it has to be shown.
 const MOST_SHOWN: usize = 4096;
 
-pub fn run(arguments: &Arguments) -> Result<CommandExit> {
+pub fn run_trust(arguments: &Arguments) -> Result<CommandExit> {
     let places = Paths::from_environment()?;
-    let home = Home::open(&places.state)?;
+    let home = Home::open_root(&places.state)?;
     if arguments.list {
         return list(&home, arguments.json);
     }
@@ -51,14 +51,14 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     };
     let project = places.project.clone().ok_or_else(|| {
         Error::not_found("this folder belongs to no project")
-            .hint("name one, `portcullis trust DIR`")
+            .with_hint("name one, `portcullis trust DIR`")
     })?;
     let answer = if arguments.remove {
         remove(&places, &home, &project)?
     } else {
         add(&places, &home, &project)?
     };
-    paint::print(&if arguments.json {
+    paint::print_text(&if arguments.json {
         answer.json(&project)
     } else {
         format!("{}\n", answer.text)
@@ -83,17 +83,17 @@ impl TrustAnswer {
 }
 
 fn list(home: &Home, as_json: bool) -> Result<CommandExit> {
-    let trusted = trust::list(home)?;
+    let trusted = trust::list_trusted(home)?;
     if as_json {
         let projects: Vec<Value> = trusted
             .iter()
             .map(|trusted| json!({ "folder": trusted.folder, "blake3": trusted.digest, "at": trusted.at }))
             .collect();
-        paint::print(&format!("{}\n", json!({ "trusted": projects })));
+        paint::print_text(&format!("{}\n", json!({ "trusted": projects })));
         return Ok(CommandExit::Success);
     }
     if trusted.is_empty() {
-        paint::print("no project's file is trusted\n");
+        paint::print_text("no project's file is trusted\n");
     }
     for trusted in trusted {
         let folder = one_line(&trusted.folder, 1024);
@@ -106,9 +106,9 @@ fn list(home: &Home, as_json: bool) -> Result<CommandExit> {
 
 fn remove(places: &Paths, home: &Home, project: &Path) -> Result<TrustAnswer> {
     let shown = one_line(&project.display().to_string(), 1024);
-    if !trust::remove(home, project)? {
+    if !trust::remove_trusted(home, project)? {
         return Err(Error::not_found(format!("no file of `{shown}` is trusted"))
-            .hint("`portcullis trust --list` shows which are"));
+            .with_hint("`portcullis trust --list` shows which are"));
     }
     record(places, home, &format!("the configuration of `{shown}` is no longer trusted"), &[])?;
     Ok(TrustAnswer {
@@ -121,14 +121,14 @@ fn remove(places: &Paths, home: &Home, project: &Path) -> Result<TrustAnswer> {
 fn add(places: &Paths, home: &Home, project: &Path) -> Result<TrustAnswer> {
     interactive::refuse_agents()?;
     let shown = one_line(&project.display().to_string(), 1024);
-    let files = portcullis_config::read(places)?;
+    let files = portcullis_config::read_files(places)?;
     let Some(file) = files.iter().find(|file| file.layer == Layer::Project) else {
         return Err(Error::not_found(format!(
             "there is no `{}` in `{shown}`: there is nothing to trust",
             portcullis_config::paths::PROJECT_FILE
         )));
     };
-    if trust::holds(home, project, &file.digest) {
+    if trust::is_trusted(home, project, &file.digest) {
         return Ok(TrustAnswer {
             outcome: "unchanged",
             changes: Vec::new(),
@@ -136,7 +136,7 @@ fn add(places: &Paths, home: &Home, project: &Path) -> Result<TrustAnswer> {
         });
     }
     let [before, after] =
-        [false, true].map(|trusted| portcullis_config::settled(places, &files, trusted, None));
+        [false, true].map(|trusted| portcullis_config::settle_files(places, &files, trusted, None));
     let changes = changes(&before, &after);
     if let Some(long) = file
         .document
@@ -147,7 +147,7 @@ fn add(places: &Paths, home: &Home, project: &Path) -> Result<TrustAnswer> {
             "line {} is too long to be shown, and nobody can trust what they do not see",
             long.place.0
         ))
-        .hint("shorten it"));
+        .with_hint("shorten it"));
     }
     if changes.is_empty() {
         return Ok(TrustAnswer {
@@ -159,14 +159,14 @@ fn add(places: &Paths, home: &Home, project: &Path) -> Result<TrustAnswer> {
         });
     }
     let what = question(&shown, &changes, &after);
-    interactive::confirm(&what)?;
+    interactive::confirm_action(&what)?;
     let digest = file.digest.to_hex();
     let summary = format!(
         "a person trusts the configuration of `{shown}`, blake3 {}",
         digest.get(..16).unwrap_or_default()
     );
     record(places, home, &summary, &changes)?;
-    trust::add(home, project, &file.digest, now())?;
+    trust::add_trusted(home, project, &file.digest, now_ms())?;
     Ok(TrustAnswer {
         outcome: "trusted",
         changes,
@@ -176,7 +176,8 @@ fn add(places: &Paths, home: &Home, project: &Path) -> Result<TrustAnswer> {
 
 /// Returns one line for each value that applies only with trust, with its value without trust.
 fn changes(before: &MergedSettings, after: &MergedSettings) -> Vec<String> {
-    let default = |path: &str| all().find(|key| key.path == path).and_then(|key| (key.default)());
+    let default =
+        |path: &str| all_keys().find(|key| key.path == path).and_then(|key| (key.default)());
     let value = |settled: &MergedSettings, path: &str| {
         settled.entries.get(path).map(|entry| entry.said.value.clone()).or_else(|| default(path))
     };
@@ -231,16 +232,16 @@ fn question(project: &str, changes: &[String], after: &MergedSettings) -> String
 fn record(places: &Paths, home: &Home, what: &str, changes: &[String]) -> Result<()> {
     let durability =
         Config::load(places, Some(home)).map(|config| config.durability).unwrap_or_default();
-    let mut record = Record::apart(
+    let mut record = Record::outside_session(
         RecordKind::Configuration,
         "trust",
         what,
-        now(),
+        now_ms(),
         &std::process::id().to_string(),
     );
     if !changes.is_empty() {
         record.details.insert("changes".into(), changes.into());
     }
-    Store::open(home, durability)?.append(vec![to_store(&record)])?;
+    Store::open_database(home, durability)?.append_records(vec![to_store(&record)])?;
     Ok(())
 }

@@ -3,14 +3,14 @@
 //! handlers.
 
 use super::install::report::InstallReport;
-use super::install::{ScopeArguments, Site, journal, remove_empty};
+use super::install::{ScopeArguments, Site, append_record, remove_empty};
 use crate::error::{Context, Error, Result};
 use crate::exit::CommandExit;
 use crate::interactive;
 use portcullis_agents::backup::{self, BackupReceipt};
 use portcullis_agents::file::SettingsFile;
 use portcullis_agents::json::JsonDocument;
-use portcullis_agents::settings::Scope;
+use portcullis_agents::settings::SettingsScope;
 use portcullis_agents::settings_problem::SettingsProblem;
 use portcullis_config::paths::Paths;
 use portcullis_store::Home;
@@ -48,12 +48,12 @@ enum FileChange {
     Same,
 }
 
-pub fn run(arguments: &Arguments) -> Result<CommandExit> {
+pub fn run_uninstall(arguments: &Arguments) -> Result<CommandExit> {
     interactive::refuse_agents()?;
     let scope = arguments.scope.scope();
     let agent = crate::agent_of(&arguments.agent)?;
     let site = Site::new(agent, scope, None, !arguments.dry_run)?;
-    let mut report = InstallReport::new(arguments.json, scope, &site.folders.file(scope));
+    let mut report = InstallReport::new(arguments.json, scope, &site.folders.settings_file(scope));
     let found = site.settings()?;
     // A dry run must not create a home.
     let home = site
@@ -61,29 +61,36 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
         .state
         .join("key")
         .exists()
-        .then(|| Home::open(&site.places.state))
+        .then(|| Home::open_root(&site.places.state))
         .transpose()?;
     let receipt = receipt(home.as_ref(), &found, &mut report);
     let after = after(&site, &found, home.as_ref(), receipt.as_ref(), &mut report)?;
     match &after {
         FileChange::Bytes(bytes) => {
-            report.changes(site.agent.hook_settings(), &found, bytes, &site.wanted, arguments.diff);
+            report.print_changes(
+                site.agent.hook_settings(),
+                &found,
+                bytes,
+                &site.wanted,
+                arguments.diff,
+            );
         }
-        FileChange::Gone => {
-            report.say(&format!("`{}` goes: it was not there before", found.path.display()))
-        }
+        FileChange::Gone => report.print_line(&format!(
+            "`{}` will be removed: the installation created it",
+            found.path.display()
+        )),
         FileChange::Same => {
-            report.say(&format!("`{}` holds no hooks of Portcullis", found.path.display()))
+            report.print_line(&format!("`{}` holds no hooks of Portcullis", found.path.display()))
         }
     }
     let unchanged = matches!(after, FileChange::Same);
     if arguments.dry_run || (unchanged && !arguments.purge) {
         let outcome = if unchanged { "unchanged" } else { "dry_run" };
-        return Ok(report.end(outcome, "nothing was written"));
+        return Ok(report.finish_with(outcome, "nothing was written"));
     }
-    interactive::confirm(&question(&site, &found, unchanged, arguments.purge))?;
+    interactive::confirm_action(&question(&site, &found, unchanged, arguments.purge))?;
     match &after {
-        FileChange::Bytes(bytes) => drop(found.replace(bytes, scope.mode())?),
+        FileChange::Bytes(bytes) => drop(found.replace_content(bytes, scope.file_mode())?),
         FileChange::Gone => found.remove()?,
         FileChange::Same => {}
     }
@@ -95,23 +102,23 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
         if arguments.purge {
             purge(&site.places, home)?;
         } else if !unchanged {
-            journal(
+            append_record(
                 home,
                 "uninstall",
-                &format!("hooks taken out of `{}` by a person", found.path.display()),
+                &format!("a person removed the hooks from `{}`", found.path.display()),
                 &mut report,
             );
         }
     }
-    report.say("running sessions keep their hooks until they are restarted");
-    Ok(report.end("uninstalled", "uninstalled"))
+    report.print_line("running sessions keep their hooks until they are restarted");
+    Ok(report.finish_with("uninstalled", "uninstalled"))
 }
 
 fn question(site: &Site, found: &SettingsFile, unchanged: bool, purge: bool) -> String {
     let mut parts = Vec::new();
     if !unchanged {
         parts.push(format!(
-            "Portcullis will no longer review what {} does by `{}`.",
+            "Portcullis will no longer review {} through `{}`.",
             site.agent.display_name(),
             found.path.display()
         ));
@@ -132,10 +139,10 @@ fn receipt(
     found: &SettingsFile,
     report: &mut InstallReport,
 ) -> Option<BackupReceipt> {
-    match home.map(|home| backup::receipt(home, &found.path)).transpose() {
+    match home.map(|home| backup::read_receipt(home, &found.path)).transpose() {
         Ok(receipt) => receipt.flatten(),
         Err(error) => {
-            report.warn(&format!("{error:#}"));
+            report.print_warning(&format!("{error:#}"));
             None
         }
     }
@@ -150,37 +157,38 @@ fn after(
 ) -> Result<FileChange> {
     let Some(bytes) = &found.bytes else { return Ok(FileChange::Same) };
     if let (Some(home), Some(receipt)) =
-        (home, receipt.filter(|receipt| receipt.after == backup::digest(bytes)))
+        (home, receipt.filter(|receipt| receipt.after == backup::hash_content(bytes)))
     {
-        match backup::before(home, receipt) {
+        match backup::read_before(home, receipt) {
             Ok(Some(before)) => return Ok(FileChange::Bytes(before)),
             Ok(None) => return Ok(FileChange::Gone),
-            Err(error) => report.warn(&format!("{error:#}")),
+            Err(error) => report.print_warning(&format!("{error:#}")),
         }
     }
-    let document = JsonDocument::parse(bytes)
+    let document = JsonDocument::parse_document(bytes)
         .map_err(|error| Error::invalid(SettingsProblem::from(error).to_string()))
         .with_context(|| format!("`{}` cannot be edited", found.path.display()))?;
     let kept = receipt.map(|receipt| receipt.kept.clone()).unwrap_or_default();
     let hooks = site.agent.hook_settings();
     let mut without = hooks.remove_handlers(&document, &site.wanted, &kept)?;
-    if site.scope == Scope::Managed
+    if site.scope == SettingsScope::Managed
         && without.value().get("allowManagedHooksOnly") == Some(&json!(true))
     {
         // Only our own hooks are in this file, and without them the setting would only disable
         // everyone else's.
-        without =
-            without.remove("/allowManagedHooksOnly").map_err(|error| Error::invalid(error.what))?;
+        without = without
+            .remove_value("/allowManagedHooksOnly")
+            .map_err(|error| Error::invalid(error.what))?;
     }
     let mixed = hooks.find_handlers(without.value(), &site.wanted);
     for handler in &mixed {
-        report.warn(&format!(
+        report.print_warning(&format!(
             "a command of your own at `{}` starts Portcullis: it was left alone",
             handler.pointer
         ));
     }
-    let ours_alone =
-        receipt.is_some_and(|receipt| receipt.before.is_none()) || site.scope == Scope::Managed;
+    let ours_alone = receipt.is_some_and(|receipt| receipt.before.is_none())
+        || site.scope == SettingsScope::Managed;
     Ok(match without.value() {
         value if value == &json!({}) && ours_alone => FileChange::Gone,
         value if value == document.value() => FileChange::Same,

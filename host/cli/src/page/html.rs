@@ -1,7 +1,7 @@
 //! HTML that can hold any text: the markup consists of literals of this program, and all values in
 //! it are escaped. There is no way to insert unescaped text.
 
-use portcullis_core::text::hostile;
+use portcullis_core::text::is_hostile;
 use std::fmt::Display;
 
 /// A piece of a page.
@@ -14,16 +14,16 @@ impl Html {
         Self(String::new())
     }
 
-    /// Creates a piece from a template; see [`put`](Self::put).
-    pub fn of(template: &'static str, values: &[&dyn Display]) -> Self {
+    /// Creates a piece from a template; see [`put_template`](Self::put_template).
+    pub fn from_template(template: &'static str, values: &[&dyn Display]) -> Self {
         let mut html = Self::new();
-        html.put(template, values);
+        html.put_template(template, values);
         html
     }
 
     /// Appends a template in which each `{}` is replaced by the next value, escaped for text and
     /// for quoted attributes. A missing value is replaced by nothing.
-    pub fn put(&mut self, template: &'static str, values: &[&dyn Display]) {
+    pub fn put_template(&mut self, template: &'static str, values: &[&dyn Display]) {
         let mut values = values.iter();
         for (index, part) in template.split("{}").enumerate() {
             if let Some(value) = (index > 0).then(|| values.next()).flatten() {
@@ -35,21 +35,21 @@ impl Html {
 
     /// Appends text in which what stands between two backticks is code; a backtick without a
     /// partner stays one.
-    pub fn prose(&mut self, text: &str) {
+    pub fn put_prose(&mut self, text: &str) {
         let parts: Vec<&str> = text.split('`').collect();
         for (index, part) in parts.iter().enumerate() {
             if index % 2 == 0 {
                 self.escape(part);
             } else if index + 1 < parts.len() {
-                self.put("<code>{}</code>", &[part]);
+                self.put_template("<code>{}</code>", &[part]);
             } else {
-                self.put("`{}", &[part]);
+                self.put_template("`{}", &[part]);
             }
         }
     }
 
     /// Appends another piece.
-    pub fn add(&mut self, piece: &Self) {
+    pub fn add_piece(&mut self, piece: &Self) {
         self.0.push_str(&piece.0);
     }
 
@@ -68,7 +68,7 @@ impl Html {
                 '"' => self.0.push_str("&quot;"),
                 '\'' => self.0.push_str("&#39;"),
                 '\n' | '\t' => self.0.push(c),
-                c if hostile(c) => self.0.extend(c.escape_unicode()),
+                c if is_hostile(c) => self.0.extend(c.escape_unicode()),
                 c => self.0.push(c),
             }
         }
@@ -95,12 +95,12 @@ mod tests {
         ] {
             let values: Vec<&dyn Display> =
                 values.iter().map(|value| value as &dyn Display).collect();
-            assert_eq!(Html::of(template, &values).as_str(), expected);
+            assert_eq!(Html::from_template(template, &values).as_str(), expected);
         }
     }
 
     #[test]
-    fn what_stands_in_backticks_is_code() {
+    fn text_in_backticks_is_code() {
         for (text, expected) in [
             ("run `ls`, then `a<b`", "run <code>ls</code>, then <code>a&lt;b</code>"),
             ("`ls`", "<code>ls</code>"),
@@ -111,7 +111,7 @@ mod tests {
             ("no <b>", "no &lt;b&gt;"),
         ] {
             let mut html = Html::new();
-            html.prose(text);
+            html.put_prose(text);
             assert_eq!(html.as_str(), expected, "{text}");
         }
     }

@@ -5,8 +5,8 @@ use portcullis_core::action::{
     Command, Coverage, Direction, Effect, Facts, Operation, Origin, Word,
 };
 use portcullis_core::record::Record;
-use portcullis_core::text::{counted, one_line};
-use portcullis_terminal::layout::{TextPage, list};
+use portcullis_core::text::{count_noun, one_line};
+use portcullis_terminal::layout::{TextPage, add_list};
 
 /// The most commands that are shown.
 const MOST_COMMANDS: usize = 100;
@@ -14,15 +14,15 @@ const MOST_COMMANDS: usize = 100;
 const DEEPEST: usize = 8;
 
 /// Writes the record's information about the action.
-pub fn write(page: &mut TextPage, record: &Record) {
+pub fn write_action(page: &mut TextPage, record: &Record) {
     let Some(action) = &record.action else { return };
-    page.heading("as received (masked)");
-    page.indented(&one_line(&action.parameters, 2000));
+    page.add_heading("as received (masked)");
+    page.add_indented(&one_line(&action.parameters, 2000));
     if let Some(run_as) = &action.run_as {
-        page.heading("as run");
-        page.indented(&one_line(run_as, 2000));
+        page.add_heading("as run");
+        page.add_indented(&one_line(run_as, 2000));
     }
-    page.heading(&format!("understood as {}, in {}", action.intent, one_line(&action.cwd, 60)));
+    page.add_heading(&format!("understood as {}, in {}", action.intent, one_line(&action.cwd, 60)));
     operation(page, &action.operation);
     facts(page, &action.facts);
 }
@@ -41,24 +41,24 @@ fn operation(page: &mut TextPage, operation: &Operation) {
             }
             let more = shell.commands.len().saturating_sub(MOST_COMMANDS);
             if more > 0 {
-                page.indented(&format!("and {}", counted(more as u64, "more command")));
+                page.add_indented(&format!("and {}", count_noun(more as u64, "more command")));
             }
             if shell.background {
-                page.indented("in the background");
+                page.add_indented("in the background");
             }
         }
         Operation::File(file) => {
-            page.indented(&format!("{} {}", file.access, one_line(&file.path, 400)))
+            page.add_indented(&format!("{} {}", file.access, one_line(&file.path, 400)))
         }
         Operation::Network(request) => {
-            page.indented(&format!(
+            page.add_indented(&format!(
                 "{} {}",
                 request.method.as_deref().unwrap_or("request"),
                 one_line(&request.url, 400)
             ));
         }
         Operation::Message(message) => {
-            page.indented(&format!("a message to {}", one_line(&message.recipient, 200)))
+            page.add_indented(&format!("a message to {}", one_line(&message.recipient, 200)))
         }
         Operation::Tool(tool) => {
             let server = tool
@@ -66,9 +66,9 @@ fn operation(page: &mut TextPage, operation: &Operation) {
                 .as_deref()
                 .map(|server| format!(" of {}", one_line(server, 100)))
                 .unwrap_or_default();
-            page.indented(&format!("the tool {}{server}", one_line(&tool.name, 200)));
+            page.add_indented(&format!("the tool {}{server}", one_line(&tool.name, 200)));
         }
-        Operation::Other(text) => page.indented(&one_line(text, 400)),
+        Operation::Other(text) => page.add_indented(&one_line(text, 400)),
     }
 }
 
@@ -81,10 +81,10 @@ fn tree(page: &mut TextPage, index: usize, command: &Command, depth: usize) {
         .collect();
     let line = line.join(" ");
     let rest = format!("  {indent}   ");
-    page.wrapped(&format!("  {indent}{:<3}", index + 1), &rest, &one_line(&line, 1000));
+    page.add_wrapped(&format!("  {indent}{:<3}", index + 1), &rest, &one_line(&line, 1000));
     let below = format!("{rest}  ");
     for note in notes(command) {
-        page.wrapped(&format!("{rest}| "), &below, &one_line(&note, 400));
+        page.add_wrapped(&format!("{rest}| "), &below, &one_line(&note, 400));
     }
 }
 
@@ -143,29 +143,29 @@ fn notes(command: &Command) -> Vec<String> {
 }
 
 fn facts(page: &mut TextPage, facts: &Facts) {
-    list(page, "what it does", facts.effects.iter().map(|found| effect(found, facts)));
+    add_list(page, "what it does", facts.effects.iter().map(|found| effect(found, facts)));
     let meant = facts.effects.iter().filter_map(|effect| effect.path).collect::<Vec<_>>();
     let others = facts
         .paths
         .iter()
         .enumerate()
         .filter(|(index, _)| !meant.iter().any(|meant| *meant as usize == *index));
-    list(
+    add_list(
         page,
         "paths that it names",
         others.map(|(_, path)| format!("{} [{}]", path.text, place(path))),
     );
-    list(page, "hosts", facts.hosts.iter().cloned());
-    list(
+    add_list(page, "hosts", facts.hosts.iter().cloned());
+    add_list(
         page,
         "dangerous forms",
         facts.forms.iter().map(|form| format!("{} (+{}): {}", form.id, form.weight, form.label)),
     );
     if facts.coverage == Coverage::Partial {
-        list(page, "not read to its end", facts.limits.iter().cloned());
+        add_list(page, "not read to its end", facts.limits.iter().cloned());
         let unnamed = facts.gaps.is_empty() && facts.limits.is_empty();
         let gaps = if unnamed { vec!["a part of it".to_owned()] } else { facts.gaps.clone() };
-        list(page, "not understood", gaps.into_iter());
+        add_list(page, "not understood", gaps.into_iter());
     }
 }
 

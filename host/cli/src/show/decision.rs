@@ -3,38 +3,40 @@
 
 use crate::paint;
 use crate::what_if_clean::WhatIfClean;
-use portcullis_core::counterfactual::{Counterfactual, FindingChange, counterfactuals, recorded};
+use portcullis_core::counterfactual::{
+    Counterfactual, FindingChange, find_counterfactuals, recorded_findings,
+};
 use portcullis_core::finding::{Evidence, SideEffectKind};
 use portcullis_core::record::Record;
 use portcullis_core::score::{RationalityLevel, RiskLevel, Score, Verdict};
-use portcullis_core::text::{counted, lines, one_line};
-use portcullis_core::verdict::{Decision, matrix};
-use portcullis_terminal::layout::{TextPage, list};
+use portcullis_core::text::{count_noun, list_lines, one_line};
+use portcullis_core::verdict::{Decision, matrix_verdict};
+use portcullis_terminal::layout::{TextPage, add_list};
 use serde_json::{Value, json};
 
 /// Writes the decision itself. `recorded`: a person can refer to its record.
-pub fn write(
+pub fn write_decision(
     page: &mut TextPage,
     record: &Record,
     decision: &Decision,
     in_journal: bool,
     restorable: Option<&WhatIfClean>,
 ) {
-    page.line(&paint::verdict(decision.verdict, 0));
-    lines(&decision.explanation, 1024).lines().for_each(|line| page.indented(line));
-    page.line("");
+    page.add_line(&paint::paint_verdict(decision.verdict, 0));
+    list_lines(&decision.explanation, 1024).lines().for_each(|line| page.add_indented(line));
+    page.add_line("");
     let rationality =
         decision.rationality.map_or_else(|| "not scored".to_owned(), |score| score.to_string());
-    page.text(&format!(
+    page.add_text(&format!(
         "risk {} ({}), rationality {rationality} ({}), confidence {}",
         decision.risk, decision.risk_level, decision.rationality_level, decision.confidence
     ));
-    page.line("");
+    page.add_line("");
     table(page, decision);
     changes(page, decision);
-    list(page, "why", decision.reasons.iter().cloned());
-    list(page, "instead", decision.alternatives.iter().cloned());
-    list(
+    add_list(page, "why", decision.reasons.iter().cloned());
+    add_list(page, "instead", decision.alternatives.iter().cloned());
+    add_list(
         page,
         "for another decision",
         differently(record, decision, in_journal, restorable).into_iter(),
@@ -47,7 +49,7 @@ fn table(page: &mut TextPage, decision: &Decision) {
     let columns = [RationalityLevel::High, RationalityLevel::Medium, RationalityLevel::Low];
     let (high, medium) =
         (format!("high {}", rationality.high), format!("medium {}", rationality.medium));
-    page.line(&paint::dim(format!("  {:<19}{high:<14}{medium:<14}low", "risk \\ rationality")));
+    page.add_line(&paint::dim(format!("  {:<19}{high:<14}{medium:<14}low", "risk \\ rationality")));
     let negligible = risk.is_negligible(decision.risk);
     for (level, from) in [
         (RiskLevel::Low, None),
@@ -58,10 +60,10 @@ fn table(page: &mut TextPage, decision: &Decision) {
         let name = from.map_or_else(|| level.to_string(), |from: Score| format!("{level} {from}"));
         let cells: Vec<String> =
             columns.iter().map(|column| cell(decision, level, *column, negligible)).collect();
-        page.line(format!("  {name:<18}{}", cells.concat()).trim_end());
+        page.add_line(format!("  {name:<18}{}", cells.concat()).trim_end());
     }
     if negligible {
-        page.indented(&format!(
+        page.add_indented(&format!(
             "below {} risk is negligible: allowed unless a rule, a pattern or a fault objects",
             risk.negligible
         ));
@@ -74,7 +76,7 @@ fn cell(
     rationality: RationalityLevel,
     negligible: bool,
 ) -> String {
-    let says = matrix(risk, rationality);
+    let says = matrix_verdict(risk, rationality);
     if negligible || (decision.risk_level, decision.rationality_level) != (risk, rationality) {
         return format!(" {:<13}", says.as_str());
     }
@@ -86,9 +88,9 @@ fn changes(page: &mut TextPage, decision: &Decision) {
     if decision.adjustments.is_empty() {
         return;
     }
-    page.heading(&format!("from {} to {}", decision.matrix, decision.verdict));
+    page.add_heading(&format!("from {} to {}", decision.matrix, decision.verdict));
     for change in &decision.adjustments {
-        page.wrapped(
+        page.add_wrapped(
             "  - ",
             "    ",
             &format!("{} -> {}: {}", change.from, change.to, one_line(&change.cause, 300)),
@@ -96,19 +98,19 @@ fn changes(page: &mut TextPage, decision: &Decision) {
     }
 }
 
-/// Describes what would have to differ, in words.
+/// Describes what would have to differ, as text.
 fn differently(
     record: &Record,
     decision: &Decision,
     in_journal: bool,
     restorable: Option<&WhatIfClean>,
 ) -> Vec<String> {
-    let Some((findings, _)) = recorded(record) else {
+    let Some((findings, _)) = recorded_findings(record) else {
         let why = "the record does not hold all that it was decided on (`audit.level` says how much it holds)";
         return if decision.verdict > Verdict::Allow { vec![why.to_owned()] } else { Vec::new() };
     };
     let mut said: Vec<String> =
-        counterfactuals(&findings, decision).iter().map(statement).collect();
+        find_counterfactuals(&findings, decision).iter().map(statement).collect();
     said.extend(restorable.map(|found| {
         let paths: Vec<String> = found
             .paths
@@ -121,7 +123,7 @@ fn differently(
         format!("if {}{more} {verb} clean in git: {}", paths.join(", "), found.verdict)
     }));
     if decision.verdict > Verdict::Allow {
-        said.push(match decision.exceptable() {
+        said.push(match decision.check_exceptable() {
             Ok(()) if in_journal => {
                 format!("a person can allow exactly this: `portcullis allow {}`", record.id)
             }
@@ -173,17 +175,18 @@ fn in_words(change: &FindingChange) -> String {
 }
 
 /// Returns what a page shows in addition to the record, for scripts.
-pub fn explanation(record: &Record, restorable: Option<&WhatIfClean>) -> Value {
+pub fn explanation_json(record: &Record, restorable: Option<&WhatIfClean>) -> Value {
     let Some(decision) = &record.decision else { return Value::Null };
     let levels = (decision.risk_level, decision.rationality_level);
-    let differently = recorded(record).map(|(findings, _)| counterfactuals(&findings, decision));
-    let exception = match decision.exceptable() {
+    let differently =
+        recorded_findings(record).map(|(findings, _)| find_counterfactuals(&findings, decision));
+    let exception = match decision.check_exceptable() {
         _ if decision.verdict == Verdict::Allow => Value::Null,
         Ok(()) => json!({ "possible": true, "command": format!("portcullis allow {}", record.id) }),
         Err(why) => json!({ "possible": false, "why": why }),
     };
     json!({
-        "cell": { "risk": levels.0, "rationality": levels.1, "says": matrix(levels.0, levels.1), "negligible": decision.policy.risk.is_negligible(decision.risk) },
+        "cell": { "risk": levels.0, "rationality": levels.1, "says": matrix_verdict(levels.0, levels.1), "negligible": decision.policy.risk.is_negligible(decision.risk) },
         "differently": differently,
         "clean_in_git": restorable,
         "exception": exception,
@@ -191,7 +194,7 @@ pub fn explanation(record: &Record, restorable: Option<&WhatIfClean>) -> Value {
 }
 
 /// Writes the findings of each plugin.
-pub fn findings(page: &mut TextPage, record: &Record) {
+pub fn write_findings(page: &mut TextPage, record: &Record) {
     let Some(findings) = &record.findings else { return };
     for named in &findings.risks {
         let factors = named.finding.factors.iter().map(|factor| {
@@ -206,7 +209,7 @@ pub fn findings(page: &mut TextPage, record: &Record) {
                 evidence(&factor.evidence)
             )
         });
-        list(page, &format!("risk {} by {}", named.finding.score, named.plugin), factors);
+        add_list(page, &format!("risk {} by {}", named.finding.score, named.plugin), factors);
     }
     for named in &findings.rationalities {
         let said = &named.finding;
@@ -225,7 +228,7 @@ pub fn findings(page: &mut TextPage, record: &Record) {
             .map(|issue| format!("issue: {issue}"))
             .chain(said.suggestions.iter().map(|text| format!("suggestion: {text}")));
         let score = said.score().map_or_else(|| "not scored".to_owned(), |score| score.to_string());
-        list(page, &format!("rationality {score} by {}", named.plugin), parts.chain(more));
+        add_list(page, &format!("rationality {score} by {}", named.plugin), parts.chain(more));
     }
     let rules = findings.objections.iter().map(|objection| {
         let rewrite = if objection.rewrite { ", offers a safer form" } else { "" };
@@ -238,7 +241,7 @@ pub fn findings(page: &mut TextPage, record: &Record) {
             objection.reason
         )
     });
-    list(page, "rules", rules);
+    add_list(page, "rules", rules);
     let effects = findings.side_effects.iter().map(|named| {
         let effect = &named.finding;
         let back = if effect.reversible { "can be undone" } else { "cannot be undone" };
@@ -246,11 +249,11 @@ pub fn findings(page: &mut TextPage, record: &Record) {
             effect.mitigation.as_deref().map(|text| format!(": {text}")).unwrap_or_default();
         format!("{} {} ({}, {back}){softer}", kind(&effect.kind), effect.target, effect.severity)
     });
-    list(page, "side effects", effects);
+    add_list(page, "side effects", effects);
 }
 
 /// Writes how plugins used their grants.
-pub fn uses(page: &mut TextPage, record: &Record) {
+pub fn write_uses(page: &mut TextPage, record: &Record) {
     for plugin in &record.plugins {
         let uses = plugin.uses.iter().map(|used| {
             let times =
@@ -258,13 +261,13 @@ pub fn uses(page: &mut TextPage, record: &Record) {
             let bytes = if used.bytes == 0 {
                 String::new()
             } else {
-                format!(", {}", counted(used.bytes, "byte"))
+                format!(", {}", count_noun(used.bytes, "byte"))
             };
             let refused =
                 used.refused.as_deref().map(|why| format!(": refused, {why}")).unwrap_or_default();
             format!("{}: `{}`{times}{bytes}{refused}", used.grant, used.what)
         });
-        list(page, &format!("grants used by {}", plugin.name), uses);
+        add_list(page, &format!("grants used by {}", plugin.name), uses);
     }
 }
 

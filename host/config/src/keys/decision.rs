@@ -3,6 +3,10 @@
 use super::defaults::{DEFAULT, MOST_COUNT, number, score, text};
 use super::{ConfigKey, ProjectScope, Value, ValueKind};
 
+/// The names of the profiles, from the mildest to the strictest. The second is the default, and sets
+/// nothing.
+pub const PROFILE_NAMES: &[&str] = &["relaxed", "balanced", "strict"];
+
 pub(super) const KEYS: &[ConfigKey] = &[
     ConfigKey {
         path: "mode",
@@ -13,12 +17,20 @@ pub(super) const KEYS: &[ConfigKey] = &[
         doc: "`\"observe\"` records what would have been decided and carries nothing out; `\"async\"` answers small risks first in `replay` and `eval`, elsewhere it is `\"blocking\"`",
     },
     ConfigKey {
+        path: "profile",
+        kind: ValueKind::Choice(PROFILE_NAMES),
+        default: || text("balanced"),
+        default_text: "",
+        project: ProjectScope::Owner,
+        doc: "a set of values in place of the defaults (`portcullis config show --profile NAME`): `\"relaxed\"` objects less, `\"strict\"` more; keys that you set take precedence",
+    },
+    ConfigKey {
         path: "reviewer.enabled",
         kind: ValueKind::Flag,
         default: || Some(Value::Flag(true)),
         default_text: "",
         project: ProjectScope::Owner,
-        doc: "`false` reviews nothing: what the agent does is recorded as unreviewed, and each start of a session says so",
+        doc: "with `false` nothing is reviewed: the agent's actions are recorded as unreviewed, and each session start says so",
     },
     ConfigKey {
         path: "reviewer.first_time",
@@ -106,7 +118,7 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || text("plugins"),
         default_text: "",
         project: ProjectScope::Trust,
-        doc: "each `NAME.wasm` in it is loaded; relative to the folder of the file that says it",
+        doc: "each `NAME.wasm` in it is loaded; relative to the folder of the file that sets it",
     },
     ConfigKey {
         path: "hold_settings",
@@ -154,7 +166,7 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || number(DEFAULT.limits.memory_mb),
         default_text: "",
         project: ProjectScope::Least,
-        doc: "megabytes that the agent may use; reported to plugins, not enforced",
+        doc: "megabytes of memory of the agent's processes at once",
     },
     ConfigKey {
         path: "limits.execution_time_seconds",
@@ -162,7 +174,7 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || number(DEFAULT.limits.execution_time_seconds),
         default_text: "",
         project: ProjectScope::Least,
-        doc: "seconds that the actions of a prompt may take; counted and reported to plugins, not enforced",
+        doc: "seconds for a prompt, without those in which you were waited for",
     },
     ConfigKey {
         path: "limits.token_usage",
@@ -170,6 +182,22 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || number(DEFAULT.limits.token_usage),
         default_text: "",
         project: ProjectScope::Least,
-        doc: "tokens that the results of a prompt may take; counted and reported to plugins, not enforced",
+        doc: "tokens for a prompt, without those that were read from the cache",
+    },
+    ConfigKey {
+        path: "limits.processes",
+        kind: ValueKind::Integer(1, MOST_COUNT),
+        default: || number(DEFAULT.limits.processes),
+        default_text: "",
+        project: ProjectScope::Least,
+        doc: "processes of the agent at once",
+    },
+    ConfigKey {
+        path: "limits.output_mb",
+        kind: ValueKind::Integer(1, MOST_COUNT),
+        default: || number(DEFAULT.limits.output_mb),
+        default_text: "",
+        project: ProjectScope::Least,
+        doc: "megabytes of tool results for a prompt",
     },
 ];

@@ -10,7 +10,7 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || number(30),
         default_text: "",
         project: ProjectScope::Never,
-        doc: "messages that were given up are kept for this many days from their event; 0 keeps them forever",
+        doc: "undeliverable messages are kept for this many days after their event; 0 keeps them forever",
     },
     ConfigKey {
         path: "notifications.channels.*.kind",
@@ -36,7 +36,7 @@ pub(super) const KEYS: &[ConfigKey] = &[
         },
         default_text: "",
         project: ProjectScope::Never,
-        doc: "the topics that are sent to it; `delivery` is that another channel's messages do not arrive",
+        doc: "the topics that are sent to it; `delivery` reports that another channel's messages do not arrive",
     },
     ConfigKey {
         path: "notifications.channels.*.severity",
@@ -44,7 +44,7 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || text("info"),
         default_text: "",
         project: ProjectScope::Never,
-        doc: "from which severity on: an emergency stop is critical, guidance is info, all else a warning",
+        doc: "the lowest severity that is sent: an emergency stop is critical, guidance is info, everything else is a warning",
     },
     ConfigKey {
         path: "notifications.channels.*.url",
@@ -92,7 +92,7 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || text("tls"),
         default_text: "",
         project: ProjectScope::Never,
-        doc: "smtp: `\"none\"` to a loopback address alone, without a password",
+        doc: "smtp: `\"none\"` is allowed only to a loopback address and without a password",
     },
     ConfigKey {
         path: "notifications.channels.*.user",
@@ -132,7 +132,7 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || None,
         default_text: "",
         project: ProjectScope::Never,
-        doc: "webhook, smtp: a PEM file whose authorities count in place of Mozilla's",
+        doc: "webhook, smtp: a PEM file of certificate authorities that replace Mozilla's",
     },
     ConfigKey {
         path: "notifications.channels.*.program",

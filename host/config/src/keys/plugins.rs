@@ -18,7 +18,7 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || number(BREAKER.back_off_ms / 1000),
         default_text: "",
         project: ProjectScope::Never,
-        doc: "how long it is held the first time; each further time twice as long, at most a day",
+        doc: "how long it is held the first time; the time doubles with each further hold, up to a day",
     },
     ConfigKey {
         path: "breaker.quarantine_after",
@@ -42,7 +42,7 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || None,
         default_text: "`\"block\"` builtin, `\"ask\"` others",
         project: ProjectScope::Trust,
-        doc: "what an action gets at least when the plugin fails on it",
+        doc: "the mildest verdict that an action can get when the plugin fails on it",
     },
     ConfigKey {
         path: "plugins.*.shadow",

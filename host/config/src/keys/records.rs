@@ -20,7 +20,7 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || Some(Value::Flag(DEFAULT.mask_results)),
         default_text: "",
         project: ProjectScope::True,
-        doc: "the agent too sees placeholders in place of what is masked in a tool's result; it can then not edit text that holds a secret",
+        doc: "the agent also sees placeholders for the masked parts of a tool's result; it then cannot edit text that contains a secret",
     },
     ConfigKey {
         path: "audit.level",
@@ -28,7 +28,7 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || text(DEFAULT.detail.as_str()),
         default_text: "",
         project: ProjectScope::Never,
-        doc: "how much a record holds, never whether there is one: `\"warn\"` leaves out the findings on what was allowed, `\"error\"` also on what was warned about, `\"debug\"` keeps plugins' debug lines",
+        doc: "how much a record contains (a record is always written): `\"warn\"` leaves out the findings on what was allowed, `\"error\"` also on what was warned about, `\"debug\"` keeps plugins' debug lines",
     },
     ConfigKey {
         path: "audit.retention_days",
@@ -36,7 +36,7 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || number(30),
         default_text: "",
         project: ProjectScope::Never,
-        doc: "records that are older are removed from the journal; 0 keeps all",
+        doc: "records are removed from the journal after this many days; 0 keeps all",
     },
     ConfigKey {
         path: "audit.anchors",
@@ -44,7 +44,7 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || Some(Value::Texts(Vec::new())),
         default_text: "",
         project: ProjectScope::Never,
-        doc: "files, best where the agent cannot write, that get the journal's head",
+        doc: "files that get the journal's head; choose places where the agent cannot write",
     },
     ConfigKey {
         path: "audit.export_format",
@@ -52,7 +52,7 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || text("jsonl"),
         default_text: "",
         project: ProjectScope::Never,
-        doc: "the exporter plugin that `audit export` takes where no option names one",
+        doc: "the exporter plugin that `audit export` uses if no option names one",
     },
     ConfigKey {
         path: "performance.max_review_time_ms",
@@ -60,7 +60,7 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || number(100),
         default_text: "",
         project: ProjectScope::Never,
-        doc: "the target that `metrics` holds review times against; the limit is fuel",
+        doc: "the target that `metrics` compares review times with; the enforced limit is fuel",
     },
     ConfigKey {
         path: "performance.async_threshold",
@@ -68,7 +68,7 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || score(DEFAULT.async_threshold),
         default_text: "",
         project: ProjectScope::Least,
-        doc: "with `mode = \"async\"`: below this risk the answer comes first",
+        doc: "with `mode = \"async\"`: below this risk the answer comes before the review",
     },
     ConfigKey {
         path: "cache.enabled",
@@ -76,7 +76,7 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || Some(Value::Flag(true)),
         default_text: "",
         project: ProjectScope::Never,
-        doc: "long-lived commands remember how a command line was read",
+        doc: "long-running commands cache how a command line was parsed",
     },
     ConfigKey {
         path: "cache.ttl_minutes",
@@ -84,7 +84,7 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || number(5),
         default_text: "",
         project: ProjectScope::Never,
-        doc: "how long they remember it",
+        doc: "how long an entry stays in the cache",
     },
     ConfigKey {
         path: "cache.max_size",
@@ -92,6 +92,6 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || number(1000),
         default_text: "",
         project: ProjectScope::Never,
-        doc: "how many they remember; what was used least recently goes first",
+        doc: "the most entries in the cache; the least recently used go first",
     },
 ];

@@ -10,7 +10,7 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || Some(Value::Texts(Vec::new())),
         default_text: "",
         project: ProjectScope::Union,
-        doc: "files of custom rules, relative to the folder of the file that says it; what each file names adds up",
+        doc: "files of custom rules, relative to the folder of the file that sets it; the lists of all files are combined",
     },
     ConfigKey {
         path: "rules.builtin",
@@ -50,7 +50,7 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || Some(Value::Decimal(0.8)),
         default_text: "",
         project: ProjectScope::Least,
-        doc: "the share of the limit from which on it warns",
+        doc: "it warns from this share of the limit on",
     },
     ConfigKey {
         path: "rules.warn_external_network.fetching",

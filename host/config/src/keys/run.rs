@@ -34,7 +34,7 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || None,
         default_text: "none",
         project: ProjectScope::Least,
-        doc: "`portcullis run` stops the agent when more of its processes live at once (`--processes`)",
+        doc: "`portcullis run` stops the agent when it has more processes at once (`--processes`)",
     },
     ConfigKey {
         path: "run.output_mb",
@@ -50,7 +50,7 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || None,
         default_text: "none",
         project: ProjectScope::Least,
-        doc: "`portcullis run` refuses what nobody at the terminal has answered within this time (`--answer-time`)",
+        doc: "`portcullis run` refuses a call if nobody at the terminal answers within this time (`--answer-time`)",
     },
     ConfigKey {
         path: "run.grace_ms",
@@ -66,7 +66,7 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || Some(Value::Flag(false)),
         default_text: "",
         project: ProjectScope::True,
-        doc: "`portcullis run` lets the agent write only where it works, as far as the kernel can (`--confine`)",
+        doc: "`portcullis run` restricts the agent's writes to its working folders, as far as the kernel can (`--confine`)",
     },
     ConfigKey {
         path: "run.writable",

@@ -1,9 +1,17 @@
 //! Keys for detections over a session, and the response to them.
 
-use super::defaults::{DEFAULT, MOST_COUNT, number, text};
+use super::defaults::{DEFAULT, MOST_COUNT, number, score, text};
 use super::{ConfigKey, ProjectScope, Value, ValueKind};
 
 pub(super) const KEYS: &[ConfigKey] = &[
+    ConfigKey {
+        path: "interventions.enabled",
+        kind: ValueKind::Flag,
+        default: || Some(Value::Flag(true)),
+        default_text: "",
+        project: ProjectScope::True,
+        doc: "with `false` patterns are recorded and nothing answers them, as with each intervention switched off",
+    },
     ConfigKey {
         path: "interventions.strategy",
         kind: ValueKind::Choice(&["progressive", "pattern_specific", "custom"]),
@@ -18,7 +26,7 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || Some(Value::Flag(true)),
         default_text: "",
         project: ProjectScope::True,
-        doc: "whether the agent is told what goes wrong and what to try",
+        doc: "whether the agent gets a correction: what goes wrong and what to try",
     },
     ConfigKey {
         path: "interventions.context_reinforcement",
@@ -58,7 +66,7 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || number(DEFAULT.interventions.most.into()),
         default_text: "",
         project: ProjectScope::Trust,
-        doc: "for a session; past it guidance falls silent, stops do not",
+        doc: "the most interventions in a session; after that, guidance ends but stops do not",
     },
     ConfigKey {
         path: "interventions.cooldown_seconds",
@@ -66,7 +74,7 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || number(DEFAULT.interventions.cooldown_ms / 1000),
         default_text: "",
         project: ProjectScope::Trust,
-        doc: "between two pieces of guidance",
+        doc: "seconds between two pieces of guidance",
     },
     ConfigKey {
         path: "interventions.escalation_delay_seconds",
@@ -74,7 +82,7 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || number(DEFAULT.interventions.escalation_delay_ms / 1000),
         default_text: "",
         project: ProjectScope::Trust,
-        doc: "before an issue that comes back escalates, unless the steps pass first",
+        doc: "seconds before a recurring issue escalates, unless the steps pass first",
     },
     ConfigKey {
         path: "interventions.escalation_delay_steps",
@@ -82,7 +90,79 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || number(DEFAULT.interventions.escalation_delay_steps),
         default_text: "",
         project: ProjectScope::Trust,
-        doc: "before an issue that comes back escalates, unless the seconds pass first",
+        doc: "steps before a recurring issue escalates, unless the seconds pass first",
+    },
+    ConfigKey {
+        path: "interventions.effectiveness_threshold",
+        kind: ValueKind::Score,
+        default: || score(DEFAULT.interventions.effective_from),
+        default_text: "",
+        project: ProjectScope::Trust,
+        doc: "the share of the next 5 steps without the issue from which an answer has worked, so that the level falls",
+    },
+    ConfigKey {
+        path: "interventions.severity_weights.low",
+        kind: ValueKind::Score,
+        default: || score(DEFAULT.interventions.scale.base[0]),
+        default_text: "",
+        project: ProjectScope::Trust,
+        doc: "the base of an issue's score at low severity",
+    },
+    ConfigKey {
+        path: "interventions.severity_weights.medium",
+        kind: ValueKind::Score,
+        default: || score(DEFAULT.interventions.scale.base[1]),
+        default_text: "",
+        project: ProjectScope::Trust,
+        doc: "the base of an issue's score at medium severity",
+    },
+    ConfigKey {
+        path: "interventions.severity_weights.high",
+        kind: ValueKind::Score,
+        default: || score(DEFAULT.interventions.scale.base[2]),
+        default_text: "",
+        project: ProjectScope::Trust,
+        doc: "the base of an issue's score at high severity",
+    },
+    ConfigKey {
+        path: "interventions.severity_weights.critical",
+        kind: ValueKind::Score,
+        default: || score(DEFAULT.interventions.scale.base[3]),
+        default_text: "",
+        project: ProjectScope::Trust,
+        doc: "the base of an issue's score at critical severity",
+    },
+    ConfigKey {
+        path: "interventions.score_thresholds.context_reinforcement",
+        kind: ValueKind::Score,
+        default: || score(DEFAULT.interventions.scale.from[0]),
+        default_text: "",
+        project: ProjectScope::Trust,
+        doc: "an issue's score from which this answer is allowed",
+    },
+    ConfigKey {
+        path: "interventions.score_thresholds.resource_throttling",
+        kind: ValueKind::Score,
+        default: || score(DEFAULT.interventions.scale.from[1]),
+        default_text: "",
+        project: ProjectScope::Trust,
+        doc: "an issue's score from which this answer is allowed",
+    },
+    ConfigKey {
+        path: "interventions.score_thresholds.checkpoint_rollback",
+        kind: ValueKind::Score,
+        default: || score(DEFAULT.interventions.scale.from[2]),
+        default_text: "",
+        project: ProjectScope::Trust,
+        doc: "an issue's score from which this answer is allowed",
+    },
+    ConfigKey {
+        path: "interventions.score_thresholds.emergency_stop",
+        kind: ValueKind::Score,
+        default: || score(DEFAULT.interventions.scale.from[3]),
+        default_text: "",
+        project: ProjectScope::Trust,
+        doc: "an issue's score from which this answer is allowed",
     },
     ConfigKey {
         path: "interventions.most_retries",
@@ -98,7 +178,7 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || Some(Value::Flag(DEFAULT.interventions.auto_rollback)),
         default_text: "",
         project: ProjectScope::Trust,
-        doc: "files go back automatically where an intervention goes back to a checkpoint after an action; else the agent is held and you get the command",
+        doc: "an intervention that returns to a checkpoint after an action restores the files itself; otherwise the agent is held and you get the command",
     },
     ConfigKey {
         path: "interventions.decider",
@@ -106,7 +186,7 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || None,
         default_text: "",
         project: ProjectScope::Trust,
-        doc: "the intervention plugin that decides, with `strategy = \"custom\"`; where it fails, all is as with `progressive`",
+        doc: "the intervention plugin that decides, with `strategy = \"custom\"`; if it fails, `progressive` applies",
     },
     ConfigKey {
         path: "interventions.plugins.*",

@@ -7,10 +7,10 @@ pub(super) const KEYS: &[ConfigKey] = &[
     ConfigKey {
         path: "checkpoints.enabled",
         kind: ValueKind::Flag,
-        default: || Some(Value::Flag(false)),
+        default: || Some(Value::Flag(true)),
         default_text: "",
         project: ProjectScope::True,
-        doc: "before an action that can change files, what they hold is kept, so that `portcullis checkpoint restore` can undo it",
+        doc: "the content of files is saved before an action that can change them, so that `portcullis undo` can undo it",
     },
     ConfigKey {
         path: "checkpoints.on_failure",
@@ -18,7 +18,7 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || text(DEFAULT.on_failure.as_str()),
         default_text: "",
         project: ProjectScope::Later,
-        doc: "what follows where an action deletes or overwrites what could not be kept: `\"warn\"` lets it run and says so, `\"ask\"` asks a person, `\"ignore\"` leaves it to the record",
+        doc: "what happens when an action deletes or overwrites something that could not be saved: `\"warn\"` lets it run and says so, `\"ask\"` asks a person, `\"ignore\"` leaves it to the record",
     },
     ConfigKey {
         path: "checkpoints.ignored",
@@ -31,10 +31,10 @@ pub(super) const KEYS: &[ConfigKey] = &[
     ConfigKey {
         path: "checkpoints.budget_ms",
         kind: ValueKind::Integer(1, 60_000),
-        default: || number(2000),
+        default: || number(500),
         default_text: "",
         project: ProjectScope::Never,
-        doc: "how long an action waits for that at most; what was not reached in time is named",
+        doc: "the longest time an action waits for that; the record names what was not reached in time",
     },
     ConfigKey {
         path: "checkpoints.max_file_mb",
@@ -50,7 +50,7 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || number(2048),
         default_text: "",
         project: ProjectScope::Never,
-        doc: "megabytes of all that is kept; past it the oldest goes",
+        doc: "megabytes of all checkpoints together; beyond that, the oldest are removed",
     },
     ConfigKey {
         path: "checkpoints.kept_minutes",
@@ -82,6 +82,6 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || number(30),
         default_text: "",
         project: ProjectScope::Never,
-        doc: "what was moved into a quarantine is deleted after this many days; 0 keeps it forever",
+        doc: "quarantined files are deleted after this many days; 0 keeps them forever",
     },
 ];

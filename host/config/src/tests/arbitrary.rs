@@ -1,7 +1,7 @@
 //! Generates any valid file: each key of the table may be in it, with any of its values.
 
-use crate::keys::{ConfigKey, ValueKind, all, named, toml_text};
-use crate::plugins::{Type, declared};
+use crate::keys::{ConfigKey, ValueKind, all_keys, find_by_name, toml_text};
+use crate::plugins::{Type, declared_settings};
 use portcullis_core::intervene::InterventionKind;
 use portcullis_engine::SettingValue as Value;
 use proptest::prelude::*;
@@ -24,8 +24,9 @@ const NUMBERS: &[i64] = &[0, 1, 2, 50, 99, 100, 101, 36_500, 1_000_000_000];
 /// A valid file.
 pub(super) fn document() -> impl Strategy<Value = String> {
     let line = |key: &'static ConfigKey| proptest::option::weighted(0.3, said(key));
-    let keys: Vec<_> = all().filter(|key| !key.path.starts_with("pipelines.")).map(line).collect();
-    let below: Vec<_> = all()
+    let keys: Vec<_> =
+        all_keys().filter(|key| !key.path.starts_with("pipelines.")).map(line).collect();
+    let below: Vec<_> = all_keys()
         .filter(|key| !key.path.starts_with("pipelines.") && !key.is_global())
         .map(line)
         .collect();
@@ -71,6 +72,10 @@ fn value_of(key: &ConfigKey) -> BoxedStrategy<Value> {
         "risk.high" => share(600..=800),
         "rationality.high" => share(600..=1000),
         "risk.critical" => share(800..=1000),
+        "interventions.score_thresholds.context_reinforcement" => share(0..=300),
+        "interventions.score_thresholds.resource_throttling" => share(300..=500),
+        "interventions.score_thresholds.checkpoint_rollback" => share(500..=700),
+        "interventions.score_thresholds.emergency_stop" => share(700..=1000),
         "interventions.ladders.*" => ladder(),
         _ => value(key.kind),
     }
@@ -136,9 +141,9 @@ fn setting() -> BoxedStrategy<String> {
     ];
     for builtin in portcullis_builtin::ALL {
         // The builtin rules' settings are keys of the table too, and a file may set each only once.
-        let declared = declared(builtin.name).unwrap_or_default();
+        let declared = declared_settings(builtin.name).unwrap_or_default();
         for setting in declared.into_iter().filter(|setting| {
-            builtin.name != "rules" || named(&format!("rules.{}", setting.key)).is_none()
+            builtin.name != "rules" || find_by_name(&format!("rules.{}", setting.key)).is_none()
         }) {
             let key = setting.key.replace('*', "loop");
             let path = format!("plugins.{}.settings.{key}", builtin.name);

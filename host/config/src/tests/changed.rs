@@ -7,10 +7,11 @@
 
 use super::arbitrary::document;
 use super::places;
+use crate::Config;
 use crate::keys::toml_text;
 use crate::layers::{Layer, LayerContext, LayerFile, merge_layers};
 use crate::problem::{MOST, Problems};
-use crate::{Config, parsed};
+use crate::reading::parse_layer;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -56,7 +57,7 @@ fn place_near(text: &str, at: usize) -> usize {
 
 /// Checks the properties of every text; returns the violated one.
 fn judge(text: &str) -> Result<(), String> {
-    match parsed(Layer::User, Path::new("config.toml"), text) {
+    match parse_layer(Layer::User, Path::new("config.toml"), text) {
         Err(problems) => tells(&problems, text),
         Ok(read) => holds(&read, text),
     }
@@ -98,7 +99,7 @@ fn holds(read: &LayerFile, text: &str) -> Result<(), String> {
         .filter(|entry| entry.origin.pipeline.is_none())
         .map(|entry| shown(&entry.said))
         .collect();
-    let second = parsed(Layer::User, Path::new("config.toml"), &again)
+    let second = parse_layer(Layer::User, Path::new("config.toml"), &again)
         .map_err(|problems| format!("{problems}: {again:?} of {text:?}"))?;
     let settled_again = merge_layers(&[second], &scene);
     for (path, entry) in &settled.entries {
@@ -129,7 +130,7 @@ fn odd_names_are_shown_as_they_were_said() {
     ] {
         let text = format!("plugins.mine.settings.{said} = 1\n");
         assert_eq!(judge(&text), Ok(()), "{text}");
-        let read = parsed(Layer::User, Path::new("config.toml"), &text).unwrap();
+        let read = parse_layer(Layer::User, Path::new("config.toml"), &text).unwrap();
         assert_eq!(read.document.said[0].written(), format!("plugins.mine.settings.{shown}"));
     }
 }
@@ -157,7 +158,7 @@ fn every_text_is_refused_in_words_or_holds() {
             panic!("{problem}\nafter {tried} texts from PORTCULLIS_FUZZ_START={start}: {text:?}");
         }
         tried += 1;
-        held += u64::from(parsed(Layer::User, Path::new("config.toml"), &text).is_ok());
+        held += u64::from(parse_layer(Layer::User, Path::new("config.toml"), &text).is_ok());
     }
     eprintln!(
         "fuzz configuration: {tried} texts from PORTCULLIS_FUZZ_START={start}, {held} of them sound"

@@ -3,7 +3,8 @@
 use super::{file, user};
 use crate::layers::Layer;
 use crate::problem::MOST;
-use crate::{Cache, Patterns, parsed};
+use crate::reading::parse_layer;
+use crate::{Cache, Patterns};
 use portcullis_core::fault::OnFault;
 use portcullis_core::policy::{Detail, Mode, Policy};
 use std::path::Path;
@@ -34,7 +35,7 @@ const ROWS: &[Row] = &[
         &[(
             2,
             1,
-            "`limits.zzz` is unknown; `limits` has `execution_time_seconds`, `file_operations`, `memory_mb`, `token_usage`",
+            "`limits.zzz` is unknown; `limits` has `execution_time_seconds`, `file_operations`, `memory_mb`, `output_mb`, `processes`, `token_usage`",
         )],
     ),
     ("[mode]\nx = 1", &[(1, 1, "`mode` is a table; it must be one of")]),
@@ -169,6 +170,10 @@ const ROWS: &[Row] = &[
         &[(3, 1, "`rationality.medium` is 0.5 and `rationality.high` is 0.4")],
     ),
     (
+        "interventions.score_thresholds.emergency_stop = 0.6",
+        &[(1, 32, "`interventions.score_thresholds.checkpoint_rollback` is 0.7 and")],
+    ),
+    (
         "risk.medium = 0.7\n[pipelines.x]\nprojects = [\"/a\"]\nrisk.high = 0.65",
         &[(4, 6, "`risk.medium` is 0.7 and `risk.high` is 0.65")],
     ),
@@ -282,7 +287,7 @@ const ROWS: &[Row] = &[
     ),
     (
         "[pipelines.x]\nprojects = [\"/a\"]\naudit.retention_days = 1",
-        &[(3, 1, "`pipelines.x.audit` holds for the whole installation")],
+        &[(3, 1, "`pipelines.x.audit` applies to the whole installation")],
     ),
     (
         "[pipelines.x]\nprojects = [\"/a\"]\n[pipelines.x.pipelines.y]\nprojects = [\"/b\"]",
@@ -306,7 +311,7 @@ const ROWS: &[Row] = &[
 fn every_problem_is_named_with_its_place() {
     assert!(ROWS.len() >= 40);
     for (text, expected) in ROWS {
-        let Err(problems) = parsed(Layer::User, Path::new("/c/config.toml"), text) else {
+        let Err(problems) = parse_layer(Layer::User, Path::new("/c/config.toml"), text) else {
             panic!("accepted:\n{text}")
         };
         let found: Vec<String> = problems.problems.iter().map(ToString::to_string).collect();
@@ -354,7 +359,8 @@ fn everything_can_be_said() {
          [scope]\nfolders = [\"/srv/data\"]\npaths = [\"src/**\"]\nscratch = [\"/tmp\"]\n\
          [limits]\nfile_operations = 7\nmemory_mb = 8\nexecution_time_seconds = 9\ntoken_usage = 10\n\
          [interventions]\nstrategy = \"pattern_specific\"\nemergency_stop = false\nsoft_correction = true\nmost = 3\ncooldown_seconds = 5\n\
-         escalation_delay_seconds = 6\nescalation_delay_steps = 2\n[interventions.templates]\nloop = \"stop it\"\n\
+         escalation_delay_seconds = 6\nescalation_delay_steps = 2\neffectiveness_threshold = 0.4\n\
+         severity_weights = { low = 0.1, critical = 0.9 }\nscore_thresholds.context_reinforcement = 0.2\n[interventions.templates]\nloop = \"stop it\"\n\
          [interventions.ladders]\n\"of a third party\" = [\"soft_correction\", \"soft_correction\", \"emergency_stop\", \"emergency_stop\"]\n\
          [mask]\npersonal = [\"email\"]\n[patterns]\nenabled = [\"scope-creep\"]\nsensitivity = \"high\"\n\
          [performance]\nmax_review_time_ms = 20\nasync_threshold = 0.2\n[cache]\nenabled = false\nttl_minutes = 1\nmax_size = 2\n\
@@ -407,8 +413,14 @@ fn everything_can_be_said() {
     assert_eq!(user("mode = \"async\"").policy.mode, Mode::Async);
     assert_eq!(user("mode = \"async\"\nreviewer.enabled = false").policy.mode, Mode::Off);
     assert_eq!(config.policy.interventions.cooldown_ms, 5000);
+    let interventions = &config.policy.interventions;
+    assert_eq!(interventions.effective_from.get(), 400);
+    assert_eq!(interventions.scale.base.map(|base| base.get()), [100, 500, 800, 900]);
+    assert_eq!(interventions.scale.from.map(|from| from.get()), [200, 500, 700, 900]);
+    let off = user("interventions.enabled = false").policy.interventions.disabled;
+    assert_eq!(off.len(), 5, "{off:?}");
     assert_eq!(config.policy.interventions.templates["loop"], "stop it");
-    let ladder = |pattern: &str| config.policy.interventions.ladder(pattern).answers();
+    let ladder = |pattern: &str| config.policy.interventions.ladder_of(pattern).answers();
     assert_eq!(ladder("of a third party").map(|kind| kind as usize), [0, 0, 4, 4]);
     assert_eq!(ladder("secret_egress").map(|kind| kind as usize), [1, 4, 4, 4], "as by default");
     assert_eq!(config.policy.personal_data.len(), 1);
@@ -448,7 +460,7 @@ fn a_megabyte_of_anything_is_a_short_error() {
         ("one long value", format!("mode = \"{}\"", lines("x"))),
         ("a long list", format!("[scope]\nfolders = [{}]", lines("\"/a\","))),
     ] {
-        let Err(problems) = parsed(Layer::Project, Path::new("/p"), &text) else {
+        let Err(problems) = parse_layer(Layer::Project, Path::new("/p"), &text) else {
             panic!("{name} is accepted")
         };
         assert!(problems.problems.len() <= MOST, "{name}");

@@ -18,8 +18,9 @@ use std::path::Path;
 /// Formats a value, its owner, and the reason why the project's value does not count.
 fn describe_setting(settled: &MergedSettings, path: &str) -> String {
     let entry = settled.entries.get(path);
-    let value =
-        entry.map(|entry| entry.said.value.clone()).or_else(|| settled.value(keys::named(path)?));
+    let value = entry
+        .map(|entry| entry.said.value.clone())
+        .or_else(|| settled.value_of(keys::find_by_name(path)?));
     let value = value.map(|value| toml_text(&value)).unwrap_or_default();
     let origin = entry.map_or("default".to_owned(), |entry| {
         let tightened = if entry.origin.tightened { " tightened" } else { "" };
@@ -41,6 +42,9 @@ fn the_organisation_goes_before_the_person_and_the_project_only_tightens() {
     let limit = |number: u32| format!("[limits]\nfile_operations = {number}");
     let (ten, fifty, five_hundred) = (limit(10), limit(50), limit(500));
     let scratch = |folders: &str| format!("[scope]\nscratch = [{folders}]");
+    let (strict, relaxed) = ("profile = \"strict\"", "profile = \"relaxed\"");
+    let own_high = format!("{strict}\n[risk]\ncritical = 0.9");
+    let (loose, tight) = ("[risk]\ncritical = 0.97", "[risk]\nmedium = 0.4");
     let narrow = scratch("\"/tmp/build\", \"/etc\", \"/var\"");
     let two = scratch("\"/tmp\", \"/var/tmp\"");
     let off = "[plugins.scope-creep]\nenabled = false\n[plugins.mine]\nenabled = false";
@@ -52,6 +56,16 @@ fn the_organisation_goes_before_the_person_and_the_project_only_tightens() {
         ([&ten, &fifty, ""], false, "limits.file_operations", "10 managed Overridden(Managed)"),
         ([&fifty, &ten, ""], false, "limits.file_operations", "50 managed Overridden(Managed)"),
         ([&fifty, &fifty, ""], false, "limits.file_operations", "50 managed"),
+        // A profile stands below every file of its owner, and one of the organisation's holds.
+        (["", strict, ""], false, "risk.critical", "0.85 profile"),
+        (["", &own_high, ""], false, "risk.critical", "0.9 user"),
+        ([strict, "", ""], false, "risk.critical", "0.85 managed"),
+        ([strict, loose, ""], false, "risk.critical", "0.85 managed Overridden(Managed)"),
+        ([&own_high, loose, ""], false, "risk.critical", "0.9 managed Overridden(Managed)"),
+        (["", strict, loose], false, "risk.critical", "0.85 profile Untrusted"),
+        (["", relaxed, tight], false, "risk.medium", "0.4 project tightened"),
+        (["", strict, loose], true, "risk.critical", "0.97 project"),
+        (["", "", strict], true, "profile", "\"balanced\" default Owner"),
         // A project's smaller number takes precedence over everybody's, a larger one over nobody's.
         (["", "", &ten], false, "limits.file_operations", "10 project tightened"),
         (["", &fifty, &ten], false, "limits.file_operations", "10 project tightened"),
@@ -275,9 +289,10 @@ fn no_looser(a: LimitPolicy, b: LimitPolicy) -> bool {
 fn stricter(a: &DecisionPolicy, b: &DecisionPolicy) -> bool {
     let scores = || (0..=1000).step_by(5).map(Score::new);
     scores().all(|score| {
-        a.risk.level(score) >= b.risk.level(score)
+        a.risk.level_of(score) >= b.risk.level_of(score)
             && (!a.risk.is_negligible(score) || b.risk.is_negligible(score))
-    }) && scores().all(|score| a.rationality.level(Some(score)) <= b.rationality.level(Some(score)))
+    }) && scores()
+        .all(|score| a.rationality.level_of(Some(score)) <= b.rationality.level_of(Some(score)))
         && (!a.first_time || b.first_time)
 }
 
@@ -329,7 +344,7 @@ fn rules_hold(a: &Config, b: &Config) -> bool {
             .into_iter()
             .find(|setting| setting.key == key)
             .map(|setting| setting.value)
-            .or_else(|| (keys::named(&format!("rules.{key}"))?.default)())
+            .or_else(|| (keys::find_by_name(&format!("rules.{key}"))?.default)())
     };
     let share = |config: &Config| match said(config, "limit_file_operations.warn_at") {
         Some(Value::Decimal(share)) => share,
@@ -468,9 +483,9 @@ fn looser_notices_every_key() {
         ("[scope]\nfolders = [\"/\"]", "scope.folders"),
         ("[scope]\nscratch = [\"/\"]", "scope.scratch"),
         ("[limits]\nfile_operations = 101", "limits"),
-        ("limits.memory_mb = 513", "limits"),
-        ("limits.execution_time_seconds = 301", "limits"),
-        ("limits.token_usage = 100001", "limits"),
+        ("limits.memory_mb = 32769", "limits"),
+        ("limits.execution_time_seconds = 28801", "limits"),
+        ("limits.token_usage = 5000001", "limits"),
         ("risk.negligible = 0.31", "thresholds"),
         ("risk.medium = 0.61", "thresholds"),
         ("risk.high = 0.81", "thresholds"),
@@ -482,7 +497,11 @@ fn looser_notices_every_key() {
         ("patterns.sensitivity = \"low\"", "patterns"),
         ("patterns.enabled = []", "patterns"),
         ("interventions.soft_correction = false", "switched off"),
+        ("interventions.enabled = false", "switched off"),
         ("[interventions]\nmost = 0", "interventions"),
+        ("interventions.effectiveness_threshold = 0.5", "interventions"),
+        ("interventions.severity_weights.high = 0.1", "interventions"),
+        ("interventions.score_thresholds.emergency_stop = 1.0", "interventions"),
         ("[mask]\npersonal = []", "mask"),
         ("run.grace_ms = 301", "run"),
         ("run.writable = [\"/\"]", "run"),

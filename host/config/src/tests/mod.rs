@@ -8,9 +8,10 @@ mod layered;
 mod schemas;
 mod table;
 
+use super::Config;
 use super::layers::{Layer, LayerContext, LayerFile, MergedSettings, merge_layers};
-use super::{Config, parsed};
 use crate::paths::Paths;
+use crate::reading::parse_layer;
 use std::path::{Path, PathBuf};
 
 /// The person's home folder.
@@ -29,7 +30,7 @@ fn places() -> Paths {
 }
 
 fn file(layer: Layer, text: &str) -> LayerFile {
-    parsed(layer, Path::new(layer.as_str()), text)
+    parse_layer(layer, Path::new(layer.as_str()), text)
         .unwrap_or_else(|problems| panic!("{problems}\n{text}"))
 }
 

@@ -2,9 +2,9 @@
 
 use super::arbitrary::document;
 use crate::layers::Layer;
-use crate::parsed;
-use crate::plugins::declared;
-use crate::schema::schema;
+use crate::plugins::declared_settings;
+use crate::reading::parse_layer;
+use crate::schema::json_schema;
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 use std::path::Path;
@@ -97,7 +97,7 @@ fn matches(pattern: &Json, text: &str) -> bool {
     match pattern.as_str().unwrap() {
         "^(/|~/)" => text.starts_with('/') || text.starts_with("~/"),
         "^[a-z0-9_-]{1,64}$" => crate::parse::is_name(text),
-        crate::schema::HOST => portcullis_engine::Host::parse(text).is_some(),
+        crate::schema::HOST => portcullis_engine::Host::parse_host(text).is_some(),
         "^[A-Za-z_][A-Za-z0-9_]*$" => crate::parse::is_variable(text),
         "\\." => text.contains('.'),
         other => panic!("`{other}` is not known here"),
@@ -105,11 +105,11 @@ fn matches(pattern: &Json, text: &str) -> bool {
 }
 
 fn judged(text: &str) -> Vec<String> {
-    invalid(&schema(), &toml::from_str(text).unwrap(), "")
+    invalid(&json_schema(), &toml::from_str(text).unwrap(), "")
 }
 
 #[test]
-fn what_the_reader_refuses_the_schema_underlines() {
+fn the_schema_underlines_refused_documents() {
     for (text, expected) in [
         ("mod = 1", Some(".mod: additionalProperties")),
         ("mode = \"off\"", Some(".mode: enum")),
@@ -150,14 +150,14 @@ fn what_the_reader_refuses_the_schema_underlines() {
     ] {
         let found = judged(text);
         assert_eq!(found.first().map(String::as_str), expected, "{text}: {found:?}");
-        let refused = parsed(Layer::User, Path::new("c"), text).is_err();
+        let refused = parse_layer(Layer::User, Path::new("c"), text).is_err();
         assert_eq!(refused, expected.is_some(), "{text}");
     }
 }
 
 #[test]
 fn every_builtin_plugin_is_completed() {
-    let schema = schema();
+    let schema = json_schema();
     for builtin in portcullis_builtin::ALL {
         let plugin = &schema["properties"]["plugins"]["properties"][builtin.name]["properties"];
         assert!(
@@ -165,7 +165,7 @@ fn every_builtin_plugin_is_completed() {
             "{}",
             builtin.name
         );
-        assert!(declared(builtin.name).is_some(), "{}", builtin.name);
+        assert!(declared_settings(builtin.name).is_some(), "{}", builtin.name);
     }
     assert_eq!(
         schema["properties"]["plugins"]["properties"]["risk"]["properties"]["settings"]["properties"]
@@ -178,8 +178,8 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_the_reader_accepts_the_schema_accepts(text in document()) {
-        if parsed(Layer::User, Path::new("c"), &text).is_ok() {
+    fn the_schema_accepts_accepted_documents(text in document()) {
+        if parse_layer(Layer::User, Path::new("c"), &text).is_ok() {
             prop_assert_eq!(judged(&text), Vec::<String>::new(), "{}", text);
         }
     }

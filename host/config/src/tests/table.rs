@@ -1,14 +1,14 @@
 //! Compares the table of keys with the core and with the documentation.
 
-use crate::keys::{ConfigKey, KeyLookup, ValueKind, all, find, named};
-use crate::plugins::declared;
+use crate::keys::{ConfigKey, KeyLookup, ValueKind, all_keys, find_by_name, look_up};
+use crate::plugins::declared_settings;
 use portcullis_core::fault::OnFault;
 use portcullis_core::intervene;
 use portcullis_core::policy::{Detail, Mode, Strategy};
 
 #[test]
 fn words_are_those_of_the_core() {
-    let words = |path: &str| match named(path).unwrap().kind {
+    let words = |path: &str| match find_by_name(path).unwrap().kind {
         ValueKind::Choice(words) | ValueKind::Choices(words) => words.to_vec(),
         other => panic!("{path} is {other:?}"),
     };
@@ -32,7 +32,8 @@ fn words_are_those_of_the_core() {
     }
     for kind in intervene::InterventionKind::ALL {
         assert!(
-            named(&format!("interventions.{kind}")).is_some_and(|key| key.kind == ValueKind::Flag),
+            find_by_name(&format!("interventions.{kind}"))
+                .is_some_and(|key| key.kind == ValueKind::Flag),
             "{kind}"
         );
     }
@@ -58,7 +59,7 @@ fn paths_are_found() {
         (&["interventions", "templates", "loop"], "key interventions.templates.*"),
     ] {
         let path: Vec<String> = path.iter().map(ToString::to_string).collect();
-        let found = match find(&path) {
+        let found = match look_up(&path) {
             KeyLookup::Key(key) => format!("key {}", key.path),
             KeyLookup::Table => "table".into(),
             KeyLookup::Nothing => "nothing".into(),
@@ -76,7 +77,7 @@ fn rows<'a>(page: &'a str, from: &str, to: &str) -> Vec<&'a str> {
 #[test]
 fn the_documentation_has_every_key_as_it_is() {
     let row = |cells: &[&str]| format!("| {} |", cells.join(" | ")).replace("|  |", "| |");
-    let expected: Vec<String> = all()
+    let expected: Vec<String> = all_keys()
         .map(|key| {
             let (name, default) = (format!("`{}`", shown(key)), key.default_in_words());
             row(&[&name, &default, &key.kind.in_words(), &key.project.in_words(), key.doc])
@@ -96,7 +97,7 @@ fn the_documentation_has_every_setting_of_a_builtin_plugin() {
             .split_once(&begin)
             .and_then(|(_, rest)| rest.split("\n## ").next())
             .unwrap_or_default();
-        for setting in declared(builtin.name).unwrap_or_default() {
+        for setting in declared_settings(builtin.name).unwrap_or_default() {
             let row =
                 section.lines().find(|line| line.starts_with(&format!("| `{}` |", setting.key)));
             if row.is_none_or(|row| !row.contains(&setting.description)) {

@@ -6,106 +6,28 @@
 //! It reads JSON values only; a command line or a query in them goes through the sandboxed reader
 //! like any other.
 
+mod tables;
+
+use super::addresses::{carries_data, local_file};
 use super::parts::{host_of, network, take, tool, unknown_process};
 use super::texts::{self, Language, quoted};
 use super::verbs::{self, VerbMeaning};
-use super::{CallLocation, Collector, MOST_TEXT, ShellReader, normalise, unread};
+use super::{CallLocation, Collector, MOST_TEXT, ShellReader, normalise_path, unread};
 use crate::action::{Command, Effect, EffectKind, Form, Intent, Operation, Shell};
 use crate::event::Call;
 use crate::fault::Fault;
 use crate::score::Score;
-use crate::text::cut;
+use crate::text::cut_text;
 use serde_json::{Map, Value};
+use tables::{
+    AMOUNTS, BODIES, DATABASES, DELETES, KINDS, ORDERS, PATHS, PAYEES, PROGRAMS, QUERIES, READS,
+    REMOTE, RUNS, SECRETS, SENDS, SHARED, SHELLS, STAGES, STUDIES, WRITES,
+};
 
 /// The most parameters that are examined, nested ones included.
 const MOST: usize = 64;
 /// The deepest nesting of parameters that is examined.
 const DEPTH: usize = 6;
-
-/// Words in a tool's name that mean that it runs command lines.
-const SHELLS: &[&str] =
-    &["shell", "bash", "exec", "execute", "terminal", "console", "run", "cmd", "powershell"];
-/// Words in a tool's name that mean that it runs code.
-const RUNS: &[&str] = &[
-    "eval",
-    "evaluate",
-    "interpreter",
-    "ipython",
-    "jupyter",
-    "kernel",
-    "notebook",
-    "python",
-    "repl",
-    "sandbox",
-];
-/// Words in a tool's name that mean that it inspects code without running it.
-const STUDIES: &[&str] = &[
-    "analyze",
-    "check",
-    "explain",
-    "format",
-    "highlight",
-    "lint",
-    "parse",
-    "review",
-    "search",
-    "validate",
-];
-/// Parameters that name something outside this machine: with them, a path is not a local one.
-const REMOTE: &[&str] =
-    &["owner", "repo", "repository", "bucket", "project", "project_id", "branch"];
-/// Names of parameters that name a kind of thing.
-const KINDS: &[&str] = &["kind", "resource", "resourcetype", "type", "objecttype", "entitytype"];
-/// Branches that others build on.
-const SHARED: &[&str] = &["main", "master", "trunk", "production", "prod", "release", "stable"];
-/// Names of parameters that hold a path.
-const PATHS: &[&str] = &[
-    "path",
-    "file",
-    "file_path",
-    "filepath",
-    "filename",
-    "file_name",
-    "source",
-    "src",
-    "source_path",
-    "destination",
-    "dest",
-    "destination_path",
-    "target_path",
-    "directory",
-    "dir",
-    "folder",
-    "old_path",
-    "new_path",
-    "attachment",
-    "uri",
-];
-/// Names of parameters that hold a query.
-const QUERIES: &[&str] = &["sql", "query", "statement"];
-/// Words in a tool's name that mean that it talks to a database.
-const DATABASES: &[&str] = &["sql", "query", "database", "db", "postgres", "mysql", "sqlite"];
-/// Names of parameters that hold content sent with a request.
-const BODIES: &[&str] = &["body", "data", "payload", "form", "json", "content"];
-/// Words in a tool's name that mean that something is sent to a recipient.
-const SENDS: &[&str] = &[
-    "send", "email", "mail", "upload", "post", "publish", "notify", "share", "submit", "message",
-    "reply", "forward",
-];
-/// Words in a tool's name that mean that a path is only read.
-const READS: &[&str] = &[
-    "read", "get", "list", "view", "search", "find", "stat", "show", "open", "cat", "load",
-    "fetch", "download",
-];
-const WRITES: &[&str] = &[
-    "write", "save", "append", "edit", "update", "patch", "modify", "put", "create", "move",
-    "rename", "copy", "replace",
-];
-const DELETES: &[&str] = &["delete", "remove", "rm", "unlink", "trash", "erase"];
-/// Words that a command follows in a sentence that instructs a shell.
-const ORDERS: &[&str] = &["run", "execute", "exec", "type", "enter", "invoke"];
-/// Words in names of environment variables whose values a template would reveal.
-const SECRETS: &[&str] = &["key", "token", "secret", "password", "passwd", "credential"];
 
 /// Reads a call of a tool that is not in any table.
 pub(super) fn read(
@@ -115,7 +37,7 @@ pub(super) fn read(
     read_shell: &mut ShellReader<'_>,
 ) -> (Operation, Intent, String, Option<Fault>) {
     if !call.tool.starts_with("mcp__") {
-        facts.gap(format!("the tool `{}` is not known", cut(&call.tool, 64)));
+        facts.gap(format!("the tool `{}` is not known", cut_text(&call.tool, 64)));
     }
     facts.effect(unknown_process());
     let name = Name::of(&call.tool);
@@ -146,7 +68,7 @@ pub(super) fn read(
     {
         // Content given in the call itself reveals nothing about the machine.
         let kind = if gives { EffectKind::Send } else { EffectKind::RemoteChange };
-        reader.plain(kind, &cut(recipient.map_or("", |(_, text)| text), 256));
+        reader.plain(kind, &cut_text(recipient.map_or("", |(_, text)| text), 256));
     }
     reader.named(&name, call, &parameters);
     let Reader { fault, command, .. } = reader;
@@ -165,16 +87,30 @@ pub(super) fn only_writes(tool: &str) -> bool {
     name.says(WRITES) && !name.says(SHELLS) && !name.says(DATABASES)
 }
 
-/// The words of a tool's own name.
-struct Name(Vec<String>);
+/// The words of a tool's own name, and those of its server.
+struct Name(Vec<String>, Vec<String>);
 
 impl Name {
     fn of(tool: &str) -> Self {
-        Self(verbs::words(tool))
+        let server = tool.strip_prefix("mcp__").and_then(|rest| rest.split("__").next());
+        Self(verbs::words(tool), server.map(verbs::words).unwrap_or_default())
     }
 
     fn says(&self, words: &[&str]) -> bool {
         self.0.iter().any(|word| words.contains(&word.as_str()))
+    }
+
+    /// Returns true if the tool or its server talks to a database.
+    fn asks_database(&self) -> bool {
+        let server = self.1.iter().any(|word| DATABASES.contains(&word.as_str()));
+        self.says(DATABASES) || (server && !self.says(&["search"]))
+    }
+
+    /// Returns the program of which the tool takes the words.
+    fn program(&self) -> Option<&'static str> {
+        let named = |program: &&&str| self.0.iter().chain(&self.1).any(|word| word == **program);
+        let program = PROGRAMS.iter().find(named).copied()?;
+        Some(if program == "redis" { "redis-cli" } else { program })
     }
 
     /// Returns the tool's effect on a path.
@@ -196,7 +132,10 @@ const JOINED: &str = "\0command";
 fn folder(parameters: &[(String, String)], place: &CallLocation) -> String {
     let named =
         parameters.iter().find(|(key, text)| texts::is_folder(&texts::plain(key)) && is_path(text));
-    named.map_or_else(|| place.cwd.clone(), |(_, text)| normalise(text, &place.cwd, &place.home))
+    named.map_or_else(
+        || place.cwd.clone(),
+        |(_, text)| normalise_path(text, &place.cwd, &place.home),
+    )
 }
 
 /// Returns the language of the code among the parameters, named by one of them or by the tool's
@@ -250,7 +189,7 @@ fn parameters(
         && !input.keys().any(|key| texts::is_command(&texts::plain(key)));
     while let Some((key, value, depth)) = open.pop() {
         if found.len() >= MOST || depth > DEPTH {
-            facts.limit("it has more parameters, or nests them deeper, than are looked at");
+            facts.limit("it has more parameters, or nests them deeper, than are examined");
             break;
         }
         match value {
@@ -301,16 +240,22 @@ impl Reader<'_, '_, '_, '_> {
         if texts::is_command(&plain)
             || (name.says(SHELLS) && matches!(key, "raw" | "input" | "text" | "args"))
         {
-            return self.command_line(text);
+            self.command_line(text);
+            let first = text.split_ascii_whitespace().next().unwrap_or("");
+            if let Some(program) = name.program().filter(|program| *program != first) {
+                self.like(&format!("{program} {text}"));
+            }
+            return;
         }
-        if key_is(QUERIES) && name.says(DATABASES) {
+        if key == "sql" || key_is(QUERIES) && name.asks_database() {
             return self.like(&format!("psql -c {}", quoted(text)));
         }
         if text.starts_with("http://") || text.starts_with("https://") {
             return self.address(name, text);
         }
         if key_is(PATHS) && is_path(text) {
-            self.facts.file(name.access(), text.strip_prefix("file://").unwrap_or(text));
+            let local = local_file(text);
+            self.facts.file(name.access(), local.as_deref().unwrap_or(text));
             return;
         }
         if key == "method" && text.eq_ignore_ascii_case("delete") {
@@ -369,7 +314,27 @@ impl Reader<'_, '_, '_, '_> {
             parameters.iter().any(|(key, text)| key == "branch" && SHARED.contains(&text.as_str()))
         };
         let pushes = name.0.first().is_some_and(|word| word == "push");
-        match verbs::deed(&name.0) {
+        let meaning = verbs::meaning_of(&name.0);
+        let has = |keys: &[&str]| {
+            parameters.iter().any(|(key, _)| keys.contains(&texts::plain(key).as_str()))
+                || call.input.keys().any(|key| keys.contains(&texts::plain(key).as_str()))
+        };
+        if meaning != VerbMeaning::Looks && has(AMOUNTS) && has(PAYEES) {
+            return self.plain(EffectKind::ResourceUse, server);
+        }
+        if matches!(meaning, VerbMeaning::Publishes | VerbMeaning::Unknown) && deploys(name) {
+            let production = |(key, text): &(String, String)| {
+                STAGES.contains(&texts::plain(key).as_str()) && names_production(text)
+            };
+            if name.says(&["prod", "production"]) || parameters.iter().any(production) {
+                self.form("to-production", "changes what runs in production", 200);
+            }
+        }
+        if meaning != VerbMeaning::Looks && opens(call) {
+            self.form("open-to-all", "opens something on a service to everybody", 200);
+            self.plain(EffectKind::RemoteChange, server);
+        }
+        match meaning {
             VerbMeaning::Destroys | VerbMeaning::DestroysAll | VerbMeaning::Tidies
                 if files && !remote => {}
             VerbMeaning::Tidies => self.plain(EffectKind::RemoteChange, server),
@@ -429,7 +394,7 @@ impl Reader<'_, '_, '_, '_> {
         if text.len() > MOST_TEXT {
             self.facts.limit("a command of more than 64 KiB was cut for the plugins");
         }
-        let text = cut(text, MOST_TEXT);
+        let text = cut_text(text, MOST_TEXT);
         if let Some(commands) = self.shell(&text) {
             self.command = Some(Shell { text, commands, background: false, timeout_ms: None });
         }
@@ -463,6 +428,9 @@ impl Reader<'_, '_, '_, '_> {
 
     fn address(&mut self, name: &Name, url: &str) {
         let host = host_of(url);
+        if carries_data(url) {
+            self.send(&host);
+        }
         if name.says(SENDS) && !name.says(READS) {
             self.facts.host(&host);
             self.send(&host);
@@ -493,7 +461,7 @@ impl Reader<'_, '_, '_, '_> {
     }
 
     fn send(&mut self, target: &str) {
-        self.plain(EffectKind::Send, &cut(target, 256));
+        self.plain(EffectKind::Send, &cut_text(target, 256));
     }
 
     fn plain(&mut self, kind: EffectKind, target: &str) {
@@ -507,6 +475,30 @@ impl Reader<'_, '_, '_, '_> {
             certain,
         });
     }
+}
+
+/// Returns true for a tool that puts something where it runs.
+fn deploys(name: &Name) -> bool {
+    name.says(&["deploy", "promote", "publish", "release", "rollout", "ship", "rollback", "apply"])
+}
+
+/// Returns true if one of the parts of a text says production.
+fn names_production(text: &str) -> bool {
+    text.to_ascii_lowercase()
+        .split(|c: char| !c.is_ascii_alphanumeric())
+        .any(|part| matches!(part, "live" | "prd" | "prod" | "production"))
+}
+
+/// Returns true if a parameter of the call opens its object to everybody.
+fn opens(call: &Call) -> bool {
+    call.input.iter().any(|(key, value)| match (texts::plain(key).as_str(), value) {
+        ("visibility" | "acl" | "access", Value::String(text)) => {
+            matches!(text.as_str(), "public" | "public-read" | "public-read-write")
+        }
+        ("public" | "ispublic" | "makepublic", Value::Bool(set)) => *set,
+        ("private" | "isprivate", Value::Bool(set)) => !*set,
+        _ => false,
+    })
 }
 
 /// Returns true for backquotes around something that looks like a command followed by a word, not

@@ -4,6 +4,7 @@
 //! knows. Shell text is read by the sandboxed reader behind the
 //! [`Plugins`](crate::plugins::Plugins) trait, never here.
 
+mod addresses;
 mod foreign;
 mod hosts;
 mod parts;
@@ -11,19 +12,23 @@ mod paths;
 mod texts;
 mod tools;
 mod verbs;
+mod written;
 
+pub(crate) use parts::host_of;
 pub use paths::{
-    CallLocation, absolute, as_glob, climbs, collapse, is_glob, normalise, only_name, scope, within,
+    CallLocation, as_glob, climbs_above, collapse_path, is_glob, is_within, make_absolute,
+    normalise_path, only_name, scope_of,
 };
-pub use tools::is_shell;
+pub(crate) use paths::{is_credential, is_start_up};
 pub(crate) use tools::note_cut_parameters;
+pub use tools::{is_shell, needs_shell_reader};
 
 use crate::action::{
     Coverage, Effect, EffectKind, Entry, Facts, GitState, Intent, Operation, Path, Reading, Scope,
 };
 use crate::event::Call;
 use crate::fault::{Fault, OnFault};
-use crate::text::fingerprint;
+use crate::text::hash_parts;
 
 /// The most effects, paths and commands of one action; beyond that, coverage is partial.
 pub const MOST: usize = 256;
@@ -51,7 +56,7 @@ pub fn of_call(call: &Call, place: &CallLocation, read_shell: &mut ShellReader<'
     let mut collector = Collector::new(place);
     let (operation, intent, shape, fault) = tools::read(call, place, &mut collector, read_shell);
     let mut facts = collector.finish();
-    facts.shape = fingerprint(&[&call.tool, &shape]);
+    facts.shape = hash_parts(&[&call.tool, &shape]);
     facts.identity = identity(call);
     let intent = if intent == Intent::SystemCommand
         && facts.effects.iter().any(|effect| effect.kind == EffectKind::FileDelete)
@@ -66,9 +71,9 @@ pub fn of_call(call: &Call, place: &CallLocation, read_shell: &mut ShellReader<'
 /// Returns the call's identity: its text for a shell command, all parameters for any other call.
 fn identity(call: &Call) -> u64 {
     match call.input.get("command").and_then(serde_json::Value::as_str) {
-        Some(command) => fingerprint(&[&call.tool, command]),
+        Some(command) => hash_parts(&[&call.tool, command]),
         None => {
-            fingerprint(&[&call.tool, &serde_json::Value::Object(call.input.clone()).to_string()])
+            hash_parts(&[&call.tool, &serde_json::Value::Object(call.input.clone()).to_string()])
         }
     }
 }
@@ -114,9 +119,9 @@ impl<'a> Collector<'a> {
     /// Adds both readings of a path with `..`, because a tool may resolve it as text or leave it to
     /// the system.
     fn file_either_way(&mut self, kind: EffectKind, path: &str, glob: bool) {
-        let climbing = absolute(path, &self.place.cwd, &self.place.home);
-        self.file_at(kind.clone(), &collapse(&climbing), glob);
-        if climbs(&climbing) {
+        let climbing = make_absolute(path, &self.place.cwd, &self.place.home);
+        self.file_at(kind.clone(), &collapse_path(&climbing), glob);
+        if climbs_above(&climbing) {
             self.file_at(kind, &climbing, glob);
         }
     }
@@ -151,7 +156,7 @@ impl<'a> Collector<'a> {
     fn effect(&mut self, mut effect: Effect) {
         let on_a_path = on_a_path(&effect);
         if on_a_path {
-            effect.target = absolute(&effect.target, &self.place.cwd, &self.place.home);
+            effect.target = make_absolute(&effect.target, &self.place.cwd, &self.place.home);
         }
         let name = on_a_path.then(|| only_name(&effect.target)).flatten();
         let glob = on_a_path.then_some(name.is_none());
@@ -183,7 +188,7 @@ impl<'a> Collector<'a> {
             self.facts.paths.push(Path {
                 text: text.to_owned(),
                 glob,
-                scope: scope(&collapse(text), self.place),
+                scope: scope_of(&collapse_path(text), self.place),
                 entry: Entry::Unknown,
                 link_target: None,
                 git: GitState::Unknown,

@@ -1,14 +1,14 @@
 //! Parts of facts that the client's tools and the tools of servers have in common.
 
-use super::{Collector, MOST};
+use super::{Collector, MOST, hosts};
 use crate::action::{Command, Coverage, Effect, EffectKind, Operation, Reading, ToolCall};
 use crate::event::Call;
-use crate::text::cut;
+use crate::text::cut_text;
 use serde_json::Value;
 
 /// The prefix of a limit in the shell reader's list of gaps. Its contract has one list for both and
 /// is frozen; from here on they are two.
-const LIMIT: &str = "limit: ";
+pub(super) const LIMIT: &str = "limit: ";
 
 /// Copies a reading into the facts within the host's limits, and drops indices that are out of
 /// range.
@@ -37,8 +37,8 @@ pub(super) fn take(reading: Reading, facts: &mut Collector<'_>) -> Vec<Command> 
         let gaps = if gaps.is_empty() { vec!["a part of the command".to_owned()] } else { gaps };
         for gap in gaps {
             match gap.strip_prefix(LIMIT) {
-                Some(limit) => facts.limit(cut(limit, 512)),
-                None => facts.gap(cut(&gap, 512)),
+                Some(limit) => facts.limit(cut_text(limit, 512)),
+                None => facts.gap(cut_text(&gap, 512)),
             }
         }
     }
@@ -75,20 +75,20 @@ pub(super) fn tool(call: &Call) -> Operation {
         _ => (None, call.tool.clone()),
     };
     let value = |value: &Value| match value {
-        Value::String(text) => cut(text, 1024),
-        other => cut(&other.to_string(), 1024),
+        Value::String(text) => cut_text(text, 1024),
+        other => cut_text(&other.to_string(), 1024),
     };
     let arguments = call
         .input
         .iter()
         .take(32)
-        .map(|(key, argument)| (cut(key, 128), value(argument)))
+        .map(|(key, argument)| (cut_text(key, 128), value(argument)))
         .collect();
     Operation::Tool(ToolCall { server, name, arguments })
 }
 
 /// Returns the host of an address, without user information and port; empty if it has none.
-pub(super) fn host_of(url: &str) -> String {
+pub(crate) fn host_of(url: &str) -> String {
     let authority = url
         .split_once("://")
         .map_or(url, |(_, rest)| rest)
@@ -100,5 +100,5 @@ pub(super) fn host_of(url: &str) -> String {
         Some(address) => address.split(']').next().unwrap_or_default(),
         None => host.split(':').next().unwrap_or_default(),
     };
-    host.to_ascii_lowercase()
+    hosts::canonical_host(host)
 }

@@ -24,14 +24,14 @@ pub struct CallLocation {
 /// Returns an absolute path without `.`, `..`, doubled slashes, `~` or a leading `$HOME`. Links are
 /// not followed.
 #[must_use]
-pub fn normalise(path: &str, cwd: &str, home: &str) -> String {
-    collapse(&absolute(path, cwd, home))
+pub fn normalise_path(path: &str, cwd: &str, home: &str) -> String {
+    collapse_path(&make_absolute(path, cwd, home))
 }
 
-/// Does the same as [`normalise`], but keeps a `..` after a name: the system follows a link there
+/// Does the same as [`normalise_path`], but keeps a `..` after a name: the system follows a link there
 /// before it goes up, and the text alone does not show where that leads.
 #[must_use]
-pub fn absolute(path: &str, cwd: &str, home: &str) -> String {
+pub fn make_absolute(path: &str, cwd: &str, home: &str) -> String {
     let from_home = ["~", "$HOME", "${HOME}"].iter().find_map(|prefix| {
         let rest = path.strip_prefix(prefix)?;
         (rest.is_empty() || rest.starts_with('/')).then_some(rest)
@@ -54,7 +54,7 @@ pub fn absolute(path: &str, cwd: &str, home: &str) -> String {
 
 /// Resolves each `..` in an absolute path as text, as if no name before it were a link.
 #[must_use]
-pub fn collapse(path: &str) -> String {
+pub fn collapse_path(path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/') {
         match part {
@@ -70,7 +70,7 @@ pub fn collapse(path: &str) -> String {
 
 /// Returns true if a `..` in the path goes up from a name.
 #[must_use]
-pub fn climbs(path: &str) -> bool {
+pub fn climbs_above(path: &str) -> bool {
     path.contains("/../") || path.ends_with("/..")
 }
 
@@ -112,14 +112,14 @@ pub fn only_name(glob: &str) -> Option<String> {
 
 /// Returns true if `path` is `folder` or is below it.
 #[must_use]
-pub fn within(path: &str, folder: &str) -> bool {
+pub fn is_within(path: &str, folder: &str) -> bool {
     let folder = folder.trim_end_matches('/');
     path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// Returns the scope of a normalised path.
 #[must_use]
-pub fn scope(path: &str, place: &CallLocation) -> Scope {
+pub fn scope_of(path: &str, place: &CallLocation) -> Scope {
     if path.contains('\u{fffd}') || path.contains('$') {
         return Scope::Unknown;
     }
@@ -134,13 +134,13 @@ pub fn scope(path: &str, place: &CallLocation) -> Scope {
             Scope::Outside
         };
     }
-    let holds_home = !place.home.is_empty() && within(&place.home, path.trim_end_matches("/*"));
+    let holds_home = !place.home.is_empty() && is_within(&place.home, path.trim_end_matches("/*"));
     if holds_home || is_credential(path, place) || is_start_up(path, place) {
         return Scope::System;
     }
     let scratch = place.scratch.iter().any(|folder| {
-        let folder = normalise(folder, "/", &place.home);
-        within(path, &folder) && path != folder
+        let folder = normalise_path(folder, "/", &place.home);
+        is_within(path, &folder) && (path != folder || is_whole_cache(path))
     });
     match () {
         () if scratch => Scope::Scratch,
@@ -150,13 +150,20 @@ pub fn scope(path: &str, place: &CallLocation) -> Scope {
     }
 }
 
+/// Returns true for the whole cache of one program, which it fills again. A folder that many share
+/// begins with a dot, and is never scratch as a whole.
+fn is_whole_cache(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    name.contains("cache") && !name.starts_with('.')
+}
+
 /// Returns true if a path is in one of the project's folders. A root that would include the whole
 /// machine, or a home folder with all its files, does not count.
 fn project(path: &str, place: &CallLocation) -> bool {
     place.roots.iter().any(|root| {
         let root = root.trim_end_matches('/');
         let too_wide = root.is_empty() || root == place.home || WIDE.contains(&root);
-        !too_wide && within(path, root)
+        !too_wide && is_within(path, root)
     })
 }
 
@@ -208,19 +215,19 @@ const SYSTEM: &[&str] = &[
 /// Returns true for a part of the operating system, or for the root of it all.
 fn is_system(path: &str, home: &str) -> bool {
     let root = ["/", "/*", "/home", "/Users", "/root"].contains(&path) || path == home;
-    root || SYSTEM.iter().any(|folder| within(path, folder))
+    root || SYSTEM.iter().any(|folder| is_within(path, folder))
 }
 
 /// Returns true for files of a home folder that run by themselves, and for similar files elsewhere.
-pub(super) fn is_start_up(path: &str, place: &CallLocation) -> bool {
+pub(crate) fn is_start_up(path: &str, place: &CallLocation) -> bool {
     let of_client =
         |rest: &str| place.clients.iter().any(|client| client.start_up_files.contains(&rest));
     let own = in_home(path, &place.home).is_some_and(|rest| {
         START_UP_FILES.contains(&rest)
             || of_client(rest)
-            || START_UP_FOLDERS.iter().any(|folder| within(rest, folder))
+            || START_UP_FOLDERS.iter().any(|folder| is_within(rest, folder))
     });
-    let machine = MACHINE_START_UP.iter().any(|folder| within(path, folder));
+    let machine = MACHINE_START_UP.iter().any(|folder| is_within(path, folder));
     own || machine
         || (path.contains("/.git/hooks/") && !path.ends_with(".sample"))
         || (path.ends_with("/.ssh/authorized_keys") && !is_sample(path))
@@ -290,13 +297,13 @@ const MACHINE_START_UP: &[&str] = &[
 ];
 
 /// Returns true for files that hold credentials.
-pub(super) fn is_credential(path: &str, place: &CallLocation) -> bool {
+pub(crate) fn is_credential(path: &str, place: &CallLocation) -> bool {
     let of_client =
         |rest: &str| place.clients.iter().any(|client| client.credential_files.contains(&rest));
     let own = in_home(path, &place.home).is_some_and(|rest| {
         CREDENTIAL_FILES.contains(&rest)
             || of_client(rest)
-            || (CREDENTIAL_FOLDERS.iter().any(|folder| within(rest, folder))
+            || (CREDENTIAL_FOLDERS.iter().any(|folder| is_within(rest, folder))
                 && !PUBLIC.iter().any(|end| rest.ends_with(end)))
     });
     if is_sample(path) {

@@ -16,6 +16,15 @@ const COMMANDS: &[&str] = &[
     "commands",
     "cmds",
     "powershell",
+    "bashcommand",
+    "bashscript",
+    "clicommand",
+    "clicommands",
+    "cmdline",
+    "commandstring",
+    "oscommand",
+    "shellscript",
+    "terminalcommand",
 ];
 /// Names of parameters that hold a command's arguments.
 const ARGUMENTS: &[&str] = &["args", "arguments", "argv", "params", "parameters"];

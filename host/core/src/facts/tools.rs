@@ -1,8 +1,9 @@
 //! Reads calls of the clients' tools by their declared meaning.
 
-use super::foreign;
+use super::addresses::{carries_data, local_file};
 use super::parts::{host_of, network, take, tool, unknown_process};
 use super::{CallLocation, Collector, MOST_TEXT, ShellReader, unread};
+use super::{foreign, written};
 use crate::action::{
     Access, Command, Coverage, Direction, Effect, EffectKind, Facts, FileOperation, Intent,
     Message, NetworkRequest, Operation, Origin, Reading, Shell,
@@ -10,7 +11,7 @@ use crate::action::{
 use crate::client::{ClientProfile, ToolMeaning};
 use crate::event::Call;
 use crate::fault::Fault;
-use crate::text::cut;
+use crate::text::cut_text;
 use serde_json::Value;
 
 /// The result of reading a call: its typed parameters, purpose, shape, and the shell reader's
@@ -22,6 +23,17 @@ type Read = (Operation, Intent, String, Option<Fault>);
 #[must_use]
 pub fn is_shell(tool: &str, clients: &[&'static ClientProfile]) -> bool {
     matches!(meaning(tool, clients), Some(ToolMeaning::Shell))
+}
+
+/// Returns true if the reader of shell text will be asked about a call: for a command, or for the
+/// text that a file tool writes.
+#[must_use]
+pub fn needs_shell_reader(call: &Call, clients: &[&'static ClientProfile]) -> bool {
+    match meaning(&call.tool, clients) {
+        Some(ToolMeaning::Shell) => true,
+        Some(ToolMeaning::File(..)) => written::has_text(&call.input),
+        _ => false,
+    }
 }
 
 /// Returns the meaning of a client's tool; the first client that has one of that name counts.
@@ -38,7 +50,12 @@ pub(super) fn read(
 ) -> Read {
     match meaning(&call.tool, place.clients) {
         Some(ToolMeaning::Shell) => shell(call, place, facts, read_shell),
-        Some(ToolMeaning::File(parameter, access)) => file(call, parameter, *access, facts),
+        Some(ToolMeaning::File(parameter, access)) => {
+            let (operation, intent, shape, _) = file(call, parameter, *access, facts);
+            let path = call.input.get(*parameter).and_then(Value::as_str).unwrap_or_default();
+            let fault = written::read(call, path, place, facts, read_shell);
+            (operation, intent, shape, fault)
+        }
         Some(ToolMeaning::Search) => search(call, facts),
         Some(ToolMeaning::Fetch(parameter)) => fetch(call, parameter, facts),
         Some(ToolMeaning::WebSearch) => web_search(call, facts),
@@ -58,7 +75,7 @@ fn shell(
         return (tool(call), Intent::SystemCommand, String::new(), None);
     };
     let mut shell = Shell {
-        text: cut(text, MOST_TEXT),
+        text: cut_text(text, MOST_TEXT),
         commands: Vec::new(),
         background: call.input.get("run_in_background").and_then(Value::as_bool) == Some(true),
         timeout_ms: call
@@ -159,11 +176,51 @@ fn fetch(call: &Call, name: &str, facts: &mut Collector<'_>) -> Read {
     let Some(url) = parameter(call, name, facts) else {
         return (tool(call), Intent::NetworkRequest, String::new(), None);
     };
+    if let Some(path) = local_file(url) {
+        facts.file_as_named(EffectKind::FileRead, &path);
+        let request = NetworkRequest { url: cut_text(url, 4096), method: None, body: None };
+        return (Operation::Network(request), Intent::FileRead, path, None);
+    }
     let host = host_of(url);
     network(&host, facts);
+    let wanted = call.input.get("prompt").and_then(Value::as_str).unwrap_or_default();
+    let implied = [(carries_data(url), EffectKind::Send), (obeys(wanted), EffectKind::UnseenCode)];
+    for (_, kind) in implied.into_iter().filter(|(holds, _)| *holds) {
+        facts.effect(Effect {
+            kind,
+            target: host.clone(),
+            path: None,
+            command: None,
+            recursive: false,
+            certain: true,
+        });
+    }
     let body = call.input.get("prompt").and_then(Value::as_str).map(|text| bounded(text, facts));
-    let request = NetworkRequest { url: cut(url, 4096), method: Some("GET".into()), body };
+    let request = NetworkRequest { url: cut_text(url, 4096), method: Some("GET".into()), body };
     (Operation::Network(request), Intent::NetworkRequest, host, None)
+}
+
+/// Returns true if the question to a page demands to do what the page says.
+fn obeys(prompt: &str) -> bool {
+    const ORDERS: &[&str] = &[
+        "and execute it",
+        "and execute them",
+        "and run it",
+        "and run them",
+        "do what it says",
+        "do whatever it says",
+        "execute the instructions",
+        "execute whatever",
+        "follow all instructions",
+        "follow any instructions",
+        "follow its instructions",
+        "run all commands",
+        "run any commands",
+        "run what it says",
+        "run whatever",
+    ];
+    let low = prompt.to_ascii_lowercase();
+    ORDERS.iter().any(|order| low.contains(order))
 }
 
 fn web_search(call: &Call, facts: &mut Collector<'_>) -> Read {
@@ -187,8 +244,8 @@ fn web_search(call: &Call, facts: &mut Collector<'_>) -> Read {
 
 fn message(call: &Call, recipient: &str, text: &str) -> Read {
     let part = |name: &str| match call.input.get(name) {
-        Some(Value::String(text)) => cut(text, MOST_TEXT),
-        Some(other) => cut(&other.to_string(), MOST_TEXT),
+        Some(Value::String(text)) => cut_text(text, MOST_TEXT),
+        Some(other) => cut_text(&other.to_string(), MOST_TEXT),
         None => String::new(),
     };
     let recipient = if recipient.is_empty() { "user".to_owned() } else { part(recipient) };
@@ -201,7 +258,7 @@ fn parameter<'a>(call: &'a Call, name: &str, facts: &mut Collector<'_>) -> Optio
     if text.is_none() {
         facts.gap(format!(
             "the parameter `{name}` of `{}` is missing or not text",
-            cut(&call.tool, 64)
+            cut_text(&call.tool, 64)
         ));
     }
     text
@@ -211,5 +268,5 @@ pub(super) fn bounded(text: &str, facts: &mut Collector<'_>) -> String {
     if text.len() > MOST_TEXT {
         facts.gap("a text of more than 64 KiB was cut for the plugins");
     }
-    cut(text, MOST_TEXT)
+    cut_text(text, MOST_TEXT)
 }

@@ -45,10 +45,42 @@ const EMPTIES: &[&str] = &["clean", "clear", "empty", "reset"];
 /// Verbs that leave nothing behind, regardless of their object.
 const SWEEPS: &[&str] = &["dropdb", "flush", "flushall", "flushdb", "nuke", "truncate", "wipe"];
 const PUBLISHES: &[&str] = &["deploy", "merge", "promote", "publish", "release", "rollout", "ship"];
-const SPENDS: &[&str] = &["buy", "charge", "pay", "payout", "purchase", "refund", "withdraw"];
+const SPENDS: &[&str] = &[
+    "buy", "charge", "donate", "pay", "payout", "purchase", "refund", "sell", "trade", "wire",
+    "withdraw",
+];
+/// Objects that move money when they are made or confirmed.
+const DEALS: &[&str] = &[
+    "charge",
+    "charges",
+    "crypto",
+    "funds",
+    "money",
+    "payment",
+    "payments",
+    "payout",
+    "payouts",
+    "purchase",
+    "refund",
+    "refunds",
+    "trade",
+    "transfer",
+    "transfers",
+    "withdrawal",
+];
+/// Verbs that make or confirm such an object.
+const DEALING: &[&str] = &[
+    "approve", "capture", "confirm", "create", "execute", "initiate", "issue", "make", "place",
+    "process", "schedule", "send", "submit",
+];
 const MONEY: &[&str] =
     &["balance", "coin", "coins", "crypto", "fund", "funds", "money", "payment", "tokens"];
 const GRANTS: &[&str] = &["grant", "invite"];
+/// Verbs that give something to somebody, where the object is a right.
+const GIVES: &[&str] =
+    &["add", "assign", "attach", "change", "create", "make", "put", "set", "update"];
+/// Rights that are given with a verb of those, but not where they are only made.
+const ATTACHED: &[&str] = &["acl", "iam", "policies", "policy"];
 const MEMBERS: &[&str] = &[
     "admin",
     "admins",
@@ -61,6 +93,7 @@ const MEMBERS: &[&str] = &[
     "permission",
     "permissions",
     "role",
+    "roles",
 ];
 #[rustfmt::skip]
 const WHOLE: &[&str] = &[
@@ -106,7 +139,7 @@ pub(super) fn is_whole(kind: &str) -> bool {
 }
 
 /// Returns the effect that a name of these words implies.
-pub(super) fn deed(words: &[String]) -> VerbMeaning {
+pub(super) fn meaning_of(words: &[String]) -> VerbMeaning {
     let has = |table: &[&str]| words.iter().any(|word| table.contains(&word.as_str()));
     let tables = [
         LOOKS,
@@ -116,8 +149,11 @@ pub(super) fn deed(words: &[String]) -> VerbMeaning {
         PUBLISHES,
         SPENDS,
         GRANTS,
-        &["force", "push", "transfer"],
+        &["attach", "force", "push", "transfer"],
     ];
+    if deals(words) {
+        return VerbMeaning::Spends;
+    }
     let Some(at) =
         words.iter().position(|word| tables.iter().any(|table| table.contains(&word.as_str())))
     else {
@@ -133,7 +169,7 @@ pub(super) fn deed(words: &[String]) -> VerbMeaning {
         .and_then(|second| words.get(second..))
         .filter(|_| LOOKS.contains(&verb) || CHANGES.contains(&verb))
     {
-        let joined = deed(rest);
+        let joined = meaning_of(rest);
         if !matches!(joined, VerbMeaning::Unknown | VerbMeaning::Looks) {
             return joined;
         }
@@ -154,8 +190,13 @@ pub(super) fn deed(words: &[String]) -> VerbMeaning {
                 VerbMeaning::Unknown
             }
         }
-        "add" | "change" | "create" | "make" | "set" | "update"
-            if has(MEMBERS) || has(&["public", "visibility"]) =>
+        _ if GIVES.contains(&verb)
+            && (has(MEMBERS)
+                || has(&["public", "visibility"])
+                || (has(ATTACHED) && verb != "create")
+                || joined(words, "access", "key")
+                || joined(words, "api", "key")
+                || joined(words, "deploy", "key")) =>
         {
             VerbMeaning::Grants
         }
@@ -180,6 +221,17 @@ pub(super) fn deed(words: &[String]) -> VerbMeaning {
         _ if DESTROYS.contains(&verb) => destroyed(verb, object),
         _ => VerbMeaning::Unknown,
     }
+}
+
+/// Returns true if the first word makes or confirms a movement of money.
+fn deals(words: &[String]) -> bool {
+    let Some((verb, object)) = words.split_first() else { return false };
+    DEALING.contains(&verb.as_str()) && object_of(object).is_some_and(|it| DEALS.contains(&it))
+}
+
+/// Returns true if the second word follows the first.
+fn joined(words: &[String], first: &str, second: &str) -> bool {
+    words.windows(2).any(|pair| matches!(pair, [a, b] if a == first && b.starts_with(second)))
 }
 
 fn destroyed(verb: &str, object: &[String]) -> VerbMeaning {
@@ -211,7 +263,7 @@ mod tests {
     use super::VerbMeaning::{
         Destroys, DestroysAll, Grants, Looks, Overwrites, Publishes, Spends, Tidies, Unknown,
     };
-    use super::{deed, words};
+    use super::{meaning_of, words};
 
     #[test]
     fn names_tell_what_is_done() {
@@ -245,6 +297,22 @@ mod tests {
             ("mcp__bank__transfer_funds", Spends),
             ("mcp__shop__refund-order", Spends),
             ("mcp__github__add_collaborator", Grants),
+            ("mcp__stripe__create_refund", Spends),
+            ("mcp__bank__sendMoney", Spends),
+            ("mcp__bank__initiate_transfer", Spends),
+            ("mcp__broker__sell_shares", Spends),
+            ("mcp__shop__process_refund", Spends),
+            ("mcp__aws__attach_policy", Grants),
+            ("mcp__aws__create_access_key", Grants),
+            ("mcp__drive__set_acl", Grants),
+            ("mcp__aws__create_policy", Unknown),
+            ("mcp__stripe__list_refunds", Looks),
+            ("mcp__stripe__create_payment_link", Unknown),
+            ("mcp__mail__send_message", Unknown),
+            ("mcp__db__execute_sql", Unknown),
+            ("mcp__ci__process_logs", Unknown),
+            ("mcp__ci__schedule_delete_job", Destroys),
+            ("mcp__gh__confirm_merge", Publishes),
             ("mcp__iam__grant_role", Grants),
             ("mcp__gitlab__create_merge_request", Unknown),
             ("mcp__github__create_issue", Unknown),
@@ -259,7 +327,7 @@ mod tests {
             ("mcp____", Unknown),
         ];
         for (name, expected) in table {
-            assert_eq!(deed(&words(name)), expected, "{name}");
+            assert_eq!(meaning_of(&words(name)), expected, "{name}");
         }
     }
 }

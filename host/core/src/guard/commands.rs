@@ -24,7 +24,7 @@ const RUNNERS: &[&str] = &[
 const OWN: &str = "portcullis";
 /// Its commands that are reserved for a person.
 const FOR_A_PERSON: &[&str] =
-    &["allow", "trust", "pause", "uninstall", "feedback", "install", "recover"];
+    &["allow", "trust", "pause", "uninstall", "feedback", "install", "recover", "undo"];
 /// Commands below another command that are also reserved for a person.
 const BELOW_FOR_A_PERSON: &[(&str, &str)] = &[
     ("bundle", "install"),
@@ -114,7 +114,7 @@ fn own(sight: &GuardInput<'_>, command: &Command) -> Option<String> {
     let word = verb(&mut words)?;
     if !word.known {
         return Some(format!(
-            "what this asks of `{OWN}` is known only when it runs: `{}`",
+            "this calls `{OWN}` with arguments that are known only when it runs: `{}`",
             crate::text::one_line(&word.text, 64)
         ));
     }

@@ -4,7 +4,7 @@
 use super::GuardInput;
 use super::path_relation::{PathRelation, is_glob, matches, name_relation, relation, strip_folder};
 use crate::action::{Command, Direction, Effect, EffectKind, Entry, Path};
-use crate::facts::normalise;
+use crate::facts::normalise_path;
 use crate::observe::dotted;
 use crate::policy::GuardedPath;
 
@@ -57,7 +57,7 @@ pub(super) fn hit<'a>(sight: &GuardInput<'a>) -> Option<(&'a GuardedPath, String
                 spelling,
             };
             let guarded = sight.guarded.iter().find(|guarded| touched.hits(guarded))?;
-            Some((guarded, spelling.to_owned(), touched.deed() == PathOperation::Reads))
+            Some((guarded, spelling.to_owned(), touched.operation() == PathOperation::Reads))
         })
     })
 }
@@ -126,7 +126,7 @@ pub(super) fn hit_reopened<'a>(sight: &GuardInput<'a>) -> Option<(&'a GuardedPat
     let mut opened = redirections()
         .filter(|from| through && from.direction == Direction::Input && from.descriptor > 2);
     opened.find_map(|from| {
-        let path = normalise(&from.target.text, &sight.place.cwd, &sight.place.home);
+        let path = normalise_path(&from.target.text, &sight.place.cwd, &sight.place.home);
         let held = |guarded: &&GuardedPath| {
             matches!(relation(&path, guarded), Some(PathRelation::Same | PathRelation::Inside))
         };
@@ -151,7 +151,7 @@ impl AffectedPath<'_, '_> {
         } else {
             relation(self.spelling, guarded)
         };
-        match (lies, self.deed()) {
+        match (lies, self.operation()) {
             (None, _) => false,
             (Some(PathRelation::Same), PathOperation::Reads) => guarded.secret,
             // A secret is a file: a pattern that continues below it matches nothing.
@@ -187,7 +187,7 @@ impl AffectedPath<'_, '_> {
         self.command.map_or("", |command| command.program.as_str())
     }
 
-    fn deed(&self) -> PathOperation {
+    fn operation(&self) -> PathOperation {
         let program = self.program();
         match self.effect.kind {
             EffectKind::FileRead | EffectKind::SecretRead => PathOperation::Reads,

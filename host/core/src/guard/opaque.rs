@@ -6,7 +6,7 @@ use super::mention::{holds_parts, names};
 use super::path_relation::{PathRelation, relation};
 use super::{code, commands};
 use crate::action::{Command, Coverage, Direction, EffectKind};
-use crate::facts::normalise;
+use crate::facts::normalise_path;
 use crate::policy::GuardedPath;
 use std::cell::OnceCell;
 
@@ -238,7 +238,7 @@ impl Suspect<'_, '_> {
     }
 
     fn absolute(&self, word: &str) -> String {
-        normalise(word, &self.sight.place.cwd, &self.sight.place.home)
+        normalise_path(word, &self.sight.place.cwd, &self.sight.place.home)
     }
 
     /// Returns true if a database is opened read-only, or only queried.
@@ -277,7 +277,7 @@ fn mounted<'a>(sight: &GuardInput<'a>) -> Option<&'a GuardedPath> {
         return None;
     }
     sight.text().split_ascii_whitespace().filter_map(mount_source).find_map(|source| {
-        let path = normalise(source, &sight.place.cwd, &sight.place.home);
+        let path = normalise_path(source, &sight.place.cwd, &sight.place.home);
         sight.guarded.iter().find(|guarded| {
             guarded.top.is_empty() && !guarded.program && relation(&path, guarded).is_some()
         })

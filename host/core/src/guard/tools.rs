@@ -4,7 +4,7 @@
 use super::GuardInput;
 use super::mention::names;
 use crate::action::Operation;
-use crate::facts::normalise;
+use crate::facts::normalise_path;
 use crate::policy::GuardedPath;
 use serde_json::Value;
 
@@ -128,7 +128,7 @@ fn touches(
     let exact = text.len() < 4096 && !text.contains('\n') && {
         use super::path_relation::{PathRelation, relation};
         matches!(
-            relation(&normalise(path, &sight.place.cwd, &sight.place.home), guarded),
+            relation(&normalise_path(path, &sight.place.cwd, &sight.place.home), guarded),
             Some(PathRelation::Same | PathRelation::Inside)
         )
     };

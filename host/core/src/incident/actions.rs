@@ -73,6 +73,7 @@ pub(super) fn list_actions(records: &[Record]) -> Vec<ActionRecord<'_>> {
     let progress =
         |record: &Record| match ends.get(&key(record)).and_then(|end| end.outcome.as_ref()) {
             Some(outcome) if outcome.status == Status::Failed => ActionProgress::Failed,
+            Some(outcome) if outcome.status == Status::Refused => ActionProgress::Refused,
             Some(_) => ActionProgress::Ended,
             None if record.verdict().is_some_and(|verdict| verdict >= Verdict::Ask) => {
                 ActionProgress::Refused

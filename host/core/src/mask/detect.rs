@@ -3,7 +3,7 @@
 
 use super::triggers::Triggers;
 use crate::score::named;
-use crate::text::floor;
+use crate::text::floor_boundary;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::fmt;
@@ -240,7 +240,7 @@ const JUDGED: usize = 128;
 
 /// Returns the beginning of a text that is judged.
 fn head(text: &str, limit: usize) -> &str {
-    text.get(..floor(text, limit)).unwrap_or_default()
+    text.get(..floor_boundary(text, limit)).unwrap_or_default()
 }
 
 /// Drops overlaps. The longest of those that begin together comes first; a later one inside an

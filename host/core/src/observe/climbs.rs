@@ -6,7 +6,7 @@
 
 use super::{ClimbTarget, Observations, key};
 use crate::action::{Action, Effect, EffectKind, Facts, Operation, Scope};
-use crate::facts::{CallLocation, climbs, collapse, scope, within};
+use crate::facts::{CallLocation, climbs_above, collapse_path, is_within, scope_of};
 
 /// Replaces each path by the one that it leads to. An unresolved path keeps its text, is in no
 /// known scope, and no effect on it is certain. If the workspace was not examined at all, only the
@@ -16,7 +16,7 @@ pub(super) fn resolve_climbs(
     observations: &Observations,
     place: &CallLocation,
 ) {
-    if !action.facts.paths.iter().any(|path| climbs(&path.text)) {
+    if !action.facts.paths.iter().any(|path| climbs_above(&path.text)) {
         return;
     }
     let programs: Vec<String> = match &action.operation {
@@ -26,11 +26,12 @@ pub(super) fn resolve_climbs(
         _ => Vec::new(),
     };
     for index in 0..action.facts.paths.len() {
-        let Some(path) = action.facts.paths.get(index).filter(|path| climbs(&path.text)) else {
+        let Some(path) = action.facts.paths.get(index).filter(|path| climbs_above(&path.text))
+        else {
             continue;
         };
         let led = led(&path.text, path.glob, index, &action.facts, observations, &programs);
-        let text = collapse(&path.text);
+        let text = collapse_path(&path.text);
         let Some(path) = action.facts.paths.get_mut(index) else { continue };
         path.text = led.clone().unwrap_or(text);
         path.scope = if led.is_none() { Scope::Unknown } else { path.scope_now(place) };
@@ -52,8 +53,8 @@ pub(super) fn resolve_climbs(
 
 impl crate::action::Path {
     fn scope_now(&self, place: &CallLocation) -> Scope {
-        let own = scope(&self.text, place);
-        self.link_target.as_ref().map_or(own, |real| own.max(scope(real, place)))
+        let own = scope_of(&self.text, place);
+        self.link_target.as_ref().map_or(own, |real| own.max(scope_of(real, place)))
     }
 }
 
@@ -69,7 +70,7 @@ fn led(
     let Some(leads) =
         observations.get(&key(path, glob)).and_then(|observed| observed.leads.as_ref())
     else {
-        return Some(collapse(path));
+        return Some(collapse_path(path));
     };
     let own = facts
         .effects
@@ -77,7 +78,7 @@ fn led(
         .filter(|effect| effect.path.and_then(|at| usize::try_from(at).ok()) == Some(index));
     let command = own.filter_map(|effect| effect.command).max().unwrap_or(u32::MAX);
     let earlier = PriorEffects { facts, programs, command };
-    let text = collapse(path);
+    let text = collapse_path(path);
     match leads {
         ClimbTarget::To(there) => {
             left(path).all(|folder| !earlier.takes_away(&folder)).then(|| there.clone())
@@ -92,7 +93,8 @@ fn led(
 fn left(path: &str) -> impl Iterator<Item = String> + '_ {
     path.match_indices("/..").filter_map(|(at, _)| {
         let after = path.get(at + 3..)?;
-        (after.is_empty() || after.starts_with('/')).then(|| collapse(path.get(..at).unwrap_or("")))
+        (after.is_empty() || after.starts_with('/'))
+            .then(|| collapse_path(path.get(..at).unwrap_or("")))
     })
 }
 
@@ -119,7 +121,7 @@ impl PriorEffects<'_> {
         };
         self.effects()
             .filter(is_mkdir)
-            .any(|effect| effect.certain && within(&effect.target, folder))
+            .any(|effect| effect.certain && is_within(&effect.target, folder))
     }
 
     /// Returns true if a link may be created at a path that is empty so far.
@@ -128,7 +130,7 @@ impl PriorEffects<'_> {
             EffectKind::FileCreate | EffectKind::FileModify => {
                 !effect.certain
                     || effect.target == folder
-                    || effect.recursive && within(folder, &effect.target)
+                    || effect.recursive && is_within(folder, &effect.target)
             }
             EffectKind::ProcessStart | EffectKind::UnseenCode => true,
             _ => false,
@@ -139,11 +141,11 @@ impl PriorEffects<'_> {
     /// Returns true if the path is removed, so that something else can take its place.
     fn takes_away(&self, folder: &str) -> bool {
         let takes = |effect: &Effect| match effect.kind {
-            EffectKind::FileDelete => within(folder, &effect.target),
+            EffectKind::FileDelete => is_within(folder, &effect.target),
             EffectKind::FileModify => {
                 effect.recursive
                     && effect.certain
-                    && within(folder, &effect.target)
+                    && is_within(folder, &effect.target)
                     && self.moves(effect)
             }
             _ => false,

@@ -6,14 +6,13 @@ use super::before::{stopped, summary};
 use super::judge::{MOST_OUTPUT, ParsedCall, Phase, masked_result, retained_part};
 use super::shadow::ShadowFindings;
 use crate::action::{Outcome, Status};
-use crate::event::{Call, CallResult, Disposition};
-use crate::facts;
+use crate::event::{Call, CallEnd, CallResult, Disposition};
 use crate::mask::Mask;
 use crate::record::RecordKind;
 use crate::review::Findings;
 use crate::score::{Score, Verdict};
 use crate::session::{NewStep, Pending};
-use crate::text::{fingerprint, normalise_error};
+use crate::text::{fingerprint_error, hash_parts};
 
 /// The most placeholders that the agent is informed of.
 const MOST_SHOWN: usize = 5;
@@ -25,15 +24,16 @@ impl Run<'_, '_> {
         let id = self.id(RecordKind::Outcome, 0);
         let understood = self.understand(call, id, Phase::After(Some(result)));
         let key =
-            call.id.as_deref().map_or(understood.action.facts.identity, |id| fingerprint(&[id]));
-        let pending = self.state.agent.end(key);
+            call.id.as_deref().map_or(understood.action.facts.identity, |id| hash_parts(&[id]));
+        let pending = self.state.agent.end_call(key);
         let reviewed = pending.is_some()
             || call.id.as_deref().is_some_and(|id| self.state.agent.knows_call(id));
         let step = match &pending {
             Some(pending) => pending.step,
             None => self.add_unreviewed(&understood, if reviewed { "ended" } else { "unreviewed" }),
         };
-        let blocked = pending.is_some() && self.ran_after_all(step);
+        let blocked =
+            pending.is_some() && !result.end.is_before_begin() && self.ran_after_all(step);
         let kind = if reviewed && !blocked { RecordKind::Outcome } else { RecordKind::Unreviewed };
         let (review, note) = pending.map(|pending| (pending.review, pending.note)).unzip();
         self.reply.agent.extend(note.flatten());
@@ -41,9 +41,9 @@ impl Run<'_, '_> {
             // The batch that it belongs to reports it once more.
             self.state.agent.saw_call(id);
         }
-        self.finish(understood, step, kind, call, review);
+        self.finish(understood, step, kind, call, (review, result.end));
         self.mask_result(result);
-        self.stop_if_stopped();
+        self.replace_reply_if_stopped();
     }
 
     /// Masks the secrets in a result before the agent sees it, if the policy says so; the client
@@ -57,7 +57,7 @@ impl Run<'_, '_> {
         };
         self.reply.result = Some(shown);
         self.reply.agent.push(format!(
-            "This result is shown with {} in place of what is secret in it: the value itself is not for you to see. Do not write a \
+            "This result has {} in place of its secrets: the value itself is not for you to see. Do not write a \
              placeholder into a file; where the value is needed, let a program read it, or ask the person.",
             listed(&placeholders)
         ));
@@ -90,7 +90,7 @@ impl Run<'_, '_> {
             }
             self.unreviewed(call, Some(result));
         }
-        self.stop_if_stopped();
+        self.replace_reply_if_stopped();
     }
 
     /// Records a call while the reviewer is off, only so that its outcome has something to join.
@@ -99,11 +99,11 @@ impl Run<'_, '_> {
         let understood = self.understand(call, id.clone(), Phase::After(None));
         let step = self.add_unreviewed(&understood, "unreviewed");
         let key =
-            call.id.as_deref().map_or(understood.action.facts.identity, |id| fingerprint(&[id]));
+            call.id.as_deref().map_or(understood.action.facts.identity, |id| hash_parts(&[id]));
         if let Some(id) = &call.id {
             self.state.agent.saw_call(id);
         }
-        self.state.agent.start(Pending { key, step, review: id.clone(), note: None });
+        self.state.agent.start_call(Pending { key, step, review: id.clone(), note: None });
         let mut record = self.record(
             RecordKind::Unreviewed,
             &understood.action.tool,
@@ -127,12 +127,13 @@ impl Run<'_, '_> {
         if let Some(id) = &call.id {
             self.state.agent.saw_call(id);
         }
-        self.finish(understood, step, RecordKind::Unreviewed, call, None);
+        let end = result.map(|result| result.end).unwrap_or_default();
+        self.finish(understood, step, RecordKind::Unreviewed, call, (None, end));
     }
 
     /// Stops the rest of a stopped session: the message's other calls, and the main loop if the
     /// stop happened in a subagent.
-    pub(super) fn stop_if_stopped(&mut self) {
+    pub(super) fn replace_reply_if_stopped(&mut self) {
         if let Some(reason) = self.state.session.stopped.clone().filter(|_| !self.observing()) {
             self.stop(&reason);
         }
@@ -152,10 +153,14 @@ impl Run<'_, '_> {
     pub(super) fn outcome(&self, result: &CallResult, mask: &Mask) -> Outcome {
         Outcome {
             at: self.now,
-            status: if result.failed { Status::Failed } else { Status::Ok },
+            status: match result.end {
+                CallEnd::Refused if result.failed => Status::Refused,
+                _ if result.failed => Status::Failed,
+                _ => Status::Ok,
+            },
             exit_code: exit_code(&result.error),
-            error: mask.cut(retained_part(&result.error), MOST_ERROR),
-            output: mask.cut(retained_part(&result.output), MOST_OUTPUT),
+            error: mask.cut_text(retained_part(&result.error), MOST_ERROR),
+            output: mask.cut_text(retained_part(&result.output), MOST_OUTPUT),
             duration_ms: result.duration_ms,
             bytes: (result.output.len() + result.error.len()) as u64,
             tokens: result.tokens,
@@ -164,20 +169,16 @@ impl Run<'_, '_> {
 
     /// Adds a step for a call without a review, so that the patterns still see it.
     pub(super) fn add_unreviewed(&mut self, understood: &ParsedCall, what: &str) -> u64 {
+        self.note_files(understood);
         let action = &understood.action;
-        let effects: Vec<_> = action
-            .facts
-            .effects
-            .iter()
-            .map(|effect| (effect.clone(), facts::is_outside_scope(effect, &action.facts)))
-            .collect();
-        self.state.agent.note(format!("{what} {}", summary(action)));
+        let effects = self.weigh_effects(&action.facts);
+        self.state.agent.add_note(format!("{what} {}", summary(action)));
         if action.outcome.as_ref().is_none_or(|outcome| outcome.status == Status::Ok) {
             self.count_files(
                 effects.iter().filter(|(effect, _)| effect.kind.changes_files()).count() as u64,
             );
         }
-        self.state.agent.add(&NewStep {
+        self.state.agent.add_step(&NewStep {
             at: self.now,
             intent: action.intent,
             verdict: Verdict::Allow,
@@ -196,26 +197,33 @@ impl Run<'_, '_> {
         step: u64,
         kind: RecordKind,
         call: &Call,
-        review: Option<String>,
+        (review, end): (Option<String>, CallEnd),
     ) {
         let outcome = understood.action.outcome.clone();
         if let Some(outcome) = &outcome {
-            let error = if outcome.status == Status::Failed {
-                fingerprint(&[&normalise_error(&outcome.error)])
-            } else {
-                0
-            };
-            let output =
-                if outcome.output.is_empty() { 0 } else { fingerprint(&[&outcome.output]) };
-            self.state.agent.finish(step, outcome, error, output);
-            self.state.agent.totals.ended(outcome);
-            self.state.session.totals.ended(outcome);
-            self.state.session.use_resources(outcome);
+            let own_error = outcome.status == Status::Failed && end == CallEnd::Finished;
+            let error = if own_error { fingerprint_error(&outcome.error) } else { 0 };
+            let output = if outcome.output.is_empty() { 0 } else { hash_parts(&[&outcome.output]) };
+            self.state.agent.finish_step(step, outcome, (error, output), end);
+            if outcome.status != Status::Refused {
+                self.state.session.refused_steps.retain(|refused| refused.index != step);
+            }
+            self.state.agent.totals.count_outcome(outcome);
+            self.state.session.totals.count_outcome(outcome);
+            let reviewed = self.state.agent.steps.iter().rev().find(|known| known.index == step);
+            let reviewed = reviewed.map(|known| known.at);
+            self.state.session.use_resources(&self.state.agent, outcome);
+            if let Some(reviewed) = reviewed {
+                self.state.session.pass_wait(reviewed, self.before_this, outcome);
+            }
         }
         understood.action.step = step;
         let context = self.context(&understood.action);
         let mut findings = Findings::default();
         let (plugins, onlookers) = self.detect(&understood.action, &context, &mut findings);
+        if !findings.detections.is_empty() {
+            self.state.session.calm_steps = 0;
+        }
         let mut record = self.record(kind, &understood.action.tool, summary(&understood.action));
         record.step = Some(step);
         record.call.clone_from(&call.id);

@@ -1,11 +1,11 @@
 //! Handles an event before a tool runs: the review proper.
 
 use super::Run;
-use super::judge::CallReview;
-use crate::action::{Action, Facts, Operation};
+use super::judge::{CallReview, ParsedCall};
+use super::scripts::overwritten_path;
+use crate::action::{Action, Coverage, Facts, Operation};
 use crate::event::{Call, Disposition};
 use crate::exceptions::Exception;
-use crate::facts;
 use crate::observe::Observations;
 use crate::policy::Mode;
 use crate::quarantine;
@@ -13,8 +13,8 @@ use crate::record::{MovedEntry, Record, RecordKind, RecordedFindings};
 use crate::rewrite::Preconditions;
 use crate::score::{Score, Verdict};
 use crate::session::{NewStep, Pending};
-use crate::text::{cut, fingerprint, lines, one_line};
-use crate::verdict::{self, FIRST, RewriteOutcome, settle};
+use crate::text::{cut_text, hash_parts, list_lines, one_line};
+use crate::verdict::{self, FIRST, RewriteOutcome, settle_rewrites};
 use serde_json::{Map, Value};
 
 impl<'s> Run<'s, '_> {
@@ -30,20 +30,23 @@ impl<'s> Run<'s, '_> {
             &judged.understood.action.facts,
         );
         judged.provisional = self.state.session.stopped.is_none()
+            && self.state.session.raised.is_none()
             && judged.findings.limits.is_empty()
-            && self.comes_first(judged.decision.risk);
-        let mut rewritten = self.settle(call, &mut judged);
-        let exception = self.except(&mut judged);
+            && self.is_answered_first(judged.decision.risk);
+        let mut rewritten = self.settle_modify(call, &mut judged);
+        let exception = self.apply_exception(&mut judged);
         if exception.is_some() || judged.provisional {
             rewritten = None;
         }
         let runs_as = rewritten.as_ref().map(|rewritten| &rewritten.second.facts);
-        let kept = self.keep(call, &mut judged, runs_as, exception.is_some());
+        let kept = self.take_checkpoint(call, &mut judged, runs_as, exception.is_some());
         let step = self.state.agent.next_step;
-        self.state.agent.note(line(&judged));
+        self.state.agent.add_note(line(&judged));
         self.reply_to(&judged, rewritten.as_ref(), &id);
         self.respond(&judged.findings, Some(&judged.decision), &judged.context, step);
-        self.stop_if_stopped();
+        self.state.session.note_announced();
+        self.restore_limits(!judged.findings.detections.is_empty());
+        self.replace_reply_if_stopped();
         // An action that a pattern stops before it runs does not run, regardless of the decision on
         // it alone.
         if judged.decision.verdict < Verdict::Block
@@ -52,7 +55,10 @@ impl<'s> Run<'s, '_> {
         {
             rewritten = None;
             self.state.agent.recent.pop_back();
-            self.state.agent.note(line(&judged));
+            self.state.agent.add_note(line(&judged));
+        }
+        if let Disposition::Stop(text) = &mut self.reply.ruling {
+            text.push_str(&judged.note);
         }
         if let Some(exception) = exception
             .filter(|exception| exception.once && judged.decision.verdict == Verdict::Allow)
@@ -60,8 +66,18 @@ impl<'s> Run<'s, '_> {
         {
             self.spent.push(exception.id.clone());
         }
+        if judged.decision.verdict < Verdict::Block {
+            self.note_files(&judged.understood);
+        }
+        // A person may refuse one that is asked about: then it makes nothing.
+        if judged.decision.verdict < Verdict::Ask {
+            self.state.session.own_files.note_action(&judged.understood.action);
+        }
+        if judged.decision.verdict >= Verdict::Ask {
+            self.state.session.note_refused(&line(&judged), self.event.agent.as_deref());
+        }
         self.add_step(&judged);
-        self.remember(call, &judged, rewritten.as_ref(), &id, step);
+        self.store_pending_call(call, &judged, rewritten.as_ref(), &id, step);
         let (run_as, second) = rewritten
             .filter(|_| !self.observing())
             .map(|rewritten| (rewritten.input, rewritten.second))
@@ -112,19 +128,19 @@ impl<'s> Run<'s, '_> {
     }
 
     /// Returns true if an action of that risk is answered before its review is done.
-    fn comes_first(&self, risk: Score) -> bool {
+    fn is_answered_first(&self, risk: Score) -> bool {
         self.settings.policy.mode == Mode::Async && risk < self.settings.policy.async_threshold
     }
 
     /// Lets an action run that a person allowed, or reports the reason that the exception does not
     /// apply. A lasting exception takes precedence over one that would be used up.
-    fn except(&self, judged: &mut CallReview) -> Option<&'s Exception> {
+    fn apply_exception(&self, judged: &mut CallReview) -> Option<&'s Exception> {
         if judged.decision.verdict == Verdict::Allow {
             return None;
         }
         let action = &judged.understood.action;
         let covers = |exception: &&Exception| {
-            exception.covers(action, &self.place.cwd, &self.event.session, self.now)
+            exception.covers_action(action, &self.place.cwd, &self.event.session, self.now)
         };
         let exception = self
             .settings
@@ -137,7 +153,7 @@ impl<'s> Run<'s, '_> {
             exception,
             judged.findings.faults.len(),
         ) {
-            judged.note = format!(" Also, {}", sentence(&note));
+            judged.note.push_str(&format!(" Also, {}", sentence(&note)));
             return None;
         }
         Some(exception)
@@ -155,23 +171,27 @@ impl<'s> Run<'s, '_> {
     }
 
     /// Carries out a `modify`: the one rewrite, reviewed again; otherwise a person decides.
-    fn settle(&mut self, call: &Call, judged: &mut CallReview) -> Option<RewriteReview> {
-        let why = match settle(&judged.decision, &judged.findings.offers) {
+    fn settle_modify(&mut self, call: &Call, judged: &mut CallReview) -> Option<RewriteReview> {
+        let why = match settle_rewrites(&judged.decision, &judged.findings.offers) {
             RewriteOutcome::Unchanged => return None,
             RewriteOutcome::Ask(why) => why.to_owned(),
             RewriteOutcome::Rewrite(offer) => {
                 let offer = offer.clone();
-                match crate::rewrite::apply(&offer.finding, &call.input, &judged.understood.mask) {
+                match crate::rewrite::apply_rewrite(
+                    &offer.finding,
+                    &call.input,
+                    &judged.understood.mask,
+                ) {
                     Err(problem) => format!(
                         "the safer form that `{}` offered cannot be used: {problem}",
                         offer.plugin
                     ),
-                    Ok(input) => match self.second_look(call, &input, judged) {
+                    Ok(input) => match self.review_rewrite(call, &input, judged) {
                         Ok(second) => {
                             judged
                                 .decision
                                 .alternatives
-                                .insert(0, cut(&offer.finding.explanation, 512));
+                                .insert(0, cut_text(&offer.finding.explanation, 512));
                             return Some(RewriteReview { input, second });
                         }
                         Err(problem) => problem,
@@ -179,19 +199,19 @@ impl<'s> Run<'s, '_> {
                 }
             }
         };
-        judged.decision.tighten(Verdict::Ask, why);
+        judged.decision.tighten_to(Verdict::Ask, why);
         None
     }
 
     /// Reviews the rewrite again. It must have no objection that would change or stop it again, and
     /// must not reveal masked text. Returns the findings about it.
-    fn second_look(
+    fn review_rewrite(
         &mut self,
         call: &Call,
         input: &Map<String, Value>,
         judged: &mut CallReview,
     ) -> Result<SecondReview, String> {
-        if self.uncovers(input, &judged.understood.mask) {
+        if self.reveals_secret(input, &judged.understood.mask) {
             return Err("the safer form that was offered would show a masked value".into());
         }
         let rewritten = Call { id: call.id.clone(), tool: call.tool.clone(), input: input.clone() };
@@ -207,7 +227,7 @@ impl<'s> Run<'s, '_> {
             ));
         }
         let action = second.understood.action;
-        self.stands(&action, judged)?;
+        self.check_preconditions(&action, judged)?;
         Ok(SecondReview {
             quarantined: quarantine::find_moves(&action.operation, &id),
             facts: action.facts,
@@ -216,7 +236,11 @@ impl<'s> Run<'s, '_> {
 
     /// Checks that the workspace meets the rewrite's requirements. The observations go into the
     /// record, like all others.
-    fn stands(&mut self, action: &Action, judged: &mut CallReview) -> Result<(), String> {
+    fn check_preconditions(
+        &mut self,
+        action: &Action,
+        judged: &mut CallReview,
+    ) -> Result<(), String> {
         let ground = Preconditions::of(&judged.understood.action, action, &self.place.roots);
         let queries = ground.queries();
         let seen =
@@ -234,12 +258,7 @@ impl<'s> Run<'s, '_> {
 
     fn add_step(&mut self, judged: &CallReview) {
         let action = &judged.understood.action;
-        let effects: Vec<_> = action
-            .facts
-            .effects
-            .iter()
-            .map(|effect| (effect.clone(), facts::is_outside_scope(effect, &action.facts)))
-            .collect();
+        let effects = self.weigh_effects(&action.facts);
         let held = if self.observing() || judged.provisional {
             Verdict::Allow
         } else {
@@ -252,17 +271,31 @@ impl<'s> Run<'s, '_> {
             shape: action.facts.shape,
             identity: action.facts.identity,
             risk: judged.decision.risk,
-            alignment: judged.findings.alignment(),
+            // A goal cannot be compared with an action that was not understood.
+            alignment: judged
+                .findings
+                .alignment()
+                .filter(|_| action.facts.coverage == Coverage::Full),
             effects: &effects,
             prompt: self.state.session.prompts,
         };
-        self.state.agent.add(&step);
-        self.state.agent.totals.decided(judged.decision.verdict);
-        self.state.session.totals.decided(judged.decision.verdict);
+        self.state.agent.add_step(&step);
+        self.state.session.share_step(self.state.agent.steps.back());
+        self.state.agent.totals.count_verdict(judged.decision.verdict);
+        self.state.session.totals.count_verdict(judged.decision.verdict);
         if runs(held) {
             self.count_files(
                 effects.iter().filter(|(effect, _)| effect.kind.changes_files()).count() as u64,
             );
+        }
+    }
+
+    /// Remembers what the files hold that the action writes.
+    pub(super) fn note_files(&mut self, understood: &ParsedCall) {
+        let ledger = &mut self.state.session.files;
+        ledger.note_files(&understood.files.leaves);
+        if let Some(path) = overwritten_path(&understood.action) {
+            ledger.forget_file(path);
         }
     }
 
@@ -277,7 +310,7 @@ impl<'s> Run<'s, '_> {
     /// Stores the data that joins the call to its outcome. Refused calls are stored too: a person
     /// may let one run that was asked about, and one that runs although it was blocked must be
     /// noticed.
-    fn remember(
+    fn store_pending_call(
         &mut self,
         call: &Call,
         judged: &CallReview,
@@ -291,12 +324,12 @@ impl<'s> Run<'s, '_> {
         let identity = rewritten.map_or(judged.understood.action.facts.identity, |rewritten| {
             rewritten.second.facts.identity
         });
-        let key = call.id.as_deref().map_or(identity, |id| fingerprint(&[id]));
+        let key = call.id.as_deref().map_or(identity, |id| hash_parts(&[id]));
         // The client accepts a rewrite only without text: messages about it are delivered with the
         // outcome.
         let note = matches!(self.reply.ruling, Disposition::Rewrite(_))
-            .then(|| cut(&std::mem::take(&mut self.reply.agent).join("\n"), MOST_NOTE));
-        self.state.agent.start(Pending { key, step, review: review.to_owned(), note });
+            .then(|| cut_text(&std::mem::take(&mut self.reply.agent).join("\n"), MOST_NOTE));
+        self.state.agent.start_call(Pending { key, step, review: review.to_owned(), note });
     }
 
     fn reply_to(&mut self, judged: &CallReview, rewritten: Option<&RewriteReview>, id: &str) {
@@ -305,7 +338,7 @@ impl<'s> Run<'s, '_> {
         }
         let decision = &judged.decision;
         let tail = format!("(review {id}; a person can see more with `portcullis explain {id}`)");
-        let why = sentence(&lines(&decision.primary_reason, MOST_WHY)) + &judged.note;
+        let why = sentence(&list_lines(&decision.primary_reason, MOST_WHY)) + &judged.note;
         match (decision.verdict, rewritten) {
             (Verdict::Modify | Verdict::Ask | Verdict::Block, _) if judged.provisional => {
                 let text = format!(
@@ -422,8 +455,13 @@ pub(super) fn sentence(text: &str) -> String {
 }
 
 fn instead(judged: &CallReview) -> String {
-    let alternatives: Vec<String> =
-        judged.decision.alternatives.iter().take(3).map(|text| lines(text, MOST_INSTEAD)).collect();
+    let alternatives: Vec<String> = judged
+        .decision
+        .alternatives
+        .iter()
+        .take(3)
+        .map(|text| list_lines(text, MOST_INSTEAD))
+        .collect();
     if alternatives.is_empty() {
         String::new()
     } else {

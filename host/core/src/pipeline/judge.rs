@@ -1,21 +1,24 @@
 //! Judges one call: facts, mask, observe, review, decide. Used for the call as received and again
 //! for a rewrite.
 
+use super::scripts::{ScriptFiles, ScriptLook, name_run_line};
 use super::shadow::{ShadowFindings, split_shadow};
 use super::{Run, record_plugins};
 use crate::action::{Action, Attributes, Command, Context, Operation};
 use crate::event::{Call, CallResult};
 use crate::facts;
 use crate::guard::{self, GuardInput};
+use crate::limits;
 use crate::mask::{Mask, Masker};
 use crate::observe::{self, Observations};
 use crate::plugins::Plugins;
 use crate::quoting::QuotedPlugins;
 use crate::record::{RecordedAction, RecordedPlugin, RecordedShadow};
 use crate::review::Findings;
-use crate::text::{cut, floor};
-use crate::throttle;
-use crate::verdict::{Decision, decide};
+use crate::run_files::FileReading;
+use crate::text::{cut_text, floor_boundary};
+use crate::throttle::{self, LimitState};
+use crate::verdict::{Decision, decide_verdict};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -29,6 +32,8 @@ pub(super) struct ParsedCall {
     pub mask: Mask,
     pub observed: Observations,
     pub fault: Option<crate::fault::Fault>,
+    /// The files that it runs, and those that it leaves behind.
+    pub files: FileReading,
 }
 
 /// The phase in which a call is examined.
@@ -59,13 +64,21 @@ impl Run<'_, '_> {
     /// Runs the stages facts, mask and observe.
     pub(super) fn understand(&mut self, call: &Call, id: String, moment: Phase<'_>) -> ParsedCall {
         let result = if let Phase::After(result) = moment { result } else { None };
-        let plugins = &mut self.ports.plugins;
+        let mut scripts = ScriptFiles::of_session(&self.state.session.files);
+        let looks = matches!(moment, Phase::Before);
+        let plugins = &mut *self.ports.plugins;
+        let observe = &mut *self.ports.observe;
+        let mut look = ScriptLook {
+            observe: looks.then_some(observe),
+            masker: self.settings.masker,
+            guarded: &self.settings.policy.guarded,
+        };
         let mut found = facts::of_call(call, &self.place, &mut |text, place| {
-            plugins.read_shell(text, &place.cwd, &place.home)
+            scripts.read_shell(plugins, &mut look, text, place)
         });
         let mask = self.mask(call, &found.operation, result);
         if let Some(fault) = &mut found.fault {
-            fault.detail = mask.apply(&fault.detail);
+            fault.detail = mask.apply_to(&fault.detail);
         }
         let parameters = masked(&Value::Object(call.input.clone()), &mask).to_string();
         // A shell command's own reading shows the cut.
@@ -82,22 +95,20 @@ impl Run<'_, '_> {
             intent: found.intent,
             operation: found.operation,
             facts: found.facts,
-            parameters: cut(&parameters, facts::MOST_TEXT),
+            parameters: cut_text(&parameters, facts::MOST_TEXT),
             outcome,
             attributes: self.attributes(),
         };
-        mask.action(&mut action);
-        let observed = if matches!(moment, Phase::Before) {
-            self.observe(&action)
-        } else {
-            Observations::new()
-        };
-        observe::apply(&mut action, &observed, &self.place);
-        ParsedCall { action, mask, observed, fault: found.fault }
+        mask.mask_action(&mut action);
+        let mut observed = if looks { self.observe(&action) } else { Observations::new() };
+        observe::apply_observations(&mut action, &observed, &self.place);
+        action.attributes.extend(self.state.session.own_files.attribute_of(&action.facts));
+        scripts.add_to(&mut observed);
+        ParsedCall { action, mask, observed, fault: found.fault, files: scripts.reading }
     }
 
     fn observe(&mut self, action: &Action) -> Observations {
-        let queries = observe::queries(action, &self.place.cwd);
+        let queries = observe::list_queries(action, &self.place.cwd);
         if queries.is_empty() { Observations::new() } else { (self.ports.observe)(&queries) }
     }
 
@@ -112,21 +123,22 @@ impl Run<'_, '_> {
                 .flat_map(|result| [&result.error, &result.output])
                 .map(|text| retained_part(text).into()),
         );
-        self.settings.masker.mask(&all.iter().map(AsRef::as_ref).collect::<Vec<_>>())
+        self.settings.masker.build_mask(&all.iter().map(AsRef::as_ref).collect::<Vec<_>>())
     }
 
     /// Returns true if a rewrite reveals a secret that only its old surroundings identified as one.
-    pub(super) fn uncovers(&self, input: &Map<String, Value>, mask: &Mask) -> bool {
+    pub(super) fn reveals_secret(&self, input: &Map<String, Value>, mask: &Mask) -> bool {
         let all = texts(input);
-        let own = self.settings.masker.mask(&all.iter().map(AsRef::as_ref).collect::<Vec<_>>());
-        !mask.is_empty() && all.iter().any(|text| !mask.hides_all(&own.apply(text)))
+        let own =
+            self.settings.masker.build_mask(&all.iter().map(AsRef::as_ref).collect::<Vec<_>>());
+        !mask.is_empty() && all.iter().any(|text| !mask.hides_all(&own.apply_to(text)))
     }
 
     fn attributes(&self) -> Attributes {
         self.event
             .permission_mode
             .iter()
-            .map(|mode| ("permission-mode".to_owned(), cut(mode, 64)))
+            .map(|mode| ("permission-mode".to_owned(), cut_text(mode, 64)))
             .collect()
     }
 
@@ -138,16 +150,26 @@ impl Run<'_, '_> {
             roots: self.place.roots.clone(),
             goals: self.state.session.goals(),
             limits: self.state.session.limits.clone(),
-            repetition: self.state.agent.repetition(action.facts.shape, action.facts.identity),
+            repetition: self.state.agent.find_repetition(action.facts.shape, action.facts.identity),
             assessments: Vec::new(),
             attributes: self.surroundings(),
         }
     }
 
-    /// Returns the attributes that plugins get about the machine: the person's home folder.
+    /// Returns the attributes that plugins get about the machine and the session: the person's home
+    /// folder, and for each tightened limit the configured one.
     fn surroundings(&self) -> Attributes {
         let home = &self.place.home;
-        if home.is_empty() { Vec::new() } else { vec![("home".to_owned(), home.clone())] }
+        let mut about =
+            if home.is_empty() { Vec::new() } else { vec![("home".to_owned(), home.clone())] };
+        let base = self.state.session.configured_limits(&self.settings.policy.limits);
+        let tightened = self.state.session.limits.iter().filter_map(|limit| {
+            let configured = base.limit_of(&limit.quantity)?;
+            let name = format!("base-limit.{}", limits::name_of(&limit.quantity));
+            (limit.maximum < configured).then(|| (name, configured.to_string()))
+        });
+        about.extend(tightened);
+        about
     }
 
     /// Reviews and decides. Patterns examine only the call as received (`patterns`), not a rewrite
@@ -164,12 +186,12 @@ impl Run<'_, '_> {
             guarded: &self.settings.policy.guarded,
             place: &self.place,
         }));
-        let configured = &self.settings.policy.limits;
-        findings.objections.extend(throttle::objections(
-            &context.limits,
-            configured,
-            &understood.action.facts,
-        ));
+        let state = LimitState {
+            limits: &context.limits,
+            base: &self.state.session.configured_limits(&self.settings.policy.limits),
+            announced: &self.state.session.announced,
+        };
+        findings.objections.extend(throttle::find_objections(&state, &understood.action.facts));
         let answers = QuotedPlugins(self.ports.plugins).assess(
             &understood.action,
             &context,
@@ -179,18 +201,20 @@ impl Run<'_, '_> {
         let mut plugins = record_plugins(&answers);
         let mut onlookers: Vec<ShadowFindings> =
             aside.into_iter().map(ShadowFindings::assessed).collect();
-        context.assessments = findings.assessed(answers);
+        context.assessments = findings.add_assessments(answers);
         if patterns {
             let (asked, looking_on) = self.detect(&understood.action, &context, &mut findings);
             plugins.extend(asked);
             onlookers.extend(looking_on);
         }
         let (first_time, policy) = (context.repetition.seen == 0, &self.settings.policy.decision);
-        let decision = decide(&findings, first_time, policy);
+        let decision = decide_verdict(&findings, first_time, policy);
         let shadow = onlookers
             .into_iter()
             .filter_map(|onlooker| onlooker.record_beside(&findings, &decision, first_time, policy))
             .collect();
+        let stands = name_run_line(&understood.action, &understood.files, &self.place.cwd);
+        let note = stands.map(|text| format!(" {text}")).unwrap_or_default();
         CallReview {
             understood,
             findings,
@@ -198,7 +222,7 @@ impl Run<'_, '_> {
             context,
             plugins,
             shadow,
-            note: String::new(),
+            note,
             provisional: false,
         }
     }
@@ -214,7 +238,7 @@ impl Run<'_, '_> {
         if self.off() {
             return (Vec::new(), Vec::new());
         }
-        let history = self.state.agent.history();
+        let history = self.state.history();
         let (session, agent) = (&mut self.state.session, &mut self.state.agent);
         // A pattern that observes the session as a whole has one state for all its agents:
         // something that one agent read or was refused applies to the others. Loops are each
@@ -237,7 +261,7 @@ impl Run<'_, '_> {
         );
         let (answers, aside) = split_shadow(answers);
         let plugins = record_plugins(&answers);
-        findings.detected(answers, &mut states, agent.next_step);
+        findings.add_detections(answers, &mut states, agent.next_step);
         let onlookers = aside
             .into_iter()
             .map(|answer| ShadowFindings::detected(answer, &mut states, agent.next_step))
@@ -251,9 +275,10 @@ impl Run<'_, '_> {
     /// and with their own.
     fn run_as(&self, input: &Map<String, Value>, mask: &Mask) -> String {
         let all = texts(input);
-        let own = self.settings.masker.mask(&all.iter().map(AsRef::as_ref).collect::<Vec<_>>());
+        let own =
+            self.settings.masker.build_mask(&all.iter().map(AsRef::as_ref).collect::<Vec<_>>());
         let text = masked(&masked(&Value::Object(input.clone()), mask), &own).to_string();
-        cut(&text, facts::MOST_TEXT)
+        cut_text(&text, facts::MOST_TEXT)
     }
 
     pub(super) fn recorded(
@@ -355,22 +380,22 @@ fn pair(name: &str, value: &str) -> String {
 /// Returns the part of a result that is examined: the part that is kept, and as much again, so that
 /// a secret across the cut is recognised.
 pub(super) fn retained_part(text: &str) -> &str {
-    text.get(..floor(text, 2 * MOST_OUTPUT)).unwrap_or_default()
+    text.get(..floor_boundary(text, 2 * MOST_OUTPUT)).unwrap_or_default()
 }
 
 /// Returns a result with its secrets masked, and the placeholders; none if it contains none.
 pub(super) fn masked_result(result: &Value, masker: &Masker) -> Option<(Value, Vec<String>)> {
-    let mask = masker.mask(&texts_in(result).iter().map(AsRef::as_ref).collect::<Vec<_>>());
+    let mask = masker.build_mask(&texts_in(result).iter().map(AsRef::as_ref).collect::<Vec<_>>());
     (!mask.is_empty()).then(|| (masked(result, &mask), mask.placeholders()))
 }
 
 fn masked(value: &Value, mask: &Mask) -> Value {
     match value {
-        Value::String(text) => mask.apply(text).into(),
+        Value::String(text) => mask.apply_to(text).into(),
         Value::Array(items) => items.iter().map(|item| masked(item, mask)).collect(),
         Value::Object(object) => object
             .iter()
-            .map(|(key, value)| (mask.apply(key), masked(value, mask)))
+            .map(|(key, value)| (mask.apply_to(key), masked(value, mask)))
             .collect::<Map<_, _>>()
             .into(),
         other => other.clone(),

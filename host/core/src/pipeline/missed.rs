@@ -6,7 +6,7 @@
 use super::{Ports, ReviewOutcome, Run, Settings};
 use crate::action::Timestamp;
 use crate::event::{Call, CallResult, Event};
-use crate::text::{counted, one_line};
+use crate::text::{count_noun, one_line};
 use serde_json::{Map, Value};
 
 /// The most calls that are handled at once; the others are found missing again at the next event.
@@ -48,7 +48,7 @@ pub fn missed_calls<'p>(
         }
     }
     run.tell_missed(&named);
-    run.stop_if_stopped();
+    run.replace_reply_if_stopped();
     run.reviewed()
 }
 
@@ -83,7 +83,7 @@ impl Run<'_, '_> {
             .collect();
         let more = named.len().saturating_sub(MOST_NAMED);
         let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-        let count = counted(named.len() as u64, "call");
+        let count = count_noun(named.len() as u64, "call");
         let text = format!(
             "Portcullis found {count} that it did not review in the session's transcript: {}{more}.",
             few.join(", ")
@@ -91,6 +91,6 @@ impl Run<'_, '_> {
         if !self.observing() {
             self.reply.agent.push(text.clone());
         }
-        self.reply.person.push(format!("{text} `portcullis doctor` shows why that can be."));
+        self.reply.person.push(format!("{text} `portcullis doctor` shows the possible causes."));
     }
 }

@@ -7,8 +7,11 @@
 mod after;
 mod before;
 mod judge;
+mod limited;
 mod missed;
+mod requested;
 mod respond;
+mod scripts;
 mod session_events;
 mod shadow;
 mod undo;
@@ -24,11 +27,12 @@ use crate::observe::Observer;
 use crate::plugins::{Details, Plugins};
 use crate::policy::{Mode, Policy};
 use crate::record::{Record, RecordKind, RecordedPlugin};
-use crate::session::State;
-use crate::text::{cut, lines, one_line};
+use crate::session::{Measured, State};
+use crate::text::{cut_text, list_lines, one_line};
 use crate::undo::Undo;
 use glob::Pattern;
 
+pub use limited::{LIMITS as LIMITS_KEY, MEASURED as MEASURED_KEY};
 pub use missed::{MOST_MISSED, MissedCall, missed_calls};
 
 /// The pipeline's outside dependencies.
@@ -55,6 +59,8 @@ pub struct Settings<'a> {
     pub exceptions: &'a [Exception],
     /// The gaps in the protection, one sentence each; reported when a session starts.
     pub unwhole: &'a [String],
+    /// The agent's measurements for this event; `None` if there are none.
+    pub measured: Option<&'a Measured>,
 }
 
 /// The result of an event.
@@ -84,10 +90,12 @@ struct Run<'a, 'p> {
     spent: Vec<String>,
     /// Earlier interventions whose effectiveness became known with this event.
     judged: Vec<PastIntervention>,
+    /// The time of the event before this one.
+    before_this: Timestamp,
 }
 
 /// Reviews one event.
-pub fn run<'p>(
+pub fn run_pipeline<'p>(
     event: &Event,
     state: State,
     now: Timestamp,
@@ -95,11 +103,16 @@ pub fn run<'p>(
     ports: &mut Ports<'p>,
 ) -> ReviewOutcome {
     let mut state = state;
-    state.session.touch(now, &event.cwd, &settings.policy.limits);
+    let before = state.session.last_event();
+    state.session.touch_at(now, &event.cwd, &settings.policy.limits);
+    if let Some(measured) = settings.measured {
+        state.session.add_measured(&mut state.agent, measured);
+    }
     state.take_position();
     let nothing_yet =
         ReviewOutcome { reply: Reply::default(), records: Vec::new(), state, spent: Vec::new() };
     let mut run = Run::resume(event, nothing_yet, now, settings, ports);
+    run.before_this = before;
     run.tell_terms();
     match &event.kind {
         EventKind::BeforeTool(call) => run.before(call),
@@ -110,7 +123,11 @@ pub fn run<'p>(
         EventKind::SessionEnd { reason } => run.session_end(reason),
         EventKind::SessionStart { source } => run.session_start(source),
         EventKind::SubagentStart { agent_type } => run.session_event(agent_type),
-        EventKind::Stop | EventKind::SubagentStop => run.session_event(""),
+        EventKind::Stop => {
+            run.session_event("");
+            run.state.session.clock.rest();
+        }
+        EventKind::SubagentStop => run.session_event(""),
         EventKind::Other => {}
     }
     run.reviewed()
@@ -122,7 +139,7 @@ const MOST_REPLY: usize = 8 * 1024;
 /// Makes a reply unable to drive a terminal or hide words from a person, regardless of the origin
 /// of its texts.
 fn harmless(mut reply: Reply) -> Reply {
-    let safe = |text: &mut String| *text = lines(text, MOST_REPLY);
+    let safe = |text: &mut String| *text = list_lines(text, MOST_REPLY);
     reply.agent.iter_mut().chain(&mut reply.person).for_each(safe);
     match &mut reply.ruling {
         Disposition::Ask(reason) | Disposition::Refuse(reason) | Disposition::Stop(reason) => {
@@ -135,7 +152,7 @@ fn harmless(mut reply: Reply) -> Reply {
 
 /// Returns true if an event needs no session, no journal and no plugins at all.
 #[must_use]
-pub const fn is_neutral(event: &Event) -> bool {
+pub const fn needs_no_review(event: &Event) -> bool {
     matches!(event.kind, EventKind::Other)
 }
 
@@ -195,6 +212,7 @@ impl<'a, 'p> Run<'a, 'p> {
             reply,
             spent,
             judged: Vec::new(),
+            before_this: now,
         }
     }
 }
@@ -203,11 +221,12 @@ impl Run<'_, '_> {
     fn reviewed(mut self) -> ReviewOutcome {
         self.state.leave_position();
         let detail = self.settings.policy.detail;
+        self.record_limits();
         let mut records = self.records;
         if let Some(first) = records.first_mut() {
             first.judged.extend(self.judged);
         }
-        records.iter_mut().for_each(|record| record.reduce(detail));
+        records.iter_mut().for_each(|record| record.reduce_to(detail));
         ReviewOutcome { reply: harmless(self.reply), records, state: self.state, spent: self.spent }
     }
 
@@ -309,7 +328,7 @@ pub fn fault_record(fault: &Fault, origin: FaultOrigin<'_>, now: Timestamp, seed
         client: origin.client.into(),
         session: origin.session.unwrap_or_default().into(),
         faults: vec![fault.clone()],
-        ..Record::apart(RecordKind::Fault, event, &fault.to_string(), now, seed)
+        ..Record::outside_session(RecordKind::Fault, event, &fault.to_string(), now, seed)
     }
 }
 
@@ -320,7 +339,7 @@ fn record_plugins<T>(answers: &[crate::plugins::PluginResponse<T>]) -> Vec<Recor
         .map(|answer| RecordedPlugin {
             name: answer.plugin.name.clone(),
             version: answer.plugin.version.clone(),
-            digest: cut(&answer.plugin.digest, 16).trim_end_matches('…').to_owned(),
+            digest: cut_text(&answer.plugin.digest, 16).trim_end_matches('…').to_owned(),
             fuel: answer.fuel,
             log: answer.log.clone(),
             uses: answer.uses.clone(),

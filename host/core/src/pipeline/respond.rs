@@ -11,12 +11,23 @@ use crate::plugins::{PluginResponse, Plugins};
 use crate::policy::Strategy;
 use crate::quoting::QuotedPlugins;
 use crate::record::{RecordKind, RecordedIntervention};
-use crate::recover::{self, Recovery};
+use crate::recover::{self, Recovery, RecoveryOutcome};
 use crate::review::Findings;
 use crate::verdict::Decision;
 
+/// The outcome of an intervention that was due.
+enum Answer {
+    /// It, or one in its place, was given.
+    Given(InterventionKind),
+    /// It is guidance that the session does not hear now.
+    Silenced,
+    /// It and all milder ones are switched off, or nobody words them.
+    Missing,
+}
+
 impl Run<'_, '_> {
-    /// Answers the findings; `decision` is present before an action, not after it. Files are
+    /// Answers the findings, in observe mode only for the record; `decision` is present before an
+    /// action, not after it. Files are
     /// restored automatically only after it: an action that is about to run was planned on the
     /// files as they are.
     pub(super) fn respond(
@@ -26,12 +37,16 @@ impl Run<'_, '_> {
         context: &Context,
         step: u64,
     ) {
-        if self.observing() || self.state.session.stopped.is_some() {
+        if self.off() || self.state.session.stopped.is_some() {
             return;
+        }
+        self.state.session.enter_mode(self.observing());
+        if !self.observing() {
+            self.raise_session(findings, step);
         }
         // The step under review counts from its review on.
         let clock = self.state.session.totals.steps.saturating_add(u64::from(decision.is_some()));
-        let mut issues = intervene::issues(findings, decision, step);
+        let mut issues = intervene::find_issues(findings, decision, step);
         issues.retain(|issue| !self.state.session.was_decided(issue));
         let policy = &self.settings.policy.interventions;
         let noted =
@@ -39,24 +54,45 @@ impl Run<'_, '_> {
         self.judged.extend(noted.judged);
         let mut said = None;
         for due in &noted.due {
-            said = said.max(self.answer(due, said, context, (step, decision.is_none())));
+            match self.answer(due, said, context, (step, decision.is_none())) {
+                Answer::Given(kind) => said = said.max(Some(kind)),
+                // Escalation goes on past an answer that nobody can give.
+                Answer::Missing => self.note_issue(due),
+                Answer::Silenced => {}
+            }
+        }
+    }
+
+    fn note_issue(&mut self, due: &DueIntervention) {
+        self.state.session.note_issue(&due.issue.name, due.state.clone());
+    }
+
+    /// Raises the session for a detection of a pattern for which the policy wants that.
+    fn raise_session(&mut self, findings: &Findings, step: u64) {
+        let raising = &self.settings.policy.interventions.raising;
+        let found = findings
+            .detections
+            .iter()
+            .map(|found| &found.finding)
+            .find(|found| raising.contains(&found.pattern));
+        if let Some(found) = found {
+            self.state.session.raise(&found.pattern, &found.summary, step);
         }
     }
 
     /// Asks the plugin that decides, if one is configured, and otherwise the strictest intervention
     /// that is due and available. Milder ones replace missing ones. `said` is the strictest answer
-    /// to this event so far: guidance that is no stricter would only blur it. Returns the kind of
-    /// the answer, if one was given.
+    /// to this event so far: guidance that is no stricter would only blur it.
     fn answer(
         &mut self,
         due: &DueIntervention,
         said: Option<InterventionKind>,
         context: &Context,
         (step, over): (u64, bool),
-    ) -> Option<InterventionKind> {
+    ) -> Answer {
         let situation = self.situation(due, step);
         let policy = &self.settings.policy.interventions;
-        let mut faults = Vec::new();
+        let (mut wanted, mut faults) = (due.kind, Vec::new());
         let silent =
             |kind: InterventionKind| kind.is_guidance() && (due.quiet || said >= Some(kind));
         if let Some(decider) = policy
@@ -65,35 +101,49 @@ impl Run<'_, '_> {
             .filter(|_| policy.strategy == Strategy::Custom && !due.is_of_a_rule())
         {
             match self.ask(decider, due, &situation, context) {
-                None => faults.push(Fault::host(
+                None => faults.push(Fault::from_host(
                     FaultKind::Configuration,
                     format!("there is no intervention `{decider}` to decide"),
                 )),
-                Some(answer) => match answer.result.as_ref().map(InterventionKind::of) {
-                    Ok(kind) if silent(kind) => return None,
-                    Ok(kind) if self.is_open(kind) => {
-                        return Some(self.carry_out(
+                Some(answer) => match answer.result.as_ref().map(InterventionKind::of_response) {
+                    Ok(kind) if !self.is_open(kind) => wanted = wanted.min(kind),
+                    Ok(kind) if silent(kind) => return Answer::Silenced,
+                    Ok(kind) => {
+                        return Answer::Given(self.carry_out(
                             (kind, answer),
                             due,
                             (&situation, over),
                             faults,
                         ));
                     }
-                    Ok(_) => {}
                     Err(fault) => faults.push(fault.clone()),
                 },
             }
         }
-        for kind in due.kind.and_milder() {
-            if !self.is_open(kind) || silent(kind) {
+        let row = policy.ladder_of(&due.issue.name).answers();
+        // Limits stand in for a missing answer only in a row that has them.
+        let tightens = |kind| kind == InterventionKind::ResourceThrottling && !row.contains(&kind);
+        let mut missing = Answer::Missing;
+        for kind in wanted.and_milder().filter(|kind| !tightens(*kind)) {
+            if !self.is_open(kind) {
                 continue;
             }
-            let name = policy.plugins.get(kind.as_str()).cloned().unwrap_or_else(|| kind.plugin());
+            if silent(kind) {
+                missing = Answer::Silenced;
+                continue;
+            }
+            let name =
+                policy.plugins.get(kind.as_str()).cloned().unwrap_or_else(|| kind.plugin_name());
             if let Some(answer) = self.ask(&name, due, &situation, context) {
-                return Some(self.carry_out((kind, answer), due, (&situation, over), faults));
+                return Answer::Given(self.carry_out(
+                    (kind, answer),
+                    due,
+                    (&situation, over),
+                    faults,
+                ));
             }
         }
-        None
+        missing
     }
 
     /// Asks one plugin. A plugin in shadow mode gives no answer; the configuration refuses it
@@ -121,6 +171,7 @@ impl Run<'_, '_> {
         (situation, over): (&Situation, bool),
         mut faults: Vec<Fault>,
     ) -> InterventionKind {
+        self.note_issue(due);
         let plugins = record_plugins(std::slice::from_ref(&answer));
         let beyond = intervene::is_beyond_retries(
             &due.issue,
@@ -129,23 +180,29 @@ impl Run<'_, '_> {
         );
         let response = answer.result.unwrap_or_else(|fault| {
             faults.push(fault);
-            self.stand_in(kind, &due.issue)
+            self.fallback_response(kind, &due.issue)
         });
-        let (recovery, response) =
-            match recover::carry_out(&response, situation, beyond, &mut self.state.session) {
-                Ok(recovery) => (recovery, response),
-                Err(problem) => {
-                    let stand_in = self.stand_in(kind, &due.issue);
-                    faults.push(answer.plugin.fault(FaultKind::BadValue, problem));
-                    let recovery =
-                        recover::carry_out(&stand_in, situation, beyond, &mut self.state.session);
-                    (recovery.unwrap_or_else(|_| nothing()), stand_in)
-                }
-            };
+        // In observe mode the answer is worked out on a copy.
+        let mut observed = self.observing().then(|| self.state.session.clone());
+        let session = observed.as_mut().unwrap_or(&mut self.state.session);
+        let (recovery, response) = match recover::carry_out(&response, situation, beyond, session) {
+            Ok(recovery) => (recovery, response),
+            Err(problem) => {
+                let stand_in = self.fallback_response(kind, &due.issue);
+                faults.push(answer.plugin.new_fault(FaultKind::BadValue, problem));
+                let session = observed.as_mut().unwrap_or(&mut self.state.session);
+                let recovery = recover::carry_out(&stand_in, situation, beyond, session);
+                (recovery.unwrap_or_else(|_| nothing()), stand_in)
+            }
+        };
         let id = self.id(RecordKind::Intervention, self.records.len());
-        let (recovery, restored) = self.go_back(recovery, &response, over);
+        let (recovery, restored) = if observed.is_some() {
+            (Recovery { outcome: RecoveryOutcome::Observed, ..nothing() }, None)
+        } else {
+            self.restore_checkpoint(recovery, &response, over)
+        };
         self.take_over(&recovery, &due.issue, &id);
-        self.state.session.intervened(intervene::remember_intervention(
+        self.state.session.note_intervention(intervene::remember_intervention(
             due,
             kind,
             situation.step,
@@ -180,7 +237,7 @@ impl Run<'_, '_> {
 
     /// Returns the fallback response if an intervention's plugin failed: a fault of wording must
     /// not cost the answer.
-    fn stand_in(&self, kind: InterventionKind, issue: &Issue) -> Response {
+    fn fallback_response(&self, kind: InterventionKind, issue: &Issue) -> Response {
         let message = format!("{} (noticed: {})", issue.summary, issue.name);
         if kind == InterventionKind::EmergencyStop {
             Response::Stop { message, report: crate::finding::StopReport::default() }
@@ -216,21 +273,21 @@ impl Run<'_, '_> {
         let said = |text: &String| format!("Portcullis: {text}");
         self.reply.agent.extend(recovery.agent.iter().map(said));
         self.reply.person.extend(recovery.person.iter().map(said));
-        if recovery.outcome == recover::RecoveryOutcome::Restore && recovery.hold.is_none() {
+        if recovery.outcome == RecoveryOutcome::Restore && recovery.hold.is_none() {
             self.state.session.restart_usage();
         }
         if let Some(why) = &recovery.hold {
             self.state.session.held = Some(crate::text::one_line(why, 512));
         }
         if recovery.stop.is_some() {
-            self.state.session.stop(issue, id);
+            self.state.session.stop_for(issue, id);
         }
     }
 }
 
 const fn nothing() -> Recovery {
     Recovery {
-        outcome: recover::RecoveryOutcome::Wait,
+        outcome: RecoveryOutcome::Wait,
         agent: Vec::new(),
         person: Vec::new(),
         stop: None,

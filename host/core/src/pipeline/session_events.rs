@@ -3,8 +3,9 @@
 use super::Run;
 use crate::event::Disposition;
 use crate::record::RecordKind;
-use crate::text::{counted, cut, one_line};
+use crate::text::{count_noun, cut_text, one_line};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 /// Tags in which a client puts its own notices into a prompt; the text inside them is not a
 /// person's request.
@@ -27,17 +28,26 @@ enum FrameEnd {
     Last,
 }
 
+/// The interventions of one kind against one issue.
+#[derive(Clone, Copy, Debug, Default)]
+struct AnswerCount {
+    /// Those of which it is known whether they helped.
+    judged: u32,
+    /// Those after which the issue stayed away.
+    helped: u32,
+}
+
 impl Run<'_, '_> {
     pub(super) fn prompt(&mut self, text: &str) {
         let goal = without_notices(text);
-        let mask = self.settings.masker.mask(&[&goal]);
-        let goal = mask.apply(goal.trim());
+        let mask = self.settings.masker.build_mask(&[&goal]);
+        let goal = mask.apply_to(goal.trim());
         let stated = !goal.is_empty();
         if stated {
-            self.state.session.prompt(Some(cut(&goal, 4096)), self.now);
+            self.state.session.begin_prompt(Some(cut_text(&goal, 4096)), self.now);
         }
         let summary =
-            if stated { one_line(&goal, 240) } else { "a notice of the client, no goal".into() };
+            if stated { one_line(&goal, 240) } else { "a notice of the client, not a goal".into() };
         let mut record = self.record(RecordKind::Session, &self.event.name, summary);
         record.masked = mask.placeholders();
         record.details.insert("goal".into(), stated.into());
@@ -69,28 +79,56 @@ impl Run<'_, '_> {
     }
 
     pub(super) fn session_end(&mut self, reason: &str) {
+        self.state.session.clock.rest();
         let totals = self.state.session.totals;
+        let answers = self.count_answers();
+        let judged: u32 = answers.values().map(|count| count.judged).sum();
+        let helped: u32 = answers.values().map(|count| count.helped).sum();
+        let effect = match judged {
+            0 => String::new(),
+            _ => format!(" ({helped} of {judged} helped)"),
+        };
         let summary = format!(
-            "{}: {} warned, {} modified, {} asked, {} blocked; {}",
-            counted(totals.steps, "review"),
+            "{}: {} warned, {} modified, {} asked, {} blocked; {}{effect}",
+            count_noun(totals.steps, "review"),
             totals.warned,
             totals.modified,
             totals.asked,
             totals.blocked,
-            counted(totals.interventions.into(), "intervention")
-        );
+            count_noun(totals.interventions.into(), "intervention")
+        ) + if self.observing() { ", observed only" } else { "" };
         let mut record = self.record(RecordKind::Session, &self.event.name, summary);
-        record.details.insert("reason".into(), cut(reason, 128).into());
+        record.details.insert("reason".into(), cut_text(reason, 128).into());
         record.details.insert("totals".into(), serde_json::to_value(totals).unwrap_or(Value::Null));
-        let blocked: Vec<&String> = self
-            .state
-            .agent
-            .recent
+        let answers: Vec<Value> = answers
             .iter()
-            .filter(|line| line.starts_with("block ") || line.starts_with("ask "))
+            .map(|((kind, issue), count)| {
+                json!({ "intervention_type": kind, "issue_type": issue, "judged": count.judged, "helped": count.helped })
+            })
             .collect();
-        record.details.insert("blocked".into(), json!(blocked));
+        record.details.insert("effectiveness".into(), json!(answers));
+        let refused = &self.state.session.refused;
+        let known = u64::try_from(refused.len()).unwrap_or(u64::MAX);
+        record.details.insert("blocked".into(), json!(refused));
+        let rest = totals.blocked.saturating_add(totals.asked).saturating_sub(known);
+        if rest > 0 {
+            record.details.insert("blocked_unlisted".into(), rest.into());
+        }
         self.records.push(record);
+    }
+
+    /// Counts the session's interventions by kind and issue, as far as it is known whether they
+    /// helped.
+    fn count_answers(&self) -> BTreeMap<(&str, &str), AnswerCount> {
+        let from = self.settings.policy.interventions.effective_from;
+        let mut counts: BTreeMap<_, AnswerCount> = BTreeMap::new();
+        for past in &self.state.session.interventions {
+            let Some(score) = past.effectiveness else { continue };
+            let count = counts.entry((past.kind.as_str(), past.issue.as_str())).or_default();
+            count.judged += 1;
+            count.helped += u32::from(score >= from);
+        }
+        counts
     }
 
     /// Holds a change of the client's settings until the next session, since the agent could use it

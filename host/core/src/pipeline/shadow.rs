@@ -11,7 +11,7 @@ use crate::plugins::PluginResponse;
 use crate::policy::DecisionPolicy;
 use crate::record::{RecordedPlugin, RecordedShadow};
 use crate::review::Findings;
-use crate::verdict::{Decision, decide};
+use crate::verdict::{Decision, decide_verdict};
 use std::collections::BTreeMap;
 
 /// The most bytes of a reason in a record.
@@ -34,7 +34,7 @@ impl ShadowFindings {
     pub(super) fn assessed(answer: PluginResponse<Assessment>) -> Self {
         let plugin = record_plugins(std::slice::from_ref(&answer)).pop();
         let mut findings = Findings::default();
-        findings.assessed(vec![answer]);
+        findings.add_assessments(vec![answer]);
         Self { plugin, findings }
     }
 
@@ -45,7 +45,7 @@ impl ShadowFindings {
     ) -> Self {
         let plugin = record_plugins(std::slice::from_ref(&answer)).pop();
         let mut findings = Findings::default();
-        findings.detected(vec![answer], states, newest);
+        findings.add_detections(vec![answer], states, newest);
         Self { plugin, findings }
     }
 
@@ -58,11 +58,11 @@ impl ShadowFindings {
         policy: &DecisionPolicy,
     ) -> Option<RecordedShadow> {
         let mut together = counted.clone();
-        together.join(self.findings.clone());
-        let would = decide(&together, first_time, policy);
+        together.join_findings(self.findings.clone());
+        let would = decide_verdict(&together, first_time, policy);
         let shadow = self.record_alone()?;
         let reason = (would.verdict > decision.verdict)
-            .then(|| crate::text::cut(&would.primary_reason, MOST_REASON));
+            .then(|| crate::text::cut_text(&would.primary_reason, MOST_REASON));
         Some(RecordedShadow {
             actual: Some(decision.verdict),
             would: Some(would.verdict),

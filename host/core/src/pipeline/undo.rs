@@ -16,7 +16,7 @@ impl Run<'_, '_> {
     /// Saves the files that the call may change, and makes its verdict stricter for those that
     /// would be lost. The decision stays for an action that a person allowed, that runs already, or
     /// that was changed into a safer form (`runs_as`).
-    pub(super) fn keep(
+    pub(super) fn take_checkpoint(
         &self,
         call: &Call,
         judged: &mut CallReview,
@@ -35,7 +35,7 @@ impl Run<'_, '_> {
             masked: &judged.understood.mask.placeholders(),
             roots: &self.state.session.roots,
         })?;
-        kept.mask(&|text| self.settings.masker.mask(&[text]).apply(text));
+        kept.mask_texts(&|text| self.settings.masker.build_mask(&[text]).apply_to(text));
         let to = match self.settings.policy.on_failure {
             OnFailure::Ignore => None,
             OnFailure::Warn => Some(Verdict::Warn),
@@ -46,7 +46,7 @@ impl Run<'_, '_> {
             if judged.decision.verdict >= to {
                 judged.note.push_str(&format!(" Also, {}", sentence(what)));
             }
-            judged.decision.cannot_be_undone(what.clone(), to);
+            judged.decision.tighten_for_loss(what.clone(), to);
         }
         Some(kept)
     }
@@ -77,7 +77,7 @@ impl Run<'_, '_> {
 
     /// Restores files if the answer is a return to a checkpoint, the action is over, and the
     /// operator enabled it.
-    pub(super) fn go_back(
+    pub(super) fn restore_checkpoint(
         &self,
         recovery: Recovery,
         response: &Response,
@@ -90,8 +90,8 @@ impl Run<'_, '_> {
             return (recovery, None);
         };
         let mut restored = self.ports.undo.restore(checkpoint);
-        restored.mask(&|text| self.settings.masker.mask(&[text]).apply(text));
-        (recovery.restored(&restored), Some(restored))
+        restored.mask_texts(&|text| self.settings.masker.build_mask(&[text]).apply_to(text));
+        (recovery.note_restored(&restored), Some(restored))
     }
 }
 

@@ -76,6 +76,7 @@ impl Preconditions {
             removes: false,
             recursive: false,
             changes: false,
+            text: false,
         })
         .collect()
     }
@@ -84,7 +85,7 @@ impl Preconditions {
     /// determined counts against it.
     pub(crate) fn problem(&self, seen: &Observations) -> Option<String> {
         if self.lost {
-            return Some("which repository it keeps changes of is not known".to_owned());
+            return Some("it is unknown which repository's changes it keeps".to_owned());
         }
         // A look at the workspace answers every query. A path without an answer belongs to a replay, whose
         // recorded answers name the folders of another review.
@@ -145,14 +146,21 @@ mod tests {
         let one = |(path, entry, git): &(&str, Entry, GitState)| {
             (
                 (*path).to_owned(),
-                Observed { entry: *entry, real: None, git: *git, restorable: false, leads: None },
+                Observed {
+                    entry: *entry,
+                    real: None,
+                    git: *git,
+                    restorable: false,
+                    leads: None,
+                    contents: None,
+                },
             )
         };
         paths.iter().map(one).collect()
     }
 
     #[test]
-    fn what_is_put_away_comes_to_lie_in_folders_of_the_project() {
+    fn moved_files_land_in_project_folders() {
         const FOLDERS: [&str; 3] =
             ["/p/.portcullis/quarantine/id", "/p/.portcullis/quarantine", "/p/.portcullis"];
         const FILE: &str = "/p/.portcullis/quarantine/.gitignore";

@@ -89,7 +89,7 @@ fn read(row: &[u8; WIDTH]) -> Option<Step> {
         identity,
         error,
         output,
-        risk: Score::checked(risk)?,
+        risk: Score::from_thousandths(risk)?,
         alignment: scored::score(alignment)?,
         effects,
         outside,

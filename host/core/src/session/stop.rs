@@ -28,7 +28,7 @@ crate::score::named! {
 impl ResumeConditions {
     /// Returns true for terms that make demands on actions, until a person revokes them.
     #[must_use]
-    pub const fn holds(self) -> bool {
+    pub const fn is_held(self) -> bool {
         matches!(self, Self::Limited | Self::Supervised)
     }
 }
@@ -50,7 +50,7 @@ pub struct Stop {
 
 impl Session {
     /// Stops the session, as an incident of that id.
-    pub fn stop(&mut self, issue: &Issue, incident: &str) {
+    pub fn stop_for(&mut self, issue: &Issue, incident: &str) {
         self.stopped = Some(one_line(&issue.summary, 512));
         self.stop = Some(Stop {
             incident: incident.to_owned(),
@@ -72,7 +72,7 @@ impl Session {
     /// the session at its next step.
     #[must_use]
     pub fn was_decided(&self, issue: &Issue) -> bool {
-        let holds = |stop: &&Stop| stop.terms.is_some_and(ResumeConditions::holds);
+        let holds = |stop: &&Stop| stop.terms.is_some_and(ResumeConditions::is_held);
         self.stop
             .as_ref()
             .filter(holds)
@@ -84,7 +84,7 @@ impl Session {
     /// # Errors
     /// Fails, with a message, if the session had another stop since, or has nothing that this could
     /// change.
-    pub fn decide(
+    pub fn decide_incident(
         &mut self,
         incident: &str,
         terms: ResumeConditions,
@@ -98,7 +98,7 @@ impl Session {
                 .map(|stop| format!("its newest incident is `{}`", stop.incident));
             return Err(newer.unwrap_or_else(|| "its session is not known any more".into()));
         };
-        if terms == ResumeConditions::Lifted && !stop.terms.is_some_and(ResumeConditions::holds) {
+        if terms == ResumeConditions::Lifted && !stop.terms.is_some_and(ResumeConditions::is_held) {
             return Err("no terms apply to its session".into());
         }
         (stop.terms, stop.decided) = (Some(terms), self.next_step);
@@ -108,14 +108,15 @@ impl Session {
             return Ok(());
         }
         (self.stopped, self.held) = (None, None);
-        self.limits.iter_mut().for_each(|limit| limit.used = 0);
+        self.restart_usage();
+        self.calm_steps = 0;
+        // The time until the person decided is not the agent's.
+        self.clock.rest();
         match terms {
             ResumeConditions::Limited => {
                 self.limits.iter_mut().for_each(|limit| limit.maximum = (limit.maximum / 2).max(1))
             }
-            _ => self.limits.iter_mut().for_each(|limit| {
-                limit.maximum = policy.of(&limit.quantity).unwrap_or(limit.maximum)
-            }),
+            _ => self.begin_limits(policy),
         }
         Ok(())
     }

@@ -1,6 +1,8 @@
 //! Adjustments of a decision that its findings do not contain: the session's state and a person's exception.
 
 use super::Decision;
+use super::change::Change;
+use super::raised::ask_in_raised_session;
 use crate::action::Facts;
 use crate::exceptions::Exception;
 use crate::score::Verdict;
@@ -8,39 +10,9 @@ use crate::session::Session;
 use crate::terms;
 use crate::text::one_line;
 
-/// One stricter demand on a decision, with its reason.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
-    /// The verdict that is at least due.
-    pub to: Verdict,
-    /// The cause, for the list of adjustments.
-    pub cause: String,
-    /// The reason, for people and the agent.
-    pub reason: String,
-    /// The reason comes first even if the verdict is as strict already.
-    pub leads: bool,
-    /// A better way for the agent, if there is one.
-    pub alternative: Option<String>,
-    /// The reason why no exception can lift the decision from now on.
-    pub beyond_exceptions: Option<String>,
-}
-
-impl Change {
-    fn new(to: Verdict, cause: impl Into<String>, reason: String) -> Self {
-        Self {
-            to,
-            cause: cause.into(),
-            reason,
-            leads: false,
-            alternative: None,
-            beyond_exceptions: None,
-        }
-    }
-}
-
 /// The demands of a session's state, in the order in which they apply. Each only tightens.
 pub const BY_SESSION: &[fn(&Session, &Facts) -> Option<Change>] =
-    &[refuse_in_stopped_session, ask_in_held_session, keep_resume_terms];
+    &[refuse_in_stopped_session, ask_in_held_session, keep_resume_terms, ask_in_raised_session];
 
 /// Applies [`BY_SESSION`] to a decision.
 pub fn adjust_to_session(decision: &mut Decision, session: &Session, facts: &Facts) {
@@ -91,7 +63,7 @@ pub fn lift_by_exception(
     exception: &Exception,
     faults: usize,
 ) -> Result<(), String> {
-    if let Err(why) = decision.exceptable() {
+    if let Err(why) = decision.check_exceptable() {
         let note = format!("the exception `{}` does not count here: {why}", exception.id);
         decision.reasons.push(note.clone());
         return Err(note);

@@ -1,16 +1,17 @@
 //! The decision: findings in, verdict and reasons out.
 //!
-//! [`decide`] is total, pure and monotone: one more finding, fault or gap never makes its verdict
-//! more permissive. It does not check that a `modify` can be carried out: [`settle`] does that
+//! [`decide_verdict`] is total, pure and monotone: one more finding, fault or gap never makes its verdict
+//! more permissive. It does not check that a `modify` can be carried out: [`settle_rewrites`] does that
 //! afterwards, since an offered rewrite is not a finding against the action but a way to keep it.
 
-use super::adjust::Change;
+use super::change::Change;
 use crate::fault::Fault;
 use crate::finding::Rewrite;
 use crate::policy::DecisionPolicy;
 use crate::review::{Attributed, Findings};
 use crate::score::{RationalityLevel, RiskLevel, Score, Severity, Verdict};
 use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 /// The verdict on an action, with its reasons.
@@ -36,7 +37,7 @@ pub struct Decision {
     pub primary_reason: String,
     /// The decision in one sentence.
     pub explanation: String,
-    /// The confidence in the decision, see [`confidence`].
+    /// The confidence in the decision, see [`mean_confidence`].
     pub confidence: Score,
     /// Safer alternatives.
     pub alternatives: Vec<String>,
@@ -56,7 +57,7 @@ pub struct Decision {
 impl Decision {
     /// Makes the verdict stricter for a cause that is not a finding: a rewrite that cannot be used,
     /// a session that was stopped. Never loosens it.
-    pub fn tighten(&mut self, to: Verdict, cause: impl Into<String>) {
+    pub fn tighten_to(&mut self, to: Verdict, cause: impl Into<String>) {
         if to > self.verdict {
             self.adjustments.push(Adjustment { cause: cause.into(), from: self.verdict, to });
             self.verdict = to;
@@ -80,18 +81,18 @@ impl Decision {
         if let (true, Some(alternative)) = (tightens, alternative) {
             self.alternatives.insert(0, alternative);
         }
-        self.tighten(to, cause);
+        self.tighten_to(to, cause);
     }
 
     /// Tightens the decision for a loss that cannot be undone. Never loosens the verdict.
-    pub(crate) fn cannot_be_undone(&mut self, what: String, to: Verdict) {
+    pub(crate) fn tighten_for_loss(&mut self, what: String, to: Verdict) {
         if self.verdict < to {
             self.primary_reason.clone_from(&what);
             self.reasons.insert(0, what);
         } else {
             self.reasons.push(what);
         }
-        self.tighten(to, "it cannot be undone");
+        self.tighten_to(to, "it cannot be undone");
     }
 
     /// Checks that a person's exception can lift the decision: never if it is critical, protects
@@ -100,7 +101,7 @@ impl Decision {
     ///
     /// # Errors
     /// Fails with the reason that it cannot be lifted, worded as the end of a sentence.
-    pub fn exceptable(&self) -> Result<(), &str> {
+    pub fn check_exceptable(&self) -> Result<(), &str> {
         let kept = if self.risk_level == RiskLevel::Critical {
             Some("its risk is critical")
         } else {
@@ -140,7 +141,7 @@ pub struct Adjustment {
 
 /// Returns the verdict for the two levels together.
 #[must_use]
-pub const fn matrix(risk: RiskLevel, rationality: RationalityLevel) -> Verdict {
+pub const fn matrix_verdict(risk: RiskLevel, rationality: RationalityLevel) -> Verdict {
     use {RationalityLevel as R, RiskLevel as K};
     match (risk, rationality) {
         (K::Low, R::High | R::Medium) | (K::Medium, R::High) => Verdict::Allow,
@@ -153,12 +154,15 @@ pub const fn matrix(risk: RiskLevel, rationality: RationalityLevel) -> Verdict {
 /// Decides on the findings. `first_time`: no action of this shape was reviewed earlier in the
 /// session.
 #[must_use]
-pub fn decide(findings: &Findings, first_time: bool, policy: &DecisionPolicy) -> Decision {
+pub fn decide_verdict(findings: &Findings, first_time: bool, policy: &DecisionPolicy) -> Decision {
     let risk = findings.risk().map_or(Score::ZERO, |risk| risk.finding.score);
     let rationality = findings.rationality().map(|(score, _)| score);
-    let levels = (policy.risk.level(risk), policy.rationality.level(rationality));
-    let matrix =
-        if policy.risk.is_negligible(risk) { Verdict::Allow } else { matrix(levels.0, levels.1) };
+    let levels = (policy.risk.level_of(risk), policy.rationality.level_of(rationality));
+    let matrix = if policy.risk.is_negligible(risk) {
+        Verdict::Allow
+    } else {
+        matrix_verdict(levels.0, levels.1)
+    };
     let mut course = VerdictBuilder { verdict: matrix, adjustments: Vec::new() };
     adjust(&mut course, findings, policy.first_time && first_time && levels.0 < RiskLevel::High);
     let reasons = reasons(findings, policy, course.verdict);
@@ -174,7 +178,7 @@ pub fn decide(findings: &Findings, first_time: bool, policy: &DecisionPolicy) ->
         adjustments: course.adjustments,
         primary_reason,
         reasons,
-        confidence: confidence(findings),
+        confidence: mean_confidence(findings),
         alternatives: alternatives(findings),
         stops: findings
             .objections
@@ -268,7 +272,7 @@ fn adjust(course: &mut VerdictBuilder, findings: &Findings, may_relax: bool) {
     }
     for fault in &findings.faults {
         course.at_least(
-            fault.policy.verdict(),
+            fault.policy.to_verdict(),
             format!("fault of `{}`: {}", fault.source, fault.kind),
         );
     }
@@ -279,7 +283,8 @@ fn reasons(findings: &Findings, policy: &DecisionPolicy, verdict: Verdict) -> Ve
     let rationality = findings.rationality().map(|(score, _)| score);
     let mut reasons: Vec<String> = Vec::new();
     let mut objections: Vec<_> = findings.objections.iter().collect();
-    objections.sort_by_key(|objection| std::cmp::Reverse(objection.verdict));
+    // Whoever removes the root folder loses more than our key: the gravest loss is named first.
+    objections.sort_by_key(|objection| Reverse((objection.verdict, objection.severity)));
     // Objections that decided come first; those that only accompany a stricter decision come last.
     let (deciding, adding): (Vec<_>, Vec<_>) =
         objections.into_iter().partition(|objection| objection.verdict >= verdict);
@@ -327,8 +332,8 @@ fn reasons(findings: &Findings, policy: &DecisionPolicy, verdict: Verdict) -> Ve
     reasons.extend(findings.detections.iter().map(|detection| detection.finding.summary.clone()));
     reasons.extend(findings.faults.iter().map(Fault::to_string));
     if reasons.is_empty()
-        && (policy.risk.level(risk) > RiskLevel::Low
-            || policy.rationality.level(rationality) < RationalityLevel::High)
+        && (policy.risk.level_of(risk) > RiskLevel::Low
+            || policy.rationality.level_of(rationality) < RationalityLevel::High)
     {
         reasons.push(format!(
             "risk {risk}{}",
@@ -375,7 +380,7 @@ fn explain(verdict: Verdict, primary: &str) -> String {
 /// Returns 1.00, less .30 when not everything was understood, .15 for each fault (at most .45) and
 /// .10 when no plugin could score rationality; at least .10.
 #[must_use]
-pub fn confidence(findings: &Findings) -> Score {
+pub fn mean_confidence(findings: &Findings) -> Score {
     let gaps = if findings.gaps.is_empty() && findings.limits.is_empty() { 0 } else { 300 };
     let faults =
         u16::try_from(findings.faults.len()).unwrap_or(u16::MAX).saturating_mul(150).min(450);
@@ -442,7 +447,10 @@ pub enum RewriteOutcome<'a> {
 
 /// Settles a `modify`: exactly one rewrite, or a person decides.
 #[must_use]
-pub fn settle<'a>(decision: &Decision, offers: &'a [Attributed<Rewrite>]) -> RewriteOutcome<'a> {
+pub fn settle_rewrites<'a>(
+    decision: &Decision,
+    offers: &'a [Attributed<Rewrite>],
+) -> RewriteOutcome<'a> {
     if decision.verdict != Verdict::Modify {
         return RewriteOutcome::Unchanged;
     }

@@ -103,7 +103,7 @@ fn tightening_only_tightens() {
             let found = with(100, |f| f.objections.push(objection(*from, Severity::Low)));
             let mut decision = decide(&found, false);
             let before = decision.adjustments.len();
-            decision.tighten(*to, "a stopped session");
+            decision.tighten_to(*to, "a stopped session");
             assert_eq!(decision.verdict, (*from).max(*to), "{from}, {to}");
             assert_eq!(
                 decision.adjustments.len() - before,
@@ -115,7 +115,7 @@ fn tightening_only_tightens() {
     }
     let mut decision =
         decide(&with(100, |f| f.objections.push(objection(Verdict::Warn, Severity::Low))), false);
-    decision.tighten(Verdict::Ask, "no safer form");
+    decision.tighten_to(Verdict::Ask, "no safer form");
     let last = decision.adjustments.last().expect("a change");
     assert_eq!(
         (last.cause.as_str(), last.from, last.to),
@@ -134,7 +134,7 @@ fn explanation(verdict: Verdict) -> &'static str {
 }
 
 #[test]
-fn what_no_exception_lifts_says_why() {
+fn decisions_beyond_exceptions_give_the_reason() {
     let cases: Vec<(&str, Findings, Option<&str>)> = vec![
         ("nothing", findings(100, None), None),
         ("high risk", findings(949, None), None),
@@ -172,12 +172,12 @@ fn what_no_exception_lifts_says_why() {
     ];
     for (name, found, why) in cases {
         let decision = decide(&found, false);
-        assert_eq!(decision.exceptable().err(), why, "{name}");
+        assert_eq!(decision.check_exceptable().err(), why, "{name}");
         assert_eq!(decision.beyond_exceptions.as_deref(), why, "{name}");
         // Records from before this field existed know only the level.
         let older = portcullis_core::verdict::Decision { beyond_exceptions: None, ..decision };
         assert_eq!(
-            older.exceptable().is_err(),
+            older.check_exceptable().is_err(),
             found.risk().is_some_and(|risk| risk.finding.score.get() >= 950),
             "{name}, older"
         );

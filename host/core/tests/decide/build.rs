@@ -10,7 +10,7 @@ use portcullis_core::score::{Score, Severity, Verdict};
 use portcullis_core::verdict::Decision;
 
 pub(crate) fn decide(findings: &Findings, first_time: bool) -> Decision {
-    portcullis_core::verdict::decide(findings, first_time, &DecisionPolicy::default())
+    portcullis_core::verdict::decide_verdict(findings, first_time, &DecisionPolicy::default())
 }
 
 pub(crate) fn named<T>(finding: T) -> Attributed<T> {

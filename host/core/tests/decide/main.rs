@@ -11,7 +11,7 @@ use portcullis_core::finding::{Change, Edit, Rewrite};
 use portcullis_core::policy::{DecisionPolicy, RationalityThresholds, RiskThresholds};
 use portcullis_core::review::{Attributed, Findings};
 use portcullis_core::score::{Score, Severity, Verdict};
-use portcullis_core::verdict::{RewriteOutcome, settle};
+use portcullis_core::verdict::{RewriteOutcome, settle_rewrites};
 use proptest::prelude::*;
 
 #[test]
@@ -87,7 +87,7 @@ fn the_thresholds_are_the_policys() {
     for (score, sense, policy, usual, other) in cases {
         let found = findings(score, Some(sense));
         assert_eq!(decide(&found, false).verdict, usual, "risk {score}, rationality {sense}");
-        let decision = portcullis_core::verdict::decide(&found, false, &policy);
+        let decision = portcullis_core::verdict::decide_verdict(&found, false, &policy);
         assert_eq!(decision.verdict, other, "risk {score}, rationality {sense}, {policy:?}");
         assert_eq!(decision.policy, policy);
     }
@@ -99,13 +99,13 @@ fn the_thresholds_are_the_policys() {
     let found = findings(700, Some(600));
     assert_eq!(decide(&found, true).verdict, Allow);
     assert_eq!(
-        portcullis_core::verdict::decide(&found, true, &first).verdict,
+        portcullis_core::verdict::decide_verdict(&found, true, &first).verdict,
         Warn,
         "the relaxation is off"
     );
     let loud = risk(|risk| risk.named = Score::new(100));
     assert!(
-        portcullis_core::verdict::decide(&findings(101, None), false, &loud).reasons[0]
+        portcullis_core::verdict::decide_verdict(&findings(101, None), false, &loud).reasons[0]
             .starts_with("High risk action")
     );
 }
@@ -287,13 +287,13 @@ fn a_modification_needs_exactly_one_rewrite() {
     let one = [rewrite("a")];
     let same = [rewrite("a"), rewrite("a")];
     let two = [rewrite("a"), rewrite("b")];
-    assert!(matches!(settle(&modify, &[]), RewriteOutcome::Ask(_)));
-    assert!(matches!(settle(&modify, &one), RewriteOutcome::Rewrite(_)));
-    assert!(matches!(settle(&modify, &same), RewriteOutcome::Rewrite(_)));
-    assert!(matches!(settle(&modify, &two), RewriteOutcome::Ask(_)));
+    assert!(matches!(settle_rewrites(&modify, &[]), RewriteOutcome::Ask(_)));
+    assert!(matches!(settle_rewrites(&modify, &one), RewriteOutcome::Rewrite(_)));
+    assert!(matches!(settle_rewrites(&modify, &same), RewriteOutcome::Rewrite(_)));
+    assert!(matches!(settle_rewrites(&modify, &two), RewriteOutcome::Ask(_)));
     let allow = decide(&findings(100, None), false);
     assert!(
-        matches!(settle(&allow, &one), RewriteOutcome::Unchanged),
+        matches!(settle_rewrites(&allow, &one), RewriteOutcome::Unchanged),
         "an offer alone changes nothing"
     );
 }

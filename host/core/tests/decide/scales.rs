@@ -16,7 +16,7 @@ fn scores_stay_in_range() {
         (u16::MAX, 1000, None),
     ] {
         assert_eq!(Score::new(given).get(), cut, "{given}");
-        assert_eq!(Score::checked(given).map(Score::get), checked, "{given}");
+        assert_eq!(Score::from_thousandths(given).map(Score::get), checked, "{given}");
     }
     assert_eq!((Score::ZERO.get(), Score::MAX.get()), (0, 1000));
 }
@@ -31,7 +31,7 @@ fn means_are_rounded_down_and_scores_shown_to_two_places() {
         (&[1000; 70], Some(1000)),
     ] {
         let scores: Vec<Score> = scores.iter().copied().map(Score::new).collect();
-        assert_eq!(Score::mean(&scores).map(Score::get), mean, "{scores:?}");
+        assert_eq!(Score::mean_of(&scores).map(Score::get), mean, "{scores:?}");
     }
     for (score, shown) in [
         (0, "0.00"),
@@ -89,7 +89,7 @@ fn levels_begin_where_the_policy_says() {
     ] {
         let score = Score::new(score);
         assert_eq!(
-            (policy.risk.level(score), policy.risk.is_negligible(score)),
+            (policy.risk.level_of(score), policy.risk.is_negligible(score)),
             (level, negligible),
             "{score}"
         );
@@ -100,7 +100,7 @@ fn levels_begin_where_the_policy_says() {
         ..RiskThresholds::default()
     };
     assert_eq!(
-        odd.level(Score::new(500)),
+        odd.level_of(Score::new(500)),
         RiskLevel::Critical,
         "out of order they only make it stricter"
     );
@@ -115,6 +115,6 @@ fn levels_begin_where_the_policy_says() {
         (Some(500), RationalityLevel::Medium),
         (Some(499), RationalityLevel::Low),
     ] {
-        assert_eq!(policy.rationality.level(score.map(Score::new)), level, "{score:?}");
+        assert_eq!(policy.rationality.level_of(score.map(Score::new)), level, "{score:?}");
     }
 }

@@ -7,7 +7,7 @@ use portcullis_core::fault::OnFault;
 use portcullis_core::finding::{Rationality, Risk, SideEffect, SideEffectKind};
 use portcullis_core::review::{Findings, Objection};
 use portcullis_core::score::{Score, Severity, Verdict};
-use portcullis_core::verdict::confidence;
+use portcullis_core::verdict::mean_confidence;
 
 fn with(risk: u16, rationality: Option<u16>, change: impl FnOnce(&mut Findings)) -> Findings {
     let mut found = findings(risk, rationality);
@@ -85,6 +85,20 @@ fn the_reasons_of_each_finding() {
                 "adds",
             ],
         ),
+        (
+            "the gravest of two that refuse comes first",
+            with(100, None, |f| {
+                f.objections.extend([
+                    Objection { severity: Severity::High, ..because("our key", Verdict::Block) },
+                    Objection {
+                        severity: Severity::Critical,
+                        ..because("the root", Verdict::Block)
+                    },
+                    Objection { severity: Severity::Critical, ..because("warns", Verdict::Warn) },
+                ]);
+            }),
+            vec!["the root", "our key", "warns"],
+        ),
     ];
     for (name, found, reasons) in cases {
         let decision = decide(&found, false);
@@ -134,7 +148,7 @@ fn side_effects_in_words() {
 }
 
 #[test]
-fn what_could_be_done_instead() {
+fn alternatives_are_listed() {
     let rule = |texts: &[&str]| Objection {
         alternatives: texts.iter().map(|text| (*text).into()).collect(),
         ..because("no", Verdict::Warn)
@@ -196,7 +210,7 @@ fn what_could_be_done_instead() {
 }
 
 #[test]
-fn how_sure_it_is() {
+fn confidence_falls_with_gaps_and_faults() {
     let of = |sense: Option<u16>, gaps: usize, faults: usize| Findings {
         risks: vec![risk(100)],
         rationalities: sense.map(rationality).into_iter().collect(),
@@ -219,12 +233,12 @@ fn how_sure_it_is() {
     ];
     for (found, expected) in cases {
         assert_eq!(
-            confidence(&found),
+            mean_confidence(&found),
             Score::new(expected),
             "{} gaps, {} faults",
             found.gaps.len(),
             found.faults.len()
         );
-        assert_eq!(decide(&found, false).confidence, confidence(&found));
+        assert_eq!(decide(&found, false).confidence, mean_confidence(&found));
     }
 }

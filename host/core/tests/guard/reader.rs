@@ -2,12 +2,14 @@
 
 use super::harness::{CWD, HOME};
 use portcullis_core::action as to;
+use portcullis_core::run_files::FileReading;
 use portcullis_core::score::Score;
 use portcullis_shell_reader::types as from;
 use portcullis_shell_reader::{Surroundings, read as read_text};
 
 pub(crate) fn read(text: &str) -> to::Reading {
-    let reading = read_text(text, &Surroundings { cwd: CWD.into(), home: HOME.into() });
+    let reading =
+        read_text(text, &Surroundings { cwd: CWD.into(), home: HOME.into(), files: Vec::new() });
     to::Reading {
         commands: reading.commands.into_iter().map(command).collect(),
         effects: reading.effects.into_iter().map(effect).collect(),
@@ -19,6 +21,7 @@ pub(crate) fn read(text: &str) -> to::Reading {
             from::Coverage::Partial => to::Coverage::Partial,
         },
         gaps: reading.gaps,
+        files: FileReading::default(),
     }
 }
 

@@ -38,6 +38,35 @@ fn outcomes_join_their_steps() {
             1,
         ),
         (
+            "a person refused it",
+            vec![
+                review(),
+                failed("Bash", ls(), "t1", "The user doesn't want to proceed with this tool use."),
+            ],
+            Outcome,
+            true,
+            Status::Refused,
+            None,
+            1,
+        ),
+        (
+            "the client dropped it, and nobody objected",
+            vec![
+                review(),
+                failed(
+                    "Bash",
+                    ls(),
+                    "t1",
+                    "<tool_use_error>Sibling tool call errored</tool_use_error>",
+                ),
+            ],
+            Outcome,
+            true,
+            Status::Failed,
+            None,
+            1,
+        ),
+        (
             "it was killed",
             vec![review(), failed("Bash", ls(), "t1", "Exit code -9")],
             Outcome,
@@ -145,7 +174,7 @@ fn outcomes_join_their_steps() {
 }
 
 #[test]
-fn what_a_person_allowed_after_an_ask_joins_its_step() {
+fn an_allowed_call_joins_its_step() {
     let mut world = World::default();
     world.plugins.assess = says_of("ls", rules(Verdict::Ask, Severity::High));
     let review = world.bash("ls", "t1");
@@ -245,7 +274,7 @@ fn repetition_follows_outcomes() {
     let repetition = |world: &World| {
         let agent = world.agent();
         let step = *agent.steps.back().unwrap();
-        let repetition = agent.repetition(step.shape, step.identity);
+        let repetition = agent.find_repetition(step.shape, step.identity);
         (repetition.seen, repetition.failures, repetition.successes)
     };
     world.fails("make it", "t1", "Exit code 2\nno rule");

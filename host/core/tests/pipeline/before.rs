@@ -4,7 +4,7 @@ use super::harness::{
     World, answer, by, detection, detects, effects, judged, plugin, post, pre, reading, risk,
     rules, says, says_of, seen,
 };
-use portcullis_core::action::{Coverage, Entry, Intent, Quantity, Scope, Status};
+use portcullis_core::action::{Coverage, EffectKind, Entry, Intent, Quantity, Scope, Status};
 use portcullis_core::fault::{FaultKind, OnFault};
 use portcullis_core::finding::Assessment;
 use portcullis_core::observe::Observed;
@@ -116,7 +116,7 @@ fn a_first_warning_is_a_note_for_record_and_person() {
 }
 
 #[test]
-fn what_was_not_understood_is_never_a_note() {
+fn partial_actions_are_never_notes() {
     let mut world = World::default();
     world.plugins.read = Box::new(|text| {
         let mut read = reading(text);
@@ -248,14 +248,13 @@ fn observing_changes_nothing_but_records_everything() {
     world.plugins.detect =
         detects("leak", vec![detection("secret_egress", Severity::Critical, 1000, 1000)]);
     let sent = world.bash("leak", "t9");
-    assert_eq!((sent.effect(), sent.records.len()), ("none", 1), "no intervention");
+    assert_eq!((sent.effect(), sent.records.len()), ("none", 2), "the answer is only recorded");
     assert_eq!(sent.records[0].detections.len(), 1, "but the detection is recorded");
     let state = world.state();
     assert_eq!(
         (state.session.stopped, state.session.issues.len(), state.session.totals.interventions),
-        (None, 0, 0)
+        (None, 2, 2)
     );
-    assert!(world.plugins.asked.is_empty());
     let limit = state
         .session
         .limits
@@ -271,7 +270,7 @@ fn the_strictest_of_several_plugins_counts() {
     world.plugins.assess = Box::new(|_, _| {
         let broken = answer(
             "broken",
-            Err(plugin("broken", OnFault::Warn).fault(FaultKind::Trap, "it trapped")),
+            Err(plugin("broken", OnFault::Warn).new_fault(FaultKind::Trap, "it trapped")),
         );
         vec![
             answer("a", Ok(rules(Verdict::Warn, Severity::Low))),
@@ -379,7 +378,7 @@ fn later_stages_see_what_earlier_ones_found() {
 }
 
 #[test]
-fn what_the_workspace_holds_is_judged_and_recorded() {
+fn observations_are_judged_and_recorded() {
     let link = |to: &str| Observed { real: Some(to.into()), ..seen(Entry::Link) };
     for (observed, scope, intent) in [
         (seen(Entry::Absent), Scope::Inside, Intent::FileCreation),
@@ -399,6 +398,42 @@ fn what_the_workspace_holds_is_judged_and_recorded() {
         );
         let outside = u16::from(scope == Scope::System);
         assert_eq!(world.agent().steps.back().unwrap().outside, outside, "{observed:?}");
+    }
+}
+
+#[test]
+fn a_link_counts_as_the_place_that_it_leads_to() {
+    let places = [
+        ("/home/me/.aws/credentials", EffectKind::SecretRead),
+        ("/home/me/.ssh/id_ed25519", EffectKind::SecretRead),
+        ("/home/me/.netrc", EffectKind::SecretRead),
+        ("/home/me/.bashrc", EffectKind::Persistence),
+        ("/home/me/.ssh/authorized_keys", EffectKind::Persistence),
+        ("/home/me/shop/.git/hooks/pre-commit", EffectKind::Persistence),
+    ];
+    let inside = ["/home/me/shop/b", "/home/me/shop/.env.example", "/home/me/notes.txt"];
+    let tools = [
+        ("Read", json!({"file_path": "a"})),
+        ("Write", json!({"file_path": "a", "content": "x"})),
+        ("Edit", json!({"file_path": "a", "old_string": "x", "new_string": "y"})),
+    ];
+    for (tool, input) in &tools {
+        let kinds = |real: &str| {
+            let mut world = World::default();
+            let observed = Observed { real: Some(real.into()), ..seen(Entry::File) };
+            world.observed.insert("/home/me/shop/a".into(), observed);
+            let sent = world.send(&pre(tool, input.clone(), "t1"));
+            let facts = &sent.records[0].action.as_ref().unwrap().facts;
+            facts.effects.iter().map(|effect| effect.kind.clone()).collect::<Vec<_>>()
+        };
+        for (real, kind) in &places {
+            let reads = *tool == "Read";
+            let expected = reads == (*kind == EffectKind::SecretRead);
+            assert_eq!(kinds(real).contains(kind), expected, "{tool} through a link to `{real}`");
+        }
+        for real in inside {
+            assert_eq!(kinds(real).len(), 1, "{tool} through a link to `{real}`");
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use portcullis_core::score::{Severity, Verdict};
 use serde_json::json;
 
 #[test]
-fn what_a_person_asks_for_becomes_a_goal() {
+fn requests_become_goals() {
     let notice = "<task-notification>\n<summary>done</summary>\n</task-notification>";
     let cases: Vec<(&str, String, Option<&str>)> = vec![
         ("a prompt", "fix the build".into(), Some("fix the build")),
@@ -104,8 +104,14 @@ fn a_sessions_end_sums_it_up() {
         (&record.details["totals"]["blocked"], &record.details["reason"]),
         (&json!(2), &json!("other"))
     );
-    let blocked = record.details["blocked"].to_string();
-    assert!(blocked.contains("ask me") && blocked.contains("block me"), "{blocked}");
+    let refused =
+        ["ask Bash: ask me", "block Bash: block me", "block Bash: block too (subagent a1)"];
+    assert_eq!(record.details["blocked"], json!(refused));
+    assert!(!record.details.contains_key("blocked_unlisted"));
+    (0..300).for_each(|index| drop(world.bash("block me", &format!("b{index}"))));
+    let details = world.send(&event("SessionEnd", json!({}))).records[0].details.clone();
+    assert_eq!(details["blocked"].as_array().map(Vec::len), Some(200));
+    assert_eq!(details["blocked_unlisted"], json!(103));
     assert_eq!(sent.out, json!({}));
 }
 

@@ -338,7 +338,7 @@ fn a_secret_in_it_is_compared_by_its_placeholder() {
 }
 
 #[test]
-fn what_is_no_whole_review_gives_no_exception() {
+fn incomplete_reviews_give_no_exception() {
     let mut world = World::default();
     world.plugins.assess = says(rules(Verdict::Block, Severity::High));
     let long = world.send(&bash(json!({"command": "x".repeat(70_000)}), "t1"));

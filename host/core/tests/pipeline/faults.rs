@@ -43,7 +43,7 @@ fn every_fault_under_every_policy() {
                 let expected = if who == Who::ShellReader {
                     Verdict::Ask
                 } else {
-                    policy.max(kind.least()).verdict()
+                    policy.max(kind.least_reaction()).to_verdict()
                 };
                 let taken = match expected {
                     Verdict::Warn => ("none", 0),
@@ -182,19 +182,21 @@ fn a_detection_counts_beside_a_fault_of_another_plugin() {
 }
 
 #[test]
-fn where_no_review_could_be_made_the_policy_answers() {
+fn the_policy_answers_without_a_review() {
     for (policy, taken, exit) in
         [(OnFault::Warn, "none", 0), (OnFault::Ask, "ask", 0), (OnFault::Block, "deny", 2)]
     {
-        let fault =
-            Fault { policy, ..Fault::host(FaultKind::Store, "the journal `x` cannot be written") };
-        let answer = claude::render("PreToolUse", &fault_reply(&fault));
+        let fault = Fault {
+            policy,
+            ..Fault::from_host(FaultKind::Store, "the journal `x` cannot be written")
+        };
+        let answer = claude::render_reply("PreToolUse", &fault_reply(&fault));
         let out = one_object(&answer.stdout);
         assert_eq!((super::harness::effect(&out), answer.exit), (taken, exit), "{policy}");
         assert!(out["systemMessage"].as_str().unwrap().contains("journal"), "{policy}");
     }
-    let error = claude::parse(b"{").unwrap_err();
-    let fault = Fault::host(FaultKind::BadInput, error.problem);
+    let error = claude::parse_event(b"{").unwrap_err();
+    let fault = Fault::from_host(FaultKind::BadInput, error.problem);
     let record = fault_record(&fault, FaultOrigin::default(), 5, "seed");
     assert_eq!((record.kind, record.at, record.faults.len()), (RecordKind::Fault, 5, 1));
     assert_ne!(record.id, fault_record(&fault, FaultOrigin::default(), 5, "other seed").id);

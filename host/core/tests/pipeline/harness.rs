@@ -21,6 +21,7 @@ use portcullis_core::pipeline::{self, Ports, ReviewOutcome, Settings};
 use portcullis_core::plugins::{Details, Identity, PluginResponse, Plugins};
 use portcullis_core::policy::Policy;
 use portcullis_core::record::{Record, RecordKind};
+use portcullis_core::run_files::{FileReading, ShellPlace};
 use portcullis_core::score::{Score, Severity, Verdict};
 use portcullis_core::session::{AgentState, State};
 use portcullis_core::undo::NoUndo;
@@ -76,7 +77,7 @@ impl Scripted {
 }
 
 impl Plugins for Scripted {
-    fn read_shell(&mut self, text: &str, _cwd: &str, _home: &str) -> Result<Reading, Fault> {
+    fn read_shell(&mut self, text: &str, _place: &ShellPlace<'_>) -> Result<Reading, Fault> {
         (self.read)(text)
     }
 
@@ -209,19 +210,20 @@ impl World {
 
     /// Sends one payload through parse, run and render, and advances the clock by a second.
     pub(crate) fn send(&mut self, payload: &Value) -> Sent {
-        let event = claude::parse(payload.to_string().as_bytes()).expect("a readable payload");
+        let event =
+            claude::parse_event(payload.to_string().as_bytes()).expect("a readable payload");
         let agent = event.agent.clone().unwrap_or_default();
         let reviewed = self.review(&event, self.state_of(&agent));
         let (session, own) = reviewed.state.encode().expect("a state within its bounds");
         assert_eq!(
-            State::decode(Some(&session), Some(&own)).expect("its own bytes"),
+            State::decode_state(Some(&session), Some(&own)).expect("its own bytes"),
             reviewed.state,
             "state survives its bytes"
         );
         self.session = Some(session);
         self.agents.insert(agent, own);
         self.journal.extend(reviewed.records.iter().cloned());
-        let answer = claude::render(&event.name, &reviewed.reply);
+        let answer = claude::render_reply(&event.name, &reviewed.reply);
         self.replies.push_str(&String::from_utf8_lossy(&answer.stdout));
         self.replies.push_str(&String::from_utf8_lossy(&answer.stderr));
         let out = one_object(&answer.stdout);
@@ -242,6 +244,7 @@ impl World {
             home: HOME,
             exceptions: &self.exceptions,
             unwhole: &self.unwhole,
+            measured: None,
         };
         let observed = &self.observed;
         let mut observe = |queries: &[Query]| {
@@ -255,7 +258,7 @@ impl World {
             details: &|_| None,
             undo: &NoUndo,
         };
-        let reviewed = pipeline::run(event, state, self.now, &settings, &mut ports);
+        let reviewed = pipeline::run_pipeline(event, state, self.now, &settings, &mut ports);
         self.now += 1000;
         reviewed
     }
@@ -265,7 +268,7 @@ impl World {
     }
 
     pub(crate) fn state_of(&self, agent: &str) -> State {
-        State::decode(self.session.as_deref(), self.agents.get(agent).map(Vec::as_slice))
+        State::decode_state(self.session.as_deref(), self.agents.get(agent).map(Vec::as_slice))
             .expect("a readable state")
     }
 
@@ -397,6 +400,7 @@ pub(crate) fn reading(text: &str) -> Reading {
         shape: program,
         coverage: Coverage::Full,
         gaps: Vec::new(),
+        files: FileReading::default(),
     }
 }
 
@@ -424,7 +428,7 @@ pub(crate) fn answer<T>(name: &str, result: Result<T, Fault>) -> PluginResponse<
 }
 
 pub(crate) fn fault(kind: FaultKind, policy: OnFault) -> Fault {
-    plugin("judge", policy).fault(kind, "it did not answer")
+    plugin("judge", policy).new_fault(kind, "it did not answer")
 }
 
 /// Creates a risk-calculator that always gives the same answer.
@@ -558,7 +562,14 @@ pub(crate) fn usual_response(name: &str, issue: &Issue) -> Response {
 
 /// Returns the observed state of a path with this entry.
 pub(crate) fn seen(entry: Entry) -> Observed {
-    Observed { entry, real: None, git: GitState::Unknown, restorable: false, leads: None }
+    Observed {
+        entry,
+        real: None,
+        git: GitState::Unknown,
+        restorable: false,
+        leads: None,
+        contents: None,
+    }
 }
 
 /// Makes up a token, so that scanners of this repository do not mistake it for a real one.

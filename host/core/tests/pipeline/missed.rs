@@ -3,7 +3,7 @@
 use super::harness::{HOME, World, event, post, pre, token};
 use portcullis_agents::claude::wire as claude;
 use portcullis_core::action::Status;
-use portcullis_core::event::CallResult;
+use portcullis_core::event::{CallEnd, CallResult};
 use portcullis_core::pipeline::{
     MOST_MISSED, MissedCall, Ports, ReviewOutcome, Settings, missed_calls,
 };
@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 fn missed(id: &str, command: &str, result: Option<&str>) -> MissedCall {
     let result = result.map(|text| CallResult {
         failed: false,
+        end: CallEnd::Finished,
         error: String::new(),
         output: text.into(),
         duration_ms: None,
@@ -27,7 +28,7 @@ fn missed(id: &str, command: &str, result: Option<&str>) -> MissedCall {
 
 /// Returns the payload's own review with these calls added.
 fn with_missed(world: &mut World, payload: &Value, calls: &[MissedCall]) -> ReviewOutcome {
-    let event = claude::parse(payload.to_string().as_bytes()).unwrap();
+    let event = claude::parse_event(payload.to_string().as_bytes()).unwrap();
     let state = world.state();
     let reviewed = world.review(&event, state);
     let settings = Settings {
@@ -36,6 +37,7 @@ fn with_missed(world: &mut World, payload: &Value, calls: &[MissedCall]) -> Revi
         home: HOME,
         exceptions: &[],
         unwhole: &[],
+        measured: None,
     };
     let mut looked = 0;
     let mut observe = |_: &[portcullis_core::observe::Query]| {
@@ -115,13 +117,14 @@ fn missed_calls_again(
     reviewed: ReviewOutcome,
     calls: &[MissedCall],
 ) -> ReviewOutcome {
-    let event = claude::parse(payload.to_string().as_bytes()).unwrap();
+    let event = claude::parse_event(payload.to_string().as_bytes()).unwrap();
     let settings = Settings {
         policy: &world.policy,
         masker: &world.masker,
         home: HOME,
         exceptions: &[],
         unwhole: &[],
+        measured: None,
     };
     let mut observe =
         |_: &[portcullis_core::observe::Query]| portcullis_core::observe::Observations::new();
@@ -163,7 +166,7 @@ fn they_are_bounded_masked_and_named_by_their_agent() {
 }
 
 #[test]
-fn who_observes_tells_the_person_alone() {
+fn observe_mode_tells_only_the_person() {
     let mut world = World::default();
     world.policy.mode = Mode::Observe;
     let reviewed = with_missed(&mut world, &event("Stop", json!({})), &[missed("m1", "ls", None)]);

@@ -208,7 +208,7 @@ proptest! {
 
     #[test]
     fn arbitrary_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        let _ = claude::parse(&bytes);
+        let _ = claude::parse_event(&bytes);
     }
 
     #[test]
@@ -216,7 +216,7 @@ proptest! {
         let mut bytes = payload.to_string().into_bytes();
         let at = at.index(bytes.len());
         if cut { bytes.truncate(at) } else { bytes[at] = byte }
-        if let Err(error) = claude::parse(&bytes) {
+        if let Err(error) = claude::parse_event(&bytes) {
             prop_assert!(!error.problem.is_empty() && !error.problem.contains('\n'));
         }
     }
@@ -225,7 +225,7 @@ proptest! {
     fn any_payload_gets_a_valid_answer(payloads in prop::collection::vec(payload(), 1..4), said in prop::collection::vec(said(), 0..3)) {
         let mut world = World::with(plugins(&said));
         for payload in &payloads {
-            if claude::parse(payload.to_string().as_bytes()).is_err() {
+            if claude::parse_event(payload.to_string().as_bytes()).is_err() {
                 continue;
             }
             let sent = world.send(payload);
@@ -258,15 +258,15 @@ proptest! {
     #[test]
     fn any_state_that_can_be_read_can_be_used(bytes in prop::collection::vec(any::<u8>(), 0..120), agent in prop::collection::vec(any::<u8>(), 0..120)) {
         let framed = |bytes: &[u8]| [&[1], bytes].concat();
-        let Ok(state) = State::decode(Some(&framed(&bytes)), Some(&framed(&agent))) else { return Ok(()) };
+        let Ok(state) = State::decode_state(Some(&framed(&bytes)), Some(&framed(&agent))) else { return Ok(()) };
         let world = World::default();
-        let settings = Settings { policy: &world.policy, masker: &world.masker, home: super::harness::HOME, exceptions: &[], unwhole: &[] };
+        let settings = Settings { policy: &world.policy, masker: &world.masker, home: super::harness::HOME, exceptions: &[], unwhole: &[], measured: None };
         let mut plugins = Scripted { detect: super::harness::detects("make", vec![detection("loop", Severity::High, 1000, 1000)]), ..Scripted::default() };
         for payload in [pre("Bash", json!({"command": "make it"}), "t1"), super::harness::prompt("fix it")] {
-            let event = claude::parse(payload.to_string().as_bytes()).unwrap();
+            let event = claude::parse_event(payload.to_string().as_bytes()).unwrap();
             let mut ports = Ports { plugins: &mut plugins, observe: &mut |_| Default::default(), details: &|_| None, undo: &NoUndo };
-            let reviewed = pipeline::run(&event, state.clone(), 5, &settings, &mut ports);
-            one_object(&claude::render(&event.name, &reviewed.reply).stdout);
+            let reviewed = pipeline::run_pipeline(&event, state.clone(), 5, &settings, &mut ports);
+            one_object(&claude::render_reply(&event.name, &reviewed.reply).stdout);
         }
     }
 }

@@ -238,7 +238,7 @@ fn a_fault_of_the_shell_reader_does_not_tell_what_it_read() {
             session: false,
             shadow: false,
         };
-        Err(reader.fault(FaultKind::Trap, format!("it panicked at `{text}`")))
+        Err(reader.new_fault(FaultKind::Trap, format!("it panicked at `{text}`")))
     });
     world.bash(&format!("push {token}"), "t1");
     assert_hidden(&world, "a fault's detail", &[&token]);

@@ -79,12 +79,12 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
 
     #[test]
-    fn who_looks_on_changes_nothing(counting in prop::collection::vec(said(), 0..3), aside in prop::collection::vec(said(), 1..3)) {
+    fn shadow_plugins_change_nothing(counting in prop::collection::vec(said(), 0..3), aside in prop::collection::vec(said(), 1..3)) {
         prop_assert_eq!(session(&counting, &aside), session(&counting, &[]));
     }
 
     #[test]
-    fn what_would_have_been_is_never_looser(counting in prop::collection::vec(said(), 0..3), aside in prop::collection::vec(said(), 1..3)) {
+    fn shadow_verdicts_are_never_looser(counting in prop::collection::vec(said(), 0..3), aside in prop::collection::vec(said(), 1..3)) {
         let mut world = World::with(beside(super::properties::plugins(&counting), &aside));
         for record in world.bash("make it", "t1").records.iter().filter(|record| record.decision.is_some()) {
             prop_assert_eq!(record.shadow.len(), 2 * aside.len());

@@ -71,13 +71,14 @@ fn stopped() -> World {
 fn decide(world: &mut World, terms: ResumeConditions) -> Result<(), String> {
     let mut state: State = world.state();
     let incident = state.session.stop.as_ref().unwrap().incident.clone();
-    let decided = state.session.decide(&incident, terms, "a note", &LimitPolicy::default());
+    let decided =
+        state.session.decide_incident(&incident, terms, "a note", &LimitPolicy::default());
     world.session = Some(state.encode().unwrap().0);
     decided
 }
 
 #[test]
-fn what_is_not_certain_to_be_a_write_alone_is_refused() {
+fn uncertain_writes_are_refused() {
     use EffectKind as E;
     for (kind, certain, refused) in [
         (E::FileRead, false, false),
@@ -95,7 +96,7 @@ fn what_is_not_certain_to_be_a_write_alone_is_refused() {
 }
 
 #[test]
-fn what_a_person_decided_about_does_not_stop_it_again_while_terms_hold() {
+fn decided_issues_do_not_stop_it_again() {
     for (terms, stops) in [
         (ResumeConditions::Limited, false),
         (ResumeConditions::Supervised, false),
@@ -126,12 +127,13 @@ fn decisions_follow_from_one_another() {
         assert_eq!(world.state().session.stopped.is_some(), stopped_after, "{steps:?}");
     }
     let mut session = stopped().state().session;
-    let other = session.decide("another", Limited, "", &LimitPolicy::default()).unwrap_err();
+    let other =
+        session.decide_incident("another", Limited, "", &LimitPolicy::default()).unwrap_err();
     assert!(other.contains("its newest incident is"), "{other}");
     session.stop = None;
     assert!(
         session
-            .decide("any", Limited, "", &LimitPolicy::default())
+            .decide_incident("any", Limited, "", &LimitPolicy::default())
             .unwrap_err()
             .contains("not known")
     );

@@ -1,6 +1,6 @@
 //! The record that a component could not be compiled, so that the next process need not try again.
 
-use crate::compile::{CompileEnd, CompileLimits};
+use crate::compiler::{CompileEnd, CompileLimits};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 

@@ -54,7 +54,7 @@ pub(crate) enum Unusable {
     Absent,
     #[error("it belongs to user {0}, not to user {1} who runs this")]
     Owner(u32, u32),
-    #[error("its mode is {0:o}, so that others can reach it; wanted is {1:o}")]
+    #[error("its mode is {0:o}, so that others can reach it; it must be {1:o}")]
     Mode(u32, u32),
     #[error("it is not a {0}")]
     Type(&'static str),
@@ -96,9 +96,9 @@ pub struct SweepStats {
 
 /// A folder that only this user can enter.
 #[derive(Debug)]
-pub(crate) struct Folder(PathBuf);
+pub(crate) struct PrivateFolder(PathBuf);
 
-impl Folder {
+impl PrivateFolder {
     pub(crate) fn open(path: &Path) -> Result<Self, Unusable> {
         create_private_folder(path)?;
         let metadata = std::fs::symlink_metadata(path)?;
@@ -136,8 +136,8 @@ impl Folder {
     pub(crate) fn replace(&self, name: &str, parts: &[&[u8]]) -> Result<(), Unusable> {
         let path = self.0.join(name);
         // Each file has a signature, so a torn one is as good as none.
-        let replacement = Replacement::new(&path, 0o600).flush(Flush::Nothing);
-        replacement.write(|file| -> io::Result<()> {
+        let replacement = Replacement::new(&path, 0o600).with_flush(Flush::Nothing);
+        replacement.write_with(|file| -> io::Result<()> {
             parts.iter().try_for_each(|part| file.write_all(part))
         })?;
         Ok(())

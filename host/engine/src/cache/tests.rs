@@ -1,5 +1,5 @@
 use super::*;
-use crate::compile::{CompileEnd, CompileLimit, CompileLimits};
+use crate::compiler::{CompileEnd, CompileLimit, CompileLimits};
 
 /// The cause of a failure may have been the machine, so it is believed for a while and then tried
 /// again.

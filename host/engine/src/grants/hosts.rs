@@ -12,7 +12,7 @@ use std::net::{IpAddr, Ipv6Addr};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Host {
     /// The origin that a request has to name.
-    pub(crate) origin: Origin,
+    pub(crate) origin: RequestOrigin,
     /// The only addresses that the name may have; none for all public ones.
     pub(crate) within: Option<Network>,
 }
@@ -20,7 +20,7 @@ pub struct Host {
 impl Host {
     /// Parses an operator's text; none if it does not name a host.
     #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
+    pub fn parse_host(text: &str) -> Option<Self> {
         let (origin, within) = match text.split_once('=') {
             Some((origin, within)) => (origin, Some(Network::parse(within)?)),
             None => (text, None),
@@ -31,7 +31,7 @@ impl Host {
             "http" => false,
             _ => return None,
         };
-        let origin = Origin::of(secure, authority)?;
+        let origin = RequestOrigin::of(secure, authority)?;
         // An address cannot be restricted to other addresses.
         (within.is_none() || matches!(origin.target, Target::Name(_)))
             .then_some(Self { origin, within })
@@ -40,7 +40,7 @@ impl Host {
 
 /// The destination of a request: scheme, host, port. Equal origins are the same to a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Origin {
+pub(crate) struct RequestOrigin {
     /// `https`.
     pub(crate) secure: bool,
     pub(crate) target: Target,
@@ -55,7 +55,7 @@ pub(crate) enum Target {
     Address(IpAddr),
 }
 
-impl Origin {
+impl RequestOrigin {
     /// Parses the authority `HOST[:PORT]` for a scheme; none if it does not name a host.
     pub(crate) fn of(secure: bool, authority: &str) -> Option<Self> {
         let usual = if secure { 443 } else { 80 };
@@ -79,7 +79,7 @@ impl Origin {
     }
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for RequestOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}://{}", if self.secure { "https" } else { "http" }, self.authority())
     }
@@ -210,7 +210,7 @@ mod tests {
         ];
         for (text, shown) in table {
             assert_eq!(
-                Host::parse(text).map(|host| host.origin.to_string()).as_deref(),
+                Host::parse_host(text).map(|host| host.origin.to_string()).as_deref(),
                 shown,
                 "{text}"
             );

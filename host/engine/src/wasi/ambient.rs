@@ -2,10 +2,9 @@
 //! same each time.
 
 use super::values::plain;
-use crate::faults::Termination;
 use crate::grants::Random;
-use crate::host::charge;
-use crate::state::State;
+use crate::state::{GuestState, charge};
+use crate::termination::Termination;
 use portcullis_core::plugins::Grant;
 use std::time::{SystemTime, UNIX_EPOCH};
 use wasmtime::StoreContextMut;
@@ -17,7 +16,7 @@ const RANDOM_BYTES: u64 = 64 << 10;
 const MONOTONIC: u64 = 1_000_000_000;
 
 /// Returns the review's time, or the machine's if that is granted.
-pub(super) fn wall_clock(state: &mut State) -> Val {
+pub(super) fn wall_clock(state: &mut GuestState) -> Val {
     let mut since = std::time::Duration::from_millis(state.now_ms);
     if state.grants.clocks {
         state.uses.used(Grant::Clocks, "wall-clock", 0);
@@ -30,7 +29,7 @@ pub(super) fn wall_clock(state: &mut State) -> Val {
 }
 
 /// Returns the nanoseconds of a fixed clock, or, if that is granted, those since the call began.
-pub(super) fn monotonic(state: &mut State) -> u64 {
+pub(super) fn monotonic(state: &mut GuestState) -> u64 {
     if !state.grants.clocks {
         return MONOTONIC;
     }
@@ -38,7 +37,7 @@ pub(super) fn monotonic(state: &mut State) -> u64 {
     u64::try_from(state.begun.elapsed().as_nanos()).unwrap_or(u64::MAX).saturating_add(MONOTONIC)
 }
 
-pub(super) fn variables(store: &mut StoreContextMut<'_, State>) -> Val {
+pub(super) fn variables(store: &mut StoreContextMut<'_, GuestState>) -> Val {
     let grants = std::sync::Arc::clone(&store.data().grants);
     let all = grants.environment.iter().take(crate::grants::MOST_VARIABLES);
     let pairs = all.map(|(name, value)| {
@@ -49,7 +48,7 @@ pub(super) fn variables(store: &mut StoreContextMut<'_, State>) -> Val {
 }
 
 pub(super) fn random(
-    store: &mut StoreContextMut<'_, State>,
+    store: &mut StoreContextMut<'_, GuestState>,
     ty: &Type,
     params: &[Val],
 ) -> wasmtime::Result<Val> {
@@ -72,13 +71,13 @@ pub(super) fn random(
     }
 }
 
-fn random_u64(store: &mut StoreContextMut<'_, State>) -> wasmtime::Result<u64> {
+fn random_u64(store: &mut StoreContextMut<'_, GuestState>) -> wasmtime::Result<u64> {
     let mut bytes = [0; 8];
     fill(store, &mut bytes)?;
     Ok(u64::from_le_bytes(bytes))
 }
 
-fn fill(store: &mut StoreContextMut<'_, State>, bytes: &mut [u8]) -> wasmtime::Result<()> {
+fn fill(store: &mut StoreContextMut<'_, GuestState>, bytes: &mut [u8]) -> wasmtime::Result<()> {
     let state = store.data_mut();
     match state.grants.random {
         Random::Fixed => state.random.fill(bytes),

@@ -9,8 +9,7 @@
 use super::resources::HostResource;
 use super::safe_open::{OpenOutcome, open};
 use super::{Arguments, RESOURCE, plain};
-use crate::host::charge;
-use crate::state::State;
+use crate::state::{GuestState, charge};
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, Metadata, MetadataExt, OpenOptions, OpenOptionsExt};
 use portcullis_core::plugins::Grant;
@@ -31,7 +30,7 @@ const MOST_NAMES: usize = 4096;
 /// The longest path, in bytes.
 const PATH_BYTES: usize = 4096;
 
-type Store<'a> = StoreContextMut<'a, State>;
+type Store<'a> = StoreContextMut<'a, GuestState>;
 
 /// The error code that a guest gets for a refusal.
 struct Code(&'static str);

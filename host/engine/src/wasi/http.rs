@@ -15,8 +15,8 @@ pub(crate) use parts::HttpResource;
 
 use super::resources::HostResource;
 use super::{Arguments, RESOURCE, octets, plain};
-use crate::faults::Termination;
-use crate::state::State;
+use crate::state::GuestState;
+use crate::termination::Termination;
 use crate::web::HttpError;
 use parts::Fields;
 use wasmtime::StoreContextMut;
@@ -25,7 +25,7 @@ use wasmtime::component::{ResourceDynamic, Type, Val};
 pub(super) use incoming::read;
 pub(super) use outgoing::write;
 
-type Store<'a> = StoreContextMut<'a, State>;
+type Store<'a> = StoreContextMut<'a, GuestState>;
 
 /// Answers a function of `wasi:http/types` or `wasi:http/outgoing-handler`.
 pub(super) fn call(

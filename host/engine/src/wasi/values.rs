@@ -1,12 +1,15 @@
 //! Values of WASI's types: the plainest one of each, failures, and the contents of lists.
 
 use super::RESOURCE;
-use crate::state::State;
+use crate::state::GuestState;
 use wasmtime::StoreContextMut;
 use wasmtime::component::{ResourceDynamic, Type, Val};
 
 /// Returns the plainest value of a type.
-pub(super) fn plain(store: &mut StoreContextMut<'_, State>, ty: &Type) -> wasmtime::Result<Val> {
+pub(super) fn plain(
+    store: &mut StoreContextMut<'_, GuestState>,
+    ty: &Type,
+) -> wasmtime::Result<Val> {
     Ok(match ty {
         Type::Bool => Val::Bool(false),
         Type::S8 => Val::S8(0),

@@ -24,14 +24,16 @@ const fn refused(code: &'static str, why: &'static str) -> HttpError {
 }
 
 impl HttpError {
-    pub(crate) const NOT_NAMED: Self = refused("HTTP-request-denied", "nobody named this host");
+    pub(crate) const NOT_NAMED: Self = refused("HTTP-request-denied", "this host is not granted");
     pub(crate) const NOT_NOW: Self = refused("HTTP-request-denied", "nothing is sent in a replay");
     pub(crate) const TOO_MANY: Self =
-        refused("HTTP-request-denied", "it sent 4 requests before, in the same call");
+        refused("HTTP-request-denied", "it already sent 4 requests in the same call");
     pub(crate) const PRIVATE: Self =
-        refused("destination-IP-prohibited", "its name leads to a private address");
-    pub(crate) const ELSEWHERE: Self =
-        refused("destination-IP-prohibited", "its name leads out of the network that was named");
+        refused("destination-IP-prohibited", "its name resolves to a private address");
+    pub(crate) const ELSEWHERE: Self = refused(
+        "destination-IP-prohibited",
+        "its name resolves to an address outside the granted network",
+    );
     pub(crate) const LONG_REQUEST: Self =
         refused("HTTP-request-body-size", "its body has more than 64 KiB");
     pub(crate) const LONG_ANSWER: Self =
@@ -39,7 +41,7 @@ impl HttpError {
     pub(crate) const OTHER_LENGTH: Self = failed("HTTP-request-body-size");
     pub(crate) const UNFINISHED: Self = Self {
         code: "internal-error",
-        says: Some("the body was not finished before the answer was wanted"),
+        says: Some("the body was not finished before the answer was requested"),
         refused: false,
     };
     pub(crate) const TRAILERS: Self = failed("HTTP-request-trailer-section-size");

@@ -8,6 +8,7 @@ use portcullis_core::action::{History, Intent, Status, Step, StepDetail, Totals}
 use portcullis_core::fault::FaultKind;
 use portcullis_core::finding::{Guidance, Issue, Response, Situation};
 use portcullis_core::plugins::Plugins;
+use portcullis_core::run_files::ShellPlace;
 use portcullis_core::score::{Score, Severity, Verdict};
 use portcullis_engine::{Engine, Kind, PluginSpec, Setting, SettingValue};
 use std::cell::Cell;
@@ -104,7 +105,7 @@ fn an_exporter_renders_bytes() {
         &Engine::new(None).unwrap(),
         vec![builtin_entry("csv", Kind::AuditExporter, component(&wat, "audit-exporter"))],
     );
-    let rendered = set.render("csv", &[], true).unwrap().result.unwrap();
+    let rendered = set.render_records("csv", &[], true).unwrap().result.unwrap();
     assert_eq!(
         (rendered.bytes.as_slice(), rendered.content_type.as_str()),
         (&b"b\x1b\n"[..], "b\\u{1b}\\n")
@@ -114,10 +115,10 @@ fn an_exporter_renders_bytes() {
 #[test]
 fn the_shell_reader_reads() {
     let mut set = set(&Engine::new(None).unwrap(), vec![]);
-    let reading = set.read_shell("ls", "/work", "").unwrap();
+    let reading = set.read_shell("ls", &ShellPlace::without_files("/work", "")).unwrap();
     assert!(reading.commands.is_empty());
     let long = "x".repeat(1 << 20);
-    assert!(set.read_shell(&long, "/work", "/home/me").is_ok());
+    assert!(set.read_shell(&long, &ShellPlace::without_files("/work", "/home/me")).is_ok());
 }
 
 /// `prepare` runs once, and the calls get its answer.

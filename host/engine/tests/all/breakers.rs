@@ -49,7 +49,7 @@ fn read_outcomes(answers: &[PluginResponse<Assessment>]) -> Outcomes {
 }
 
 #[test]
-fn what_is_held_is_not_run() {
+fn held_plugins_are_not_run() {
     use FaultKind::{Held, Trap};
     let folder = tempfile::tempdir().unwrap();
     let mut set = set(folder.path());
@@ -82,8 +82,8 @@ fn what_is_held_is_not_run() {
         (vec![hold("ours", digest("ours"))], vec![ours, runs("good"), runs("traps")]),
     ];
     for (holds, expected) in table {
-        set.begin(1);
-        set.hold(holds.clone());
+        set.begin_review(1);
+        set.hold_plugins(holds.clone());
         assert_eq!(
             read_outcomes(&set.assess(&action(), &context(), &no_details)),
             expected,
@@ -99,7 +99,7 @@ fn what_is_held_is_not_run() {
             files.map(|(name, fault, _)| (name.clone(), fault.map(|(kind, _)| kind))).collect();
         assert_eq!(ran, files, "{holds:?}");
     }
-    set.begin(1);
+    set.begin_review(1);
     assert_eq!(set.file_outcomes(), [], "a new review begins with nobody");
 }
 

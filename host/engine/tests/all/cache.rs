@@ -50,7 +50,7 @@ impl Place {
     fn fault(&self, happens: impl Fn(&Self)) -> String {
         let engine = Engine::new(Some(CodeCache::new(&self.cache(), KEY))).unwrap();
         let mut set = set(&engine, vec![file_entry("plugin", self.plugin())]);
-        drop(set.describe());
+        drop(set.describe_all());
         happens(self);
         set.assess(&action(), &context(), &no_details).remove(0).result.unwrap_err().detail
     }
@@ -113,7 +113,7 @@ fn files_are_ours_alone() {
 }
 
 #[test]
-fn what_was_compiled_is_used_again() {
+fn compiled_code_is_reused() {
     let place = Place::new();
     place.settle();
     let before = fs::metadata(place.file(".code")).unwrap().modified().unwrap();
@@ -243,7 +243,7 @@ fn harm_is_noticed_reported_and_fixed() {
 
 /// Only the superuser can give files away: other users cannot test this.
 #[test]
-fn what_belongs_to_another_user_is_not_used() {
+fn files_of_other_users_are_not_used() {
     const NOBODY: u32 = 65_534;
     let table: [(&str, Which); 4] = [
         ("code", |place| place.file(".code")),
@@ -392,8 +392,8 @@ fn a_sweep_takes_what_is_not_needed() {
         .to_owned();
     let cache = CodeCache::new(&place.cache(), KEY);
     let an_hour = Duration::from_secs(3600);
-    assert_eq!(cache.sweep(&[], an_hour).unwrap().files, 0, "nothing is old");
-    let swept = cache.sweep(std::slice::from_ref(&plugin), Duration::ZERO).unwrap();
+    assert_eq!(cache.sweep_unused(&[], an_hour).unwrap().files, 0, "nothing is old");
+    let swept = cache.sweep_unused(std::slice::from_ref(&plugin), Duration::ZERO).unwrap();
     assert_eq!(swept.files as usize + names().len(), before.len());
     assert!(
         names().iter().all(|name| name.starts_with(&plugin)) && names().len() == 2,
@@ -401,6 +401,6 @@ fn a_sweep_takes_what_is_not_needed() {
         names()
     );
     assert_eq!(place.ask(KEY).0, Some(Score::new(420)));
-    assert!(cache.sweep(&[], Duration::ZERO).unwrap().files >= 2);
+    assert!(cache.sweep_unused(&[], Duration::ZERO).unwrap().files >= 2);
     assert_eq!(place.ask(KEY), (Some(Score::new(420)), Vec::new()));
 }

@@ -191,7 +191,7 @@ fn each_end_is_a_named_fault_and_is_found_out_once() {
 /// A failure is tried again with higher limits, at a person's request, and if its record is
 /// damaged.
 #[test]
-fn what_failed_is_tried_again_where_that_may_help() {
+fn failures_are_retried_if_useful() {
     let failing: Work = |_| Err(CompileEnd::Limit(CompileLimit::Wall(LIMITS.wall)));
     let more = CompileLimits { wall: Duration::from_secs(16), ..LIMITS };
     let less = CompileLimits { wall: Duration::from_secs(3), ..LIMITS };
@@ -239,7 +239,7 @@ fn without_time_or_a_workshop_nothing_is_compiled() {
 /// Two processes meet a new file at once: one compiles it, the other uses its result, or gives up
 /// in time.
 #[test]
-fn what_two_want_at_once_is_compiled_once() {
+fn concurrent_requests_compile_once() {
     let slow: Work = |component| {
         std::thread::sleep(Duration::from_millis(300));
         GOOD(component)

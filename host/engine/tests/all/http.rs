@@ -47,7 +47,7 @@ impl NameResolver for Script {
 
 fn granted(hosts: &[String]) -> Grants {
     Grants {
-        hosts: hosts.iter().map(|host| Host::parse(host).expect(host)).collect(),
+        hosts: hosts.iter().map(|host| Host::parse_host(host).expect(host)).collect(),
         ..Grants::default()
     }
 }
@@ -117,25 +117,33 @@ const CASES: &[(&str, &str, &str)] = &[
     ("DELETE SERVER/echo", "DELETE /echo", ""),
     ("GET SERVER/plain times=4", "200 hello | 200 hello | 200 hello | 200 hello", ""),
     // requests that are not sent
-    ("GET SERVER/plain times=5", "200 hello | ErrorCode::HttpRequestDenied", "4 requests before"),
-    ("GET OTHER/plain", "ErrorCode::HttpRequestDenied", "hosts GET OTHER: nobody named this host"),
+    (
+        "GET SERVER/plain times=5",
+        "200 hello | ErrorCode::HttpRequestDenied",
+        "already sent 4 requests",
+    ),
+    (
+        "GET OTHER/plain",
+        "ErrorCode::HttpRequestDenied",
+        "hosts GET OTHER: this host is not granted",
+    ),
     (
         "GET SECURE/plain",
         "ErrorCode::HttpRequestDenied",
-        "hosts GET SECURE: nobody named this host",
+        "hosts GET SECURE: this host is not granted",
     ),
-    ("GET http://localhost:PORT/plain", "ErrorCode::HttpRequestDenied", "nobody named this host"),
+    ("GET http://localhost:PORT/plain", "ErrorCode::HttpRequestDenied", "this host is not granted"),
     ("GET http://2130706433:PORT/plain", "the authority is not taken", ""),
     ("GET http://127.0.0.1:PORT@elsewhere.example/plain", "the authority is not taken", ""),
     (
         "GET http://[::ffff:127.0.0.1]:PORT/plain",
         "ErrorCode::HttpRequestDenied",
-        "nobody named this host",
+        "this host is not granted",
     ),
     (
         "GET http://127.0.0.1/plain",
         "ErrorCode::HttpRequestDenied",
-        "hosts GET http://127.0.0.1: nobody named this host",
+        "hosts GET http://127.0.0.1: this host is not granted",
     ),
     ("CONNECT SERVER/plain", "the method is not taken", ""),
     ("SPY SERVER/plain", "the method is not taken", ""),
@@ -154,7 +162,7 @@ const CASES: &[(&str, &str, &str)] = &[
     (
         "GET SERVER/away?OTHER/plain follow",
         "302 ErrorCode::HttpRequestDenied",
-        "hosts GET OTHER: nobody named this host",
+        "hosts GET OTHER: this host is not granted",
     ),
     // servers that are slow, endless or broken
     ("GET SERVER/silent", "ErrorCode::HttpResponseTimeout", ""),
@@ -184,7 +192,7 @@ fn a_granted_host_is_asked_and_no_other() {
         format!("http://127.0.0.1:{closed}"),
     ]);
     let mut set = of_guest(&Engine::new(None).unwrap(), &path, grants);
-    set.warm(|_| ());
+    set.compile_all(|_| ());
     for (tries, finds, refused) in CASES {
         let filled = |text: &str| {
             text.replace("SERVER", &server.url())
@@ -259,7 +267,7 @@ fn without_hosts_nothing_is_loaded_and_without_a_call_nothing_is_sent() {
 
 /// The parts of requests count towards the same limit as open files.
 #[test]
-fn what_is_hoarded_is_bounded() {
+fn stored_data_is_bounded() {
     let Some(path) = built("web") else { return };
     let answer =
         asked(&Engine::new(None).unwrap(), &path, granted(&["http://127.0.0.1:9".into()]), "HOARD");
@@ -340,7 +348,7 @@ impl NameResolver for Stuck {
 }
 
 #[test]
-fn whatever_hangs_the_review_goes_on() {
+fn hanging_servers_do_not_stop_a_review() {
     let Some(path) = built("web") else { return };
     let (server, place) = (Server::plain(), tempfile::tempdir().unwrap());
     let engine = engine(&place).with_web(Web::new(Arc::new(Stuck)));
@@ -357,8 +365,8 @@ fn whatever_hangs_the_review_goes_on() {
             PluginSpec { grants: Arc::new(all.clone()), ..file_entry("guest", path.clone()) };
         let clock = ReviewClock { now_ms: 0, backstop };
         let mut set = PluginSet::new(compiling(&engine), reader(), vec![entry], clock).unwrap();
-        set.warm(|_| ());
-        set.begin(0);
+        set.compile_all(|_| ());
+        set.begin_review(0);
         let started = Instant::now();
         let answer = set
             .assess(&Action { tool: tries.clone(), ..action() }, &context(), &no_details)
@@ -385,7 +393,7 @@ fn a_server_proves_who_it_is() {
     let place = tempfile::tempdir().unwrap();
     for (trusted, name, finds) in cases {
         let engine = engine(&place)
-            .with_web(Web::new(Script::new(&["127.0.0.1"])).trusting(&[trusted.der()]));
+            .with_web(Web::new(Script::new(&["127.0.0.1"])).trusting_authorities(&[trusted.der()]));
         let tries = format!("GET https://{name}:{port}/plain");
         let answer =
             asked(&engine, &path, granted(&[format!("https://{name}:{port}=127.0.0.1")]), &tries);

@@ -9,8 +9,8 @@ use portcullis_core::finding::Issue;
 use portcullis_core::plugins::Plugins;
 use portcullis_core::score::{Score, Severity};
 use portcullis_engine::{
-    Engine, EngineError, Folder, Grants, Kind, LoadError, MAX_COMPONENT_BYTES, PluginSet,
-    ReviewClock, Tier, inspect, read_component,
+    Engine, EngineError, GrantedFolder, Grants, Kind, LoadError, MAX_COMPONENT_BYTES, PluginSet,
+    ReviewClock, Tier, inspect_component, read_component,
 };
 use std::collections::BTreeMap;
 
@@ -181,7 +181,7 @@ fn each_is_a_named_fault_and_never_absent() {
 }
 
 #[test]
-fn what_cannot_be_read_says_so() {
+fn unreadable_files_are_reported() {
     let engine = Engine::new(None).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let (absent, large) = (folder.path().join("absent.wasm"), folder.path().join("large.wasm"));
@@ -217,7 +217,7 @@ fn a_file_that_is_no_plugin_is_reported_once_a_review() {
         (assessed, detected)
     };
     assert_eq!(count_reports(&mut set, true), (1, 0));
-    set.begin(1);
+    set.begin_review(1);
     assert_eq!(count_reports(&mut set, false), (0, 1));
     let issue = Issue {
         name: "loop".into(),
@@ -232,7 +232,7 @@ fn a_file_that_is_no_plugin_is_reported_once_a_review() {
     let situation = crate::answers::situation();
     assert!(set.intervene("odd", &issue, &situation, &context()).unwrap().result.is_err());
     assert!(set.intervene("nobody", &issue, &situation, &context()).is_none());
-    assert!(set.render("odd", &[], true).unwrap().result.is_err());
+    assert!(set.render_records("odd", &[], true).unwrap().result.is_err());
 }
 
 /// Arbitrary changes to a file's bytes never cause more than an error.
@@ -267,7 +267,7 @@ fn inspection_tells_what_a_component_is() {
     let log = r#"(import "portcullis:plugin/host@0.1.0" "log" (func (param i32 i32 i32)))"#;
     let bytes =
         component(&assessor(NOTHING, NOTHING, &format!("{log} {describe}")), "risk-calculator");
-    let found = inspect(&bytes).unwrap();
+    let found = inspect_component(&bytes).unwrap();
     assert_eq!(found.kind, Kind::RiskCalculator);
     assert_eq!(found.wit_version, "0.1.0");
     assert_eq!(found.size, u64::try_from(bytes.len()).unwrap());
@@ -292,25 +292,26 @@ fn an_import_that_is_not_granted_can_still_be_inspected() {
     let bytes = component_text(&format!(
         r#"(component (import "wasi:sockets/tcp@0.2.0" (instance)) {EXPORT})"#
     ));
-    let found = inspect(&bytes).unwrap();
+    let found = inspect_component(&bytes).unwrap();
     let refused = LoadError::Refused {
         import: "wasi:sockets/tcp@0.2.0".into(),
         wants: "open network connections",
         grant: None,
     };
-    assert_eq!(found.granted(&Grants::default()), Err(refused));
+    assert_eq!(found.check_grants(&Grants::default()), Err(refused));
 }
 
 #[test]
 fn a_granted_folder_needs_a_component_that_opens_files() {
-    let folder = Folder { path: "/".into(), shown: "/project".into() };
+    let folder = GrantedFolder { path: "/".into(), shown: "/project".into() };
     let files = Grants { directories: vec![folder], ..Grants::default() };
     let importing = r#"(import "wasi:filesystem/preopens@0.2.0" (instance))"#;
     for (import, grants, loads) in
         [("", Grants::default(), true), ("", files.clone(), false), (importing, files, true)]
     {
-        let found = inspect(&component_text(&format!("(component {import} {EXPORT})"))).unwrap();
-        let granted = found.granted(&grants);
+        let found =
+            inspect_component(&component_text(&format!("(component {import} {EXPORT})"))).unwrap();
+        let granted = found.check_grants(&grants);
         assert_eq!(granted.is_ok(), loads, "{import}: {granted:?}");
         let named = granted.err().is_none_or(|error| error.to_string().contains("`/project`"));
         assert!(named, "{import}: the folder is not named");
@@ -321,7 +322,8 @@ fn a_granted_folder_needs_a_component_that_opens_files() {
 /// text.
 #[test]
 fn no_word_of_a_component_reaches_people_as_it_is() {
-    let clean = |text: &str| text.chars().all(|c| c == '\n' || !portcullis_core::text::hostile(c));
+    let clean =
+        |text: &str| text.chars().all(|c| c == '\n' || !portcullis_core::text::is_hostile(c));
     let evil = r"acme:\1b[2J\e2\80\ae/x";
     let table = [
         ("an import", format!(r#"(import "{evil}" (instance)) {EXPORT}"#)),
@@ -353,7 +355,7 @@ fn no_word_of_a_component_reaches_people_as_it_is() {
         ),
     ];
     for (name, inner) in table {
-        let described = match inspect(&component_text(&format!("(component {inner})"))) {
+        let described = match inspect_component(&component_text(&format!("(component {inner})"))) {
             Ok(found) => {
                 let settings = found
                     .descriptor
@@ -365,7 +367,7 @@ fn no_word_of_a_component_reaches_people_as_it_is() {
                 format!(
                     "{names}{settings}{}",
                     found
-                        .granted(&Grants::default())
+                        .check_grants(&Grants::default())
                         .err()
                         .map(|error| error.to_string())
                         .unwrap_or_default(),
@@ -391,16 +393,19 @@ fn inspection_is_bounded_by_count() {
         (nested(32), "more than 32 components"),
     ];
     for (inner, says) in table {
-        let message = inspect(&component_text(&format!("(component {EXPORT} {inner})")))
+        let message = inspect_component(&component_text(&format!("(component {EXPORT} {inner})")))
             .unwrap_err()
             .to_string();
         assert!(message.starts_with("it is damaged") && message.contains(says), "{message}");
     }
-    let message = inspect(&crate::bombs::nested(3_000)).unwrap_err().to_string();
+    let message = inspect_component(&crate::bombs::nested(3_000)).unwrap_err().to_string();
     assert!(message.contains("more than 32 components"), "{message}");
     let fits = format!("{} {}", many(r#"(import "a:b/c#" (instance))"#, 256), nested(31));
     assert_eq!(
-        inspect(&component_text(&format!("(component {EXPORT} {fits})"))).unwrap().imports.len(),
+        inspect_component(&component_text(&format!("(component {EXPORT} {fits})")))
+            .unwrap()
+            .imports
+            .len(),
         256
     );
 }
@@ -464,13 +469,15 @@ fn warming_loads_everything_and_describing_tells_it() {
         vec![file_entry("odd", path), builtin_entry("fine", Kind::RiskCalculator, good(1))];
     let mut set = set(&Engine::new(None).unwrap(), entries);
     let mut steps = Vec::new();
-    set.warm(|step| steps.push((step.name.to_owned(), step.done, step.total, step.result.is_ok())));
+    set.compile_all(|step| {
+        steps.push((step.name.to_owned(), step.done, step.total, step.result.is_ok()))
+    });
     assert_eq!(
         steps,
         [("shell".into(), 1, 3, true), ("fine".into(), 2, 3, true), ("odd".into(), 3, 3, false)]
     );
     let described: Vec<_> = set
-        .describe()
+        .describe_all()
         .iter()
         .map(|it| (it.name.clone(), it.inspection.is_ok(), matches!(it.loaded, Some(Ok(())))))
         .collect();
@@ -478,5 +485,5 @@ fn warming_loads_everything_and_describing_tells_it() {
         described,
         [("shell".into(), true, true), ("fine".into(), true, true), ("odd".into(), false, false)]
     );
-    assert_eq!(set.names(Kind::RiskCalculator), ["fine"]);
+    assert_eq!(set.list_names(Kind::RiskCalculator), ["fine"]);
 }

@@ -11,7 +11,7 @@ use crate::guests::{
 use portcullis_core::action::History;
 use portcullis_core::finding::Report;
 use portcullis_core::plugins::Plugins;
-use portcullis_engine::{Engine, Kind, inspect};
+use portcullis_engine::{Engine, Kind, inspect_component};
 use std::collections::BTreeMap;
 use wasmtime::component::{Component, Linker};
 
@@ -65,7 +65,7 @@ fn an_optional_function_is_added() {
     for (name, bytes, expected) in
         [("plain", plain(), None), ("explaining", explaining(), Some("b!"))]
     {
-        let inspection = inspect(&bytes).unwrap();
+        let inspection = inspect_component(&bytes).unwrap();
         assert_eq!(
             (inspection.kind, inspection.wit_version.as_str()),
             (Kind::Pattern, "0.1.0"),
@@ -100,7 +100,7 @@ fn an_interface_of_a_later_version_is_refused_by_name() {
             .replace("portcullis:plugin@0.1.0", "portcullis:plugin@0.2.0");
         std::fs::write(wit.path().join(file.file_name()), text).unwrap();
     }
-    let error = inspect(&component_of(&text, &[wit.path().to_str().unwrap()], "pattern"))
+    let error = inspect_component(&component_of(&text, &[wit.path().to_str().unwrap()], "pattern"))
         .unwrap_err()
         .to_string();
     assert!(error.contains("`portcullis:plugin/detector`") && error.contains("`0.2.0`"), "{error}");

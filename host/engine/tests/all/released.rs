@@ -87,7 +87,7 @@ fn a_released_version_is_as_it_was() {
 
 /// The host is built from the newest released version, or declares a version that was not released.
 #[test]
-fn what_is_released_is_what_is_used() {
+fn the_released_version_is_in_use() {
     let used = files("../../wit/plugin");
     let version = String::from_utf8(used["types.wit"].clone()).unwrap();
     let version = version.split_once('@').and_then(|(_, rest)| rest.split_once(';')).unwrap().0;
@@ -215,7 +215,7 @@ fn said(set: &mut PluginSet, kind: Kind) -> Value {
             shown(set.intervene("released", &issue(), &situation(), &asked_for()).unwrap().result)
         }
         Kind::AuditExporter => {
-            let rendered = set.render("released", &[record()], true).unwrap().result;
+            let rendered = set.render_records("released", &[record()], true).unwrap().result;
             shown(rendered.map(|rendered| {
                 json!([rendered.content_type, String::from_utf8_lossy(&rendered.bytes)])
             }))
@@ -229,7 +229,7 @@ fn shown<T: Serialize>(result: Result<T, Fault>) -> Value {
 }
 
 #[test]
-fn what_was_built_for_a_released_version_keeps_answering() {
+fn plugins_of_a_released_version_keep_answering() {
     let kinds = [Kind::RiskCalculator, Kind::Pattern, Kind::Intervention, Kind::AuditExporter];
     for Release { version, .. } in RELEASED {
         for kind in kinds {

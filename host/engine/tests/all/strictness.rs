@@ -186,6 +186,7 @@ impl Place {
             home: "/home/me",
             exceptions: &[],
             unwhole: &[],
+            measured: None,
         };
         let mut ports = Ports {
             plugins: &mut plugins,
@@ -193,10 +194,10 @@ impl Place {
             details: &|_| None,
             undo: &NoUndo,
         };
-        let event = claude::parse(payload.as_bytes()).unwrap();
-        let mut reviewed = pipeline::run(
+        let event = claude::parse_event(payload.as_bytes()).unwrap();
+        let mut reviewed = pipeline::run_pipeline(
             &event,
-            State::decode(None, None).unwrap(),
+            State::decode_state(None, None).unwrap(),
             clock.now_ms,
             &settings,
             &mut ports,

@@ -11,7 +11,7 @@ use portcullis_core::plugins::{PluginResponse, Plugins};
 use portcullis_core::policy::Policy;
 use portcullis_core::review::Findings;
 use portcullis_core::score::Verdict;
-use portcullis_core::verdict::decide;
+use portcullis_core::verdict::decide_verdict;
 use portcullis_engine::{Engine, Kind, Limits, PluginSet, PluginSpec, ReviewClock};
 use std::time::{Duration, Instant};
 
@@ -65,7 +65,7 @@ fn the_clock_ends_what_fuel_does_not() {
     ];
     let mut set = set(entries, Some(Duration::from_millis(40)));
     for _ in 0..2 {
-        set.begin(1);
+        set.begin_review(1);
         let answers = set.assess(&action(), &context(), &no_details);
         assert_eq!(kinds(&answers), [Err(FaultKind::Timeout), Err(FaultKind::NotRun)]);
     }
@@ -78,7 +78,7 @@ fn a_clock_that_is_not_reached_changes_nothing() {
         Some(ReviewClock::BACKSTOP),
     );
     for now in 0..20 {
-        set.begin(now);
+        set.begin_review(now);
         assert!(set.assess(&action(), &context(), &no_details)[0].result.is_ok());
     }
 }
@@ -143,7 +143,7 @@ impl Crowd {
     }
 
     fn ask(&mut self) -> Vec<PluginResponse<Assessment>> {
-        self.set.begin(1);
+        self.set.begin_review(1);
         self.set.assess(&action(), &context(), &no_details)
     }
 }
@@ -154,8 +154,8 @@ impl Crowd {
 fn a_hundred_that_spin_cost_no_more_than_the_backstop() {
     let mut crowd = Crowd::new(100, SPIN, NOTHING, Some(ReviewClock::BACKSTOP));
     // Compiling is not charged to a guest.
-    crowd.set.warm(|_| {});
-    crowd.set.begin(1);
+    crowd.set.compile_all(|_| {});
+    crowd.set.begin_review(1);
     let started = Instant::now();
     let answers = crowd.set.assess(&action(), &context(), &no_details);
     let took = started.elapsed();
@@ -177,8 +177,8 @@ fn a_hundred_that_spin_cost_no_more_than_the_backstop() {
     );
     let verdict = |answers: Vec<PluginResponse<Assessment>>| {
         let mut findings = Findings::of_facts(&Facts { gaps: vec![], ..action().facts });
-        findings.assessed(answers);
-        decide(&findings, false, &Policy::default().decision).verdict
+        findings.add_assessments(answers);
+        decide_verdict(&findings, false, &Policy::default().decision).verdict
     };
     let alone = verdict(answers[..1].to_vec());
     assert!(alone > Verdict::Allow && verdict(answers) >= alone);
@@ -218,7 +218,7 @@ fn a_guest_without_fuel_ends_at_its_deadline() {
         started.elapsed().saturating_sub(TIME)
     };
     let mut spin = || {
-        set.begin(1);
+        set.begin_review(1);
         assert_eq!(
             kinds(&set.assess(&action(), &context(), &no_details)),
             [Err(FaultKind::Timeout)]

@@ -5,7 +5,9 @@ use crate::guests::{action, context, file_entry, no_details, set};
 use portcullis_core::action::Action;
 use portcullis_core::fault::FaultKind;
 use portcullis_core::plugins::{PluginResponse, Plugins};
-use portcullis_engine::{Engine, Folder, Grants, Limits, PluginSpec, Random, Tier, inspect};
+use portcullis_engine::{
+    Engine, GrantedFolder, Grants, Limits, PluginSpec, Random, Tier, inspect_component,
+};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -97,7 +99,7 @@ const CASES: &[Case] = &[
 #[test]
 fn a_std_guest_gets_answers_and_nothing_else() {
     let Some(path) = guest() else { return };
-    let found = inspect(&std::fs::read(&path).unwrap()).unwrap();
+    let found = inspect_component(&std::fs::read(&path).unwrap()).unwrap();
     let inert: Vec<&str> = found
         .imports
         .iter()
@@ -188,7 +190,7 @@ const READS: &[(&str, &str, &str)] = &[
 fn a_granted_folder_is_read_and_nothing_else() {
     let Some(path) = guest() else { return };
     let place = folder();
-    let inside = Folder { path: place.path().join("in"), shown: "/in".into() };
+    let inside = GrantedFolder { path: place.path().join("in"), shown: "/in".into() };
     let grants = Arc::new(Grants { directories: vec![inside], ..Grants::default() });
     let limits = Limits { fuel: 2_000_000_000, ..Limits::third_party() };
     let engine = Engine::new(None).unwrap();
@@ -244,7 +246,7 @@ fn a_race_does_not_lead_out_of_a_granted_folder() {
             swaps
         }
     });
-    let inside = Folder { path: place.path().join("in"), shown: "/in".into() };
+    let inside = GrantedFolder { path: place.path().join("in"), shown: "/in".into() };
     let grants = Arc::new(Grants { directories: vec![inside], ..Grants::default() });
     let engine = Engine::new(None).unwrap();
     let mut set = set(&engine, vec![PluginSpec { grants, ..file_entry("guest", path) }]);

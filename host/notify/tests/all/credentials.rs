@@ -1,15 +1,15 @@
 //! Credentials that are valid, that are missing, and that other users could access.
 
 use crate::support::{expect, file, variable};
-use portcullis_notify::{Address, Channel, Credential, Sender, Webhook};
+use portcullis_notify::{Address, Channel, CredentialSource, Sender, Webhook};
 use std::fs;
 use std::os::unix::fs::{chown, symlink};
 use std::path::PathBuf;
 use std::process::Command;
 
-fn check(bearer: Credential) -> Result<(), portcullis_notify::Failure> {
+fn check(bearer: CredentialSource) -> Result<(), portcullis_notify::DeliveryFailure> {
     let url = Address::Open("https://example.com/".into());
-    Sender::new(variable).check(&Channel::Webhook(Webhook {
+    Sender::new(variable).check_channel(&Channel::Webhook(Webhook {
         url,
         proxy: None,
         bearer: Some(bearer),
@@ -21,10 +21,10 @@ fn check(bearer: Credential) -> Result<(), portcullis_notify::Failure> {
 fn a_credential_is_there_and_its_owners_alone() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str, bytes: &[u8], mode: u32| {
-        Credential::File(file(folder.path(), name, bytes, mode))
+        CredentialSource::File(file(folder.path(), name, bytes, mode))
     };
     for (what, credential) in [
-        ("a variable", Credential::Variable("TOKEN".into())),
+        ("a variable", CredentialSource::Variable("TOKEN".into())),
         ("a file", at("good", b"secret-value", 0o600)),
         ("one line", at("line", b"secret-value\n", 0o400)),
         ("one line of another system", at("crlf", b"secret-value\r\n", 0o600)),
@@ -46,17 +46,17 @@ fn a_credential_is_there_and_its_owners_alone() {
         PathBuf::from("/etc/passwd")
     };
     let long = vec![b's'; 5000];
-    let table: Vec<(&str, Credential, &[&str])> = vec![
+    let table: Vec<(&str, CredentialSource, &[&str])> = vec![
         (
             "no variable",
-            Credential::Variable("ABSENT".into()),
+            CredentialSource::Variable("ABSENT".into()),
             &["`ABSENT` is not set", "set `ABSENT`"],
         ),
-        ("an empty variable", Credential::Variable("EMPTY".into()), &["`EMPTY` is empty"]),
-        ("a blank variable", Credential::Variable("BLANK".into()), &["`BLANK` is empty"]),
+        ("an empty variable", CredentialSource::Variable("EMPTY".into()), &["`EMPTY` is empty"]),
+        ("a blank variable", CredentialSource::Variable("BLANK".into()), &["`BLANK` is empty"]),
         (
             "a header in a variable",
-            Credential::Variable("TWO_LINES".into()),
+            CredentialSource::Variable("TWO_LINES".into()),
             &["`TWO_LINES` is more than one line"],
         ),
         (
@@ -70,12 +70,20 @@ fn a_credential_is_there_and_its_owners_alone() {
             &["(mode 644)", "run `chmod 600 ", "/all`"],
         ),
         ("writable by all", at("written", b"secret-value", 0o602), &["(mode 602)"]),
-        ("a link", Credential::File(link), &["/link` is a link", "name the file that it leads to"]),
-        ("a pipe", Credential::File(fifo), &["is not a file"]),
-        ("a folder", Credential::File(folder.path().to_owned()), &["is not a file"]),
-        ("nothing", Credential::File(folder.path().join("absent")), &["/absent` does not exist"]),
-        ("a relative path", Credential::File("secret".into()), &["is not an absolute path"]),
-        ("somebody else's", Credential::File(others), &["belongs to somebody else"]),
+        (
+            "a link",
+            CredentialSource::File(link),
+            &["/link` is a link", "name the file that it leads to"],
+        ),
+        ("a pipe", CredentialSource::File(fifo), &["is not a file"]),
+        ("a folder", CredentialSource::File(folder.path().to_owned()), &["is not a file"]),
+        (
+            "nothing",
+            CredentialSource::File(folder.path().join("absent")),
+            &["/absent` does not exist"],
+        ),
+        ("a relative path", CredentialSource::File("secret".into()), &["is not an absolute path"]),
+        ("somebody else's", CredentialSource::File(others), &["belongs to somebody else"]),
         ("an empty file", at("empty", b"", 0o600), &["is empty"]),
         ("a line break", at("break", b"\n", 0o600), &["is empty"]),
         (

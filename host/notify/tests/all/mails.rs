@@ -2,7 +2,7 @@
 
 use crate::servers::{Post, Server, authority, nobody, post};
 use crate::support::{expect, file, message, outcome, send, send_within};
-use portcullis_notify::{Channel, Credential, Encryption, Sender, Smtp};
+use portcullis_notify::{Channel, CredentialSource, Encryption, Sender, Smtp};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -96,7 +96,7 @@ fn the_mail_is_whole() {
     let id = |received: &str| {
         received.lines().find(|line| line.starts_with("Message-ID:")).map(str::to_owned).unwrap()
     };
-    let other = portcullis_notify::Message { id: "review-18".into(), ..message() };
+    let other = portcullis_notify::Notification { id: "review-18".into(), ..message() };
     assert!(send(&to(&server), &message()).is_ok() && send(&to(&server), &other).is_ok());
     let received = server.received();
     assert_eq!(id(&received[0]), id(&received[1]));
@@ -126,7 +126,7 @@ fn a_connection_is_secured_or_not_used() {
     let offering = |offers: &'static [&'static str], wrapped: bool| {
         post(Post { offers, wrapped, authority: Some(Arc::clone(&trusted)), ..Post::default() })
     };
-    let login = || Some(("me".to_owned(), Credential::Variable("TOKEN".into())));
+    let login = || Some(("me".to_owned(), CredentialSource::Variable("TOKEN".into())));
     let table: &[Row] = &[
         ("wrapped", &["AUTH PLAIN"], true, Encryption::Tls, true, true, "delivered", "accepted it"),
         (
@@ -228,7 +228,7 @@ fn a_refused_login_says_nothing_of_the_password() {
             instead: Some((verb, reply)),
             authority,
         });
-        let login = Some(("me".to_owned(), Credential::Variable("TOKEN".into())));
+        let login = Some(("me".to_owned(), CredentialSource::Variable("TOKEN".into())));
         let channel = Smtp {
             encryption: Encryption::Tls,
             login,
@@ -246,7 +246,7 @@ fn a_refused_login_says_nothing_of_the_password() {
 }
 
 #[test]
-fn what_cannot_be_a_mail_server_or_an_address_is_refused() {
+fn invalid_mail_servers_and_addresses_are_refused() {
     type Change = fn(Smtp) -> Smtp;
     let table: &[(&str, Change, &str)] = &[
         (
@@ -268,7 +268,7 @@ fn what_cannot_be_a_mail_server_or_an_address_is_refused() {
         (
             "a password without TLS",
             |smtp| Smtp {
-                login: Some(("me".into(), Credential::Variable("TOKEN".into()))),
+                login: Some(("me".into(), CredentialSource::Variable("TOKEN".into()))),
                 ..smtp
             },
             "unencrypted",
@@ -298,7 +298,7 @@ fn what_cannot_be_a_mail_server_or_an_address_is_refused() {
     ];
     for (what, change, why) in table {
         let channel = Channel::Smtp(change(smtp(25)));
-        let checked = Sender::new(crate::support::variable).check(&channel);
+        let checked = Sender::new(crate::support::variable).check_channel(&channel);
         expect(&checked.map(|()| unreachable!()), "give up", &[why], what);
     }
 }

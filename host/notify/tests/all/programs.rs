@@ -1,7 +1,7 @@
 //! Programs that accept a message, and programs that misbehave.
 
 use crate::support::{expect, message, send, send_within};
-use portcullis_notify::{Channel, Message, Program};
+use portcullis_notify::{Channel, Notification, ProgramChannel};
 use rustix::process::{Pid, test_kill_process};
 use std::fs;
 use std::path::Path;
@@ -10,19 +10,20 @@ use std::time::{Duration, Instant};
 /// Returns a channel that runs a script, with a path as its `$1`.
 fn sh(script: &str, path: &Path) -> Channel {
     let arguments = vec!["-c".into(), script.into(), "sh".into(), path.display().to_string()];
-    Channel::Program(Program { path: "/bin/sh".into(), arguments })
+    Channel::Program(ProgramChannel { path: "/bin/sh".into(), arguments })
 }
 
 #[test]
 fn a_program_gets_the_message_and_little_else() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out");
-    let hostile = Message { title: "$(touch /x) `id` ; rm -rf \"'\\\n--help".into(), ..message() };
+    let hostile =
+        Notification { title: "$(touch /x) `id` ; rm -rf \"'\\\n--help".into(), ..message() };
     expect(&send(&sh("cat > \"$1\"", &out), &hostile), "delivered", &["/bin/sh"], "cat");
-    let received: Message = serde_json::from_slice(&fs::read(&out).unwrap()).unwrap();
+    let received: Notification = serde_json::from_slice(&fs::read(&out).unwrap()).unwrap();
     assert_eq!(
         received,
-        Message { title: "$(touch /x) `id` ; rm -rf \"'\\\\n--help".into(), ..message() }
+        Notification { title: "$(touch /x) `id` ; rm -rf \"'\\\\n--help".into(), ..message() }
     );
 
     expect(
@@ -44,13 +45,15 @@ fn a_program_gets_the_message_and_little_else() {
     assert_eq!((seen.lines().next(), names), (Some("/"), vec!["HOME", "PATH"]));
     assert!(seen.contains("HOME=/home/of/a/test\n"), "{seen}");
 
-    let literal =
-        Program { path: "/bin/echo".into(), arguments: vec!["$(id)".into(), "; false".into()] };
+    let literal = ProgramChannel {
+        path: "/bin/echo".into(),
+        arguments: vec!["$(id)".into(), "; false".into()],
+    };
     expect(&send(&Channel::Program(literal), &message()), "delivered", &["/bin/echo"], "no shell");
 }
 
 #[test]
-fn how_a_program_ends_has_its_meaning() {
+fn exit_codes_of_programs_have_meanings() {
     let folder = tempfile::tempdir().unwrap();
     let table: &[(&str, &str, &[&str])] = &[
         ("exit 0", "delivered", &["accepted it"]),
@@ -74,7 +77,7 @@ fn how_a_program_ends_has_its_meaning() {
 }
 
 #[test]
-fn what_cannot_be_started_is_refused() {
+fn unstartable_programs_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let plain = crate::support::file(folder.path(), "plain", b"#!/bin/sh\n", 0o644);
     let table = [
@@ -86,7 +89,7 @@ fn what_cannot_be_started_is_refused() {
     for (path, why) in table {
         let what = path.display().to_string();
         expect(
-            &send(&Channel::Program(Program { path, arguments: Vec::new() }), &message()),
+            &send(&Channel::Program(ProgramChannel { path, arguments: Vec::new() }), &message()),
             "give up",
             &[why],
             &what,

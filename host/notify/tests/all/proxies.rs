@@ -3,7 +3,7 @@
 
 use crate::servers::{Web, authority, nobody, proxy, web};
 use crate::support::{expect, file, message, outcome, send};
-use portcullis_notify::{Address, Channel, Credential, Webhook};
+use portcullis_notify::{Address, Channel, CredentialSource, Webhook};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -26,8 +26,12 @@ fn it_connects_and_sees_a_name() {
     let server = web(Web::Says(OK), Some(Arc::clone(&authority)));
     let proxy = proxy(Ok(server.port));
     let address = format!("http://someone:pass%20word@127.0.0.1:{}/", proxy.port);
-    let secret =
-        Address::Secret(Credential::File(file(folder.path(), "proxy", address.as_bytes(), 0o600)));
+    let secret = Address::Secret(CredentialSource::File(file(
+        folder.path(),
+        "proxy",
+        address.as_bytes(),
+        0o600,
+    )));
     // Only the proxy can resolve that name.
     let result = send(
         &through("https://hooks.test/services/secrettoken", secret, Some(pem.clone())),
@@ -96,7 +100,7 @@ fn an_address_that_is_none_is_refused() {
         ("https://hooks.test/", open(""), "`http://host:port`"),
         (
             "https://hooks.test/",
-            Address::Secret(Credential::Variable("NOT_THERE".into())),
+            Address::Secret(CredentialSource::Variable("NOT_THERE".into())),
             "`NOT_THERE` is not set",
         ),
         ("http://127.0.0.1:1/", open("http://127.0.0.1:2"), "leave out `proxy`"),

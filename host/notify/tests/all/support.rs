@@ -1,18 +1,20 @@
 //! A message, a sender and the text form of an outcome.
 
-use portcullis_notify::{Channel, Delivered, Failure, Message, Next, Sender, Severity, Topic};
+use portcullis_notify::{
+    Channel, Delivered, DeliveryFailure, Next, Notification, NotificationSeverity, Sender, Topic,
+};
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-pub(crate) fn message() -> Message {
-    Message {
+pub(crate) fn message() -> Notification {
+    Notification {
         id: "review-17".into(),
         at: 1_763_800_000_000,
         topic: Topic::Block,
-        severity: Severity::Critical,
+        severity: NotificationSeverity::Critical,
         title: "a deletion outside the project was blocked".into(),
         session: "s-1".into(),
         project: "shop".into(),
@@ -37,20 +39,23 @@ pub(crate) fn variable(name: &str) -> Option<OsString> {
 }
 
 /// Sends with a timeout that is long enough for any server that answers.
-pub(crate) fn send(channel: &Channel, message: &Message) -> Result<Delivered, Failure> {
+pub(crate) fn send(
+    channel: &Channel,
+    message: &Notification,
+) -> Result<Delivered, DeliveryFailure> {
     send_within(channel, message, Duration::from_secs(60))
 }
 
 pub(crate) fn send_within(
     channel: &Channel,
-    message: &Message,
+    message: &Notification,
     limit: Duration,
-) -> Result<Delivered, Failure> {
-    Sender::new(variable).send(channel, message, Instant::now() + limit)
+) -> Result<Delivered, DeliveryFailure> {
+    Sender::new(variable).send_message(channel, message, Instant::now() + limit)
 }
 
 /// Returns `delivered`, `retry`, `retry after N s` or `give up`, then the error and the fix.
-pub(crate) fn outcome(result: &Result<Delivered, Failure>) -> String {
+pub(crate) fn outcome(result: &Result<Delivered, DeliveryFailure>) -> String {
     match result {
         Ok(delivered) => format!("delivered; {}", delivered.what),
         Err(failure) => {
@@ -66,7 +71,7 @@ pub(crate) fn outcome(result: &Result<Delivered, Failure>) -> String {
 
 #[track_caller]
 pub(crate) fn expect(
-    result: &Result<Delivered, Failure>,
+    result: &Result<Delivered, DeliveryFailure>,
     begins: &str,
     holds: &[&str],
     what: &str,

@@ -1,6 +1,6 @@
 //! The delays before the next attempt.
 
-use portcullis_notify::{MOST_ATTEMPTS, backoff};
+use portcullis_notify::{MOST_ATTEMPTS, backoff_delay};
 use std::time::Duration;
 
 const HOUR: u64 = 3600;
@@ -8,7 +8,7 @@ const HOUR: u64 = 3600;
 #[test]
 fn attempts_spread_over_a_day_and_end() {
     for key in (0..200).map(|number| format!("review-{number}")) {
-        let waits: Vec<_> = (1..).map_while(|attempts| backoff(attempts, &key)).collect();
+        let waits: Vec<_> = (1..).map_while(|attempts| backoff_delay(attempts, &key)).collect();
         assert_eq!(waits.len() + 1, MOST_ATTEMPTS as usize);
         let usual = (0..).map(|doublings| (20_u64 << doublings).min(HOUR));
         for (wait, usual) in waits.iter().zip(usual.take(8)) {
@@ -24,16 +24,16 @@ fn attempts_spread_over_a_day_and_end() {
 #[test]
 fn messages_do_not_come_back_together() {
     let first: std::collections::BTreeSet<_> =
-        (0..100).map(|number| backoff(1, &format!("review-{number}"))).collect();
+        (0..100).map(|number| backoff_delay(1, &format!("review-{number}"))).collect();
     assert!(first.len() > 50, "{} different waits", first.len());
-    assert_eq!(backoff(3, "review-1"), backoff(3, "review-1"));
-    assert_ne!(backoff(7, "review-1"), backoff(8, "review-1"));
+    assert_eq!(backoff_delay(3, "review-1"), backoff_delay(3, "review-1"));
+    assert_ne!(backoff_delay(7, "review-1"), backoff_delay(8, "review-1"));
 }
 
 #[test]
 fn no_count_is_out_of_range() {
     for attempts in [MOST_ATTEMPTS, MOST_ATTEMPTS + 1, u32::MAX] {
-        assert_eq!(backoff(attempts, "key"), None);
+        assert_eq!(backoff_delay(attempts, "key"), None);
     }
-    assert!(backoff(0, "").is_some());
+    assert!(backoff_delay(0, "").is_some());
 }

@@ -2,7 +2,7 @@
 
 use crate::servers::{Server, Web, authority, nobody, web};
 use crate::support::{expect, file, message, outcome, send, send_within};
-use portcullis_notify::{Address, Channel, Credential, Failure, Sender, Webhook};
+use portcullis_notify::{Address, Channel, CredentialSource, DeliveryFailure, Sender, Webhook};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -105,8 +105,11 @@ fn a_server_that_does_not_end_is_left() {
         let result = send_within(&to(&web(answer, None)), &message(), Duration::from_secs(1));
         expect(&result, "retry", &["127.0.0.1"], "no end");
     }
-    let late =
-        Sender::new(|_: &str| None).send(&to(&web(Web::Silent, None)), &message(), Instant::now());
+    let late = Sender::new(|_: &str| None).send_message(
+        &to(&web(Web::Silent, None)),
+        &message(),
+        Instant::now(),
+    );
     expect(&late, "retry", &["did not answer in time"], "no time left");
     let unheard = Channel::Webhook(open(format!("http://127.0.0.1:{}/", nobody())));
     expect(&send(&unheard, &message()), "retry", &["cannot be reached"], "nobody listens");
@@ -142,8 +145,9 @@ fn the_request_is_slacks() {
 }
 
 #[test]
-fn where_a_webhook_may_go() {
-    let check = |url: &str| Sender::new(|_: &str| None).check(&Channel::Webhook(open(url.into())));
+fn webhook_destinations() {
+    let check =
+        |url: &str| Sender::new(|_: &str| None).check_channel(&Channel::Webhook(open(url.into())));
     for url in [
         "https://hooks.example.com/x",
         "https://10.0.0.1:8443/x",
@@ -211,7 +215,7 @@ fn tls_wants_a_known_authority() {
     ];
     for (what, authorities, host, begins, holds) in table {
         let url = Address::Open(format!("https://{host}:{}/x", server.port));
-        let bearer = Some(Credential::Variable("TOKEN".into()));
+        let bearer = Some(CredentialSource::Variable("TOKEN".into()));
         expect(
             &send(&Channel::Webhook(Webhook { url, proxy: None, bearer, authorities }), &message()),
             begins,
@@ -239,7 +243,7 @@ fn no_error_holds_a_credential() {
     let server = web(Web::Echoes("403 No"), Some(trusted));
     let url =
         format!("https://127.0.0.1:{}/services/T0/verysecretpart?key=alsosecret", server.port);
-    let url = Address::Secret(Credential::File(file(
+    let url = Address::Secret(CredentialSource::File(file(
         folder.path(),
         "url",
         format!("{url}\n").as_bytes(),
@@ -248,7 +252,7 @@ fn no_error_holds_a_credential() {
     let channel = Channel::Webhook(Webhook {
         url,
         proxy: None,
-        bearer: Some(Credential::Variable("TOKEN".into())),
+        bearer: Some(CredentialSource::Variable("TOKEN".into())),
         authorities,
     });
     let result = send(&channel, &message());
@@ -258,7 +262,7 @@ fn no_error_holds_a_credential() {
         "{received}"
     );
     expect(&result, "give up", &["answered 403", "[secret]"], "echo");
-    let failure: Failure = result.unwrap_err();
+    let failure: DeliveryFailure = result.unwrap_err();
     for text in [failure.to_string(), format!("{failure:?}"), format!("{channel:?}")] {
         for secret in ["verysecretpart", "alsosecret", "tok-0123456789"] {
             assert!(!text.contains(secret), "{secret} in {text}");
@@ -267,7 +271,7 @@ fn no_error_holds_a_credential() {
     let open = Webhook {
         url: Address::Open("http://127.0.0.1/".into()),
         proxy: None,
-        bearer: Some(Credential::Variable("TOKEN".into())),
+        bearer: Some(CredentialSource::Variable("TOKEN".into())),
         authorities: None,
     };
     expect(

@@ -51,7 +51,8 @@ fn every_form_of_a_login_is_understood() {
             Reply::Knows(header.clone(), Box::new(challenges("Basic realm=x")), Box::new(reply))
         });
         let folder = tempfile::tempdir().unwrap();
-        let pulled = client(with(&config, &fake, folder.path())).pull(&fake.at(":1"), &mut unseen);
+        let pulled =
+            client(with(&config, &fake, folder.path())).pull_bundle(&fake.at(":1"), &mut unseen);
         assert_eq!(pulled.unwrap_or_else(|error| panic!("{config}: {error}")).bundle, good);
     }
 }
@@ -74,7 +75,7 @@ fn an_identity_goes_to_the_token_server() {
         let access = with(&config, &fake, folder.path());
         assert_eq!(
             client(access.clone())
-                .pull(&fake.at(":1"), &mut unseen)
+                .pull_bundle(&fake.at(":1"), &mut unseen)
                 .unwrap_or_else(|error| panic!("{error}"))
                 .bundle,
             good
@@ -86,7 +87,7 @@ fn an_identity_goes_to_the_token_server() {
         // A registry that asks for a password gets none.
         fake.on(&format!("GET {}", manifest("1")), [challenges("Basic realm=x")]);
         failed(
-            client(access).pull(&fake.at(":1"), &mut unseen),
+            client(access).pull_bundle(&fake.at(":1"), &mut unseen),
             "log in again with `docker login 127.0.0.1:",
             "basic",
         );
@@ -94,7 +95,7 @@ fn an_identity_goes_to_the_token_server() {
 }
 
 #[test]
-fn what_is_wrong_with_a_login_is_reported_without_it() {
+fn login_errors_hide_the_login() {
     let entry = |auth: Value| json!({ "auths": { "HOST": auth } });
     let store = |name: &str| json!({ "credsStore": name });
     let helper = "the helper `docker-credential-";
@@ -130,7 +131,7 @@ fn what_is_wrong_with_a_login_is_reported_without_it() {
             ],
         ),
         (store("fails"), vec![helper, "fails` that `", "failed: \"the keychain is locked\""]),
-        (store("odd"), vec!["answered something else than helpers do"]),
+        (store("odd"), vec!["answered with something that helpers never send"]),
         (store("hangs"), vec!["did not answer within 0.5 s"]),
         (store("keeps"), vec!["did not answer within 0.5 s"]),
     ] {
@@ -143,9 +144,9 @@ fn what_is_wrong_with_a_login_is_reported_without_it() {
         }
         let client = client(access);
         for part in holds {
-            failed(client.pull(&fake.at(":1"), &mut unseen), part, &config.to_string());
+            failed(client.pull_bundle(&fake.at(":1"), &mut unseen), part, &config.to_string());
         }
-        let error = client.pull(&fake.at(":1"), &mut unseen).unwrap_err().to_string();
+        let error = client.pull_bundle(&fake.at(":1"), &mut unseen).unwrap_err().to_string();
         assert!(!error.contains("secretword"), "{error}");
     }
 }
@@ -160,7 +161,7 @@ fn a_registry_that_asks_nothing_learns_nothing() {
     let access = Access { docker_config: Some(folder.path().to_owned()), ..access() };
     assert_eq!(
         client(access)
-            .pull(&fake.at(":1"), &mut unseen)
+            .pull_bundle(&fake.at(":1"), &mut unseen)
             .unwrap_or_else(|error| panic!("{error}"))
             .bundle,
         good

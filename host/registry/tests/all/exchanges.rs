@@ -40,7 +40,7 @@ fn lives(client: &Client, port: u16, kind: Kind) {
     let mut note =
         |step: TransferProgress<'_>| steps.push((step.what.to_owned(), step.done, step.total));
     let digest = client
-        .push(&first, &[signed(&first, 1)], &tag, &mut note)
+        .push_bundle(&first, &[signed(&first, 1)], &tag, &mut note)
         .unwrap_or_else(|error| panic!("{kind:?}: {error}"));
     assert_eq!(digest, first.index().digest());
     let total: u64 = first.about().components.iter().map(|component| component.size).sum();
@@ -52,7 +52,7 @@ fn lives(client: &Client, port: u16, kind: Kind) {
     {
         let mut seen = Vec::new();
         let pulled = client
-            .pull(&reference, &mut |step| seen.push((step.done, step.total)))
+            .pull_bundle(&reference, &mut |step| seen.push((step.done, step.total)))
             .unwrap_or_else(|error| panic!("{error}"));
         assert_eq!((&pulled.bundle, pulled.digest), (&first, digest), "{kind:?}: {reference}");
         assert_eq!(pulled.signatures, [signed(&first, 1)]);
@@ -72,70 +72,76 @@ fn lives(client: &Client, port: u16, kind: Kind) {
     assert!(!is_trusted(&first, &[signed(&first, 1)], &tag));
     for _ in 0..2 {
         assert_eq!(
-            client.attach(&[vetted(&first, 2)], &tag).unwrap_or_else(|error| panic!("{error}")),
+            client
+                .attach_signatures(&[vetted(&first, 2)], &tag)
+                .unwrap_or_else(|error| panic!("{error}")),
             digest
         );
     }
-    let signatures = client.pull(&tag, &mut unseen).unwrap().signatures;
+    let signatures = client.pull_bundle(&tag, &mut unseen).unwrap().signatures;
     assert_eq!(signatures.len(), 2);
     assert!(is_trusted(&first, &signatures, &tag), "{kind:?}");
 
     // A tag moves, but its old bytes stay; the newest version is the last.
-    client.push(&second, &[], &at(port, ":1.10.0"), &mut unseen).unwrap();
-    client.push(&second, &[], &at(port, ":latest"), &mut unseen).unwrap();
-    client.push(&first, &[], &at(port, ":latest"), &mut unseen).unwrap();
-    assert_eq!(client.pull(&at(port, ":latest"), &mut unseen).unwrap().digest, digest);
-    assert_eq!(client.index(&at(port, ":1.10.0")).unwrap().digest(), second.index().digest());
-    assert!(client.pull(&at(port, ":1.10.0"), &mut unseen).unwrap().signatures.is_empty());
-    let versions = client.versions(&at(port, "")).unwrap();
+    client.push_bundle(&second, &[], &at(port, ":1.10.0"), &mut unseen).unwrap();
+    client.push_bundle(&second, &[], &at(port, ":latest"), &mut unseen).unwrap();
+    client.push_bundle(&first, &[], &at(port, ":latest"), &mut unseen).unwrap();
+    assert_eq!(client.pull_bundle(&at(port, ":latest"), &mut unseen).unwrap().digest, digest);
+    assert_eq!(client.read_index(&at(port, ":1.10.0")).unwrap().digest(), second.index().digest());
+    assert!(client.pull_bundle(&at(port, ":1.10.0"), &mut unseen).unwrap().signatures.is_empty());
+    let versions = client.list_versions(&at(port, "")).unwrap();
     let tags: Vec<_> =
         versions.iter().map(|(version, tag)| (version.to_string(), tag.to_string())).collect();
     assert_eq!(
         tags,
         [("1.2.0".to_owned(), "1.2.0".to_owned()), ("1.10.0".to_owned(), "1.10.0".to_owned())]
     );
-    assert_eq!(Tag::of(&versions[1].0), versions[1].1);
+    assert_eq!(Tag::for_version(&versions[1].0), versions[1].1);
 }
 
 #[test]
-fn what_is_not_there_is_reported() {
+fn missing_blobs_are_reported() {
     let Some(registry) = Registry::start(Kind::Plain) else { return };
     let (client, first, second) = (client(access()), bundle("1.2.0"), bundle("1.10.0"));
     let port = registry.port;
-    client.push(&first, &[], &at(port, ":1.2.0"), &mut unseen).unwrap();
+    client.push_bundle(&first, &[], &at(port, ":1.2.0"), &mut unseen).unwrap();
     let other = second.index().digest();
     for (rest, holds) in [
         (":1.3.0".to_owned(), "the tag `1.3.0` of `acme/checks`: it is not there"),
         (format!("@{other}"), "it is not there"),
         (String::new(), "it names neither a tag nor a digest; write `127.0.0.1:"),
     ] {
-        failed(client.pull(&at(port, &rest), &mut unseen), holds, &rest);
-        failed(client.attach(&[signed(&first, 1)], &at(port, &rest)), holds, &rest);
+        failed(client.pull_bundle(&at(port, &rest), &mut unseen), holds, &rest);
+        failed(client.attach_signatures(&[signed(&first, 1)], &at(port, &rest)), holds, &rest);
     }
     let elsewhere = format!("127.0.0.1:{port}/acme/others").parse().unwrap();
-    failed(client.versions(&elsewhere), "the tags of `acme/others`: it is not there", "versions");
     failed(
-        client.push(&first, &[], &at(port, ""), &mut unseen),
+        client.list_versions(&elsewhere),
+        "the tags of `acme/others`: it is not there",
+        "versions",
+    );
+    failed(
+        client.push_bundle(&first, &[], &at(port, ""), &mut unseen),
         "it names no tag to give the bundle",
         "no tag",
     );
     failed(
-        client.push(&first, &[], &at(port, &format!(":1@{other}")), &mut unseen),
+        client.push_bundle(&first, &[], &at(port, &format!(":1@{other}")), &mut unseen),
         ", got sha256:",
         "another digest",
     );
     // A tag of something that is not a bundle.
     let tag = format!("sha256-{}", first.index().digest().hex());
-    client.attach(&[signed(&first, 1)], &at(port, ":1.2.0")).unwrap();
+    client.attach_signatures(&[signed(&first, 1)], &at(port, ":1.2.0")).unwrap();
     failed(
-        client.pull(&at(port, &format!(":{tag}")), &mut unseen),
+        client.pull_bundle(&at(port, &format!(":{tag}")), &mut unseen),
         "not an OCI index",
         "the list of signatures",
     );
 }
 
 #[test]
-fn who_is_not_let_in_learns_why() {
+fn refused_logins_give_the_reason() {
     let Some(registry) = Registry::start(Kind::TlsWithPassword) else { return };
     let folder = tempfile::tempdir().unwrap();
     let right = allowed(&registry, Kind::TlsWithPassword, folder.path());
@@ -182,13 +188,17 @@ fn who_is_not_let_in_learns_why() {
         let client = client(access);
         let first = bundle("1.2.0");
         for part in holds {
-            failed(client.pull(&at(registry.port, ":1"), &mut unseen), part, name);
-            failed(client.push(&first, &[], &at(registry.port, ":1"), &mut unseen), part, name);
+            failed(client.pull_bundle(&at(registry.port, ":1"), &mut unseen), part, name);
+            failed(
+                client.push_bundle(&first, &[], &at(registry.port, ":1"), &mut unseen),
+                part,
+                name,
+            );
         }
     }
     let Some(plain) = Registry::start(Kind::Plain) else { return };
     failed(
-        client(right).pull(&at(plain.port, ":1"), &mut unseen),
+        client(right).pull_bundle(&at(plain.port, ":1"), &mut unseen),
         "it answers without TLS",
         "TLS where there is none",
     );

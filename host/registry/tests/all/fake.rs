@@ -3,7 +3,7 @@
 use crate::authority::secure;
 use crate::sample::at;
 use portcullis_bundle::media_type::{INDEX, MANIFEST, SIGNATURE};
-use portcullis_bundle::{Bundle, Descriptor, Digest, Signature};
+use portcullis_bundle::{Bundle, Digest, OciDescriptor, Signature};
 use portcullis_registry::Reference;
 use rustls::ServerConfig;
 use serde_json::json;
@@ -124,11 +124,11 @@ impl Fake {
         bundle: &Bundle,
         signature: &Signature,
     ) -> serde_json::Value {
-        let (document, parts) = signature.artifact(&described(bundle)).unwrap();
+        let (document, parts) = signature.to_artifact(&described(bundle)).unwrap();
         for part in &parts {
-            self.on(&format!("GET {}", blob(Digest::of(part))), [ok(part.as_slice())]);
+            self.on(&format!("GET {}", blob(Digest::of_bytes(part))), [ok(part.as_slice())]);
         }
-        let digest = Digest::of(&document);
+        let digest = Digest::of_bytes(&document);
         let entry = json!({ "mediaType": MANIFEST, "digest": digest, "size": document.len(), "artifactType": SIGNATURE });
         self.on(&format!("GET {}", manifest(&digest.to_string())), [ok(document)]);
         entry
@@ -204,9 +204,9 @@ pub(crate) fn component(bundle: &Bundle, number: usize) -> String {
     format!("GET {}", blob(bundle.about().components[number].digest))
 }
 
-pub(crate) fn described(bundle: &Bundle) -> Descriptor {
+pub(crate) fn described(bundle: &Bundle) -> OciDescriptor {
     let index = bundle.index();
-    Descriptor {
+    OciDescriptor {
         media_type: INDEX.into(),
         digest: index.digest(),
         size: index.bytes().len() as u64,

@@ -33,7 +33,7 @@ fn config(bundle: &Bundle) -> String {
 }
 
 fn largest(bundle: &Bundle) -> &[u8] {
-    bundle.component(&bundle.about().components[1]).unwrap()
+    bundle.component_bytes(&bundle.about().components[1]).unwrap()
 }
 
 fn size(bundle: &Bundle) -> u64 {
@@ -273,7 +273,7 @@ const WRONG: &[Row] = &[
 ];
 
 #[test]
-fn what_a_registry_does_wrong_is_refused() {
+fn registry_errors_are_refused() {
     let good = bundle("1.2.0");
     for (name, wrong, holds) in WRONG {
         let fake = Fake::serving(&good, &[signed(&good, 1)]);
@@ -284,7 +284,7 @@ fn what_a_registry_does_wrong_is_refused() {
         } else {
             ":1".to_owned()
         };
-        failed(client(access()).pull(&fake.at(&rest), &mut unseen), holds, name);
+        failed(client(access()).pull_bundle(&fake.at(&rest), &mut unseen), holds, name);
         let most = fake.requests().iter().map(|request| fake.count(&request.line)).max().unwrap();
         assert!(most <= 6, "{name}: one thing was asked for {most} times");
     }
@@ -296,14 +296,14 @@ fn the_same_without_the_fault_is_taken() {
     let good = bundle("1.2.0");
     let fake = Fake::serving(&good, &[signed(&good, 1)]);
     let pulled = client(access())
-        .pull(&fake.at(":1"), &mut unseen)
+        .pull_bundle(&fake.at(":1"), &mut unseen)
         .unwrap_or_else(|error| panic!("{error}"));
     assert_eq!((pulled.bundle, pulled.signatures), (good.clone(), vec![signed(&good, 1)]));
 }
 
 /// The timeouts are short, and each row can end only by its own.
 #[test]
-fn what_never_comes_is_not_waited_for() {
+fn missing_data_times_out() {
     let good = bundle("1.2.0");
     let drips = [head(size(&good)), b"x".to_vec()].concat();
     let (read, all) = (Duration::from_millis(700), Duration::from_millis(1500));
@@ -335,7 +335,7 @@ fn what_never_comes_is_not_waited_for() {
         let fake = Fake::serving(&good, &[]);
         fake.on(&component(&good, 1), [reply]);
         failed(
-            client(Access { limits, ..access() }).pull(&fake.at(":1"), &mut unseen),
+            client(Access { limits, ..access() }).pull_bundle(&fake.at(":1"), &mut unseen),
             holds,
             name,
         );
@@ -350,27 +350,28 @@ fn a_tag_is_asked_for_once() {
     // The tag moves as soon as it was read.
     fake.on(TAG, [ok(good.index().bytes()), ok(other.index().bytes())]);
     let client = client(access());
-    let pulled = client.pull(&fake.at(":1"), &mut unseen).unwrap_or_else(|error| panic!("{error}"));
+    let pulled =
+        client.pull_bundle(&fake.at(":1"), &mut unseen).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!((pulled.digest, &pulled.bundle), (good.index().digest(), &good));
     assert_eq!(fake.count(TAG), 1);
     // With a digest next to it, the tag is not requested at all.
     let pinned = fake.at(&format!(":1@{}", good.index().digest()));
-    assert_eq!(client.pull(&pinned, &mut unseen).unwrap().bundle, good);
+    assert_eq!(client.pull_bundle(&pinned, &mut unseen).unwrap().bundle, good);
     assert_eq!(fake.count(TAG), 1);
-    assert_eq!(client.pull(&fake.at(":1"), &mut unseen).unwrap().bundle, other);
+    assert_eq!(client.pull_bundle(&fake.at(":1"), &mut unseen).unwrap().bundle, other);
 }
 
 #[test]
 fn a_fault_that_passes_is_waited_for() {
     let good = bundle("1.2.0");
     let fake = Fake::serving(&good, &[]);
-    let right = ok(good.component(&good.about().components[1]).unwrap());
+    let right = ok(good.component_bytes(&good.about().components[1]).unwrap());
     let faults =
         [says("503 Later", ""), Reply::Raw(Vec::new()), says("502 Bad Gateway", ""), right];
     fake.on(&component(&good, 1), faults);
     assert_eq!(
         client(access())
-            .pull(&fake.at(":1"), &mut unseen)
+            .pull_bundle(&fake.at(":1"), &mut unseen)
             .unwrap_or_else(|error| panic!("{error}"))
             .bundle,
         good

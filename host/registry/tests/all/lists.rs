@@ -23,7 +23,7 @@ fn versions_come_from_all_pages() {
     );
     fake.on(TAGS, [first, page(&["1.2.0_linux", "sha256-00", "not a tag", "2.0.0-rc.1"], None)]);
     let versions =
-        client(access()).versions(&fake.at("")).unwrap_or_else(|error| panic!("{error}"));
+        client(access()).list_versions(&fake.at("")).unwrap_or_else(|error| panic!("{error}"));
     let shown: Vec<_> = versions.iter().map(|(version, tag)| format!("{version} {tag}")).collect();
     assert_eq!(
         shown,
@@ -32,7 +32,7 @@ fn versions_come_from_all_pages() {
     assert_eq!(fake.requests()[1].line, format!("{TAGS}?n=1000&last=x"));
     // A repository whose tags were all deleted.
     fake.on(TAGS, [ok(r#"{"name":"acme/checks","tags":null}"#)]);
-    assert_eq!(client(access()).versions(&fake.at("")).unwrap(), []);
+    assert_eq!(client(access()).list_versions(&fake.at("")).unwrap(), []);
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn tags_without_end_are_not_listed() {
     ] {
         let fake = Fake::new(None);
         fake.on(TAGS, [reply]);
-        failed(client(access()).versions(&fake.at("")), holds, name);
+        failed(client(access()).list_versions(&fake.at("")), holds, name);
     }
 }
 
@@ -75,7 +75,7 @@ fn signatures_are_found_where_the_registry_has_them() {
         let fake = Fake::serving(&good, &[]);
         let entries = both.each_ref().map(|signature| fake.lay_signature(&good, signature));
         // Other artifacts that refer to it are ignored.
-        let foreign = json!({ "mediaType": MANIFEST, "digest": Digest::of(b"a"), "size": 1, "artifactType": "application/spdx+json" });
+        let foreign = json!({ "mediaType": MANIFEST, "digest": Digest::of_bytes(b"a"), "size": 1, "artifactType": "application/spdx+json" });
         match name {
             "its own list" => fake.list(
                 &good,
@@ -95,7 +95,7 @@ fn signatures_are_found_where_the_registry_has_them() {
             }
         }
         let pulled = client(access())
-            .pull(&fake.at(":1"), &mut unseen)
+            .pull_bundle(&fake.at(":1"), &mut unseen)
             .unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(pulled.signatures.len(), 2, "{name}");
         assert!(is_trusted(&good, &pulled.signatures, &fake.at(":1")), "{name}");
@@ -105,7 +105,7 @@ fn signatures_are_found_where_the_registry_has_them() {
 #[test]
 fn lists_that_do_harm_are_refused() {
     let good = bundle("1.2.0");
-    let entry = |number: usize| json!({ "mediaType": MANIFEST, "digest": Digest::of(&number.to_be_bytes()), "size": 9, "artifactType": SIGNATURE });
+    let entry = |number: usize| json!({ "mediaType": MANIFEST, "digest": Digest::of_bytes(&number.to_be_bytes()), "size": 9, "artifactType": SIGNATURE });
     let thousands: Vec<Value> = (0..5_000).map(entry).collect();
     let link = ("link", format!("<{}>; rel=\"next\"", referrers(&good)));
     let mut huge = entry(1);
@@ -134,7 +134,7 @@ fn lists_that_do_harm_are_refused() {
     ] {
         let fake = Fake::serving(&good, &[]);
         fake.on(&format!("GET {}", referrers(&good)), [reply]);
-        failed(client(access()).pull(&fake.at(":1"), &mut unseen), holds, name);
+        failed(client(access()).pull_bundle(&fake.at(":1"), &mut unseen), holds, name);
     }
 }
 
@@ -146,7 +146,7 @@ fn signatures_of_something_else_count_for_nothing() {
     // A valid signature of another bundle, attached to this one.
     let fake = Fake::serving(&good, &[signed(&other, 1), vetted(&other, 2)]);
     let pulled = client(access())
-        .pull(&fake.at(":1"), &mut unseen)
+        .pull_bundle(&fake.at(":1"), &mut unseen)
         .unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(pulled.signatures.len(), 2);
     assert!(!is_trusted(&good, &pulled.signatures, &fake.at(":1")));
@@ -154,21 +154,21 @@ fn signatures_of_something_else_count_for_nothing() {
     // An artifact that claims to refer to another bundle, or that contains no signature by a key.
     let fake = Fake::serving(&good, &[signed(&good, 1)]);
     let stranger = fake.lay_signature(&other, &signed(&good, 1));
-    let (document, parts) = signed(&good, 1).artifact(&described(&good)).unwrap();
+    let (document, parts) = signed(&good, 1).to_artifact(&described(&good)).unwrap();
     let mut keyless: Value = serde_json::from_slice(&parts[1]).unwrap();
     keyless["verificationMaterial"] = json!({ "certificate": { "rawBytes": "AA==" } });
     let keyless = serde_json::to_vec(&keyless).unwrap();
     let mut document: Value = serde_json::from_slice(&document).unwrap();
-    document["layers"][0]["digest"] = json!(Digest::of(&keyless));
+    document["layers"][0]["digest"] = json!(Digest::of_bytes(&keyless));
     document["layers"][0]["size"] = json!(keyless.len());
     let document = serde_json::to_vec(&document).unwrap();
-    let digest = Digest::of(&document);
+    let digest = Digest::of_bytes(&document);
     let entry = json!({ "mediaType": MANIFEST, "digest": digest, "size": document.len(), "artifactType": SIGNATURE });
-    fake.on(&format!("GET {}", crate::fake::blob(Digest::of(&keyless))), [ok(keyless)]);
+    fake.on(&format!("GET {}", crate::fake::blob(Digest::of_bytes(&keyless))), [ok(keyless)]);
     fake.on(&format!("GET {}", manifest(&digest.to_string())), [ok(document)]);
     fake.list(&good, &[stranger, entry, fake.lay_signature(&good, &signed(&good, 1))]);
     let pulled = client(access())
-        .pull(&fake.at(":1"), &mut unseen)
+        .pull_bundle(&fake.at(":1"), &mut unseen)
         .unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(pulled.signatures, [signed(&good, 1)]);
     let mut why: Vec<_> = pulled.unread.iter().map(|unread| unread.why.as_str()).collect();
@@ -180,14 +180,14 @@ fn signatures_of_something_else_count_for_nothing() {
 
     // A signature with the bytes of another one.
     let file = signed(&good, 1);
-    let swapped: Signature = Signature::read(signed(&good, 3).file()).unwrap();
-    assert!(swapped.statement(&key(3).public()).is_ok());
+    let swapped: Signature = Signature::parse_envelope(signed(&good, 3).file()).unwrap();
+    assert!(swapped.verify_statement(&key(3).public()).is_ok());
     let fake = Fake::serving(&good, std::slice::from_ref(&file));
     let mut longer = swapped.file().to_vec();
     longer.resize(file.file().len(), b' ');
-    fake.on(&format!("GET {}", crate::fake::blob(Digest::of(file.file()))), [ok(longer)]);
+    fake.on(&format!("GET {}", crate::fake::blob(Digest::of_bytes(file.file()))), [ok(longer)]);
     failed(
-        client(access()).pull(&fake.at(":1"), &mut unseen),
+        client(access()).pull_bundle(&fake.at(":1"), &mut unseen),
         "the bytes were changed or swapped",
         "another file",
     );

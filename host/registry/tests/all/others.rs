@@ -38,7 +38,7 @@ fn oras_pulls_a_component() {
     let Some(registry) = Registry::start(Kind::Plain) else { return };
     let good = bundle("1.2.0");
     client(access())
-        .push(&good, &[signed(&good, 1)], &at(registry.port, ":1"), &mut unseen)
+        .push_bundle(&good, &[signed(&good, 1)], &at(registry.port, ":1"), &mut unseen)
         .unwrap_or_else(|error| panic!("{error}"));
     for (manifest, component) in good.index().manifests().iter().zip(&good.about().components) {
         let folder = tempfile::tempdir().unwrap();
@@ -52,7 +52,7 @@ fn oras_pulls_a_component() {
         );
         let expected = folder.path().join(format!("{}.wasm", component.plugins[0].name));
         assert_eq!(paths.lines().collect::<Vec<_>>(), [expected.display().to_string()]);
-        assert_eq!(fs::read(expected).unwrap(), good.component(component).unwrap());
+        assert_eq!(fs::read(expected).unwrap(), good.component_bytes(component).unwrap());
     }
 }
 
@@ -94,7 +94,8 @@ fn sigstore_verifies_a_signature() {
         let folder = tempfile::tempdir().unwrap();
         let write = |name: &str, bytes: &[u8]| fs::write(folder.path().join(name), bytes).unwrap();
         let signature =
-            Signature::of(&Statement::about(good.index(), Some(1), None), &ours).unwrap();
+            Signature::sign_statement(&Statement::about_index(good.index(), Some(1), None), &ours)
+                .unwrap();
         write("key.pem", ours.public().to_pem().unwrap().as_bytes());
         write("1-ours", signature.file());
         write("2-payload", &changed(signature.file(), "/dsseEnvelope/payload"));

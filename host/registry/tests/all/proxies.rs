@@ -75,10 +75,13 @@ fn a_registry_is_reached_through_the_proxy() {
     let reference: Reference = "registry.test/acme/checks:1".parse().unwrap();
     let good = bundle("1.2.0");
     client
-        .push(&good, &[signed(&good, 1)], &reference, &mut unseen)
+        .push_bundle(&good, &[signed(&good, 1)], &reference, &mut unseen)
         .unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(
-        client.pull(&reference, &mut unseen).unwrap_or_else(|error| panic!("{error}")).bundle,
+        client
+            .pull_bundle(&reference, &mut unseen)
+            .unwrap_or_else(|error| panic!("{error}"))
+            .bundle,
         good
     );
     let received = received.lock().unwrap();
@@ -108,7 +111,8 @@ fn a_proxy_that_does_not_connect_is_named() {
             ("https_proxy", format!("http://me:secretword@127.0.0.1:{port}")),
             certified(&authority.root),
         ]));
-        let outcome = client.pull(&"registry.test/acme/checks:1".parse().unwrap(), &mut unseen);
+        let outcome =
+            client.pull_bundle(&"registry.test/acme/checks:1".parse().unwrap(), &mut unseen);
         assert!(
             outcome.as_ref().is_err_and(|error| !error.to_string().contains("secretword")),
             "{outcome:?}"
@@ -130,7 +134,7 @@ fn no_proxy_stands_before_this_machine() {
     let access = from(&[("ALL_PROXY", format!("127.0.0.1:{port}")), certified(&authority.root)]);
     assert_eq!(
         client(access)
-            .pull(&fake.at(":1"), &mut unseen)
+            .pull_bundle(&fake.at(":1"), &mut unseen)
             .unwrap_or_else(|error| panic!("{error}"))
             .bundle,
         good
@@ -161,7 +165,7 @@ fn without_tls_only_where_that_was_meant() {
             "registry.test/acme/checks:1".parse().unwrap(),
             true,
             None,
-            Err("which is for registries on this machine; leave it out"),
+            Err("plain HTTP is only for registries on this machine; leave it out"),
         ),
     ] {
         let access = Access {
@@ -169,7 +173,7 @@ fn without_tls_only_where_that_was_meant() {
             plain_hosts: named.into_iter().collect(),
             ..access()
         };
-        let pulled = client(access).pull(&reference, &mut unseen);
+        let pulled = client(access).pull_bundle(&reference, &mut unseen);
         match outcome {
             Ok(()) => {
                 assert_eq!(pulled.unwrap_or_else(|error| panic!("{name}: {error}")).bundle, good)
@@ -210,11 +214,11 @@ fn a_file_of_authorities_has_some() {
 
 /// A registry without a listener.
 #[test]
-fn what_cannot_be_reached_is_reported() {
+fn unreachable_hosts_are_reported() {
     let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let reference = crate::sample::at(nobody, ":1");
     let holds = format!(
         "`127.0.0.1:{nobody}`: the tag `1` of `acme/checks`: it cannot be reached (Connection refused"
     );
-    failed(client(access()).pull(&reference, &mut unseen), &holds, "nobody");
+    failed(client(access()).pull_bundle(&reference, &mut unseen), &holds, "nobody");
 }

@@ -33,10 +33,10 @@ fn taking(bundle: &Bundle, lists: bool) -> Fake {
         fake.on(&format!("PUT {}", manifest(&under)), [created()]);
     }
     for signature in [signed(bundle, 1), vetted(bundle, 2)] {
-        let (document, _) = signature.artifact(&described(bundle)).unwrap();
+        let (document, _) = signature.to_artifact(&described(bundle)).unwrap();
         let subject = lists.then(|| ("oci-subject", digest.to_string()));
         fake.on(
-            &format!("PUT {}", manifest(&Digest::of(&document).to_string())),
+            &format!("PUT {}", manifest(&Digest::of_bytes(&document).to_string())),
             [Reply::Says("201 Created", subject.into_iter().collect(), vec![])],
         );
     }
@@ -48,16 +48,16 @@ fn tag(bundle: &Bundle) -> String {
 }
 
 fn entry(bundle: &Bundle, signature: &portcullis_bundle::Signature) -> Value {
-    let (document, _) = signature.artifact(&described(bundle)).unwrap();
-    json!({ "mediaType": MANIFEST, "digest": Digest::of(&document), "size": document.len(), "artifactType": SIGNATURE })
+    let (document, _) = signature.to_artifact(&described(bundle)).unwrap();
+    json!({ "mediaType": MANIFEST, "digest": Digest::of_bytes(&document), "size": document.len(), "artifactType": SIGNATURE })
 }
 
 #[test]
-fn what_is_named_goes_before_what_names_it() {
+fn blobs_are_sent_before_manifests() {
     let good = bundle("1.2.0");
     let fake = taking(&good, true);
     client(access())
-        .push(&good, &[signed(&good, 1)], &fake.at(":1"), &mut unseen)
+        .push_bundle(&good, &[signed(&good, 1)], &fake.at(":1"), &mut unseen)
         .unwrap_or_else(|error| panic!("{error}"));
     let sent: Vec<_> =
         fake.requests().into_iter().filter(|request| request.line.starts_with("PUT")).collect();
@@ -76,21 +76,21 @@ fn what_is_named_goes_before_what_names_it() {
         assert!(sent[at(&upload)].line.starts_with(UPLOAD), "{upload}");
     }
     assert_eq!(at("/manifests/1"), sent.len() - 1, "the tag is the last");
-    let (document, _) = signed(&good, 1).artifact(&described(&good)).unwrap();
-    assert_eq!(at(&Digest::of(&document).to_string()), sent.len() - 2);
+    let (document, _) = signed(&good, 1).to_artifact(&described(&good)).unwrap();
+    assert_eq!(at(&Digest::of_bytes(&document).to_string()), sent.len() - 2);
     // The registry lists signatures itself, so the client writes no list.
     assert_eq!(fake.count(&format!("PUT {}", manifest(&tag(&good)))), 0);
 }
 
 #[test]
-fn what_is_there_is_not_sent_again() {
+fn existing_blobs_are_not_sent_again() {
     let good = bundle("1.2.0");
     let fake = taking(&good, true);
     for component in &good.about().components {
         fake.on(&format!("HEAD {}", blob(component.digest)), [ok("")]);
     }
     client(access())
-        .push(&good, &[], &fake.at(":1"), &mut unseen)
+        .push_bundle(&good, &[], &fake.at(":1"), &mut unseen)
         .unwrap_or_else(|error| panic!("{error}"));
     let configs =
         good.blobs().count() - good.about().components.len() - good.index().manifests().len();
@@ -105,11 +105,11 @@ fn an_upload_that_fails_in_passing_is_begun_again() {
     let gone = says("404 Not Found", "");
     fake.on(UPLOAD, [says("500 No", ""), gone.clone(), created()]);
     client(access())
-        .push(&good, &[], &fake.at(":1"), &mut unseen)
+        .push_bundle(&good, &[], &fake.at(":1"), &mut unseen)
         .unwrap_or_else(|error| panic!("{error}"));
     fake.on(UPLOAD, [gone]);
     failed(
-        client(access()).push(&good, &[], &fake.at(":1"), &mut unseen),
+        client(access()).push_bundle(&good, &[], &fake.at(":1"), &mut unseen),
         "it is not there",
         "for ever",
     );
@@ -128,7 +128,7 @@ fn a_list_that_another_overwrites_is_written_again() {
         [says("404 Not Found", ""), alone.clone(), ok(list(&[theirs.clone(), ours.clone()]))],
     );
     client(access())
-        .push(&good, &[signed(&good, 1)], &fake.at(":1"), &mut unseen)
+        .push_bundle(&good, &[signed(&good, 1)], &fake.at(":1"), &mut unseen)
         .unwrap_or_else(|error| panic!("{error}"));
     let lists: Vec<Value> = fake
         .requests()
@@ -141,17 +141,18 @@ fn a_list_that_another_overwrites_is_written_again() {
     assert_eq!(lists[1]["manifests"], json!([theirs, ours]), "what another wrote stays");
 
     fake.on(&read, [alone]);
-    let outcome = client(access()).push(&good, &[signed(&good, 1)], &fake.at(":1"), &mut unseen);
+    let outcome =
+        client(access()).push_bundle(&good, &[signed(&good, 1)], &fake.at(":1"), &mut unseen);
     failed(outcome, "others write the list of its signatures at the same time", "for ever");
     assert_eq!(fake.count(TAG), 1, "the tag of the second push is not moved");
 }
 
 #[test]
-fn what_a_registry_makes_of_it_is_reported() {
+fn registry_answers_are_reported() {
     let good = bundle("1.2.0");
     let another = Reply::Says(
         "201 Created",
-        vec![("docker-content-digest", Digest::of(b"x").to_string())],
+        vec![("docker-content-digest", Digest::of_bytes(b"x").to_string())],
         Vec::new(),
     );
     let errors = r#"{"errors":[{"code":"DENIED","message":"requested access is denied"}]}"#;
@@ -186,12 +187,12 @@ fn what_a_registry_makes_of_it_is_reported() {
             "moved",
             TAG,
             crate::fake::leads("/elsewhere"),
-            "it answered 307 with another address, where none is followed",
+            "it answered 307 with another address, which is not followed here",
         ),
     ] {
         let fake = taking(&good, true);
         fake.on(route, [reply]);
-        failed(client(access()).push(&good, &[], &fake.at(":1"), &mut unseen), holds, name);
+        failed(client(access()).push_bundle(&good, &[], &fake.at(":1"), &mut unseen), holds, name);
         assert_eq!(fake.count(TAG), usize::from(route == TAG), "{name}");
     }
 }
@@ -217,7 +218,7 @@ fn uploads_elsewhere_get_no_credentials() {
     let access =
         portcullis_registry::Access { docker_config: Some(folder.path().to_owned()), ..access() };
     client(access)
-        .push(&good, &[], &fake.at(":1"), &mut unseen)
+        .push_bundle(&good, &[], &fake.at(":1"), &mut unseen)
         .unwrap_or_else(|error| panic!("{error}"));
     let requests = store.requests();
     assert!(

@@ -36,7 +36,7 @@ fn guard(fake: &Fake, challenge: &str, header: &str) {
 }
 
 fn bytes(bundle: &Bundle) -> Vec<u8> {
-    bundle.component(&bundle.about().components[1]).unwrap().to_vec()
+    bundle.component_bytes(&bundle.about().components[1]).unwrap().to_vec()
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn another_host_gets_no_credentials() {
     guard(&fake, "Basic realm=\"tests\"", &basic());
     let folder = login(&fake);
     let pulled = client(known(&folder))
-        .pull(&fake.at(":1"), &mut unseen)
+        .pull_bundle(&fake.at(":1"), &mut unseen)
         .unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(pulled.bundle, good);
     let requests = store.requests();
@@ -63,7 +63,7 @@ fn another_host_gets_no_credentials() {
     // After a redirect back from another host, the request no longer counts as the registry's own.
     store.on("GET /bucket/object", [leads(fake.url("/v2/acme/checks/back"))]);
     fake.on("GET /v2/acme/checks/back", [ok(bytes(&good))]);
-    client(known(&folder)).pull(&fake.at(":1"), &mut unseen).unwrap();
+    client(known(&folder)).pull_bundle(&fake.at(":1"), &mut unseen).unwrap();
     let back: Vec<_> =
         fake.requests().into_iter().filter(|request| request.line.contains("/back")).collect();
     assert!(back.len() == 1 && back[0].authorization.is_none(), "{back:?}");
@@ -87,12 +87,12 @@ fn another_host_that_asks_gets_nothing() {
         let folder = login(&fake);
         let client = client(known(&folder));
         failed(
-            client.pull(&fake.at(":1"), &mut unseen),
+            client.pull_bundle(&fake.at(":1"), &mut unseen),
             "another host, which requires a login",
             &challenge,
         );
         failed(
-            client.push(&good, &[], &fake.at(":1"), &mut unseen),
+            client.push_bundle(&good, &[], &fake.at(":1"), &mut unseen),
             "another host, which requires a login",
             &challenge,
         );
@@ -122,14 +122,14 @@ fn tls_never_ends_on_the_way() {
     // It is refused even on this machine, and even with the right bytes.
     fake.on(&component(&good, 1), [leads(plain.url("/object"))]);
     failed(
-        client(secured.clone()).pull(&fake.at(":1"), &mut unseen),
+        client(secured.clone()).pull_bundle(&fake.at(":1"), &mut unseen),
         "which is without TLS",
         "a blob",
     );
     fake.on(&component(&good, 1), [leads(secure(&other))]);
     assert_eq!(
         client(secured.clone())
-            .pull(&fake.at(":1"), &mut unseen)
+            .pull_bundle(&fake.at(":1"), &mut unseen)
             .unwrap_or_else(|error| panic!("{error}"))
             .bundle,
         good
@@ -138,20 +138,20 @@ fn tls_never_ends_on_the_way() {
     let begun = |to: String| Reply::Says("202 Accepted", vec![("location", to)], Vec::new());
     fake.on("POST /v2/acme/checks/blobs/uploads/", [begun(plain.url("/object"))]);
     failed(
-        client(secured.clone()).push(&good, &[], &fake.at(":1"), &mut unseen),
+        client(secured.clone()).push_bundle(&good, &[], &fake.at(":1"), &mut unseen),
         "which is without TLS",
         "an upload",
     );
     fake.on("POST /v2/acme/checks/blobs/uploads/", [leads(secure(&other))]);
     failed(
-        client(secured.clone()).push(&good, &[], &fake.at(":1"), &mut unseen),
-        "where none is followed",
+        client(secured.clone()).push_bundle(&good, &[], &fake.at(":1"), &mut unseen),
+        "which is not followed here",
         "an upload's begin",
     );
     // The same is true for the token server.
     guard(&fake, &format!("Bearer realm=\"{}\"", plain.url("/token")), "Bearer t");
     failed(
-        client(secured).pull(&fake.at(":1"), &mut unseen),
+        client(secured).pull_bundle(&fake.at(":1"), &mut unseen),
         "is not an address with TLS",
         "a token",
     );
@@ -175,9 +175,13 @@ fn a_registry_that_asks_for_ever_is_left() {
         fake.on("GET /v2/acme/checks/manifests/1", [challenges(challenge)]);
         fake.on("GET /token", [ok(r#"{"token":"t"}"#)]);
         let folder = login(&fake);
-        failed(client(known(&folder)).pull(&fake.at(":1"), &mut unseen), holds, name);
+        failed(client(known(&folder)).pull_bundle(&fake.at(":1"), &mut unseen), holds, name);
         assert!(fake.requests().len() <= 3, "{name}: {:?}", fake.requests());
-        failed(client(known(&folder)).push(&good, &[], &fake.at(":1"), &mut unseen), "", name);
+        failed(
+            client(known(&folder)).push_bundle(&good, &[], &fake.at(":1"), &mut unseen),
+            "",
+            name,
+        );
     }
 }
 
@@ -195,7 +199,7 @@ fn tokens_come_from_where_the_registry_says() {
     );
     let folder = login(&fake);
     client(known(&folder))
-        .pull(&fake.at(":1"), &mut unseen)
+        .pull_bundle(&fake.at(":1"), &mut unseen)
         .unwrap_or_else(|error| panic!("{error}"));
     let requests = server.requests();
     assert_eq!(requests.len(), 1, "one token is enough for a pull");
@@ -211,7 +215,7 @@ fn tokens_come_from_where_the_registry_says() {
         .count();
     assert_eq!(missing, 0, "the password goes to the token server alone");
     let _ = client(known(&folder))
-        .attach(&[], &fake.at(":1"))
+        .attach_signatures(&[], &fake.at(":1"))
         .unwrap_or_else(|error| panic!("{error}"));
     assert!(server.requests()[1].line.contains("%3Apull%2Cpush"), "{:?}", server.requests());
 
@@ -220,12 +224,12 @@ fn tokens_come_from_where_the_registry_says() {
         ("forbidden", says("403 Forbidden", ""), "(user `tester`): log in again"),
         ("led elsewhere", leads(server.url("/other")), "answered 307, and gave no token"),
         ("a fault", says("500 No", ""), "answered 500, and gave no token"),
-        ("a page", ok("<html>"), "answered something else than a token"),
+        ("a page", ok("<html>"), "answered with something other than a token"),
         ("nothing", ok("{}"), "answered without a token"),
         (
             "a header of its own",
             ok(r#"{"token":"a\r\nx: y"}"#),
-            "answered something else than a token",
+            "answered with something other than a token",
         ),
         (
             "endless",
@@ -234,7 +238,7 @@ fn tokens_come_from_where_the_registry_says() {
         ),
     ] {
         server.on("GET /token", [reply]);
-        failed(client(known(&folder)).pull(&fake.at(":1"), &mut unseen), holds, name);
+        failed(client(known(&folder)).pull_bundle(&fake.at(":1"), &mut unseen), holds, name);
     }
     assert_eq!(server.count("GET /other"), 0);
 }
@@ -260,7 +264,7 @@ fn a_token_that_ends_is_renewed() {
     fake.wrap(&component(&good, 1), only("second"));
     assert_eq!(
         client(access())
-            .pull(&fake.at(":1"), &mut unseen)
+            .pull_bundle(&fake.at(":1"), &mut unseen)
             .unwrap_or_else(|error| panic!("{error}"))
             .bundle,
         good

@@ -2,7 +2,7 @@
 
 use portcullis_bundle::{
     About, Bundle, CandidateBundle, Component, ComponentRequests, Digest, NewComponent, Plugin,
-    SecretKey, Signature, Statement, Trust, Vetting,
+    SecretKey, Signature, Statement, TrustPolicy, Vetting,
 };
 use portcullis_registry::{
     Access, Client, Proxies, Reference, RegistryError, TransferLimits, TransferProgress,
@@ -23,7 +23,7 @@ pub(crate) fn component(text: &str) -> Vec<u8> {
 pub(crate) fn bundle(version: &str) -> Bundle {
     let bytes = [component(version), component(&"two".repeat(60_000))];
     let part = |bytes: &[u8], name: &str| Component {
-        digest: Digest::of(bytes),
+        digest: Digest::of_bytes(bytes),
         size: bytes.len() as u64,
         world: "pattern@0.1.0".into(),
         wants: ComponentRequests {
@@ -50,7 +50,7 @@ pub(crate) fn bundle(version: &str) -> Bundle {
     let exports = vec!["portcullis:plugin/detector@0.1.0".to_owned()];
     let parts: Vec<NewComponent<'_>> =
         bytes.iter().map(|bytes| NewComponent { bytes, exports: &exports }).collect();
-    Bundle::assemble(about, &parts).unwrap()
+    Bundle::from_components(about, &parts).unwrap()
 }
 
 /// Returns the key for this number.
@@ -59,7 +59,8 @@ pub(crate) fn key(number: u8) -> SecretKey {
 }
 
 pub(crate) fn signed(bundle: &Bundle, number: u8) -> Signature {
-    Signature::of(&Statement::about(bundle.index(), None, None), &key(number)).unwrap()
+    Signature::sign_statement(&Statement::about_index(bundle.index(), None, None), &key(number))
+        .unwrap()
 }
 
 pub(crate) fn vetted(bundle: &Bundle, number: u8) -> Signature {
@@ -68,7 +69,11 @@ pub(crate) fn vetted(bundle: &Bundle, number: u8) -> Signature {
         at: NOW,
         results: json!({ "cases": 40, "differ": 0 }),
     };
-    Signature::of(&Statement::about(bundle.index(), None, Some(vetting)), &key(number)).unwrap()
+    Signature::sign_statement(
+        &Statement::about_index(bundle.index(), None, Some(vetting)),
+        &key(number),
+    )
+    .unwrap()
 }
 
 /// Returns true if a policy that requires the first key for `acme/`, vetted by the second, trusts
@@ -86,10 +91,10 @@ pub(crate) fn is_trusted(bundle: &Bundle, signatures: &[Signature], reference: &
     let rule = format!(
         "[[rule]]\nnames = [\"acme/\"]\npublishers = [\"publisher\"]\nvetters = [\"vetter\"]\nregistries = [\"{registry}\"]\n"
     );
-    let trust = Trust::read(&format!("{keys}{rule}")).unwrap();
+    let trust = TrustPolicy::parse_policy(&format!("{keys}{rule}")).unwrap();
     let from = reference.repository();
     trust
-        .judge(&CandidateBundle {
+        .judge_bundle(&CandidateBundle {
             index: bundle.index(),
             signatures,
             from: Some(&from),

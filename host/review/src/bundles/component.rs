@@ -11,7 +11,7 @@ use portcullis_engine::{Import, Inspection, Kind, inspect_all};
 ///
 /// # Errors
 /// Fails if it is not a plugin, or has no usable name.
-pub fn described(bytes: &[u8], name: Option<&str>) -> Result<Component> {
+pub fn describe_component(bytes: &[u8], name: Option<&str>) -> Result<Component> {
     let all = inspect_all(bytes)?;
     let first = all.first().context("it holds no plugin")?;
     if first.kind == Kind::ShellReader {
@@ -20,7 +20,7 @@ pub fn described(bytes: &[u8], name: Option<&str>) -> Result<Component> {
     let plugins = all.iter().map(|inspection| plugin(inspection, name)).collect::<Result<_>>()?;
     let size = u64::try_from(bytes.len()).context("it is too large")?;
     Ok(Component {
-        digest: Digest::of(bytes),
+        digest: Digest::of_bytes(bytes),
         size,
         world: world(first),
         wants: wants(first),
@@ -32,11 +32,11 @@ pub fn described(bytes: &[u8], name: Option<&str>) -> Result<Component> {
 ///
 /// # Errors
 /// Fails if it is not a plugin.
-pub fn exports(bytes: &[u8]) -> Result<Vec<String>> {
+pub fn list_exports(bytes: &[u8]) -> Result<Vec<String>> {
     let all = inspect_all(bytes)?;
     Ok(all
         .first()
-        .map(|first| vec![format!("{}@{}", first.kind.interface(), first.wit_version)])
+        .map(|first| vec![format!("{}@{}", first.kind.interface_name(), first.wit_version)])
         .unwrap_or_default())
 }
 
@@ -48,10 +48,10 @@ pub fn exports(bytes: &[u8]) -> Result<Vec<String>> {
 /// Fails with the first difference.
 pub fn check_description(bundle: &Bundle) -> Result<()> {
     for declared in &bundle.about().components {
-        let bytes = bundle.component(declared).context("a component is missing")?;
+        let bytes = bundle.component_bytes(declared).context("a component is missing")?;
         let named = declared.plugins.first().map(|plugin| plugin.name.as_str());
         let title = one_line(named.unwrap_or_default(), 64);
-        let found = described(bytes, named).with_context(|| {
+        let found = describe_component(bytes, named).with_context(|| {
             format!("the component of `{title}`, {}, cannot be loaded", declared.digest)
         })?;
         held_against(declared, &found)

@@ -38,7 +38,7 @@ impl LockTexts {
     ///
     /// # Errors
     /// Fails if one cannot be read.
-    pub fn read(places: &Paths) -> Result<Self> {
+    pub fn read_texts(places: &Paths) -> Result<Self> {
         let mut texts = Vec::new();
         let mut add = |path: PathBuf, text: Result<Option<String>, Problems>| -> Result<()> {
             let text = text.map_err(|problems| anyhow!("{}", problems.lines().join("\n")))?;
@@ -47,8 +47,8 @@ impl LockTexts {
         };
         let (organisation, person) = (of_organisation(places), of_person(places));
         add(organisation.clone(), file::read_managed(&organisation))?;
-        add(person.clone(), file::read(&person))?;
-        for (level, folder) in folders(places).into_iter().enumerate() {
+        add(person.clone(), file::read_file(&person))?;
+        for (level, folder) in list_folders(places).into_iter().enumerate() {
             let path = of_project(&folder);
             // Above the project, only files that this user or root wrote count: anybody can leave a
             // file in `/tmp`.
@@ -66,7 +66,7 @@ impl LockTexts {
 
     /// Returns the locks other than this file.
     #[must_use]
-    pub fn without(mut self, file: &Path) -> Self {
+    pub fn without_file(mut self, file: &Path) -> Self {
         self.0.retain(|(path, _)| path != file);
         self
     }
@@ -84,16 +84,17 @@ impl LockTexts {
     ///
     /// # Errors
     /// Fails if a file is not a valid lock, or if two of them contradict each other.
-    pub fn required(&self) -> Result<Vec<RequiredBundle>> {
+    pub fn required_bundles(&self) -> Result<Vec<RequiredBundle>> {
         let mut all: BTreeMap<String, RequiredBundle> = BTreeMap::new();
         for (path, text) in &self.0 {
             let shown = one_line(&path.display().to_string(), 400);
-            let lock = Lock::read(text).with_context(|| format!("`{shown}` is not a lock file"))?;
+            let lock =
+                Lock::parse_lock(text).with_context(|| format!("`{shown}` is not a lock file"))?;
             for locked in lock.bundles() {
                 let name = locked.name.to_string();
                 match all.get(&name) {
                     Some(known) if known.locked.digest != locked.digest => bail!(
-                        "`{name}` is locked as {} {} by `{}` and as {} {} by `{shown}`: both have to mean the same",
+                        "`{name}` is locked as {} {} by `{}` and as {} {} by `{shown}`: both must lock the same bundle",
                         known.locked.version,
                         known.locked.digest,
                         known.by.display(),
@@ -117,7 +118,7 @@ impl LockTexts {
 /// Returns the folders whose locks apply: the project's and all above it, up to the person's home.
 /// So a project within a project cannot escape the outer locks.
 #[must_use]
-pub fn folders(places: &Paths) -> Vec<PathBuf> {
+pub fn list_folders(places: &Paths) -> Vec<PathBuf> {
     let Some(project) = &places.project else { return Vec::new() };
     let home = Path::new(&places.person);
     let within = |folder: &&Path| folder.parent().is_some() && *folder != home;

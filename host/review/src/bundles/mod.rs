@@ -28,7 +28,7 @@ pub mod receipt;
 mod tests;
 pub mod verify;
 
-pub use component::{check_description, described, exports};
+pub use component::{check_description, describe_component, list_exports};
 pub use policies::Policies;
 
 use anyhow::{Context, Result};
@@ -43,7 +43,7 @@ pub const SHELF: &str = "bundles";
 /// # Errors
 /// Fails if their folder cannot be created.
 pub fn open_store(places: &Paths) -> Result<BundleStore> {
-    BundleStore::open(&places.state.join(SHELF)).context("cannot open the installed bundles")
+    BundleStore::open_folder(&places.state.join(SHELF)).context("cannot open the installed bundles")
 }
 
 /// Returns one digest of several texts, unambiguous about where each text ends.

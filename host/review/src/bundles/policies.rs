@@ -2,7 +2,7 @@
 //! exist, a bundle has to satisfy both, so that neither weakens the other.
 
 use anyhow::{Context, Result, anyhow, bail};
-use portcullis_bundle::{CandidateBundle, Judgement, KeyId, Requirement, Signature, Trust};
+use portcullis_bundle::{CandidateBundle, Judgement, KeyId, Requirement, Signature, TrustPolicy};
 use portcullis_config::file;
 use portcullis_config::paths::Paths;
 use portcullis_core::known_failure::KnownFailure;
@@ -24,7 +24,7 @@ pub struct PolicyTexts {
 /// The policies that apply.
 #[derive(Debug)]
 pub struct Policies {
-    all: Vec<(PolicyOwner, Trust)>,
+    all: Vec<(PolicyOwner, TrustPolicy)>,
     looked: Vec<PathBuf>,
 }
 
@@ -53,7 +53,7 @@ impl PolicyTexts {
     ///
     /// # Errors
     /// Fails if one cannot be read: then nothing is trusted, since its prohibitions are unknown.
-    pub fn read(places: &Paths) -> Result<Self> {
+    pub fn read_texts(places: &Paths) -> Result<Self> {
         let mut texts = Self { all: Vec::new(), looked: Vec::new() };
         let organisation = (
             PolicyOwner::Organisation,
@@ -61,7 +61,7 @@ impl PolicyTexts {
             file::read_managed as fn(&Path) -> _,
         );
         for (owner, path, read) in
-            [organisation, (PolicyOwner::Person, of_person(places), file::read)]
+            [organisation, (PolicyOwner::Person, of_person(places), file::read_file)]
         {
             let text =
                 read(&path).map_err(|problems| anyhow!("{}", problems.lines().join("\n")))?;
@@ -75,10 +75,10 @@ impl PolicyTexts {
     ///
     /// # Errors
     /// Fails if it cannot be read, or does not exist.
-    pub fn named(path: &Path) -> Result<Self> {
+    pub fn read_named(path: &Path) -> Result<Self> {
         let shown = one_line(&path.display().to_string(), 400);
         let text =
-            file::read(path).map_err(|problems| anyhow!("{}", problems.lines().join("\n")))?;
+            file::read_file(path).map_err(|problems| anyhow!("{}", problems.lines().join("\n")))?;
         let text = text.with_context(|| format!("there is no trust policy `{shown}`"))?;
         Ok(Self {
             all: vec![(PolicyOwner::Named, path.to_owned(), text)],
@@ -99,11 +99,11 @@ impl PolicyTexts {
     ///
     /// # Errors
     /// Fails if one is invalid: then nothing is trusted.
-    pub fn parse(self) -> Result<Policies> {
+    pub fn parse_texts(self) -> Result<Policies> {
         let read =
-            |(owner, path, text): (PolicyOwner, PathBuf, String)| -> Result<(PolicyOwner, Trust)> {
+            |(owner, path, text): (PolicyOwner, PathBuf, String)| -> Result<(PolicyOwner, TrustPolicy)> {
                 let shown = one_line(&path.display().to_string(), 400);
-                let trust = Trust::read(&text).with_context(|| {
+                let trust = TrustPolicy::parse_policy(&text).with_context(|| {
                     format!("`{shown}` is not a trust policy; nothing is trusted until it is fixed")
                 })?;
                 Ok((owner, trust))
@@ -122,20 +122,20 @@ impl Policies {
     /// Reads the policies that apply.
     ///
     /// # Errors
-    /// Fails like [`PolicyTexts::read`] and [`PolicyTexts::parse`].
-    pub fn read(places: &Paths) -> Result<Self> {
-        PolicyTexts::read(places)?.parse()
+    /// Fails like [`PolicyTexts::read_texts`] and [`PolicyTexts::parse_texts`].
+    pub fn read_policies(places: &Paths) -> Result<Self> {
+        PolicyTexts::read_texts(places)?.parse_texts()
     }
 
     /// Judges a bundle by all policies; without any policy nothing is trusted.
     #[must_use]
-    pub fn judge(&self, subject: &CandidateBundle<'_>) -> Judgement {
+    pub fn judge_bundle(&self, subject: &CandidateBundle<'_>) -> Judgement {
         let ruled = self.all.iter().any(|(_, trust)| trust.has_rules());
-        let judge = |(owner, trust): &(PolicyOwner, Trust)| {
+        let judge = |(owner, trust): &(PolicyOwner, TrustPolicy)| {
             let mut judged = if ruled && !trust.has_rules() {
-                Judgement { requirements: vec![trust.revokes(subject.index)], until: None }
+                Judgement { requirements: vec![trust.check_revocation(subject.index)], until: None }
             } else {
-                trust.judge(subject)
+                trust.judge_bundle(subject)
             };
             if self.all.len() > 1 {
                 for requirement in &mut judged.requirements {
@@ -145,7 +145,7 @@ impl Policies {
             }
             judged
         };
-        let judged = self.all.iter().map(judge).reduce(Judgement::and);
+        let judged = self.all.iter().map(judge).reduce(Judgement::merge_with);
         judged.unwrap_or_else(|| Judgement { requirements: vec![self.none()], until: None })
     }
 
@@ -153,10 +153,10 @@ impl Policies {
     ///
     /// # Errors
     /// Fails with the requirements that are not met.
-    pub fn require(&self, subject: &CandidateBundle<'_>) -> Result<TrustedBundle> {
-        let judged = self.judge(subject);
+    pub fn require_trust(&self, subject: &CandidateBundle<'_>) -> Result<TrustedBundle> {
+        let judged = self.judge_bundle(subject);
         if judged.is_trusted() {
-            return Ok(TrustedBundle { until: judged.until, signers: self.signers(subject)? });
+            return Ok(TrustedBundle { until: judged.until, signers: self.find_signers(subject)? });
         }
         let about = subject.index.about();
         let missed = judged
@@ -175,10 +175,10 @@ impl Policies {
     ///
     /// # Errors
     /// Never fails in practice: it would take a failed write of a key into memory.
-    pub fn signers(&self, subject: &CandidateBundle<'_>) -> Result<BTreeSet<KeyId>> {
+    pub fn find_signers(&self, subject: &CandidateBundle<'_>) -> Result<BTreeSet<KeyId>> {
         let mut signers = BTreeSet::new();
         for (_, trust) in &self.all {
-            signers.extend(trust.signers(subject)?);
+            signers.extend(trust.find_signers(subject)?);
         }
         Ok(signers)
     }

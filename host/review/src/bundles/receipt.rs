@@ -88,7 +88,7 @@ impl BundleReceipt {
     /// Returns true if it is still valid for that digest at that time. A clock that was set back to
     /// before its time invalidates it too.
     #[must_use]
-    pub fn holds(&self, stands_for: &blake3::Hash, now: u64) -> bool {
+    pub fn still_holds(&self, stands_for: &blake3::Hash, now: u64) -> bool {
         self.stands_for == stands_for.to_hex().as_str()
             && self.at <= now
             && self.until.is_none_or(|until| now < until)
@@ -99,7 +99,7 @@ impl BundleReceipt {
 ///
 /// # Errors
 /// Fails if there is one that this home did not write for this place.
-pub fn read(home: &Home, place: &str) -> Result<Option<BundleReceipt>> {
+pub fn read_receipt(home: &Home, place: &str) -> Result<Option<BundleReceipt>> {
     let path = path(home, place);
     let found = read_at(home, &path)?;
     match found {
@@ -112,17 +112,17 @@ pub fn read(home: &Home, place: &str) -> Result<Option<BundleReceipt>> {
 /// in one of them still have to run.
 ///
 /// # Errors
-/// Fails like [`read`].
+/// Fails like [`read_receipt`].
 pub fn receipts_around(home: &Home, places: &Paths) -> Result<Vec<BundleReceipt>> {
     let mut all = Vec::new();
     for place in locations(places) {
-        all.extend(read(home, &place)?);
+        all.extend(read_receipt(home, &place)?);
     }
     Ok(all)
 }
 
 fn read_at(home: &Home, path: &Path) -> Result<Option<BundleReceipt>> {
-    match document(home, path.to_owned()).read() {
+    match document(home, path.to_owned()).read_content() {
         Ok(found) => Ok(found),
         Err(SealError::Io(error)) => {
             Err(error).with_context(|| format!("cannot read `{}`; {FIX}", path.display()))
@@ -151,7 +151,7 @@ fn foreign(path: &Path) -> anyhow::Error {
 ///
 /// # Errors
 /// Fails if their folder cannot be read.
-pub fn all(home: &Home, now: u64) -> Result<Vec<BundleReceipt>> {
+pub fn list_receipts(home: &Home, now: u64) -> Result<Vec<BundleReceipt>> {
     let folder = home.path().join(FOLDER);
     let entries = match fs::read_dir(&folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -178,7 +178,7 @@ pub fn all(home: &Home, now: u64) -> Result<Vec<BundleReceipt>> {
 /// # Errors
 /// Fails if a receipt cannot be written.
 pub fn forget_bundles(home: &Home, gone: &[InstalledRef], now: u64) -> Result<()> {
-    for mut receipt in all(home, now)? {
+    for mut receipt in list_receipts(home, now)? {
         let before = receipt.bundles.len();
         receipt
             .bundles
@@ -186,7 +186,7 @@ pub fn forget_bundles(home: &Home, gone: &[InstalledRef], now: u64) -> Result<()
         if receipt.bundles.len() < before {
             // It is no longer valid; only its list of bundles remains in use.
             receipt.stands_for = String::new();
-            write(home, receipt)?;
+            write_receipt(home, receipt)?;
         }
     }
     Ok(())
@@ -196,9 +196,9 @@ pub fn forget_bundles(home: &Home, gone: &[InstalledRef], now: u64) -> Result<()
 ///
 /// # Errors
 /// Fails if it cannot be written.
-pub fn write(home: &Home, receipt: BundleReceipt) -> Result<()> {
+pub fn write_receipt(home: &Home, receipt: BundleReceipt) -> Result<()> {
     let document = document(home, path(home, &receipt.place));
-    match document.write(&receipt) {
+    match document.write_content(&receipt) {
         Err(SealError::TooLarge(_)) => {
             bail!("the bundles of this project have too many plugins, or too large settings")
         }
@@ -209,14 +209,14 @@ pub fn write(home: &Home, receipt: BundleReceipt) -> Result<()> {
 /// Returns a project's name in its receipt: its real folder, so that a link cannot lend the receipt
 /// to another project.
 #[must_use]
-pub fn place(places: &Paths) -> String {
+pub fn place_name(places: &Paths) -> String {
     places.project.as_deref().map(real).unwrap_or_default()
 }
 
 /// Returns the project and the folders around it, under the names in their receipts.
 fn locations(places: &Paths) -> Vec<String> {
-    let all: Vec<String> = locks::folders(places).iter().map(|folder| real(folder)).collect();
-    if all.is_empty() { vec![place(places)] } else { all }
+    let all: Vec<String> = locks::list_folders(places).iter().map(|folder| real(folder)).collect();
+    if all.is_empty() { vec![place_name(places)] } else { all }
 }
 
 fn real(folder: &Path) -> String {

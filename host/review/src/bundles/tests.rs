@@ -1,6 +1,6 @@
 //! Tests how verified results expire. Everything else is tested through the program (tests/locked).
 
-use super::receipt::{self, place};
+use super::receipt::{self, place_name};
 use super::verify::{self, ReceiptPolicy};
 use portcullis_bundle::{
     About, Bundle, BundleStore, Lock, LockedBundle, NewComponent, SecretKey, Signature, Statement,
@@ -24,7 +24,7 @@ fn machine(root: &Path, until: Option<u64>) -> (Paths, Home) {
     for folder in ["config", "etc", "project"] {
         fs::create_dir_all(root.join(folder)).unwrap();
     }
-    let home = Home::open(&places.state).unwrap();
+    let home = Home::open_root(&places.state).unwrap();
     let bytes = fs::read(concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/../engine/tests/released/0.1.0/risk-calculator.wasm"
@@ -36,21 +36,23 @@ fn machine(root: &Path, until: Option<u64>) -> (Paths, Home) {
         description: String::new(),
         licence: String::new(),
         source: String::new(),
-        components: vec![super::described(&bytes, None).unwrap()],
+        components: vec![super::describe_component(&bytes, None).unwrap()],
     };
-    let bundle = Bundle::assemble(
+    let bundle = Bundle::from_components(
         about,
-        &[NewComponent { bytes: &bytes, exports: &super::exports(&bytes).unwrap() }],
+        &[NewComponent { bytes: &bytes, exports: &super::list_exports(&bytes).unwrap() }],
     )
     .unwrap();
     let key = SecretKey::of_seed(&[7; 32]);
-    let signature = Signature::of(&Statement::about(bundle.index(), until, None), &key).unwrap();
-    BundleStore::open(&places.state.join("bundles"))
+    let signature =
+        Signature::sign_statement(&Statement::about_index(bundle.index(), until, None), &key)
+            .unwrap();
+    BundleStore::open_folder(&places.state.join("bundles"))
         .unwrap()
-        .install(&bundle, &[signature], None)
+        .install_bundle(&bundle, &[signature], None)
         .unwrap();
     let mut lock = Lock::default();
-    lock.put(LockedBundle::of(&bundle, None, vec![key.public().id().unwrap()]));
+    lock.put_bundle(LockedBundle::for_bundle(&bundle, None, vec![key.public().id().unwrap()]));
     fs::write(root.join("project/portcullis.lock"), lock.to_text().unwrap()).unwrap();
     let policy = format!(
         "[[key]]\nname = \"acme\"\npublic = \"\"\"\n{}\"\"\"\n\n[[rule]]\nnames = [\"acme/\"]\npublishers = [\"acme\"]\n",
@@ -61,24 +63,33 @@ fn machine(root: &Path, until: Option<u64>) -> (Paths, Home) {
 }
 
 #[test]
-fn what_was_verified_counts_until_the_first_signature_ends() {
+fn verification_lasts_until_the_first_expiry() {
     let root = tempfile::tempdir().unwrap();
     let (places, home) = machine(root.path(), Some(NOW + 1_000));
-    let written = || receipt::read(&home, &place(&places)).unwrap().unwrap().at;
-    assert_eq!(verify::plugins(&places, &home, NOW, ReceiptPolicy::Kept).unwrap().len(), 1);
+    let written = || receipt::read_receipt(&home, &place_name(&places)).unwrap().unwrap().at;
+    assert_eq!(
+        verify::verified_plugins(&places, &home, NOW, ReceiptPolicy::Kept).unwrap().len(),
+        1
+    );
     // The receipt is valid to the last millisecond, and then no longer.
     assert_eq!(
-        (verify::plugins(&places, &home, NOW + 999, ReceiptPolicy::Kept).unwrap().len(), written()),
+        (
+            verify::verified_plugins(&places, &home, NOW + 999, ReceiptPolicy::Kept).unwrap().len(),
+            written()
+        ),
         (1, NOW)
     );
     let error = format!(
         "{:#}",
-        verify::plugins(&places, &home, NOW + 1_000, ReceiptPolicy::Kept).unwrap_err()
+        verify::verified_plugins(&places, &home, NOW + 1_000, ReceiptPolicy::Kept).unwrap_err()
     );
     assert!(error.contains("the statement has expired"), "{error}");
     // A clock that was set back to before the verification causes a new one.
     assert_eq!(
-        (verify::plugins(&places, &home, NOW - 1, ReceiptPolicy::Kept).unwrap().len(), written()),
+        (
+            verify::verified_plugins(&places, &home, NOW - 1, ReceiptPolicy::Kept).unwrap().len(),
+            written()
+        ),
         (1, NOW - 1)
     );
 }
@@ -88,8 +99,8 @@ fn a_receipt_stands_for_one_place_and_one_set_of_files() {
     let root = tempfile::tempdir().unwrap();
     let (places, home) = machine(root.path(), None);
     let at = |now| {
-        verify::plugins(&places, &home, now, ReceiptPolicy::Kept).unwrap();
-        receipt::read(&home, &place(&places)).unwrap().unwrap().at
+        verify::verified_plugins(&places, &home, now, ReceiptPolicy::Kept).unwrap();
+        receipt::read_receipt(&home, &place_name(&places)).unwrap().unwrap().at
     };
     assert_eq!((at(NOW), at(NOW + 1)), (NOW, NOW), "nothing changed");
     for (step, (name, change)) in [
@@ -110,8 +121,8 @@ fn a_receipt_stands_for_one_place_and_one_set_of_files() {
     }
     let elsewhere = Paths { project: Some(root.path().join("config")), ..places.clone() };
     assert!(
-        verify::plugins(&elsewhere, &home, NOW, ReceiptPolicy::Kept).unwrap().is_empty(),
+        verify::verified_plugins(&elsewhere, &home, NOW, ReceiptPolicy::Kept).unwrap().is_empty(),
         "another project locks nothing"
     );
-    assert_eq!(receipt::read(&home, &place(&elsewhere)).unwrap(), None);
+    assert_eq!(receipt::read_receipt(&home, &place_name(&elsewhere)).unwrap(), None);
 }

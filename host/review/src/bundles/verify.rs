@@ -5,7 +5,7 @@ use super::locks::{LockTexts, RequiredBundle};
 use super::policies::{Policies, TrustedBundle};
 use super::receipt::{self, BundleReceipt, InstalledRef, PluginPin};
 use super::{SHELF, check_description, digest, locks, policies};
-use crate::reviewer::OURS;
+use crate::plugin_specs::OURS;
 use anyhow::{Context, Result, anyhow, bail};
 use portcullis_bundle::{Bundle, BundleName, BundleStore, CandidateBundle, Signature, grant_key};
 use portcullis_config::file;
@@ -43,21 +43,22 @@ pub struct Consent {
 /// # Errors
 /// Fails if a lock, a policy or a receipt cannot be read; if a locked bundle is not installed,
 /// differs from the lock, or is not trusted; or if a bundle that ran here is no longer locked.
-pub fn plugins(
+pub fn verified_plugins(
     places: &Paths,
     home: &Home,
     now: u64,
     memory: ReceiptPolicy,
 ) -> Result<Vec<PluginPin>> {
-    let locks = LockTexts::read(places)?;
+    let locks = LockTexts::read_texts(places)?;
     let known = receipt::receipts_around(home, places)?;
     if locks.is_empty() && known.iter().all(|known| known.bundles.is_empty()) {
         return Ok(Vec::new());
     }
-    let place = receipt::place(places);
-    let policies = policies::PolicyTexts::read(places)?;
+    let place = receipt::place_name(places);
+    let policies = policies::PolicyTexts::read_texts(places)?;
     let stands_for = fingerprint(places, &locks, &policies)?;
-    let own = known.iter().find(|known| known.place == place && known.holds(&stands_for, now));
+    let own =
+        known.iter().find(|known| known.place == place && known.still_holds(&stands_for, now));
     let wanted = match own {
         // It was verified for exactly these locks; the bundles that ran in the folders around may
         // have changed since.
@@ -68,13 +69,13 @@ pub fn plugins(
         {
             return Ok(own.plugins.clone());
         }
-        _ => locks.required()?,
+        _ => locks.required_bundles()?,
     };
     nothing_is_lost(&known, &wanted, &Consent::default())?;
-    let receipt = verify(places, place, &wanted, &policies.parse()?, stands_for, now)?;
+    let receipt = verify(places, place, &wanted, &policies.parse_texts()?, stands_for, now)?;
     let plugins = receipt.plugins.clone();
     if memory == ReceiptPolicy::Kept {
-        receipt::write(home, receipt)?;
+        receipt::write_receipt(home, receipt)?;
     }
     Ok(plugins)
 }
@@ -83,20 +84,26 @@ pub fn plugins(
 /// agreement.
 ///
 /// # Errors
-/// Fails like [`plugins`].
-pub fn reverify(places: &Paths, home: &Home, now: u64, agreed: &Consent) -> Result<()> {
-    let locks = LockTexts::read(places)?;
-    let policies = policies::PolicyTexts::read(places)?;
+/// Fails like [`verified_plugins`].
+pub fn verify_again(places: &Paths, home: &Home, now: u64, agreed: &Consent) -> Result<()> {
+    let locks = LockTexts::read_texts(places)?;
+    let policies = policies::PolicyTexts::read_texts(places)?;
     let stands_for = fingerprint(places, &locks, &policies)?;
     let known = match receipt::receipts_around(home, places) {
         Err(_) if agreed.unknown => Vec::new(),
         known => known?,
     };
-    let wanted = locks.required()?;
+    let wanted = locks.required_bundles()?;
     nothing_is_lost(&known, &wanted, agreed)?;
-    let receipt =
-        verify(places, receipt::place(places), &wanted, &policies.parse()?, stands_for, now)?;
-    receipt::write(home, receipt)
+    let receipt = verify(
+        places,
+        receipt::place_name(places),
+        &wanted,
+        &policies.parse_texts()?,
+        stands_for,
+        now,
+    )?;
+    receipt::write_receipt(home, receipt)
 }
 
 /// Checks one installed bundle against its requirement; returns the bundle, its signatures and the
@@ -121,9 +128,10 @@ pub fn verify_bundle(
             wanted.locked.version, wanted.locked.digest
         )))
     };
-    let (bundle, signatures) =
-        shelf.read(&installed).with_context(|| format!("`{name}` has to be installed again"))?;
-    wanted.locked.holds(&bundle).with_context(|| format!("`{by}` does not hold"))?;
+    let (bundle, signatures) = shelf
+        .read_bundle(&installed)
+        .with_context(|| format!("`{name}` has to be installed again"))?;
+    wanted.locked.check_bundle(&bundle).with_context(|| format!("`{by}` cannot be enforced"))?;
     let subject = CandidateBundle {
         index: bundle.index(),
         signatures: &signatures,
@@ -132,7 +140,7 @@ pub fn verify_bundle(
         now,
     };
     let judged = policies
-        .require(&subject)
+        .require_trust(&subject)
         .with_context(|| format!("`{by}` locks what does not run any more"))?;
     if let Some(stranger) =
         wanted.locked.signers.iter().find(|signer| !judged.signers.contains(signer))
@@ -173,7 +181,7 @@ fn verify(
             by: wanted.by.clone(),
         });
         for (component, plugin) in about.plugins() {
-            let bytes = bundle.component(component).context("a component is missing")?;
+            let bytes = bundle.component_bytes(component).context("a component is missing")?;
             if about.name.as_str() == OURS && portcullis_builtin::find(&plugin.name).is_none() {
                 bail!(
                     "`{}` holds a plugin `{}`, which is not built into this version of portcullis: update both",
@@ -184,7 +192,7 @@ fn verify(
             receipt.plugins.push(PluginPin {
                 bundle: about.name.to_string(),
                 name: plugin.name.clone(),
-                file: shelf.blob(component.digest),
+                file: shelf.blob_path(component.digest),
                 digest: blake3::hash(bytes).to_hex().to_string(),
                 several: component.plugins.len() > 1,
                 settings: plugin.settings.clone(),

@@ -2,13 +2,16 @@
 //! when an intervention rolls back.
 
 use super::CheckpointWriter;
-use portcullis_checkpoint::{Cause, CheckpointError, CheckpointSummary, Difference, Id, Restore};
-use portcullis_core::record::{Record, RecordKind, RecordedRestore};
+use portcullis_checkpoint::{
+    Cause, CheckpointError, CheckpointSummary, Difference, Id, RestoreOptions, Restored,
+};
+use portcullis_core::record::{Record, RecordKind, RecordedLeftOut, RecordedRestore};
 use portcullis_core::text::one_line;
 use portcullis_core::undo::SessionCheckpoint;
 use portcullis_store::{Durability, Filter, Store, StoreError, StoredRecord};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
+use std::path::Path;
 
 /// The most checkpoints of a session that are listed.
 const MOST: usize = 32;
@@ -22,20 +25,20 @@ const MOST_NAMED: usize = 5;
 pub fn undo_id(of: &Id, at: u64) -> Result<Id, CheckpointError> {
     let digest =
         blake3::hash(format!("undo\0{of}\0{at}\0{}", std::process::id()).as_bytes()).to_hex();
-    Id::new(format!("undo-{}", digest.chars().take(16).collect::<String>()))
+    Ok(Id::new(format!("undo-{}", digest.chars().take(16).collect::<String>()))?)
 }
 
 /// Passes each review with a checkpoint to `each`, together with the checkpoint's id.
 ///
 /// # Errors
 /// Fails if the journal cannot be read.
-pub fn reviews(
+pub fn each_review(
     store: &Store,
     filter: Filter,
     mut each: impl FnMut(String, Record) -> ControlFlow<()>,
 ) -> Result<(), StoreError> {
     let filter = Filter { kind: Some(RecordKind::Review.as_str().into()), ..filter };
-    store.query(&filter, |stored: StoredRecord| {
+    store.query_records(&filter, |stored: StoredRecord| {
         let document = &stored.record.document;
         // Most records have no checkpoint, and parsing one costs more than searching for the word.
         let record = document
@@ -78,22 +81,24 @@ impl CheckpointWriter<'_> {
             if found.len() < MOST { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         };
         // On a read error, the checkpoints found so far are used.
-        let _read = Store::open(self.home, Durability::Process)
-            .and_then(|store| reviews(&store, filter, each));
+        let _read = Store::open_database(self.home, Durability::Process)
+            .and_then(|store| each_review(&store, filter, each));
         found
     }
 
     /// Restores the files that still have the content that the agent left: all of them, or none.
     pub(super) fn go_back(&self, checkpoint: &str) -> RecordedRestore {
-        let restored = Id::new(checkpoint).and_then(|id| {
-            let how = Restore {
+        let id = Id::new(checkpoint).map_err(CheckpointError::from);
+        let restored = id.and_then(|id| {
+            let how = RestoreOptions {
                 undo: undo_id(&id, self.now)?,
                 at: self.now,
                 force: false,
                 only: Vec::new(),
+                also: Vec::new(),
                 dry: false,
             };
-            self.vault()?.restore(&id, &how)
+            self.vault()?.restore_checkpoint(&id, &how)
         });
         match restored {
             Ok(restored) => RecordedRestore {
@@ -105,12 +110,30 @@ impl CheckpointWriter<'_> {
                     .take(MOST_NAMED)
                     .map(|path| one_line(&path.to_string_lossy(), 512))
                     .collect(),
+                not_restored: not_restored(&restored).count() as u64,
+                first_not_restored: not_restored(&restored).take(MOST_NAMED).collect(),
                 problem: None,
             },
             Err(CheckpointError::Refused { paths }) => failed(&refused(&paths, checkpoint)),
             Err(error) => failed(&error.to_string()),
         }
     }
+}
+
+/// Returns the paths that are not as before, each with the reason.
+fn not_restored(restored: &Restored) -> impl Iterator<Item = RecordedLeftOut> {
+    let named = |path: &Path, why: String| RecordedLeftOut {
+        path: one_line(&path.to_string_lossy(), 512),
+        why,
+    };
+    let not_kept = restored.not_kept.iter().map(move |one| named(&one.path, one.why.to_string()));
+    let stays = restored
+        .stays
+        .iter()
+        .map(move |path| named(path, "others put something into it".to_owned()));
+    let differs =
+        restored.differs.iter().map(move |one| named(&one.path, one.standing.to_string()));
+    not_kept.chain(stays).chain(differs)
 }
 
 fn failed(why: &str) -> RecordedRestore {

@@ -23,7 +23,7 @@ pub(super) fn of_all(facts: &Facts, why: &str) -> Option<String> {
     destroys(facts).next()?;
     let why = one_line(why, 512);
     Some(format!(
-        "what this deletes or overwrites cannot be put back, nothing of it could be kept: {why}; copy it first, or see `portcullis doctor`"
+        "this cannot be undone: it deletes or overwrites files, and none of them could be saved: {why}; copy them first, or see `portcullis doctor`"
     ))
 }
 
@@ -50,7 +50,7 @@ pub(super) fn left_out(facts: &Facts, left_out: &LeftOuts) -> Option<String> {
         _ => "",
     };
     Some(format!(
-        "what this deletes or overwrites cannot be put back in full: {path} could not be kept ({why}); copy it first{fix}"
+        "this cannot be undone in full: {path} could not be saved ({why}); copy it first{fix}"
     ))
 }
 
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_destroyed_and_was_not_kept_is_lost() {
+    fn unsaved_deletions_are_lost() {
         use EffectKind::{Discard, FileCreate, FileDelete, FileModify, ProcessStart};
         for (name, kind, text, certain, left, lost) in [
             ("named", FileModify, "/p/big", true, "/p/big", true),
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_back_otherwise_is_not() {
+    fn recoverable_deletions_are_not_lost() {
         type Change = fn(&mut Named);
         let changes: [(&str, Change, bool); 6] = [
             ("as it is", |_| {}, true),

@@ -9,12 +9,13 @@ mod loss;
 mod open_checkpoints;
 mod reach;
 
-pub use back::{reviews, undo_id};
-pub use open_checkpoints::sweep;
+pub use back::{each_review, undo_id};
+pub use open_checkpoints::sweep_older;
 
 use open_checkpoints::{OpenCheckpoints, Owner};
 use portcullis_checkpoint::{
-    Bounds, CheckpointError, Durability, Id, Ignored, LeftOuts, Policy, Request, Vault, What,
+    Bounds, CheckpointDurability, CheckpointError, CheckpointRequest, ExclusionPolicy, Id, Ignored,
+    LeftOuts, Vault, What,
 };
 use portcullis_core::event::{Event, EventKind};
 use portcullis_core::pipeline::ReviewOutcome;
@@ -33,24 +34,24 @@ const FOLDER: &str = "checkpoints";
 const MOST_NAMED: usize = 5;
 
 /// Returns the vault's folder.
-pub fn folder(state: &Path) -> PathBuf {
+pub fn vault_folder(state: &Path) -> PathBuf {
     state.join(FOLDER)
 }
 
 /// Opens the vault, creating it if necessary.
 ///
 /// # Errors
-/// Fails like [`Vault::open`].
-pub fn open(
+/// Fails like [`Vault::open_folder`].
+pub fn open_vault(
     state: &Path,
     config: &portcullis_config::Checkpoints,
 ) -> Result<Vault, CheckpointError> {
     let bounds = Bounds {
         max_bytes: config.max_total,
-        durability: Durability::Process,
+        durability: CheckpointDurability::Process,
         ..Bounds::default()
     };
-    Vault::open(folder(state), bounds)
+    Vault::open_folder(vault_folder(state), bounds)
 }
 
 /// Takes checkpoints before the actions of one event, and settles those of ended actions.
@@ -76,7 +77,7 @@ struct SettleProgress {
 }
 
 impl<'e> CheckpointWriter<'e> {
-    /// Creates a keeper for an event.
+    /// Creates a writer for an event.
     pub fn new(
         config: portcullis_config::Checkpoints,
         home: &'e Home,
@@ -98,9 +99,8 @@ impl<'e> CheckpointWriter<'e> {
     fn vault(&self) -> Result<&Vault, CheckpointError> {
         match self.vault.get() {
             Some(vault) => Ok(vault),
-            None => {
-                open(self.home.path(), &self.config).map(|vault| self.vault.get_or_init(|| vault))
-            }
+            None => open_vault(self.home.path(), &self.config)
+                .map(|vault| self.vault.get_or_init(|| vault)),
         }
     }
 
@@ -118,7 +118,8 @@ impl<'e> CheckpointWriter<'e> {
             if left.is_zero() {
                 break;
             }
-            let settled = self.vault().and_then(|vault| vault.settle(&waiting.id, self.now, left));
+            let settled =
+                self.vault().and_then(|vault| vault.settle_checkpoint(&waiting.id, self.now, left));
             // A checkpoint that another process kept from being settled is retried at the next
             // event.
             if !matches!(settled, Err(CheckpointError::Busy { .. } | CheckpointError::Io { .. })) {
@@ -162,7 +163,7 @@ impl<'e> CheckpointWriter<'e> {
             (&done.kept, reviewed.records.first_mut(), &self.event.kind)
         {
             let mut kept = kept.clone();
-            kept.mask(mask);
+            kept.mask_texts(mask);
             record.checkpoint = Some(kept);
         }
         reviewed.reply.person.extend(done.warning.as_deref().map(mask));
@@ -171,8 +172,9 @@ impl<'e> CheckpointWriter<'e> {
     /// Takes a checkpoint for the action; returns `None` if it cannot change any file.
     fn take(&self, action: &PendingAction<'_>) -> Option<RecordedCheckpoint> {
         let projects = reach::projects(action.roots, &self.person);
-        let policy = Policy { max_file: self.config.max_file, ..Policy::default() };
-        let everything = Policy { ignored: Ignored::Keep, build_output: true, ..policy };
+        let policy =
+            ExclusionPolicy { max_file: self.config.max_file, ..ExclusionPolicy::default() };
+        let everything = ExclusionPolicy { ignored: Ignored::Keep, build_output: true, ..policy };
         let (what, roots, policy) = match reach::change_scope(
             action.facts,
             &projects,
@@ -195,8 +197,14 @@ impl<'e> CheckpointWriter<'e> {
             }
         };
         let kept = own_id(&self.event.session, action.review).and_then(|id| {
-            let request =
-                Request { id, at: self.now, roots, what, policy, budget: self.config.budget };
+            let request = CheckpointRequest {
+                id,
+                at: self.now,
+                roots,
+                what,
+                policy,
+                budget: self.config.budget,
+            };
             self.request(request, action)
         });
         Some(kept.unwrap_or_else(|error| nothing(action, &error.to_string())))
@@ -204,16 +212,19 @@ impl<'e> CheckpointWriter<'e> {
 
     fn request(
         &self,
-        request: Request,
+        request: CheckpointRequest,
         action: &PendingAction<'_>,
     ) -> Result<RecordedCheckpoint, CheckpointError> {
         let vault = self.vault()?;
         let named = action.call.and_then(|call| Id::new(call).ok());
-        let called = Request { id: named.unwrap_or_else(|| request.id.clone()), ..request.clone() };
-        let (id, taken) = match vault.take(&called) {
+        let called = CheckpointRequest {
+            id: named.unwrap_or_else(|| request.id.clone()),
+            ..request.clone()
+        };
+        let (id, taken) = match vault.take_checkpoint(&called) {
             // Another session used the same call id.
             Err(CheckpointError::Exists { .. }) if called.id != request.id => {
-                (request.id.clone(), vault.take(&request)?)
+                (request.id.clone(), vault.take_checkpoint(&request)?)
             }
             taken => (called.id, taken?),
         };
@@ -247,7 +258,7 @@ impl Undo for CheckpointWriter<'_> {
 
     fn kept(&self) -> Vec<SessionCheckpoint> {
         // Without an existing vault there are no checkpoints, and none is created here.
-        if self.config.enabled && folder(self.home.path()).exists() {
+        if self.config.enabled && vault_folder(self.home.path()).exists() {
             self.of_session()
         } else {
             Vec::new()
@@ -266,7 +277,7 @@ impl Undo for CheckpointWriter<'_> {
 /// Returns an id that no call has, derived from the review's id.
 fn own_id(session: &str, review: &str) -> Result<Id, CheckpointError> {
     let digest = blake3::hash(format!("checkpoint\0{session}\0{review}").as_bytes()).to_hex();
-    Id::new(digest.chars().take(32).collect::<String>())
+    Ok(Id::new(digest.chars().take(32).collect::<String>())?)
 }
 
 /// Returns true if this event can mean that any action has ended.
@@ -335,18 +346,18 @@ fn left_out(found: &LeftOuts) -> RecordedCheckpoint {
 fn trouble(kept: &RecordedCheckpoint, subject: &str) -> Option<String> {
     let what = match &kept.problem {
         _ if kept.irreversible.is_some() => return None,
-        Some(problem) => format!("what {subject} changes cannot be undone: {problem}"),
+        Some(problem) => format!("the changes of {subject} cannot be undone: {problem}"),
         None if kept.complete => return None,
         None => {
             let counts: Vec<String> =
                 kept.left_out_counts.iter().map(|(why, count)| format!("{count} {why}")).collect();
             format!(
-                "what {subject} changes cannot be undone in full; left out: {}",
+                "the changes of {subject} cannot be undone in full; left out: {}",
                 counts.join(", ")
             )
         }
     };
     Some(format!(
-        "Portcullis: {what}. The action goes on; this is said once a session, each record says it of its own action."
+        "Portcullis: {what}. The action goes on; this note appears once a session; each record describes its own action."
     ))
 }

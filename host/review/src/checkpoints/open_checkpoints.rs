@@ -98,7 +98,7 @@ impl OpenCheckpoints {
 }
 
 /// Removes sessions without activity for that long.
-pub fn sweep(state: &Path, older: Duration) -> io::Result<()> {
+pub fn sweep_older(state: &Path, older: Duration) -> io::Result<()> {
     let entries = match fs::read_dir(state.join(FOLDER)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         entries => entries?,

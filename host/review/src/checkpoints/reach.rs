@@ -4,7 +4,7 @@
 use portcullis_core::action::{
     Coverage, Effect, EffectKind, Entry, Facts, GitState, Path as Named, Scope,
 };
-use portcullis_core::facts::within;
+use portcullis_core::facts::is_within;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -70,7 +70,7 @@ fn deletes_ignored(effect: &Effect, path: Option<&Named>, is_one: bool) -> bool 
 
 /// Returns true if no file at that path can be restored.
 pub(super) fn is_no_file(path: &Named) -> bool {
-    NO_FILES.iter().any(|folder| within(&path.text, folder))
+    NO_FILES.iter().any(|folder| is_within(&path.text, folder))
 }
 
 /// Returns true if an effect of that kind can change a file of this machine; an unknown kind can.
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_follows_from_what_the_action_does() {
+    fn saved_paths_follow_from_the_action() {
         use EffectKind::{
             FileCreate, FileDelete, FileModify, FileRead, Network, Other, Persistence,
             ProcessStart, UnseenCode,
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_git_ignores_is_reached_by_what_deletes_folders() {
+    fn ignored_paths_are_reached_by_folder_deletion() {
         use EffectKind::{Discard, FileDelete, ProcessStart};
         let plain = |kind, text, recursive, certain| {
             let mut facts = facts(&[(kind, text, certain), (ProcessStart, "make", true)]);

@@ -5,7 +5,7 @@ use super::finding::{Check, HealthFinding, Level, or_ok};
 use crate::bundles::locks::{LockTexts, RequiredBundle};
 use crate::bundles::receipt::PluginPin;
 use crate::bundles::{Policies, open_store, verify};
-use crate::reviewer::OURS;
+use crate::plugin_specs::OURS;
 use anyhow::Result;
 use portcullis_bundle::BundleStore;
 use portcullis_config::Config;
@@ -30,7 +30,7 @@ pub(super) struct BundleHealth {
 pub(super) fn check(places: &Paths, home: &Home, config: &Config, now: u64) -> BundleHealth {
     // A hook does not read a component again that it verified before: the component's plugins then
     // fail one by one.
-    let hook = verify::plugins(places, home, now, verify::ReceiptPolicy::None);
+    let hook = verify::verified_plugins(places, home, now, verify::ReceiptPolicy::None);
     let findings = check_locked(places, config, hook.as_deref().ok(), now);
     let refuses = hook.is_err() && super::worst_level(&findings) == Level::Problem;
     BundleHealth { findings, refuses }
@@ -43,11 +43,11 @@ fn check_locked(
     now: u64,
 ) -> Vec<HealthFinding> {
     let found = || -> Result<_> {
-        let wanted = LockTexts::read(places)?.required()?;
+        let wanted = LockTexts::read_texts(places)?.required_bundles()?;
         Ok(if wanted.is_empty() {
             None
         } else {
-            Some((wanted, Policies::read(places)?, open_store(places)?))
+            Some((wanted, Policies::read_policies(places)?, open_store(places)?))
         })
     };
     match found() {
@@ -78,7 +78,7 @@ fn meaning(bundle: &str, config: &Config, loaded: Option<&[PluginPin]>) -> &'sta
         .filter(|plugin| plugin.bundle == bundle)
         .map(|plugin| config.plugins.get(&plugin.name).and_then(|said| said.on_fault))
         .map(|said| said.unwrap_or(default));
-    match policies.max_by_key(|policy| policy.verdict()) {
+    match policies.max_by_key(|policy| policy.to_verdict()) {
         Some(OnFault::Block) | None => "each action is refused",
         Some(OnFault::Ask) => "a person is asked about each action",
         Some(OnFault::Warn) => "actions run without its plugins",

@@ -4,6 +4,7 @@
 use super::finding::{Check, HealthFinding};
 use super::handlers::Handler;
 use super::settings::ClientFile;
+use crate::canary_session::CANARY_SESSION;
 use portcullis_agents::hook_reply::HookReply;
 use portcullis_agents::install_command;
 use portcullis_agents::run;
@@ -12,8 +13,6 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// The prefix of a canary's session id: its records do not belong to an agent.
-pub const SESSION: &str = "portcullis-doctor-";
 /// The action that every handler must refuse.
 const BAD: &str = "rm -rf ~";
 /// The action that no handler may refuse.
@@ -91,7 +90,7 @@ fn drive(
             unrefused: None,
         };
     }
-    let session = |name: &str| format!("{SESSION}{}-{turn}-{name}", stage.seed);
+    let session = |name: &str| format!("{CANARY_SESSION}{}-{turn}-{name}", stage.seed);
     let began = Instant::now();
     let good = ask(handler, stage, &session("good"), GOOD, CanaryEnvironment::AsNow);
     let took = began.elapsed();
@@ -174,7 +173,7 @@ fn ask(
     command.envs(variables(stage.files));
     command.envs(handler.agent.hook_environment(stage.folder, session));
     let limit = Duration::from_secs_f64(handler.timeout().clamp(0.0, MOST.as_secs_f64()));
-    match run::run(command, event.to_string().as_bytes(), limit) {
+    match run::run_program(command, event.to_string().as_bytes(), limit) {
         Ok(said) => handler.agent.interpret_answer(said.code, &said.stdout, &said.stderr),
         Err(error) => HookReply::Failed(error.to_string()),
     }
@@ -265,7 +264,7 @@ fn failed(how: &str, closed: bool) -> HealthFinding {
 
 fn unread(how: &str) -> HealthFinding {
     let what = format!(
-        "the hook's answer says nothing to the client ({how}): every action runs unreviewed"
+        "the hook's answer means nothing to the client ({how}): every action runs unreviewed"
     );
     HealthFinding::problem(Check::Canary, what, format!("run `{}`", install_command()))
 }

@@ -4,7 +4,7 @@ use super::finding::{Check, HealthFinding};
 use super::handlers::Handler;
 use super::settings::ClientFile;
 use portcullis_agents::listing::{DisabledReason, HookListing};
-use portcullis_agents::settings::Scope;
+use portcullis_agents::settings::SettingsScope;
 use portcullis_agents::version::query_version;
 use portcullis_agents::{Agent, Invocation, install_command};
 use serde_json::Value;
@@ -15,7 +15,7 @@ pub(super) fn version(agent: &dyn Agent, client: Option<&Path>) -> HealthFinding
     let name = agent.name();
     let Some(client) = client else {
         let what = format!(
-            "no `{name}` in PATH or where its installers put it: its version and what it loaded were not looked at"
+            "no `{name}` in PATH or where its installers put it: its version and its loaded hooks were not checked"
         );
         return HealthFinding::note(Check::Version, what, "");
     };
@@ -40,7 +40,7 @@ pub(super) fn version(agent: &dyn Agent, client: Option<&Path>) -> HealthFinding
         Err(error) => HealthFinding::warning(
             Check::Version,
             format!("{error:#}"),
-            "start it by hand to see what is wrong",
+            "start it yourself to see what is wrong",
         ),
     }
 }
@@ -59,7 +59,7 @@ pub(super) fn listing(
             return vec![HealthFinding::warning(
                 Check::Listing,
                 format!("{error:#}"),
-                "start it by hand to see what is wrong",
+                "start it yourself to see what is wrong",
             )];
         }
     };
@@ -78,7 +78,7 @@ pub(super) fn listing(
             )
         })
         .collect();
-    let mut scopes: Vec<Scope> = Vec::new();
+    let mut scopes: Vec<SettingsScope> = Vec::new();
     for handler in handlers.iter().filter(|handler| !handler.off) {
         if scopes.contains(&handler.scope) {
             continue;
@@ -151,7 +151,8 @@ pub(super) fn safe_folder<'a>(
     handlers: &[Handler],
     ours: &Invocation,
 ) -> &'a Path {
-    let of_project = |file: &&ClientFile| matches!(file.scope, Scope::Project | Scope::Local);
+    let of_project =
+        |file: &&ClientFile| matches!(file.scope, SettingsScope::Project | SettingsScope::Local);
     let foreign = |file: &ClientFile| match file.settings() {
         Some(settings) => !only_ours(agent, settings, ours),
         None => !matches!(file.content, super::settings::Content::Missing),

@@ -29,7 +29,7 @@ impl Level {
 
 /// The groups of findings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Group {
+pub enum FindingGroup {
     /// The client and our registration there.
     Client,
     /// The program, its configuration, its plugins.
@@ -40,12 +40,12 @@ pub enum Group {
     Machine,
 }
 
-impl Group {
+impl FindingGroup {
     /// All groups, in display order.
     pub const ALL: &[Self] = &[Self::Client, Self::Guard, Self::Journal, Self::Machine];
 
     /// Returns the title for people.
-    pub fn title(self) -> &'static str {
+    pub fn group_title(self) -> &'static str {
         match self {
             Self::Client => portcullis_agents::DEFAULT.display_name(),
             Self::Guard => "Portcullis",
@@ -68,8 +68,8 @@ macro_rules! checks {
             }
 
             /// Returns the group in which it is shown.
-            pub const fn group(self) -> Group {
-                match self { $(Self::$name => Group::$group,)* }
+            pub const fn group(self) -> FindingGroup {
+                match self { $(Self::$name => FindingGroup::$group,)* }
             }
         }
     };

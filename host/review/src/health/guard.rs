@@ -123,7 +123,7 @@ fn weakened(name: &str, said: &PluginConfig) -> Option<HealthFinding> {
 
 /// Checks that verdicts are enforced at `now`.
 pub(super) fn mode(home: &Home, config: &Config, now: u64) -> HealthFinding {
-    match pause::current(home, now) {
+    match pause::read_current(home, now) {
         Err(error) => HealthFinding::problem(
             Check::Mode,
             error.to_string(),
@@ -224,7 +224,7 @@ fn unusable(reason: &str, paths: &[PathBuf]) -> Option<HealthFinding> {
 pub(super) fn plugins(reviewer: &mut Reviewer, descriptions: &[Description]) -> Vec<HealthFinding> {
     let mut findings = Vec::new();
     let mut count = 0;
-    reviewer.plugins.warm(|progress| {
+    reviewer.plugins.compile_all(|progress| {
         count = progress.total;
         if let Err(fault) = progress.result {
             findings.push(unloadable(
@@ -293,7 +293,7 @@ pub(super) fn held_plugins(
     if held.is_empty() {
         return Vec::new();
     }
-    let descriptions = reviewer.plugins.describe();
+    let descriptions = reviewer.plugins.describe_all();
     let is_there =
         |held: &HeldPlugin| descriptions.iter().any(|description| held.is_of(description));
     let tell = |held: HeldPlugin| {
@@ -351,7 +351,7 @@ pub(super) fn judgement(reviewer: &mut Reviewer, known: &Breakers, now: u64) -> 
     };
     let held = breakers::engine_holds(known, now);
     let around = ReviewContext { held: &held, ..ReviewContext::default() };
-    let reviewed = reviewer.review(&event, State::default(), now, &around, &|_| None);
+    let reviewed = reviewer.review_event(&event, State::default(), now, &around, &|_| None);
     let review = reviewed.records.iter().find(|record| record.kind == RecordKind::Review);
     let decision = review.and_then(|record| record.decision.as_ref());
     // Held plugins are reported by a separate check.

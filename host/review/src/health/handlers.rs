@@ -5,7 +5,7 @@ use super::program;
 use super::settings::{ClientFile, switched_off};
 use portcullis_agents::hook_handler::{Deviation, HookHandler};
 use portcullis_agents::invocation::EventSubscription;
-use portcullis_agents::settings::Scope;
+use portcullis_agents::settings::SettingsScope;
 use portcullis_agents::{Agent, Invocation, install_command};
 use portcullis_config::paths::{PathOverrides, Paths};
 use serde_json::Value;
@@ -27,7 +27,7 @@ pub(super) struct Handler {
     /// The client whose settings have it.
     pub agent: &'static dyn Agent,
     /// The scope of its file.
-    pub scope: Scope,
+    pub scope: SettingsScope,
     /// Its file.
     pub file: PathBuf,
     /// Its position, its program, and its deviations.
@@ -80,7 +80,7 @@ impl Handler {
         if words.next().is_none() || words.next().is_none_or(|agent| agent != self.agent.name()) {
             return Err(());
         }
-        let pins = PathOverrides::read(words).ok_or(())?;
+        let pins = PathOverrides::read_arguments(words).ok_or(())?;
         Ok((pins != PathOverrides::default()).then_some(pins))
     }
 
@@ -88,7 +88,7 @@ impl Handler {
     /// author of the project controls both. The client asks the person before it trusts a folder;
     /// this program does not start it.
     pub(super) fn stranger(&self, project: &Path) -> Option<String> {
-        if !matches!(self.scope, Scope::Project | Scope::Local) {
+        if !matches!(self.scope, SettingsScope::Project | SettingsScope::Local) {
             return None;
         }
         let Some((command, _)) = self.exec() else { return self.line().map(str::to_owned) };
@@ -160,7 +160,7 @@ pub(super) fn check(
                     "no settings file that {} reads here has our hooks: nothing is reviewed",
                     agent.display_name()
                 ),
-                install(Scope::User),
+                install(SettingsScope::User),
             )
         }];
     }
@@ -181,13 +181,13 @@ pub(super) fn check(
 }
 
 /// Returns the advice that fixes most problems of a scope.
-fn install(scope: Scope) -> String {
+fn install(scope: SettingsScope) -> String {
     let command = install_command();
     match scope {
-        Scope::User => format!("run `{command}`"),
-        Scope::Project => format!("run `{command} --project`"),
-        Scope::Local => format!("run `{command} --local`"),
-        Scope::Managed => format!("run `sudo {command} --managed`"),
+        SettingsScope::User => format!("run `{command}`"),
+        SettingsScope::Project => format!("run `{command} --project`"),
+        SettingsScope::Local => format!("run `{command} --local`"),
+        SettingsScope::Managed => format!("run `sudo {command} --managed`"),
     }
 }
 
@@ -205,7 +205,7 @@ fn missing(all: &[EventSubscription], handlers: &[Handler]) -> Option<HealthFind
         return None;
     }
     let unseen = if missing.contains(&"PreToolUse") { ": actions run unreviewed" } else { "" };
-    let scope = handlers.first().map_or(Scope::User, |handler| handler.scope);
+    let scope = handlers.first().map_or(SettingsScope::User, |handler| handler.scope);
     Some(HealthFinding::problem(
         Check::Handlers,
         format!("none of our hooks covers {}{unseen}", names(&missing, all.len())),
@@ -297,7 +297,7 @@ fn arguments(handler: &Handler, places: &Paths) -> Option<(HealthFinding, String
             )
         };
         // A file that others use as well cannot name one person's folders.
-        return matches!(handler.scope, Scope::User | Scope::Local).then(open);
+        return matches!(handler.scope, SettingsScope::User | SettingsScope::Local).then(open);
     };
     let other = |pinned: &Option<PathBuf>, used: &Path| {
         pinned.as_ref().filter(|pinned| pinned.as_path() != used).cloned()
@@ -328,7 +328,7 @@ fn programs(handlers: &[Handler]) -> Option<HealthFinding> {
     (!rest.is_empty()).then(|| {
         let what =
             format!("the hooks start more than one program: `{first}`, `{}`", rest.join("`, `"));
-        HealthFinding::warning(Check::Handlers, what, install(Scope::User))
+        HealthFinding::warning(Check::Handlers, what, install(SettingsScope::User))
     })
 }
 

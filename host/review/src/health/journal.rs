@@ -1,12 +1,12 @@
 //! The journal: checks that it is readable and writable and that its chain is intact, and reports
 //! the last days' problems.
 
-use super::canary::SESSION;
 use super::finding::{Check, HealthFinding};
-use portcullis_config::amount::{size, span};
+use crate::canary_session::CANARY_SESSION;
+use portcullis_config::amount::{format_size, format_span};
 use portcullis_config::clock::format_utc;
 use portcullis_core::record::{Record, RecordKind};
-use portcullis_core::text::{counted, one_line};
+use portcullis_core::text::{count_noun, one_line};
 use portcullis_store::{Anchor, AnchorStatus, Filter, Home, JournalSummary, Store, StoreError};
 use std::collections::BTreeMap;
 use std::fs;
@@ -31,7 +31,7 @@ const ASIDE: &str = "restore a backup, or run `portcullis recover`: it begins a 
 
 /// Checks the database without changing it.
 pub(super) fn database(home: &Home) -> (Vec<HealthFinding>, Option<JournalSummary>) {
-    let facts = match Store::inspect(home) {
+    let facts = match Store::inspect_journal(home) {
         Ok(facts) => facts,
         Err(StoreError::Missing { path }) => return (vec![absent(home, &path)], None),
         Err(error) => {
@@ -58,7 +58,8 @@ pub(super) fn database(home: &Home) -> (Vec<HealthFinding>, Option<JournalSummar
     }
     findings.extend(unwritable(home));
     if facts.log_size > LONG_LOG {
-        let what = format!("the log that each hook reads has grown to {}", size(facts.log_size));
+        let what =
+            format!("the log that each hook reads has grown to {}", format_size(facts.log_size));
         findings.push(HealthFinding::warning(
             Check::Database,
             what,
@@ -68,9 +69,9 @@ pub(super) fn database(home: &Home) -> (Vec<HealthFinding>, Option<JournalSummar
     if findings.is_empty() {
         let what = format!(
             "{} of {}, {}",
-            counted(facts.records, "record"),
-            counted(facts.sessions, "session"),
-            size(facts.size.saturating_add(facts.log_size))
+            count_noun(facts.records, "record"),
+            count_noun(facts.sessions, "session"),
+            format_size(facts.size.saturating_add(facts.log_size))
         );
         findings.push(HealthFinding::ok(Check::Database, what));
     }
@@ -95,7 +96,7 @@ fn fix(error: &StoreError) -> &'static str {
 fn absent(home: &Home, path: &Path) -> HealthFinding {
     let shown = path.display();
     let trace = home
-        .trace()
+        .journal_evidence()
         .or_else(|| TRACES.iter().find(|name| home.path().join(name).exists()).copied());
     if let Some(trace) = trace {
         let what = format!(
@@ -144,7 +145,7 @@ fn unwritable(home: &Home) -> Vec<HealthFinding> {
 
 /// Verifies the chain, and compares it with the anchors that were kept elsewhere.
 pub(super) fn chain(store: &mut Store, anchors: &[PathBuf]) -> Vec<HealthFinding> {
-    let verification = match store.verify(|_| {}) {
+    let verification = match store.verify_chain(|_| {}) {
         Ok(verification) => verification,
         Err(error) => {
             return vec![HealthFinding::problem(Check::Chain, error.to_string(), fix(&error))];
@@ -176,11 +177,11 @@ pub(super) fn chain(store: &mut Store, anchors: &[PathBuf]) -> Vec<HealthFinding
         let elsewhere = if anchors.is_empty() {
             String::new()
         } else {
-            format!(", and agrees with {} kept elsewhere", counted(anchors.len() as u64, "file"))
+            format!(", and agrees with {} kept elsewhere", count_noun(anchors.len() as u64, "file"))
         };
         findings.push(HealthFinding::ok(
             Check::Chain,
-            format!("{} in one chain{elsewhere}", counted(verification.records, "record")),
+            format!("{} in one chain{elsewhere}", count_noun(verification.records, "record")),
         ));
     }
     findings
@@ -212,14 +213,14 @@ fn anchor(store: &mut Store, path: &Path) -> Vec<HealthFinding> {
     let anchors: Vec<Anchor> = parsed.into_iter().flatten().collect();
     let mut findings = Vec::new();
     if broken > 0 {
-        let what = format!("{} of `{shown}` are not anchors", counted(broken as u64, "line"));
+        let what = format!("{} of `{shown}` are not anchors", count_noun(broken as u64, "line"));
         findings.push(HealthFinding::warning(Check::Chain, what, "find out who wrote to it"));
     }
     match store.check_anchors(&anchors) {
         Ok(compared) => findings.extend(
             compared
                 .iter()
-                .find(|(_, standing)| standing.contradicts())
+                .find(|(_, standing)| standing.contradicts_journal())
                 .map(|kept| contradiction(path, kept)),
         ),
         Err(error) => {
@@ -255,12 +256,12 @@ pub(super) fn beginning(home: &Home, store: &Store) -> Option<HealthFinding> {
     {
         format!(
             "the journal begins {} after its key was made: an earlier one was removed, or nothing was reviewed until then",
-            span(first - made)
+            format_span(first - made)
         )
     } else if made > first.saturating_add(APART) {
         format!(
             "the key was written {} after the first record: it was replaced or restored",
-            span(made - first)
+            format_span(made - first)
         )
     } else {
         return None;
@@ -277,7 +278,7 @@ fn first(store: &Store) -> Option<(u64, String, u64)> {
     let mut first = None;
     let filter = Filter { limit: Some(1), ..Filter::default() };
     store
-        .query(&filter, |stored| {
+        .query_records(&filter, |stored| {
             first = Some((stored.sequence, stored.record.kind, stored.record.at));
             ControlFlow::Break(())
         })
@@ -310,7 +311,7 @@ pub(super) fn faults(store: &Store, now: u64) -> Vec<HealthFinding> {
         };
         let what = format!(
             "{whose} had {} in the last day; the newest: {newest}",
-            counted(times, "fault")
+            count_noun(times, "fault")
         );
         HealthFinding::warning(Check::Faults, what, format!("`portcullis explain {id}` shows it"))
     };
@@ -328,7 +329,8 @@ pub(super) fn unreviewed(store: &Store, now: u64) -> HealthFinding {
     match read {
         Err(error) => HealthFinding::problem(Check::Unreviewed, error.to_string(), fix(&error)),
         Ok(()) if found > 0 => {
-            let what = format!("{} ran without a review in the last day", counted(found, "action"));
+            let what =
+                format!("{} ran without a review in the last day", count_noun(found, "action"));
             HealthFinding::warning(
                 Check::Unreviewed,
                 what,
@@ -382,7 +384,7 @@ pub(super) fn canary_verdict(store: &Store, session: &str) -> Option<String> {
         ..Filter::default()
     };
     store
-        .query(&filter, |stored| {
+        .query_records(&filter, |stored| {
             verdict = stored.record.verdict;
             ControlFlow::Break(())
         })
@@ -405,8 +407,9 @@ fn each(
         limit: Some(MOST_RECORDS),
         ..Filter::default()
     };
-    store.query(&filter, |stored| {
-        let own = stored.session.as_deref().is_some_and(|session| session.starts_with(SESSION));
+    store.query_records(&filter, |stored| {
+        let own =
+            stored.session.as_deref().is_some_and(|session| session.starts_with(CANARY_SESSION));
         // Most records have no faults, and parsing each would take longer than all other work.
         let plain = kind.is_none() && !stored.record.document.contains("\"faults\":[");
         if !own

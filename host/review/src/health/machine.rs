@@ -1,7 +1,7 @@
 //! The machine under the guard: its clock and its disk.
 
 use super::finding::{Check, HealthFinding};
-use portcullis_config::amount::{size, span};
+use portcullis_config::amount::{format_size, format_span};
 use portcullis_config::clock::format_utc;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -25,7 +25,7 @@ pub(super) fn clock(now: u64, newest: Option<u64>, program: Option<u64>) -> Heal
         let what = format!(
             "the newest record is of {} UTC, {} after now ({} UTC): the clock was set back, or was wrong then",
             format_utc(newest.unwrap_or(0)),
-            span(ahead),
+            format_span(ahead),
             format_utc(now)
         );
         let fix = "set the clock (`timedatectl set-ntp true`); if it is right now, this passes by itself at that time";
@@ -84,7 +84,7 @@ pub(super) fn disk(path: &Path, room: Option<FreeSpace>) -> HealthFinding {
             "look at its volume: `df -h`",
         );
     };
-    let left = size(room.bytes);
+    let left = format_size(room.bytes);
     let fix = format!("free space on the volume of `{shown}`: without it each action is refused");
     match room {
         FreeSpace { bytes, .. } if bytes < NO_ROOM => HealthFinding::problem(

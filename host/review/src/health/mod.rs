@@ -22,13 +22,12 @@ mod stops;
 mod undo;
 mod upkeep;
 
-pub use canary::SESSION as CANARY;
-pub use finding::{Check, Group, HealthFinding, Level, worst_level};
+pub use finding::{Check, FindingGroup, HealthFinding, Level, worst_level};
 pub use start::{HookStatus, Journal, find_weaknesses, inspect_hooks};
 
-use crate::reviewer::Reviewer;
+use crate::installed;
 use handlers::Handler;
-use portcullis_agents::settings::Scope;
+use portcullis_agents::settings::SettingsScope;
 use portcullis_agents::{Agent, Invocation, install_command};
 use portcullis_config::Config;
 use portcullis_config::paths::Paths;
@@ -62,7 +61,7 @@ struct Guard {
 
 impl HealthInput {
     /// Runs all checks; `progress` is called with the name of each next one.
-    pub fn examine(&self, mut progress: impl FnMut(&str)) -> Vec<HealthFinding> {
+    pub fn examine_all(&self, mut progress: impl FnMut(&str)) -> Vec<HealthFinding> {
         let mut findings = Vec::new();
         progress("folders and configuration");
         let guard = self.guard(&mut findings);
@@ -125,7 +124,7 @@ impl HealthInput {
             return;
         }
         let mut reviewer =
-            match Reviewer::installed(&self.places, home, config.clone(), &[], self.now) {
+            match installed::load_reviewer(&self.places, home, config.clone(), &[], self.now) {
                 Ok(reviewer) => reviewer,
                 Err(error) => {
                     return findings.push(HealthFinding::problem(
@@ -135,7 +134,7 @@ impl HealthInput {
                     ));
                 }
             };
-        let descriptions = reviewer.plugins.describe();
+        let descriptions = reviewer.plugins.describe_all();
         // An unreadable journal is reported by its own check.
         let known = Store::open_existing(home, Durability::Process)
             .and_then(|store| store.breakers())
@@ -298,7 +297,8 @@ impl Registration {
     }
 
     fn findings(&self, places: &Paths) -> Vec<HealthFinding> {
-        let mut scopes: Vec<Scope> = self.handlers.iter().map(|handler| handler.scope).collect();
+        let mut scopes: Vec<SettingsScope> =
+            self.handlers.iter().map(|handler| handler.scope).collect();
         scopes.dedup();
         let pinned = !self.handlers.is_empty()
             && self.handlers.iter().all(|handler| matches!(handler.pins(), Ok(Some(_))));

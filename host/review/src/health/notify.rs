@@ -1,16 +1,16 @@
 //! Notifications: checks that channels are usable, and that messages arrive.
 
 use super::finding::{Check, HealthFinding};
-use crate::notifications::{PendingMessage, configured, waiting};
+use crate::notifications::{PendingMessage, configured_channels, list_waiting};
 use portcullis_config::Config;
-use portcullis_core::text::{counted, one_line};
+use portcullis_core::text::{count_noun, one_line};
 use portcullis_store::Store;
 
 /// Checks the channels and their waiting messages; reports nothing if there are neither.
 pub(super) fn check(config: &Config, person: &str, store: &Store) -> Vec<HealthFinding> {
-    let channels = configured(config, person);
+    let channels = configured_channels(config, person);
     // An unreadable outbox is reported by its own check.
-    let waiting = waiting(store).unwrap_or_default();
+    let waiting = list_waiting(store).unwrap_or_default();
     if channels.is_empty() && waiting.is_empty() {
         return Vec::new();
     }
@@ -29,8 +29,8 @@ pub(super) fn check(config: &Config, person: &str, store: &Store) -> Vec<HealthF
         Check::Notifications,
         format!(
             "{}, {} waiting",
-            counted(channels.len() as u64, "channel"),
-            counted(waiting.len() as u64, "message")
+            count_noun(channels.len() as u64, "channel"),
+            count_noun(waiting.len() as u64, "message")
         ),
     )
 }
@@ -56,10 +56,10 @@ fn undelivered(waiting: &[PendingMessage], days: u32) -> Vec<HealthFinding> {
         let shown = one_line(channel, 64);
         let what = format!(
             "{} over `{shown}` did not arrive, {given_up} given up: {why}",
-            counted(failed.len() as u64, "message")
+            count_noun(failed.len() as u64, "message")
         );
         let kept = if days > 0 && given_up > 0 {
-            format!("; what was given up is kept for {}", counted(u64::from(days), "day"))
+            format!("; what was given up is kept for {}", count_noun(u64::from(days), "day"))
         } else {
             String::new()
         };

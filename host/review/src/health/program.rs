@@ -27,12 +27,12 @@ pub(super) enum ProgramState {
     /// A file that cannot be examined.
     Unreadable(String),
     /// A program.
-    Program(Program),
+    Program(InstalledProgram),
 }
 
 /// A program on the disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Program {
+pub(super) struct InstalledProgram {
     /// True if it is the same file as the running program.
     pub same: bool,
     /// Its output for `--version`; `None` if it was not asked, an error if it did not answer
@@ -60,7 +60,7 @@ pub(super) fn look(path: &Path, ask: bool) -> ProgramState {
     let user = rustix::process::geteuid().as_raw();
     let above = replaceable(path, user);
     let same = is_this(&found);
-    ProgramState::Program(Program {
+    ProgramState::Program(InstalledProgram {
         same,
         version: (ask && !same).then(|| version(path)),
         protected: user != 0
@@ -88,7 +88,7 @@ fn folder_of_root(path: &Path) -> bool {
 fn version(path: &Path) -> Result<String, String> {
     let mut command = Command::new(path);
     command.arg("--version").env_clear();
-    match run::run(command, b"", PATIENCE) {
+    match run::run_program(command, b"", PATIENCE) {
         Ok(said) if said.code == Some(0) => Ok(said.stdout.trim().to_owned()),
         Ok(said) => Err(said.code.map_or_else(
             || "a signal ended it".to_owned(),
@@ -158,7 +158,7 @@ pub(super) fn judge(path: &Path, found: &ProgramState) -> Vec<HealthFinding> {
     findings
 }
 
-fn weaknesses(path: &Path, program: &Program) -> Vec<HealthFinding> {
+fn weaknesses(path: &Path, program: &InstalledProgram) -> Vec<HealthFinding> {
     let shown = path.display();
     let root = || {
         format!(
@@ -203,10 +203,20 @@ mod tests {
 
     #[test]
     fn a_program_is_judged_by_what_it_says_and_by_who_can_replace_it() {
-        let own = Program { same: true, version: None, protected: true, open: false, build: false };
+        let own = InstalledProgram {
+            same: true,
+            version: None,
+            protected: true,
+            open: false,
+            build: false,
+        };
         let says = |said: Result<&str, &str>| {
             let version = said.map(str::to_owned).map_err(str::to_owned);
-            ProgramState::Program(Program { same: false, version: Some(version), ..own.clone() })
+            ProgramState::Program(InstalledProgram {
+                same: false,
+                version: Some(version),
+                ..own.clone()
+            })
         };
         for (found, level, part) in [
             (ProgramState::Missing, Level::Problem, "no such file"),
@@ -218,12 +228,20 @@ mod tests {
             (says(Ok("bash 5")), Level::Problem, "bash 5"),
             (says(Err("silent")), Level::Problem, "silent"),
             (
-                ProgramState::Program(Program { open: true, protected: false, ..own.clone() }),
+                ProgramState::Program(InstalledProgram {
+                    open: true,
+                    protected: false,
+                    ..own.clone()
+                }),
                 Level::Problem,
                 "others can replace",
             ),
             (
-                ProgramState::Program(Program { build: true, protected: false, ..own.clone() }),
+                ProgramState::Program(InstalledProgram {
+                    build: true,
+                    protected: false,
+                    ..own.clone()
+                }),
                 Level::Warning,
                 "next build",
             ),

@@ -5,10 +5,10 @@ use super::finding::{Check, HealthFinding, or_ok};
 use portcullis_agents::file;
 use portcullis_agents::hook_settings::HookSettings;
 use portcullis_agents::json::JsonDocument;
-use portcullis_agents::settings::{Folders, Scope};
+use portcullis_agents::settings::{Folders, SettingsScope};
 use portcullis_agents::settings_problem::SettingsProblem;
 use portcullis_agents::{Agent, Invocation, install_command};
-use portcullis_core::text::counted;
+use portcullis_core::text::count_noun;
 use serde_json::Value;
 use std::env;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ const LOADING: &[&str] =
 #[derive(Clone, Debug)]
 pub(super) struct ClientFile {
     /// Its scope.
-    pub scope: Scope,
+    pub scope: SettingsScope,
     /// Its path.
     pub path: PathBuf,
     /// Its content.
@@ -65,7 +65,7 @@ impl ClientFile {
 /// Reads every settings file that a client reads.
 pub(super) fn read(agent: &dyn Agent, folders: &Folders) -> Vec<ClientFile> {
     let hooks = agent.hook_settings();
-    let file = |(scope, path): (Scope, PathBuf)| ClientFile {
+    let file = |(scope, path): (SettingsScope, PathBuf)| ClientFile {
         scope,
         content: content(hooks, &path),
         path,
@@ -79,7 +79,7 @@ fn content(hooks: &dyn HookSettings, path: &Path) -> Content {
         Ok(None) => return Content::Missing,
         Err(error) => return Content::Unreadable(format!("{error:#}")),
     };
-    let document = match JsonDocument::parse(&bytes) {
+    let document = match JsonDocument::parse_document(&bytes) {
         Ok(document) => document,
         Err(error) => {
             return Content::Dropped(vec![SettingsProblem::from(error).to_string()]);
@@ -100,7 +100,7 @@ pub(super) fn readable(files: &[ClientFile]) -> Vec<HealthFinding> {
     or_ok(
         findings,
         Check::Settings,
-        format!("the client takes {}", counted(there as u64, "settings file")),
+        format!("the client takes {}", count_noun(there as u64, "settings file")),
     )
 }
 
@@ -128,17 +128,17 @@ fn unusable(file: &ClientFile) -> Vec<HealthFinding> {
 /// Returns the file that disables the hooks of a scope, if any.
 pub(super) fn switched_off(
     files: &[ClientFile],
-    scope: Scope,
+    scope: SettingsScope,
 ) -> Option<(&ClientFile, &'static str)> {
     let says = |file: &&ClientFile, name: &str| {
         file.settings().and_then(|settings| settings.get(name)) == Some(&Value::Bool(true))
     };
-    let managed = |file: &&ClientFile| file.scope == Scope::Managed;
+    let managed = |file: &&ClientFile| file.scope == SettingsScope::Managed;
     let of_machine = || files.iter().filter(managed);
     if let Some(file) = of_machine().find(|file| says(file, "disableAllHooks")) {
         return Some((file, "disableAllHooks"));
     }
-    if scope == Scope::Managed {
+    if scope == SettingsScope::Managed {
         return None;
     }
     if let Some(file) = of_machine().find(|file| says(file, "allowManagedHooksOnly")) {
@@ -152,12 +152,13 @@ pub(super) fn switched_off(
 pub(super) fn switches(
     agent: &dyn Agent,
     files: &[ClientFile],
-    ours: &[Scope],
+    ours: &[SettingsScope],
     pinned: bool,
 ) -> Vec<HealthFinding> {
     let mut findings = Vec::new();
     let mut reported = Vec::new();
-    let scopes: Vec<Scope> = if ours.is_empty() { vec![Scope::User] } else { ours.to_vec() };
+    let scopes: Vec<SettingsScope> =
+        if ours.is_empty() { vec![SettingsScope::User] } else { ours.to_vec() };
     let off: Vec<_> = scopes.iter().map(|scope| switched_off(files, *scope)).collect();
     let any_on = off.iter().any(Option::is_none);
     for (file, key) in off.into_iter().flatten().filter(|_| !any_on) {
@@ -179,7 +180,7 @@ pub(super) fn switches(
     let variable = agent.hook_settings().layout().person_variable;
     if let Some((name, folder)) = variable.and_then(|name| Some((name, env::var(name).ok()?))) {
         let what = format!(
-            "{name} is `{folder}`: only clients that are started with it read the settings that were looked at"
+            "{name} is `{folder}`: only clients that are started with it read the settings that were checked"
         );
         findings.push(HealthFinding::note(
             Check::Switches,
@@ -298,7 +299,7 @@ mod tests {
     use portcullis_agents::DEFAULT;
     use serde_json::json;
 
-    fn file(scope: Scope, settings: Value) -> ClientFile {
+    fn file(scope: SettingsScope, settings: Value) -> ClientFile {
         ClientFile {
             scope,
             path: format!("/{scope:?}.json").into(),
@@ -307,30 +308,38 @@ mod tests {
     }
 
     #[test]
-    fn what_switches_hooks_off_depends_on_where_both_stand() {
+    fn switches_apply_by_scope() {
         let (all, only) = ("disableAllHooks", "allowManagedHooksOnly");
-        let off = |scope: Scope, key: &str| file(scope, json!({ key: true }));
+        let off = |scope: SettingsScope, key: &str| file(scope, json!({ key: true }));
         for (files, of_user, of_machine) in [
             (vec![], None, None),
-            (vec![off(Scope::User, all)], Some(all), None),
-            (vec![off(Scope::Project, all)], Some(all), None),
-            (vec![off(Scope::Local, all)], Some(all), None),
-            (vec![off(Scope::Managed, all)], Some(all), Some(all)),
-            (vec![off(Scope::Managed, only)], Some(only), None),
-            (vec![off(Scope::User, only)], None, None),
-            (vec![file(Scope::User, json!({ "disableAllHooks": "true" }))], None, None),
-            (vec![file(Scope::User, json!({ "disableAllHooks": false }))], None, None),
+            (vec![off(SettingsScope::User, all)], Some(all), None),
+            (vec![off(SettingsScope::Project, all)], Some(all), None),
+            (vec![off(SettingsScope::Local, all)], Some(all), None),
+            (vec![off(SettingsScope::Managed, all)], Some(all), Some(all)),
+            (vec![off(SettingsScope::Managed, only)], Some(only), None),
+            (vec![off(SettingsScope::User, only)], None, None),
+            (vec![file(SettingsScope::User, json!({ "disableAllHooks": "true" }))], None, None),
+            (vec![file(SettingsScope::User, json!({ "disableAllHooks": false }))], None, None),
         ] {
             let key = |scope| switched_off(&files, scope).map(|(_, key)| key);
-            assert_eq!((key(Scope::User), key(Scope::Managed)), (of_user, of_machine), "{files:?}");
-            let level = |ours: &[Scope]| {
+            assert_eq!(
+                (key(SettingsScope::User), key(SettingsScope::Managed)),
+                (of_user, of_machine),
+                "{files:?}"
+            );
+            let level = |ours: &[SettingsScope]| {
                 switches(DEFAULT, &files, ours, true).iter().map(|finding| finding.level).max()
             };
             let expected =
                 |off: Option<&str>| Some(if off.is_some() { Level::Problem } else { Level::Ok });
-            assert_eq!(level(&[Scope::User]), expected(of_user), "{files:?}");
+            assert_eq!(level(&[SettingsScope::User]), expected(of_user), "{files:?}");
             // One enabled installation is enough.
-            assert_eq!(level(&[Scope::User, Scope::Managed]), expected(of_machine), "{files:?}");
+            assert_eq!(
+                level(&[SettingsScope::User, SettingsScope::Managed]),
+                expected(of_machine),
+                "{files:?}"
+            );
         }
     }
 
@@ -346,8 +355,8 @@ mod tests {
             ("LD_PRELOAD", true, Level::Warning),
             ("EDITOR", false, Level::Ok),
         ] {
-            let files = [file(Scope::Local, json!({ "env": { name: "/elsewhere" } }))];
-            let found = switches(DEFAULT, &files, &[Scope::User], pinned);
+            let files = [file(SettingsScope::Local, json!({ "env": { name: "/elsewhere" } }))];
+            let found = switches(DEFAULT, &files, &[SettingsScope::User], pinned);
             assert_eq!(
                 found.iter().map(|finding| finding.level).max(),
                 Some(level),

@@ -20,7 +20,7 @@ impl Journal {
     ///
     /// # Errors
     /// Fails if the journal cannot be read, or was changed from outside.
-    pub fn read(store: &Store) -> Result<Self, StoreError> {
+    pub fn read_journal(store: &Store) -> Result<Self, StoreError> {
         Ok(Self { newest_at: store.newest_at()?, breakers: store.breakers()? })
     }
 }

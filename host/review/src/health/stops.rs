@@ -6,8 +6,8 @@ use crate::quarantine;
 use crate::stopped;
 use anyhow::Result;
 use portcullis_config::Config;
-use portcullis_config::amount::size;
-use portcullis_core::text::{counted, one_line};
+use portcullis_config::amount::format_size;
+use portcullis_core::text::{count_noun, one_line};
 use portcullis_store::{Home, Store};
 use std::path::Path;
 
@@ -45,15 +45,15 @@ fn stops(store: &Store, home: &Home, config: &Config, now: u64) -> Result<Vec<He
     });
     let summary = match (known.incidents.len(), waiting) {
         (0, _) => "no session was stopped".to_owned(),
-        (all, 0) => format!("{}, none needs your decision", counted(all as u64, "incident")),
+        (all, 0) => format!("{}, none needs your decision", count_noun(all as u64, "incident")),
         (all, 1) => format!(
             "{}, 1 needs your decision: `portcullis incident list`",
-            counted(all as u64, "incident")
+            count_noun(all as u64, "incident")
         ),
         (all, waiting) => {
             format!(
                 "{}, {waiting} need your decision: `portcullis incident list`",
-                counted(all as u64, "incident")
+                count_noun(all as u64, "incident")
             )
         }
     };
@@ -65,7 +65,7 @@ fn moved(store: &Store, state: &Path) -> Result<Vec<HealthFinding>> {
     let kept: Vec<_> = known
         .entries
         .iter()
-        .filter(|entry| entry.standing() == quarantine::QuarantineStatus::Kept)
+        .filter(|entry| entry.status() == quarantine::QuarantineStatus::Kept)
         .collect();
     let damaged = known.damaged.iter().map(|damaged| {
         let fix = "move it away; what it describes is in `.portcullis/quarantine` of its project";
@@ -75,7 +75,7 @@ fn moved(store: &Store, state: &Path) -> Result<Vec<HealthFinding>> {
     let summary = if kept.is_empty() {
         "nothing is kept".to_owned()
     } else {
-        format!("{} are kept, {}", kept.len(), size(bytes))
+        format!("{} are kept, {}", kept.len(), format_size(bytes))
     };
     Ok(or_ok(damaged.collect(), Check::Quarantine, summary))
 }

@@ -10,10 +10,10 @@ pub(super) fn check(state: &Path, config: &portcullis_config::Checkpoints) -> Ve
     if !config.enabled {
         return Vec::new();
     }
-    if !checkpoints::folder(state).exists() {
+    if !checkpoints::vault_folder(state).exists() {
         return vec![HealthFinding::ok(Check::Checkpoints, "none were taken yet")];
     }
-    let listing = match checkpoints::open(state, config).and_then(|vault| vault.list()) {
+    let listing = match checkpoints::open_vault(state, config).and_then(|vault| vault.list()) {
         Ok(listing) => listing,
         Err(error) => {
             let fix = "fix what it names; until then actions run and cannot be undone";

@@ -2,8 +2,8 @@
 
 use super::finding::{Check, HealthFinding};
 use crate::notifications;
-use portcullis_config::amount::span;
-use portcullis_core::text::counted;
+use portcullis_config::amount::format_span;
+use portcullis_core::text::count_noun;
 use portcullis_store::{Store, WorkSummary};
 use std::path::Path;
 
@@ -12,7 +12,7 @@ const FORGOTTEN: u64 = 60 * 60 * 1000;
 
 /// Checks the queued work, and which process holds the workers' lock.
 pub(super) fn check(store: &Store, lock: &Path, now: u64) -> Vec<HealthFinding> {
-    let waiting = match store.waiting() {
+    let waiting = match store.queued_work() {
         Ok(waiting) => waiting,
         Err(error) => {
             return vec![HealthFinding::problem(
@@ -35,7 +35,7 @@ pub(super) fn check(store: &Store, lock: &Path, now: u64) -> Vec<HealthFinding> 
         if count == 0 {
             "no tasks scheduled".to_owned()
         } else {
-            format!("{} scheduled", counted(count, "task"))
+            format!("{} scheduled", count_noun(count, "task"))
         },
     )
 }
@@ -53,7 +53,7 @@ fn stuck(work: &WorkSummary, now: u64) -> Option<HealthFinding> {
     (late > FORGOTTEN).then(|| {
         HealthFinding::warning(
             Check::Maintenance,
-            format!("a task `{}` waits since {}", work.kind, span(late)),
+            format!("a task `{}` waits since {}", work.kind, format_span(late)),
             fix,
         )
     })

@@ -4,7 +4,8 @@ use portcullis_config::keys::{self, toml_text};
 use portcullis_config::{CHANNEL, Config, at_home};
 use portcullis_engine::SettingValue as Value;
 use portcullis_notify::{
-    Address, Channel, Credential, Encryption, Message, Program, Sender, Severity, Smtp, Webhook,
+    Address, Channel, CredentialSource, Encryption, Notification, NotificationSeverity,
+    ProgramChannel, Sender, Smtp, Webhook,
 };
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -18,14 +19,14 @@ pub struct ConfiguredChannel {
     /// The words for its events.
     pub events: Vec<String>,
     /// The lowest severity that it gets.
-    pub severity: Severity,
+    pub severity: NotificationSeverity,
     /// The destination of messages, or the problem with it and the advice.
     pub channel: Result<Channel, String>,
 }
 
 impl ConfiguredChannel {
     /// Returns true if it should get that message.
-    pub fn wants(&self, message: &Message) -> bool {
+    pub fn wants_message(&self, message: &Notification) -> bool {
         message.severity >= self.severity
             && self.events.iter().any(|event| event == message.topic.as_str())
     }
@@ -33,16 +34,17 @@ impl ConfiguredChannel {
     /// Returns the problem, as far as it is visible without sending, with the advice.
     pub fn problem(&self) -> Option<String> {
         match &self.channel {
-            Ok(ready) => {
-                Sender::new(variable).check(ready).err().map(|failure| failure.to_string())
-            }
+            Ok(ready) => Sender::new(read_variable)
+                .check_channel(ready)
+                .err()
+                .map(|failure| failure.to_string()),
             Err(problem) => Some(problem.clone()),
         }
     }
 }
 
 /// Returns all channels, by name. Reads no credential.
-pub fn configured(config: &Config, person: &str) -> BTreeMap<String, ConfiguredChannel> {
+pub fn configured_channels(config: &Config, person: &str) -> BTreeMap<String, ConfiguredChannel> {
     config
         .channels
         .iter()
@@ -67,9 +69,9 @@ impl ChannelSettings<'_> {
             _ => Err(self.missing("kind")),
         };
         let severity = match self.text("severity").as_deref() {
-            Some("critical") => Severity::Critical,
-            Some("warning") => Severity::Warning,
-            _ => Severity::Info,
+            Some("critical") => NotificationSeverity::Critical,
+            Some("warning") => NotificationSeverity::Warning,
+            _ => NotificationSeverity::Info,
         };
         ConfiguredChannel { kind, events: self.texts("events"), severity, channel }
     }
@@ -111,14 +113,14 @@ impl ChannelSettings<'_> {
         })
     }
 
-    fn program(&self) -> Result<Program, String> {
-        Ok(Program {
+    fn program(&self) -> Result<ProgramChannel, String> {
+        Ok(ProgramChannel {
             path: at_home(&self.needed("program")?, self.person),
             arguments: self.texts("arguments"),
         })
     }
 
-    fn credential(&self, key: &str) -> Result<Option<Credential>, String> {
+    fn credential(&self, key: &str) -> Result<Option<CredentialSource>, String> {
         let Some(text) = self.text(key) else { return Ok(None) };
         // The text may be the secret itself, so it is not repeated.
         let open = || {
@@ -131,10 +133,10 @@ impl ChannelSettings<'_> {
     }
 
     /// Returns the location of a credential.
-    fn place(&self, text: &str) -> Option<Credential> {
+    fn place(&self, text: &str) -> Option<CredentialSource> {
         match text.split_once(':')? {
-            ("env", name) => Some(Credential::Variable(name.to_owned())),
-            ("file", path) => Some(Credential::File(at_home(path, self.person))),
+            ("env", name) => Some(CredentialSource::Variable(name.to_owned())),
+            ("file", path) => Some(CredentialSource::File(at_home(path, self.person))),
             _ => None,
         }
     }
@@ -163,7 +165,7 @@ impl ChannelSettings<'_> {
     }
 
     fn value(&self, key: &str) -> Option<Value> {
-        let default = || (keys::named(&format!("{CHANNEL}{key}"))?.default)();
+        let default = || (keys::find_by_name(&format!("{CHANNEL}{key}"))?.default)();
         self.said.get(key).cloned().or_else(default)
     }
 
@@ -181,6 +183,6 @@ impl ChannelSettings<'_> {
 }
 
 /// Returns a variable of this process's environment.
-pub fn variable(name: &str) -> Option<OsString> {
+pub fn read_variable(name: &str) -> Option<OsString> {
     std::env::var_os(name)
 }

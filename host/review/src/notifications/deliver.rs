@@ -1,11 +1,14 @@
 //! Delivers queued messages: one attempt for each message that is due, and its outcome.
 
-use super::channel::{ConfiguredChannel, configured, variable};
+use super::channel::{ConfiguredChannel, configured_channels, read_variable};
 use super::pace;
-use super::queue::{NEVER, QueuedMessage, waiting};
+use super::queue::{NEVER, QueuedMessage, list_waiting};
 use portcullis_config::Config;
 use portcullis_core::text::one_line;
-use portcullis_notify::{Channel, Failure, Message, Next, Sender, Severity, Topic, backoff};
+use portcullis_notify::{
+    Channel, DeliveryFailure, Next, Notification, NotificationSeverity, Sender, Topic,
+    backoff_delay,
+};
 use portcullis_store::{Store, StoreError, WorkItem};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -20,7 +23,7 @@ pub struct DeliveryRun {
     channels: BTreeMap<String, ConfiguredChannel>,
     /// Channels that were unreachable in this run: their other messages are not tried one after the
     /// other.
-    unreachable: BTreeMap<String, Failure>,
+    unreachable: BTreeMap<String, DeliveryFailure>,
     /// Messages that were sent together with another one.
     tried: BTreeSet<i64>,
 }
@@ -29,8 +32,8 @@ pub struct DeliveryRun {
 /// is none.
 #[derive(Debug, thiserror::Error)]
 #[error("{failure}{}", if .again.is_some() { "" } else { "; given up: `portcullis notifications retry` tries it again" })]
-pub struct DeliveryFailure {
-    failure: Failure,
+pub struct FailedDelivery {
+    failure: DeliveryFailure,
     again: Option<u64>,
 }
 
@@ -38,7 +41,7 @@ impl DeliveryRun {
     /// Creates a run with the channels of this configuration.
     pub fn new(config: &Config, person: &str) -> Self {
         Self {
-            channels: configured(config, person),
+            channels: configured_channels(config, person),
             unreachable: BTreeMap::new(),
             tried: BTreeSet::new(),
         }
@@ -50,12 +53,12 @@ impl DeliveryRun {
     ///
     /// # Errors
     /// Fails if the outbox cannot be read or written.
-    pub fn deliver(
+    pub fn deliver_item(
         &mut self,
         store: &mut Store,
         work: &WorkItem,
         now: u64,
-    ) -> Result<Option<Result<String, DeliveryFailure>>, StoreError> {
+    ) -> Result<Option<Result<String, FailedDelivery>>, StoreError> {
         if self.tried.contains(&work.id) {
             return Ok(None);
         }
@@ -76,14 +79,14 @@ impl DeliveryRun {
         if again.is_none() {
             self.tell_others(store, work, &failure, now)?;
         }
-        Ok(Some(Err(DeliveryFailure { failure, again })))
+        Ok(Some(Err(FailedDelivery { failure, again })))
     }
 
     fn attempt(
         &mut self,
         queued: Option<&QueuedMessage>,
-        others: &[(i64, Message)],
-    ) -> Result<String, Failure> {
+        others: &[(i64, Notification)],
+    ) -> Result<String, DeliveryFailure> {
         let unknown = || {
             give_up(
                 "this version cannot read the message".into(),
@@ -91,21 +94,22 @@ impl DeliveryRun {
             )
         };
         let queued = queued.ok_or_else(unknown)?;
-        let messages: Vec<&Message> =
+        let messages: Vec<&Notification> =
             others.iter().map(|(_, message)| message).chain([&queued.message]).collect();
         let message = pace::together(&messages).ok_or_else(unknown)?;
         let channel = self.channel(&queued.channel)?;
         if let Some(failure) = self.unreachable.get(&queued.channel) {
             return Err(failure.clone());
         }
-        let sent = Sender::new(variable).send(channel, &message, Instant::now() + ATTEMPT);
-        if let Err(failure @ Failure { next: Next::Retry(_), .. }) = &sent {
+        let sent =
+            Sender::new(read_variable).send_message(channel, &message, Instant::now() + ATTEMPT);
+        if let Err(failure @ DeliveryFailure { next: Next::Retry(_), .. }) = &sent {
             self.unreachable.insert(queued.channel.clone(), failure.clone());
         }
         sent.map(|delivered| format!("{}: {}", queued.channel, delivered.what))
     }
 
-    fn channel(&self, name: &str) -> Result<&Channel, Failure> {
+    fn channel(&self, name: &str) -> Result<&Channel, DeliveryFailure> {
         let shown = one_line(name, 64);
         let Some(configured) = self.channels.get(name) else {
             let fix = format!("configure `notifications.channels.{shown}` again");
@@ -122,7 +126,7 @@ impl DeliveryRun {
         &self,
         store: &mut Store,
         work: &WorkItem,
-        failure: &Failure,
+        failure: &DeliveryFailure,
         now: u64,
     ) -> Result<(), StoreError> {
         let Ok(queued) = serde_json::from_str::<QueuedMessage>(&work.document) else {
@@ -131,12 +135,12 @@ impl DeliveryRun {
         if queued.message.topic == Topic::Delivery {
             return Ok(());
         }
-        let message = Message {
+        let message = Notification {
             // One message for all that were abandoned for that channel, as long as it is unread.
             id: format!("undelivered-{}", queued.channel),
             at: now,
             topic: Topic::Delivery,
-            severity: Severity::Warning,
+            severity: NotificationSeverity::Warning,
             title: format!("messages over {} do not arrive", queued.channel),
             session: queued.message.session,
             project: queued.message.project,
@@ -148,14 +152,14 @@ impl DeliveryRun {
             ],
         };
         for (name, channel) in &self.channels {
-            if *name != queued.channel && channel.wants(&message) {
-                store.enqueue(
+            if *name != queued.channel && channel.wants_message(&message) {
+                store.enqueue_work(
                     &QueuedMessage {
                         channel: name.clone(),
                         message: message.clone(),
                         gathers: false,
                     }
-                    .work(now),
+                    .to_work(now),
                 )?;
             }
         }
@@ -169,26 +173,26 @@ fn others(
     store: &Store,
     work: &WorkItem,
     queued: Option<&QueuedMessage>,
-) -> Result<Vec<(i64, Message)>, StoreError> {
+) -> Result<Vec<(i64, Notification)>, StoreError> {
     let Some(queued) = queued.filter(|queued| queued.gathers) else { return Ok(Vec::new()) };
     let with = |other: &QueuedMessage| {
         other.gathers
             && other.channel == queued.channel
             && other.message.session == queued.message.session
     };
-    let others = waiting(store)?.into_iter().filter(|waits| waits.work.id != work.id);
+    let others = list_waiting(store)?.into_iter().filter(|waits| waits.work.id != work.id);
     Ok(others
         .filter_map(|waits| Some((waits.work.id, waits.queued.filter(with)?.message)))
         .collect())
 }
 
-const fn give_up(what: String, fix: String) -> Failure {
-    Failure { next: Next::GiveUp, what, fix }
+const fn give_up(what: String, fix: String) -> DeliveryFailure {
+    DeliveryFailure { next: Next::GiveUp, what, fix }
 }
 
-fn again(work: &WorkItem, failure: &Failure, now: u64) -> Option<u64> {
+fn again(work: &WorkItem, failure: &DeliveryFailure, now: u64) -> Option<u64> {
     let Next::Retry(wanted) = failure.next else { return None };
     let attempts = u32::try_from(work.attempts.saturating_add(1)).unwrap_or(u32::MAX);
-    let wait = backoff(attempts, &work.key)?.max(wanted.unwrap_or_default());
+    let wait = backoff_delay(attempts, &work.key)?.max(wanted.unwrap_or_default());
     Some(now.saturating_add(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)))
 }

@@ -6,7 +6,7 @@
 //! else are always sent at once.
 
 use portcullis_core::text::one_line;
-use portcullis_notify::{Message, Topic};
+use portcullis_notify::{Notification, Topic};
 
 /// The most blocks of a session that are sent at once in a [`WINDOW`]. Hooks that run at the same
 /// moment do not see each other, so parallel hooks can exceed this by their number.
@@ -29,7 +29,7 @@ impl Pace {
     }
 
     /// Returns true if the next message waits for others.
-    pub(super) fn gathers(&mut self, message: &Message) -> bool {
+    pub(super) fn gathers(&mut self, message: &Notification) -> bool {
         if message.topic != Topic::Block {
             return false;
         }
@@ -40,7 +40,7 @@ impl Pace {
 
 /// Combines several blocks of a session, in any order, into one message; returns `None` for no
 /// blocks.
-pub(super) fn together(messages: &[&Message]) -> Option<Message> {
+pub(super) fn together(messages: &[&Notification]) -> Option<Notification> {
     let mut messages = messages.to_vec();
     messages.sort_by(|a, b| a.at.cmp(&b.at).then_with(|| a.id.cmp(&b.id)));
     let (first, newest) = (*messages.first()?, *messages.last()?);
@@ -48,7 +48,7 @@ pub(super) fn together(messages: &[&Message]) -> Option<Message> {
         return Some(first.clone());
     }
     let count = messages.len();
-    Some(Message {
+    Some(Notification {
         // A different id if more blocks have followed in the meantime.
         id: format!("{}-and-{}", first.id, count - 1),
         at: newest.at,
@@ -67,7 +67,7 @@ pub(super) fn together(messages: &[&Message]) -> Option<Message> {
 }
 
 /// Lists the actions in their order, each once with its count.
-fn named(messages: &[&Message]) -> String {
+fn named(messages: &[&Notification]) -> String {
     let mut counted: Vec<(String, usize)> = Vec::new();
     for message in messages {
         let what = one_line(&message.what, 200);

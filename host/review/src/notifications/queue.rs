@@ -3,8 +3,8 @@
 use super::pace;
 use crate::documents;
 use anyhow::Result;
-use portcullis_core::text::counted;
-use portcullis_notify::Message;
+use portcullis_core::text::count_noun;
+use portcullis_notify::Notification;
 use portcullis_store::{NewWork, Store, StoreError, WorkItem};
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,7 @@ pub struct QueuedMessage {
     /// The channel's name.
     pub channel: String,
     /// Its message.
-    pub message: Message,
+    pub message: Notification,
     /// True if it waits for others of its session, to be sent with them in one message.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub gathers: bool,
@@ -39,7 +39,7 @@ pub(super) const NEVER: u64 = i64::MAX.unsigned_abs();
 
 impl QueuedMessage {
     /// Converts it to work; the same event is queued only once for a channel.
-    pub fn work(&self, now: u64) -> NewWork {
+    pub fn to_work(&self, now: u64) -> NewWork {
         NewWork {
             kind: KIND.into(),
             key: format!("{}/{}", self.channel, self.message.id),
@@ -60,7 +60,7 @@ impl PendingMessage {
     /// means forever, or that this version cannot read the message and so does not know its age.
     pub fn kept_until(&self, days: u32) -> Option<u64> {
         let queued = self.queued.as_ref().filter(|_| self.given_up())?;
-        documents::until(queued.message.at, days)
+        documents::expiry_time(queued.message.at, days)
     }
 }
 
@@ -71,15 +71,18 @@ impl PendingMessage {
 /// Fails if the outbox cannot be read or written, or contains foreign data.
 pub fn purge_expired(store: &mut Store, days: u32, now: u64) -> Result<String> {
     let past = |waits: &PendingMessage| waits.kept_until(days).is_some_and(|until| until < now);
-    let old: Vec<i64> =
-        waiting(store)?.iter().filter(|waits| past(waits)).map(|waits| waits.work.id).collect();
+    let old: Vec<i64> = list_waiting(store)?
+        .iter()
+        .filter(|waits| past(waits))
+        .map(|waits| waits.work.id)
+        .collect();
     for id in &old {
         store.work_done(*id)?;
     }
     Ok(format!(
         "removed {} older than {}",
-        counted(old.len() as u64, "undeliverable message"),
-        counted(u64::from(days), "day")
+        count_noun(old.len() as u64, "undeliverable message"),
+        count_noun(u64::from(days), "day")
     ))
 }
 
@@ -87,8 +90,8 @@ pub fn purge_expired(store: &mut Store, days: u32, now: u64) -> Result<String> {
 ///
 /// # Errors
 /// Fails if the outbox cannot be read, or contains foreign data.
-pub fn waiting(store: &Store) -> Result<Vec<PendingMessage>, StoreError> {
-    let work = store.due(NEVER, MOST)?.into_iter().filter(|work| work.kind == KIND);
+pub fn list_waiting(store: &Store) -> Result<Vec<PendingMessage>, StoreError> {
+    let work = store.list_due(NEVER, MOST)?.into_iter().filter(|work| work.kind == KIND);
     Ok(work
         .map(|work| PendingMessage { queued: serde_json::from_str(&work.document).ok(), work })
         .collect())

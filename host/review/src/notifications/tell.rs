@@ -1,7 +1,7 @@
 //! Decides which records cause a message, and writes its text. Pure: a hook calls it for each of
 //! its records.
 
-use super::channel::configured;
+use super::channel::configured_channels;
 use super::pace::Pace;
 use super::queue::QueuedMessage;
 use crate::breakers;
@@ -10,8 +10,9 @@ use portcullis_core::breaker::BreakerTransition;
 use portcullis_core::intervene::InterventionKind;
 use portcullis_core::policy::Mode;
 use portcullis_core::record::Record;
+use portcullis_core::recover::RecoveryOutcome;
 use portcullis_core::score::Verdict;
-use portcullis_notify::{Message, Severity, Topic};
+use portcullis_notify::{Notification, NotificationSeverity, Topic};
 use portcullis_store::NewWork;
 
 /// Returns the work that these records cause: one message for each channel that wants it. Records
@@ -30,35 +31,36 @@ pub fn message_tasks<'a>(
         return Vec::new();
     }
     let project = project();
-    let messages: Vec<Message> =
+    let messages: Vec<Notification> =
         records.into_iter().filter_map(|record| message(record, &project)).collect();
     if messages.is_empty() {
         return Vec::new();
     }
-    let channels = configured(config, person);
-    let wanted = |message: &Message| channels.values().any(|channel| channel.wants(message));
+    let channels = configured_channels(config, person);
+    let wanted =
+        |message: &Notification| channels.values().any(|channel| channel.wants_message(message));
     let paced = messages.iter().any(|message| message.topic == Topic::Block && wanted(message));
     let mut pace = Pace::after(if paced { blocks() } else { 0 });
     let mut work = Vec::new();
     for message in &messages {
         let gathers = pace.gathers(message);
-        for (name, _) in channels.iter().filter(|(_, channel)| channel.wants(message)) {
+        for (name, _) in channels.iter().filter(|(_, channel)| channel.wants_message(message)) {
             work.push(
                 QueuedMessage { channel: name.clone(), message: message.clone(), gathers }
-                    .work(now),
+                    .to_work(now),
             );
         }
     }
     work
 }
 
-fn message(record: &Record, project: &str) -> Option<Message> {
+fn message(record: &Record, project: &str) -> Option<Notification> {
     // Observe mode stops and blocks nothing.
     if record.mode != Mode::Blocking {
         return None;
     }
     let (topic, severity, title, why) = event(record)?;
-    Some(Message {
+    Some(Notification {
         id: record.id.clone(),
         at: record.at,
         topic,
@@ -77,30 +79,33 @@ fn message(record: &Record, project: &str) -> Option<Message> {
     })
 }
 
-type Announcement = (Topic, Severity, String, String);
+type Announcement = (Topic, NotificationSeverity, String, String);
 
 fn event(record: &Record) -> Option<Announcement> {
     if let Some(intervention) = &record.intervention {
+        if intervention.outcome == RecoveryOutcome::Observed {
+            return None;
+        }
         let issue = format!("{}, level {}", intervention.issue, intervention.level);
         return Some(
             match InterventionKind::ALL.iter().find(|kind| kind.as_str() == intervention.kind) {
                 Some(InterventionKind::EmergencyStop) => (
                     Topic::EmergencyStop,
-                    Severity::Critical,
+                    NotificationSeverity::Critical,
                     "the session was stopped".into(),
                     issue,
                 ),
                 Some(InterventionKind::SoftCorrection | InterventionKind::ContextReinforcement) => {
                     (
                         Topic::Intervention,
-                        Severity::Info,
+                        NotificationSeverity::Info,
                         "the agent was given guidance".into(),
                         issue,
                     )
                 }
                 _ => (
                     Topic::Intervention,
-                    Severity::Warning,
+                    NotificationSeverity::Warning,
                     format!("the session goes on after {}", intervention.kind),
                     issue,
                 ),
@@ -110,7 +115,7 @@ fn event(record: &Record) -> Option<Announcement> {
     match &record.decision {
         Some(decision) if decision.verdict == Verdict::Block => Some((
             Topic::Block,
-            Severity::Warning,
+            NotificationSeverity::Warning,
             format!("an action was blocked: {}", record.subject),
             decision.primary_reason.clone(),
         )),
@@ -126,5 +131,5 @@ fn quarantine(record: &Record) -> Option<Announcement> {
         return None;
     }
     let title = format!("the plugin {} no longer runs", detail("plugin")?);
-    Some((Topic::Quarantine, Severity::Warning, title, String::new()))
+    Some((Topic::Quarantine, NotificationSeverity::Warning, title, String::new()))
 }

@@ -8,14 +8,14 @@
 mod folders;
 mod restore;
 
-pub use restore::{Obstacle, RestoreResult, restore};
+pub use restore::{Obstacle, RestoreResult, restore_entry};
 
 use crate::documents::{self, DocumentStore};
 use anyhow::{Context, Result, bail};
 use folders::MovePaths;
 use portcullis_core::known_failure::KnownFailure;
 use portcullis_core::record::{MovedEntry, Record};
-use portcullis_core::text::{counted, one_line};
+use portcullis_core::text::{count_noun, one_line};
 use portcullis_store::{Filter, NewWork, Store};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -97,7 +97,7 @@ impl QuarantineEntry {
     }
 
     /// Returns its state.
-    pub fn standing(&self) -> QuarantineStatus {
+    pub fn status(&self) -> QuarantineStatus {
         if self.moved.iter().any(|moved| MovePaths::of(moved).is_ok_and(|place| place.is_kept())) {
             return QuarantineStatus::Kept;
         }
@@ -126,7 +126,7 @@ pub struct QuarantineList {
 }
 
 fn document_store(state: &Path) -> DocumentStore {
-    DocumentStore::of(state, FOLDER)
+    DocumentStore::in_state(state, FOLDER)
 }
 
 /// Returns the tasks that one event's records queue.
@@ -143,17 +143,17 @@ pub fn quarantine_tasks(records: &[Record], now: u64) -> impl Iterator<Item = Ne
 /// Writes the entry that a record describes, unless it exists.
 pub fn save_entry(store: &Store, state: &Path, id: &str) -> Result<String> {
     let shelf = document_store(state);
-    if matches!(shelf.get::<QuarantineEntry>(id), Ok(Some(_))) {
+    if matches!(shelf.get_document::<QuarantineEntry>(id), Ok(Some(_))) {
         return Ok(format!("the quarantine {id} is written down"));
     }
     let record = store
-        .record(id)?
+        .find_record(id)?
         .map(|stored| serde_json::from_str::<Record>(&stored.record.document))
         .transpose()?;
     let Some(entry) = record.as_ref().and_then(QuarantineEntry::of) else {
         return Ok(format!("the journal has no quarantine {id} any more"));
     };
-    shelf.put(id, &entry)?;
+    shelf.put_document(id, &entry)?;
     Ok(format!("the quarantine {id} was written down"))
 }
 
@@ -162,26 +162,26 @@ pub fn purge_expired(store: &Store, state: &Path, days: u32, now: u64) -> Result
     let known = list_quarantines(store, state)?;
     let (mut purged, mut failed) = (0_u64, Vec::new());
     for entry in known.entries.iter().filter(|entry| documents::is_past(entry.at, days, now)) {
-        match purge(state, entry, now) {
+        match purge_entry(state, entry, now) {
             Ok(()) => purged += u64::from(entry.ended.is_none()),
             Err(error) => failed.push(format!("{}: {error:#}", entry.id)),
         }
         // The entry is kept for the same time again, so that people can find out why the files are
         // gone.
         if failed.is_empty() && documents::is_past(entry.at, days.saturating_mul(2), now) {
-            document_store(state).remove(&entry.id)?;
+            document_store(state).remove_document(&entry.id)?;
         }
     }
     if !failed.is_empty() {
         bail!("{}", failed.join("; "));
     }
-    let age = counted(u64::from(days), "day");
-    Ok(format!("emptied {} older than {age}", counted(purged, "quarantine")))
+    let age = count_noun(u64::from(days), "day");
+    Ok(format!("emptied {} older than {age}", count_noun(purged, "quarantine")))
 }
 
 /// Returns all quarantines.
 pub fn list_quarantines(store: &Store, state: &Path) -> Result<QuarantineList> {
-    let contents = document_store(state).all::<QuarantineEntry>()?;
+    let contents = document_store(state).read_all::<QuarantineEntry>()?;
     let mut found: BTreeMap<String, QuarantineEntry> =
         of_journal(store)?.into_iter().map(|entry| (entry.id.clone(), entry)).collect();
     found.extend(contents.good);
@@ -194,7 +194,7 @@ fn of_journal(store: &Store) -> Result<Vec<QuarantineEntry>> {
     let mut found = Vec::new();
     let filter =
         Filter { kind: Some("review".into()), verdict: Some("modify".into()), ..Filter::default() };
-    store.query(&filter, |stored| {
+    store.query_records(&filter, |stored| {
         found.extend(
             serde_json::from_str::<Record>(&stored.record.document)
                 .ok()
@@ -238,7 +238,7 @@ pub fn find_entry(store: &Store, state: &Path, named: &str) -> Result<Quarantine
 }
 
 /// Deletes its files permanently.
-pub fn purge(state: &Path, entry: &QuarantineEntry, now: u64) -> Result<()> {
+pub fn purge_entry(state: &Path, entry: &QuarantineEntry, now: u64) -> Result<()> {
     for moved in &entry.moved {
         let place = MovePaths::of(moved)?;
         place.delete().with_context(|| format!("cannot delete `{}`", moved.to))?;
@@ -252,7 +252,7 @@ pub fn purge(state: &Path, entry: &QuarantineEntry, now: u64) -> Result<()> {
 
 /// Records its end.
 fn end(state: &Path, entry: &QuarantineEntry, how: &str, now: u64) -> Result<()> {
-    document_store(state).put(
+    document_store(state).put_document(
         &entry.id,
         &QuarantineEntry {
             ended: Some(QuarantineEnd { at: now, how: how.into() }),
@@ -292,7 +292,7 @@ pub fn put_away(
         return Ok(None);
     }
     // Record the way back first, then move.
-    document_store(state).put(&entry.id, &entry)?;
+    document_store(state).put_document(&entry.id, &entry)?;
     for moved in &entry.moved {
         match MovePaths::of(moved).and_then(|place| place.put_away()) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}

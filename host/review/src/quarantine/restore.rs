@@ -36,7 +36,7 @@ pub enum RestoreResult {
 /// # Errors
 /// Fails if none of its files are there, or if something cannot be moved: earlier moves are rolled
 /// back, and the message names the failed rollbacks.
-pub fn restore(
+pub fn restore_entry(
     state: &Path,
     entry: &QuarantineEntry,
     force: bool,
@@ -62,7 +62,7 @@ pub fn restore(
     }
     let replaced = away(entry, &obstacles, &kept, now);
     if let Some(replaced) = &replaced {
-        document_store(state).put(&replaced.id, replaced)?;
+        document_store(state).put_document(&replaced.id, replaced)?;
     }
     let aside: Vec<(&MovedEntry, MovePaths)> = replaced
         .iter()
@@ -85,7 +85,7 @@ pub fn restore(
                 format!("; not undone: {}", stuck.join(", "))
             };
             let hint = if error.kind() == std::io::ErrorKind::CrossesDevices {
-                format!("it is on another file system: move it by hand from `{}`", step.moved.to)
+                format!("it is on another file system: move it yourself from `{}`", step.moved.to)
             } else {
                 error.to_string()
             };

@@ -2,7 +2,9 @@
 
 use super::{Collector, MachineContext, call};
 use anyhow::{Context, Result};
-use portcullis_core::event::{CallResult, Event, EventKind};
+use portcullis_core::action::Status;
+use portcullis_core::event::{CallEnd, CallResult, Event, EventKind};
+use portcullis_core::pipeline::MEASURED_KEY;
 use portcullis_core::record::{Record, RecordKind};
 use serde_json::{Map, Value};
 
@@ -26,10 +28,10 @@ pub(super) fn read(object: &Map<String, Value>, collector: &mut Collector) -> Re
         }
         RecordKind::Outcome | RecordKind::Unreviewed => {
             let outcome = record.outcome.clone();
+            let ended = |status| outcome.as_ref().is_some_and(|outcome| outcome.status == status);
             let result = CallResult {
-                failed: outcome.as_ref().is_some_and(|outcome| {
-                    outcome.status == portcullis_core::action::Status::Failed
-                }),
+                failed: ended(Status::Failed) || ended(Status::Refused),
+                end: if ended(Status::Refused) { CallEnd::Refused } else { CallEnd::Finished },
                 error: outcome.as_ref().map(|outcome| outcome.error.clone()).unwrap_or_default(),
                 output: outcome.as_ref().map(|outcome| outcome.output.clone()).unwrap_or_default(),
                 duration_ms: outcome.as_ref().and_then(|outcome| outcome.duration_ms),
@@ -58,6 +60,10 @@ pub(super) fn read(object: &Map<String, Value>, collector: &mut Collector) -> Re
         observed: action.observed.clone(),
         home: Some(action.home.clone()).filter(|home| !home.is_empty()),
         kept: record.checkpoint.clone(),
+        measured: record
+            .details
+            .get(MEASURED_KEY)
+            .and_then(|measured| serde_json::from_value(measured.clone()).ok()),
     });
     let event = Event {
         client: record.client,

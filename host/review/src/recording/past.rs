@@ -5,7 +5,7 @@
 //! The format is the client's own: unreadable parts are skipped and reported.
 
 use super::{Collector, EPOCH, RecordedEvent};
-use portcullis_core::text::counted;
+use portcullis_core::text::count_noun;
 use serde_json::Value;
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::{self, File};
@@ -41,7 +41,11 @@ pub struct PastSession {
 /// Returns the sessions below `folder` that were written to since `since` (milliseconds since
 /// 1970).
 #[must_use]
-pub fn sessions(folder: &Path, since: u64, unread: &mut Vec<SkippedInput>) -> Vec<PastSession> {
+pub fn list_sessions(
+    folder: &Path,
+    since: u64,
+    unread: &mut Vec<SkippedInput>,
+) -> Vec<PastSession> {
     let mut files = Vec::new();
     walk(folder, MOST_DEPTH, &mut files, unread);
     files.sort();
@@ -103,7 +107,7 @@ pub struct PastEvents {
 impl PastEvents {
     /// Opens a session's transcripts.
     #[must_use]
-    pub fn open(session: &PastSession) -> Self {
+    pub fn open_session(session: &PastSession) -> Self {
         let waiting = session.files.iter().map(|(path, _)| path.clone()).collect();
         let mut past = Self { waiting, feeds: Vec::new(), unread: Vec::new() };
         past.fill();
@@ -112,7 +116,7 @@ impl PastEvents {
 
     /// Returns the unreadable parts, once the last event was taken.
     #[must_use]
-    pub fn unread(self) -> Vec<SkippedInput> {
+    pub fn into_unread(self) -> Vec<SkippedInput> {
         self.unread
     }
 
@@ -236,7 +240,7 @@ impl TranscriptFeed {
     fn problem(self) -> Option<SkippedInput> {
         let why = match (self.first_bad?, self.bad) {
             (first, 1) => first,
-            (first, bad) => format!("{first} (and {} more)", counted(bad - 1, "line")),
+            (first, bad) => format!("{first} (and {} more)", count_noun(bad - 1, "line")),
         };
         Some(SkippedInput { file: self.path, why })
     }

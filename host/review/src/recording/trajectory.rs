@@ -1,8 +1,9 @@
 //! Whole sessions on one line each: a goal and steps with their results.
 
-use super::{EPOCH, RecordedEvent, Recording, call, event, result};
+use super::{EPOCH, RecordedEvent, Recording, call, event};
 use anyhow::{Result, anyhow};
-use portcullis_core::event::{Event, EventKind};
+use portcullis_agents::call_end;
+use portcullis_core::event::{CallEnd, CallResult, Event, EventKind};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
@@ -52,6 +53,7 @@ pub(super) fn read(object: &Map<String, Value>) -> Result<Recording> {
             "UserInterrupt" => push(event(CLIENT, &name, &cwd, "Stop", EventKind::Stop), 1),
             _ => {
                 let failed = step.get("is_error").and_then(Value::as_bool) == Some(true);
+                let end = if failed { call_end(tool, &outcome) } else { CallEnd::Finished };
                 let call = call(Some(format!("{name}/{index}")), tool, input);
                 push(
                     event(CLIENT, &name, &cwd, "PreToolUse", EventKind::BeforeTool(call.clone())),
@@ -64,7 +66,10 @@ pub(super) fn read(object: &Map<String, Value>) -> Result<Recording> {
                         &name,
                         &cwd,
                         after,
-                        EventKind::AfterTool(call, result(outcome, failed)),
+                        EventKind::AfterTool(
+                            call,
+                            CallResult { end, ..CallResult::from_text(outcome, failed) },
+                        ),
                     ),
                     0,
                 );
@@ -73,6 +78,11 @@ pub(super) fn read(object: &Map<String, Value>) -> Result<Recording> {
     }
     Ok(Recording { name, items })
 }
+
+/// The folder of a session that names none, and that of one whose paths climb out of their folder:
+/// beside it and above it are other projects and the person's home, as on a machine.
+const UNKNOWN: &str = "/project";
+const CLIMBED: &str = "/home/user/work/project";
 
 /// Guesses the project of a session that does not name one: the deepest folder that contains nine
 /// tenths of the files in its file calls and of the folders that its commands change to first,
@@ -102,7 +112,11 @@ fn common_folder(steps: &[Value]) -> String {
         .filter(|(_, count)| enough(count))
         .map(|(folder, _)| *folder)
         .max_by_key(|folder| folder.len());
-    deepest.filter(|folder| folder.matches('/').count() >= 2).unwrap_or("/project").to_owned()
+    let climbs = steps
+        .iter()
+        .any(|step| input(step, "file_path").is_some_and(|path| path.starts_with("../")));
+    let unknown = if climbs { CLIMBED } else { UNKNOWN };
+    deepest.filter(|folder| folder.matches('/').count() >= 2).unwrap_or(unknown).to_owned()
 }
 
 /// Returns the folder that a command changes to first, with a trailing `/`. Hidden folders belong
@@ -139,6 +153,7 @@ mod tests {
             (vec!["/home/me/shop/a", "/etc/hosts"], "/project"),
             (vec!["/a", "/b"], "/project"),
             (vec!["src/a"], "/project"),
+            (vec!["src/a", "../../notes/a"], "/home/user/work/project"),
             (vec![], "/project"),
         ] {
             assert_eq!(common_folder(&steps(&paths)), expected, "{paths:?}");

@@ -5,6 +5,7 @@ use portcullis_core::action::{Action, Context, History, Reading};
 use portcullis_core::fault::Fault;
 use portcullis_core::finding::{Assessment, Issue, Report, Response, Situation};
 use portcullis_core::plugins::{Details, PluginResponse, Plugins};
+use portcullis_core::run_files::ShellPlace;
 use portcullis_engine::PluginSet;
 use std::collections::BTreeMap;
 
@@ -25,8 +26,8 @@ pub(super) struct ObservedPlugins<'a> {
 }
 
 impl Plugins for ObservedPlugins<'_> {
-    fn read_shell(&mut self, text: &str, cwd: &str, home: &str) -> Result<Reading, Fault> {
-        self.plugins.read_shell(text, cwd, home)
+    fn read_shell(&mut self, text: &str, place: &ShellPlace<'_>) -> Result<Reading, Fault> {
+        self.plugins.read_shell(text, place)
     }
 
     fn assess(

@@ -1,13 +1,13 @@
 //! Tests one action against the rules of one file, in the sandbox, isolated from this machine's
 //! projects.
 
-use super::PLUGIN;
 use crate::isolated::{self, PROJECT};
+use crate::plugin_specs::RULES_PLUGIN;
 use crate::recording::EPOCH;
 use crate::reviewer::{ReviewContext, Reviewer, code_cache};
 use anyhow::Result;
 use portcullis_config::Config;
-use portcullis_config::rules::{Rules, RulesFile};
+use portcullis_config::rules::{CustomRules, RulesFile};
 use portcullis_core::action::Operation;
 use portcullis_core::event::{Call, Event, EventKind};
 use portcullis_core::record::{Record, RecordedAction};
@@ -45,13 +45,14 @@ impl RuleBench {
     /// Fails if the sandbox cannot be set up.
     pub fn new(file: &RulesFile, config: &Config, home: &Home) -> Result<Self> {
         let file = RulesFile { of_project: false, ..file.clone() };
-        let rules = Rules { files: vec![file], ..Rules::default() };
-        let config = Config { rules, ..isolated::isolated_config(config, |name| name == PLUGIN) };
-        Ok(Self { reviewer: isolated::reviewer(config, &[], &[], Some(code_cache(home)))? })
+        let rules = CustomRules { files: vec![file], ..CustomRules::default() };
+        let config =
+            Config { rules, ..isolated::isolated_config(config, |name| name == RULES_PLUGIN) };
+        Ok(Self { reviewer: isolated::new_reviewer(config, &[], &[], Some(code_cache(home)))? })
     }
 
     /// Judges an example.
-    pub fn run(&mut self, rule: &str, example: &Example) -> ExampleOutcome {
+    pub fn run_example(&mut self, rule: &str, example: &Example) -> ExampleOutcome {
         let cwd = example.cwd.clone().unwrap_or_else(|| PROJECT.into());
         let mut state = State::default();
         let inside = cwd == PROJECT || cwd.starts_with(&format!("{PROJECT}/"));
@@ -84,7 +85,7 @@ impl RuleBench {
             kind,
         };
         let reviewed =
-            self.reviewer.review(&event, state, EPOCH, &ReviewContext::default(), &|_| None);
+            self.reviewer.review_event(&event, state, EPOCH, &ReviewContext::default(), &|_| None);
         (
             reviewed
                 .records
@@ -102,7 +103,7 @@ fn judged(record: &Record, rule: &str) -> ExampleOutcome {
     let objections = record.findings.iter().flat_map(|findings| &findings.objections);
     let objected = objections
         .into_iter()
-        .any(|objection| objection.source == PLUGIN && objection.rule == rule);
+        .any(|objection| objection.source == RULES_PLUGIN && objection.rule == rule);
     ExampleOutcome::Judged { objected, seen: record.action.as_ref().map(seen).unwrap_or_default() }
 }
 

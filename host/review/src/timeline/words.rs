@@ -3,7 +3,8 @@
 use portcullis_core::action::{Limit, Quantity};
 use portcullis_core::finding::{Detection, Guidance, Response};
 use portcullis_core::record::RecordedIntervention;
-use portcullis_core::text::{counted, one_line};
+use portcullis_core::recover::RecoveryOutcome;
+use portcullis_core::text::{count_noun, one_line};
 
 /// The most bytes of a name that a plugin chose.
 const NAME: usize = 64;
@@ -11,7 +12,7 @@ const NAME: usize = 64;
 const MESSAGE: usize = 2000;
 
 /// Formats a detection with its confidence.
-pub fn detection(detection: &Detection) -> String {
+pub fn describe_detection(detection: &Detection) -> String {
     format!(
         "{} ({}, confidence {}, since step {}): {}",
         one_line(&detection.pattern, NAME),
@@ -22,11 +23,13 @@ pub fn detection(detection: &Detection) -> String {
     )
 }
 
-/// Formats an intervention: its kind, its issue, its level and the score.
-pub fn intervention(done: &RecordedIntervention) -> String {
-    let score = thousandths(done.score);
+/// Formats an intervention: its kind, its issue, its level and the score, and that it was not
+/// carried out if it was only observed.
+pub fn describe_intervention(done: &RecordedIntervention) -> String {
+    let score = format_thousandths(done.score);
+    let observed = if done.outcome == RecoveryOutcome::Observed { ", observed only" } else { "" };
     format!(
-        "{} for {}, level {}, score {score}",
+        "{} for {}, level {}, score {score}{observed}",
         one_line(&done.kind, NAME),
         one_line(&done.issue, NAME),
         done.level
@@ -50,7 +53,7 @@ pub fn intervention_text(done: &RecordedIntervention) -> Vec<String> {
 }
 
 /// Formats the limits in force.
-pub fn limits(limits: &[Limit]) -> String {
+pub fn describe_limits(limits: &[Limit]) -> String {
     limits.iter().map(limit).collect::<Vec<_>>().join(", ")
 }
 
@@ -61,13 +64,13 @@ fn limit(limit: &Limit) -> String {
         Quantity::Tokens => format!("{used} of {most} tokens used"),
         Quantity::Time => format!("{} of {} s used", used / 1000, most / 1000),
         Quantity::Memory => format!("{} MB of memory", most >> 20),
-        Quantity::BatchSize => format!("{} at once", counted(most, "file")),
+        Quantity::BatchSize => format!("{} at once", count_noun(most, "file")),
         Quantity::Other(name) => format!("{} {most}", one_line(name, NAME)),
     }
 }
 
 /// Formats thousandths with two decimals; unlike a score they may exceed one.
-pub fn thousandths(number: u32) -> String {
+pub fn format_thousandths(number: u32) -> String {
     let hundredths = number.saturating_add(5) / 10;
     format!("{}.{:02}", hundredths / 100, hundredths % 100)
 }

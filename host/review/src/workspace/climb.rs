@@ -1,6 +1,6 @@
 //! Resolves a path with `..`: component by component, as the system does.
 
-use portcullis_core::facts::{climbs, collapse, is_glob};
+use portcullis_core::facts::{climbs_above, collapse_path, is_glob};
 use portcullis_core::observe::ClimbTarget;
 use std::fs;
 use std::io::ErrorKind;
@@ -12,7 +12,7 @@ const MOST_PARTS: usize = 256;
 /// Returns the target of the path; `None` if it has no `..`. Parts after the last `..` are not
 /// followed: they may be a link that is meant itself.
 pub(super) fn resolve_climb(path: &str) -> Option<ClimbTarget> {
-    climbs(path).then(|| follow(path))
+    climbs_above(path).then(|| follow(path))
 }
 
 fn follow(path: &str) -> ClimbTarget {
@@ -44,7 +44,7 @@ fn follow(path: &str) -> ClimbTarget {
     match (missing.as_deref().map(Path::to_str), at.to_str()) {
         (None, Some(there)) => ClimbTarget::To(there.to_owned()),
         // The text determines the rest only if no link is on the way.
-        (Some(Some(missing)), Some(there)) if there == collapse(path) => {
+        (Some(Some(missing)), Some(there)) if there == collapse_path(path) => {
             ClimbTarget::Missing(missing.to_owned())
         }
         _ => ClimbTarget::Unknown,

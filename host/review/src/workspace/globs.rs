@@ -10,17 +10,21 @@ const MOST_ENTRIES: usize = 20_000;
 
 /// Returns the paths that an absolute glob can name now: its expansion by a shell, and paths with
 /// literally this name, since a shell passes on a glob without matches unchanged, and a program can
-/// get it quoted. Returns `None` if that cannot be determined within bounds; shells differ on `**`
-/// and on their extensions.
+/// get it quoted. Shells differ on `**`: it names everything at any depth here, hidden or not, which
+/// is all that any of them could mean. Returns `None` if that cannot be determined within bounds, or
+/// if a linked folder is on the way, which only some shells enter.
 pub(super) fn matches(pattern: &str) -> Option<Vec<PathBuf>> {
-    if !pattern.starts_with('/') || AMBIGUOUS.iter().any(|mark| pattern.contains(mark)) {
+    if !pattern.starts_with('/') || is_ambiguous(pattern) {
         return None;
     }
     let mut found = vec![PathBuf::from("/")];
     let mut seen = 0;
+    let deep = pattern.split('/').any(|part| part == "**");
     for part in pattern.split('/').filter(|part| !part.is_empty()) {
-        found = if is_glob(part) {
-            expand(&found, part, &mut seen)?
+        found = if part == "**" {
+            descend(found, &mut seen)?
+        } else if is_glob(part) {
+            expand(&found, part, deep, &mut seen)?
         } else {
             found
                 .into_iter()
@@ -29,14 +33,53 @@ pub(super) fn matches(pattern: &str) -> Option<Vec<PathBuf>> {
                 .collect()
         };
     }
+    if deep {
+        found.sort();
+        found.dedup();
+    }
     Some(found)
 }
 
-/// Syntax on which shells differ: folders at any depth, extensions, classes by name, and the
+/// Syntax on which shells differ: `**` as a part of a name, extensions, classes by name, and the
 /// meaning of a backslash.
-const AMBIGUOUS: &[&str] = &["**", "*(", "?(", "!(", "@(", "+(", "[:", "[.", "[=", "\\"];
+const AMBIGUOUS: &[&str] = &["*(", "?(", "!(", "@(", "+(", "[:", "[.", "[=", "\\"];
 
-fn expand(folders: &[PathBuf], part: &str, seen: &mut usize) -> Option<Vec<PathBuf>> {
+fn is_ambiguous(pattern: &str) -> bool {
+    AMBIGUOUS.iter().any(|mark| pattern.contains(mark))
+        || pattern.split('/').any(|part| part != "**" && part.contains("**"))
+}
+
+/// Returns the given paths and everything below them.
+fn descend(folders: Vec<PathBuf>, seen: &mut usize) -> Option<Vec<PathBuf>> {
+    let mut open: Vec<PathBuf> = folders.clone();
+    let mut found = folders;
+    while let Some(folder) = open.pop() {
+        if !folder.symlink_metadata().is_ok_and(|entry| entry.is_dir()) {
+            continue;
+        }
+        for entry in fs::read_dir(&folder).ok()? {
+            *seen += 1;
+            if *seen > MOST_ENTRIES {
+                return None;
+            }
+            let entry = entry.ok()?;
+            let (path, kind) = (entry.path(), entry.file_type().ok()?);
+            path.to_str()?;
+            if kind.is_symlink() && path.is_dir() {
+                return None;
+            }
+            if kind.is_dir() {
+                open.push(path.clone());
+            }
+            found.push(path);
+        }
+    }
+    Some(found)
+}
+
+/// Returns the entries of the folders that match one part of the pattern; hidden ones too if
+/// `deep`.
+fn expand(folders: &[PathBuf], part: &str, deep: bool, seen: &mut usize) -> Option<Vec<PathBuf>> {
     // An unclosed bracket is an ordinary character.
     let pattern = glob::Pattern::new(&part.replace("[^", "[!")).ok();
     if pattern.is_none() && part.contains(['*', '?']) {
@@ -65,7 +108,7 @@ fn expand(folders: &[PathBuf], part: &str, seen: &mut usize) -> Option<Vec<PathB
             }
             let name = entry.ok()?.file_name();
             let name = name.to_str()?;
-            let hidden = name.starts_with('.') && !part.starts_with('.');
+            let hidden = !deep && name.starts_with('.') && !part.starts_with('.');
             if !hidden && pattern.matches(name) {
                 found.push(folder.join(name));
             }
@@ -98,7 +141,10 @@ mod tests {
             ("?", Some(vec!["a", "b"])),
             ("*.rs", Some(vec![])),
             ("none/*", Some(vec![])),
-            ("**/1.txt", None),
+            ("**/1.txt", Some(vec!["a/1.txt", "b/1.txt", "b/c/1.txt"])),
+            ("a/**", Some(vec!["a", "a/.3.txt", "a/1.txt", "a/2.txt"])),
+            ("a/**/*.txt", Some(vec!["a/.3.txt", "a/1.txt", "a/2.txt"])),
+            ("a**/1.txt", None),
             ("a/[", Some(vec![])),
             ("a/[^1]*", Some(vec!["a/2.txt"])),
             ("a/[[:digit:]]*", None),
@@ -111,6 +157,9 @@ mod tests {
             assert_eq!(found, expected, "{pattern}");
         }
         assert_eq!(matches("*"), None);
+        std::os::unix::fs::symlink("../a", root.join("b/linked")).unwrap();
+        let linked = format!("{}/**/1.txt", root.display());
+        assert_eq!(matches(&linked), None, "only some shells enter a linked folder");
     }
 
     #[test]

@@ -35,6 +35,7 @@ pub(super) fn inspect_path(query: &Query) -> Option<Observed> {
         git,
         restorable: false,
         leads: None,
+        contents: None,
     })
 }
 
@@ -101,7 +102,7 @@ mod tests {
 
     /// Each line is run in a repository with two branches that change the same file.
     #[test]
-    fn what_is_half_done_is_seen() {
+    fn unfinished_merges_are_seen() {
         const BASE: &str = "git init -q -b main . && echo a > f && git add f && git commit -qm a && git checkout -qb side && echo b > f \
             && git commit -qam b && git checkout -q main && echo c > f && git commit -qam c && mkdir deep";
         for (line, below, settled) in [

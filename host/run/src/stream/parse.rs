@@ -1,7 +1,7 @@
 //! Parses the lines of a `stream-json` output. A field that is missing or of another type counts as
 //! empty: the client's format grows, and a view must not fail because of it.
 
-use crate::event::{Denial, Line};
+use crate::event::{Denial, StreamLine};
 use serde_json::Value;
 
 /// The most bytes of a text that a view gets.
@@ -15,9 +15,9 @@ pub(crate) fn cut(text: &str) -> String {
 }
 
 /// Returns everything that one line says.
-pub(crate) fn lines(line: &[u8], value: Option<Value>) -> Vec<Line> {
+pub(crate) fn lines(line: &[u8], value: Option<Value>) -> Vec<StreamLine> {
     let Some(value) = value.filter(Value::is_object) else {
-        return vec![Line::Words(cut(&String::from_utf8_lossy(line)))];
+        return vec![StreamLine::Words(cut(&String::from_utf8_lossy(line)))];
     };
     let kind = text(&value, "type");
     match kind.as_str() {
@@ -28,16 +28,16 @@ pub(crate) fn lines(line: &[u8], value: Option<Value>) -> Vec<Line> {
         "system" => vec![system(&value)],
         "result" => vec![result(&value)],
         "control_request" | "control_response" | "control_cancel_request" => {
-            vec![Line::Control(value)]
+            vec![StreamLine::Control(value)]
         }
-        _ => vec![Line::Other(kind)],
+        _ => vec![StreamLine::Other(kind)],
     }
 }
 
-fn said(block: &Value, nested: bool) -> Option<Line> {
+fn said(block: &Value, nested: bool) -> Option<StreamLine> {
     match text(block, "type").as_str() {
-        "text" => Some(Line::Text { text: text(block, "text"), nested }),
-        "tool_use" => Some(Line::Tool {
+        "text" => Some(StreamLine::Text { text: text(block, "text"), nested }),
+        "tool_use" => Some(StreamLine::Tool {
             id: text(block, "id"),
             name: text(block, "name"),
             input: cut(&block.get("input").map(Value::to_string).unwrap_or_default()),
@@ -47,8 +47,8 @@ fn said(block: &Value, nested: bool) -> Option<Line> {
     }
 }
 
-fn done(block: &Value) -> Option<Line> {
-    (text(block, "type") == "tool_result").then(|| Line::Done {
+fn done(block: &Value) -> Option<StreamLine> {
+    (text(block, "type") == "tool_result").then(|| StreamLine::Done {
         id: text(block, "tool_use_id"),
         failed: flag(block, "is_error"),
         text: match block.get("content") {
@@ -61,21 +61,21 @@ fn done(block: &Value) -> Option<Line> {
     })
 }
 
-fn system(value: &Value) -> Line {
+fn system(value: &Value) -> StreamLine {
     match text(value, "subtype").as_str() {
-        "init" => Line::Session {
+        "init" => StreamLine::Session {
             id: text(value, "session_id"),
             model: text(value, "model"),
             mode: text(value, "permissionMode"),
         },
-        "informational" => Line::Notice(text(value, "content")),
-        other => Line::Other(cut(&format!("system/{other}"))),
+        "informational" => StreamLine::Notice(text(value, "content")),
+        other => StreamLine::Other(cut(&format!("system/{other}"))),
     }
 }
 
-fn result(value: &Value) -> Line {
+fn result(value: &Value) -> StreamLine {
     let denials = value.get("permission_denials").and_then(Value::as_array);
-    Line::Result {
+    StreamLine::Result {
         failed: flag(value, "is_error"),
         reason: text(value, "terminal_reason"),
         // The answer to the prompt: a caller that prints it needs all of it.
@@ -114,19 +114,19 @@ fn flag(value: &Value, key: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{SHOWN_BYTES, cut, lines};
-    use crate::event::{Denial, Line};
+    use crate::event::{Denial, StreamLine};
 
-    fn read(line: &str) -> Vec<Line> {
+    fn read(line: &str) -> Vec<StreamLine> {
         lines(line.as_bytes(), serde_json::from_str(line).ok())
     }
 
     #[test]
     fn each_line_says_what_it_says() {
-        let text = |text: &str, nested| Line::Text { text: text.to_owned(), nested };
+        let text = |text: &str, nested| StreamLine::Text { text: text.to_owned(), nested };
         let rows = [
             (
                 r#"{"type":"system","subtype":"init","session_id":"s","model":"m","permissionMode":"default"}"#,
-                vec![Line::Session {
+                vec![StreamLine::Session {
                     id: "s".to_owned(),
                     model: "m".to_owned(),
                     mode: "default".to_owned(),
@@ -134,17 +134,17 @@ mod tests {
             ),
             (
                 r#"{"type":"system","subtype":"informational","content":"PreToolUse:Bash says: no"}"#,
-                vec![Line::Notice("PreToolUse:Bash says: no".to_owned())],
+                vec![StreamLine::Notice("PreToolUse:Bash says: no".to_owned())],
             ),
             (
                 r#"{"type":"system","subtype":"hook_started"}"#,
-                vec![Line::Other("system/hook_started".to_owned())],
+                vec![StreamLine::Other("system/hook_started".to_owned())],
             ),
             (
                 r#"{"type":"assistant","message":{"content":[{"type":"thinking","thinking":"hm"},{"type":"text","text":"I look"},{"type":"tool_use","id":"t","name":"Bash","input":{"command":"ls"}}]},"parent_tool_use_id":null}"#,
                 vec![
                     text("I look", false),
-                    Line::Tool {
+                    StreamLine::Tool {
                         id: "t".to_owned(),
                         name: "Bash".to_owned(),
                         input: r#"{"command":"ls"}"#.to_owned(),
@@ -159,13 +159,13 @@ mod tests {
             (
                 r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t","is_error":true,"content":"no"},{"type":"tool_result","tool_use_id":"u","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}]}}"#,
                 vec![
-                    Line::Done { id: "t".to_owned(), failed: true, text: "no".to_owned() },
-                    Line::Done { id: "u".to_owned(), failed: false, text: "a\nb".to_owned() },
+                    StreamLine::Done { id: "t".to_owned(), failed: true, text: "no".to_owned() },
+                    StreamLine::Done { id: "u".to_owned(), failed: false, text: "a\nb".to_owned() },
                 ],
             ),
             (
                 r#"{"type":"result","is_error":false,"terminal_reason":"completed","result":"done","permission_denials":[{"tool_name":"Bash","tool_use_id":"t","tool_input":{}}]}"#,
-                vec![Line::Result {
+                vec![StreamLine::Result {
                     failed: false,
                     reason: "completed".to_owned(),
                     text: "done".to_owned(),
@@ -174,14 +174,14 @@ mod tests {
             ),
             (
                 r#"{"type":"control_request","request_id":"1"}"#,
-                vec![Line::Control(
+                vec![StreamLine::Control(
                     serde_json::json!({"type": "control_request", "request_id": "1"}),
                 )],
             ),
             (r#"{"type":"assistant","message":7}"#, vec![]),
-            (r#"{"type":7}"#, vec![Line::Other(String::new())]),
-            ("[1]", vec![Line::Words("[1]".to_owned())]),
-            ("plain words", vec![Line::Words("plain words".to_owned())]),
+            (r#"{"type":7}"#, vec![StreamLine::Other(String::new())]),
+            ("[1]", vec![StreamLine::Words("[1]".to_owned())]),
+            ("plain words", vec![StreamLine::Words("plain words".to_owned())]),
         ];
         for (line, expected) in rows {
             assert_eq!(read(line), expected, "{line}");
@@ -194,7 +194,7 @@ mod tests {
         assert_eq!(cut(&format!("x{long}")).len(), SHOWN_BYTES - 1);
         let last = serde_json::json!({"type": "result", "result": long}).to_string();
         assert!(
-            matches!(&read(&last)[..], [Line::Result { text, .. }] if *text == long),
+            matches!(&read(&last)[..], [StreamLine::Result { text, .. }] if *text == long),
             "the last words are whole"
         );
         assert_eq!(cut("short"), "short");

@@ -2,7 +2,8 @@
 
 use crate::alive::{MARK, alive};
 use portcullis_run::{
-    Agent, Confinement, Event, Input, Limits, Line, Reentry, Run, Sinks, exit_code,
+    AgentCommand, Confinement, Limits, Reentry, Run, RunEvent, Sinks, StandardInput, StreamLine,
+    exit_code,
 };
 use serde_json::{Value, json};
 use std::fs::{self, File};
@@ -26,7 +27,7 @@ pub(crate) fn main(settings: &str) -> ExitCode {
     };
     // A descriptor that the monitor's parent left open to everybody.
     std::mem::forget(rustix::io::dup(File::open("/etc/passwd").unwrap()).unwrap());
-    let run = Run::start(&agent(&settings, &folder), &limits(&settings), &reentry, sinks);
+    let run = Run::start_agent(&agent(&settings, &folder), &limits(&settings), &reentry, sinks);
     let said = match run {
         Ok(run) => follow(run, &settings, &folder),
         Err(error) => {
@@ -38,17 +39,18 @@ pub(crate) fn main(settings: &str) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn agent(settings: &Value, folder: &Path) -> Agent {
+fn agent(settings: &Value, folder: &Path) -> AgentCommand {
     let command = settings["command"]
         .as_array()
         .unwrap()
         .iter()
         .map(|part| part.as_str().unwrap().to_owned());
-    let mut agent = Agent::new(command);
+    let mut agent = AgentCommand::new(command);
     agent.folder = Some(folder.to_owned());
     agent.environment.push((MARK.into(), Some(folder.as_os_str().to_owned())));
     agent.cgroup = settings["cgroup"].as_bool().unwrap();
-    agent.input = if settings["input"].is_string() { Input::Written } else { Input::Nothing };
+    agent.input =
+        if settings["input"].is_string() { StandardInput::Written } else { StandardInput::Nothing };
     agent.longest_line = 1 << 20;
     if let Ok(confinement) = serde_json::from_value::<Confinement>(settings["confinement"].clone())
     {
@@ -92,11 +94,11 @@ impl Write for Beginning {
 }
 
 fn follow(mut run: Run, settings: &Value, folder: &Path) -> Value {
-    if let (Some(text), Some(mut input)) = (settings["input"].as_str(), run.input()) {
+    if let (Some(text), Some(mut input)) = (settings["input"].as_str(), run.take_input()) {
         input.write_all(text.as_bytes()).unwrap();
     }
     if settings["emergency"].as_bool() == Some(true) {
-        let (stopper, ready) = (run.stopper(), folder.join("ready"));
+        let (stopper, ready) = (run.stop_handle(), folder.join("ready"));
         thread::spawn(move || {
             while fs::read(&ready).unwrap_or_default().is_empty() {
                 thread::sleep(Duration::from_millis(5));
@@ -110,8 +112,8 @@ fn follow(mut run: Run, settings: &Value, folder: &Path) -> Value {
     let (mut long, mut warned) = (0_u64, 0_u64);
     if settings["blind"].as_bool() != Some(true) {
         while let Some(event) = run.next_event() {
-            warned += u64::from(matches!(event, Event::Warning(_)));
-            long += u64::from(matches!(event, Event::Output(Line::TooLong { .. })));
+            warned += u64::from(matches!(event, RunEvent::Warning(_)));
+            long += u64::from(matches!(event, RunEvent::Output(StreamLine::TooLong { .. })));
         }
     } else {
         // Takes no event without dropping the queue: the agent has to wait.
@@ -119,7 +121,7 @@ fn follow(mut run: Run, settings: &Value, folder: &Path) -> Value {
             thread::sleep(Duration::from_millis(20));
         }
     }
-    let ended = run.wait();
+    let ended = run.wait_for_end();
     let code = exit_code(&ended);
     let ended = ended.unwrap();
     json!({

@@ -193,7 +193,7 @@ fn limits() -> Vec<Row> {
 /// Returns the agents that are confined. The rows apply if the kernel has Landlock 6;
 /// tests/stream.rs covers the report of other kernels.
 fn confined() -> Vec<Row> {
-    if !portcullis_run::Kernel::ask().signals {
+    if !portcullis_run::Kernel::ask_kernel().signals {
         return vec![];
     }
     let within = |folder: &Path| json!({"write": [folder.join("in")], "connect": [1], "signals": true, "required": true});

@@ -20,12 +20,12 @@ pub(crate) struct Place {
 impl Place {
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let home = Home::open(folder.path().join("home")).unwrap();
+        let home = Home::open_root(folder.path().join("home")).unwrap();
         Self { folder, home }
     }
 
     pub(crate) fn store(&self) -> Store {
-        Store::open(&self.home, Durability::Process).unwrap()
+        Store::open_database(&self.home, Durability::Process).unwrap()
     }
 
     /// Opens the database directly, without going through the store.
@@ -55,14 +55,14 @@ pub(crate) fn commit(id: &str) -> Commit {
 pub(crate) fn copy_of(place: &Place) -> Place {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().join("home");
-    place.store().checkpoint().unwrap();
+    place.store().checkpoint_log().unwrap();
     std::fs::create_dir(&root).unwrap();
     std::fs::set_permissions(&root, std::fs::metadata(place.home.path()).unwrap().permissions())
         .unwrap();
     for name in ["key", "journal.mark", "journal.db", "journal.db-wal"] {
         std::fs::copy(place.home.path().join(name), root.join(name)).unwrap();
     }
-    Place { home: Home::open(root).unwrap(), folder }
+    Place { home: Home::open_root(root).unwrap(), folder }
 }
 
 /// Returns an exception for all sessions and any number of uses.

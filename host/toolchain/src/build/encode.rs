@@ -3,10 +3,10 @@
 //! if it imports an older WASI; embeds the manifest's description; removes debug information.
 
 use super::strip;
-use crate::templates::wit;
+use crate::templates::wit_files;
 use anyhow::{Context, Result, bail};
 use portcullis_author::project::PluginManifest;
-use portcullis_engine::{DESCRIPTOR_SECTION, Kind, inspect};
+use portcullis_engine::{DESCRIPTOR_SECTION, Kind, inspect_component};
 use std::path::Path;
 use wasi_preview1_component_adapter_provider::WASI_SNAPSHOT_PREVIEW1_REACTOR_ADAPTER as ADAPTER;
 use wasm_encoder::{ComponentSection, CustomSection};
@@ -25,12 +25,13 @@ pub(super) fn component(raw: &[u8], manifest: &PluginManifest, debug: bool) -> R
     let stripped = if debug {
         raw.to_vec()
     } else {
-        strip::debug(raw).context("what was built is damaged")?
+        strip::debug(raw).context("the built file is damaged")?
     };
     let mut component =
         if found.is_module { encoded(stripped, &found, manifest.kind)? } else { stripped };
     // A description in the source takes precedence over the manifest's.
-    let says_itself = inspect(&component).is_ok_and(|inspection| inspection.descriptor.is_some());
+    let says_itself =
+        inspect_component(&component).is_ok_and(|inspection| inspection.descriptor.is_some());
     if !says_itself && let Some(descriptor) = manifest.descriptor()? {
         let section =
             CustomSection { name: DESCRIPTOR_SECTION.into(), data: descriptor.into_bytes().into() };
@@ -51,14 +52,14 @@ fn encoded(mut module: Vec<u8>, found: &BinaryOutline, kind: Kind) -> Result<Vec
         encoder.encode()
     };
     encode().with_context(|| {
-        format!("what was built does not fit the world `{kind}`, which `plugin.toml` names: export `{}@0.1.0`, and import no more than it offers", kind.interface())
+        format!("the built component does not fit the world `{kind}`, which `plugin.toml` names: export `{}@0.1.0`, and import no more than it offers", kind.interface_name())
     })
 }
 
 /// Adds the description of the kind's interface to a module.
 fn describe(module: &mut Vec<u8>, kind: Kind) -> Result<()> {
     let mut sources = SourceMap::default();
-    for (name, bytes) in wit() {
+    for (name, bytes) in wit_files() {
         sources.push(Path::new(name), String::from_utf8_lossy(bytes));
     }
     let group = sources
@@ -84,12 +85,12 @@ impl BinaryOutline {
     fn of(bytes: &[u8]) -> Result<Self> {
         if !bytes.starts_with(b"\0asm") {
             bail!(
-                "what was built is not WebAssembly: does `build.output` in `plugin.toml` name the right file?"
+                "the built file is not WebAssembly: does `build.output` in `plugin.toml` name the right file?"
             );
         }
         let mut found = Self::default();
         for payload in Parser::new(0).parse_all(bytes) {
-            match payload.context("what was built is damaged")? {
+            match payload.context("the built file is damaged")? {
                 Payload::Version { encoding: Encoding::Component, .. } => {
                     return Ok(Self::default());
                 }

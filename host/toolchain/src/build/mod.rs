@@ -10,8 +10,8 @@ mod tool;
 mod warnings;
 
 use anyhow::{Context, Result, bail};
-use portcullis_author::project::{PluginProject, write};
-use portcullis_engine::{Inspection, inspect};
+use portcullis_author::project::{PluginProject, write_file};
+use portcullis_engine::{Inspection, inspect_component};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -33,22 +33,22 @@ pub struct BuildResult {
 /// # Errors
 /// Fails if the folder is not a project, if a tool is missing or fails, or if its output is not a
 /// plugin of the manifest's kind.
-pub fn build(folder: &Path, debug: bool) -> Result<BuildResult> {
+pub fn build_plugin(folder: &Path, debug: bool) -> Result<BuildResult> {
     let begun = Instant::now();
-    let project = PluginProject::find(folder)?;
+    let project = PluginProject::find_project(folder)?;
     let raw = languages::build(&project, debug)?;
     let warnings = warnings::of(&raw, debug);
     let bytes = encode::component(&raw, &project.manifest, debug)?;
-    let inspection = inspect(&bytes).context("what was built is not a plugin")?;
+    let inspection = inspect_component(&bytes).context("the built file is not a plugin")?;
     let wanted = project.manifest.kind;
     if inspection.kind != wanted {
         bail!(
-            "what was built is a {}, but `plugin.toml` says `kind = \"{wanted}\"`: export what that kind exports (`{}`), or correct the manifest",
+            "the built component is a {}, but `plugin.toml` says `kind = \"{wanted}\"`: export what that kind exports (`{}`), or correct the manifest",
             inspection.kind,
-            wanted.interface()
+            wanted.interface_name()
         );
     }
     let component = project.component();
-    write(&component, &bytes)?;
+    write_file(&component, &bytes)?;
     Ok(BuildResult { component, inspection, warnings, seconds: begun.elapsed().as_secs_f64() })
 }

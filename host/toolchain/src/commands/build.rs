@@ -4,40 +4,40 @@
 
 mod watch;
 
-use crate::build::{BuildResult, build};
+use crate::build::{BuildResult, build_plugin};
 use crate::error;
 use crate::paint;
 use anyhow::Result;
 use portcullis_author::second_program::BuildArguments;
 use portcullis_core::text::one_line;
 use portcullis_engine::Grants;
-use portcullis_terminal::component::{grantable, grants, inspected, size};
+use portcullis_terminal::component::{format_size, grantable_text, inspection_text, list_grants};
 use serde_json::json;
 
-pub fn run(arguments: &BuildArguments) -> Result<()> {
+pub fn run_build(arguments: &BuildArguments) -> Result<()> {
     if arguments.watch {
         return watch::run(&arguments.folder, || run_and_report(arguments));
     }
-    let built = build(&arguments.folder, arguments.debug)?;
-    paint::print(&format_result(&built, arguments.json)?);
+    let built = build_plugin(&arguments.folder, arguments.debug)?;
+    paint::print_text(&format_result(&built, arguments.json)?);
     Ok(())
 }
 
 /// Runs one of many builds: a failure is reported, and the next change tries again.
 fn run_and_report(arguments: &BuildArguments) -> Result<()> {
-    match build(&arguments.folder, arguments.debug) {
-        Ok(built) => paint::print(&format_result(&built, arguments.json)?),
-        Err(error) => paint::print(&error::text(&error, arguments.json)),
+    match build_plugin(&arguments.folder, arguments.debug) {
+        Ok(built) => paint::print_text(&format_result(&built, arguments.json)?),
+        Err(error) => paint::print_text(&error::error_text(&error, arguments.json)),
     }
     Ok(())
 }
 
 fn format_result(built: &BuildResult, as_json: bool) -> Result<String> {
-    let granted = built.inspection.granted(&Grants::default());
+    let granted = built.inspection.check_grants(&Grants::default());
     if as_json {
         let document = json!({
             "component": built.component, "inspection": built.inspection, "refused": granted.err().map(|error| error.to_string()),
-            "grants": grants(&built.inspection), "warnings": built.warnings, "seconds": built.seconds,
+            "grants": list_grants(&built.inspection), "warnings": built.warnings, "seconds": built.seconds,
         });
         return Ok(format!("{}\n", serde_json::to_string(&document)?));
     }
@@ -45,11 +45,11 @@ fn format_result(built: &BuildResult, as_json: bool) -> Result<String> {
         "{} `{}`, {} in {:.1} s\n",
         paint::good("built"),
         one_line(&built.component.to_string_lossy(), 400),
-        size(built.inspection.size),
+        format_size(built.inspection.size),
         built.seconds
     );
-    text.push_str(&inspected(&built.inspection, granted));
-    text.push_str(&grantable(&built.inspection, &built.component));
+    text.push_str(&inspection_text(&built.inspection, granted));
+    text.push_str(&grantable_text(&built.inspection, &built.component));
     for warning in &built.warnings {
         text.push_str(&format!("{}: {warning}\n", paint::warn("warning")));
     }

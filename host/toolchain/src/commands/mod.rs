@@ -1,4 +1,5 @@
-//! The two subcommands, one file each.
+//! The subcommands, one file each.
 
 pub mod build;
+pub mod catalogue;
 pub mod new;

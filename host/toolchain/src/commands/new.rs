@@ -4,7 +4,7 @@
 use crate::paint;
 use crate::templates;
 use anyhow::{Context, Result, bail};
-use portcullis_author::project::{CASES, Language, unfit};
+use portcullis_author::project::{CASES, Language, explain_unfit_name};
 use portcullis_author::second_program::{KINDS, NewArguments};
 use portcullis_core::known_failure::{HintedFailure, KnownFailure};
 use portcullis_core::text::one_line;
@@ -25,20 +25,20 @@ const LANGUAGES: &[(Language, &str)] = &[
     (Language::Go, "Go, by its own compiler; components of some 3 MB"),
 ];
 
-pub fn run(arguments: &NewArguments) -> Result<()> {
+pub fn run_new(arguments: &NewArguments) -> Result<()> {
     let (Some(name), Some(kind), Some(language)) =
         (&arguments.name, &arguments.kind, arguments.lang)
     else {
         list(arguments.json);
         return Ok(());
     };
-    if let Some(reason) = unfit(name) {
+    if let Some(reason) = explain_unfit_name(name) {
         bail!("`{}` cannot be a plugin's name: {reason}", one_line(name, 80));
     }
-    let Some(kind) = Kind::named(kind) else {
+    let Some(kind) = Kind::from_name(kind) else {
         bail!(KnownFailure::NotFound(format!("there is no kind `{}`", one_line(kind, 80))));
     };
-    let Some(files) = templates::project(name, kind, language) else {
+    let Some(files) = templates::project_files(name, kind, language) else {
         bail!("{}", not_there(kind, language));
     };
     let folder = if arguments.output == Path::new(".") {
@@ -50,14 +50,14 @@ pub fn run(arguments: &NewArguments) -> Result<()> {
     let shown = one_line(&folder.to_string_lossy(), 400);
     if arguments.json {
         let names: Vec<&String> = files.keys().collect();
-        paint::print(&format!(
+        paint::print_text(&format!(
             "{}\n",
             json!({ "folder": folder, "kind": kind, "language": language, "files": names })
         ));
         return Ok(());
     }
-    paint::print(&format!(
-        "{} `{shown}`: {kind} in {}. Next:\n\n  cd {shown}\n  portcullis plugin build\n{}\n{} says the rest.\n",
+    paint::print_text(&format!(
+        "{} `{shown}`: {kind} in {}. Next:\n\n  cd {shown}\n  portcullis plugin build\n{}\n{} explains the rest.\n",
         paint::good("made"),
         language.as_str(),
         if files.contains_key(CASES) { "  portcullis plugin test\n" } else { "" },
@@ -130,7 +130,7 @@ fn list(as_json: bool) {
             .iter()
             .map(|(kind, about)| json!({ "kind": kind, "about": about, "languages": languages(*kind).collect::<Vec<_>>() }))
             .collect();
-        paint::print(&format!("{}\n", json!({ "templates": templates })));
+        paint::print_text(&format!("{}\n", json!({ "templates": templates })));
         return;
     }
     let mut text = String::new();
@@ -151,5 +151,5 @@ fn list(as_json: bool) {
         let _ = writeln!(text, "{} {about}", paint::bold(format!("{:<18}", language.as_str())));
     }
     text.push_str("\nportcullis plugin new NAME --kind KIND --lang LANGUAGE\n");
-    paint::print(&text);
+    paint::print_text(&text);
 }

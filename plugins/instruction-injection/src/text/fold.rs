@@ -178,7 +178,7 @@ mod tests {
     use super::fold;
 
     #[test]
-    fn what_is_hidden_is_read() {
+    fn hidden_text_is_read() {
         let cases = [
             ("Ignore ALL", "ignore all"),
             ("ig\u{200b}no\u{ad}re", "ignore"),

@@ -14,6 +14,7 @@
 mod compact;
 mod decode;
 mod fold;
+mod manner;
 mod phrases;
 mod rules;
 mod sentence;

@@ -1,6 +1,10 @@
 //! Phrases that carry a meaning as a whole, folded: lower case, one blank between words, no
 //! apostrophes.
 
+mod secrets;
+
+pub(super) use secrets::*;
+
 /// The agent is to forget everything said to it; requires a further word that says so.
 pub(super) const FORGET: &[&str] = &[
     "forget everything",
@@ -11,6 +15,33 @@ pub(super) const FORGET: &[&str] = &[
     "discard everything",
     "ignore everything",
     "ignore anything",
+];
+
+/// A text that claims to come before others.
+pub(super) const SUPERSEDING: &[&str] = &["this supersedes", "this overrides", "these supersede"];
+
+/// Orders that compilers, tests and people follow as well as agents: "ignore all rules" needs
+/// another sign, unless they are the agent's own or came earlier.
+pub(super) const ANYBODYS_ORDERS: &[&str] = &[
+    "boundaries",
+    "commands",
+    "constraints",
+    "context",
+    "filter",
+    "filters",
+    "limitations",
+    "limits",
+    "message",
+    "messages",
+    "moderation",
+    "policies",
+    "policy",
+    "restriction",
+    "restrictions",
+    "rule",
+    "rules",
+    "safety",
+    "training",
 ];
 
 /// The same in other languages, in which it requires no further word.
@@ -97,8 +128,6 @@ pub(super) const UNPROTECTED: &[&str] = &[
     "without filter",
     "without refusing",
     "jailbreak yourself",
-    "not bound by",
-    "no longer bound by",
     "guidelines do not apply",
     "guidelines dont apply",
     "rules do not apply to you",
@@ -136,6 +165,7 @@ pub(super) const LIMITED: &[&str] = &[
     "without limitation",
     "restrictions to",
     "limits on",
+    "limits for",
 ];
 
 /// Verbs that a bid for an unlimited agent begins with, or goes on with.
@@ -181,8 +211,17 @@ pub(super) const NOW: &[&str] = &[
 ];
 
 /// You are now in a state that anybody may be in.
-pub(super) const NOW_ABLE: &[&str] =
-    &["now able", "now ready", "now free", "now connected", "now logged", "now using", "now on"];
+pub(super) const NOW_ABLE: &[&str] = &[
+    "now able",
+    "now ready",
+    "now free",
+    "now connected",
+    "now logged",
+    "now using",
+    "now on",
+    "now leaving",
+    "now in",
+];
 
 /// Modes that an agent has none of.
 pub(super) const MODES: &[&str] = &[
@@ -335,53 +374,6 @@ pub(super) const WORDS_ABOVE: &[&str] = &[
     "top of this chat",
 ];
 
-/// To ask for a secret, and the things asked for.
-pub(super) const ASK_SECRET: &[&str] = &[
-    "tell me the",
-    "give me the",
-    "reveal the",
-    "what is the secret",
-    "disclose the",
-    "tell me your",
-];
-pub(super) const SECRETS: &[&str] = &[
-    "password",
-    "secret key",
-    "secret word",
-    "secret code",
-    "api key",
-    "api keys",
-    "credentials",
-    "passphrase",
-];
-
-/// To keep something from the person.
-pub(super) const SECRETLY: &[&str] = &[
-    "without telling the user",
-    "without informing the user",
-    "without notifying the user",
-    "without the users knowledge",
-    "without the user noticing",
-    "without the user knowing",
-    "do not mention this",
-    "dont mention this",
-    "do not tell the user",
-    "dont tell the user",
-    "never tell the user",
-    "not tell the user about this",
-    "do not tell anyone",
-    "dont tell anyone",
-    "do not inform the user",
-    "do not alert the user",
-    "hide this from the user",
-    "keep this secret from",
-    "keep this hidden from",
-    "do not mention these",
-    "dont mention these",
-    "without mentioning this",
-    "do not mention that you",
-];
-
 /// Tokens that delimit roles for models.
 pub(super) const TOKENS: &[&str] = &[
     "<|im_start|>",
@@ -427,83 +419,6 @@ pub(super) const ROLES: &[&str] = &[
     "developer:",
     "ai:",
 ];
-
-/// Files that hold secrets in any folder.
-pub(super) const SECRET_FILES: &[&str] = &[
-    "/etc/shadow",
-    "/etc/passwd",
-    "/etc/sudoers",
-    ".ssh/id_",
-    "id_rsa",
-    "id_ed25519",
-    ".aws/credentials",
-    ".netrc",
-    ".git-credentials",
-    "/proc/self/environ",
-    "/var/log/auth.log",
-    ".kube/config",
-    ".docker/config.json",
-    ".pgpass",
-    "169.254.169.254",
-    "metadata.google.internal",
-    "wallet.dat",
-    "login.keychain",
-    ".cursor/mcp.json",
-    ".claude.json",
-    ".bash_history",
-    ".npmrc",
-    ".pypirc",
-];
-
-/// Services that show a stranger the data sent to them, and names that say as much.
-pub(super) const SINKS: &[&str] = &[
-    "webhook.site",
-    "ngrok",
-    "requestbin",
-    "pipedream",
-    "interact.sh",
-    "interactsh",
-    "oastify",
-    "burpcollaborator",
-    "beeceptor",
-    "hookbin",
-    "pastebin.com",
-    "transfer.sh",
-    "file.io",
-    "attacker",
-    "evil",
-    "malicious",
-    "exfil",
-    "canarytokens",
-    "dnslog",
-];
-
-/// Somewhere else without an address.
-pub(super) const ELSEWHERE: &[&str] =
-    &["external server", "remote server", "my server", "attacker", "my endpoint", "against ns"];
-
-/// To disclose, in addition to the words for it.
-pub(super) const DISCLOSE: &[&str] = &["tell me", "contents", "show me", "give me"];
-/// All that a file of settings holds.
-pub(super) const EVERY_SECRET: &[&str] =
-    &["every secret", "secrets", "every line", "all secrets", "secret line"];
-/// A reader's own key, which programs need.
-pub(super) const OWN_KEY: &[&str] =
-    &["header", "headers", "your api key", "your token", "your own", "authenticate"];
-/// To have a picture loaded.
-pub(super) const LOAD: &[&str] = &[
-    "load",
-    "render",
-    "embed",
-    "then include",
-    "then load",
-    "then display",
-    "append",
-    "puis chargez",
-];
-/// Other people's data.
-pub(super) const OTHERS: &[&str] =
-    &["autre locataire", "another tenant", "other tenants", "another customers"];
 
 /// To do without being allowed.
 pub(super) const SKIP: &[&str] = &[
@@ -613,16 +528,6 @@ pub(super) const NO_RULES: &[&str] = &[
     "without rules",
     "no ethics",
     "without morals",
-];
-/// To put a secret into what others see.
-pub(super) const INCLUDE: &[&str] = &[
-    "include the value",
-    "include the contents",
-    "include the content",
-    "include any secret",
-    "include all secrets",
-    "put the value",
-    "paste the value",
 ];
 /// Words that mean the agent's whole prompt.
 pub(super) const WHOLE: &[&str] =

@@ -2,10 +2,12 @@
 //!
 //! Weights: 3 is enough alone, 2 requires another sign, 1 requires two.
 
+use super::manner::{self, Manner};
 use super::phrases as p;
 use super::sentence::Sentence;
 use super::signs::{Sign, Signs};
 use super::vocabulary::Words as W;
+use std::cell::LazyCell;
 
 /// The most bytes of a sentence in an excerpt.
 const SHOWN: usize = 200;
@@ -13,10 +15,11 @@ const SHOWN: usize = 200;
 /// Returns the signs of one sentence.
 pub(super) fn judge(sentence: &Sentence<'_>) -> Signs {
     let mut found = Signs::of(shown(sentence));
+    let manner = LazyCell::new(|| manner::of(sentence));
     for (sign, rule) in RULES {
         let weight = rule(sentence);
         if weight > 0 {
-            found.add(*sign, weight);
+            found.add(*sign, weight.min(most(*sign, &manner)));
         }
     }
     if sentence.all.has(W::META) && !found.signs.contains(&Sign::Marker) {
@@ -24,6 +27,20 @@ pub(super) fn judge(sentence: &Sentence<'_>) -> Signs {
         found.weight = found.weight.saturating_sub(2).min(2);
     }
     found
+}
+
+/// Returns the weight that a sign of a sentence of this manner can have.
+///
+/// A role, a role's mark, an address to an agent and a demand to obey are not described in passing.
+fn most(sign: Sign, manner: &LazyCell<Manner, impl FnOnce() -> Manner>) -> u32 {
+    match sign {
+        Sign::Role | Sign::Obey | Sign::Marker | Sign::Address => 3,
+        _ => match **manner {
+            Manner::Orders => 3,
+            Manner::Command => 2,
+            Manner::Describes => 1,
+        },
+    }
 }
 
 fn shown<'a>(sentence: &Sentence<'a>) -> &'a str {
@@ -57,28 +74,40 @@ fn overrides(s: &Sentence<'_>) -> u32 {
         return 0;
     }
     for at in s.places(W::OVERRIDE).filter(|at| !s.negated(*at)) {
+        if !manner::is_order(s, at) && !s.says_any(p::SUPERSEDING) {
+            continue;
+        }
         let Some(order) =
             s.places(W::ORDERS.with(W::GUARD)).find(|order| *order > at && *order <= at + 7)
         else {
             continue;
         };
-        let own = s.has_at(W::EARLIER.with(W::INNER).with(W::GUARD), at + 1..order + 1);
+        let own = s.has_at(W::EARLIER.with(W::INNER), at + 1..order + 1);
         let earlier = s.has_at(W::EARLIER, order + 1..order + 5);
-        if (own || earlier || s.has_at(W::WHICH, at + 1..order + 1)) && !conditional(s) {
+        let agents = s.words().get(order).is_some_and(|word| !p::ANYBODYS_ORDERS.contains(word));
+        let which = s.has_at(W::WHICH, at + 1..order + 1);
+        let guards = s.says_any(p::GUARDS);
+        if (own || earlier || guards || (which && agents)) && !conditional(s) {
             return 3;
         }
-        if order == at + 1 && s.kinds.len() <= 12 {
+        if which || (order == at + 1 && s.kinds.len() <= 12) {
             return 2;
         }
     }
-    let unfollowed = s.near(W::RELAY, W::ORDERS, 5).filter(|at| s.negated(*at));
+    let unfollowed =
+        s.near(W::RELAY, W::ORDERS, 5).filter(|at| s.negated(*at) && manner::is_order(s, *at));
     if unfollowed.is_some_and(|at| s.has_at(W::EARLIER.with(W::INNER), at..at + 6))
         || s.says_any(p::FORGET_FOREIGN)
     {
         return 3;
     }
     if s.says_any(p::LET_GO) && s.all.has(W::ORDERS) && s.all.has(W::EARLIER) {
-        return 3;
+        let words = s.words();
+        let anybodys = |at| words.get(at).is_some_and(|word| p::ANYBODYS_ORDERS.contains(word));
+        let agents = s.places(W::ORDERS).any(|at| !anybodys(at));
+        if agents || s.near(W::EARLIER, W::ORDERS, 3).is_some() {
+            return 3;
+        }
     }
     let forgets = s.says_any(p::FORGET)
         && s.all.has(W::EARLIER.with(W::YOU))
@@ -106,7 +135,9 @@ fn unprotects(s: &Sentence<'_>) -> u32 {
     if asks(s) {
         return 0;
     }
-    if s.says_any(p::UNPROTECTED) {
+    let bound = s.says_any(&["not bound by", "no longer bound by"])
+        && s.all.has(W::YOU.with(W::AGENT).with(W::PERSONA));
+    if bound || s.says_any(p::UNPROTECTED) {
         return 3;
     }
     let guards = s.says_any(p::GUARDS);
@@ -116,14 +147,27 @@ fn unprotects(s: &Sentence<'_>) -> u32 {
     if (off || turned) && (guards || own) {
         return 3;
     }
-    let bare = s.near(W::NONE, W::GUARD, 3).is_some() && !s.says_any(p::LIMITED);
-    let bid = s.all.has(W::YOU.with(W::LOOSE))
+    let bare = s.near(W::NONE, W::GUARD, 3).filter(|_| !s.says_any(p::LIMITED));
+    let bid = s.all.has(W::LOOSE)
+        || bare.is_some_and(|at| leaves_free(s, at))
         || s.says_any(p::MODES)
         || s.says_any(p::AND_BEHAVE)
         || begins(s, p::BEHAVE);
     let unruled = s.says_any(p::NO_RULES)
         && (s.all.has(W::LOOSE) || (s.all.has(W::AGENT) && s.all.has(W::YOU)));
-    u32::from((bare && bid) || unruled) * 3
+    u32::from((bare.is_some() && bid) || unruled) * 3
+}
+
+/// Returns true if it says that the reader has no limits: "you have no restrictions".
+fn leaves_free(s: &Sentence<'_>, none: usize) -> bool {
+    let words = s.words();
+    let before = none.checked_sub(1).and_then(|at| words.get(at)).copied().unwrap_or_default();
+    let answers = s.has_at(W::RELAY, none.saturating_sub(6)..none) && s.all.has(W::YOU);
+    let has = matches!(
+        before,
+        "and" | "are" | "got" | "had" | "has" | "have" | "with" | "under" | "there"
+    );
+    answers || (has && s.has_at(W::YOU, none.saturating_sub(6)..none))
 }
 
 /// Recognises "you are someone else now".
@@ -157,6 +201,11 @@ fn role(s: &Sentence<'_>) -> u32 {
 /// Recognises "obey only my commands".
 fn obey(s: &Sentence<'_>) -> u32 {
     match () {
+        () if s.says("obey the following")
+            && !s.places(W::RELAY).any(|at| manner::is_order(s, at)) =>
+        {
+            0
+        }
         () if s.says_any(p::OBEY) || (s.says_any(p::NEW_ORDERS) && s.whole.contains(':')) => 3,
         () if s.says_any(p::CHANGED) => 2 + u32::from(s.says_any(p::CHANGED_TO)),
         () => u32::from(s.says_any(p::FRESH)),
@@ -242,7 +291,13 @@ fn secrecy(s: &Sentence<'_>) -> u32 {
 fn marker(s: &Sentence<'_>) -> u32 {
     let raw = s.whole.trim_start();
     let may_hold = |marks: &[char]| s.raw.contains(marks);
-    if may_hold(&['|', '[', '<']) && p::TOKENS.iter().any(|token| s.raw.contains(token)) {
+    // An index of an array looks like one: `list[inst]`.
+    let stands = |token: &&str| {
+        s.raw.match_indices(*token).any(|(at, _)| {
+            !s.raw.get(..at).is_some_and(|before| before.ends_with(|c: char| c.is_alphanumeric()))
+        })
+    };
+    if may_hold(&['|', '[', '<']) && p::TOKENS.iter().any(stands) {
         return 2;
     }
     if p::HEADS.iter().any(|head| raw.starts_with(head))
@@ -295,8 +350,9 @@ fn exfiltrates(s: &Sentence<'_>) -> u32 {
     }
     let opens = s.all.has(W::OPEN.with(W::SHOW).with(W::SEND));
     let file = opens
+        && !s.says_any(p::KEPT_IN)
         && raw.contains(['/', '.', '_'])
-        && p::SECRET_FILES.iter().any(|file| raw.contains(file))
+        && p::SECRET_FILES.iter().any(|file| names_file(raw, file))
         && !raw.contains(".pub");
     let discloses = s.all.has(W::SHOW.with(W::SEND)) || s.says_any(p::DISCLOSE);
     if file && opens && (discloses || raw.contains("169.254")) {
@@ -310,6 +366,14 @@ fn exfiltrates(s: &Sentence<'_>) -> u32 {
     picture(s).max(if s.all.has(W::META) { 0 } else { sends(s) })
 }
 
+/// Returns true if a text names a file, not something that begins like it.
+fn names_file(text: &str, file: &str) -> bool {
+    text.match_indices(file).any(|(at, _)| {
+        let rest = text.get(at + file.len()..).unwrap_or_default();
+        file.ends_with('_') || !rest.starts_with(|c: char| c.is_alphanumeric())
+    })
+}
+
 /// Recognises "send the secrets to someone".
 fn sends(s: &Sentence<'_>) -> u32 {
     let raw = &s.raw;
@@ -318,7 +382,9 @@ fn sends(s: &Sentence<'_>) -> u32 {
     };
     let address = raw.contains("://") || raw.split_whitespace().any(mail);
     let sink = s.all.has(W::SEND.with(W::SECRET)) && p::SINKS.iter().any(|sink| raw.contains(sink));
-    let sends = s.all.has(W::SEND);
+    let sends = s
+        .places(W::SEND)
+        .any(|at| manner::is_order(s, at) || (manner::is_bidden(s, at) && !s.begins_clause(at)));
     let secret = s.near(W::SEND, W::SECRET, 6).is_some()
         || (s.near(W::SEND, W::DATA, 2).is_some() && s.all.has(W::SECRET) && s.all.has(W::WHICH));
     let shown = s.all.has(W::SECRET)

@@ -17,6 +17,8 @@ pub(super) struct Sentence<'a> {
     pub(super) kinds: Vec<Words>,
     /// The kinds of all its words together.
     pub(super) all: Words,
+    /// The place of each word in its clause.
+    spots: Vec<Spot>,
     /// The original text, in lower case, with quotations.
     pub(super) whole: &'a str,
     /// Its position in the text.
@@ -24,6 +26,23 @@ pub(super) struct Sentence<'a> {
     /// The first letters of its words: a phrase whose words begin otherwise does not occur in it.
     beginnings: Beginnings,
 }
+
+/// The place of a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Spot {
+    /// A clause begins with it.
+    First,
+    /// Another word of the clause comes before it.
+    Inside,
+    /// Code surrounds it: it is a name, and no verb.
+    Name,
+}
+
+/// Signs at which a clause begins.
+const CLAUSE: &[char] = &[
+    '.', ',', ':', ';', '!', '?', '>', '#', '*', '(', '[', ']', '/', '|', '\u{2014}', '\u{2013}',
+    '-',
+];
 
 /// A set of the first two letters of words.
 #[derive(Clone, Copy, Debug, Default)]
@@ -81,6 +100,7 @@ fn sentence<'a>(
         .collect();
     let mut words = String::from(" ");
     let mut kinds = Vec::new();
+    let mut spots = Vec::new();
     let mut all = Words::default();
     let mut beginnings = Beginnings::default();
     let inside = |c: char| c.is_alphanumeric() || c == '_' || c == '\'';
@@ -99,6 +119,7 @@ fn sentence<'a>(
         let kind = if named { Words::default() } else { of(&word) };
         all = all.with(kind);
         beginnings.add(&word);
+        spots.push(spot(before, after, kinds.len()));
         kinds.push(kind);
         words.push_str(&word);
         words.push(' ');
@@ -111,10 +132,29 @@ fn sentence<'a>(
         line: words,
         kinds,
         all,
+        spots,
         whole,
         start: begin + start,
         beginnings,
     })
+}
+
+/// Returns the place of a word between these texts, `at` words after the sentence's beginning.
+fn spot(before: &str, after: &str, at: usize) -> Spot {
+    let code = after.starts_with(['(', '=', '/'])
+        || after.starts_with("::")
+        || after.trim_start().starts_with('=')
+        || before.ends_with(['/', '$', '-', '\\'])
+        || after.starts_with('-')
+        || before.ends_with("::")
+        || (before.ends_with('"') && after.starts_with('"'));
+    match () {
+        // A verb of two parts: base64-encode it.
+        () if at == 1 && before == "-" => Spot::First,
+        () if code => Spot::Name,
+        () if at == 0 || before.contains(CLAUSE) => Spot::First,
+        () => Spot::Inside,
+    }
 }
 
 /// Returns the start and end of sentences in a line: at a full stop or a similar sign before a
@@ -188,6 +228,21 @@ impl Sentence<'_> {
 
     pub(super) fn says_any(&self, phrases: &[&str]) -> bool {
         phrases.iter().any(|phrase| self.says(phrase))
+    }
+
+    /// Returns the words.
+    pub(super) fn words(&self) -> Vec<&str> {
+        self.line.split_whitespace().collect()
+    }
+
+    /// Returns true if a clause begins with the word at a place.
+    pub(super) fn begins_clause(&self, at: usize) -> bool {
+        self.spots.get(at) == Some(&Spot::First)
+    }
+
+    /// Returns true if the word at a place is a name in code.
+    pub(super) fn is_name(&self, at: usize) -> bool {
+        self.spots.get(at) == Some(&Spot::Name)
     }
 
     /// Returns the positions of words of a kind.

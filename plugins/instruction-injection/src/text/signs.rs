@@ -83,7 +83,7 @@ impl Signs {
     pub(super) fn together(parts: &[Self]) -> Self {
         let mut all = Self::default();
         for part in parts.iter().filter(|part| part.weight > 0) {
-            all.weight = all.weight.saturating_add(part.weight);
+            all.weight = all.weight.saturating_add(part.weight_beyond(&all));
             all.signs.extend(
                 part.signs
                     .iter()
@@ -97,6 +97,17 @@ impl Signs {
             all.excerpt.push_str(&part.excerpt);
         }
         all
+    }
+
+    /// Returns the weight that a sentence adds. The same sign again is not further evidence, but new
+    /// orders often take two sentences (they have changed, and here they are), and a false message
+    /// has two ends.
+    fn weight_beyond(&self, others: &Self) -> u32 {
+        let again = !self.signs.is_empty()
+            && self.signs.iter().all(|sign| {
+                !matches!(sign, Sign::Obey | Sign::Marker) && others.signs.contains(sign)
+            });
+        if again { self.weight.saturating_sub(others.weight) } else { self.weight }
     }
 
     /// Marks the signs as hidden, which is a sign of its own if there are any.

@@ -2,7 +2,7 @@
 //!
 //! A checkpoint is safe if it was taken before the issue began, the host does not mark it as
 //! unsafe, enough steps before it ended well and none failed just then, it is not too old, and
-//! rolling back to it has not been tried in vain too often. The newest of these is taken.
+//! rolling back to it has not failed too often. The newest of these is taken.
 //!
 //! Failures just before a checkpoint are looked up in the steps before it, as far as the host
 //! answers; beyond that the host is trusted, since it marks unsafe checkpoints itself.
@@ -88,8 +88,9 @@ fn find_objection(
         ));
     }
     let tried = in_vain(situation, checkpoint);
-    (tried >= config.depth)
-        .then(|| format!("the session went back {tried} times since it was taken, in vain"))
+    (tried >= config.depth).then(|| {
+        format!("a rollback was the answer {tried} times since it was taken, without success")
+    })
 }
 
 /// Returns the number of rollbacks in a row that did not help since a checkpoint was taken. The

@@ -1,8 +1,8 @@
 //! The intervention `checkpoint-rollback`: restores the files as they were before the issue.
 //!
-//! It names the newest safe checkpoint from before the issue began, and gives the events, the
-//! problem and a suggestion; if none is safe, it makes a plan for a person. `choice` defines a safe
-//! checkpoint. The host decides if files are restored at once or by a person, and restores them.
+//! It names the newest safe checkpoint from before the issue began, and gives the problem and a
+//! suggestion; if none is safe, it makes a plan for a person. `choice` defines a safe checkpoint.
+//! The host decides if files are restored at once or by a person, restores them, and says so.
 
 mod choice;
 mod config;
@@ -44,7 +44,7 @@ impl Intervention for CheckpointRollback {
         let config = config::Config::read(&settings)?;
         let mut values = Values::of(issue, situation, context);
         let given = situation.past_of("checkpoint-rollback", &issue.name).count();
-        values.set("earlier", earlier(given, "return").as_deref());
+        values.set("earlier", earlier(given, "answer").as_deref());
         let message = |names: &[&str], values| {
             let text = wording::ROLLBACK.parts(&settings, names, situation, values)?;
             Ok::<_, Error>(wording::ROLLBACK.headed(issue, context, &text))

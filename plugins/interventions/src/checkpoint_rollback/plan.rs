@@ -11,7 +11,7 @@ const SHOWN: usize = 3;
 const NAME: usize = 128;
 
 const BY_HAND: &str = "\
-Put back by hand what is wrong, from git or from a backup.
+Restore the wrong files yourself, from git or from a backup.
 Undo what is not in files: programs that still run, requests that were sent, packages that were installed.
 The request was: {request}
 Then tell the agent how to go on, or begin a new session with a narrower request.";

@@ -150,7 +150,7 @@ fn the_newest_safe_checkpoint_is_taken() {
             "three times in vain",
             vec![taken("a", 1, 9)],
             vec![back(1, None), back(2, Some(0)), back(3, Some(200))],
-            Err("went back 3 times"),
+            Err("a rollback was the answer 3 times"),
         ),
         (
             "it worked between",

@@ -1,8 +1,9 @@
 //! The builtin wording, as templates like an operator's.
 //!
-//! The message to the agent has three parts: the rollback (`rollback`), the problem and a
+//! The message to the agent has three parts: the proposed rollback (`rollback`), the problem and a
 //! suggestion (the issue's name), and the note that the conversation continues (`conversation`). If
-//! nothing is safe there is `plan` instead. In addition to the placeholders of
+//! nothing is safe there is `plan` instead. It says nothing of what happened to files: the host decides
+//! that later, and says it. In addition to the placeholders of
 //! `portcullis_plugin::template` there are `{earlier}`, of the checkpoint `{checkpoint}`,
 //! `{checkpoint_step}`, `{checkpoint_time}`, `{checkpoint_rate}` and `{undone}`, and for a plan
 //! `{none_safe}`.
@@ -31,34 +32,33 @@ pub(super) const ROLLBACK: Wording = Wording {
 /// Adds the known details of the checkpoint.
 pub(super) fn describe(values: &mut Values, checkpoint: &Checkpoint, situation: &Situation) {
     let undone = match situation.step.saturating_sub(checkpoint.step) {
-        0 => None,
-        1 => Some(format!("step {}", checkpoint.step)),
-        _ => Some(format!("the steps from {} to {}", checkpoint.step, situation.step - 1)),
+        0 => format!("step {}", situation.step),
+        _ => format!("the steps from {} to {}", checkpoint.step, situation.step),
     };
     values.set("checkpoint", Some(&checkpoint.id));
     values.set("checkpoint_step", Some(&checkpoint.step.to_string()));
     values.set("checkpoint_time", Some(&rfc3339(checkpoint.at)));
     values.set("checkpoint_rate", Some(&score(checkpoint.success_rate)));
-    values.set("undone", undone.as_deref());
+    values.set("undone", Some(&undone));
 }
 
 const TEXTS: &[(&str, &str)] = &[
     (
         "rollback",
         "\
-The session goes back to an earlier state of the files.
+The files should go back to how they were before this began.
 Why: {summary}
-Back to: the checkpoint `{checkpoint}` from before step {checkpoint_step} ({checkpoint_time}); {checkpoint_rate} of the steps before it ended well.
-Undone is what {undone} did to files.",
+The checkpoint: `{checkpoint}` from before step {checkpoint_step} ({checkpoint_time}); {checkpoint_rate} of the steps before it ended well.
+Going back undoes what {undone} did to files.",
     ),
     (
         "conversation",
         "\
-The conversation cannot be taken back: you still remember what is undone.
+The conversation cannot be taken back: you will still remember those steps.
 - Read a file again before you rely on what you remember of it.
-- What was sent, started or installed is not undone. Tell the person if any of it matters.
+- Nothing undoes what was sent, started or installed. Tell the person if any of it matters.
 You were asked to: {request}
-The session went back before for the same reason ({earlier}), so do it differently this time.",
+It has come to this before for the same reason ({earlier}), so do it differently this time.",
     ),
     (
         "plan",
@@ -67,7 +67,7 @@ This should go back to an earlier state of the files, and cannot: {none_safe}.
 Why it should: {summary}
 A person has to look at it now; what they can do is listed for them.
 Agent: change nothing more. Tell the person what you were doing, what is unfinished, and since when it goes wrong.
-The session went back before for the same reason ({earlier}).",
+It has come to this before for the same reason ({earlier}).",
     ),
     (
         "repetitive_errors",
@@ -122,7 +122,7 @@ What to try
 What went wrong: the same steps came again with the same results.
 The circle: {evidence.command}
 What to try
-- Do not begin the circle again; what it did is undone, its results would be the same.
+- Do not begin the circle again; its results would be the same.
 - Say what you expected of it, and look for another way to learn that.",
     ),
     (
@@ -137,7 +137,7 @@ What to try
     (
         "secret_egress",
         "\
-What went wrong: a secret was read and would have been sent.
+What went wrong: a secret was read, and was sent or about to be.
 It would go to: {evidence.host}
 What to try
 - Do the task without reading the secret; programs can read it from their own configuration.

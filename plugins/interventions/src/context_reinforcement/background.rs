@@ -1,7 +1,7 @@
 //! The facts of which the agent is reminded.
 
 use super::constraints;
-use super::strength::Strength;
+use super::strength::{Strength, gives_examples};
 use portcullis_plugin::intervention::{Background, Context, Error, Goal, Issue, Settings};
 use portcullis_plugin::template::{Values, fill, line};
 use portcullis_plugin::text::cut;
@@ -115,7 +115,8 @@ pub(super) fn of(
     if strength >= Strength::Medium {
         facts.add("constraints", bullets(&others), false);
     }
-    if let Some((name, text)) = example.filter(|_| strength == Strength::Strong) {
+    let wanted = gives_examples(settings, strength)?;
+    if let Some((name, text)) = example.filter(|_| wanted) {
         facts.add("examples", fill(name, text, values)?, false);
     }
     Ok(facts.0)

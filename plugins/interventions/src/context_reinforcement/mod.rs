@@ -17,12 +17,18 @@ use portcullis_plugin::intervention::{
     Situation, Spec,
 };
 use portcullis_plugin::template::{Values, Wording, earlier};
+use strength::Strength;
 
 const SPECS: &[Spec] = &[
     Spec::text(
         "strength",
         "auto",
         "how much is said: light, medium, strong, or auto by severity and escalation",
+    ),
+    Spec::text(
+        "include_examples",
+        "auto",
+        "whether examples of right and wrong are given: yes, no, or auto with strong alone",
     ),
     Spec::texts(
         "constraints",
@@ -47,7 +53,9 @@ impl Intervention for ContextReinforcement {
 
     fn prepare(settings: &[Setting]) -> Result<Vec<u8>, Error> {
         let prepared = wording::REMINDER.prepare(SPECS, settings)?;
-        strength::fixed(&Settings::read(&prepared)?)?;
+        let settings = Settings::read(&prepared)?;
+        strength::fixed(&settings)?;
+        strength::gives_examples(&settings, Strength::Light)?;
         Ok(prepared)
     }
 

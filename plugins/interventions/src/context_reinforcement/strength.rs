@@ -29,6 +29,18 @@ pub(super) fn fixed(settings: &Settings) -> Result<Option<Strength>, Error> {
     one_of(settings, "strength", WORDS)
 }
 
+const EXAMPLES: &[(&str, Option<bool>)] =
+    &[("auto", None), ("yes", Some(true)), ("no", Some(false))];
+
+/// Returns true if examples are given: as the operator says, and otherwise with `strong`.
+///
+/// # Errors
+/// Fails if the setting is not one of the known words.
+pub(super) fn gives_examples(settings: &Settings, strength: Strength) -> Result<bool, Error> {
+    let fixed = one_of(settings, "include_examples", EXAMPLES)?;
+    Ok(fixed.unwrap_or(strength == Strength::Strong))
+}
+
 /// Returns the strength for the issue's severity or the host's escalation, whichever is more.
 pub(super) fn of(issue: &Issue, situation: &Situation) -> Strength {
     let severe = match issue.severity {

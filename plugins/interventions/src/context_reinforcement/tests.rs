@@ -185,7 +185,26 @@ fn strength_says_how_much() {
 }
 
 #[test]
-fn what_the_issue_is_about_is_said_first() {
+fn examples_are_given_as_the_operator_says() {
+    for (strength, examples, given) in [
+        ("light", "auto", false),
+        ("medium", "auto", false),
+        ("strong", "auto", true),
+        ("light", "yes", true),
+        ("medium", "yes", true),
+        ("strong", "no", false),
+    ] {
+        let settings =
+            [Setting::new("strength", strength), Setting::new("include_examples", examples)];
+        let issue = full("loop", Severity::Low);
+        let (_, facts) = answer(&settings, &issue, &testing::situation(), &context()).unwrap();
+        let found = facts.iter().any(|fact| fact.title == "examples");
+        assert_eq!(found, given, "{strength} {examples}");
+    }
+}
+
+#[test]
+fn the_issues_subject_comes_first() {
     for (name, severity, expected) in [
         ("loop", Severity::Low, &["constraints that matter now"][..]),
         ("loop", Severity::Medium, &["constraints that matter now"]),
@@ -332,6 +351,10 @@ fn settings_are_checked() {
         (
             Setting::new("strength", "loud"),
             "setting `strength`: is `loud`, should be one of `auto`, `light`, `medium`, `strong`",
+        ),
+        (
+            Setting::new("include_examples", "often"),
+            "setting `include_examples`: is `often`, should be one of `auto`, `yes`, `no`",
         ),
         (
             Setting::new("strenght", "light"),

@@ -12,10 +12,12 @@ pub(super) struct Change {
     pub(super) limit: Limit,
     /// The old maximum; none if there was no such limit.
     before: Option<u64>,
+    /// The configured maximum, if an earlier answer tightened the limit.
+    base: Option<u64>,
 }
 
 impl Change {
-    /// Formats the change: `50 (100 before, 40 used)`.
+    /// Formats the change: `50 (100 before, 40 used)`, or `50 (70 before, 100 configured, 40 used)`.
     pub(super) fn format_change(&self) -> String {
         let quantity = &self.limit.quantity;
         let (new, used) = (self.limit.maximum, self.limit.used);
@@ -24,6 +26,8 @@ impl Change {
             || "no limit before".to_owned(),
             |before| format!("{} before", amount(before)),
         );
+        let base =
+            self.base.map_or_else(String::new, |base| format!(", {} configured", amount(base)));
         let renewed =
             matches!(quantity, Quantity::FileOperations | Quantity::Tokens | Quantity::Time);
         let left = match used {
@@ -33,7 +37,7 @@ impl Change {
             }
             _ => format!(", {} used", amount(used)),
         };
-        format!("{} ({before}{left})", amount(new))
+        format!("{} ({before}{base}{left})", amount(new))
     }
 
     /// Formats an amount in round units, unless the change would not be visible in these.
@@ -77,18 +81,34 @@ fn change(
         .min_by_key(|limit| limit.maximum);
     let before = in_force.map(|limit| limit.maximum);
     let from = before.unwrap_or_else(|| config.first(quantity));
+    let base = base_limit(context, quantity).filter(|base| *base > from);
+    // The factor is one of the configured limit: what was cut before is not cut again.
+    let whole = base.unwrap_or(from);
     let maximum = match (quantity, grown) {
         (Quantity::BatchSize, _) => from / 2,
-        (_, []) => scaled(from, config.by_severity(issue.severity)),
+        (_, []) => scaled(whole, config.by_severity(issue.severity)),
         (_, grown) => {
             let growth = grown.iter().find(|growth| growth.quantity == *quantity)?;
-            scaled(from, config.factor(growth.ratio))
+            scaled(whole, config.factor(growth.ratio))
         }
     };
     let maximum = maximum.max(1).min(from);
     let limit =
         Limit { quantity: quantity.clone(), maximum, used: in_force.map_or(0, |limit| limit.used) };
-    (maximum < from).then_some(Change { limit, before })
+    (maximum < from).then_some(Change { limit, before, base })
+}
+
+/// Returns the configured limit, which the host names where the limit in force is tighter.
+fn base_limit(context: &Context, quantity: &Quantity) -> Option<u64> {
+    let name = match quantity {
+        Quantity::FileOperations => "base-limit.file-operations",
+        Quantity::Memory => "base-limit.memory",
+        Quantity::Tokens => "base-limit.tokens",
+        Quantity::Time => "base-limit.time",
+        _ => return None,
+    };
+    let known = context.attributes.iter().find(|attribute| attribute.name == name)?;
+    known.value.parse().ok()
 }
 
 /// Scales a value, rounded to the nearest whole number.

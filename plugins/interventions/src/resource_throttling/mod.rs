@@ -1,6 +1,6 @@
 //! The intervention `resource-throttling`: the session continues under tighter limits.
 //!
-//! Each limit in force is multiplied by a factor: for an issue whose evidence reports growth, the
+//! Each configured limit is multiplied by a factor: for an issue whose evidence reports growth, the
 //! factor for the growth of that very resource; for any other issue the factor for its severity,
 //! for all of them. The batch size is halved. No limit is ever looser than the limit in force, and
 //! none falls below 1. The message gives each limit with its old and its new value, and advice on

@@ -86,6 +86,28 @@ fn growth_and_severity_set_the_factor() {
 }
 
 #[test]
+fn what_was_cut_is_cut_from_the_configured_limit() {
+    let tightened = |in_force: u64, base: &str| {
+        let mut context = testing::context().limit(FileOperations, in_force, 0);
+        context.attributes.push(("base-limit.file-operations", base).into());
+        context
+    };
+    for (context, severity, files, words) in [
+        (tightened(70, "100"), Severity::High, 50, "50 (70 before, 100 configured)"),
+        (tightened(70, "100"), Severity::Medium, 0, ""),
+        (tightened(50, "100"), Severity::High, 0, ""),
+        (tightened(30, "100"), Severity::High, 0, ""),
+        (tightened(100, "100"), Severity::High, 50, "50 (100 before)"),
+        (tightened(100, "many"), Severity::High, 50, "50 (100 before)"),
+    ] {
+        let issue = bare("loop", severity);
+        let (text, limits) = answer(&[], &issue, &testing::situation(), &context).unwrap();
+        assert_eq!(numbers(&limits)[0], files, "{:?}", context.attributes);
+        assert!(text.contains(words), "{text}");
+    }
+}
+
+#[test]
 fn limits_begin_with_what_is_in_force() {
     let none = testing::context;
     for (context, settings, expected) in [
@@ -213,7 +235,7 @@ fn each_issue_has_its_own_words() {
             );
             assert!(
                 message.contains("a summary of it")
-                    && message.contains("tighter limits") | message.contains("kept together"),
+                    && message.contains("goes on under limits") | message.contains("kept together"),
                 "{message}"
             );
             assert!(!message.contains("in spite of"), "{message}");

@@ -43,13 +43,13 @@ const TEXTS: &[(&str, &str)] = &[
     (
         "notice",
         "\
-From now on these limits are in force. They do not become looser again by themselves.
+From now on these limits are in force. The configured ones come back once the work goes on without a finding for a while.
 - File operations (writes and deletes) for a prompt: {new.file_operations}
 - Memory: {new.memory}
 - Tokens for a prompt: {new.tokens}
 - Time for a prompt: {new.time}
 - Items that one action treats: {new.batch_size}
-What goes beyond is refused. If the task cannot be done within this, tell the person what it needs.",
+What goes beyond is refused, where the system can measure it. If the task cannot be done within this, tell the person what it needs.",
     ),
     (
         "unchanged",
@@ -71,7 +71,7 @@ How to do with less.
     (
         "repetitive_errors",
         "\
-The same error keeps coming back and costs more each time, so the work goes on under tighter limits.
+The same error keeps coming back, so the work goes on under limits.
 What was seen: {summary}
 The error: `{error}`
 It has come back in spite of {earlier}.",
@@ -79,7 +79,7 @@ It has come back in spite of {earlier}.",
     (
         "scope_creep",
         "\
-The work keeps leaving the task, so it goes on under tighter limits.
+The work keeps leaving the task, so it goes on under limits.
 What was seen: {summary}
 Outside of it: {evidence.path}
 You were asked to: {request}
@@ -88,7 +88,7 @@ It has gone on in spite of {earlier}.",
     (
         "resource_spiral",
         "\
-The use of resources grows too fast, so the work goes on under tighter limits.
+The use of resources grows too fast, so the work goes on under limits.
 What was seen: {summary}
 Growth: {evidence.growth}
 It has gone on in spite of {earlier}.",
@@ -104,7 +104,7 @@ It has gone on in spite of {earlier}.",
     (
         "hallucination",
         "\
-Much is spent on things that do not exist, so the work goes on under tighter limits.
+Much is spent on things that do not exist, so the work goes on under limits.
 What was seen: {summary}
 Not there: {evidence.path}
 Not a command here: {evidence.command}
@@ -113,7 +113,7 @@ It has gone on in spite of {earlier}.",
     (
         "loop",
         "\
-The same steps are repeated without effect, so the work goes on under tighter limits.
+The same steps are repeated without effect, so the work goes on under limits.
 What was seen: {summary}
 The steps that repeat: {evidence.command}
 It has gone on in spite of {earlier}.",
@@ -121,7 +121,7 @@ It has gone on in spite of {earlier}.",
     (
         "blocked_then_bypassed",
         "\
-What was refused has been tried again in another way, so the work goes on under tighter limits.
+What was refused has been tried again in another way, so the work goes on under limits.
 What was seen: {summary}
 It was refused as: {evidence.refused}
 The attempt: `{command}`
@@ -130,7 +130,7 @@ It was tried again in spite of {earlier}.",
     (
         "secret_egress",
         "\
-A secret was about to leave this machine, so the work goes on under tighter limits.
+A secret was about to leave this machine, so the work goes on under limits.
 What was seen: {summary}
 It would go to: {evidence.host}
 It has happened in spite of {earlier}.",
@@ -138,7 +138,7 @@ It has happened in spite of {earlier}.",
     (
         "instruction_injection",
         "\
-Text that came from a tool has steered the work, so it goes on under tighter limits.
+Text that came from a tool has steered the work, so it goes on under limits.
 What was seen: {summary}
 It came from: {evidence.host}
 You were asked to: {request}
@@ -147,7 +147,7 @@ It has happened in spite of {earlier}.",
     (
         "rule:*",
         "\
-A rule that is in force here was broken, so the work goes on under tighter limits: `{rule}`
+A rule that is in force here was broken, so the work goes on under limits: `{rule}`
 Why it objects: {summary}
 What could be done instead: {evidence.alternative}
 It was broken again in spite of {earlier}.",
@@ -155,7 +155,7 @@ It was broken again in spite of {earlier}.",
 ];
 
 const DEFAULT: &str = "\
-Something keeps going wrong here, so the work goes on under tighter limits.
+Something keeps going wrong here, so the work goes on under limits.
 What was seen: {summary}
 It began at step {first_step}; this is step {step}.
 About: {evidence.path}

@@ -1,7 +1,7 @@
 //! Compares an action with the refused ones before it.
 
 use super::config::Config;
-use super::effects::{Class, Deed, again, refusable};
+use super::effects::{Class, ComparedEffect, again, refusable};
 use super::memory::{Attempt, MOST_LABEL, Memory, Refusal};
 use portcullis_builtin_shared::steps::label;
 use portcullis_builtin_shared::text::{clip, evidence, named};
@@ -35,27 +35,32 @@ pub(super) fn look(
             newest_prompt.is_some_and(|at| at > attempt.at) || was_allowed(attempt, &steps);
         attempt.step < action.step && recent && !forgiven
     });
-    // Only its own agent's history has an attempt's outcome; the others see the outcome recorded
-    // earlier.
+    // Another agent's history has only the newest refusals; what was recorded earlier stays.
     for attempt in &mut memory.attempts {
         if let Some(step) = steps.iter().rev().find(|step| step.index == attempt.step) {
             attempt.refusal = refusal(step);
         }
     }
-    let found = bypassed(&memory, action)
-        .map(|(attempt, deed)| detection(config, &memory, attempt, &deed, action));
+    let bypass = bypassed(&memory, action);
+    let answered = bypass
+        .as_ref()
+        .filter(|(_, effect)| effect.class.is_light())
+        .map(|(attempt, _)| attempt.step);
+    let found = bypass.map(|(attempt, effect)| detection(config, attempt, &effect, action));
     if found.is_some() {
         memory.tell(action.facts.identity);
     }
+    // Looking around goes on all day: a refused look counts against one other way alone.
+    memory.attempts.retain(|attempt| Some(attempt.step) != answered);
     memory.looked = looked.max(memory.looked);
-    let deeds = refusable(action);
-    if !deeds.is_empty() && action.outcome.is_none() {
-        memory.keep(attempt(action, context, deeds));
+    let effects = refusable(action);
+    if !effects.is_empty() && action.outcome.is_none() {
+        memory.keep(attempt(action, context, effects));
     }
     found.map_or_else(Report::nothing, Report::from).remember(memory.to_bytes())
 }
 
-fn attempt(action: &Action, context: &Context, deeds: Vec<Deed>) -> Attempt {
+fn attempt(action: &Action, context: &Context, effects: Vec<ComparedEffect>) -> Attempt {
     Attempt {
         step: action.step,
         at: context.now,
@@ -65,14 +70,15 @@ fn attempt(action: &Action, context: &Context, deeds: Vec<Deed>) -> Attempt {
         refusal: Refusal::None,
         tool: clip(&action.tool, MOST_LABEL),
         label: clip(&label(action).value, MOST_LABEL),
-        deeds,
+        effects,
     }
 }
 
 fn refusal(step: &Step) -> Refusal {
     match (step.status, step.verdict) {
         (Status::Refused, Verdict::Block) => Refusal::Blocked,
-        (Status::Refused, _) => Refusal::Asked,
+        (Status::Refused, Verdict::Ask) => Refusal::Asked,
+        // The person said no in the client's own dialog: it asks them about the next way too.
         _ => Refusal::None,
     }
 }
@@ -90,8 +96,8 @@ fn was_allowed(attempt: &Attempt, steps: &[Step]) -> bool {
     })
 }
 
-/// Returns the newest refused attempt whose deed this action does in another way.
-fn bypassed<'a>(memory: &'a Memory, action: &Action) -> Option<(&'a Attempt, Deed)> {
+/// Returns the newest refused attempt whose effect this action does in another way.
+fn bypassed<'a>(memory: &'a Memory, action: &Action) -> Option<(&'a Attempt, ComparedEffect)> {
     let identity = action.facts.identity;
     let known = memory.reported.contains(&identity)
         || memory.attempts.iter().any(|attempt| attempt.identity == identity);
@@ -102,24 +108,22 @@ fn bypassed<'a>(memory: &'a Memory, action: &Action) -> Option<(&'a Attempt, Dee
         |attempt| {
             let another_way = attempt.tool != clip(&action.tool, MOST_LABEL)
                 || attempt.shape != action.facts.shape;
-            let deed = again(&attempt.deeds, attempt.form, action).filter(|_| another_way)?;
-            Some((attempt, deed))
+            let effect = again(&attempt.effects, attempt.form, action).filter(|_| another_way)?;
+            Some((attempt, effect))
         },
     )
 }
 
 fn detection(
     config: &Config,
-    memory: &Memory,
     attempt: &Attempt,
-    deed: &Deed,
+    effect: &ComparedEffect,
     action: &Action,
 ) -> Detection {
-    let light = matches!(deed.class, Class::Read | Class::Contact | Class::Start);
-    let bad = if !memory.reported.is_empty() || (attempt.refusal == Refusal::Blocked && !light) {
-        Severity::High
-    } else {
-        Severity::Medium
+    let bad = match attempt.refusal {
+        Refusal::Blocked if !effect.class.is_light() => Severity::High,
+        // A person said no, and is asked about the next way too.
+        _ => Severity::Low,
     };
     let number = attempt.step.to_string();
     let summary = [
@@ -127,20 +131,20 @@ fn detection(
         " was refused at step ",
         &number,
         ", and this does the same in another way: ",
-        deed.class.words(),
+        effect.class.words(),
         " ",
-        &named(&deed.target),
+        &named(&effect.target),
     ]
     .concat();
     let own = label(action);
-    let kind = match deed.class {
-        Class::Send | Class::RemoteDelete | Class::Contact if !deed.target.starts_with('/') => {
+    let kind = match effect.class {
+        Class::Send | Class::RemoteDelete | Class::Contact if !effect.target.starts_with('/') => {
             "host"
         }
-        _ if deed.target.starts_with('/') => "path",
+        _ if effect.target.starts_with('/') => "path",
         _ => "target",
     };
-    let target = evidence(kind, &deed.target, Some(action.step));
+    let target = evidence(kind, &effect.target, Some(action.step));
     let detection = Detection::new("blocked_then_bypassed", bad.min(config.severity), &summary)
         .sure(config.confidence, config.impact)
         .since(attempt.step)

@@ -2,7 +2,7 @@
 
 use portcullis_builtin_shared::place;
 use portcullis_builtin_shared::text::clip;
-use portcullis_plugin::types::{Action, Effect, EffectKind, Facts};
+use portcullis_plugin::types::{Action, Effect, EffectKind};
 
 /// The maximum number of effects of one action that are remembered, and of bytes of each target.
 pub(super) const MOST: usize = 12;
@@ -75,8 +75,17 @@ impl Class {
 
     /// Returns true for a class that is hardly the reason for a refusal, if the action does
     /// anything else.
-    const fn is_light(self) -> bool {
+    pub(super) const fn is_light(self) -> bool {
         matches!(self, Self::Read | Self::Contact | Self::Start)
+    }
+
+    /// Ranks the classes as reasons for a refusal: light ones, writing, all else.
+    const fn weight(self) -> u8 {
+        match self {
+            Self::Read | Self::Contact | Self::Start => 0,
+            Self::Write => 1,
+            _ => 2,
+        }
     }
 
     const fn is_on_a_host(self) -> bool {
@@ -114,9 +123,9 @@ impl Class {
     }
 }
 
-/// One effect that an action would have.
+/// One effect that an action would have, in the form in which two actions are compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Deed {
+pub(super) struct ComparedEffect {
     pub(super) class: Class,
     /// A path without a trailing glob, a host, or a name. Never empty.
     pub(super) target: String,
@@ -124,10 +133,14 @@ pub(super) struct Deed {
     pub(super) recursive: bool,
 }
 
-impl Deed {
-    /// Returns the deed of an effect; none if it has no target that could recur.
-    fn of(effect: &Effect, facts: &Facts) -> Option<Self> {
-        let class = Class::of(&effect.kind)?;
+impl ComparedEffect {
+    /// Returns the compared form of an effect; none if it has no target that could recur.
+    fn of(effect: &Effect, action: &Action) -> Option<Self> {
+        let facts = &action.facts;
+        let class = match Class::of(&effect.kind)? {
+            Class::Write if is_moved_away(effect, action) => Class::Delete,
+            class => class,
+        };
         let path = facts
             .path(effect)
             .map(|path| path.text.as_str())
@@ -157,8 +170,8 @@ impl Deed {
         (!useless).then(|| Self { class, target: clip(&target, MOST_TARGET), recursive })
     }
 
-    /// Returns true if `new` does this deed, which was refused.
-    fn is_done_by(&self, new: &Self) -> bool {
+    /// Returns true if `new` has this effect, which was refused.
+    fn is_repeated_by(&self, new: &Self) -> bool {
         let within = |outer: &Self, inner: &Self| {
             outer.recursive
                 && outer.target.starts_with('/')
@@ -169,35 +182,51 @@ impl Deed {
     }
 }
 
-/// Returns the deeds of an action: the weighty ones or, if it has none, the light ones.
-pub(super) fn refusable(action: &Action) -> Vec<Deed> {
-    let all =
-        distinct(action.facts.effects.iter().filter_map(|effect| Deed::of(effect, &action.facts)));
-    let weighty = all.iter().any(|deed| !deed.class.is_light());
-    all.into_iter().filter(|deed| !weighty || !deed.class.is_light()).take(MOST).collect()
+/// Returns true for the source of a move: it is gone from its place, as after a deletion.
+fn is_moved_away(effect: &Effect, action: &Action) -> bool {
+    let index = effect.command.and_then(|index| usize::try_from(index).ok());
+    let commands = action.shell().map_or(&[][..], |shell| shell.commands.as_slice());
+    let command = index.and_then(|index| commands.get(index));
+    effect.recursive && command.is_some_and(|command| command.program == "mv")
 }
 
-/// Returns the first of the refused deeds that an action does. Deleting something restorable, and
-/// sending without the dangerous form that was refused, are milder and count as other deeds.
-pub(super) fn again(refused: &[Deed], refused_form: bool, action: &Action) -> Option<Deed> {
+/// Returns the effects of an action that may be the reason for a refusal: those of the greatest
+/// weight.
+pub(super) fn refusable(action: &Action) -> Vec<ComparedEffect> {
+    let effects = action.facts.effects.iter();
+    let all = distinct(effects.filter_map(|effect| ComparedEffect::of(effect, action)));
+    let most = all.iter().map(|effect| effect.class.weight()).max();
+    all.into_iter().filter(|effect| Some(effect.class.weight()) == most).take(MOST).collect()
+}
+
+/// Returns the first of the refused effects that an action has. Deleting something restorable, and
+/// sending or writing without the dangerous form that was refused, are milder and count as other
+/// effects.
+pub(super) fn again(
+    refused: &[ComparedEffect],
+    refused_form: bool,
+    action: &Action,
+) -> Option<ComparedEffect> {
     let facts = &action.facts;
-    let milder = |effect: &Effect, deed: &Deed| match deed.class {
+    let milder = |effect: &Effect, compared: &ComparedEffect| match compared.class {
         Class::Delete => place::is_expendable(effect, facts),
-        Class::Send => refused_form && facts.forms.is_empty(),
+        Class::Send | Class::Write => refused_form && facts.forms.is_empty(),
         _ => false,
     };
     facts
         .effects
         .iter()
-        .filter_map(|effect| Deed::of(effect, facts).filter(|deed| !milder(effect, deed)))
-        .find(|deed| refused.iter().any(|refused| refused.is_done_by(deed)))
+        .filter_map(|effect| {
+            ComparedEffect::of(effect, action).filter(|compared| !milder(effect, compared))
+        })
+        .find(|compared| refused.iter().any(|refused| refused.is_repeated_by(compared)))
 }
 
-fn distinct(deeds: impl Iterator<Item = Deed>) -> Vec<Deed> {
-    let mut found: Vec<Deed> = Vec::new();
-    for deed in deeds {
-        if found.len() < MOST * 4 && !found.contains(&deed) {
-            found.push(deed);
+fn distinct(effects: impl Iterator<Item = ComparedEffect>) -> Vec<ComparedEffect> {
+    let mut found: Vec<ComparedEffect> = Vec::new();
+    for effect in effects {
+        if found.len() < MOST * 4 && !found.contains(&effect) {
+            found.push(effect);
         }
     }
     found

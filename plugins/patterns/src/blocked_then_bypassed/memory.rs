@@ -1,14 +1,14 @@
 //! Actions that were or may yet be refused, and the attempts that were reported: the plugin's own
 //! state.
 
-use super::effects::{Class, Deed, MOST as MOST_DEEDS};
+use super::effects::{Class, ComparedEffect, MOST as MOST_EFFECTS};
 use portcullis_builtin_shared::state;
 use portcullis_plugin::codec::{Reader, Writer};
 use portcullis_plugin::types::Error;
 
 /// The layout of the bytes.
 const LAYOUT: u8 = 2;
-/// The maximum number of attempts that are kept: 36 KiB at most with their deeds, the host keeps
+/// The maximum number of attempts that are kept: 36 KiB at most with their effects, the host keeps
 /// 64.
 const MOST: usize = 12;
 /// The maximum number of identities of reported attempts that are kept.
@@ -31,7 +31,7 @@ pub(super) struct Attempt {
     pub(super) tool: String,
     /// A description for people.
     pub(super) label: String,
-    pub(super) deeds: Vec<Deed>,
+    pub(super) effects: Vec<ComparedEffect>,
 }
 
 /// The refusal of an attempt, if any.
@@ -110,12 +110,12 @@ fn attempt(input: &mut Reader<'_>) -> Option<Attempt> {
             .get(usize::from(input.byte()?))?,
         tool: input.text()?,
         label: input.text()?,
-        deeds: state::list(input, MOST_DEEDS, deed)?,
+        effects: state::list(input, MOST_EFFECTS, effect)?,
     })
 }
 
-fn deed(input: &mut Reader<'_>) -> Option<Deed> {
-    Some(Deed {
+fn effect(input: &mut Reader<'_>) -> Option<ComparedEffect> {
+    Some(ComparedEffect {
         class: Class::of_byte(input.byte()?)?,
         recursive: input.byte()? != 0,
         target: input.text()?,
@@ -130,10 +130,10 @@ fn write(out: &mut Writer, attempt: &Attempt) {
     out.byte(attempt.refusal as u8);
     out.text(&attempt.tool);
     out.text(&attempt.label);
-    out.number(attempt.deeds.len());
-    for deed in &attempt.deeds {
-        out.byte(deed.class as u8);
-        out.byte(u8::from(deed.recursive));
-        out.text(&deed.target);
+    out.number(attempt.effects.len());
+    for effect in &attempt.effects {
+        out.byte(effect.class as u8);
+        out.byte(u8::from(effect.recursive));
+        out.text(&effect.target);
     }
 }

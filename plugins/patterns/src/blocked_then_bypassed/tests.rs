@@ -91,7 +91,7 @@ fn sed() -> Action {
 }
 
 #[test]
-fn what_is_a_bypass() {
+fn bypasses_are_recognised() {
     let home = "/home/me/.ssh/id_rsa";
     let cases: Vec<(&str, Action, Action, bool)> = vec![
         ("an edit through the shell", edit(), sed(), true),
@@ -113,6 +113,18 @@ fn what_is_a_bypass() {
             "reading what was not to be changed",
             edit(),
             shell("cat config/prod.yml").reads("config/prod.yml"),
+            false,
+        ),
+        (
+            "writing on after a refused deletion",
+            shell("rm -rf venv && uv venv").deletes("venv").below().modifies("src").below(),
+            shell("pytest").modifies("src").below(),
+            false,
+        ),
+        (
+            "a commit without the refused form",
+            shell("git commit --no-verify").modifies(".git").form("skip-checks", 100),
+            shell("git commit").modifies(".git"),
             false,
         ),
         (
@@ -257,12 +269,12 @@ fn what_is_a_bypass() {
 }
 
 #[test]
-fn what_came_of_the_first_attempt_and_what_lies_between_matter() {
+fn outcome_and_distance_matter() {
     let asked = (edit(), Verdict::Ask, Status::Refused);
     let idle = |count: usize| (0..count).map(|_| idle());
     let cases: Vec<(&str, Vec<Move>, Option<Severity>)> = vec![
         ("blocked", vec![blocked(edit()), ran(sed())], Some(Severity::High)),
-        ("asked, and nobody allowed it", vec![asked.clone(), ran(sed())], Some(Severity::Medium)),
+        ("asked, and nobody allowed it", vec![asked.clone(), ran(sed())], Some(Severity::Low)),
         (
             "asked, and a person allowed it",
             vec![(edit(), Verdict::Ask, Status::Ok), ran(sed())],
@@ -271,6 +283,16 @@ fn what_came_of_the_first_attempt_and_what_lies_between_matter() {
         (
             "asked, allowed, and failed",
             vec![(edit(), Verdict::Ask, Status::Failed), ran(sed())],
+            None,
+        ),
+        (
+            "a person wanted it done differently",
+            vec![(edit(), Verdict::Allow, Status::Refused), ran(sed())],
+            None,
+        ),
+        (
+            "nor did they want what was warned about",
+            vec![(edit(), Verdict::Warn, Status::Refused), ran(sed())],
             None,
         ),
         ("allowed", vec![ran(edit()), ran(sed())], None),
@@ -300,6 +322,11 @@ fn what_came_of_the_first_attempt_and_what_lies_between_matter() {
                 (sed(), Verdict::Ask, Status::Refused),
                 ran(testing::file_write("config/prod.yml", "b")),
             ],
+            Some(Severity::Low),
+        ),
+        (
+            "a third way after a block",
+            vec![blocked(edit()), blocked(sed()), ran(testing::file_write("config/prod.yml", "b"))],
             Some(Severity::High),
         ),
     ];
@@ -420,4 +447,19 @@ fn odd_numbers_do_no_harm() {
         None,
         "a step before what was refused"
     );
+}
+
+/// Looking around is ordinary: after a refused look, one other way is reported, mildly.
+#[test]
+fn a_refused_look_counts_once_and_mildly() {
+    let look = |command: &str| shell(command).reads("test/support");
+    let mut session = Session::new(&[]);
+    assert_eq!(session.play((look("find test/support"), Verdict::Ask, Status::Refused)), None);
+    let found: Vec<_> =
+        ["ls test/support", "grep -r x test/support", "cat test/support", "tree test"]
+            .iter()
+            .filter_map(|command| session.play((look(command), Verdict::Allow, Status::Ok)))
+            .map(|detection| detection.severity)
+            .collect();
+    assert_eq!(found, [Severity::Low]);
 }

@@ -18,6 +18,7 @@ pub(super) struct Config {
     pub(super) least: usize,
     pub(super) falls_by: u32,
     pub(super) worse_by: u32,
+    pub(super) again_after: usize,
 }
 
 impl FromSettings for Config {
@@ -33,7 +34,9 @@ impl FromSettings for Config {
             0,
             "how far below the older half's mean the newer half's has to be",
         ),
-        Spec::score("worse_by", 100, "how much the mean has to fall before it reports again"),
+        Spec::score("worse_by", 100, "how much the mean has to fall to be reported at once"),
+        Spec::integer("again_after", 3, "how many steps end before it reports the same mean again")
+            .between(1, 100),
     ];
 
     fn from_settings(settings: &Settings) -> Result<Self, Error> {
@@ -50,6 +53,7 @@ impl FromSettings for Config {
             least: whole("least")?.max(2),
             falls_by: score("falls_by")?,
             worse_by: score("worse_by")?,
+            again_after: whole("again_after")?,
         })
     }
 }

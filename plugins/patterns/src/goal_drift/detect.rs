@@ -1,8 +1,10 @@
 //! Measures how far the recent steps serve the goal.
 
 use super::config::{ALIGNED, Config};
-use super::memory::{LastReport, to_bytes};
-use portcullis_builtin_shared::steps::{Detail, label, past_label, recent, thousandths};
+use super::memory::{LastReport, Reported, to_bytes};
+use portcullis_builtin_shared::steps::{
+    Detail, LEAST, ended_after, label, past_label, recent, thousandths,
+};
 use portcullis_builtin_shared::text::{decimal, evidence, named};
 use portcullis_plugin::history::History;
 use portcullis_plugin::pattern::{Detection, Report};
@@ -34,14 +36,22 @@ pub(super) fn look(
     let (newer, older) = halves(&scored);
     let falls = newer.saturating_add(config.falls_by.max(1)) <= older;
     let astray = scored.iter().any(|step| step.index == action.step && step.is_astray());
-    if !falls
-        || !astray
-        || reported.is_some_and(|before| mean.saturating_add(config.worse_by) > before)
-    {
+    let due = reported.map_or(falls, |before| recurs(config, before, &scored, history));
+    if !astray || !due {
         return Report::nothing();
     }
-    let found = Measured { mean, newer, older, scored };
-    Report::from(detection(config, &found, goal, action, detail)).remember(to_bytes(Some(mean)))
+    let found = Measured { mean, newer, older, falls, scored };
+    Report::from(detection(config, &found, goal, action, detail))
+        .remember(to_bytes(Some(Reported { mean, step: action.step })))
+}
+
+/// Returns true if a drift that was reported is to be reported again: it has grown, or some steps
+/// have passed and the agent has not turned round since.
+fn recurs(config: &Config, before: Reported, scored: &[Scored], history: &History) -> bool {
+    let newest = scored.get(..scored.len().min(LEAST)).unwrap_or_default();
+    mean(scored).saturating_add(config.worse_by) <= before.mean
+        || mean(newest) < config.threshold
+            && ended_after(history, before.step) >= config.again_after
 }
 
 /// Forgets the last report: all is well, or not known yet.
@@ -53,6 +63,8 @@ struct Measured {
     mean: u32,
     newer: u32,
     older: u32,
+    /// True if the newer half serves the goal less than the older one.
+    falls: bool,
     /// Newest first.
     scored: Vec<Scored>,
 }
@@ -106,11 +118,13 @@ fn detection(
     } else {
         Severity::Low
     };
+    let course = if found.falls { "gets worse: " } else { "stays so: " };
     let summary = [
-        &astray.len().to_string(),
+        astray.len().to_string().as_str(),
         " of the ",
         &found.scored.len().to_string(),
-        " recent steps that were held against the goal do not serve it, and it gets worse: ",
+        " recent steps that were held against the goal do not serve it, and it ",
+        course,
         &decimal(found.newer),
         " on average, ",
         &decimal(found.older),

@@ -2,10 +2,10 @@
 //!
 //! It looks when an outcome arrives and a goal was stated, and reports when the recent steps that
 //! were compared with the goal serve it by less than the threshold on average, and the newer half
-//! by less than the older. It reports again when the average has fallen by `worse_by` since, and
-//! again when it comes back after it had risen above the threshold; and only at a step that itself
-//! does not serve the goal. The judges decide how far a step serves a goal, and interventions
-//! decide on the response to drift.
+//! by less than the older; only at a step that itself does not serve the goal. It reports again
+//! while that lasts: when the average has fallen by `worse_by`, and every few steps, unless the
+//! newest steps show that the agent has turned round. The judges decide how far a step serves a
+//! goal, and interventions decide on the response to drift.
 
 mod config;
 mod detect;

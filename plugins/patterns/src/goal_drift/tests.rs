@@ -90,17 +90,28 @@ fn without_a_goal_there_is_no_drift() {
 }
 
 #[test]
-fn it_is_reported_once_until_it_gets_worse_or_comes_back() {
+fn it_is_reported_as_long_as_it_lasts() {
     let cases = [
         ("AAAA00000", "........!"),
         ("AAAA0000000000", "........!..!.."),
-        ("AA0000AAAAAA00000000", "....!...........!..."),
+        ("AA0000AAAAAA00000000", "....!...........!..!"),
         ("AAAA00000-----", "........!....."),
+        ("AAAA00000----0", "........!....!"),
+        // The older half is as low as the newer one by now.
+        ("AAAA000000000000000000000000", "........!..!..!..!..!.!..!.."),
+        // The agent turns round, though the mean is still low, and strays once more.
+        ("AAAA00000000AAAA", "........!..!...."),
+        ("AAAA00000000AAA0", "........!..!...."),
+        ("AAAA00000000AAA000", "........!..!.....!"),
+        ("0000000000", ".........."),
     ];
     for (letters, expected) in cases {
         let found = mark_reports(letters, |letters, state| look(letters, &[], state));
         assert_eq!(found, expected, "{letters}");
     }
+    let rarely = [Setting::new("again_after", 6), Setting::new("worse_by", 1)];
+    let found = mark_reports("AAAA000000000000", |letters, state| look(letters, &rarely, state));
+    assert_eq!(found, "........!.....!.");
 }
 
 #[test]
@@ -119,6 +130,9 @@ fn it_says_what_and_where() {
         "3 of the 5 recent steps that were held against the goal do not serve it, and it gets worse: 0.00 on average, 1.00 before; \
          the goal is `fix the login page`"
     );
+    let state = look("AA000", &[], &[]).state.expect("it remembers");
+    let later = look("AA00000000000000000000000", &[], &state).detections.pop();
+    assert!(later.is_some_and(|found| found.summary.contains("and it stays so: 0.00 on average")));
     assert_eq!(
         evidence(&found),
         [
@@ -194,9 +208,9 @@ fn foreign_bytes_are_refused() {
     let cases: [(&[u8], &[u8], bool); 6] = [
         (&prepared, b"", true),
         (&prepared, b"\x09anything", true),
-        (&prepared, b"\x01", false),
-        (&prepared, b"\x01\x00\x00\x00\x00\x00", false),
-        (&prepared, b"\x01\xff\xff\xff\xff", false),
+        (&prepared, b"\x02\x00", false),
+        (&prepared, b"\x02\x00\x00\x00\x00\x00", false),
+        (&prepared, b"\x02\xff\xff\xff\xff", false),
         (b"\x01\x00\x00\x00\x00", b"", false),
     ];
     for (prepared, state, answers) in cases {

@@ -11,6 +11,8 @@ use portcullis_plugin::types::{Access, Action, EffectKind, Operation, Outcome, S
 
 /// The maximum number of targets in the evidence, newest first.
 const SHOWN: usize = 8;
+/// The exit code by which a shell says that it found no such program.
+const NOT_FOUND: i32 = 127;
 /// Programs that are called to check if something exists.
 const LOOKING: &[&str] = &[
     "ls", "stat", "test", "[", "[[", "which", "type", "command", "whereis", "find", "fd", "file",
@@ -113,8 +115,14 @@ fn again(memory: &Memory, action: &Action, outcome: &Outcome) -> Option<Target> 
         .touched()
         .filter(|(kind, path)| uses(kind) && !makes(&path.text))
         .map(|(_, path)| Target::new(Kind::Path, &path.text));
-    let mut programs =
-        action.facts.programs.iter().map(|program| Target::new(Kind::Command, program));
+    // A program that ran and failed exists: only the shell's own code says that it does not.
+    let unfound = outcome.exit_code == Some(NOT_FOUND);
+    let mut programs = action
+        .facts
+        .programs
+        .iter()
+        .filter(|_| unfound)
+        .map(|program| Target::new(Kind::Command, program));
     let known = |target: &Target| memory.missing.contains(target);
     paths.find(known).or_else(|| programs.find(known))
 }

@@ -18,6 +18,13 @@ fn action(letter: char) -> Action {
             .reads("lost.txt")
             .failed("cat: lost.txt: No such file or directory"),
         'c' => shell("tree src").failed("Exit code 127\n(eval):1: command not found: tree"),
+        'j' => shell("jq . a").failed("Exit code 127\nsh: 1: jq: not found"),
+        'J' => shell("jq . a").failed("Exit code 5\njq: parse error at line 3"),
+        'q' => {
+            let mut action = shell("jq . a 2>/dev/null").failed("Exit code 127");
+            action.outcome.iter_mut().for_each(|outcome| outcome.exit_code = Some(127));
+            action
+        }
         't' => testing::tool("query_all", &[]).failed("No such tool available: query_all"),
         'e' => testing::file_edit("src/main.rs", "old", "new")
             .failed("String to replace not found in file."),
@@ -80,6 +87,9 @@ fn sessions() {
         ("aama", "...."),
         ("aaga", "...."),
         ("ccic", "...."),
+        ("jJJJJ", "....."),
+        ("jqq", "..!"),
+        ("jJqJq", "....!"),
         ("aaic", "...."),
         ("ahh", "..!"),
         ("hhh", "..."),
@@ -95,7 +105,7 @@ fn sessions() {
 }
 
 #[test]
-fn how_sure_and_how_bad() {
+fn confidence_and_severity() {
     use Severity::{High, Low, Medium};
     let cases = [
         ("aaa", 500, 600, Medium, 0),

@@ -2,6 +2,7 @@
 
 use super::config::Config;
 use super::memory::Memory;
+use portcullis_builtin_shared::checks::runs_checks;
 use portcullis_builtin_shared::steps::{graded, label, share, thousandths};
 use portcullis_builtin_shared::text::{evidence, named};
 use portcullis_plugin::history::{History, MOST_STEPS};
@@ -30,9 +31,13 @@ pub(super) fn look(
     };
     memory.keep(own.error, &outcome.error);
     let times = unresolved(&steps, own.error);
-    let count = u32::try_from(times.len()).unwrap_or(u32::MAX);
-    let report = if count >= config.threshold {
-        detection(config, &memory, history, &times, action).into()
+    let tries = if runs_checks(action) { tries(&steps, &times) } else { 0 };
+    // Red, work, red again is how a check is used: two such rounds weigh as much as one repetition.
+    let weight = times.len().saturating_sub(tries.div_ceil(2));
+    let weight = u32::try_from(weight).unwrap_or(u32::MAX);
+    let report = if weight >= config.threshold {
+        let more = weight.saturating_sub(config.threshold);
+        detection(config, &memory, history, &times, more, action).into()
     } else {
         Report::nothing()
     };
@@ -55,6 +60,17 @@ fn unresolved(steps: &[Step], error: u64) -> Vec<&Step> {
     found
 }
 
+/// Returns how often files were changed between one time and the next.
+fn tries(steps: &[Step], times: &[&Step]) -> usize {
+    let changed = |from: u64, to: u64| {
+        steps.iter().any(|step| {
+            from < step.index && step.index < to && step.status == Status::Ok && step.files > 0
+        })
+    };
+    let pairs = times.iter().zip(times.iter().skip(1));
+    pairs.filter(|(before, after)| changed(before.index, after.index)).count()
+}
+
 /// Returns true for a step that ran and failed with an error that has a fingerprint. Refused ones
 /// never ran.
 fn is_error(step: &Step) -> bool {
@@ -66,10 +82,9 @@ fn detection(
     memory: &Memory,
     history: &History,
     times: &[&Step],
+    more: u32,
     action: &Action,
 ) -> Detection {
-    let count = u32::try_from(times.len()).unwrap_or(u32::MAX);
-    let more = count.saturating_sub(config.threshold);
     let confidence = u32::from(config.confidence)
         .saturating_add(more.saturating_mul(u32::from(config.confidence_step)))
         .min(1000);
@@ -80,7 +95,7 @@ fn detection(
     let text = memory.text(error).map(telling);
     let summary = [
         "the same error came up ",
-        &count.to_string(),
+        &times.len().to_string(),
         " times without a success between: ",
         &first_line(text),
     ]

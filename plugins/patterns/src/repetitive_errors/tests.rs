@@ -11,13 +11,14 @@ use portcullis_plugin::types::{Action, Setting, SettingValue, Severity, Status, 
 
 /// A letter a step: lower case `a`-`c` fails with that error, upper case succeeds in that error's shape,
 /// `r` was refused, `p` has not ended, `n` failed without an error text, `x` failed like `a` in a shape
-/// of its own, `.` succeeded in another shape.
+/// of its own, `w` changed a file, `.` succeeded in another shape.
 fn steps(letters: &str) -> Vec<Step> {
     let shape = |letter: char| u64::from(letter.to_ascii_lowercase()) + 100;
     let one = |(index, letter): (usize, char)| {
         let plain = step(index as u64).shape(shape(letter));
         match letter {
             'a'..='c' => plain.failed(u64::from(letter)),
+            'w' => Step { files: 1, ..plain },
             'x' => plain.failed(u64::from('a')),
             'n' => plain.failed(0),
             'r' => Step {
@@ -86,6 +87,39 @@ fn histories() {
         Some((700, 50, Low, 0)),
         "only the recent steps count for the share"
     );
+}
+
+/// A check that fails the same way after the work between is not stuck yet; without work between, or
+/// for another program, it is.
+#[test]
+fn checks_are_run_again_after_work() {
+    let check = ["cargo test", "pytest -x", "npm run build", "git commit -m x", "cd a && make"];
+    let other = ["curl -f http://127.0.0.1/", "./deploy.sh", "git push"];
+    let cases = [
+        ("aaa", true, true),
+        ("awawa", false, true),
+        ("awwawwwa", false, true),
+        ("awawawa", false, true),
+        ("awawawawa", true, true),
+        ("awaaa", true, true),
+        ("awaa", false, true),
+        ("a.a.a", true, true),
+        ("awaWa", false, true),
+    ];
+    for (letters, of_check, of_other) in cases {
+        for (line, expected) in check
+            .iter()
+            .map(|line| (line, of_check))
+            .chain(other.iter().map(|line| (line, of_other)))
+        {
+            let action = shell(line)
+                .at_step(letters.len() as u64 - 1)
+                .failed("error: expected `;`\nat src/a.rs:3");
+            let history = testing::history(steps(letters));
+            let report = ask::<RepetitiveErrors>(&[], &[], &history, &action, &testing::context());
+            assert_eq!(!report.detections.is_empty(), expected, "{line}: {letters}");
+        }
+    }
 }
 
 #[test]

@@ -1,10 +1,41 @@
-//! The pattern's numbers, each a setting.
+//! The resources that are measured, and the pattern's numbers, each a setting.
 
-use super::growth::Resource;
 use portcullis_builtin_shared::choice::{SENSITIVITIES, SEVERITIES, one_of, stretched};
 use portcullis_plugin::descriptor::Spec;
 use portcullis_plugin::settings::{FromSettings, Settings};
-use portcullis_plugin::types::{Error, Severity};
+use portcullis_plugin::types::{Error, Severity, Step};
+
+/// The resources that may grow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Resource {
+    Files,
+    Bytes,
+    Tokens,
+    Time,
+}
+
+impl Resource {
+    pub(super) const ALL: [Self; 4] = [Self::Files, Self::Bytes, Self::Tokens, Self::Time];
+
+    /// Returns a step's use of it.
+    pub(super) fn of(self, step: &Step) -> u64 {
+        match self {
+            Self::Files => step.files.into(),
+            Self::Bytes => step.bytes,
+            Self::Tokens => step.tokens.into(),
+            Self::Time => step.duration_ms.into(),
+        }
+    }
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Files => "files",
+            Self::Bytes => "bytes",
+            Self::Tokens => "tokens",
+            Self::Time => "milliseconds",
+        }
+    }
+}
 
 /// The settings, read once a call. Growth is in thousandths.
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
 //! The conditions for a report of growth, and its wording.
 
 use super::config::Config;
-use super::growth::{Growth, Resource, Windows, growth, reach_back, windows};
+use super::growth::{Growth, Resource, Windows, growth, is_warm, reach_back, windows};
 use super::memory::{ReportedGrowth, to_bytes};
 use portcullis_builtin_shared::steps::{Detail, label, past_label, thousandths};
 use portcullis_builtin_shared::text::{decimal, evidence};
@@ -22,9 +22,10 @@ pub(super) fn look(
     }
     let steps = history.until(|steps| reach_back(config, steps));
     let windows = windows(config, &steps).unwrap_or_default();
+    let warm = is_warm(&windows);
     let spiral: Vec<Growth> = Resource::ALL
         .into_iter()
-        .filter_map(|resource| growth(config, &windows, resource))
+        .filter_map(|resource| growth(config, &windows, resource, warm))
         .filter(|growth| growth.score > config.threshold)
         .collect();
     let before = |resource: Resource| reported.get(resource as usize).copied().unwrap_or(0);

@@ -1,43 +1,14 @@
 //! Windows over the newest steps, and the growth of their use.
 
 use super::config::Config;
+pub(super) use super::config::Resource;
 use portcullis_builtin_shared::steps::ended;
 use portcullis_plugin::types::Step;
 
+/// The number of steps before the windows that make a session warm.
+const BUSY: u64 = 5;
 /// The number of windows that are compared.
 pub(super) const WINDOWS: usize = 4;
-
-/// The resources that may grow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Resource {
-    Files,
-    Bytes,
-    Tokens,
-    Time,
-}
-
-impl Resource {
-    pub(super) const ALL: [Self; 4] = [Self::Files, Self::Bytes, Self::Tokens, Self::Time];
-
-    /// Returns a step's use of it.
-    pub(super) fn of(self, step: &Step) -> u64 {
-        match self {
-            Self::Files => step.files.into(),
-            Self::Bytes => step.bytes,
-            Self::Tokens => step.tokens.into(),
-            Self::Time => step.duration_ms.into(),
-        }
-    }
-
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Files => "files",
-            Self::Bytes => "bytes",
-            Self::Tokens => "tokens",
-            Self::Time => "milliseconds",
-        }
-    }
-}
 
 /// The windows' steps, oldest first.
 pub(super) type Windows<'a> = [Vec<&'a Step>; WINDOWS];
@@ -48,6 +19,13 @@ pub(super) fn reach_back(config: &Config, steps: &[Step]) -> bool {
     let spanned =
         times().max().zip(times().min()).map(|(newest, oldest)| newest.saturating_sub(oldest));
     spanned.is_some_and(|spanned| spanned >= config.window_ms.saturating_mul(WINDOWS as u64))
+}
+
+/// Returns true if the session was at work before the windows began. A session's first minutes rise
+/// from nothing, which is no growth.
+pub(super) fn is_warm(windows: &Windows<'_>) -> bool {
+    let begin = windows.first().and_then(|window| window.first());
+    begin.is_some_and(|step| step.index >= BUSY)
 }
 
 /// Cuts the history into windows: by time if it reaches back far enough, else by steps; none if
@@ -96,16 +74,24 @@ pub(super) struct Growth {
     pub(super) grew: u32,
 }
 
-/// Returns the growth of a resource; none if a window used too little of it, or nothing grew.
-pub(super) fn growth(config: &Config, windows: &Windows<'_>, resource: Resource) -> Option<Growth> {
+/// Returns the growth of a resource; none if a window used too little of it, or nothing grew. In a
+/// session that is not warm, the growth after the first window has to be as great.
+pub(super) fn growth(
+    config: &Config,
+    windows: &Windows<'_>,
+    resource: Resource,
+    warm: bool,
+) -> Option<Growth> {
     let used = windows
         .each_ref()
         .map(|steps| steps.iter().map(|step| u128::from(resource.of(step))).sum::<u128>());
-    let [first, .., last] = used;
+    let [first, second, _, last] = used;
     if used.iter().any(|window| *window < config.least(resource)) {
         return None;
     }
     let ratio = cube_root(last.saturating_mul(1_000_000_000).checked_div(first)?);
+    let later = last.saturating_mul(1_000_000).checked_div(second)?.isqrt();
+    let ratio = if warm { ratio } else { ratio.min(later) };
     let pairs = used.iter().zip(used.iter().skip(1));
     let grew = pairs.filter(|(before, after)| after > before).count();
     let score = u32::try_from(ratio.saturating_sub(1000)).unwrap_or(u32::MAX - 1);

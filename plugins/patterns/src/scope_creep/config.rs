@@ -15,6 +15,7 @@ pub(super) struct Config {
     pub(super) least: usize,
     pub(super) sure_at: u32,
     pub(super) worse_by: u32,
+    pub(super) again_after: usize,
 }
 
 impl FromSettings for Config {
@@ -31,7 +32,13 @@ impl FromSettings for Config {
             .between(1, 200),
         Spec::integer("sure_at", 20, "how many recent effects make it fully sure")
             .between(1, 10_000),
-        Spec::score("worse_by", 100, "how much the share has to grow before it reports again"),
+        Spec::score("worse_by", 100, "how much the share has to grow to be reported at once"),
+        Spec::integer(
+            "again_after",
+            3,
+            "how many steps end before it reports the same share again",
+        )
+        .between(1, 100),
     ];
 
     fn from_settings(settings: &Settings) -> Result<Self, Error> {
@@ -45,6 +52,7 @@ impl FromSettings for Config {
             least: whole("least")?,
             sure_at: u32::try_from(whole("sure_at")?).unwrap_or(u32::MAX).max(1),
             worse_by: u32::from(settings.score("worse_by")?),
+            again_after: whole("again_after")?,
         })
     }
 }

@@ -1,8 +1,8 @@
 //! Measures the share of the recent work that is outside the scope.
 
 use super::config::Config;
-use super::memory::{LastReport, to_bytes};
-use portcullis_builtin_shared::steps::{Detail, recent, thousandths};
+use super::memory::{LastReport, Reported, to_bytes};
+use portcullis_builtin_shared::steps::{Detail, LEAST, ended_after, recent, thousandths};
 use portcullis_builtin_shared::text::{evidence, listed};
 use portcullis_plugin::history::History;
 use portcullis_plugin::pattern::{Detection, Report};
@@ -26,18 +26,33 @@ pub(super) fn look(
     }
     let recent = recent(history, config.window);
     let (effects, outside) = sums(&recent);
-    let share = outside.saturating_mul(1000).checked_div(effects).unwrap_or(0);
+    let share = share(&recent);
     if recent.len() < config.least || share <= config.threshold {
         return settle(reported);
     }
     let reached_out = recent.iter().any(|step| step.index == action.step && step.outside > 0);
-    if !reached_out || reported.is_some_and(|before| share < before.saturating_add(config.worse_by))
-    {
+    if !reached_out || reported.is_some_and(|before| !recurs(config, before, &recent, history)) {
         return Report::nothing();
     }
-    let confidence = effects.saturating_mul(1000) / config.sure_at;
-    let found = Measured { share, effects, outside, confidence: confidence.min(1000) };
-    Report::from(detection(config, &found, &recent, action, detail)).remember(to_bytes(Some(share)))
+    let seen = reported.map_or(effects, |before| {
+        let newer: Vec<Step> =
+            recent.iter().filter(|step| step.index > before.step).copied().collect();
+        effects.max(before.seen.saturating_add(sums(&newer).0))
+    });
+    let confidence = (seen.saturating_mul(1000) / config.sure_at).min(1000);
+    let found = Measured { share, effects, outside, confidence };
+    let report = Reported { share, seen, step: action.step };
+    Report::from(detection(config, &found, &recent, action, detail))
+        .remember(to_bytes(Some(report)))
+}
+
+/// Returns true if a share that was reported is to be reported again: it has grown, or some steps
+/// have passed and the agent has not turned round since.
+fn recurs(config: &Config, before: Reported, recent: &[Step], history: &History) -> bool {
+    let newest = recent.get(..recent.len().min(LEAST)).unwrap_or_default();
+    share(recent) >= before.share.saturating_add(config.worse_by)
+        || share(newest) > config.threshold
+            && ended_after(history, before.step) >= config.again_after
 }
 
 /// Forgets the last report: all is well, or not known yet.
@@ -56,6 +71,12 @@ fn sums(steps: &[Step]) -> (u32, u32) {
     steps.iter().fold((0, 0), |(effects, outside), step| {
         (effects + u32::from(step.effects), outside + u32::from(step.outside.min(step.effects)))
     })
+}
+
+/// Returns the share of the steps' effects that is outside, in thousandths.
+fn share(steps: &[Step]) -> u32 {
+    let (effects, outside) = sums(steps);
+    outside.saturating_mul(1000).checked_div(effects).unwrap_or(0)
 }
 
 fn detection(

@@ -1,10 +1,10 @@
 //! The builtin pattern `scope_creep`: the agent works more and more outside the expected scope.
 //!
 //! It looks when an outcome arrives, and reports when more than the threshold's share of the recent
-//! steps' effects is outside. It reports when the share passes the threshold, again when it has
-//! grown by `worse_by` since, and again when it comes back after it had fallen below; and only at a
-//! step that itself reached outside. So an unchanged situation is reported once. The host judges if
-//! a path is outside, and interventions decide on the response.
+//! steps' effects is outside, at a step that itself reached outside. It reports again while that
+//! lasts: when the share has grown by `worse_by`, and every few steps, unless the newest steps show
+//! that the agent has turned round. The host judges if a path is outside, and interventions decide
+//! on the response.
 
 mod config;
 mod detect;

@@ -77,17 +77,41 @@ fn histories() {
 }
 
 #[test]
-fn it_is_reported_once_until_it_gets_worse_or_comes_back() {
-    let cases: [(&str, &str); 4] = [
-        ("iiiooioio", "....!...."),
+fn it_is_reported_as_long_as_it_lasts() {
+    let cases: [(&str, &str); 9] = [
+        ("iiiooioio", "....!...!"),
         ("iiioooooo", "....!!.!."),
+        ("oooooooooooooo", "....!..!..!..!"),
         ("iiiooiiiiiiiiiooooo", "....!............!."),
         ("iioi", "...."),
+        // The agent turns round, though the share is still high, and goes out once more.
+        ("oooooooooiiiii", "....!..!......"),
+        ("oooooooooiiiiio", "....!..!......."),
+        ("oooooooooiiiiioo", "....!..!.......!"),
+        ("oooooRRRnooooo", "....!.....!..!"),
     ];
     for (letters, expected) in cases {
         let found = mark_reports(letters, |letters, state| look(letters, &[], state));
         assert_eq!(found, expected, "{letters}");
     }
+    let rarely = [Setting::new("again_after", 6)];
+    let found = mark_reports("oooooooooooooo", |letters, state| look(letters, &rarely, state));
+    assert_eq!(found, "....!.....!...");
+}
+
+#[test]
+fn it_grows_surer_while_it_lasts() {
+    // Steps that do little: the window alone never holds the effects that make it sure.
+    let letters = "oooonoonoonoonoonoonoonoonoonoonoonoonoonoonoonoonoo";
+    let mut state = Vec::new();
+    let mut sure = Vec::new();
+    for end in 1..=letters.len() {
+        let report = look(&letters[..end], &[Setting::new("window", 5)], &state);
+        sure.extend(brief(&report).map(|(confidence, ..)| confidence));
+        state = report.state.unwrap_or(state);
+    }
+    assert!(sure.is_sorted(), "{sure:?}");
+    assert_eq!((sure.first(), sure.last()), (Some(&200), Some(&1000)), "{sure:?}");
 }
 
 #[test]
@@ -159,9 +183,9 @@ fn foreign_bytes_are_refused() {
     let cases: [(&[u8], &[u8], bool); 6] = [
         (&prepared, b"", true),
         (&prepared, b"\x09anything", true),
-        (&prepared, b"\x01", false),
-        (&prepared, b"\x01\x00\x00\x00\x00\x00", false),
-        (&prepared, b"\x01\xff\xff\xff\xff", false),
+        (&prepared, b"\x02\x00", false),
+        (&prepared, b"\x02\x00\x00\x00\x00\x00", false),
+        (&prepared, b"\x02\xff\xff\xff\xff", false),
         (b"\x01\x00\x00\x00\x00", b"", false),
     ];
     for (prepared, state, answers) in cases {

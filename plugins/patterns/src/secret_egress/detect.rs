@@ -2,7 +2,7 @@
 
 use super::config::Config;
 use super::memory::{Memory, Read};
-use super::sending::{Masked, host, leaves, masked, sent};
+use super::sending::{Masked, host, is_database, leaves, masked, sent};
 use portcullis_builtin_shared::place;
 use portcullis_builtin_shared::steps::label;
 use portcullis_builtin_shared::text::{evidence, named};
@@ -106,7 +106,8 @@ fn masked_value(config: &Config, memory: &mut Memory, action: &Action) -> Option
         host: host(effect, action),
         source: worst.text,
     };
-    (leak.flows || !memory.tell(&leak.source, &leak.host)).then_some(leak)
+    let own_login = !leak.flows && leaves(action, config).all(is_database);
+    (leak.flows || !own_login && !memory.tell(&leak.source, &leak.host)).then_some(leak)
 }
 
 /// Detects a secret that was read shortly before, or by another part of the same command line.
@@ -118,7 +119,7 @@ fn nearby(
 ) -> Option<Leak> {
     let counts = |effect: &&Effect| match effect.kind {
         EffectKind::Send => true,
-        EffectKind::Publish | EffectKind::RemoteChange => config.publishing,
+        EffectKind::Publish | EffectKind::RemoteChange => config.publishing && !is_database(effect),
         _ => false,
     };
     let effect = leaves(action, config)

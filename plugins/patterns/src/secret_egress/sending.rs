@@ -24,7 +24,7 @@ pub(super) fn leaves<'a>(
         matches!(
             effect.kind,
             EffectKind::Network | EffectKind::Send | EffectKind::Publish | EffectKind::RemoteChange
-        ) && !place::is_loopback(&place::host_of(&effect.target))
+        ) && !is_own(&effect.target)
     };
     action
         .facts
@@ -32,6 +32,26 @@ pub(super) fn leaves<'a>(
         .iter()
         .filter(reaches)
         .filter(|effect| !is_trusted(&place::host_of(&effect.target), config))
+}
+
+/// Returns true for this machine, and for an address whose host is one word: a service of the
+/// project's own network (`postgres://db:5432` of a compose file). One word without an address is
+/// none: `origin` is a remote, and may be anywhere.
+fn is_own(target: &str) -> bool {
+    let host = place::host_of(target);
+    let word = host.starts_with(|c: char| c.is_ascii_alphabetic())
+        && host.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'));
+    let port = target
+        .rsplit_once(':')
+        .is_some_and(|(_, port)| !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit()));
+    place::is_loopback(&host) || (word && (port || target.contains("://")))
+}
+
+/// Returns true for statements that a client runs in its database. The credentials that it is started
+/// with, or that were read just before, are those of this database; a secret among the statements'
+/// own values is another matter.
+pub(super) fn is_database(effect: &Effect) -> bool {
+    effect.kind == EffectKind::RemoteChange && effect.target == "database"
 }
 
 fn is_trusted(host: &str, config: &Config) -> bool {

@@ -3,25 +3,44 @@
 use super::config::Config;
 use super::nature::{self, Nature};
 use super::past::{self, Detail, Past};
-use super::{efficiency, goals};
+use super::{efficiency, goals, prohibitions};
 use portcullis_builtin_shared::place;
 use portcullis_builtin_shared::text::named;
-use portcullis_plugin::risk_calculator::Rationality;
+use portcullis_plugin::risk_calculator::{Assessment, Rationality, Ruling};
 use portcullis_plugin::types::{Action, Context, Effect, EffectKind, Entry, Operation, Scope};
 
 const GOOD: u16 = 1000;
 const NOT_AT_ALL: u16 = 0;
 
-/// Judges how sensible an action is.
-pub(super) fn judge(
+/// The rule by which a person's prohibition holds, whatever the score.
+const RULE: &str = "keep_prohibition";
+
+/// Judges an action: its score, and a ruling if the person forbade it.
+pub(super) fn assess(
     action: &Action,
     context: &Context,
     config: &Config,
     detail: &Detail<'_>,
-) -> Rationality {
-    if let Some(said) = goals::forbids(action, &context.goals, &context.roots) {
-        return contradiction(&said);
+) -> Assessment {
+    let broken = prohibitions::find_broken(action, &context.goals, &context.roots);
+    let Some(broken) = broken else { return judge(action, context, config, detail).into() };
+    let said = named(&broken.text);
+    if broken.conditional {
+        let reason = ["the person set a condition for this: ", &said].concat();
+        let ruling = Ruling::warn(RULE, &reason)
+            .instead("go on only if the condition is met, and say so; otherwise ask the person");
+        return Assessment {
+            rulings: vec![ruling],
+            ..judge(action, context, config, detail).into()
+        };
     }
+    let ruling = Ruling::ask(RULE, &["the person asked not to: ", &said].concat())
+        .instead("leave it, or ask the person before you do it");
+    Assessment { rulings: vec![ruling], ..contradiction(&broken.text).into() }
+}
+
+/// Judges how sensible an action is that nobody forbade.
+fn judge(action: &Action, context: &Context, config: &Config, detail: &Detail<'_>) -> Rationality {
     let nature = nature::of(action);
     let past = if matches!(nature, Nature::Looks | Nature::Tests) {
         Past::default()

@@ -11,7 +11,8 @@
 //! It is generous on purpose: looking, testing and ordinary work in the project pass without a word
 //! in common with the goal, and repeating a look or a test never counts against an action. An
 //! action that the person forbade is different: then nothing else is scored, so that the score is
-//! 0. It reads text by words and stems, not by meaning, and does not judge danger.
+//! 0, and the rule `keep_prohibition` asks, which no leniency for first steps lifts; while a
+//! condition of the prohibition may be met it warns. It reads text by words and stems, not by meaning, and does not judge danger.
 
 mod config;
 mod efficiency;
@@ -19,6 +20,7 @@ mod goals;
 mod judge;
 mod nature;
 mod past;
+mod prohibitions;
 mod words;
 
 use config::Config;
@@ -42,7 +44,7 @@ impl RiskCalculator for RationalityCheck {
 
     fn assess(prepared: &[u8], action: &Action, context: &Context) -> Result<Assessment, Error> {
         let config = Config::from_prepared(prepared)?;
-        Ok(judge::judge(action, context, &config, &host::detail).into())
+        Ok(judge::assess(action, context, &config, &host::detail))
     }
 }
 

@@ -1,8 +1,9 @@
 //! The kind of an action: looking, testing, ordinary work, or something else.
 //!
-//! This is the one place that knows programs by name, and only in favour of an action.
+//! It knows programs by name, like `checks`, and only in favour of an action.
 
 use super::words::Stems;
+use portcullis_builtin_shared::checks::is_check;
 use portcullis_builtin_shared::place;
 use portcullis_plugin::types::{
     Action, Command, Effect, EffectKind, NetworkRequest, Operation, Scope,
@@ -10,49 +11,6 @@ use portcullis_plugin::types::{
 
 /// The maximum number of bytes of a file's content whose words count.
 const CONTENT: usize = 2048;
-
-/// Programs that test, check or build, with the subcommands that do; no listed subcommand means all
-/// of them.
-const RUNNERS: &[(&str, &[&str])] = &[
-    ("bazel", &["test", "build"]),
-    ("bun", &["test"]),
-    ("cargo", &["test", "check", "build", "clippy", "nextest", "fmt", "doc", "bench"]),
-    ("cmake", &[]),
-    ("ctest", &[]),
-    ("deno", &["test", "check", "lint"]),
-    ("dotnet", &["test", "build"]),
-    ("eslint", &[]),
-    ("flake8", &[]),
-    ("go", &["test", "build", "vet"]),
-    ("gradle", &[]),
-    ("gradlew", &[]),
-    ("jest", &[]),
-    ("just", &[]),
-    ("make", &[]),
-    ("mix", &["test", "compile"]),
-    ("mocha", &[]),
-    ("mvn", &[]),
-    ("mypy", &[]),
-    ("ninja", &[]),
-    ("nox", &[]),
-    ("npm", &["test", "t", "run"]),
-    ("phpunit", &[]),
-    ("pnpm", &["test", "t", "run"]),
-    ("pyright", &[]),
-    ("pytest", &[]),
-    ("python", &["pytest", "unittest", "doctest"]),
-    ("python3", &["pytest", "unittest", "doctest"]),
-    ("rake", &[]),
-    ("rspec", &[]),
-    ("ruff", &["check"]),
-    ("swift", &["test", "build"]),
-    ("tox", &[]),
-    ("tsc", &[]),
-    ("uv", &["run"]),
-    ("vitest", &[]),
-    ("xcodebuild", &[]),
-    ("yarn", &["test", "run", "build", "lint"]),
-];
 
 /// Programs that maintain a project's dependencies or history, or look at its forge.
 const KEEPERS: &[&str] = &[
@@ -98,7 +56,7 @@ pub(super) fn of(action: &Action) -> Nature {
     let effects = || place::lasting(&action.facts).filter(|effect| !looks(effect));
     match () {
         () if effects().all(|effect| {
-            is_local(effect, action) && command(effect, action).is_some_and(tests)
+            is_local(effect, action) && command(effect, action).is_some_and(is_check)
         }) =>
         {
             Nature::Tests
@@ -151,15 +109,6 @@ fn command<'a>(effect: &Effect, action: &'a Action) -> Option<&'a Command> {
     action.shell()?.commands.get(usize::try_from(effect.command?).ok()?)
 }
 
-/// Returns true if the command tests, checks or builds.
-pub(super) fn tests(command: &Command) -> bool {
-    let known = RUNNERS.iter().find(|(program, _)| *program == command.program);
-    known.is_some_and(|(_, subcommands)| {
-        subcommands.is_empty()
-            || command.operands().any(|word| subcommands.contains(&word.text.as_str()))
-    })
-}
-
 /// Returns true for a tool that maintains the project's dependencies or history, whose changes of
 /// files nobody reads first.
 pub(super) fn is_kept(action: &Action) -> bool {
@@ -167,7 +116,7 @@ pub(super) fn is_kept(action: &Action) -> bool {
         shell
             .commands
             .iter()
-            .any(|command| KEEPERS.contains(&command.program.as_str()) || tests(command))
+            .any(|command| KEEPERS.contains(&command.program.as_str()) || is_check(command))
     })
 }
 
@@ -198,13 +147,16 @@ pub(super) fn words(action: &Action, roots: &[String]) -> Stems {
     )
 }
 
-/// Returns the possible objects of a prohibition: the paths of effects of these kinds, or the
-/// command's words.
-pub(super) fn objects(action: &Action, roots: &[String], kinds: fn(&EffectKind) -> bool) -> Stems {
-    let paths = place::lasting(&action.facts)
+/// Returns the targets of effects of these kinds, relative to the project.
+pub(super) fn targets(
+    action: &Action,
+    roots: &[String],
+    kinds: fn(&EffectKind) -> bool,
+) -> Vec<String> {
+    place::lasting(&action.facts)
         .filter(|effect| kinds(&effect.kind))
-        .map(|effect| below(&effect.target, roots));
-    Stems::of(paths)
+        .map(|effect| below(&effect.target, roots).to_owned())
+        .collect()
 }
 
 /// Returns the words of the command line alone.
@@ -225,7 +177,7 @@ pub(super) fn orders(action: &Action, subcommands: &[&str]) -> bool {
 }
 
 /// Returns the path relative to the project's folder: the part above it is not informative.
-fn below<'a>(path: &'a str, roots: &[String]) -> &'a str {
+pub(super) fn below<'a>(path: &'a str, roots: &[String]) -> &'a str {
     place::root_of(path, roots).and_then(|root| path.strip_prefix(root)).unwrap_or(path)
 }
 
@@ -235,19 +187,4 @@ fn head(text: &str) -> &str {
         end -= 1;
     }
     text.get(..end).unwrap_or_default()
-}
-
-/// Returns true if a recorded call's parameters name a program that tests, checks or builds, with
-/// its subcommand.
-pub(super) fn names_a_test(parameters: &str) -> bool {
-    let words: Vec<&str> = parameters
-        .split(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '-'))
-        .filter(|word| !word.is_empty())
-        .collect();
-    words.iter().enumerate().any(|(at, word)| {
-        let next = words.get(at + 1).copied().unwrap_or_default();
-        RUNNERS.iter().any(|(program, subcommands)| {
-            program == word && (subcommands.is_empty() || subcommands.contains(&next))
-        })
-    })
 }

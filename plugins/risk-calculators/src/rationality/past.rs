@@ -1,6 +1,6 @@
 //! The relation of the newest steps to this one.
 
-use super::nature;
+use portcullis_builtin_shared::checks::names_a_check;
 use portcullis_builtin_shared::place;
 use portcullis_plugin::types::{Action, EffectKind, Operation, Status, StepDetail};
 
@@ -82,6 +82,6 @@ fn ended_badly(earlier: &StepDetail, action: &Action) -> Option<bool> {
     let outcome = earlier.outcome.as_ref()?;
     let shell = matches!(action.operation, Operation::Shell(_)) && earlier.tool == action.tool;
     let ended = matches!(outcome.status, Status::Ok | Status::Failed);
-    (shell && ended && nature::names_a_test(&earlier.parameters))
+    (shell && ended && names_a_check(&earlier.parameters))
         .then_some(outcome.status == Status::Failed)
 }

@@ -5,12 +5,13 @@
 //! to this machine itself leaves as little behind as a read; deleting something that can be
 //! restored, is scratch or does not exist costs as much as a change.
 
+use super::requested::is_requested;
 use super::weights::Weights;
 use portcullis_builtin_shared::place;
 use portcullis_builtin_shared::text::{evidence, listed};
 use portcullis_plugin::risk_calculator::{Factor, FactorKind};
 use portcullis_plugin::types::{
-    Access, Action, Coverage, Effect, EffectKind, Facts, Intent, Operation,
+    Access, Action, Context, Coverage, Effect, EffectKind, Intent, Operation,
 };
 
 /// The maximum number of targets in the evidence of one factor.
@@ -25,10 +26,10 @@ struct Row {
 }
 
 /// Returns the base factor of an action.
-pub(super) fn factor(action: &Action, weights: &Weights) -> Factor {
+pub(super) fn factor(action: &Action, context: &Context, weights: &Weights) -> Factor {
     let facts = &action.facts;
     let riskiest = place::lasting(facts)
-        .map(|effect| row(effect, facts, weights))
+        .map(|effect| row(effect, action, context, weights))
         .reduce(|a, b| if b.weight > a.weight { b } else { a });
     let Some(found) =
         riskiest.filter(|found| found.weight > weights.read || facts.forms.is_empty())
@@ -36,7 +37,9 @@ pub(super) fn factor(action: &Action, weights: &Weights) -> Factor {
         return without_effects(action, weights);
     };
     let targets: Vec<&str> = place::lasting(facts)
-        .filter(|effect| row(effect, facts, weights) == found && !effect.target.is_empty())
+        .filter(|effect| {
+            row(effect, action, context, weights) == found && !effect.target.is_empty()
+        })
         .map(|effect| effect.target.as_str())
         .collect();
     let shown = targets
@@ -58,13 +61,20 @@ pub(super) fn factor(action: &Action, weights: &Weights) -> Factor {
     }
 }
 
-fn row(effect: &Effect, facts: &Facts, weights: &Weights) -> Row {
+fn row(effect: &Effect, action: &Action, context: &Context, weights: &Weights) -> Row {
+    let facts = &action.facts;
     let (id, weight, does) = match effect.kind {
         EffectKind::FileRead => ("file_read", weights.read, "reads"),
         EffectKind::FileCreate => ("file_creation", weights.create, "creates"),
         EffectKind::FileModify => ("file_modification", weights.modify, "changes"),
         EffectKind::FileDelete if place::is_expendable(effect, facts) => {
             ("expendable_deletion", weights.modify, "deletes what can be restored or is scratch")
+        }
+        EffectKind::FileDelete if place::is_own(effect, action) => {
+            ("expendable_deletion", weights.modify, "deletes what this session made")
+        }
+        EffectKind::FileDelete if is_requested(effect, facts, context) => {
+            ("expendable_deletion", weights.modify, "deletes what the person asked to delete")
         }
         EffectKind::FileDelete => ("file_deletion", weights.delete, "deletes"),
         EffectKind::ProcessStart => {

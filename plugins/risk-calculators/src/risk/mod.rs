@@ -8,6 +8,7 @@
 mod base;
 mod grave;
 mod modifiers;
+mod requested;
 mod score;
 mod weights;
 

@@ -5,7 +5,7 @@ use portcullis_builtin_shared::place;
 use portcullis_builtin_shared::text::{evidence, listed};
 use portcullis_plugin::risk_calculator::{Factor, FactorKind};
 use portcullis_plugin::types::{
-    Action, Context, Effect, EffectKind, Facts, Form, Operation, Scope,
+    Action, Context, Coverage, Effect, EffectKind, Facts, Form, Operation, Scope,
 };
 
 const SHOWN: usize = 8;
@@ -21,8 +21,9 @@ pub(super) fn scope(action: &Action, base: &Factor, weights: &Weights) -> Option
     Some(factor("out_of_scope", FactorKind::Scope, weights.scope, reason, &paths))
 }
 
-/// Returns the factor for earlier failures of the same shape.
-pub(super) fn repetition(context: &Context, weights: &Weights) -> Option<Factor> {
+/// Returns the factor for earlier failures of the same shape. A test, an edit or a commit that stays
+/// at home and is tried again is ordinary work: it never weighs more than after one failure.
+pub(super) fn repetition(action: &Action, context: &Context, weights: &Weights) -> Option<Factor> {
     let [once, twice, more] = weights.failures;
     let failures = context.repetition.failures;
     let weight = match failures {
@@ -31,16 +32,47 @@ pub(super) fn repetition(context: &Context, weights: &Weights) -> Option<Factor>
         2 => twice,
         _ => more,
     };
+    let weight = if stays_home(action) { weight.min(once) } else { weight };
     let times =
         if failures == 1 { "once".to_owned() } else { [&failures.to_string(), " times"].concat() };
     let reason = ["an action of this shape failed ", &times, " and did not succeed since"].concat();
     Some(factor("repeated_failure", FactorKind::Repetition, weight, reason, &[]))
 }
 
+/// Returns true if an action is known in full, and only reads, talks to this machine, or makes and
+/// changes files of the project or of scratch.
+fn stays_home(action: &Action) -> bool {
+    let facts = &action.facts;
+    let plain = facts.coverage == Coverage::Full && facts.forms.is_empty();
+    plain
+        && !is_elevated(action)
+        && !facts.effects.is_empty()
+        && place::lasting(facts).all(|effect| match effect.kind {
+            EffectKind::FileRead => true,
+            EffectKind::Network | EffectKind::Send => !place::is_external(effect),
+            EffectKind::FileCreate | EffectKind::FileModify => {
+                facts.path(effect).is_some_and(|path| {
+                    matches!(place::scope_of(effect, path), Scope::Inside | Scope::Scratch)
+                })
+            }
+            EffectKind::FileDelete => place::is_expendable(effect, facts),
+            _ => false,
+        })
+}
+
+fn is_elevated(action: &Action) -> bool {
+    action.shell().is_some_and(|shell| shell.commands.iter().any(|command| command.privileged))
+}
+
 /// Returns the factor for the system, credentials, or else elevated privileges.
 pub(super) fn privilege(action: &Action, base: &Factor, weights: &Weights) -> Option<Factor> {
     let facts = &action.facts;
     let mut paths = touched(facts, reads_count(base, weights), |scope| scope == Scope::System);
+    for path in place::lasting(facts).filter_map(place::remote_path) {
+        if !paths.contains(&path) {
+            paths.push(path);
+        }
+    }
     let secrets = place::lasting(facts)
         .filter(|effect| effect.kind == EffectKind::SecretRead)
         .map(|effect| effect.target.as_str());
@@ -60,11 +92,7 @@ pub(super) fn privilege(action: &Action, base: &Factor, weights: &Weights) -> Op
             &paths,
         ));
     }
-    let elevated = match &action.operation {
-        Operation::Shell(shell) => shell.commands.iter().any(|command| command.privileged),
-        _ => false,
-    };
-    elevated.then(|| {
+    is_elevated(action).then(|| {
         factor(
             "elevated",
             FactorKind::Privilege,

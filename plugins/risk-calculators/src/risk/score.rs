@@ -12,10 +12,10 @@ const MOST: u16 = 1000;
 /// Base, privilege and forms make the action's own risk, which passes the ceiling only for grave
 /// effects. Scope and repetition are added last and never lift anything past it.
 pub(super) fn judge(action: &Action, context: &Context, weights: &Weights) -> Risk {
-    let base = base::factor(action, weights);
+    let base = base::factor(action, context, weights);
     let around: Vec<_> = modifiers::scope(action, &base, weights)
         .into_iter()
-        .chain(modifiers::repetition(context, weights))
+        .chain(modifiers::repetition(action, context, weights))
         .collect();
     let power: Vec<_> = modifiers::privilege(action, &base, weights)
         .into_iter()

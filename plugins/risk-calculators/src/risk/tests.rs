@@ -506,6 +506,22 @@ fn failures_add_and_never_make_critical() {
             shell("x").affects(EffectKind::RemoteDelete, "db").form("drop-database", 200),
             1000,
         ),
+        // Tried again at home: a test, an edit, a commit.
+        (1, "a test", shell("pytest").modifies("/project").uncertain(), 500),
+        (3, "a test", shell("pytest").modifies("/project").uncertain(), 500),
+        (9, "an edit", file_edit("src/a.rs", "x", "y"), 500),
+        (3, "a commit", shell("git commit -m x").modifies(".git"), 500),
+        (3, "scratch", shell("x").does(EffectKind::FileCreate, "/tmp/mine/x"), 400),
+        (3, "a look", shell("x").reads("a"), 200),
+        (3, "a request to this machine", shell("x").affects(EffectKind::Network, "localhost"), 200),
+        // Twins that do not stay there, or are not known to.
+        (3, "an edit elsewhere", file_edit("/srv/a.rs", "x", "y"), 940),
+        (3, "an unknown program", shell("x").affects(EffectKind::ProcessStart, "x"), 940),
+        (3, "partly read", shell("x").modifies("a").partly("$X"), 800),
+        (3, "with more power", elevated(shell("x").modifies("a")), 900),
+        (3, "a deletion", file_delete("src/a.rs"), 940),
+        (3, "a fetch", shell("x").affects(EffectKind::Network, "example.org"), 940),
+        (3, "a form", shell("x").modifies("a").form("history-clear", 100), 900),
     ];
     for (failures, name, action, score) in cases {
         let risk = risk_in(&action, &testing::context().failures(failures), &[]);
@@ -577,4 +593,35 @@ fn forms_belong_to_their_command() {
         .map(|factor| factor.evidence[0].value.as_str())
         .collect();
     assert_eq!(shown, ["rm src"]);
+}
+
+/// A person who asks for a deletion by name is not warned about it; a request that only mentions the
+/// file, forbids the deletion or is older than the newest one asks for nothing.
+#[test]
+fn a_requested_deletion_is_ordinary() {
+    let deletes = || shell("rm scripts/fix.sh").deletes("scripts/fix.sh");
+    for (requests, is_ordinary) in [
+        (&["Remove fix.sh please."][..], true),
+        (&["we can delete `scripts/fix.sh`, it is done"], true),
+        (&["fix.sh fails: remove the second line"], false),
+        (&["Clean up: remove a.txt, b.txt and fix.sh"], true),
+        (&["don't remove fix.sh"], false),
+        (&["run fix.sh"], false),
+        (&["remove the old scripts"], false),
+        (&["remove fix.sh", "now run the tests"], false),
+        (&[], false),
+    ] {
+        let mut context = testing::context();
+        for (at, request) in requests.iter().enumerate() {
+            context = context.goal(request);
+            if let Some(goal) = context.goals.last_mut() {
+                goal.at += at as u64;
+            }
+        }
+        let risk = risk_in(&deletes(), &context, &[]);
+        assert_eq!(ids(&risk).contains(&"expendable_deletion"), is_ordinary, "{requests:?}");
+    }
+    let folder = shell("rm -r scripts").deletes("scripts").below();
+    let context = testing::context().goal("remove scripts");
+    assert!(!ids(&risk_in(&folder, &context, &[])).contains(&"expendable_deletion"));
 }

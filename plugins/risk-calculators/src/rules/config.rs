@@ -77,7 +77,7 @@ impl FromSettings for Config {
         Spec::score(
             "limit_file_operations.warn_at",
             800,
-            "the share of the limit from which on it warns",
+            "the share of the limit at which it warns first; then at 0.9 and 1",
         ),
         Spec::flag(
             "warn_external_network.fetching",

@@ -3,12 +3,12 @@
 //! | rule | objects to |
 //! |---|---|
 //! | `prevent_recursive_deletion` | a deletion of whole folders that nobody could restore |
-//! | `prevent_work_loss` | throwing away changes, stashes and branches that nothing else holds |
+//! | `prevent_work_loss` | throwing away changes, stashes and branches that nothing else holds; putting something else into files that nothing else holds |
 //! | `prevent_force_push` | overwriting a remote branch regardless of its content |
-//! | `warn_direct_push` | pushing to a branch that others build on, or past the checks; a foreign tool that publishes, pays or gives rights away |
+//! | `warn_direct_push` | pushing to a branch that others build on, or past the checks; a deployment, a release; a foreign tool that publishes, pays or gives rights away |
 //! | `limit_file_operations` | more writes and deletions for a prompt than the limit |
-//! | `warn_external_network` | sending data to another machine |
-//! | `warn_credential_read` | reading a key, token or password |
+//! | `warn_external_network` | sending data to another machine, or a file of the system to a server of this one; reaching a cloud's metadata address is refused |
+//! | `warn_credential_read` | reading a key, token or password; a store of them outside the project is asked about |
 //! | `warn_credential_written` | writing one into a file |
 //! | `warn_planted_instructions` | a text for a foreign tool that orders its reader to forget earlier orders |
 //! | `protect_the_system` | changing files of the operating system, of start-up, credentials, or files that a repository, its builds or an editor run by themselves |
@@ -23,6 +23,7 @@ mod deletion;
 mod git;
 mod network;
 mod operations;
+mod overwriting;
 mod planted;
 mod push;
 mod quarantine;

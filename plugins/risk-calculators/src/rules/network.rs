@@ -72,9 +72,100 @@ fn sends_a_secret(action: &Action) -> Option<Ruling> {
     Some(ruling.because(evidence("host", &effect.target, None)))
 }
 
+/// Addresses at which a cloud machine gets its credentials.
+const METADATA: &[&str] = &[
+    "100.100.100.200",
+    "169.254.169.254",
+    "169.254.170.2",
+    "169.254.170.23",
+    "fd00:ec2::23",
+    "fd00:ec2::254",
+    "metadata.goog",
+    "metadata.google.internal",
+];
+
+/// Refuses requests to such an address.
+fn reaches_metadata(action: &Action) -> Option<Ruling> {
+    let facts = &action.facts;
+    let host = facts
+        .effects
+        .iter()
+        .filter(|effect| place::is_external(effect))
+        .map(|effect| place::host_of(&effect.target))
+        .chain(facts.hosts.iter().map(|host| place::host_of(host)))
+        .find(|host| {
+            let host = host.trim_end_matches('.');
+            METADATA.iter().any(|known| {
+                host == *known
+                    || host.strip_prefix(known).is_some_and(|rest| {
+                        rest.ends_with(".nip.io") || rest.ends_with(".sslip.io")
+                    })
+            })
+        })?;
+    let reason = [
+        "this reaches the address at which a cloud machine gets its credentials: ",
+        &listed([host.as_str()]),
+    ]
+    .concat();
+    let ruling = Ruling::block(NETWORK, &reason)
+        .instead("let a person look up what is needed about the machine");
+    Some(ruling.because(evidence("host", &host, None)))
+}
+
+/// Objects to a file of the system that a command sends to a server of this machine: nobody knows
+/// who is behind it.
+fn sends_system_file(action: &Action) -> Option<Ruling> {
+    let effects = &action.facts.effects;
+    let local = |effect: &&Effect| {
+        matches!(effect.kind, EffectKind::Network | EffectKind::Send)
+            && effect.command.is_some()
+            && place::is_loopback(&place::host_of(&effect.target))
+    };
+    let read = effects.iter().filter(local).find_map(|request| {
+        effects.iter().find(|effect| {
+            effect.command == request.command
+                && effect.kind == EffectKind::FileRead
+                && PRIVATE.iter().any(|folder| place::holds(folder, &effect.target))
+        })
+    })?;
+    let reason =
+        ["this hands a file of the system to a server: ", &listed([read.target.as_str()])].concat();
+    let ruling = Ruling::warn(NETWORK, &reason).instead("send only what belongs to the project");
+    Some(ruling.because(evidence("path", &read.target, None)))
+}
+
+/// Folders whose files say who and what is on the machine.
+const PRIVATE: &[&str] = &["/etc", "/var/log", "/proc", "/root", "/boot", "/var/lib"];
+
+/// Objects to a secret in a message that a foreign tool sends, or in an address that is fetched.
+fn tells_a_secret(action: &Action) -> Option<Ruling> {
+    let holds = |text: &str| STRONG.iter().any(|kind| text.contains(kind));
+    let sends =
+        |effect: &Effect| matches!(effect.kind, EffectKind::Send | EffectKind::RemoteChange);
+    let (told, target) = match &action.operation {
+        Operation::Tool(tool) => {
+            let effect = action.facts.effects.iter().find(|effect| sends(effect))?;
+            let told = tool.arguments.iter().any(|argument| holds(&argument.value));
+            (told, effect.target.as_str())
+        }
+        Operation::Network(request) => {
+            let host = action.facts.hosts.first().map_or("", String::as_str);
+            (holds(&request.url) && !place::is_loopback(host), host)
+        }
+        _ => return None,
+    };
+    let ruling = told.then(|| Ruling::ask(NETWORK, "this sends a secret in its text"))?;
+    let ruling = ruling.instead("name the place where the secret is kept, not the secret");
+    Some(ruling.because(evidence("host", target, None)))
+}
+
 /// Applies the rule.
 pub(super) fn rule(action: &Action, _: &Context, config: &Config) -> Option<Ruling> {
-    if let Some(ruling) = sends_a_secret(action) {
+    if let Some(ruling) = reaches_metadata(action)
+        .or_else(|| tells_a_secret(action))
+        .or_else(|| sends_a_secret(action))
+        .or_else(|| sends_system_file(action))
+    {
         return Some(ruling);
     }
     if matches!(&action.operation, Operation::Network(request) if request.url.is_empty()) {

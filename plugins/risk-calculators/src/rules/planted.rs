@@ -25,7 +25,7 @@ pub(super) fn rule(action: &Action, _: &Context, _: &Config) -> Option<Ruling> {
     tool.server.as_ref()?;
     let found = order(&action.parameters)?;
     let ruling =
-        Ruling::warn(PLANTED, "a text in this tells whoever reads it to forget what it was told")
+        Ruling::warn(PLANTED, "a text in this tells its reader to forget earlier instructions")
             .instead("leave the sentence out: a text for others should not instruct them so");
     Some(ruling.because(evidence("text", &found, None)))
 }

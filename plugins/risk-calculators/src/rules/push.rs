@@ -18,6 +18,10 @@ pub(super) fn direct(action: &Action, _: &Context, _: &Config) -> Option<Ruling>
     if let Operation::Tool(_) = &action.operation {
         return by_tool(action);
     }
+    by_git(action).or_else(|| by_command(action))
+}
+
+fn by_git(action: &Action) -> Option<Ruling> {
     let shell = action.shell()?;
     let publishes = |index: usize| {
         let own = |effect: &Effect| {
@@ -64,15 +68,46 @@ pub(super) fn direct(action: &Action, _: &Context, _: &Config) -> Option<Ruling>
         })
 }
 
-/// Objects to a foreign tool that publishes something, pays, or gives rights away.
-fn by_tool(action: &Action) -> Option<Ruling> {
+/// Programs whose pushes are judged by the branch.
+const VERSION_CONTROL: &[&str] = &["git", "gt", "hg", "jj", "sl", "svn"];
+
+/// Objects to a command that deploys or publishes.
+fn by_command(action: &Action) -> Option<Ruling> {
+    let shell = action.shell()?;
+    let program = |effect: &Effect| {
+        let command = shell.commands.get(usize::try_from(effect.command?).ok()?)?;
+        Some(command.program.as_str())
+    };
     let why = action.facts.effects.iter().find_map(|effect| match effect.kind {
-        EffectKind::Publish => Some("this merges, deploys or publishes: others get it at once"),
-        EffectKind::ResourceUse => Some("this spends or moves money"),
-        EffectKind::Privilege => Some("this lets others do or see more"),
+        EffectKind::Publish
+            if effect.target != "origin"
+                && !program(effect).is_some_and(|name| VERSION_CONTROL.contains(&name)) =>
+        {
+            Some("this deploys or publishes: others get it at once")
+        }
         _ => None,
     })?;
-    Some(Ruling::warn(DIRECT, why).instead("show the person what it is about, and let them do it"))
+    let ruling = Ruling::warn(DIRECT, why);
+    Some(ruling.instead("show the person the plan or a dry run of it first"))
+}
+
+/// Objects to a foreign tool that publishes something, pays, or gives rights away.
+fn by_tool(action: &Action) -> Option<Ruling> {
+    let (asks, why) = action
+        .facts
+        .effects
+        .iter()
+        .filter_map(|effect| match effect.kind {
+            EffectKind::Publish => {
+                Some((false, "this merges, deploys or publishes: others get it at once"))
+            }
+            EffectKind::Privilege => Some((true, "this lets others do or see more")),
+            EffectKind::ResourceUse => Some((true, "this spends or moves money")),
+            _ => None,
+        })
+        .max_by_key(|(asks, _)| *asks)?;
+    let ruling = if asks { Ruling::ask(DIRECT, why) } else { Ruling::warn(DIRECT, why) };
+    Some(ruling.instead("show the person what it is about, and let them do it"))
 }
 
 /// The form that the host's reader finds.

@@ -55,7 +55,7 @@ const STORES: &[&str] = &[
 ];
 
 /// Returns true for a file of such a store; not for the folder itself and public files in it.
-fn is_store(path: &str, home: &str) -> bool {
+pub(super) fn is_store(path: &str, home: &str) -> bool {
     let public = path.ends_with(".pub")
         || path.rsplit('/').next().is_some_and(|name| name.starts_with("known_hosts"));
     let holds = |store: &str, rest: &str| {
@@ -126,11 +126,18 @@ pub(super) fn rule(action: &Action, context: &Context, _: &Config) -> Option<Rul
             changed.push((class, &path.text));
         }
     }
+    for effect in place::lasting(facts) {
+        if let Some(class) = remote_class(effect)
+            && !changed.contains(&(class, &effect.target))
+        {
+            changed.push((class, &effect.target));
+        }
+    }
     let worst = changed.iter().map(|(class, _)| *class).max()?;
     let (first, rest): (Vec<_>, Vec<_>) = changed.iter().partition(|(class, _)| *class == worst);
     let all = || first.iter().chain(&rest).map(|(_, path)| *path);
     let why = match worst {
-        Class::Identity => "this changes who may do what on this machine: ",
+        Class::Identity => "this changes who may do what on the machine: ",
         Class::Store => "this changes credentials, or what is done with them: ",
         Class::StartUp => "this schedules something to run later: ",
         Class::System => "this changes files of the operating system: ",
@@ -155,20 +162,33 @@ fn class(effect: &Effect, path: &Path, action: &Action, context: &Context) -> Op
     let starts = action.facts.effects.iter().any(same);
     let touches = program(effect, action).is_some_and(|program| TOUCHES.contains(&program));
     let in_home = place::in_home(text, home);
+    // A link counts as the place that it leads to.
+    let named =
+        |test: &dyn Fn(&str) -> bool| test(text) || path.link_target.as_deref().is_some_and(test);
     match scope {
-        Scope::System if is_identity(text) => Some(Class::Identity),
-        Scope::System | Scope::Outside if is_store(text, home) => {
+        Scope::System if named(&is_identity) => Some(Class::Identity),
+        Scope::System | Scope::Outside if named(&|text| is_store(text, home)) => {
             (!touches).then_some(Class::Store)
         }
         Scope::System | Scope::Outside if starts && effect.kind != EffectKind::FileDelete => {
             (!touches).then_some(Class::StartUp)
         }
         Scope::System if !in_home => Some(Class::System),
-        Scope::Outside if is_theirs(text, home) => Some(Class::Theirs),
+        Scope::Outside if named(&|text| is_theirs(text, home)) => Some(Class::Theirs),
         Scope::Inside if starts => Some(Class::Repository),
         Scope::Inside => served(text, context).then_some(Class::Served),
         _ => None,
     }
+}
+
+/// Returns the class of a file of another machine; its targets name the machine too.
+fn remote_class(effect: &Effect) -> Option<Class> {
+    let path = place::remote_path(effect)?;
+    Some(match effect.kind {
+        _ if is_identity(path) => Class::Identity,
+        EffectKind::Persistence => Class::StartUp,
+        _ => Class::System,
+    })
 }
 
 fn program<'a>(effect: &Effect, action: &'a Action) -> Option<&'a str> {

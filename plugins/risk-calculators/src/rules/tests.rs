@@ -2,6 +2,7 @@
 
 mod keeping;
 mod moving;
+mod replacing;
 
 use super::BuiltinRules;
 use portcullis_builtin_shared::harness::check_refusals;
@@ -149,6 +150,28 @@ fn network_and_unseen_code() {
         ("this machine", sends("curl x", "localhost:3000"), &[]),
         ("this machine by number", sends("curl x", "127.0.0.1"), &[]),
         ("looks like this machine", sends("curl x", "localhost.example.org"), &[(NETWORK, Warn)]),
+        ("a cloud's credentials", sends("curl x", "169.254.169.254"), &[(NETWORK, Block)]),
+        (
+            "a cloud's credentials, fetched",
+            shell("curl x").contacts("metadata.google.internal").by(0),
+            &[(NETWORK, Block)],
+        ),
+        (
+            "a cloud's credentials by another name",
+            shell("curl x").contacts("169.254.169.254.nip.io").by(0),
+            &[(NETWORK, Block)],
+        ),
+        ("like that address", shell("curl x").contacts("169.254.169.2").by(0), &[]),
+        (
+            "a system file, to this machine",
+            shell("curl x").reads("/etc/passwd").by(0).contacts("localhost").by(0),
+            &[(NETWORK, Warn)],
+        ),
+        (
+            "a project file, to this machine",
+            shell("curl x").reads("/project/a").by(0).contacts("localhost").by(0),
+            &[],
+        ),
         ("git at its remote", sends("git send-pack", "origin"), &[]),
         ("its forge", sends("gh pr create", ""), &[]),
         ("git at an address", sends("git send-pack", "example.org"), &[(NETWORK, Warn)]),
@@ -191,7 +214,21 @@ fn fetching_can_count_too() {
 fn credentials() {
     let reads = |path: &str| shell("cat x").affects(EffectKind::SecretRead, path).by(0);
     check(vec![
-        ("a key", reads("/home/me/.ssh/id_ed25519"), &[(CREDENTIALS, Warn)]),
+        ("a key", reads("/home/me/.ssh/id_ed25519"), &[(CREDENTIALS, Ask)]),
+        ("a cloud's token", reads("/home/me/.aws/credentials"), &[(CREDENTIALS, Ask)]),
+        ("passwords of the machine", reads("/etc/shadow"), &[(CREDENTIALS, Ask)]),
+        (
+            "a browser's passwords",
+            reads("/home/me/.mozilla/firefox/x.default/logins.json"),
+            &[(CREDENTIALS, Ask)],
+        ),
+        ("a keyring", reads("/home/me/.local/share/keyrings/login"), &[(CREDENTIALS, Ask)]),
+        (
+            "a password manager",
+            shell("pass show mail").affects(EffectKind::SecretRead, "").by(0),
+            &[(CREDENTIALS, Ask)],
+        ),
+        ("the project's own", reads("/project/.env"), &[(CREDENTIALS, Warn)]),
         ("a variable", reads(""), &[(CREDENTIALS, Warn)]),
         ("a file", shell("cat x").reads("x").by(0), &[]),
         (
@@ -282,9 +319,37 @@ fn deeds_of_foreign_tools() {
     const DIRECT: &str = "warn_direct_push";
     check(vec![
         ("merges", tool(EffectKind::Publish), &[(DIRECT, Warn)]),
-        ("pays", tool(EffectKind::ResourceUse), &[(DIRECT, Warn)]),
-        ("lets others in", tool(EffectKind::Privilege), &[(DIRECT, Warn)]),
+        ("pays", tool(EffectKind::ResourceUse), &[(DIRECT, Ask)]),
+        ("lets others in", tool(EffectKind::Privilege), &[(DIRECT, Ask)]),
         ("changes", tool(EffectKind::RemoteChange), &[]),
+    ]);
+}
+
+#[test]
+fn deployments_and_releases() {
+    const DIRECT: &str = "warn_direct_push";
+    let does = |line: &str, kind: EffectKind, target: &str| shell(line).affects(kind, target).by(0);
+    let (publish, change) = (EffectKind::Publish, EffectKind::RemoteChange);
+    check(vec![
+        ("an image", does("docker push a", publish.clone(), "registry"), &[(DIRECT, Warn)]),
+        ("a site", does("netlify deploy", publish.clone(), "hosting"), &[(DIRECT, Warn)]),
+        ("a push of its own", does("git push -u origin x", publish.clone(), "origin"), &[]),
+        ("the same by jj", does("jj git push", publish, ""), &[]),
+        ("a cluster", does("kubectl scale a", change.clone(), "cluster"), &[]),
+        ("an issue", does("gh issue create", change.clone(), "api.github.com"), &[]),
+        ("a row", does("psql", change, "database"), &[]),
+    ]);
+}
+
+#[test]
+fn secrets_that_are_told() {
+    const NETWORK: &str = "warn_external_network";
+    const TOKEN: &str = "it is <secret:token:0123abcd>";
+    let tool = |text: &str| testing::tool("mcp__a__send", &[("text", text)]);
+    check(vec![
+        ("a message", tool(TOKEN).affects(EffectKind::RemoteChange, "a"), &[(NETWORK, Ask)]),
+        ("a note", tool(TOKEN), &[]),
+        ("a greeting", tool("hello").affects(EffectKind::RemoteChange, "a"), &[]),
     ]);
 }
 
@@ -325,10 +390,19 @@ fn file_operations_are_counted() {
         (edit(), 100, 0, None),
         (edit(), 100, 78, None),
         (edit(), 100, 79, Some(Warn)),
+        (edit(), 100, 80, None),
+        (edit(), 100, 88, None),
+        (edit(), 100, 89, Some(Warn)),
+        (edit(), 100, 90, None),
+        (edit(), 100, 98, None),
         (edit(), 100, 99, Some(Warn)),
         (edit(), 100, 100, Some(Ask)),
+        (edit(), 1, 0, Some(Warn)),
+        (edit(), 5, 3, Some(Warn)),
         (edit(), 0, 0, Some(Ask)),
         (two(), 100, 78, Some(Warn)),
+        (two(), 100, 79, Some(Warn)),
+        (two(), 100, 80, None),
         (two(), 100, 99, Some(Ask)),
         (file_read("a"), 100, 100, None),
         (shell("x").modifies("/dev/null"), 100, 100, None),
@@ -354,7 +428,9 @@ fn file_operations_are_counted() {
     for (key, value, expected) in [
         ("limit_file_operations.maximum", SettingValue::Integer(10), Some(Ask)),
         ("limit_file_operations.maximum", SettingValue::Integer(500), None),
-        ("limit_file_operations.warn_at", SettingValue::Decimal(0.1), Some(Warn)),
+        ("limit_file_operations.warn_at", SettingValue::Decimal(0.11), Some(Warn)),
+        ("limit_file_operations.warn_at", SettingValue::Decimal(0.1), None),
+        ("limit_file_operations.warn_at", SettingValue::Decimal(0.0), Some(Warn)),
     ] {
         let found = rulings(&edit(), &context, &[Setting::new(key, value)]);
         assert_eq!(found.first().map(|ruling| ruling.objection), expected, "{key}");

@@ -9,6 +9,7 @@
 
 use super::config::{Config, WORK};
 use super::git::Git;
+use super::overwriting;
 use super::rewriting;
 use super::showing::showing;
 use portcullis_builtin_shared::place;
@@ -21,10 +22,12 @@ use portcullis_plugin::types::{Action, Command, Context, Coverage, Effect, Effec
 const KEPT: &str = "refs/portcullis/kept/";
 
 /// Applies the rule.
-pub(super) fn rule(action: &Action, _: &Context, _: &Config) -> Option<Ruling> {
+pub(super) fn rule(action: &Action, context: &Context, _: &Config) -> Option<Ruling> {
     let facts = &action.facts;
     let mut lost = lost(facts).peekable();
-    lost.peek()?;
+    if lost.peek().is_none() {
+        return overwritten(action, context);
+    }
     let mut targets: Vec<&str> = Vec::new();
     for target in lost.map(|effect| effect.target.as_str()).filter(|target| !target.is_empty()) {
         if !targets.contains(&target) {
@@ -43,6 +46,19 @@ pub(super) fn rule(action: &Action, _: &Context, _: &Config) -> Option<Ruling> {
     };
     let ruling = ruling.instead("commit or stash it first");
     Some(showing(ruling, "path", targets))
+}
+
+/// Objects to files that get other contents though nothing else holds theirs.
+fn overwritten(action: &Action, context: &Context) -> Option<Ruling> {
+    let mut files = overwriting::replaced(action, context);
+    files.dedup();
+    if files.is_empty() {
+        return None;
+    }
+    let reason = ["this replaces what only this file holds: ", &listed(files.iter().copied())];
+    let ruling = Ruling::warn(WORK, &reason.concat())
+        .instead("write to a file of another name, or keep a copy first");
+    Some(showing(ruling, "path", files))
 }
 
 fn lost(facts: &Facts) -> impl Iterator<Item = &Effect> {

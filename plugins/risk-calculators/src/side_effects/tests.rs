@@ -216,7 +216,7 @@ fn a_form_of_another_command_damages_nothing() {
 }
 
 #[test]
-fn what_does_not_fit_is_summed_up() {
+fn extra_effects_are_summed_up() {
     let many = (0..200)
         .fold(shell("rm"), |action, index| action.deletes(&["a", &index.to_string()].concat()));
     let many = many.deletes("/srv/x").contacts(&"h".repeat(9000));

@@ -1,6 +1,6 @@
 //! The functions.
 
-use super::{Answer, Fault, Run, Value, overflow, unfit};
+use super::{Answer, ConditionFault, Run, Value, overflow, unfit};
 use crate::code::{Code, Function};
 use crate::glob;
 use std::borrow::Cow;
@@ -19,7 +19,10 @@ impl<'v> Run<'v, '_> {
                 let text = self.text(text)?;
                 let number = text.parse().map(Value::Number);
                 number.map_err(|_| {
-                    Fault::Value(format!("`{}` is not a number", crate::place::shown(&text)))
+                    ConditionFault::Value(format!(
+                        "`{}` is not a number",
+                        crate::place::shown(&text)
+                    ))
                 })
             }
             (Function::Split, [text, by]) => self.split(text, by),

@@ -2,7 +2,7 @@
 //!
 //! A regular expression is compiled when an action first needs it, once for all its texts.
 
-use super::{Fault, Run, unfit};
+use super::{ConditionFault, Run, unfit};
 use crate::code::{Code, Pattern};
 use crate::glob;
 use regex_lite::{Regex, RegexBuilder};
@@ -46,7 +46,7 @@ impl<'v> Run<'v, '_> {
         text: &'v Code<'v>,
         wanted: &'v str,
         needed: &str,
-    ) -> Result<bool, Fault> {
+    ) -> Result<bool, ConditionFault> {
         let text = self.text(text)?;
         self.budget.take(text.len() / 32)?;
         if !text.contains(needed) {

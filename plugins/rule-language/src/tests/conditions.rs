@@ -1,7 +1,7 @@
 //! The results of conditions.
 
 use super::{ask, compile};
-use crate::evaluate::{Budget, Fault};
+use crate::evaluate::{Budget, ConditionFault};
 
 fn check(table: &[(&str, bool)]) {
     for (text, expected) in table {
@@ -100,7 +100,7 @@ fn as_in_cel_a_fault_counts_only_where_it_decides() {
 }
 
 #[test]
-fn what_the_action_does_not_have_is_a_fault() {
+fn missing_values_are_faults() {
     for (text, part) in [
         ("programs[2] == \"x\"", "no item 2 in a list of 2"),
         ("programs[-1] == \"x\"", "no item -1"),
@@ -113,14 +113,14 @@ fn what_the_action_does_not_have_is_a_fault() {
         ("commands.map(c, c.words[9]) == [\"x\"]", "no item 9"),
     ] {
         match ask(compile(text).expect(text)).0 {
-            Err(Fault::Value(what)) => assert!(what.contains(part), "{text}: {what}"),
+            Err(ConditionFault::Value(what)) => assert!(what.contains(part), "{text}: {what}"),
             other => panic!("{text}: {other:?}"),
         }
     }
 }
 
 #[test]
-fn what_takes_too_long_ends() {
+fn long_conditions_end() {
     let many = "[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20]";
     let nested = format!(
         "{many}.all(a, {many}.all(b, {many}.all(c, {many}.all(d, {many}.all(e, a + b + c + d + e > 0)))))"
@@ -129,7 +129,7 @@ fn what_takes_too_long_ends() {
     let patterns = format!("{many}.exists(a, {many}.exists(b, content.matches('(x+x+)+y')))");
     for text in [nested, growing, patterns] {
         let (answer, taken) = ask(compile(&text).expect(&text));
-        assert_eq!((answer, taken), (Err(Fault::Steps), Budget::STEPS), "{text}");
+        assert_eq!((answer, taken), (Err(ConditionFault::Steps), Budget::STEPS), "{text}");
     }
 }
 

@@ -93,7 +93,7 @@ fn conditions() {
 }
 
 #[test]
-fn what_is_too_large_is_not_read() {
+fn large_files_are_not_read() {
     let chain = |part: &str| part.repeat(40);
     for (text, part) in [
         ("(".repeat(2000), "nests deeper than"),

@@ -1,7 +1,7 @@
 //! No text makes the reader panic, and the evaluation of every accepted text ends.
 
 use super::{ask, compile};
-use crate::evaluate::{Budget, Fault};
+use crate::evaluate::{Budget, ConditionFault};
 use crate::glob;
 use crate::place::{line_and_column, line_of};
 use crate::read;
@@ -72,7 +72,7 @@ fn words() -> impl Strategy<Value = String> {
 
 /// Found by the property below.
 #[test]
-fn what_may_be_left_out_is_not_looked_for() {
+fn optional_parts_are_not_required() {
     for (pattern, text) in [("a+*", ""), ("ba+?", "ba"), ("a+{0}", ""), ("a++*b", "b")] {
         let Ok(code) = compile(&format!("{text:?}.matches(r'''{pattern}''')")) else { continue };
         let wanted = crate::evaluate::regex(pattern).expect("it was checked").is_match(text);
@@ -181,5 +181,8 @@ fn steps_are_counted_not_time() {
     let code =
         compile("content.matches('(a|b|ab)*c') || content.contains('zz')").expect("a condition");
     let (answer, taken) = ask(code);
-    assert!(matches!(answer, Ok(false) | Err(Fault::Steps)) && taken > 1000, "{answer:?} {taken}");
+    assert!(
+        matches!(answer, Ok(false) | Err(ConditionFault::Steps)) && taken > 1000,
+        "{answer:?} {taken}"
+    );
 }

@@ -92,7 +92,7 @@ fn the_same_names_are_always_known() {
 }
 
 #[test]
-fn what_cannot_be_seen_is_absent() {
+fn invisible_values_are_absent() {
     for hidden in ["", " \n", "\u{200b}\u{200d}", "\u{202e} \u{feff}", "\u{7}"] {
         let issue =
             testing::issue("loop", Severity::Low, hidden).with("path", hidden).with("path", "/a");

@@ -2,6 +2,7 @@
 
 use super::spec::{is_windows, valued};
 use super::{Found, Plan};
+use crate::places;
 use std::borrow::Cow;
 
 /// The flags of a call, as they were written, and its other words.
@@ -11,6 +12,7 @@ pub(super) struct Flags<'w> {
     set: Vec<&'w str>,
     pub values: Vec<Value<'w>>,
     windows: bool,
+    found: Found,
 }
 
 /// A flag with its value: the word with that number, or a part of the flag's own word.
@@ -59,8 +61,14 @@ pub(super) fn sort<'w>(
     let takes =
         |flag: &str| valued(found.spec, flag).is_some() || valued(found.program, flag).is_some();
     let windows = is_windows(found.program);
-    let mut flags =
-        Flags { words, operands: Vec::new(), set: Vec::new(), values: Vec::new(), windows };
+    let mut flags = Flags {
+        words,
+        operands: Vec::new(),
+        set: Vec::new(),
+        values: Vec::new(),
+        windows,
+        found: *found,
+    };
     let mut at = 0;
     let mut only_operands = false;
     while let Some(word) = words.get(at) {
@@ -89,8 +97,9 @@ pub(super) fn sort<'w>(
                 });
                 at += 1;
             } else {
-                at += flags.cluster(word, next, &takes, at);
-                flags.set.push(word);
+                let (end, taken) = flags.cluster(word, next, &takes, at);
+                at += taken;
+                flags.set.push(word.get(..end).unwrap_or(word));
             }
         }
         at += 1;
@@ -106,19 +115,35 @@ fn is_flag(word: &str, windows: bool) -> bool {
 }
 
 impl<'w> Flags<'w> {
-    /// Returns true if a condition of an entry holds (`build/items.rs` documents the syntax).
-    pub(super) fn hold(&self, condition: &str) -> bool {
+    /// Returns true if a condition of an entry holds (`plugins/catalogue/src/items.rs` documents the syntax). A
+    /// flag that was switched off again does not make a call harmless, in a condition for that or
+    /// in the negated part of another.
+    pub(super) fn hold(&self, condition: &str, harmless: bool) -> bool {
         condition.split(" & ").all(|group| match group.strip_prefix("! ") {
-            Some(group) => !self.any(group),
-            None => self.any(group),
+            Some(group) => !self.any(group, !harmless),
+            None => self.any(group, harmless),
         })
     }
 
-    fn any(&self, group: &str) -> bool {
+    fn any(&self, group: &str, surely: bool) -> bool {
         group.split(' ').any(|atom| match atom.split_once('=') {
             _ if !is_flag(atom, self.windows) && !atom.starts_with('+') => self.has_word(atom),
             Some((flag, value)) => self.has_value(flag, value) || self.set.contains(&atom),
-            None => self.has(atom),
+            None => self.has(atom) && !(surely && self.is_taken_back(atom)),
+        })
+    }
+
+    /// Returns true if a flag is switched off: `--dry-run=false`, `--no-dry-run`.
+    fn is_taken_back(&self, name: &str) -> bool {
+        let Some(long) = name.strip_prefix("--") else { return false };
+        self.words.iter().enumerate().any(|(at, word)| {
+            let next = self.words.get(at + 1).copied().unwrap_or("");
+            word.strip_prefix("--no-") == Some(long)
+                || (*word == name && is_no(next))
+                || word
+                    .strip_prefix(name)
+                    .and_then(|rest| rest.strip_prefix('='))
+                    .is_some_and(is_no)
         })
     }
 
@@ -130,7 +155,8 @@ impl<'w> Flags<'w> {
             } else {
                 flag.split(['=', if self.windows { ':' } else { '=' }]).next().unwrap_or(flag)
             };
-            self.is_name(plain, name) || (is_short && !self.windows && is_in_cluster(flag, name))
+            self.is_name(plain, name)
+                || (is_short && !self.windows && self.is_in_cluster(flag, name))
         };
         self.set.iter().any(stands)
             || self.values.iter().any(|value| self.is_name(&value.flag, name))
@@ -164,8 +190,12 @@ impl<'w> Flags<'w> {
             .any(|word| self.fits(word, wanted))
     }
 
-    /// Returns true if a text matches the wanted one, in which `*` at either end matches anything.
+    /// Returns true if a text matches the wanted one, in which `*` at either end matches anything,
+    /// and `@here` any address of this machine.
     fn fits(&self, text: &str, wanted: &str) -> bool {
+        if wanted == "@here" {
+            return places::host(text).is_some_and(|host| places::is_loopback(&host));
+        }
         let lower = self.windows.then(|| text.to_ascii_lowercase());
         let text = lower.as_deref().unwrap_or(text);
         match (wanted.strip_prefix('*'), wanted.strip_suffix('*')) {
@@ -177,18 +207,38 @@ impl<'w> Flags<'w> {
         }
     }
 
-    /// Looks for a letter with a value in `-abc`; returns how many further words it takes.
+    /// Returns true if a letter is one of several: `-r` in `-fr`. A suffix may follow, as in
+    /// `-i.bak`. Longer words are names of flags with one dash (`-noverify`), unless the entry
+    /// knows each letter, or they are repeated.
+    fn is_in_cluster(&self, flag: &str, name: &str) -> bool {
+        let (Some(letters), Some(name)) = (flag.strip_prefix('-'), name.strip_prefix('-')) else {
+            return false;
+        };
+        let end = letters.find(|c: char| !c.is_ascii_alphanumeric());
+        let suffix = end.filter(|end| *end <= 2 && !letters.contains('='));
+        let letters = letters.get(..suffix.unwrap_or(letters.len())).unwrap_or(letters);
+        let is_listed = |letter: char| {
+            super::abbreviations::is_known(&self.found, &String::from_iter(['-', letter]))
+        };
+        letters.bytes().all(|byte| byte.is_ascii_alphanumeric())
+            && letters.len() <= LETTERS
+            && name.chars().next().is_some_and(|letter| letters.contains(letter))
+            && (letters.len() <= FEW || is_repetition(letters) || letters.chars().all(is_listed))
+    }
+
+    /// Looks for a letter with a value in `-abc`; returns the end of the letters without one, and
+    /// how many further words it takes.
     fn cluster(
         &mut self,
         word: &'w str,
         next: Option<&'w str>,
         takes: &dyn Fn(&str) -> bool,
         at: usize,
-    ) -> usize {
+    ) -> (usize, usize) {
         if word.starts_with("--") || self.windows {
-            return 0;
+            return (word.len(), 0);
         }
-        for (offset, letter) in word.char_indices().skip(1).take(16) {
+        for (offset, letter) in word.char_indices().skip(1).take(LETTERS) {
             let flag = String::from_iter(['-', letter]);
             if !takes(&flag) {
                 continue;
@@ -201,7 +251,7 @@ impl<'w> Flags<'w> {
                     at: next.map(|_| at + 1),
                     text: next.unwrap_or(""),
                 });
-                return usize::from(next.is_some());
+                return (offset, usize::from(next.is_some()));
             }
             self.values.push(Value {
                 flag: flag.into(),
@@ -209,21 +259,25 @@ impl<'w> Flags<'w> {
                 at: None,
                 text: rest.trim_start_matches('='),
             });
-            return 0;
+            return (offset, 0);
         }
-        0
+        (word.len(), 0)
     }
 }
 
-/// Returns true if a letter is one of several: `-r` in `-fr`.
-fn is_in_cluster(flag: &str, name: &str) -> bool {
-    (3..=7).contains(&flag.len())
-        && flag.bytes().skip(1).all(|byte| byte.is_ascii_alphanumeric())
-        && !flag.starts_with("--")
-        && flag.starts_with('-')
-        && name.starts_with('-')
-        && name
-            .chars()
-            .nth(1)
-            .is_some_and(|letter| flag.get(1..).is_some_and(|letters| letters.contains(letter)))
+/// Returns true for a value that switches a flag off.
+fn is_no(value: &str) -> bool {
+    matches!(value, "false" | "none" | "no" | "off" | "0")
+}
+
+/// The most letters of a cluster that are read.
+const LETTERS: usize = 64;
+
+/// The most letters of a cluster that the entry does not know one by one, except in repetitions.
+const FEW: usize = 6;
+
+/// Returns true for letters that stand twice on average, as no flag's name with one dash does.
+fn is_repetition(letters: &str) -> bool {
+    let distinct = letters.char_indices().filter(|(at, c)| letters.find(*c) == Some(*at)).count();
+    distinct * 2 <= letters.len()
 }

@@ -2,18 +2,25 @@
 //!
 //! The knowledge is in `catalogue/*.toml` next to this crate's manifest; `catalogue/README.md`
 //! documents the format. The build checks it and turns it into one sorted table of names, each with
-//! the encoded effects of the program (`build/items.rs`). This module looks up the longest matching
+//! the encoded effects of the program (`plugins/catalogue`). This module looks up the longest matching
 //! name, and `plan` applies the entry to the words of one call.
 //!
 //! Nothing here knows about shells: an entry is a function of a program's words.
 
+mod abbreviations;
 mod flags;
 mod plan;
+mod reach;
+#[cfg(not(target_arch = "wasm32"))]
+mod replacement;
 mod requests;
 mod spec;
 mod verbs;
 
+pub(crate) use abbreviations::spell_out;
 pub(crate) use plan::{Item, Plan, plan};
+#[cfg(not(target_arch = "wasm32"))]
+pub use replacement::replace_catalogue;
 pub(crate) use requests::{Flag, VALUED, options};
 
 /// A name of the table: its index in `NAMES`, and its effects, as an index in `SPECS`.
@@ -38,18 +45,34 @@ pub(crate) struct Found {
 
 /// Returns the form with this name: name, description in words, increase in risk in thousandths.
 pub(crate) fn form(id: &str) -> Option<(&'static str, &'static str, u16)> {
+    #[cfg(not(target_arch = "wasm32"))]
+    if let Some(table) = replacement::in_use() {
+        let (name, (label, weight)) = table.forms.get_key_value(id)?;
+        return Some((name, label, *weight));
+    }
     let at = FORMS.binary_search_by(|(name, ..)| (*name).cmp(id)).ok()?;
     FORMS.get(at).copied()
 }
 
 /// Returns the role of an environment variable's value if that is run in some way.
 pub(crate) fn variable(name: &str) -> Option<&'static str> {
+    #[cfg(not(target_arch = "wasm32"))]
+    if let Some(table) = replacement::in_use() {
+        let mut known = table.variables.iter();
+        return known.find(|(known, _)| is_like(name, known)).map(|(_, role)| role.as_str());
+    }
     VARIABLES.iter().find(|(known, _)| is_like(name, known)).map(|(_, role)| *role)
 }
 
 /// Returns the role of a configuration key's value if that is run in some way.
 pub(crate) fn setting(family: &str, key: &str) -> Option<&'static str> {
     let key = key.to_ascii_lowercase();
+    #[cfg(not(target_arch = "wasm32"))]
+    if let Some(table) = replacement::in_use() {
+        let mut known = table.settings.iter();
+        let found = known.find(|((of, known), _)| of == family && is_like(&key, known));
+        return found.map(|(_, role)| role.as_str());
+    }
     SETTINGS
         .iter()
         .find(|(of, known, _)| *of == family && is_like(&key, known))
@@ -147,6 +170,13 @@ fn entry(name: &str) -> Option<&'static str> {
 }
 
 fn row(name: &str) -> Option<(&'static str, &'static str)> {
+    #[cfg(not(target_arch = "wasm32"))]
+    if let Some(table) = replacement::in_use() {
+        return table
+            .entries
+            .get_key_value(name)
+            .map(|(name, spec)| (name.as_str(), spec.as_str()));
+    }
     let text = |row: &Row| {
         let at = usize::try_from(row.at).unwrap_or(usize::MAX);
         NAMES.get(at..at.saturating_add(usize::from(row.length))).unwrap_or("")

@@ -2,7 +2,7 @@
 
 use super::flags::{self, Value};
 use super::spec::{Token, is_run, tokens, valued};
-use super::{Found, requests, verbs};
+use super::{Found, reach, requests, verbs};
 use crate::types::EffectKind;
 
 /// The effects of a call.
@@ -12,8 +12,12 @@ pub(crate) struct Plan {
     /// The word at which another command begins.
     pub run: Option<usize>,
     pub recursive: bool,
+    /// It prints names, sizes and dates of what it reads, never contents.
+    pub metadata: bool,
     /// The command that it runs has more power than the caller.
     pub elevates: bool,
+    /// The service that it talks to is on this machine: an emulator, a cluster in a container.
+    pub local: bool,
     /// It only looks, despite any other words (a dry run, a help text).
     pub nothing: bool,
     /// It prints nothing of its input.
@@ -46,11 +50,21 @@ pub(crate) enum Item {
     Held(&'static str, usize, Option<String>),
     /// A word that is a program's text in a language.
     Code(&'static str, usize),
+    /// A word that names where a package comes from: the kind of source.
+    Source(&'static str, usize),
+    /// The same, and the package is run.
+    RunSource(&'static str, usize),
     /// Its output comes from there.
     Gives(&'static str),
 }
 
 impl Plan {
+    /// Notes that an address outside the words leads to this machine.
+    pub(crate) fn stay_here(&mut self) {
+        self.local = true;
+        reach::stay_here(self);
+    }
+
     /// Returns true if the command runs with elevated privileges.
     pub(crate) fn raises(&self) -> bool {
         self.elevates
@@ -91,8 +105,11 @@ fn kind(name: &str) -> Option<EffectKind> {
 /// that are not flags.
 pub(crate) fn plan(found: &Found, words: &[&str]) -> Plan {
     let mut plan = Plan::default();
-    let stops =
-        tokens(found.spec).any(|token| matches!(token, Token::Item(item) if item.starts_with("run:") || item.starts_with("shell:")));
+    // Words after `--` are found behind any flags.
+    let stops = tokens(found.spec).any(|token| {
+        matches!(token, Token::Item(item) if item != "run:--"
+            && (item.starts_with("run:") || item.starts_with("shell:")))
+    });
     let flags = flags::sort(found, words, stops, &mut plan);
     let mut inserted = 0;
     for value in &flags.values {
@@ -111,13 +128,37 @@ pub(crate) fn plan(found: &Found, words: &[&str]) -> Plan {
                 requests::apply(&mut plan, item, words)
             }
             Token::Item(item) => apply(&mut plan, item, inserted),
-            Token::When(condition, item) if flags.hold(condition) => {
+            Token::When(condition, item) if flags.hold(condition, item == "harmless") => {
                 apply(&mut plan, item, inserted)
             }
             _ => {}
         }
     }
+    doubt_run(found, words, &mut plan);
+    reach::settle(&mut plan, words);
     plan
+}
+
+/// Moves the word at which another command begins past the value of a flag that the entry does not
+/// know: `stdbuf --output L rm a`.
+fn doubt_run(found: &Found, words: &[&str], plan: &mut Plan) {
+    let Some(run) = plan.run else { return };
+    let is_program = |at: usize| {
+        words
+            .get(at)
+            .is_some_and(|word| super::find(word.rsplit('/').next().unwrap_or(word), &[]).is_some())
+    };
+    let is_doubtful = |at: &usize| {
+        let flag = at.checked_sub(1).filter(|before| plan.flags.contains(before));
+        flag.and_then(|flag| words.get(flag))
+            .is_some_and(|flag| !flag.contains('=') && !super::abbreviations::is_known(found, flag))
+    };
+    let doubtful = plan.operands.iter().filter(|at| **at <= run && is_doubtful(at)).count();
+    let next = (run + 1..=run + doubtful).find(|at| is_program(*at));
+    if let Some(next) = next.filter(|_| !is_program(run)) {
+        plan.items.push(Item::Word(EffectKind::ProcessStart, run));
+        plan.run = Some(next);
+    }
 }
 
 fn apply_value(plan: &mut Plan, role: &'static str, value: &Value<'_>) {
@@ -143,8 +184,10 @@ fn apply_value(plan: &mut Plan, role: &'static str, value: &Value<'_>) {
 fn apply(plan: &mut Plan, item: &'static str, inserted: usize) {
     match item {
         "recursive" => plan.recursive = true,
+        "metadata" => plan.metadata = true,
         "elevates" => plan.elevates = true,
         "harmless" => plan.nothing = true,
+        "local" => plan.local = true,
         _ => {}
     }
     if let Some(form) = item.strip_prefix('!') {
@@ -166,6 +209,10 @@ fn apply(plan: &mut Plan, item: &'static str, inserted: usize) {
         _ => {
             if let Some(language) = name.strip_prefix("code-") {
                 plan.items.extend(selected.into_iter().map(|at| Item::Code(language, at)));
+            } else if let Some(family) = name.strip_prefix("source-") {
+                plan.items.extend(selected.into_iter().map(|at| Item::Source(family, at)));
+            } else if let Some(family) = name.strip_prefix("runs-source-") {
+                plan.items.extend(selected.into_iter().map(|at| Item::RunSource(family, at)));
             } else if let Some(kind) = kind(name) {
                 if selector.is_empty() {
                     plan.items.push(Item::Constant(kind, ""));

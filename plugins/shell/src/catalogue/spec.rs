@@ -1,8 +1,9 @@
 //! The format of an entry, as the build wrote it: a token a line.
 //!
 //! ```text
-//! ITEM                what the program does, `build/items.rs` tells how each is written
+//! ITEM                what the program does, `plugins/catalogue/src/items.rs` tells how each is written
 //! ?CONDITION \t ITEM   the item holds only where the condition does
+//! ~FLAGS              flags without a value that change nothing here
 //! =FLAGS \t ROLE       the flags take a value: a kind, `shell`, `code-LANG`, `1` (it stands for the first
 //!                     word) or `_` (it does not matter)
 //! ```
@@ -12,6 +13,7 @@ pub(super) enum Token {
     Item(&'static str),
     When(&'static str, &'static str),
     Value(&'static str, &'static str),
+    Switches(&'static str),
 }
 
 pub(super) fn tokens(spec: &'static str) -> impl Iterator<Item = Token> {
@@ -21,7 +23,10 @@ pub(super) fn tokens(spec: &'static str) -> impl Iterator<Item = Token> {
                 Token::When(condition.trim_start_matches('?'), item)
             }
             (Some((flags, role)), None) => Token::Value(flags.trim_start_matches('='), role),
-            (None, _) => Token::Item(line),
+            (None, _) => match line.strip_prefix('~') {
+                Some(flags) => Token::Switches(flags),
+                None => Token::Item(line),
+            },
         }
     })
 }
@@ -29,6 +34,11 @@ pub(super) fn tokens(spec: &'static str) -> impl Iterator<Item = Token> {
 /// Returns true if its words are written as on Windows: flags with a slash too, and in any case.
 pub(super) fn is_windows(spec: &str) -> bool {
     spec.starts_with("windows")
+}
+
+/// Returns true if it takes abbreviated flags, with values in words of their own.
+pub(super) fn is_gnu(spec: &str) -> bool {
+    spec.starts_with("gnu")
 }
 
 /// Returns the role of a flag's value, if the flag takes one. A long flag whose value is run may be
@@ -62,5 +72,9 @@ pub(super) fn is_run(role: &str) -> bool {
             | "helper"
             | "tool"
             | "settings-file"
-    ) || ["code-", "script-", "options-", "setting-"].iter().any(|start| role.starts_with(start))
+            | "jvm"
+            | "folders"
+    ) || ["code-", "script-", "module-", "options-", "setting-", "source-", "off-", "on-"]
+        .iter()
+        .any(|start| role.starts_with(start))
 }

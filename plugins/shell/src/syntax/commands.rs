@@ -109,7 +109,7 @@ impl Parser<'_> {
         (length < 10 && !word.is_empty()).then_some(word)
     }
 
-    /// Skips `time` and `coproc [NAME]` before a compound command, which is read as it stands. Before
+    /// Skips `time` and `coproc [NAME]` before a compound command, which is read unchanged. Before
     /// a simple command they are programs that start another.
     fn skip_prefix(&mut self) {
         let Some(word @ ("coproc" | "time")) = self.reserved() else { return };

@@ -21,7 +21,8 @@ impl Parser<'_> {
         let read: fn(&mut Self) -> Option<Body> = match word {
             "{" => |parser| Some(parser.group()),
             "if" => |parser| Some(parser.condition()),
-            "while" | "until" => |parser| Some(parser.while_loop()),
+            "while" => |parser| Some(parser.while_loop(false)),
+            "until" => |parser| Some(parser.while_loop(true)),
             "for" | "select" => |parser| Some(parser.for_loop()),
             "case" => |parser| Some(parser.case()),
             "function" => Self::function_keyword,
@@ -131,10 +132,10 @@ impl Parser<'_> {
         Body::Branches { subject: Vec::new(), arms }
     }
 
-    fn while_loop(&mut self) -> Body {
-        let condition = self.script(&[Closer::Do]);
+    fn while_loop(&mut self, until: bool) -> Body {
+        let condition = Some(self.script(&[Closer::Do]));
         let body = self.loop_body();
-        Body::Branches { subject: Vec::new(), arms: vec![condition, body] }
+        Body::Repeat { subject: Vec::new(), condition, until, body }
     }
 
     fn loop_body(&mut self) -> Script {
@@ -160,7 +161,8 @@ impl Parser<'_> {
             self.pos += 2;
             let subject = head.map(|close| self.arithmetic(close));
             let body = self.loop_body();
-            return Body::Branches { subject: subject.into_iter().collect(), arms: vec![body] };
+            let subject = subject.into_iter().collect();
+            return Body::Repeat { subject, condition: None, until: false, body };
         }
         let variable = self.run(super::commands::ends_word).to_owned();
         self.skip_line_breaks();

@@ -41,10 +41,18 @@ pub(crate) enum Body {
     Group(Script),
     /// `( ... )`
     Subshell(Script),
-    /// `if`, `while`, `until`, `case`: the conditions and the branches in the order of the text.
+    /// `if` and `case`: the conditions and the branches in the order of the text.
     Branches {
         subject: Vec<Word>,
         arms: Vec<Script>,
+    },
+    /// `while`, `until` and `for ((...))`, whose condition is `None`: it may go round without end.
+    Repeat {
+        subject: Vec<Word>,
+        condition: Option<Script>,
+        /// It goes round until the condition holds.
+        until: bool,
+        body: Script,
     },
     /// `for` and `select`; without values it goes over the arguments.
     Loop {

@@ -65,6 +65,7 @@ impl Walker<'_> {
         if plan.nothing {
             return source;
         }
+        self.metadata = plan.metadata;
         for item in &plan.items {
             match item {
                 Item::Word(kind, at) => {
@@ -82,13 +83,24 @@ impl Walker<'_> {
                 Item::Constant(kind, name) => {
                     self.on_constant(kind.clone(), name, plan.recursive, command, setting)
                 }
+                Item::Form("skip-tls") if self.trusts_itself(plan, rest) => {}
                 Item::Form(id) => self.out.form(id, command),
                 Item::Gives("downloaded") => source = source.max(Source::DOWNLOADED),
                 Item::Gives("decoded") => source = source.max(Source::DECODED),
-                Item::Gives(_) => source = source.max(Source::ENVIRONMENT),
-                Item::Shell(_) | Item::Code(..) | Item::Held(..) => {}
+                Item::Gives(_) => {
+                    source = source.max(Source::ENVIRONMENT);
+                    if plan.operands.is_empty() && in_service(setting) {
+                        self.plain(EffectKind::SecretRead, "environment", false, command, setting);
+                    }
+                }
+                Item::Shell(_)
+                | Item::Code(..)
+                | Item::Held(..)
+                | Item::Source(..)
+                | Item::RunSource(..) => {}
             }
         }
+        self.metadata = false;
         source
     }
 
@@ -107,6 +119,12 @@ impl Walker<'_> {
             | EffectKind::FileDelete
             | EffectKind::Discard => {
                 self.file(kind, field, recursive, command, setting);
+            }
+            EffectKind::Network if field.text.starts_with("file://") => {
+                self.file(EffectKind::FileRead, &of_address(field), recursive, command, setting);
+            }
+            EffectKind::Send | EffectKind::RemoteChange if field.text.starts_with("file://") => {
+                self.file(EffectKind::FileModify, &of_address(field), recursive, command, setting);
             }
             EffectKind::Network => {
                 // A name is resolved by a server under the control of the name's owner: data that
@@ -196,7 +214,12 @@ impl Walker<'_> {
         {
             let host = Field::plain(socket.split('/').next().unwrap_or(""), field.span);
             self.network(&host, command, setting);
-            self.out.form("raw-socket", command);
+            // A port of this machine is asked whether a service is up by now.
+            let own =
+                places::host(&host.text).is_some_and(|host| super::safeguards::is_own_host(&host));
+            if !own {
+                self.out.form("raw-socket", command);
+            }
             return;
         }
         if field.text.contains("://") && !field.text.starts_with("file:") {
@@ -212,6 +235,17 @@ impl Walker<'_> {
         }
         if places::is_stream(&path) {
             return;
+        }
+        let of_process = field.text.starts_with("/proc/") && field.text.ends_with("/environ");
+        if kind == EffectKind::FileRead && of_process && !certain && !self.metadata {
+            self.plain(EffectKind::SecretRead, "/proc/*/environ", false, command, setting);
+        }
+        let loads = ["/usercustomize.py", "/sitecustomize.py"];
+        if path.is_empty()
+            && matches!(kind, EffectKind::FileModify | EffectKind::FileCreate)
+            && loads.iter().any(|end| field.text.ends_with(end))
+        {
+            self.plain(EffectKind::Persistence, "python", true, command, setting);
         }
         if path.is_empty() && kind == EffectKind::FileDelete {
             self.out.gap("what is deleted is known only when it runs");
@@ -278,14 +312,22 @@ impl Walker<'_> {
         for form in forms.into_iter().filter(|_| !inside) {
             self.out.form(form, command);
         }
+        // Here the path says how far it goes; of another machine only the form does.
+        let is_host = matches!(setting.place, Place::Host(_));
+        if is_host && kind == EffectKind::FileDelete && is_anywhere(&path) {
+            self.out.form("delete-everywhere", command);
+        }
         if matches!(kind, EffectKind::FileModify | EffectKind::FileCreate) {
             self.note_written(&path);
         }
-        if kind == EffectKind::FileRead {
+        if kind == EffectKind::FileRead && !self.metadata {
+            self.note_process_file(&path);
             self.note_hoard(&path, recursive, command, setting);
         }
         let tainted = kind == EffectKind::FileRead && self.is_tainted(&path);
-        for more in kinds.into_iter().chain(tainted.then_some(EffectKind::SecretRead)) {
+        let shown = |more: &EffectKind| !self.metadata || *more != EffectKind::SecretRead;
+        let more = kinds.into_iter().chain(tainted.then_some(EffectKind::SecretRead));
+        for more in more.filter(shown).collect::<Vec<_>>() {
             if more == EffectKind::SecretRead && self.secrets.len() < 256 {
                 self.secrets.push((command, true));
             }
@@ -340,6 +382,9 @@ impl Walker<'_> {
         setting: &Setting,
     ) {
         self.step(1 + self.links.len());
+        if self.is_left_open(&kind, &target, certain) {
+            return;
+        }
         super::output::cut(&mut target, 4096);
         if let Some((kind, target)) = located(kind, target, &setting.place) {
             self.out.effect(Effect { kind, target, path: None, command, recursive, certain });
@@ -352,6 +397,27 @@ impl Walker<'_> {
             if self.env.folder.contains(UNKNOWN) { String::new() } else { self.env.folder.clone() };
         self.emit(EffectKind::FileModify, folder, false, false, command, setting);
     }
+}
+
+/// Returns true for a command inside what others use: its variables are the credentials of that.
+fn in_service(setting: &Setting) -> bool {
+    const SERVICES: &[&str] = &["fly", "flyctl", "heroku", "kubectl", "oc"];
+    setting.wrappers.iter().any(|wrapper| {
+        let name = wrapper.split(' ').next().unwrap_or_default();
+        SERVICES.contains(&name)
+    })
+}
+
+/// Returns the file that an address of this machine names: `file:///etc/hosts`.
+fn of_address(field: &Field) -> Field {
+    let rest = field.text.strip_prefix("file://").unwrap_or(&field.text);
+    let path = rest.find('/').and_then(|at| rest.get(at..)).unwrap_or(rest);
+    Field { text: path.to_owned(), ..field.clone() }
+}
+
+/// Returns true for a pattern of files in all folders of a machine: `/**/x`.
+fn is_anywhere(path: &str) -> bool {
+    path.strip_prefix("/*").is_some_and(|rest| rest.starts_with(['*', '/']))
 }
 
 /// Returns the text before the first unknown part.

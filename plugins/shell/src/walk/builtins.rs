@@ -324,9 +324,17 @@ impl Walker<'_> {
                 }
                 _ => Feed::default(),
             },
-            "which" => operand(0)
-                .filter(|field| field.known && plan.operands.len() == 1)
-                .map_or(Feed::default(), |field| known(names::installed(&field.text))),
+            "which" => {
+                let named: Vec<&Field> =
+                    plan.operands.iter().filter_map(|at| rest.get(*at)).collect();
+                let found: Vec<String> =
+                    named.iter().map(|field| names::installed(&field.text).to_string()).collect();
+                if named.iter().all(|field| field.known) && !found.is_empty() {
+                    known(found.join("\n"))
+                } else {
+                    Feed::default()
+                }
+            }
             "type"
                 if rest.iter().any(|field| matches!(field.text.as_str(), "-p" | "-P" | "-fP")) =>
             {
@@ -361,7 +369,7 @@ impl Walker<'_> {
             return self.descriptors.get(&number).cloned().unwrap_or_default();
         }
         let (path, _) = places::resolve(name, &self.env.folder);
-        self.files.get(&path).cloned().unwrap_or_default()
+        self.content_of(&path).unwrap_or_default()
     }
 }
 

@@ -29,7 +29,9 @@ impl Walker<'_> {
         command: Option<u32>,
         setting: &Setting,
     ) {
-        let Some(role) = catalogue::variable(name).filter(|_| !value.text.is_empty()) else {
+        let role = catalogue::variable(name);
+        let Some(role) = role.filter(|role| !value.text.is_empty() || role.starts_with("off-"))
+        else {
             return;
         };
         // Outside of shells a two-letter name may be used by anyone: a value that is not a path is
@@ -45,7 +47,14 @@ impl Walker<'_> {
             span,
             ..Field::default()
         };
-        self.held(role, &field, name, command, setting);
+        let given = std::mem::take(&mut self.given);
+        // Anybody may use this name; for git it names hooks.
+        let concerns = name != "SKIP" || !given.is_empty();
+        let switch = !concerns || self.switch_off(role, &field, &given, command);
+        self.given = given;
+        if !switch {
+            self.held(role, &field, name, command, setting);
+        }
     }
 
     /// Follows `GIT_CONFIG_KEY_0=alias.x GIT_CONFIG_VALUE_0=...`.
@@ -77,6 +86,9 @@ impl Walker<'_> {
         command: Option<u32>,
         setting: &Setting,
     ) {
+        if let Some(family) = role.strip_prefix("source-") {
+            return self.package_source(family, value);
+        }
         let quiet = Setting { input: Feed::default(), beside: false, ..setting.clone() };
         self.unseen(value.source, command, setting);
         if !value.text.is_empty() && value.text.chars().all(|c| c == UNKNOWN || c.is_whitespace()) {
@@ -84,6 +96,10 @@ impl Walker<'_> {
             return self.plain(EffectKind::ProcessStart, "", false, command, setting);
         }
         let call = Call { end: value.span.end, ..Call::default() };
+        let runs = matches!(role, "shell" | "tool" | "program" | "filter");
+        if runs || role.starts_with("script") {
+            self.note_unread(value);
+        }
         match role.split_once('-').unwrap_or((role, "")) {
             ("shell", _) => self.command_text(value, label, &quiet),
             ("tool", _) => {
@@ -111,7 +127,18 @@ impl Walker<'_> {
                 }
             }
             ("expansion", _) => self.expanded(value, &quiet),
-            ("library", _) if value.text != "none" => self.out.form("preload", command),
+            ("library", _) => self.load_library(value, command, setting),
+            ("module", language) => {
+                for module in value.text.split(',') {
+                    let value = Field { text: module.to_owned(), ..value.clone() };
+                    self.load_module(language, &value, command, &quiet);
+                }
+            }
+            ("folders", _) => self.search_folders(value, command, setting),
+            ("jvm", _) => self.java_options(value, command, &quiet),
+            ("off" | "on", _) => {
+                self.switch_off(role, value, &[], command);
+            }
             ("settings", _) => self.foreign_file(value, command, setting),
             ("script", "shell") => {
                 self.started_file(&Field::plain("source", value.span), value, &call, &quiet)
@@ -166,6 +193,15 @@ impl Walker<'_> {
         }
     }
 
+    /// Notes that a value names a file of the project whose text is not known yet.
+    fn note_unread(&mut self, value: &Field) {
+        let first = value.text.split_ascii_whitespace().next().unwrap_or("");
+        let (path, certain) = places::resolve(first, &self.env.folder);
+        if certain && first.contains('/') && self.is_project(&path) && !self.is_known(&path) {
+            self.out.gap("code that another program runs, and that was not read");
+        }
+    }
+
     /// Reads `KEY=VALUE`, and `KEY VALUE` of ssh; several, each in quotes, for git.
     fn setting_text(
         &mut self,
@@ -205,14 +241,28 @@ impl Walker<'_> {
         command: Option<u32>,
         setting: &Setting,
     ) {
-        if key.contains(UNKNOWN) && !value.text.is_empty() {
+        // A token in an address says nothing of the host.
+        let named = key
+            .strip_prefix("url.")
+            .and_then(|base| base.rsplit_once('@'))
+            .is_some_and(|(_, host)| !host.contains(UNKNOWN));
+        if key.contains(UNKNOWN) && !named && !value.text.is_empty() {
             self.out.gap("a setting whose name is known only when it runs");
         }
         let switch = matches!(
             value.text.as_str(),
             "" | "true" | "false" | "yes" | "no" | "none" | "0" | "1" | "on" | "off"
         );
-        if let Some(role) = catalogue::setting(family, key).filter(|_| !switch) {
+        if family == "git" {
+            self.redirected(key, value, command);
+            let nowhere = matches!(value.text.as_str(), "" | "/dev/null");
+            if nowhere && key.eq_ignore_ascii_case("core.hookspath") {
+                self.out.hides("skip-checks", "", command);
+            }
+        }
+        let role = catalogue::setting(family, key);
+        let protects = role.is_some_and(|role| role.starts_with("off-") || role.starts_with("on-"));
+        if let Some(role) = role.filter(|_| !switch || protects) {
             self.held(role, value, key, command, setting);
         }
     }

@@ -7,7 +7,7 @@ use super::sql::{self, Change};
 use super::{Setting, Walker};
 use crate::catalogue::Plan;
 use crate::syntax::Span;
-use crate::types::EffectKind;
+use crate::types::{Direction, EffectKind};
 
 #[rustfmt::skip]
 const CLIENTS: &[&str] = &[
@@ -60,7 +60,7 @@ impl Walker<'_> {
                 .map(sql::key_value)
                 .max()
         } else {
-            texts.iter().map(|field| sql::change(strip_flag(&field.text))).max()
+            texts.iter().map(|field| sql::change(sql::strip_flag(&field.text))).max()
         };
         let change = change.map(|change| {
             let grave = matches!(change, Change::Table | Change::Drop)
@@ -72,6 +72,18 @@ impl Walker<'_> {
                 change
             }
         });
+        let change = change.filter(|_| !plan.local);
+        if self.loads_dump(name, rest, call) && !plan.local {
+            self.out.form("load-dump", command);
+            self.plain(EffectKind::RemoteChange, "database", true, command, setting);
+        }
+        if !plan.local
+            && matches!(change, Some(Change::Rows))
+            && !KEY_VALUE.contains(&name)
+            && super::rehearsals::is_far_off(rest)
+        {
+            self.out.form("remote-rows", command);
+        }
         let file =
             plan.operands.first().and_then(|at| rest.get(*at)).filter(|_| FILES.contains(&name));
         self.changed(change.unwrap_or(Change::None), file, command, setting);
@@ -101,10 +113,51 @@ impl Walker<'_> {
         }
     }
 
+    /// Returns true if a dump of unknown content goes into a database of another machine.
+    fn loads_dump(&self, name: &str, rest: &[Field], call: &Call) -> bool {
+        const UNPACKS: &[&str] = &[
+            "7z",
+            "7za",
+            "bunzip2",
+            "bzcat",
+            "gpg",
+            "gunzip",
+            "gzip",
+            "lz4",
+            "mariadb-dump",
+            "mysqldump",
+            "openssl",
+            "pg_dump",
+            "pg_dumpall",
+            "pg_restore",
+            "pigz",
+            "unxz",
+            "unzip",
+            "xz",
+            "xzcat",
+            "zcat",
+            "zstd",
+            "zstdcat",
+        ];
+        if FILES.contains(&name) || KEY_VALUE.contains(&name) || call.input.text.is_some() {
+            return false;
+        }
+        let unpacked =
+            self.program_of(call.input.from).is_some_and(|program| UNPACKS.contains(&program));
+        let named = |text: &str| {
+            let low = text.to_ascii_lowercase();
+            ["dump", "backup", ".bak", "snapshot"].iter().any(|word| low.contains(word))
+        };
+        let redirected = call.redirections.iter().any(|redirection| {
+            redirection.direction == Direction::Input && named(&redirection.target.text)
+        });
+        (unpacked || redirected) && super::rehearsals::is_elsewhere(rest)
+    }
+
     /// Follows the client commands that run in a shell or affect files, line by line: `\! COMMAND`,
     /// `.shell COMMAND`.
     fn client_commands(&mut self, field: &Field, setting: &Setting) {
-        for line in strip_flag(&field.text).lines().take(16 * 1024) {
+        for line in sql::strip_flag(&field.text).lines().take(16 * 1024) {
             let line = line.trim();
             let shell = ["\\! ", "\\!", ".shell ", ".system ", "system "]
                 .iter()
@@ -145,13 +198,5 @@ impl Walker<'_> {
     pub(super) fn stated(&mut self, text: &str, command: Option<u32>, setting: &Setting) {
         self.plain(EffectKind::Network, "database", true, command, setting);
         self.changed(sql::change(text), None, command, setting);
-    }
-}
-
-/// Returns the statement in `--execute=STATEMENT`.
-pub(super) fn strip_flag(text: &str) -> &str {
-    match text.split_once('=') {
-        Some((flag, value)) if flag.starts_with("--") && !flag.contains(' ') => value,
-        _ => text,
     }
 }

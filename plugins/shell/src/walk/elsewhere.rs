@@ -26,7 +26,7 @@ impl Walker<'_> {
             .map(|field| field.text.clone())
             .unwrap_or_default();
         match catalogue::name_of(name) {
-            "ssh" | "mosh" | "autossh" | "sshpass" | "gcloud" => {
+            "ssh" | "mosh" | "autossh" | "sshpass" | "gcloud" | "tsh" | "tailscale" => {
                 Some(Place::Host(places::host(&operand).unwrap_or_default()))
             }
             // A cluster's containers hold what others use, unlike one of this machine.
@@ -34,8 +34,37 @@ impl Walker<'_> {
             "vagrant" | "multipass" | "limactl" | "lima" | "colima" | "heroku" | "fly"
             | "flyctl" => Some(Place::Host(catalogue::name_of(name).to_owned())),
             "docker" | "podman" | "nerdctl" | "lxc" | "docker-compose" | "finch" | "apptainer"
-            | "singularity" => Some(Place::Container(operand, self.mounts(rest))),
+            | "singularity" | "incus" | "pct" => {
+                let own = self.is_own_container(name, &operand, plan, rest);
+                let named = if own { String::new() } else { operand };
+                Some(Place::Container(named, self.mounts(rest)))
+            }
             _ => None,
+        }
+    }
+
+    /// Returns true for a container that this call or this command line makes: what is lost in it
+    /// was not there before, unless a volume or the machine is.
+    fn is_own_container(&self, name: &str, operand: &str, plan: &Plan, rest: &[Field]) -> bool {
+        let engines = ["docker", "podman", "nerdctl", "finch"];
+        let verb = plan.subcommand.last().and_then(|at| rest.get(*at));
+        match verb.map_or("", |field| field.text.as_str()) {
+            _ if !engines.contains(&catalogue::name_of(name)) => false,
+            "run" => is_apart(plan, rest),
+            "exec" => self.made.contains(operand),
+            _ => false,
+        }
+    }
+
+    /// Remembers a container that a call makes, by its name.
+    fn note_made(&mut self, plan: &Plan, rest: &[Field]) {
+        let verb = plan.subcommand.last().and_then(|at| rest.get(*at));
+        let makes = verb.is_some_and(|field| matches!(field.text.as_str(), "run" | "create"));
+        let at = rest.iter().position(|field| field.text == "--name");
+        let given = at.and_then(|at| rest.get(at + 1)).map(|field| field.text.as_str());
+        let name = given.or_else(|| rest.iter().find_map(|f| f.text.strip_prefix("--name=")));
+        if let Some(name) = name.filter(|_| makes && is_apart(plan, rest)) {
+            self.made.insert(name.to_owned());
         }
     }
 
@@ -126,6 +155,7 @@ impl Walker<'_> {
                 self.plain(EffectKind::Privilege, &path, true, command, setting);
             }
         }
+        self.note_made(plan, rest);
         self.image(rest, plan, command, setting);
         // The last one counts; the client refuses a value that is not a boolean.
         let privileged =
@@ -164,9 +194,27 @@ impl Walker<'_> {
     }
 }
 
+/// Returns true for a container that shares nothing with others or with the machine but folders
+/// that its call names.
+fn is_apart(plan: &Plan, rest: &[Field]) -> bool {
+    let image = plan.operands.first().copied().unwrap_or(rest.len());
+    let flags = rest.get(..image).unwrap_or_default();
+    let shares = |field: &Field| {
+        let start = |name: &&str| field.text.starts_with(*name);
+        ["--privileged", "--pid", "--ipc", "--volumes-from", "--device", "--cap-add", "--userns"]
+            .iter()
+            .any(start)
+            || field.text.contains("type=volume")
+            || field.text.contains(UNKNOWN)
+    };
+    let is_path = |here: &str| here.starts_with(['/', '.', '~']);
+    !flags.iter().any(shares) && bound(flags).filter_map(bind).all(|(here, _)| is_path(here))
+}
+
 /// Returns true for a program that joins its words, for a shell there to read them again.
 pub(super) fn joins_words(name: &str) -> bool {
-    matches!(catalogue::name_of(name), "ssh" | "mosh" | "autossh" | "sshpass" | "gcloud" | "heroku")
+    let joins = ["ssh", "mosh", "autossh", "sshpass", "gcloud", "heroku", "tsh", "tailscale"];
+    joins.contains(&catalogue::name_of(name))
 }
 
 /// Returns the place where a program runs the text that one of its options holds, if it is not here:
@@ -174,15 +222,40 @@ pub(super) fn joins_words(name: &str) -> bool {
 pub(super) fn place_of_text(name: &str) -> Option<Place> {
     match name {
         "ansible" => Some(Place::Host("hosts".to_owned())),
-        "vagrant" | "fly" | "flyctl" | "gcloud" => Some(Place::Host(name.to_owned())),
+        _ if MANY.contains(&name) => Some(Place::Host("servers".to_owned())),
+        "vagrant" | "fly" | "flyctl" | "gcloud" | "aws" | "az" | "doctl" => {
+            Some(Place::Host(name.to_owned()))
+        }
         _ => None,
     }
 }
 
+/// Programs that run one text on many machines.
+const MANY: &[&str] = &[
+    "clush",
+    "dancer",
+    "dsh",
+    "fab",
+    "mpssh",
+    "orgalorg",
+    "parallel-nuke",
+    "parallel-ssh",
+    "pdsh",
+    "pnuke",
+    "pssh",
+    "salt",
+    "salt-ssh",
+    "sshpt",
+    "tentakel",
+    "xpanes",
+];
+
 /// Write access below these as root is control of the machine.
-const FOLDERS: &[&str] = &["/", "/etc", "/root", "/proc", "/sys", "/dev", "/home", "/boot", "/usr"];
+pub(super) const FOLDERS: &[&str] =
+    &["/", "/etc", "/root", "/proc", "/sys", "/dev", "/home", "/boot", "/usr"];
 /// Sockets through which a program can start containers of its own.
-const SOCKETS: &[&str] = &["/docker.sock", "/containerd.sock", "/podman.sock", "/crio.sock"];
+pub(super) const SOCKETS: &[&str] =
+    &["/docker.sock", "/containerd.sock", "/podman.sock", "/crio.sock"];
 
 /// Returns the values of the flags that mount something: `-v VALUE`, `-v=VALUE`, `-vVALUE`,
 /// `-itv VALUE`, `--mount VALUE`.

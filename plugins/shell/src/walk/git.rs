@@ -3,6 +3,7 @@
 use super::expand::Field;
 use super::{Setting, Walker};
 use crate::catalogue::Plan;
+use crate::places;
 use crate::types::EffectKind;
 
 impl Walker<'_> {
@@ -20,7 +21,21 @@ impl Walker<'_> {
             .filter_map(|at| rest.get(*at))
             .map(|field| field.text.as_str())
             .collect();
-        let operands: Vec<&Field> = plan.operands.iter().filter_map(|at| rest.get(*at)).collect();
+        let mut operands: Vec<&Field> =
+            plan.operands.iter().filter_map(|at| rest.get(*at)).collect();
+        // `git config set KEY VALUE`, as newer versions write it.
+        if words.first() == Some(&"config")
+            && operands.len() > 2
+            && operands.first().is_some_and(|field| field.text == "set")
+        {
+            operands.remove(0);
+        }
+        let transports = operands.iter().copied().chain(rest).filter(|field| {
+            field.text.starts_with("ext::") || field.text.starts_with("--remote=ext::")
+        });
+        if transports.count() > 0 {
+            self.out.gap("a transport of git that runs a command");
+        }
         for field in operands.iter().filter(|field| field.text.starts_with("ext::")) {
             self.nested(
                 &Field { text: field.text.replacen("ext::", "", 1), ..(*field).clone() },
@@ -32,7 +47,23 @@ impl Walker<'_> {
             let key = operands.first().map_or("", |field| field.text.as_str());
             self.configured("git", key, value, command, setting);
         }
+        if matches!(words.first(), Some(&("branch" | "commit" | "switch"))) {
+            // They have a `-c` of their own after their names; this one is git's.
+            let end = plan.subcommand.first().copied().unwrap_or(0);
+            let own = rest.get(..end).unwrap_or_default();
+            for pair in own.windows(2) {
+                let [flag, value] = pair else { continue };
+                if let Some((key, text)) = value.text.split_once('=').filter(|_| flag.text == "-c")
+                {
+                    let given = Field { text: text.to_owned(), ..value.clone() };
+                    self.configured("git", key, &given, command, setting);
+                }
+            }
+        }
+        self.skip_checks(&words, plan, rest, command);
+        self.stage_secrets(&words, &operands, command, setting);
         self.push_to_address(&words, rest, plan, command, setting);
+        self.shown_revision(&words, &operands, command, setting);
         if words.first() == Some(&"config") {
             if rest.iter().any(|field| field.text == "--global") && operands.len() > 1 {
                 // Most settings start nothing, so the file is named without the consequences of
@@ -62,6 +93,57 @@ impl Walker<'_> {
                 && (runs && key != "core.editor" && key != "core.pager" || is_command)
             {
                 self.plain(EffectKind::Persistence, &key, true, command, setting);
+            }
+        }
+    }
+
+    /// Notes a credential that is put into git by its name, and its way to others with a push.
+    fn stage_secrets(
+        &mut self,
+        words: &[&str],
+        operands: &[&Field],
+        command: Option<u32>,
+        setting: &Setting,
+    ) {
+        match words.first() {
+            Some(&("add" | "stage" | "commit")) => {
+                self.staged |= operands.iter().any(|field| {
+                    let (path, _) = places::resolve(&field.text, &self.env.folder);
+                    places::is_secret(&path, self.home)
+                });
+            }
+            Some(&"push") if self.staged => {
+                self.out.form("secret-egress", command);
+                self.plain(EffectKind::Send, "origin", false, command, setting);
+            }
+            _ => {}
+        }
+    }
+
+    /// Notes a credential whose text git shows as it was at some time: `git show HEAD~2:.env`.
+    fn shown_revision(
+        &mut self,
+        words: &[&str],
+        operands: &[&Field],
+        command: Option<u32>,
+        setting: &Setting,
+    ) {
+        if !matches!(words, ["annotate" | "archive" | "blame" | "cat-file" | "show"]) {
+            return;
+        }
+        for field in operands {
+            let named = field.text.rsplit_once(':').map_or(field.text.as_str(), |(_, path)| path);
+            let (path, known) = places::resolve(named, &self.env.folder);
+            if places::is_secret(&path, self.home) {
+                self.note_secret(command);
+                self.push(
+                    EffectKind::SecretRead,
+                    path,
+                    false,
+                    known && field.known,
+                    command,
+                    setting,
+                );
             }
         }
     }

@@ -1,8 +1,10 @@
 //! Programs that run a text: shells, `eval`, interpreters with code on the command line.
 
+use super::code_flags::{Interpreter, attached_code, find_code, spoken};
 use super::environment::UNKNOWN;
 use super::expand::Field;
 use super::feed::{Feed, Source, Trust};
+use super::scripts::Manner;
 use super::simple::Call;
 use super::{Setting, Walker};
 use crate::catalogue::{self, Item, Plan};
@@ -15,14 +17,6 @@ const FILES: usize = 1024;
 const SHELLS: &[&str] =
     &["sh", "bash", "zsh", "dash", "ksh", "ash", "fish", "rbash", "mksh", "csh", "tcsh"];
 
-/// An interpreter: its language, the flags before code, the flags before another value.
-struct Interpreter {
-    name: &'static str,
-    language: &'static str,
-    code: &'static [&'static str],
-    values: &'static [&'static str],
-}
-
 const INTERPRETERS: &[Interpreter] = &[
     Interpreter { name: "python", language: "python", code: &["-c"], values: &["-W", "-X"] },
     Interpreter {
@@ -33,7 +27,12 @@ const INTERPRETERS: &[Interpreter] = &[
     },
     Interpreter { name: "perl", language: "perl", code: &["-e", "-E"], values: &["-I"] },
     Interpreter { name: "ruby", language: "ruby", code: &["-e"], values: &["-I", "-r"] },
-    Interpreter { name: "php", language: "php", code: &["-r"], values: &["-d", "-c"] },
+    Interpreter {
+        name: "php",
+        language: "php",
+        code: &["-r", "--run", "-R", "-B", "-E"],
+        values: &["-d", "-c"],
+    },
     Interpreter { name: "osascript", language: "osascript", code: &["-e"], values: &["-l"] },
     // Elixir's, and by the same short name what PowerShell runs a text with.
     Interpreter {
@@ -41,6 +40,27 @@ const INTERPRETERS: &[Interpreter] = &[
         language: "elixir",
         code: &["-e", "--eval"],
         values: &["-S", "-r", "-pa", "--name", "--sname"],
+    },
+    Interpreter {
+        name: "elixir",
+        language: "elixir",
+        code: &["-e", "--eval", "--rpc-eval"],
+        values: &["-S", "-r", "-pa", "--name", "--sname"],
+    },
+    Interpreter { name: "erl", language: "elixir", code: &["-eval", "--eval"], values: &["-s"] },
+    Interpreter {
+        name: "jshell",
+        language: "java",
+        code: &[],
+        values: &["--class-path", "--startup", "--feedback", "-R", "-C", "--add-modules"],
+    },
+    Interpreter { name: "R", language: "r", code: &["-e"], values: &["-f", "-g"] },
+    Interpreter { name: "kotlin", language: "java", code: &["-e"], values: &["-cp"] },
+    Interpreter {
+        name: "scala-cli",
+        language: "scala",
+        code: &["-e", "--execute-script", "--script-snippet", "--execute-scala", "-S"],
+        values: &["-cp"],
     },
     Interpreter { name: "lua", language: "lua", code: &["-e"], values: &["-l"] },
     Interpreter { name: "Rscript", language: "r", code: &["-e"], values: &[] },
@@ -80,12 +100,39 @@ const INTERPRETERS: &[Interpreter] = &[
     },
 ];
 
+/// Programs that do much besides running code: only with it are they interpreters.
+const CODE_ALONE: &[&str] = &["elixir", "erl", "R", "kotlin", "scala-cli"];
+
+fn is_code_flag(which: &Interpreter, word: &str) -> bool {
+    which.code.iter().any(|flag| {
+        word.strip_prefix(flag)
+            .is_some_and(|rest| rest.is_empty() || flag.len() > 2 && rest.starts_with('='))
+    })
+}
+
 /// Returns true if the program runs the text that it is given.
 pub(super) fn runs_text(name: &str) -> bool {
     let known = catalogue::name_of(name);
     SHELLS.contains(&name)
         || INTERPRETERS.iter().any(|interpreter| interpreter.name == known)
         || matches!(name, "eval" | "source" | "." | "awk" | "sed")
+}
+
+/// Returns the language of an interpreter; none for a shell, and for any other program.
+pub(super) fn language_of(program: &str) -> Option<&'static str> {
+    let name = catalogue::name_of(program);
+    let known = INTERPRETERS.iter().find(|interpreter| interpreter.name == name);
+    known.map(|interpreter| interpreter.language)
+}
+
+pub(super) fn is_shell(program: &str) -> bool {
+    SHELLS.contains(&program)
+}
+
+/// Returns true for the web server that some interpreters have: `php -S ADDRESS`.
+fn serves_folder(name: &str, rest: &[Field]) -> bool {
+    let has = |flag: &str| rest.iter().any(|field| field.text.starts_with(flag));
+    (name == "php" && has("-S")) || (name == "ruby" && has("-run") && has("httpd"))
 }
 
 /// Returns true for a flag or a script of Elixir's, not a text for PowerShell.
@@ -95,8 +142,9 @@ fn is_elixir(word: &Field) -> bool {
 
 /// The contents of the words of an interpreter's call.
 #[derive(Default)]
-struct Read<'f> {
-    code: Vec<&'f Field>,
+struct Read {
+    /// Each text, and the position of the word behind it.
+    code: Vec<(usize, Field)>,
     module: Option<usize>,
     script: Option<usize>,
     in_place: bool,
@@ -117,7 +165,10 @@ impl Walker<'_> {
         }
         let canonical = catalogue::name_of(name);
         let is_own = |interpreter: &&Interpreter| {
-            interpreter.name != "iex" || rest.first().is_some_and(is_elixir)
+            (interpreter.name != "iex" || rest.first().is_some_and(is_elixir))
+                && (!CODE_ALONE.contains(&interpreter.name)
+                    || rest.iter().any(|word| is_code_flag(interpreter, &word.text)))
+                && !serves_folder(interpreter.name, rest)
         };
         if let Some(interpreter) =
             INTERPRETERS.iter().find(|interpreter| interpreter.name == canonical).filter(is_own)
@@ -266,7 +317,7 @@ impl Walker<'_> {
     }
 
     /// Follows a shell or an interpreter that reads its code from its standard input.
-    fn piped_in(
+    pub(super) fn piped_in(
         &mut self,
         name: &str,
         language: Option<&'static str>,
@@ -312,97 +363,6 @@ impl Walker<'_> {
         Feed { source: input.source, from: command, open: true, ..Feed::default() }
     }
 
-    /// Follows a script file: its content is known only if this very command line wrote it.
-    fn script_file(
-        &mut self,
-        name: &str,
-        script: &Field,
-        first: &Field,
-        rest: &[Field],
-        call: &Call,
-        setting: &Setting,
-    ) -> Feed {
-        let command = self.record(name, first, rest, None, None, call, setting);
-        let (path, _) = places::resolve(&script.text, &self.env.folder);
-        let content = script
-            .feed
-            .clone()
-            .or_else(|| Some(self.file_content(&script.text)).filter(|feed| feed.open));
-        if script.feed.is_none() {
-            self.file(EffectKind::FileRead, script, false, command, setting);
-        }
-        match content {
-            Some(content) => {
-                self.unseen(content.source, command, setting);
-                if let Some(text) = &content.text {
-                    let field = Field {
-                        text: text.to_string(),
-                        known: true,
-                        span: script.span,
-                        ..Field::default()
-                    };
-                    let language = INTERPRETERS
-                        .iter()
-                        .find(|interpreter| interpreter.name == catalogue::name_of(name))
-                        .map(|interpreter| interpreter.language);
-                    match language {
-                        None => self.nested(
-                            &field,
-                            name,
-                            &Setting { input: Feed::default(), ..setting.clone() },
-                        ),
-                        Some(language) => self.code(language, &field, command, setting),
-                    };
-                } else if !content.source.is_unseen() {
-                    self.plain(EffectKind::ProcessStart, &script.text, false, command, setting);
-                }
-            }
-            None if self.is_project(&path) => self.project_run(command, setting),
-            None => self.plain(EffectKind::ProcessStart, &path, false, command, setting),
-        }
-        Feed { source: call.input.source, from: command, open: true, ..Feed::default() }
-    }
-
-    fn sourced(
-        &mut self,
-        name: &str,
-        first: &Field,
-        rest: &[Field],
-        call: &Call,
-        setting: &Setting,
-    ) -> Feed {
-        let Some(script) = rest.first() else { return Feed::default() };
-        if script.text == "/dev/stdin" {
-            return self.piped_in(name, None, first, rest, call, setting);
-        }
-        let file = script.text.rsplit('/').next().unwrap_or("");
-        let usual = file.starts_with("activate")
-            || matches!(
-                file,
-                ".bashrc"
-                    | ".bash_profile"
-                    | ".profile"
-                    | ".zshrc"
-                    | ".zprofile"
-                    | "nvm.sh"
-                    | "env"
-                    | "env.sh"
-                    | ".envrc"
-                    | ".env"
-                    | "sdkman-init.sh"
-                    | "asdf.sh"
-                    | "setup.bash"
-            )
-            || file.starts_with(".env");
-        if usual && script.feed.is_none() {
-            self.record(name, first, rest, None, None, call, setting);
-            return Feed::of_text("");
-        }
-        let (path, _) = places::resolve(&script.text, &self.env.folder);
-        self.sourced |= self.is_project(&path);
-        self.script_file(name, script, first, rest, call, setting)
-    }
-
     fn interpreter(
         &mut self,
         which: &Interpreter,
@@ -436,6 +396,7 @@ impl Walker<'_> {
                     || catalogue::find("python-module", &[&module.text])
                         .is_some_and(|found| found.depth > 0))
             {
+                self.run_module(&module, setting);
                 fields.insert(0, Field { text: "python-module".to_owned(), ..module });
             }
             return Some(self.run(&fields, call, &inner));
@@ -443,7 +404,8 @@ impl Walker<'_> {
         if !read.code.is_empty() {
             let command = self.record(name, first, rest, None, None, call, setting);
             let mut said = Feed::default();
-            for field in &read.code {
+            let language = spoken(which, rest);
+            for (behind, field) in &read.code {
                 self.unseen(field.source, command, setting);
                 if which.language == "powershell" {
                     let text = field.text.trim_start_matches(['&', ' ']);
@@ -453,13 +415,15 @@ impl Walker<'_> {
                         .unwrap_or(text)
                         .to_owned();
                     said = self.nested(
-                        &Field { text, ..(*field).clone() },
+                        &Field { text, ..field.clone() },
                         name,
                         &Setting { input: call.input.clone(), ..setting.clone() },
                     );
                     continue;
                 }
-                said = self.code(which.language, field, command, setting);
+                self.installed_by_code(language, &field.text, command, setting);
+                let given = rest.get(*behind..);
+                said = self.code_with(language, field, given, command, setting);
             }
             for field in rest
                 .iter()
@@ -485,6 +449,7 @@ impl Walker<'_> {
             self.record(name, first, rest, None, None, call, setting);
             return Some(Feed::default());
         }
+        self.django_shell(which, read.script, rest, &call.input, setting);
         Some(
             match read
                 .script
@@ -492,7 +457,7 @@ impl Walker<'_> {
                 .filter(|field| field.text != "-" && field.text != "/dev/stdin")
             {
                 Some(script) => self.script_file(name, script, first, rest, call, setting),
-                None => self.piped_in(name, Some(which.language), first, rest, call, setting),
+                None => self.piped_in(name, Some(spoken(which, rest)), first, rest, call, setting),
             },
         )
     }
@@ -524,7 +489,7 @@ fn encoded(which: &Interpreter, flag: &str, value: &str) -> Option<String> {
     Some(char::decode_utf16(units).map(|c| c.unwrap_or(UNKNOWN)).collect())
 }
 
-fn interpreter_words<'f>(which: &Interpreter, rest: &'f [Field]) -> Read<'f> {
+fn interpreter_words(which: &Interpreter, rest: &[Field]) -> Read {
     let mut read = Read::default();
     let mut at = 0;
     while let Some(field) = rest.get(at) {
@@ -537,10 +502,13 @@ fn interpreter_words<'f>(which: &Interpreter, rest: &'f [Field]) -> Read<'f> {
         read.in_place |= which.language == "perl" && letters.contains('i')
             || which.language == "ruby" && letters.starts_with('i');
         let is_code = which.code.contains(&text)
-            || (matches!(which.language, "perl" | "ruby") && letters.ends_with(['e', 'E']))
+            || find_code(which.language, letters) == Some("")
             || (which.language == "python" && letters.ends_with('c') && letters.len() < 4);
-        if is_code {
-            read.code.extend(rest.get(at + 1));
+        let attached = attached_code(which, text, letters);
+        if let Some(code) = attached.filter(|_| !is_code) {
+            read.code.push((at + 1, Field { text: code.to_owned(), ..field.clone() }));
+        } else if is_code {
+            read.code.extend(rest.get(at + 1).map(|code| (at + 2, code.clone())));
             at += 1;
             if which.language == "python" {
                 return read;
@@ -603,7 +571,11 @@ impl Walker<'_> {
         setting: &Setting,
     ) -> bool {
         let (path, _) = places::resolve(&program.text, &self.env.folder);
-        let Some(content) = self.files.get(&path).cloned() else { return false };
+        self.runs_built(program, command, setting);
+        let Some(content) = self.content_of(&path) else { return false };
+        if content.text.is_none() {
+            self.run_script(program, &path, None, Manner::Program, &[], command, setting);
+        }
         self.unseen(content.source, command, setting);
         if let Some(text) = &content.text {
             let field = Field {

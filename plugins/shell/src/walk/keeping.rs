@@ -89,7 +89,12 @@ fn is_loss(item: &Item) -> bool {
             *kind == EffectKind::Discard
         }
         Item::Form(form) => FORMS.contains(form),
-        Item::Shell(_) | Item::Code(..) | Item::Held(..) | Item::Gives(_) => false,
+        Item::Shell(_)
+        | Item::Code(..)
+        | Item::Held(..)
+        | Item::Source(..)
+        | Item::RunSource(..)
+        | Item::Gives(_) => false,
     }
 }
 

@@ -112,6 +112,12 @@ impl Walker<'_> {
             .filter(|led| led != path)
             .collect();
         for led in led {
+            let (kinds, _) = places::consequences(kind, &led, recursive, self.home);
+            let secret = *kind == EffectKind::FileRead && !self.metadata;
+            if secret && (kinds.contains(&EffectKind::SecretRead) || self.is_tainted(&led)) {
+                self.note_secret(command);
+                self.push(EffectKind::SecretRead, led.clone(), false, certain, command, setting);
+            }
             self.push(kind.clone(), led, recursive, certain, command, setting);
         }
     }

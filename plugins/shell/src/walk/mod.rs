@@ -3,35 +3,59 @@
 //! Every branch and every loop's body is assumed to run, once. Values that the text determines are
 //! filled in; values known only at run time stay unknown, and effects say so.
 
+mod addresses;
 mod apply;
 mod arithmetic;
+mod awk;
 mod braces;
+mod builders;
 mod builtins;
 mod carriers;
+mod code_flags;
+mod compilers;
 mod databases;
+mod descriptions;
 mod elsewhere;
+mod emptied;
 mod environment;
 mod expand;
 mod feed;
+mod fetched;
 mod git;
+mod hooks;
+mod hunts;
 mod inline;
 mod interpreters;
 mod keeping;
 mod launchers;
 mod links;
+mod manifests;
+mod modes;
+mod modules;
 mod names;
 mod output;
 mod parameters;
 mod patch;
 mod programs;
+mod recipes;
 mod rehearsals;
 mod requests;
+mod rounds;
 mod routines;
+mod safeguards;
+mod scripts;
 mod searches;
+mod sed;
 mod sending;
+mod served;
+mod services;
+mod setups;
 mod simple;
+mod sources;
+mod spelling;
 mod sql;
 mod taint;
+mod written;
 
 use crate::bindings::exports::portcullis::shell::reader::{Reading, Surroundings};
 use crate::places::Place;
@@ -72,16 +96,32 @@ pub(crate) fn read(text: &str, surroundings: &Surroundings) -> (Reading, u64) {
         written: Vec::new(),
         tainted: BTreeSet::new(),
         files: BTreeMap::new(),
+        built: Vec::new(),
         links: Vec::new(),
         kept: Vec::new(),
         remotes: Vec::new(),
         hoards: Vec::new(),
+        scripts: scripts::Scripts::new(surroundings),
+        looked_up: false,
+        looked_up_all: false,
+        metadata: false,
+        given: Vec::new(),
+        staged: false,
+        made: BTreeSet::new(),
+        changes: Vec::new(),
     };
+    walker.recall_files();
     walker.text(text, None, &Setting::default());
     walker.uncalled();
     walker.tail(text);
+    walker.note_floods();
+    walker.note_emptying();
+    walker.note_opened();
+    let leaves = walker.left_files();
+    walker.read_written();
     let steps = walker.steps;
-    (walker.out.finish(), steps)
+    let (wants, lines) = walker.asked_files();
+    (Reading { wants, leaves, ..walker.out.finish(lines) }, steps)
 }
 
 /// Walks one command line.
@@ -117,6 +157,8 @@ struct Walker<'a> {
     tainted: BTreeSet<String>,
     /// The contents that this command line writes to files, by path.
     files: BTreeMap<String, Feed>,
+    /// The programs that this command line builds from source code that is known.
+    built: Vec<compilers::Built>,
     /// The links that this command line makes: the path and the target of each.
     links: Vec<(String, String)>,
     /// The work that git holds by now, by repository.
@@ -125,6 +167,22 @@ struct Walker<'a> {
     remotes: Vec<(String, String)>,
     /// Folders with credentials in them that were read as a whole.
     hoards: Vec<String>,
+    /// The files that are run.
+    scripts: scripts::Scripts,
+    /// The number of a service's process was looked up.
+    looked_up: bool,
+    /// So were the numbers of all programs of a runtime.
+    looked_up_all: bool,
+    /// The current reads show names, sizes and dates alone.
+    metadata: bool,
+    /// The words of the program that gets the variables before it.
+    given: Vec<expand::Field>,
+    /// A credential was put into git by its name.
+    staged: bool,
+    /// The containers that this command line makes, by name.
+    made: BTreeSet<String>,
+    /// The changes of patches to files that something runs later.
+    changes: Vec<written::Change>,
 }
 
 /// The context in which the current commands run.
@@ -345,6 +403,10 @@ impl Walker<'_> {
                 }
                 let feeds: Vec<Feed> = arms.iter().map(|arm| self.script(arm, setting)).collect();
                 let source = Source::worst(feeds.iter().map(|feed| feed.source));
+                Feed { source, ..Feed::default() }
+            }
+            Body::Repeat { subject, condition, until, body } => {
+                let source = self.repeat(subject, (condition.as_ref(), *until), body, setting);
                 Feed { source, ..Feed::default() }
             }
             Body::Loop { variable, values, body } => {

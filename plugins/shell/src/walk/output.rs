@@ -1,7 +1,7 @@
 //! The reading as it grows, within its bounds.
 
 use super::environment::UNKNOWN;
-use crate::bindings::exports::portcullis::shell::reader::Reading;
+use crate::bindings::exports::portcullis::shell::reader::{Reading, RunLine};
 use crate::places::{self, Place};
 use crate::types::{Command, Coverage, Effect, EffectKind, Form, Word};
 use std::collections::BTreeSet;
@@ -29,11 +29,14 @@ pub(crate) struct Output {
     pub effects: Vec<Effect>,
     pub forms: Vec<Form>,
     pub gaps: Vec<String>,
-    limits: Vec<&'static str>,
+    limits: Vec<String>,
     hosts: BTreeSet<String>,
     seen: BTreeSet<(String, String, bool)>,
     shape: String,
     texts: usize,
+    /// The files whose text is being read, one in the other: true for one that is as it was
+    /// committed.
+    files: Vec<bool>,
 }
 
 impl Output {
@@ -82,29 +85,56 @@ impl Output {
         });
     }
 
-    /// Notes text that was not understood.
+    /// Begins the text of a file: it has no shape of its own, and its gaps are not the command
+    /// line's.
+    pub(crate) fn enter_file(&mut self, committed: bool) {
+        self.files.push(committed);
+    }
+
+    pub(crate) fn leave_file(&mut self) {
+        self.files.pop();
+    }
+
+    /// Returns true if a limit was exceeded.
+    pub(crate) fn is_limited(&self) -> bool {
+        !self.limits.is_empty()
+    }
+
+    /// Notes text that was not understood. In a file, that is what running it means anyway.
     pub(crate) fn gap(&mut self, gap: &str) {
+        if self.files.is_empty() {
+            self.file_gap(gap);
+        }
+    }
+
+    /// Notes a file that is run and not fully read.
+    pub(crate) fn file_gap(&mut self, gap: &str) {
         if self.gaps.len() < GAPS && !self.gaps.iter().any(|known| known == gap) {
             self.gaps.push(gap.to_owned());
         }
     }
 
-    /// Notes a limit that was exceeded: anything may come after it.
-    pub(crate) fn limit(&mut self, limit: &'static str) {
-        if !self.limits.contains(&limit) {
-            self.limits.push(limit);
+    /// Notes a limit that was exceeded: anything may come after it. A file that is as it was
+    /// committed is the work of people, who may have long ones.
+    pub(crate) fn limit(&mut self, limit: &str) {
+        match self.files.last() {
+            // The bodies of its functions were read all the same.
+            Some(_) if limit == CALLS => {}
+            Some(true) => self.file_gap(limit),
+            _ if self.limits.len() >= GAPS || self.limits.iter().any(|known| known == limit) => {}
+            _ => self.limits.push(limit.to_owned()),
         }
     }
 
     pub(crate) fn shape(&mut self, part: &str) {
-        if self.shape.len() + part.len() < SHAPE {
+        if self.files.is_empty() && self.shape.len() + part.len() < SHAPE {
             self.shape.push_str(part);
         }
     }
 
-    pub(crate) fn finish(mut self) -> Reading {
+    pub(crate) fn finish(mut self, mut lines: Vec<RunLine>) -> Reading {
         self.list_effects();
-        self.list_commands();
+        self.list_commands(&mut lines);
         self.forms.sort_by_key(|form| std::cmp::Reverse(form.weight));
         self.forms.truncate(FORMS);
         if self.hosts.len() > HOSTS {
@@ -122,6 +152,9 @@ impl Output {
             hosts: self.hosts.into_iter().take(HOSTS).collect(),
             shape: self.shape,
             gaps,
+            wants: Vec::new(),
+            lines,
+            leaves: Vec::new(),
         }
     }
 
@@ -144,7 +177,7 @@ impl Output {
 
     /// Keeps the commands with the gravest effects, if there are too many. Omitted builtins of the
     /// shell are a gap, anything else is a limit.
-    fn list_commands(&mut self) {
+    fn list_commands(&mut self, lines: &mut Vec<RunLine>) {
         let sizes: Vec<usize> = self.commands.iter().map(size_of).collect();
         let mut listed: Vec<usize> = (0..self.commands.len()).collect();
         if self.commands.len() > COMMANDS || self.texts > TEXTS {
@@ -172,6 +205,11 @@ impl Output {
         self.effects.iter_mut().for_each(|effect| renumber(&mut effect.command));
         self.forms.iter_mut().for_each(|form| renumber(&mut form.command));
         self.commands.iter_mut().for_each(|command| renumber(&mut command.input_from));
+        lines.retain_mut(|line| {
+            let listed = number(line.command);
+            line.command = listed.unwrap_or_default();
+            listed.is_some()
+        });
         let mut at = 0;
         self.commands.retain(|_| {
             at += 1;
@@ -205,6 +243,8 @@ impl Output {
 
 /// The prefix of limits among the gaps. The host knows it: `host/core/src/facts/tools.rs`.
 const LIMIT: &str = "limit: ";
+/// The limit on calls of functions.
+pub(crate) const CALLS: &str = "more calls of functions than are followed";
 const MORE_COMMANDS: &str = "more commands than are listed";
 const MORE_EFFECTS: &str = "more effects than are listed";
 /// Commands of the shell that do nothing by themselves.
@@ -235,11 +275,19 @@ pub(crate) fn located(
         ) => Some((kind, target)),
         (EffectKind::FileRead, _) => None,
         (EffectKind::SecretRead, _) => Some((kind, target)),
+        // A container that was made for this: nothing in it was there before.
+        (_, Place::Container(name, _)) if name.is_empty() => None,
         (
             EffectKind::FileCreate | EffectKind::FileModify | EffectKind::ProcessStart,
             Place::Container(..),
         ) => None,
-        // It changes that machine as it would change this one.
+        // It changes that machine as it would change this one: the target keeps its path there.
+        (
+            EffectKind::SystemChange | EffectKind::Persistence | EffectKind::Privilege,
+            Place::Host(_),
+        ) if target.starts_with('/') && !elsewhere.is_empty() => {
+            Some((kind, format!("{elsewhere}:{target}")))
+        }
         (
             EffectKind::ProcessStart
             | EffectKind::SystemChange

@@ -89,7 +89,7 @@ fn credential(name: &str) -> Option<Value> {
         .then(|| Value { source: Source { credential: true, ..Source::LOCAL }, ..Value::unknown() })
 }
 
-/// Returns one element of an array. A list that is no array has its words as elements.
+/// Returns one element of an array. A list that is not an array has its words as elements.
 fn element(value: Value, subscript: &str) -> Value {
     let number = subscript.trim().parse::<usize>().ok();
     let nth = |number: usize| match value.elements.get(number) {

@@ -4,7 +4,9 @@
 use super::expand::Field;
 use super::feed::Feed;
 use super::simple::Call;
+use super::written::Change;
 use super::{Setting, Walker};
+use crate::places;
 use crate::syntax::Span;
 use crate::types::EffectKind;
 
@@ -58,6 +60,7 @@ impl Walker<'_> {
 
     fn files_of_patch(&mut self, text: &str, span: Span, command: Option<u32>, setting: &Setting) {
         self.step(text.len());
+        self.note_changes(text, command);
         for line in text.lines() {
             for (start, kind) in LINES {
                 if let Some(path) = line.strip_prefix(start) {
@@ -69,6 +72,39 @@ impl Walker<'_> {
                         setting,
                     );
                 }
+            }
+        }
+    }
+
+    /// Notes the changes of a patch to files that something runs later.
+    fn note_changes(&mut self, text: &str, command: Option<u32>) {
+        let mut change: Option<Change> = None;
+        let mut hunk: (Vec<&str>, Vec<&str>) = Default::default();
+        for line in text.lines().chain(["*** End Patch"]) {
+            let header = line.starts_with("*** ");
+            if header || line.starts_with("@@") {
+                let (old, new) = std::mem::take(&mut hunk);
+                let change = change.as_mut().filter(|_| !(old.is_empty() && new.is_empty()));
+                change.into_iter().for_each(|change| {
+                    change.hunks.push((old.join("\n"), new.join("\n")));
+                });
+            } else if let Some(old) = line.strip_prefix('-') {
+                hunk.0.push(old);
+            } else if let Some(new) = line.strip_prefix('+') {
+                hunk.1.push(new);
+            } else {
+                let kept = line.strip_prefix(' ').unwrap_or(line);
+                hunk.0.push(kept);
+                hunk.1.push(kept);
+            }
+            if header && line != "*** End of File" {
+                change.take().into_iter().for_each(|change| self.note_change(change));
+            }
+            let named = ["*** Add File: ", "*** Update File: "];
+            if let Some(path) = named.iter().find_map(|start| line.strip_prefix(start)) {
+                let (path, known) = places::resolve(path.trim_end(), &self.env.folder);
+                let kept = known && self.autorun_at(&path).is_some();
+                change = kept.then(|| Change { path, hunks: Vec::new(), command });
             }
         }
     }

@@ -3,6 +3,7 @@
 use super::environment::UNKNOWN;
 use super::expand::Field;
 use super::feed::{Feed, Trust};
+use super::scripts::Manner;
 use super::simple::Call;
 use super::{Setting, Walker};
 use crate::catalogue::{self, Item, Plan};
@@ -21,9 +22,7 @@ impl Walker<'_> {
         setting: &Setting,
     ) -> Feed {
         let name = catalogue::name_of(name);
-        let asks =
-            rest.last().is_some_and(|field| field.text == "--help" || field.text == "--version")
-                || matches!(rest, [only] if matches!(only.text.as_str(), "-v" | "-V" | "-h"));
+        let asks = asks_for_help(rest, plan);
         let mut source = call.input.source;
         let mut feed = Feed::default();
         if !plan.nothing && !asks {
@@ -33,6 +32,10 @@ impl Walker<'_> {
             let contacts = self.contacts.len();
             let shown = super::requests::in_plain_sight(name, rest, plan, &call.input);
             let gives = self.effects_of(shown.as_ref().unwrap_or(plan), rest, command, setting);
+            // A database of this machine gets its own password, and no data leaves.
+            if super::databases::is_client(name) && self.is_here(rest, call, setting) {
+                self.contacts.truncate(contacts);
+            }
             if gives.trust != Trust::Environment || plan.operands.is_empty() {
                 source = source.max(gives);
             }
@@ -56,6 +59,9 @@ impl Walker<'_> {
         }
         if plan.silent {
             return Feed { from: command, ..Feed::of_text("") };
+        }
+        if feed.text.is_none() && super::setups::prints_setup(name, rest) {
+            feed = Feed::of_text(":");
         }
         Feed { from: command, source: feed.source.max(source), open: true, ..feed }
     }
@@ -113,6 +119,16 @@ impl Walker<'_> {
                         self.held(role, &field, name, command, &inner);
                     }
                 }
+                Item::Source(family, at) => {
+                    if let Some(field) = rest.get(*at) {
+                        self.package_source(family, field);
+                    }
+                }
+                Item::RunSource(family, at) => {
+                    if let Some(field) = rest.get(*at) {
+                        self.run_from_source(family, field, command, setting);
+                    }
+                }
                 Item::Code(language, at) => {
                     if let Some(field) = rest.get(*at) {
                         self.code(language, field, command, setting);
@@ -133,37 +149,105 @@ impl Walker<'_> {
         setting: &Setting,
     ) -> Option<Feed> {
         self.launched(name, rest, plan, call, setting);
+        self.package_settings(name, rest, command, setting);
+        self.source_addresses(name, rest, plan);
+        if name == "watch" {
+            let words: Vec<String> = rest.iter().map(|field| field.text.clone()).collect();
+            let first = command.and_then(|at| usize::try_from(at).ok()).unwrap_or(usize::MAX);
+            self.watched(name, &words, first, setting);
+        }
+        self.note_clone(name, rest, plan);
+        self.runs_fetched(name, rest, plan, command, setting);
+        self.stop_service(name, rest, plan, call, command, setting);
         self.hand_on(name, rest, plan, call, command, setting);
         self.store_away(name, rest, plan, command, setting);
+        self.hunt(name, rest, plan, command, call, setting);
+        self.described(name, rest, plan, command, call, setting);
         if super::databases::is_client(name) {
             self.database(name, rest, plan, command, call, setting);
         }
         match name {
-            "rm" => self.remove(rest, plan, command),
+            "rm" => {
+                self.remove(rest, plan, command);
+                if plan.recursive {
+                    self.note_open_targets("rm", rest, plan);
+                }
+            }
+            "pytest" | "py.test" => self.test_files(rest, plan, command, setting),
+            "go" => {
+                self.generators(rest, plan, command, setting);
+                self.compiles(name, rest, command, setting);
+            }
+            "cargo" => {
+                self.build_script(rest, plan, command, setting);
+                self.compiles(name, rest, command, setting);
+            }
+            "rake" => self.rake(rest, plan, command, setting),
+            "gradle" | "gradlew" => self.gradle(rest, plan, command, setting),
             "ssh" | "mosh" | "autossh" => self.typed_there(plan, rest, call, setting),
+            "find" if rest.iter().any(|field| field.text == "-delete") => {
+                self.note_open_targets("find", rest, plan);
+                return Some(self.find(name, rest, command, call, setting));
+            }
             "find" | "fd" => return Some(self.find(name, rest, command, call, setting)),
             "dd" => self.copy_blocks(rest, command, setting),
             "tar" | "bsdtar" | "gtar" => self.tar(rest, plan, command, setting),
             "chmod" => self.chmod(rest, plan, command, setting),
             "chown" | "chgrp" => self.whole_tree(rest, plan, command),
             "mv" => {
+                self.pass_on(true, rest, plan);
                 self.move_away(rest, plan, command, setting);
                 self.fill_folder(rest, plan, command, setting);
             }
             "ln" | "cp" => {
+                self.pass_on(false, rest, plan);
                 self.note_links(name, rest, plan);
                 self.fill_folder(rest, plan, command, setting);
             }
-            "install" => self.fill_folder(rest, plan, command, setting),
+            "install" => {
+                self.pass_on(false, rest, plan);
+                self.fill_folder(rest, plan, command, setting);
+            }
+            "unzip" | "7z" | "7za" | "unrar" => self.unpacked(rest, plan),
+            "make" | "gmake" => self.make(rest, plan, &call.input, command, setting),
+            "just" => self.just(rest, plan, command, setting),
+            "npm" | "pnpm" | "yarn" | "bun" => {
+                self.package_scripts(name, rest, plan, command, setting)
+            }
+            "composer" => self.composer_scripts(rest, plan, command, setting),
+            "direnv" if rest.first().is_some_and(|field| field.text == "allow") => {
+                let path = format!("{}/.envrc", self.env.folder.trim_end_matches('/'));
+                let field = rest.first().cloned().unwrap_or_default();
+                self.run_script(&field, &path, None, Manner::Interpreted, &[], command, setting);
+            }
             "http" | "https" | "xh" | "xhs" => self.httpie(rest, plan, command, setting),
-            "curl" | "curlie" | "wget" | "wget2" => self.curl(rest, plan, command, setting),
+            "curl" | "curlie" | "wget" | "wget2" => {
+                self.curl(rest, plan, command, setting);
+                self.curl_settings(name, rest, call, command, setting);
+            }
             "apply_patch" => self.apply_patch(rest, &call.input, command, setting),
-            "git" => self.git(rest, plan, command, setting),
-            "docker" | "podman" | "nerdctl" => self.container(rest, plan, command, setting),
-            "awk" | "gawk" => self.awk(rest, plan, command, setting),
+            "gcc" | "cc" | "g++" | "c++" | "clang" | "clang++" | "tcc" | "rustc" | "javac"
+            | "java" | "kotlinc" | "scalac" | "scala" | "scala-cli" | "rust-script" => {
+                self.compiles(name, rest, command, setting);
+            }
+            "git" => {
+                self.git(rest, plan, command, setting);
+                self.git_hooks(rest, plan, command, setting);
+            }
+            "docker" | "podman" | "nerdctl" => {
+                self.container(rest, plan, command, setting);
+                self.compose(rest, command, setting);
+            }
+            "docker-compose" | "docker compose" | "podman-compose" => {
+                self.compose(rest, command, setting)
+            }
+            "awk" | "gawk" | "mawk" | "nawk" => self.awk(rest, plan, command, setting),
             "vim" | "vi" | "nvim" | "less" => self.editor(rest, setting),
-            "sed" => self.sed(rest, plan, command, setting),
-            "scp" | "rsync" => {
+            "sed" | "gsed" | "ssed" => self.sed(rest, plan, command, setting),
+            "scp" | "pscp" | "rcp" | "rsync" => {
+                if rest.iter().any(|field| field.text.starts_with("--delete")) {
+                    self.note_open_targets("rsync", rest, plan);
+                }
                 self.copy_far(rest, plan, command, setting);
                 self.fill_folder(rest, plan, command, setting);
             }
@@ -246,6 +330,55 @@ impl Walker<'_> {
         }
     }
 
+    /// Passes on what is known of files to their copies, links and new names.
+    fn pass_on(&mut self, moves: bool, rest: &[Field], plan: &Plan) {
+        let named = rest
+            .iter()
+            .position(|field| field.text == "-t" || field.text == "--target-directory")
+            .and_then(|at| rest.get(at + 1));
+        let operands: Vec<&Field> = plan.operands.iter().filter_map(|at| rest.get(*at)).collect();
+        match (named, operands.split_last()) {
+            (Some(folder), _) => self.pass_on_files(moves, &operands, folder),
+            (None, Some((target, sources))) => self.pass_on_files(moves, sources, target),
+            (None, None) => {}
+        }
+    }
+
+    fn unpacked(&mut self, rest: &[Field], plan: &Plan) {
+        let folder = rest
+            .iter()
+            .position(|field| field.text == "-d")
+            .and_then(|at| rest.get(at + 1))
+            .cloned();
+        let skipped = |text: &str| matches!(text, "x" | "e");
+        let archive = plan
+            .operands
+            .iter()
+            .filter_map(|at| rest.get(*at))
+            .find(|field| !skipped(&field.text))
+            .cloned();
+        if let Some(archive) = archive {
+            self.unpack_from(&archive, folder.as_ref());
+        }
+    }
+
+    /// Notes the folder that an archive of unseen origin fills: the named one, or the one that
+    /// usually carries the archive's name.
+    fn unpack_from(&mut self, archive: &Field, folder: Option<&Field>) {
+        let content = self.file_content(&archive.text);
+        let text = folder.map_or_else(
+            || {
+                let name = archive.text.rsplit('/').next().unwrap_or("");
+                name.split('.').next().unwrap_or(name).to_owned()
+            },
+            |folder| folder.text.clone(),
+        );
+        let (path, known) = places::resolve(&text, &self.env.folder);
+        if known && path != self.project && !text.is_empty() {
+            self.remember_folder(&path, content.source);
+        }
+    }
+
     fn copy_blocks(&mut self, rest: &[Field], command: Option<u32>, setting: &Setting) {
         for field in rest {
             let Some((key, value)) = field.text.split_once('=') else { continue };
@@ -254,13 +387,13 @@ impl Walker<'_> {
                 "of" => EffectKind::FileModify,
                 _ => continue,
             };
-            self.file(
-                kind,
-                &Field { text: value.to_owned(), ..field.clone() },
-                false,
-                command,
-                setting,
-            );
+            let file = Field { text: value.to_owned(), ..field.clone() };
+            self.file(kind, &file, false, command, setting);
+            // No project keeps a file beside the folders of the system.
+            let (path, certain) = places::resolve(value, &self.env.folder);
+            if key == "of" && certain && path.matches('/').count() == 1 {
+                self.plain(EffectKind::SystemChange, &path, true, command, setting);
+            }
         }
     }
 
@@ -277,26 +410,44 @@ impl Walker<'_> {
             Some(bare) => rest.get(bare_value(&bare.text, 'f')),
             None => rest
                 .iter()
-                .position(|field| field.text.ends_with('f') && field.text.starts_with('-'))
+                .position(|field| is_file_flag(&field.text))
                 .and_then(|at| rest.get(at + 1)),
         };
+        let attached = rest.iter().find_map(|field| {
+            let name = field.text.strip_prefix("--file=")?;
+            Some(Field { text: name.to_owned(), ..field.clone() })
+        });
+        let archive = archive.or(attached.as_ref());
+        let local = long("--force-local");
+        let far = archive.filter(|_| !local).and_then(|field| places::remote_path(&field.text));
+        if let Some(host) = &far {
+            self.plain(EffectKind::Network, host, true, command, setting);
+            if mode.contains(['c', 'r', 'u']) || long("--create") || long("--append") {
+                self.plain(EffectKind::Send, host, true, command, setting);
+            }
+        }
         let files = plan.operands.iter().filter_map(|at| rest.get(*at)).filter(|field| {
             archive.is_none_or(|archive| archive.text != field.text)
                 && bare.is_none_or(|bare| bare.text != field.text)
         });
-        let (packs, opens) =
-            (mode.contains('c') || long("--create"), mode.contains('x') || long("--extract"));
+        let (packs, opens) = (
+            mode.contains('c') || long("--create"),
+            mode.contains('x') || long("--extract") || long("--get"),
+        );
         if packs {
             for field in files {
                 self.file(EffectKind::FileRead, field, true, command, setting);
             }
-            if let Some(archive) = archive {
+            if let Some(archive) = archive.filter(|_| far.is_none()) {
                 self.file(EffectKind::FileModify, archive, false, command, setting);
             }
-        } else if let Some(archive) = archive {
+        } else if let Some(archive) = archive.filter(|_| far.is_none()) {
             self.file(EffectKind::FileRead, archive, false, command, setting);
         }
         if opens && !mode.contains('O') {
+            if let Some(archive) = archive {
+                self.unpack_from(archive, unpacked_in(rest).first());
+            }
             let here = Field::plain(".", crate::syntax::Span::default());
             let mark = self.env.mark();
             for folder in unpacked_in(rest) {
@@ -304,60 +455,6 @@ impl Walker<'_> {
             }
             self.file(EffectKind::FileCreate, &here, true, command, setting);
             self.env.restore(mark);
-        }
-    }
-
-    fn chmod(&mut self, rest: &[Field], plan: &Plan, command: Option<u32>, setting: &Setting) {
-        let Some(mode) = rest.iter().find(|field| {
-            !field.text.starts_with("--")
-                && field.text != "-R"
-                && field.text != "-v"
-                && field.text != "-f"
-        }) else {
-            return;
-        };
-        if mode.text.starts_with('-') && mode.text.len() > 1 {
-            // A mode that removes permissions looks like a flag; then the first word is a file.
-            if let Some(file) = plan.operands.first().and_then(|at| rest.get(*at)) {
-                self.file(EffectKind::FileModify, file, plan.recursive, command, setting);
-            }
-        }
-        let text = mode.text.as_str();
-        let octal = text.bytes().all(|byte| (b'0'..=b'7').contains(&byte));
-        let last = text.chars().next_back().unwrap_or('0');
-        if (octal && matches!(last, '2' | '3' | '6' | '7'))
-            || (!octal
-                && text.contains('w')
-                && (text.starts_with(['o', 'a']) || text.starts_with("ugo"))
-                && text.contains(['+', '=']))
-        {
-            self.out.form("chmod-777", command);
-        }
-        let gives = |part: &str| {
-            part.find(['+', '='])
-                .and_then(|at| part.get(at..))
-                .is_some_and(|bits| bits.contains('s'))
-        };
-        let sets = if octal {
-            text.len() == 4 && text.starts_with(['2', '4', '6', '7'])
-        } else {
-            text.split(',').any(gives)
-        };
-        if sets {
-            self.out.form("setuid", command);
-            self.plain(EffectKind::Privilege, "", false, command, setting);
-        }
-        self.whole_tree(rest, plan, command);
-    }
-
-    fn whole_tree(&mut self, rest: &[Field], plan: &Plan, command: Option<u32>) {
-        let top = plan.operands.iter().filter_map(|at| rest.get(*at)).any(|field| {
-            let (path, _) = places::resolve(&field.text, &self.env.folder);
-            let (_, forms) = places::consequences(&EffectKind::FileDelete, &path, true, self.home);
-            !forms.is_empty() && field.text.starts_with(['/', '~'])
-        });
-        if plan.recursive && top {
-            self.out.form("recursive-permissions", command);
         }
     }
 
@@ -372,6 +469,11 @@ impl Walker<'_> {
         }
         if let Some(target) = plan.operands.get(sources).and_then(|at| rest.get(*at)) {
             self.file(EffectKind::FileModify, target, false, command, setting);
+            let (to, _) = places::resolve(&target.text, &self.env.folder);
+            for field in plan.operands.iter().take(sources).filter_map(|at| rest.get(*at)) {
+                let (from, _) = places::resolve(&field.text, &self.env.folder);
+                self.note_moved(&from, &to);
+            }
         }
         if plan
             .operands
@@ -387,51 +489,12 @@ impl Walker<'_> {
         }
     }
 
-    fn awk(&mut self, rest: &[Field], plan: &Plan, command: Option<u32>, setting: &Setting) {
-        let Some(code) = plan.operands.first().and_then(|at| rest.get(*at)) else { return };
-        if code.text.contains("system(") {
-            self.code("awk", code, command, setting);
-        }
-        for text in super::inline::piped(&code.text) {
-            self.nested(&Field { text, ..code.clone() }, "awk", setting);
-        }
-        if code.text.contains("/inet/") {
-            self.plain(EffectKind::Network, "", false, command, setting);
-        }
-    }
-
     /// Follows `-c ':!COMMAND'`.
     fn editor(&mut self, rest: &[Field], setting: &Setting) {
         for field in rest {
             if field.text.starts_with([':', '+']) {
                 self.prompted(field, setting);
             }
-        }
-    }
-
-    /// Follows sed: the `e` flag runs the text of a line, `w` writes a file.
-    fn sed(&mut self, rest: &[Field], plan: &Plan, command: Option<u32>, setting: &Setting) {
-        let script = rest
-            .iter()
-            .position(|field| field.text == "-e")
-            .map_or(plan.operands.first().copied(), |at| Some(at + 1));
-        let Some(script) = script.and_then(|at| rest.get(at)) else { return };
-        let text = script.text.trim();
-        if text == "e"
-            || text.starts_with("1e ")
-            || text.starts_with("e ")
-            || (text.starts_with("s/") && text.ends_with("/e"))
-        {
-            self.plain(EffectKind::ProcessStart, "", false, command, setting);
-        }
-        if let Some((_, file)) = text.rsplit_once("/w ") {
-            self.file(
-                EffectKind::FileModify,
-                &Field { text: file.to_owned(), ..script.clone() },
-                false,
-                command,
-                setting,
-            );
         }
     }
 
@@ -449,6 +512,30 @@ impl Walker<'_> {
             self.plain(EffectKind::UnseenCode, "", false, command, setting);
         }
     }
+}
+
+/// Returns true if a call only prints help or a version. Programs that stop reading flags at the
+/// first operand treat the flag as another operand: after the files that a call changes, it does not count.
+fn asks_for_help(rest: &[Field], plan: &Plan) -> bool {
+    if matches!(rest, [only] if matches!(only.text.as_str(), "-v" | "-V" | "-h")) {
+        return true;
+    }
+    let acts = |item: &Item| {
+        matches!(
+            item,
+            Item::Word(
+                EffectKind::FileCreate
+                    | EffectKind::FileModify
+                    | EffectKind::FileDelete
+                    | EffectKind::ProcessStop,
+                _
+            )
+        )
+    };
+    let last = rest.len().checked_sub(1).filter(|at| plan.flags.contains(at));
+    last.and_then(|at| rest.get(at))
+        .is_some_and(|field| matches!(field.text.as_str(), "--help" | "--version"))
+        && !plan.items.iter().any(acts)
 }
 
 /// Returns the folders that `tar` changes into, one after the other: `-C DIR`, `-xzCDIR`,
@@ -476,6 +563,11 @@ fn unpacked_in(rest: &[Field]) -> Vec<Field> {
         }
     }
     folders
+}
+
+/// Returns true for `--file`, and for a cluster of letters that ends with `f`.
+fn is_file_flag(text: &str) -> bool {
+    text == "--file" || (text.starts_with('-') && !text.starts_with("--") && text.ends_with('f'))
 }
 
 /// Returns the index of the word that is the value of a letter in a first word without a dash, as

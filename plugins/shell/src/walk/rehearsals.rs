@@ -4,7 +4,7 @@
 use super::expand::Field;
 use super::simple::Call;
 use super::sql::{self, Change};
-use super::{Setting, Walker, databases};
+use super::{Setting, Walker};
 use crate::catalogue::{Item, Plan};
 use crate::places::{self, Place};
 use crate::types::EffectKind;
@@ -62,8 +62,35 @@ const FRAMEWORKS: &[(&str, &[&str])] = &[
     ("dbmate", &[]),
     ("sqlx", &[]),
     ("artisan", &["APP_ENV"]),
+    ("console", &["APP_ENV"]),
+    ("symfony", &["APP_ENV"]),
+    ("manage.py", &[]),
+    ("django-admin", &[]),
+    ("alembic", &[]),
+    ("flask", &["FLASK_ENV"]),
+    ("flyway", &[]),
+    ("liquibase", &[]),
+    ("diesel", &[]),
+    ("goose", &[]),
+    ("migrate", &[]),
+    ("mikro-orm", &["NODE_ENV"]),
+    ("drizzle-kit", &["NODE_ENV"]),
+    ("hasura", &[]),
+    ("pg_restore", &[]),
+    ("mongorestore", &[]),
     ("dropdb", &[]),
     ("mysqladmin", &[]),
+];
+/// Clients of services, the variable that holds the service's address, and the flags that take
+/// precedence over it.
+const CLIENTS: &[(&str, &str, &[&str])] = &[
+    ("aws", "AWS_ENDPOINT_URL", &["--endpoint-url"]),
+    ("celery", "CELERY_BROKER_URL", &["-b", "--broker"]),
+    ("consul", "CONSUL_HTTP_ADDR", &["-http-addr", "--http-addr"]),
+    ("nats", "NATS_URL", &["-s", "--server", "--context"]),
+    ("nomad", "NOMAD_ADDR", &["-address", "--address"]),
+    ("temporal", "TEMPORAL_ADDRESS", &["--address", "--env"]),
+    ("vault", "VAULT_ADDR", &["-address", "--address"]),
 ];
 /// Programs that run the command elsewhere, though in a container.
 const ELSEWHERE: &[&str] = &["kubectl", "oc", "heroku", "fly", "flyctl"];
@@ -78,8 +105,16 @@ impl Walker<'_> {
         call: &Call,
         setting: &Setting,
     ) {
-        let loses =
-            |item: &Item| matches!(item, Item::Constant(EffectKind::RemoteDelete, "database"));
+        let loses = |item: &Item| {
+            matches!(
+                item,
+                Item::Constant(EffectKind::RemoteDelete, "database")
+                    | Item::Form("drop-data" | "undo-migrations")
+            )
+        };
+        if !plan.local && self.is_emulated(name, rest, call) {
+            plan.stay_here();
+        }
         let Some((_, variables)) = FRAMEWORKS.iter().find(|(framework, _)| *framework == name)
         else {
             return;
@@ -102,19 +137,54 @@ impl Walker<'_> {
                 .last()
                 .filter(|_| operands.len() > 1)
                 .is_some_and(|database| is_rehearsal(database)),
-            _ => match self.named(call, "DATABASE_URL") {
-                Some(address) => database_of(&address).is_some_and(is_rehearsal),
-                None => self
-                    .environment(variables, rest, call)
-                    .is_some_and(|environment| is_rehearsal(&environment)),
+            "pg_restore" | "mongorestore" => {
+                let database = flag_value(rest, &["-d", "--dbname", "--db"]);
+                database.is_some_and(is_rehearsal) || addressed(rest).is_some_and(is_rehearsal)
+            }
+            // A word is nearer than a variable.
+            _ => match addressed(rest) {
+                Some(database) => is_rehearsal(database),
+                None => match self.named(call, "DATABASE_URL") {
+                    Some(address) => database_of(&address).is_some_and(is_rehearsal),
+                    None => self
+                        .environment(variables, rest, call)
+                        .is_some_and(|environment| is_rehearsal(&environment)),
+                },
             },
         };
         if rehearsed {
+            plan.items.retain(|item| !matches!(item, Item::Form("drop-data" | "undo-migrations")));
             for item in plan.items.iter_mut().filter(|item| loses(item)) {
                 *item = Item::Constant(EffectKind::RemoteChange, "database");
             }
-            plan.items.retain(|item| *item != Item::Form("drop-data"));
         }
+    }
+
+    /// Returns true if a variable leads the client of a service to this machine, and no word leads
+    /// it elsewhere.
+    fn is_emulated(&self, name: &str, rest: &[Field], call: &Call) -> bool {
+        let Some((_, variable, flags)) = CLIENTS.iter().find(|(client, ..)| *client == name) else {
+            return false;
+        };
+        let led = rest.iter().any(|field| {
+            flags.iter().any(|flag| {
+                field
+                    .text
+                    .strip_prefix(flag)
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
+            })
+        });
+        let service = rest.iter().find(|field| !field.text.starts_with('-')).map(|field| {
+            let service = field.text.trim_end_matches("api").to_ascii_uppercase();
+            format!("{variable}_{}", service.replace('-', "_"))
+        });
+        let address = service
+            .filter(|_| name == "aws")
+            .and_then(|own| self.named(call, &own))
+            .or_else(|| self.named(call, variable));
+        !led && address
+            .and_then(|address| places::host(&address))
+            .is_some_and(|host| places::is_loopback(&host))
     }
 
     /// Returns true if a client's statements lose data of such a database only.
@@ -137,8 +207,7 @@ impl Walker<'_> {
             .or(operand)
             .map(|text| database_of(text).unwrap_or(text))
             .is_some_and(is_rehearsal);
-        let statements =
-            || texts.iter().flat_map(|field| databases::strip_flag(&field.text).split(';'));
+        let statements = || texts.iter().flat_map(|field| sql::strip_flag(&field.text).split(';'));
         let mut grave = statements().filter(|text| sql::change(text) >= Change::Machine).peekable();
         let loses_nothing = |text: &str| match dropped(text) {
             Some(database) => is_rehearsal(database),
@@ -149,19 +218,24 @@ impl Walker<'_> {
 
     /// Returns true if the database is on this machine, according to the command line and its
     /// variables.
-    fn is_here(&self, rest: &[Field], call: &Call, setting: &Setting) -> bool {
+    pub(super) fn is_here(&self, rest: &[Field], call: &Call, setting: &Setting) -> bool {
         let elsewhere = matches!(setting.place, Place::Host(_))
             || setting.wrappers.iter().any(|name| ELSEWHERE.contains(&name.as_str()));
         let local = |host: &str| host.starts_with('/') || places::is_loopback(host);
         let host = flag_value(rest, &["-h", "--host", "-H"]);
-        let addressed =
-            rest.iter().filter(|field| field.text.contains("://")).map(|field| field.text.clone());
+        let addressed = rest
+            .iter()
+            .filter(|field| field.text.contains("://") || file_of(value_in(&field.text)).is_some())
+            .map(|field| value_in(&field.text).to_owned());
         let conninfo = rest
             .iter()
             .any(|field| field.text.contains("host=") && !field.text.starts_with("--host="));
         let variables = ADDRESSES.iter().filter_map(|name| self.named(call, name));
         let all_local = variables.chain(addressed).all(|text| {
-            text.is_empty() || local(&text) || places::host(&text).is_some_and(|host| local(&host))
+            text.is_empty()
+                || local(&text)
+                || file_of(&text).is_some()
+                || places::host(&text).is_some_and(|host| local(&host))
         });
         !elsewhere
             && !conninfo
@@ -201,8 +275,65 @@ fn is_rehearsal(name: &str) -> bool {
         && low.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
 }
 
+/// Returns true if the words name a database of another machine.
+pub(super) fn is_elsewhere(rest: &[Field]) -> bool {
+    let far = |host: &str| !host.starts_with('/') && !places::is_loopback(host);
+    let host = flag_value(rest, &["-h", "--host"]).map(str::to_owned);
+    let address = rest.iter().find(|field| field.text.contains("://"));
+    let address = address.and_then(|field| places::host(value_in(&field.text)));
+    host.or(address).is_some_and(|host| far(&host))
+}
+
+/// Returns true if the words name a database at a machine with a full name or a number: a short
+/// name is mostly a container of the project.
+pub(super) fn is_far_off(rest: &[Field]) -> bool {
+    let host = flag_value(rest, &["-h", "--host"]).map(str::to_owned);
+    let address = rest.iter().find(|field| field.text.contains("://"));
+    let address = address.and_then(|field| places::host(value_in(&field.text)));
+    let own = |host: &str| {
+        super::safeguards::is_own_host(host)
+            || [".local", ".localhost", ".internal", ".test", ".lan"]
+                .iter()
+                .any(|end| host.ends_with(end))
+    };
+    host.or(address).is_some_and(|host| host.contains('.') && !host.starts_with('/') && !own(&host))
+}
+
+/// Returns the database that one of the words names by its address.
+fn addressed(rest: &[Field]) -> Option<&str> {
+    rest.iter().find_map(|field| {
+        let text = value_in(&field.text);
+        (text.contains("://") || file_of(text).is_some()).then(|| database_of(text)).flatten()
+    })
+}
+
+/// Returns the address in `-url=ADDRESS`, or the word itself.
+fn value_in(text: &str) -> &str {
+    let flag = text.split_once('=').filter(|(flag, _)| flag.starts_with('-'));
+    flag.map_or(text, |(_, value)| value)
+}
+
+/// Returns the name of a database that is a file of the project or in memory: `file:./test.db`,
+/// `sqlite:///test.db`, `jdbc:h2:mem:test`. An absolute path is somebody's.
+fn file_of(address: &str) -> Option<&str> {
+    let address = address.strip_prefix("jdbc:").unwrap_or(address);
+    let rest = ["file:", "sqlite:", "sqlite3:", "h2:mem:", "h2:file:", "hsqldb:mem:"]
+        .iter()
+        .find_map(|start| address.strip_prefix(start))?;
+    let path = rest.split(['?', ';']).next().unwrap_or(rest);
+    // `sqlite://PATH` and `sqlite:///PATH` are from the folder, `sqlite:////PATH` is not.
+    let path = path.strip_prefix("///").or_else(|| path.strip_prefix("//")).unwrap_or(path);
+    let outside = path.starts_with(['/', '~']) || path.contains("..") || path.contains('$');
+    let scratch = path.starts_with("/tmp/");
+    let name = path.rsplit('/').next().unwrap_or(path).trim_matches(':');
+    (!outside || scratch).then_some(if name == "memory" { "tmp" } else { name })
+}
+
 /// Returns the database in an address: `postgres://HOST/DATABASE?OPTIONS`.
 fn database_of(address: &str) -> Option<&str> {
+    if let Some(name) = file_of(address) {
+        return Some(name);
+    }
     let (_, rest) = address.split_once("://")?;
     let (_, path) = rest.split_once('/')?;
     path.split(['?', '/']).next()
@@ -221,8 +352,10 @@ fn dropped(statement: &str) -> Option<&str> {
 /// Returns true for a statement about tables of the database that the client is connected to, and
 /// no other.
 fn stays_in_its_database(statement: &str) -> bool {
-    let low = statement.to_ascii_lowercase();
+    // In the language of MongoDB's shell this means the database that it is connected to.
+    let low = statement.to_ascii_lowercase().replace("db.dropdatabase()", "");
     sql::change(statement) != Change::Machine
+        && !low.contains("getsiblingdb")
         && !["database", "schema", "keyspace", ".", "--", "/*", "#"]
             .iter()
             .any(|sign| low.contains(sign))

@@ -4,6 +4,7 @@
 use super::environment::UNKNOWN;
 use super::expand::Field;
 use super::feed::{Feed, Source};
+use super::simple::Call;
 use super::{Setting, Walker, sql};
 use crate::catalogue::{Flag, Item, Plan, VALUED, options};
 use crate::places;
@@ -82,6 +83,52 @@ impl Walker<'_> {
         self.statements_in(&request, command, setting);
     }
 
+    /// Follows a file of settings of curl: each line is a flag with its value.
+    pub(super) fn curl_settings(
+        &mut self,
+        name: &str,
+        rest: &[Field],
+        call: &Call,
+        command: Option<u32>,
+        setting: &Setting,
+    ) {
+        let words: Vec<&str> = rest.iter().map(|field| field.text.as_str()).collect();
+        let flags = options(&words, VALUED);
+        let files: Vec<(String, Field)> = flags
+            .iter()
+            .filter(|flag| matches!(flag.name, "-K" | "--config") && name.starts_with("curl"))
+            .filter_map(|flag| Some((flag.value.to_owned(), rest.get(flag.word)?.clone())))
+            .collect();
+        for (file, field) in files.into_iter().take(4) {
+            let (path, _) = places::resolve(&file, &self.env.folder);
+            let piped = matches!(file.as_str(), "-" | "/dev/stdin");
+            let text = if piped {
+                call.input.text.clone()
+            } else {
+                self.open_script(&path, false, command, setting)
+            };
+            let Some(text) = text else {
+                if piped || !self.is_known(&path) {
+                    self.out.gap("a request that is known only when it runs");
+                }
+                continue;
+            };
+            let mut fields = vec![Field::plain("curl", field.span)];
+            for line in text.lines().map(str::trim).take(256) {
+                fields.extend(setting_of(line).into_iter().map(|word| Field {
+                    known: !word.contains(UNKNOWN),
+                    ..Field::plain(&word, field.span)
+                }));
+            }
+            // The other flags of the call count for these requests, too.
+            let others = rest.iter().filter(|word| word.text != field.text && word.text != file);
+            fields.extend(others.cloned());
+            let inner = Call { end: call.end, ..Call::default() };
+            let quiet = Setting { input: Feed::default(), ..setting.clone() };
+            self.run(&fields, &inner, &quiet);
+        }
+    }
+
     fn body(
         &mut self,
         flag: &str,
@@ -126,6 +173,20 @@ impl Walker<'_> {
         setting: &Setting,
     ) {
         let mut request = Request::default();
+        let unverified = rest.iter().enumerate().any(|(at, field)| {
+            let next = rest.get(at + 1).map_or("", |next| next.text.as_str());
+            let value = field.text.strip_prefix("--verify=");
+            let value = value.or((field.text == "--verify").then_some(next)).unwrap_or("yes");
+            matches!(value.to_ascii_lowercase().as_str(), "no" | "false")
+        });
+        let own = plan.operands.iter().filter_map(|at| rest.get(*at)).any(|field| {
+            field.text.starts_with(':')
+                || places::host(&field.text)
+                    .is_some_and(|host| super::safeguards::is_own_host(&host))
+        });
+        if unverified && !own {
+            self.out.form("skip-tls", command);
+        }
         for field in plan.operands.iter().filter_map(|at| rest.get(*at)) {
             let text = field.text.as_str();
             let is_method = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_uppercase());
@@ -175,6 +236,25 @@ pub(super) fn in_plain_sight(
         }
     }
     Some(plan)
+}
+
+/// Returns the flag and the value of a line of settings of curl: `url = "x"`, `-T x`, `--next`.
+fn setting_of(line: &str) -> Vec<String> {
+    if line.is_empty() || line.starts_with('#') {
+        return Vec::new();
+    }
+    let (key, value) = match line.find(['=', ':', ' ', '\t']) {
+        Some(at) => (line.get(..at).unwrap_or(""), line.get(at + 1..).unwrap_or("")),
+        None => (line, ""),
+    };
+    let value = value.trim_start_matches([' ', '\t', '=', ':']).trim_end();
+    let value = match value.strip_prefix('"') {
+        Some(rest) => rest.split('"').next().unwrap_or(rest),
+        None => value,
+    };
+    let flag = if key.starts_with('-') { key.to_owned() } else { format!("--{key}") };
+    let words = [flag, value.to_owned()];
+    words.into_iter().filter(|word| !word.is_empty()).collect()
 }
 
 /// Returns a part of HTTPie's body, with its name and sign; not a header (`a:b`) and not a query

@@ -129,7 +129,7 @@ impl Walker<'_> {
             };
         }
         if self.calls == 0 {
-            self.out.limit("more calls of functions than are followed");
+            self.out.limit(super::output::CALLS);
             return Feed {
                 from: command,
                 source: call.input.source,

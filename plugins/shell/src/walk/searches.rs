@@ -40,6 +40,7 @@ impl Walker<'_> {
             });
         let found: Vec<Field> =
             roots.iter().map(|root| matches_of(root, name_pattern, narrowed)).collect();
+        self.metadata = true;
         for root in &roots {
             self.file(
                 EffectKind::FileRead,
@@ -49,12 +50,18 @@ impl Walker<'_> {
                 setting,
             );
         }
+        self.metadata = false;
         if rest.iter().any(|field| field.text == "-delete") {
             if !narrowed {
                 self.out.form("recursive-force-delete", command);
             }
+            // An empty file or folder takes nothing with it.
+            let kind = match finds_only_empty(rest) {
+                true => EffectKind::FileModify,
+                false => EffectKind::FileDelete,
+            };
             for field in &found {
-                self.file(EffectKind::FileDelete, field, !narrowed, command, setting);
+                self.file(kind.clone(), field, !narrowed, command, setting);
             }
         }
         if let Some(file) = value_of(rest, &["-fprint", "-fprintf", "-fls", "-fprint0"]) {
@@ -134,7 +141,13 @@ impl Walker<'_> {
         setting: &Setting,
     ) -> Feed {
         let span = fields.first().map_or(Span::default(), |field| field.span);
-        let more = arguments(&call.input, span);
+        let mut more = arguments(&call.input, span);
+        if call.input.text.is_none() && self.lists_found(call.input.from) {
+            // A search finds no more than its pattern says.
+            for field in more.iter_mut().filter(|field| names_a_kind(&field.text)) {
+                field.known = true;
+            }
+        }
         if let Some(at) = fields.iter().position(|field| field.text == ":::") {
             let tail = fields.split_off(at).split_off(1);
             return self.parallel(fields, tail, call, setting);
@@ -180,6 +193,21 @@ impl Walker<'_> {
             fields.extend(arguments(&call.input, span));
         }
         self.run(&fields, call, setting)
+    }
+
+    /// Returns true if a command's output is what a search found, or a part of it.
+    fn lists_found(&self, from: Option<u32>) -> bool {
+        let mut next = from;
+        for _ in 0..8 {
+            let at = next.and_then(|at| usize::try_from(at).ok());
+            let Some(command) = at.and_then(|at| self.out.commands.get(at)) else { return false };
+            match command.program.as_str() {
+                "find" | "fd" | "fdfind" => return true,
+                "grep" | "egrep" | "sort" | "uniq" | "head" | "tail" => next = command.input_from,
+                _ => return false,
+            }
+        }
+        false
     }
 
     fn parallel(
@@ -243,6 +271,15 @@ fn arguments(input: &Feed, span: Span) -> Vec<Field> {
     }
 }
 
+/// Returns true for a pattern that only files of one kind match: `./**/*.pyc`.
+fn names_a_kind(text: &str) -> bool {
+    let name = text.rsplit('/').next().unwrap_or_default();
+    let kind = name.strip_prefix("*.").unwrap_or_default();
+    !text.contains(UNKNOWN)
+        && !kind.is_empty()
+        && kind.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'.')
+}
+
 /// Returns the folders that a search begins in.
 fn roots(rest: &[Field]) -> &[Field] {
     let skip =
@@ -268,4 +305,16 @@ fn matches_of(root: &Field, name: Option<&str>, narrowed: bool) -> Field {
         None => base.to_owned(),
     };
     Field { text, ..root.clone() }
+}
+
+/// Returns true if every file or folder that `find` comes to after its conditions is empty.
+fn finds_only_empty(rest: &[Field]) -> bool {
+    let words: Vec<&str> = rest.iter().map(|field| field.text.as_str()).collect();
+    let empty = words.iter().position(|word| *word == "-empty");
+    let delete = words.iter().position(|word| *word == "-delete");
+    let negated = empty
+        .and_then(|at| words.get(at.checked_sub(1)?))
+        .is_some_and(|word| matches!(*word, "!" | "-not"));
+    let branches = words.iter().any(|word| matches!(*word, "-o" | "-or" | "," | "("));
+    empty < delete && empty.is_some() && !negated && !branches
 }

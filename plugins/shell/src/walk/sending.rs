@@ -12,8 +12,10 @@ use crate::syntax::Span;
 use crate::types::{Direction, EffectKind};
 
 /// Programs that hand their standard input to another machine.
-const HAND_ON: &[&str] =
-    &["autossh", "nc", "ncat", "netcat", "openssl", "socat", "ssh", "telnet", "websocat", "wscat"];
+const HAND_ON: &[&str] = &[
+    "autossh", "http", "nc", "ncat", "netcat", "openssl", "socat", "ssh", "telnet", "websocat",
+    "wscat",
+];
 /// Wrappers whose commands do not get the wrapper's standard input.
 const KEEP_INPUT: &[&str] = &["xargs", "parallel", "find -exec"];
 /// Clients of file stores whose copies name a source and a target.
@@ -72,6 +74,9 @@ impl Walker<'_> {
             "ssh" | "autossh" => flag('n'),
             "openssl" => contact(plan, rest).is_none(),
             "nc" | "ncat" | "netcat" => flag('z') || flag('d'),
+            "http" => {
+                rest.iter().any(|field| matches!(field.text.as_str(), "--ignore-stdin" | "-I"))
+            }
             _ => false,
         };
         if without {
@@ -383,7 +388,8 @@ fn far(text: &str) -> Option<String> {
 /// Returns true for a word that names something in a file store.
 fn is_stored(name: &str, text: &str) -> bool {
     match name {
-        "rclone" => text.starts_with(':') || far(text).is_some(),
+        // A remote may have a name of one letter: only paths of this machine begin so.
+        "rclone" => text.contains(':') && !text.starts_with(['.', '/', '~']),
         "mc" | "mcli" => !text.starts_with(['.', '/', '~']),
         _ => text.contains("://"),
     }

@@ -1,9 +1,11 @@
 //! Simple commands: assignments, redirections, and the program that is called.
 
+use super::emptied::{is_nothing, prints_nothing};
 use super::environment::{UNKNOWN, Value};
 use super::expand::Field;
 use super::feed::{Feed, Source, Trust};
 use super::names::Whereabouts;
+use super::scripts::Manner;
 use super::{Setting, Walker};
 use crate::catalogue::{self, Found, Plan};
 use crate::places::{self, Place};
@@ -74,6 +76,9 @@ impl Walker<'_> {
                 self.telling_variable(&name, &value, span, None, setting);
                 self.env.set(&name, value);
             }
+            if words.is_empty() {
+                self.note_emptied(&redirections, None, setting);
+            }
             let feed = match io.input {
                 // `$(< FILE)`
                 Some(input) if words.is_empty() && redirects.len() == 1 => input,
@@ -82,9 +87,13 @@ impl Walker<'_> {
             };
             return self.carried(&before, &[], &Feed::default(), feed);
         }
+        if !values.is_empty() {
+            self.given.clone_from(&fields);
+        }
         for (name, value) in &values {
             self.telling_variable(&self.env.named(name), value, span, index, setting);
         }
+        self.given.clear();
         self.carried_by_pairs(&attributes(&values), span, index, setting);
         let call = Call {
             assignments: attributes(&values),
@@ -94,6 +103,9 @@ impl Walker<'_> {
         };
         let feed = self.run(&fields, &call, setting);
         let feed = self.carried(&before, &fields, &call.input, feed);
+        if is_nothing(feed.text.as_deref()) || prints_nothing(&fields) {
+            self.note_emptied(&call.redirections, index, setting);
+        }
         if io.captured && (feed.text.is_some() || feed.source.is_unseen()) {
             let outputs = call.redirections.iter().filter(|to| {
                 to.descriptor == 1
@@ -296,7 +308,9 @@ impl Walker<'_> {
                 setting: setting.clone(),
             }));
         }
-        if name.contains(UNKNOWN) || name.is_empty() {
+        // The name of a folder (`dir/`) starts nothing.
+        let is_folder = first.known && first.text.len() > 1 && first.text.ends_with('/');
+        if name.contains(UNKNOWN) || name.is_empty() && !is_folder {
             return Step::Done(self.unknown_program(first, rest, call, setting));
         }
         self.program(name, first, rest, call, setting)
@@ -310,6 +324,8 @@ impl Walker<'_> {
         call: &Call,
         setting: &Setting,
     ) -> Step {
+        let spelled = super::spelling::spelled_out(name, rest);
+        let rest = spelled.as_deref().unwrap_or(rest);
         let texts: Vec<&str> = rest.iter().map(|field| plain_signal(name, &field.text)).collect();
         let found = catalogue::find(name, &texts);
         let mut plan = found.as_ref().map(|found| catalogue::plan(found, &texts));
@@ -321,6 +337,7 @@ impl Walker<'_> {
         }
         if let Some(plan) = plan.as_mut() {
             self.rehearse(catalogue::name_of(name), rest, plan, call, setting);
+            self.serve_own(name, rest, plan);
         }
         if let Some(plan) = plan
             .as_mut()
@@ -377,6 +394,9 @@ impl Walker<'_> {
         call: &Call,
         setting: &Setting,
     ) -> Feed {
+        let next = u32::try_from(self.out.commands.len()).ok();
+        self.load_modules(name, rest, next, setting);
+        self.note_debugger(name, rest, next, setting);
         if let Some(feed) = self.starts_text(name, first, rest, call, setting) {
             return feed;
         }
@@ -390,6 +410,10 @@ impl Walker<'_> {
                 open: true,
                 ..Feed::default()
             };
+        }
+        if place != Whereabouts::Path {
+            let (path, _) = places::resolve(&first.text, &self.env.folder);
+            self.run_script(first, &path, None, Manner::Program, rest, command, setting);
         }
         match plan {
             Some(plan) => {
@@ -527,6 +551,7 @@ impl Walker<'_> {
                 })
             });
             let given: Vec<Attribute> = given.collect();
+            self.given.clone_from(&fields);
             for set in &given {
                 let value = Value {
                     text: set.value.clone(),
@@ -541,6 +566,7 @@ impl Walker<'_> {
                     setting,
                 );
             }
+            self.given.clear();
             self.carried_by_pairs(&given, Span { start: 0, end: call.end }, command, setting);
             call.assignments.extend(given);
         }
@@ -622,9 +648,12 @@ impl Walker<'_> {
         setting: &Setting,
     ) -> Option<u32> {
         self.shape_of(name, rest, found, plan);
+        if self.is_past_lines() {
+            return None;
+        }
         let fixed = setting.fixed;
         let end = fixed.map_or(call.end, |span| span.end);
-        self.out.command(Command {
+        let command = self.out.command(Command {
             program: name.to_owned(),
             words: rest.iter().map(word_of).collect(),
             assignments: call.assignments.clone(),
@@ -635,7 +664,9 @@ impl Walker<'_> {
             start: fixed.map_or(first.span.start, |span| span.start).min(end),
             end,
             privileged: setting.privileged,
-        })
+        });
+        self.note_line(command, name, rest);
+        command
     }
 
     fn shape_of(&mut self, name: &str, rest: &[Field], found: Option<&Found>, plan: Option<&Plan>) {

@@ -46,6 +46,13 @@ pub(super) fn key_value(text: &str) -> Change {
     let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
     match (first.as_str(), second.as_str()) {
         ("flushall" | "flushdb", _) => Change::Drop,
+        // The file and the folder that it saves to, another server whose data it takes, code.
+        ("config", "set") if matches!(words.next().as_deref(), Some("dir" | "dbfilename")) => {
+            Change::Machine
+        }
+        ("module", "load" | "loadex") | ("slaveof" | "replicaof", _) if second != "no" => {
+            Change::Machine
+        }
         ("config", "set" | "rewrite" | "resetstat")
         | ("script" | "function", "flush" | "load" | "kill" | "delete") => Change::Rows,
         ("acl", "setuser" | "deluser" | "load") | ("cluster", "reset" | "forget" | "failover") => {
@@ -352,5 +359,13 @@ pub(super) fn is_statement(text: &str) -> bool {
             matches!(second, "select" | "analyze" | "insert" | "update" | "delete" | "(analyze")
         }
         _ => false,
+    }
+}
+
+/// Returns the statement in `--execute=STATEMENT`.
+pub(super) fn strip_flag(text: &str) -> &str {
+    match text.split_once('=') {
+        Some((flag, value)) if flag.starts_with("--") && !flag.contains(' ') => value,
+        _ => text,
     }
 }

@@ -36,9 +36,30 @@ impl Walker<'_> {
         }
     }
 
-    /// Returns true if a file contains data that this command line read from a secret.
+    /// Notes that a command reads a file of secrets.
+    pub(super) fn note_secret(&mut self, command: Option<u32>) {
+        if self.secrets.len() < 256 {
+            self.secrets.push((command, true));
+        }
+    }
+
+    /// Returns true if a file contains data that this command line read from a secret, or is what
+    /// a program makes of one under a longer name: `a.gz`.
     pub(super) fn is_tainted(&self, path: &str) -> bool {
-        !self.tainted.is_empty() && self.tainted.contains(path)
+        const MADE: &[&str] =
+            &[".age", ".asc", ".b64", ".br", ".bz2", ".gpg", ".gz", ".lz4", ".xz", ".zst"];
+        let made_of = || MADE.iter().filter_map(|end| path.strip_suffix(end));
+        !self.tainted.is_empty()
+            && (self.tainted.contains(path) || made_of().any(|from| self.tainted.contains(from)))
+    }
+
+    /// Notes that a file has another name from now on: what was secret in it stays so.
+    pub(super) fn note_moved(&mut self, from: &str, to: &str) {
+        if places::is_secret(from, self.home) || self.is_tainted(from) {
+            let name = from.rsplit('/').next().unwrap_or("");
+            self.tainted.insert(to.to_owned());
+            self.tainted.insert(format!("{}/{name}", to.trim_end_matches('/')));
+        }
     }
 
     /// Notes the data that a command passes on: if it was given a secret or has read one since

@@ -102,7 +102,7 @@ const SHELL: &[&str] = &[
 ];
 
 #[test]
-fn what_carriers_hold_is_read() {
+fn carried_commands_are_read() {
     let mut wrong = Vec::new();
     for carrier in SHELL {
         let harm = carrier.replace("{}", "rm -rf /opt/app");
@@ -184,19 +184,8 @@ fn everyday_values_are_quiet() {
 }
 
 #[test]
-fn what_code_puts_together_is_partial() {
+fn assembled_text_is_partial() {
     for command in [
-        "python3 -c 'import os; f = getattr(os, \"sys\" + \"tem\"); f(\"x\")'",
-        "python3 -c 'import os; vars(os)[\"system\"](\"x\")'",
-        "python3 -c 'import os; os.__dict__[\"system\"](\"x\")'",
-        "python3 -c 'import os; list(map(os.system, [\"x\"]))'",
-        "python3 -c 'import importlib; importlib.import_module(\"o\" + \"s\").system(\"x\")'",
-        "python3 -c 'import sys; exec(sys.argv[1])' x",
-        "python3 -c 'import subprocess, sys; subprocess.run(sys.argv[1:])' x",
-        "node -e 'require(\"child_process\")[\"exec\" + \"Sync\"](\"x\")'",
-        "node -e 'require(\"child_\" + \"process\").execSync(\"x\")'",
-        "node -e 'const {promisify} = require(\"util\"); promisify(require(\"child_process\").exec)(\"x\")'",
-        "node -e 'globalThis[\"ev\" + \"al\"](\"x\")'",
         "ruby -e 'Kernel.send(:system, \"x\")'",
         "php -r '$f = \"sys\" . \"tem\"; $f(\"x\");'",
         "php -r 'call_user_func(\"system\", \"x\");'",
@@ -214,7 +203,75 @@ fn what_code_puts_together_is_partial() {
 }
 
 #[test]
+fn assembled_text_in_parsed_code_is_followed() {
+    for command in [
+        "python3 -c 'import os; f = getattr(os, \"sys\" + \"tem\"); f(\"x\")'",
+        "python3 -c 'import os; vars(os)[\"system\"](\"x\")'",
+        "python3 -c 'import os; os.__dict__[\"system\"](\"x\")'",
+        "python3 -c 'import os; list(map(os.system, [\"x\"]))'",
+        "python3 -c 'import importlib; importlib.import_module(\"o\" + \"s\").system(\"x\")'",
+        "python3 -c 'import subprocess, sys; subprocess.run(sys.argv[1:])' x",
+        "node -e 'require(\"child_process\")[\"exec\" + \"Sync\"](\"x\")'",
+        "node -e 'require(\"child_\" + \"process\").execSync(\"x\")'",
+        "node -e 'const {promisify} = require(\"util\"); promisify(require(\"child_process\").exec)(\"x\")'",
+    ] {
+        let read = reading(command);
+        assert!(
+            effects(&read).contains(&"start? x".to_owned()),
+            "`{command}`: {:?} {:?}",
+            effects(&read),
+            read.gaps
+        );
+    }
+    for command in [
+        "python3 -c 'import sys; exec(sys.argv[1])' 'import os; os.remove(\"/srv/x\")'",
+        "node -e 'eval(process.argv[1])' 'require(\"fs\").unlinkSync(\"/srv/x\")'",
+        "python3 -c 'import os, sys; [os.remove(p) for p in sys.argv[1:]]' a /srv/x",
+        "node -e 'globalThis[\"ev\" + \"al\"](\"require(`fs`).unlinkSync(`/srv/x`)\")'",
+    ] {
+        let read = reading(command);
+        assert!(
+            effects(&read).contains(&"delete /srv/x".to_owned()),
+            "`{command}`: {:?} {:?}",
+            effects(&read),
+            read.gaps
+        );
+    }
+}
+
+#[test]
 fn a_remembered_name_is_another_program() {
     let read = reading("hash -p /bin/rm ls; ls -rf /opt/app");
     assert!(effects(&read).contains(&"delete! /opt/app".to_owned()), "{:?}", effects(&read));
+}
+
+#[test]
+fn self_reported_paths_are_the_tool() {
+    for command in [
+        "eval \"$(pyenv init -)\" && pyenv version",
+        "eval \"$(pyenv init --path)\"",
+        "eval \"$(direnv hook bash)\"",
+        "eval $(opam env) && dune build",
+        "eval `ssh-agent -s`",
+        "eval \"$(/opt/homebrew/bin/brew shellenv)\"",
+        "eval \"$(minikube docker-env)\" && docker build -t app .",
+        "source <(kubectl completion bash)",
+        ". <(helm completion zsh)",
+        "gh completion -s bash | source /dev/stdin",
+    ] {
+        let read = reading(command);
+        assert!(read.gaps.is_empty(), "`{command}`: {:?} {:?}", read.gaps, effects(&read));
+    }
+    for command in [
+        "eval \"$(other init -)\"",
+        "eval \"$(pyenv versions)\"",
+        "eval \"$(pyenv init $X)\"",
+        "eval \"$(cat x | brew shellenv $(cat y))\"",
+        "source <(curl https://a.example/completion)",
+        "eval \"$(kubectl completion ../../x)\"",
+    ] {
+        let read = reading(command);
+        let unseen = effects(&read).iter().any(|effect| effect.starts_with("unseen"));
+        assert!(unseen || !read.gaps.is_empty(), "`{command}`: {:?}", effects(&read));
+    }
 }

@@ -177,7 +177,7 @@ const TABLE: &[(&str, &str)] = &[
     ("f() { rm \"$1\"; }; f src/*", "delete src/*"),
     ("cd src/*; rm 'a*'", "delete src/*/a*"),
     ("echo src/* | xargs rm", "delete src/*"),
-    ("find src -name '*.x' | xargs -I'{}' rm '{}'", "read! src, delete? src/**/*.x"),
+    ("find src -name '*.x' | xargs -I'{}' rm '{}'", "read! src, delete src/**/*.x"),
     ("find src | xargs sed -i s/a/b/", "read! src, read? src, modify? src"),
     ("find src | xargs -i rm {}", "read! src, delete? src"),
     ("find src | xargs --replace=% rm %", "read! src, delete? src"),
@@ -263,7 +263,8 @@ const TABLE: &[(&str, &str)] = &[
     ("python3 -c 'import shutil; p = \"/srv/x\"; shutil.rmtree(p)'", "delete! /srv/x"),
     ("python3 -c 'from pathlib import Path; p = Path(\"a\"); p.write_text(\"b\")'", "modify a"),
     ("python3 -c 'import os; os.remove(os.path.expanduser(\"~/x\"))'", "delete /home/dev/x"),
-    ("python3 -c 'import os; d = 1; os.system(f\"rm /srv/a/{d}\")'", "delete? /srv/a"),
+    ("python3 -c 'import os; os.system(f\"rm /srv/a/{d}\")'", "delete? /srv/a"),
+    ("python3 -c 'import os; d = 1; os.system(f\"rm /srv/a/{d}\")'", "delete /srv/a/1"),
     ("python3 -c 'print(\"rm a\")' | sh", "delete a"),
     (
         "python3 -c 'import requests; requests.post(\"https://x.example\", data=d)'",
@@ -508,6 +509,7 @@ const TABLE: &[(&str, &str)] = &[
         "echo x > .git/hooks/pre-commit",
         "persist .git/hooks/pre-commit, modify .git/hooks/pre-commit",
     ),
+    ("echo x > .git/hooks/pre-commit.sample", "modify .git/hooks/pre-commit.sample"),
     (
         "cp x/pre-commit .git/hooks/",
         "read x/pre-commit, persist .git/hooks, modify .git/hooks, persist .git/hooks/pre-commit, modify .git/hooks/pre-commit",

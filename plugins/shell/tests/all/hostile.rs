@@ -103,7 +103,7 @@ fn hostile_inputs_end_with_a_bounded_answer() {
 }
 
 #[test]
-fn what_is_too_deep_is_still_looked_at() {
+fn deep_nesting_is_still_examined() {
     for open in ["$(", "( ", "{ ", "if ", "while "] {
         let text = format!("{}rm -rf /srv", open.repeat(10_000));
         let reading = reading(&text);
@@ -155,5 +155,119 @@ fn texts_that_are_no_shell_do_no_harm() {
         "a{,}",
     ] {
         let _ = reading(text);
+    }
+}
+
+/// Code made to cost time, memory or the stack of its parser or of what follows it.
+fn hostile_code() -> Vec<(&'static str, String)> {
+    let mut table = Vec::new();
+    for (language, part) in [
+        ("python3", "("),
+        ("python3", "["),
+        ("python3", "{"),
+        ("python3", "-"),
+        ("python3", "not "),
+        ("python3", "lambda: "),
+        ("python3", "f("),
+        ("python3", "a."),
+        ("python3", "a if b else "),
+        ("python3", "a + "),
+        ("python3", "a ** "),
+        ("python3", "f\"{"),
+        ("python3", "a = "),
+        ("python3", "await "),
+        ("python3", "x = [x, x]\n"),
+        ("python3", "s = s + s\n"),
+        ("python3", "def f(): f()\n"),
+        ("node", "("),
+        ("node", "["),
+        ("node", "{"),
+        ("node", "-"),
+        ("node", "!"),
+        ("node", "a => "),
+        ("node", "a ? b : "),
+        ("node", "a."),
+        ("node", "`${"),
+        ("node", "new "),
+        ("node", "typeof "),
+        ("node", "if (a) "),
+        ("node", "if (a) b; else "),
+        ("node", "a<"),
+        ("node", "(a = "),
+        ("node", "async ("),
+        ("node", "function f() {"),
+        ("node", "class extends "),
+        ("node", "/'/; ("),
+        ("node", "x = [x, x];"),
+        ("node", "s = s + s;"),
+    ] {
+        for times in [40, 60, 200, 100_000] {
+            table.push((language, part.repeat(times)));
+            table.push((language, format!("x = 'a'; s = 'b'\n{}a", part.repeat(times))));
+        }
+    }
+    for depth in [8, 60] {
+        let doubling: String =
+            (0..depth).map(|n| format!("def f{}():\n  f{n}(); f{n}()\n", n + 1)).collect();
+        table.push(("python3", format!("def f0(): pass\n{doubling}f{depth}()")));
+        let doubling: String =
+            (0..depth).map(|n| format!("function f{}() {{ f{n}(); f{n}() }}\n", n + 1)).collect();
+        table.push(("node", format!("function f0() {{}}\n{doubling}f{depth}()")));
+        let parens = format!("{}a{}", "(".repeat(depth), ")".repeat(depth));
+        table.push(("python3", parens.clone()));
+        table.push(("node", parens));
+        let arrows = format!("{}a{}", "(a, (b = ".repeat(depth / 2), "))".repeat(depth / 2));
+        table.push(("node", arrows));
+        let loops: String =
+            (0..depth).map(|n| format!("{}for a{n} in b:\n", " ".repeat(n))).collect();
+        table.push(("python3", format!("{loops}{}x = x + a0", " ".repeat(depth))));
+    }
+    table.push(("python3", format!("import os\n{}", "os.system(x)\n".repeat(20_000))));
+    table.push(("python3", format!("exec({:?})", "exec('exec(1)')".repeat(2_000))));
+    table.push(("node", format!("const a = [{}]", "1,".repeat(LONG / 2))));
+    table
+}
+
+#[test]
+fn hostile_code_ends_with_a_bounded_answer() {
+    for (program, code) in hostile_code() {
+        let name: String = code.chars().take(40).collect();
+        let start = std::time::Instant::now();
+        let text = format!("{program} - <<'EOF'\n{code}\nEOF\nrm -rf /srv");
+        let (read, steps) = portcullis_shell_reader::read_counted(
+            &text,
+            &portcullis_shell_reader::Surroundings {
+                cwd: "/home/dev/project".to_owned(),
+                home: "/home/dev".to_owned(),
+                files: Vec::new(),
+            },
+        );
+        assert!(steps < 10_000_000, "{program} `{name}`: {steps} steps");
+        assert!(start.elapsed().as_secs() < 5, "{program} `{name}`: {:?}", start.elapsed());
+        assert!(
+            effects(&read).contains(&"delete! /srv".to_owned()),
+            "{program} `{name}`: {:?}",
+            effects(&read)
+        );
+    }
+}
+
+#[test]
+fn code_that_is_not_parsed_is_partial_and_still_searched() {
+    let padding = format!("x = {}1{}\n", "(".repeat(200), ")".repeat(200));
+    for (program, code) in [
+        ("python3", format!("{padding}import os\nos.remove('/srv/x')")),
+        ("python3", "print 'a'\nimport os\nos.remove('/srv/x')".to_owned()),
+        ("python3", format!("import os\nos.remove('/srv/x')\n{}", "# padding\n".repeat(20_000))),
+        ("node", format!("{padding}require('fs').unlinkSync('/srv/x')")),
+        ("node", "require('fs').unlinkSync('/srv/x'); let let = 1 1".to_owned()),
+    ] {
+        let read = reading(&format!("{program} - <<'EOF'\n{code}\nEOF"));
+        assert_eq!(read.coverage, Coverage::Partial, "{code:.40}");
+        assert!(
+            effects(&read).contains(&"delete /srv/x".to_owned()),
+            "{code:.40}: {:?}",
+            effects(&read)
+        );
     }
 }

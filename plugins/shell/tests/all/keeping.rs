@@ -4,7 +4,7 @@ use super::reading;
 use portcullis_shell_reader::types::EffectKind;
 
 #[test]
-fn what_is_kept_first_is_not_lost() {
+fn saved_work_is_not_lost() {
     for (line, lost) in [
         ("git reset --hard", true),
         ("git stash && git reset --hard", false),

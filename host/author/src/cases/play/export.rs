@@ -17,14 +17,14 @@ impl CaseRun<'_> {
         let records = chained(&self.records)?;
         let mut said = StepAnswers::default();
         for (number, batch) in records.chunks(self.case.batch).enumerate() {
-            self.reviewer.plugins.begin(self.at);
+            self.reviewer.plugins.begin_review(self.at);
             for name in &self.beside {
-                self.reviewer.plugins.render(name, batch, number == 0);
+                self.reviewer.plugins.render_records(name, batch, number == 0);
             }
             let answer = self
                 .reviewer
                 .plugins
-                .render(&self.name, batch, number == 0)
+                .render_records(&self.name, batch, number == 0)
                 .context("the exporter is gone")?;
             said.findings.extend(finding::of_rendered(&answer, |text| named(text, &records)));
         }
@@ -37,7 +37,7 @@ fn chained(records: &[Record]) -> Result<Vec<AuditRecord>> {
     let mut last: Option<StoredRecord> = None;
     let mut chained = Vec::new();
     for record in records {
-        let stored = StoredRecord::after(
+        let stored = StoredRecord::chain_after(
             last.as_ref(),
             Some(record.session.clone()),
             record.agent.clone(),

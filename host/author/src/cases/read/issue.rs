@@ -80,7 +80,7 @@ impl Reader {
         if !table.contains("name") {
             table.report("the issue has no `name`; give a pattern's, as `name = \"loop\"`, or `rule:` and a rule's");
         }
-        let usual = CaseIssue::named(text(&fields, "name")?);
+        let usual = CaseIssue::with_name(text(&fields, "name")?);
         let list = |key: &str| table.get(key);
         Some(CaseIssue {
             severity: fields.get("severity").and_then(severity).unwrap_or(usual.severity),

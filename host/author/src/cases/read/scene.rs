@@ -7,7 +7,7 @@ use portcullis_core::action::{Entry, GitState};
 use portcullis_core::observe::Observed;
 use portcullis_engine::{Kind, Setting};
 use portcullis_review::isolated::PROJECT;
-use portcullis_review::rules;
+use portcullis_review::plugin_specs::RULES_PLUGIN;
 use portcullis_strict_toml::{Table, list_names, show};
 
 impl Reader {
@@ -45,7 +45,7 @@ impl Reader {
         };
         let all = portcullis_builtin::ALL.iter().filter(|builtin| fits(builtin.kind));
         let all: Vec<&str> =
-            all.map(|builtin| builtin.name).filter(|name| *name != rules::PLUGIN).collect();
+            all.map(|builtin| builtin.name).filter(|name| *name != RULES_PLUGIN).collect();
         let kinds = if answers { "risk-calculators and patterns" } else { "risk-calculators" };
         let Some(item) = table.get("with") else { return };
         for name in names.iter().filter(|name| !all.contains(&name.as_str())) {
@@ -70,5 +70,12 @@ fn observed(named: &str, there: bool) -> Observed {
         (true, true) => Entry::Folder,
         (true, false) => Entry::File,
     };
-    Observed { entry, real: None, git: GitState::Unknown, restorable: false, leads: None }
+    Observed {
+        entry,
+        real: None,
+        git: GitState::Unknown,
+        restorable: false,
+        leads: None,
+        contents: None,
+    }
 }

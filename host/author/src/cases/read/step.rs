@@ -48,7 +48,7 @@ impl Reader {
                 "an audit-exporter gets the records of the whole case; write `[[case.expect]]`"
             }
             _ if says => {
-                "no plugin is asked about what the person says; move `expect` to a step with a `tool`"
+                "plugins are not asked about the person's words; move `expect` to a step with a `tool`"
             }
             Kind::Intervention if scene.with.is_empty() && !table.contains("issue") => {
                 "the plugin is asked about no issue here; add `[case.step.issue]` with its `name` to the step"

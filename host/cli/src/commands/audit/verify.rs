@@ -5,10 +5,10 @@ use crate::error::{Context, Error, Result};
 use crate::exit::CommandExit;
 use crate::paint;
 use portcullis_config::Config;
-use portcullis_config::clock::now;
+use portcullis_config::clock::now_ms;
 use portcullis_config::paths::Paths;
-use portcullis_core::text::counted;
-use portcullis_store::{Anchor, AnchorStatus, Durability, Home, Store, Verification, hex};
+use portcullis_core::text::count_noun;
+use portcullis_store::{Anchor, AnchorStatus, Durability, Home, Store, Verification, to_hex};
 use std::io::{BufRead, BufReader, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
@@ -25,9 +25,9 @@ pub struct Arguments {
 /// The most bytes of a file with heads.
 const MOST_HEADS: u64 = 64 << 20;
 
-pub fn run(arguments: &Arguments) -> Result<CommandExit> {
+pub fn run_verify(arguments: &Arguments) -> Result<CommandExit> {
     let places = Paths::from_environment()?;
-    let home = Home::open(&places.state)?;
+    let home = Home::open_root(&places.state)?;
     // A mistake in the configuration must not prevent anyone from verifying the journal.
     let anchors = Config::load(&places, Some(&home))
         .map(|config| config.audit.anchors)
@@ -38,19 +38,19 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
             );
             Vec::new()
         });
-    let mut store = Store::open(&home, Durability::Process)?;
-    let verification = store.verify(progress())?;
+    let mut store = Store::open_database(&home, Durability::Process)?;
+    let verification = store.verify_chain(progress())?;
     let kept = anchors.iter().filter(|path| path.exists()).chain(&arguments.heads);
     let anchors = kept.map(|path| read(path)).collect::<Result<Vec<_>>>()?.concat();
     let standings = store.check_anchors(&anchors)?;
-    let contradicted = standings.iter().find(|(_, standing)| standing.contradicts());
+    let contradicted = standings.iter().find(|(_, standing)| standing.contradicts_journal());
     if arguments.json {
-        paint::print(&format!("{}\n", json(&verification, &standings)));
+        paint::print_text(&format!("{}\n", json(&verification, &standings)));
     } else {
         print_result(&verification);
         tell_heads(&standings, contradicted);
     }
-    Ok(if verification.holds() && contradicted.is_none() {
+    Ok(if verification.is_intact() && contradicted.is_none() {
         CommandExit::Success
     } else {
         CommandExit::JournalChanged
@@ -82,25 +82,25 @@ fn read(path: &Path) -> Result<Vec<Anchor>> {
 
 fn print_result(verification: &Verification) {
     if let Some((at, flaw)) = verification.first_bad {
-        paint::print(&format!(
+        paint::print_text(&format!(
             "{} at record {at}: {flaw}; {} before it: unchanged\n",
             paint::bad("changed"),
-            counted(verification.records, "record")
+            count_noun(verification.records, "record")
         ));
     } else {
         let pruned = verification
             .pruned
             .map_or(String::new(), |start| format!(" after {} that were pruned", start.sequence));
-        let (good, head) = (paint::good("the chain holds"), hex(&verification.head.1));
-        let records = counted(verification.records, "record");
-        paint::print(&format!("{good}: {records}{pruned}, head {head}\n"));
+        let (good, head) = (paint::good("the chain holds"), to_hex(&verification.head.1));
+        let records = count_noun(verification.records, "record");
+        paint::print_text(&format!("{good}: {records}{pruned}, head {head}\n"));
     }
     for beside in verification.states.iter().chain(&verification.beside) {
-        paint::print(&format!("{}: {beside}\n", paint::bad("changed")));
+        paint::print_text(&format!("{}: {beside}\n", paint::bad("changed")));
     }
     if let Some(replaced) = &verification.replaced {
         let fix = "put the newest one back, or have a person run `portcullis recover`";
-        paint::print(&format!(
+        paint::print_text(&format!(
             "{}: this is not the journal that this home knows: {replaced}; {fix}\n",
             paint::bad("replaced")
         ));
@@ -110,19 +110,19 @@ fn print_result(verification: &Verification) {
 fn tell_heads(standings: &[(Anchor, AnchorStatus)], contradicted: Option<&(Anchor, AnchorStatus)>) {
     if let Some((anchor, standing)) = contradicted {
         let at = paint::time(anchor.at);
-        paint::print(&format!(
+        paint::print_text(&format!(
             "{}: of the head kept at {at} UTC, record {}, {standing}\n",
             paint::bad("replaced"),
             anchor.sequence
         ));
     } else if !standings.is_empty() {
-        let future = standings.iter().filter(|(anchor, _)| anchor.at > now()).count();
+        let future = standings.iter().filter(|(anchor, _)| anchor.at > now_ms()).count();
         let note = if future > 0 {
             format!("; {future} are dated in the future: was the clock set back?")
         } else {
             String::new()
         };
-        paint::print(&format!(
+        paint::print_text(&format!(
             "{}: {} were compared{note}\n",
             paint::good("the kept heads hold"),
             standings.len()
@@ -135,12 +135,12 @@ fn json(verification: &Verification, standings: &[(Anchor, AnchorStatus)]) -> se
         .first_bad
         .map(|(at, flaw)| serde_json::json!({ "sequence": at, "flaw": flaw.to_string() }));
     let pruned = verification.pruned.map(
-        |start| serde_json::json!({ "sequence": start.sequence, "hash": hex(&start.hash), "at": start.at, "pruned_at": start.pruned_at }),
+        |start| serde_json::json!({ "sequence": start.sequence, "hash": to_hex(&start.hash), "at": start.at, "pruned_at": start.pruned_at }),
     );
     let (sequence, hash) = verification.head;
     let contradicted: Vec<_> = standings
         .iter()
-        .filter(|(_, standing)| standing.contradicts())
+        .filter(|(_, standing)| standing.contradicts_journal())
         .map(|(anchor, standing)| serde_json::json!({ "sequence": anchor.sequence, "at": anchor.at, "standing": standing.to_string() }))
         .collect();
     serde_json::json!({
@@ -150,7 +150,7 @@ fn json(verification: &Verification, standings: &[(Anchor, AnchorStatus)]) -> se
         "states": verification.states,
         "replaced": verification.replaced,
         "pruned": pruned,
-        "head": { "sequence": sequence, "hash": hex(&hash) },
+        "head": { "sequence": sequence, "hash": to_hex(&hash) },
         "kept_heads": { "compared": standings.len(), "contradicted": contradicted },
     })
 }

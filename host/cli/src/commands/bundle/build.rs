@@ -13,13 +13,13 @@ use crate::exit::CommandExit;
 use crate::paint;
 use portcullis_author::project::PluginProject;
 use portcullis_bundle::{About, Bundle, Component, NewComponent, Plugin};
-use portcullis_config::amount::size;
+use portcullis_config::amount::format_size;
 use portcullis_config::parse::is_name;
-use portcullis_config::plugins::{SettingDeclaration, misfit};
+use portcullis_config::plugins::{SettingDeclaration, find_misfit};
 use portcullis_config::schema::to_json;
 use portcullis_core::text::one_line;
 use portcullis_engine::{SettingValue, read_component};
-use portcullis_review::bundles::{described, exports};
+use portcullis_review::bundles::{describe_component, list_exports};
 use serde_json::{Map, json};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -53,16 +53,16 @@ pub struct Arguments {
     json: bool,
 }
 
-pub fn run(arguments: &Arguments) -> Result<CommandExit> {
+pub fn run_build(arguments: &Arguments) -> Result<CommandExit> {
     let (bundle, folder) = if arguments.builtin {
-        (builtin::bundle()?, PathBuf::new())
+        (builtin::builtin_bundle()?, PathBuf::new())
     } else {
-        let manifest = BundleManifest::read(&arguments.manifest)?;
+        let manifest = BundleManifest::read_manifest(&arguments.manifest)?;
         (assembled(&manifest)?, manifest.path.parent().map(Path::to_owned).unwrap_or_default())
     };
     let out = arguments.output.clone().unwrap_or_else(|| folder.join(file_name(bundle.about())));
     let written = archive::put_new(&out, &bundle)?;
-    paint::print(&format_result(&bundle, &out, written, arguments.json)?);
+    paint::print_text(&format_result(&bundle, &out, written, arguments.json)?);
     Ok(CommandExit::Success)
 }
 
@@ -91,7 +91,7 @@ fn assembled(manifest: &BundleManifest) -> Result<Bundle> {
         .iter()
         .map(|made| NewComponent { bytes: &made.bytes, exports: &made.exports })
         .collect();
-    Bundle::assemble(about, &parts).context("the bundle cannot be built")
+    Bundle::from_components(about, &parts).context("the bundle cannot be built")
 }
 
 fn first(made: &BuiltComponent) -> &str {
@@ -104,7 +104,7 @@ fn check_unique(manifest: &BundleManifest, all: &[BuiltComponent]) -> Result<()>
     for (entry, made) in manifest.plugins.iter().zip(all) {
         if let Some(line) = digests.insert(made.component.digest, entry.place.0) {
             let what = format!("it is the same component as in line {line}; remove one of them");
-            return Err(manifest.wrong(entry.place, what));
+            return Err(manifest.error_at(entry.place, what));
         }
         for plugin in &made.component.plugins {
             if let Some(line) = names.insert(plugin.name.as_str(), entry.place.0) {
@@ -112,7 +112,7 @@ fn check_unique(manifest: &BundleManifest, all: &[BuiltComponent]) -> Result<()>
                     "two plugins have the name `{}`, this one and that of line {line}; give each its own",
                     plugin.name
                 );
-                return Err(manifest.wrong(entry.place, what));
+                return Err(manifest.error_at(entry.place, what));
             }
         }
     }
@@ -120,28 +120,28 @@ fn check_unique(manifest: &BundleManifest, all: &[BuiltComponent]) -> Result<()>
 }
 
 fn made(manifest: &BundleManifest, entry: &PluginEntry) -> Result<BuiltComponent> {
-    let here = |error: Error| manifest.wrong(entry.place, error.in_line());
+    let here = |error: Error| manifest.error_at(entry.place, error.in_line());
     let file = located(manifest, &entry.file).map_err(here)?;
     let shown = one_line(&file.to_string_lossy(), 400);
     let bytes = read_component(&file).with_context(|| format!("`{shown}`")).map_err(here)?;
-    let own = described(&bytes, None).ok();
+    let own = describe_component(&bytes, None).ok();
     if let (Some(own), Some(_)) = (&own, &entry.name) {
         let name = own.plugins.first().map_or("", |plugin| &plugin.name);
         return Err(here(
             Error::invalid(format!("`{shown}` already has the name `{}`", one_line(name, 64)))
-                .hint("remove `name`"),
+                .with_hint("remove `name`"),
         ));
     }
     let says_settings = own.is_some();
     let mut component = own
-        .map_or_else(|| described(&bytes, entry.name.as_deref()), Ok)
+        .map_or_else(|| describe_component(&bytes, entry.name.as_deref()), Ok)
         .with_context(|| format!("`{shown}`"))
         .map_err(here)?;
     for plugin in &component.plugins {
         named_well(&plugin.name).map_err(here)?;
     }
     give_settings(manifest, entry, &mut component, says_settings)?;
-    let exports = exports(&bytes).map_err(|error| here(error.into()))?;
+    let exports = list_exports(&bytes).map_err(|error| here(error.into()))?;
     Ok(BuiltComponent { component, bytes, exports })
 }
 
@@ -149,12 +149,12 @@ fn made(manifest: &BundleManifest, entry: &PluginEntry) -> Result<BuiltComponent
 fn located(manifest: &BundleManifest, file: &Path) -> Result<PathBuf> {
     let file = manifest.path.parent().unwrap_or(Path::new("")).join(file);
     if file.is_dir() {
-        return Ok(PluginProject::find(&file)?.built()?);
+        return Ok(PluginProject::find_project(&file)?.built()?);
     }
     if !file.exists() {
         let shown = one_line(&file.to_string_lossy(), 400);
         return Err(Error::not_found(format!("there is no `{shown}`"))
-            .hint("name a component, or the folder of a plugin's project"));
+            .with_hint("name a component, or the folder of a plugin's project"));
     }
     Ok(file)
 }
@@ -163,13 +163,13 @@ fn named_well(name: &str) -> Result<()> {
     let shown = one_line(name, 64);
     if !is_name(name) {
         return Err(Error::invalid(format!("the plugin calls itself `{shown}`"))
-            .hint("a name has 1 to 64 lower-case letters, digits, `-` and `_`"));
+            .with_hint("a name has 1 to 64 lower-case letters, digits, `-` and `_`"));
     }
     if portcullis_builtin::find(name).is_some() {
         return Err(Error::invalid(format!(
             "the plugin calls itself `{shown}`, as one that comes with Portcullis"
         ))
-        .hint("give it another name"));
+        .with_hint("give it another name"));
     }
     Ok(())
 }
@@ -201,13 +201,13 @@ fn give_settings(
                 "`settings.{}` belongs to no plugin: the component holds several, whose settings are {names}",
                 one_line(name, 128)
             );
-            return Err(manifest.wrong(*place, what));
+            return Err(manifest.error_at(*place, what));
         };
         if declares {
             let above =
                 if several { format!("settings.{}.", plugin.name) } else { "settings.".to_owned() };
             wrong_setting(plugin, key, value, &above)
-                .map_or(Ok(()), |what| Err(manifest.wrong(*place, what)))?;
+                .map_or(Ok(()), |what| Err(manifest.error_at(*place, what)))?;
         }
         plugin.settings.insert(key.to_owned(), to_json(value));
     }
@@ -224,7 +224,7 @@ fn wrong_setting(plugin: &Plugin, key: &str, value: &SettingValue, above: &str) 
         .collect::<Result<Vec<_>, _>>();
     match declared {
         Ok(declared) => {
-            misfit(&declared, &plugin.name, (key, value), (&format!("{above}{key}"), above))
+            find_misfit(&declared, &plugin.name, (key, value), (&format!("{above}{key}"), above))
         }
         Err(error) => {
             let error = one_line(&error.to_string(), 200);
@@ -255,12 +255,12 @@ fn format_result(bundle: &Bundle, out: &Path, written: bool, as_json: bool) -> R
     let mut text = format!("{done} `{}`\n", one_line(&out.to_string_lossy(), 400));
     let _ =
         writeln!(text, "{}  {digest}", paint::bold(format!("{} {}", about.name, about.version)));
-    text.push_str(&contents(about));
+    text.push_str(&render_contents(about));
     Ok(text)
 }
 
 /// Formats the plugins of a bundle and their requests, as derived from their bytes.
-pub fn contents(about: &About) -> String {
+pub fn render_contents(about: &About) -> String {
     let mut text = String::new();
     for (component, plugin) in about.plugins() {
         let Plugin { name, kind, version, settings, .. } = plugin;
@@ -269,7 +269,7 @@ pub fn contents(about: &About) -> String {
             text,
             "  {}  {kind} {version}, {}, {}",
             paint::bold(name),
-            size(component.size),
+            format_size(component.size),
             component.digest
         );
         if !settings.is_empty() {

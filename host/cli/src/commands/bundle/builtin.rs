@@ -5,8 +5,8 @@
 use crate::error::{Context, Result};
 use portcullis_builtin::COMPONENTS;
 use portcullis_bundle::{About, Bundle, NewComponent};
-use portcullis_review::bundles::{described, exports};
-use portcullis_review::reviewer::OURS;
+use portcullis_review::bundles::{describe_component, list_exports};
+use portcullis_review::plugin_specs::OURS;
 
 /// Creates the bundle, at the program's version. The same components give the same digest on every
 /// build machine.
@@ -14,13 +14,13 @@ use portcullis_review::reviewer::OURS;
 /// # Errors
 /// Fails if a component of the program is not a plugin, which means that the program was built
 /// wrongly.
-pub fn bundle() -> Result<Bundle> {
+pub fn builtin_bundle() -> Result<Bundle> {
     let (mut components, mut interfaces, mut parts) = (Vec::new(), Vec::new(), Vec::new());
     let plugins = || COMPONENTS.iter().filter(|component| !component.plugins.is_empty());
     for component in plugins() {
         let wrong = || format!("the builtin component `{}`", component.name);
-        components.push(described(component.bytes, None).with_context(wrong)?);
-        interfaces.push(exports(component.bytes).with_context(wrong)?);
+        components.push(describe_component(component.bytes, None).with_context(wrong)?);
+        interfaces.push(list_exports(component.bytes).with_context(wrong)?);
     }
     for (component, exports) in plugins().zip(&interfaces) {
         parts.push(NewComponent { bytes: component.bytes, exports });
@@ -33,5 +33,5 @@ pub fn bundle() -> Result<Bundle> {
         source: String::new(),
         components,
     };
-    Ok(Bundle::assemble(about, &parts)?)
+    Ok(Bundle::from_components(about, &parts)?)
 }

@@ -1,7 +1,7 @@
 //! `portcullis bundle diff`: shows what changes from one bundle to another.
 
 use crate::bundles::archive;
-use crate::bundles::changes::changes;
+use crate::bundles::changes::list_changes;
 use crate::error::{Context, Result};
 use crate::exit::CommandExit;
 use crate::paint;
@@ -22,9 +22,9 @@ pub struct Arguments {
     json: bool,
 }
 
-pub fn run(arguments: &Arguments) -> Result<CommandExit> {
+pub fn run_diff(arguments: &Arguments) -> Result<CommandExit> {
     let (old, new) = (read(&arguments.old)?, read(&arguments.new)?);
-    let changes = changes(old.about(), new.about());
+    let changes = list_changes(old.about(), new.about());
     let [was, is] = [&old, &new].map(|bundle| (bundle.about(), bundle.index().digest()));
     if arguments.json {
         let end = |(about, digest)| -> serde_json::Value {
@@ -33,11 +33,11 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
             json!({ "name": about.name, "version": about.version.to_string(), "digest": digest })
         };
         let document = json!({ "old": end(was), "new": end(is), "same": changes.is_empty(), "changes": changes });
-        paint::print(&format!("{}\n", serde_json::to_string(&document)?));
+        paint::print_text(&format!("{}\n", serde_json::to_string(&document)?));
         return Ok(CommandExit::Success);
     }
     let text = if changes.is_empty() { "nothing changes\n".to_owned() } else { changes.text() };
-    paint::print(&format!(
+    paint::print_text(&format!(
         "from {}  {}\nto   {}  {}\n\n{text}",
         paint::bold(format!("{} {}", was.0.name, was.0.version)),
         was.1,
@@ -49,7 +49,7 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
 
 /// Reads a bundle. The descriptions are compared, so each is first verified against the bytes.
 fn read(path: &Path) -> Result<Bundle> {
-    let (bundle, _) = archive::read(path)?;
+    let (bundle, _) = archive::read_archive_file(path)?;
     check_description(&bundle)
         .with_context(|| format!("`{}`", one_line(&path.to_string_lossy(), 400)))?;
     Ok(bundle)

@@ -6,7 +6,7 @@ use crate::bundles::source::{self, BundleSource, RegistryOptions};
 use crate::error::{Context, Result};
 use crate::exit::CommandExit;
 use crate::{interactive, paint};
-use portcullis_config::clock::now;
+use portcullis_config::clock::now_ms;
 use portcullis_config::paths::Paths;
 use portcullis_core::text::one_line;
 use portcullis_review::bundles::locks::LockTexts;
@@ -39,13 +39,13 @@ pub struct Arguments {
     reach: RegistryOptions,
 }
 
-pub fn run(arguments: &Arguments) -> Result<CommandExit> {
+pub fn run_install(arguments: &Arguments) -> Result<CommandExit> {
     if !arguments.dry_run {
         interactive::refuse_agents()?;
     }
     let places = Paths::from_environment()?;
-    let home = Home::open(&places.state)?;
-    let policies = Policies::read(&places)?;
+    let home = Home::open_root(&places.state)?;
+    let policies = Policies::read_policies(&places)?;
     if arguments.bundles.is_empty() {
         locked(arguments, &places, &home, &policies)
     } else {
@@ -64,31 +64,33 @@ fn named(
     let sources = arguments
         .bundles
         .iter()
-        .map(|text| BundleSource::read(text))
+        .map(|text| BundleSource::parse_source(text))
         .collect::<Result<Vec<_>>>()?;
-    let fetched =
-        sources.iter().map(|source| source.fetch(&arguments.reach)).collect::<Result<Vec<_>>>()?;
-    let _turn = InstallLock::take(places)?;
-    let mut target = LockFile::find(places, arguments.global)?;
+    let fetched = sources
+        .iter()
+        .map(|source| source.fetch_bundle(&arguments.reach))
+        .collect::<Result<Vec<_>>>()?;
+    let _turn = InstallLock::take_lock(places)?;
+    let mut target = LockFile::find_lock(places, arguments.global)?;
     let mut reported = Vec::new();
     for fetched in fetched {
-        let ready = install::plan_install(places, home, &target, fetched, policies, now())?;
+        let ready = install::plan_install(places, home, &target, fetched, policies, now_ms())?;
         if !arguments.json {
-            paint::print(&plan_report::format_plan(&ready));
+            paint::print_text(&plan_report::format_plan(&ready));
         }
         if !arguments.dry_run {
             confirm_change(&ready, arguments.yes)?;
             install_and_record(places, home, &mut target, &ready)?;
         }
-        reported.push(serde_json::to_value(ReportedBundle::of(&ready))?);
+        reported.push(serde_json::to_value(ReportedBundle::from_plan(&ready))?);
     }
     if arguments.json {
-        paint::print(&format!(
+        paint::print_text(&format!(
             "{}\n",
             json!({ "lock": target.path, "installed": reported, "dry_run": arguments.dry_run })
         ));
     } else if !arguments.dry_run {
-        paint::print(&format!(
+        paint::print_text(&format!(
             "locked in `{}`; every review from now on runs them\n",
             install::display_path(&target.path)
         ));
@@ -104,7 +106,7 @@ pub(super) fn confirm_change(ready: &InstallPlan, yes: bool) -> Result<()> {
         Some(locked)
             if !yes && ready.changes.as_ref().is_none_or(|changes| !changes.is_empty()) =>
         {
-            interactive::confirm(&format!(
+            interactive::confirm_action(&format!(
                 "`{}` goes from {locked} to {}.",
                 about.name, about.version
             ))
@@ -120,7 +122,7 @@ pub(super) fn install_and_record(
     target: &mut LockFile,
     ready: &InstallPlan,
 ) -> Result<()> {
-    install::install(places, home, target, ready, now())?;
+    install::install_bundle(places, home, target, ready, now_ms())?;
     let (about, digest) = (ready.fetched.bundle.about(), ready.fetched.bundle.index().digest());
     let what = format!(
         "a person installed the bundle `{} {}`, {digest}, locked in `{}`",
@@ -128,8 +130,8 @@ pub(super) fn install_and_record(
         about.version,
         install::display_path(&target.path)
     );
-    install::record_action(places, home, "bundle", &what, now())?;
-    warn_if_kept(install::remove_unused(places, home, &about.name, now()));
+    install::record_action(places, home, "bundle", &what, now_ms())?;
+    warn_if_kept(install::remove_unused(places, home, &about.name, now_ms()));
     Ok(())
 }
 
@@ -151,8 +153,8 @@ fn locked(
     home: &Home,
     policies: &Policies,
 ) -> Result<CommandExit> {
-    let _turn = InstallLock::take(places)?;
-    let wanted = LockTexts::read(places)?.required()?;
+    let _turn = InstallLock::take_lock(places)?;
+    let wanted = LockTexts::read_texts(places)?.required_bundles()?;
     let shelf = open_store(places)?;
     let there = shelf.installed()?;
     let mut fetched = Vec::new();
@@ -160,16 +162,16 @@ fn locked(
         // A bundle that is already installed and complete need not be fetched again.
         let installed =
             there.iter().find(|installed| installed.index.digest == wanted.locked.digest);
-        if installed.is_some_and(|installed| shelf.read(installed).is_ok()) {
+        if installed.is_some_and(|installed| shelf.read_bundle(installed).is_ok()) {
             continue;
         }
         let name = format!("{} {}", wanted.locked.name, wanted.locked.version);
         let context = || format!("`{}` locks `{name}`", install::display_path(&wanted.by));
         let reference = source::of_locked(&wanted.locked).with_context(context)?;
         if !arguments.dry_run {
-            let found =
-                source::pull(&arguments.reach.client()?, &reference).with_context(context)?;
-            install::restore(places, wanted, &found, policies, now())?;
+            let found = source::pull_bundle(&arguments.reach.client()?, &reference)
+                .with_context(context)?;
+            install::restore_bundle(places, wanted, &found, policies, now_ms())?;
         }
         fetched.push(name);
     }
@@ -182,22 +184,22 @@ fn locked(
     if !arguments.dry_run {
         if unknown || !gone.is_empty() {
             let question = question(&lost, unknown);
-            interactive::confirm(&question).with_context(|| one_line(&question, 600))?;
+            interactive::confirm_action(&question).with_context(|| one_line(&question, 600))?;
         }
         let names = gone.iter().map(|ran| ran.name.clone()).collect();
         let before: Vec<InstalledRef> = gone
             .into_iter()
             .filter(|ran| !wanted.iter().any(|wanted| wanted.locked.name == ran.name))
             .collect();
-        receipt::forget_bundles(home, &before, now())?;
-        verify::reverify(places, home, now(), &Consent { names, unknown })?;
+        receipt::forget_bundles(home, &before, now_ms())?;
+        verify::verify_again(places, home, now_ms(), &Consent { names, unknown })?;
         if !fetched.is_empty() || !lost.is_empty() || unknown {
             let what = format!(
                 "a person installed what the locks name: fetched [{}], no longer run [{}]",
                 fetched.join(", "),
                 lost.join(", ")
             );
-            install::record_action(places, home, "bundle", &what, now())?;
+            install::record_action(places, home, "bundle", &what, now_ms())?;
         }
     }
     if arguments.json {
@@ -205,7 +207,7 @@ fn locked(
             .iter()
             .map(|wanted| json!({ "locked": wanted.locked, "by": wanted.by }))
             .collect();
-        paint::print(&format!(
+        paint::print_text(&format!(
             "{}\n",
             json!({ "locked": all, "fetched": fetched, "lost": lost, "dry_run": arguments.dry_run })
         ));
@@ -219,7 +221,7 @@ fn locked(
         0 => writeln!(text, "nothing is locked here"),
         count => writeln!(text, "{count} locked, all verified"),
     };
-    paint::print(&text);
+    paint::print_text(&text);
     Ok(CommandExit::Success)
 }
 

@@ -1,7 +1,7 @@
 //! `portcullis bundle key`: keys that sign bundles, as two files: the encrypted secret and the
 //! public part.
 
-use crate::bundles::secrets::{Passphrase, decrypt_key, random};
+use crate::bundles::secrets::{Passphrase, decrypt_key, random_bytes};
 use crate::error::{Context, Error, Result};
 use crate::exit::CommandExit;
 use crate::paint;
@@ -50,7 +50,7 @@ pub enum Algorithm {
     P256,
 }
 
-pub fn run(command: &Command) -> Result<CommandExit> {
+pub fn run_key(command: &Command) -> Result<CommandExit> {
     match command {
         Command::New { output, algorithm, passphrase, json } => {
             make(output, *algorithm, passphrase, *json)
@@ -71,22 +71,22 @@ fn make(
             "`{}` is there already, and no key is overwritten",
             there.display()
         ))
-        .hint("name another file"));
+        .with_hint("name another file"));
     }
-    let passphrase = passphrase.choose()?;
+    let passphrase = passphrase.read_new_passphrase()?;
     let key = generated(algorithm)?;
-    let pem = key.to_pem(&passphrase, &random()?, random()?)?;
+    let pem = key.to_pem(&passphrase, &random_bytes()?, random_bytes()?)?;
     write(out, &pem, 0o600)?;
     write(&public, &key.public().to_pem()?, 0o644).inspect_err(|_| drop(fs::remove_file(out)))?;
     let part = key.public();
     if as_json {
-        paint::print(&format!(
+        paint::print_text(&format!(
             "{}\n",
             key_json(&part, json!({ "secret_file": out, "public_file": public }))?
         ));
         return Ok(CommandExit::Success);
     }
-    paint::print(&format!(
+    paint::print_text(&format!(
         "{} `{}`, the secret key, encrypted, and `{}`, its public part\n{}",
         paint::good("made"),
         one_line(&out.to_string_lossy(), 400),
@@ -103,17 +103,17 @@ fn show(file: &Path, passphrase: &Passphrase, as_json: bool) -> Result<CommandEx
     } else {
         describe_key(&part, file)?
     };
-    paint::print(&text);
+    paint::print_text(&text);
     Ok(CommandExit::Success)
 }
 
 /// Reads the public part of a key, from either of its files.
 fn public_part(file: &Path, passphrase: &Passphrase) -> Result<PublicKey> {
     let shown = file.display();
-    let text = file::read(file)?;
+    let text = file::read_file(file)?;
     let text = text.ok_or_else(|| {
         Error::not_found(format!("there is no key `{shown}`"))
-            .hint("make one: `portcullis bundle key new --output FILE`")
+            .with_hint("make one: `portcullis bundle key new --output FILE`")
     })?;
     if text.contains("PRIVATE KEY") {
         return Ok(decrypt_key(file, passphrase)?.public());
@@ -123,10 +123,10 @@ fn public_part(file: &Path, passphrase: &Passphrase) -> Result<PublicKey> {
 
 fn generated(algorithm: Algorithm) -> Result<SecretKey> {
     match algorithm {
-        Algorithm::Ed25519 => Ok(SecretKey::of_seed(&random()?)),
+        Algorithm::Ed25519 => Ok(SecretKey::of_seed(&random_bytes()?)),
         // About one seed in 2^32 does not yield a valid key.
-        Algorithm::P256 => SecretKey::p256_of_seed(&random()?).ok_or_else(|| {
-            Error::io("no key could be made from the system's random bytes").hint("try again")
+        Algorithm::P256 => SecretKey::p256_of_seed(&random_bytes()?).ok_or_else(|| {
+            Error::io("no key could be made from the system's random bytes").with_hint("try again")
         }),
     }
 }

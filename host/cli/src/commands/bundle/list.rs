@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::exit::CommandExit;
 use crate::paint;
 use portcullis_bundle::{Bundle, InstalledBundle};
-use portcullis_config::clock::now;
+use portcullis_config::clock::now_ms;
 use portcullis_config::paths::Paths;
 use portcullis_core::text::one_line;
 use portcullis_review::bundles::locks::{LockTexts, RequiredBundle};
@@ -28,12 +28,12 @@ struct BundleLine {
     state: Result<(Bundle, Option<u64>), String>,
 }
 
-pub fn run(arguments: &Arguments) -> Result<CommandExit> {
+pub fn run_list(arguments: &Arguments) -> Result<CommandExit> {
     let places = Paths::from_environment()?;
-    let policies = Policies::read(&places)?;
+    let policies = Policies::read_policies(&places)?;
     let shelf = open_store(&places)?;
     let line = |wanted: RequiredBundle| {
-        let found = verify::verify_bundle(&shelf, &wanted, &policies, now());
+        let found = verify::verify_bundle(&shelf, &wanted, &policies, now_ms());
         BundleLine {
             state: found
                 .map(|(bundle, _, judged)| (bundle, judged.until))
@@ -42,14 +42,14 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
         }
     };
     let lines: Vec<BundleLine> =
-        LockTexts::read(&places)?.required()?.into_iter().map(line).collect();
+        LockTexts::read_texts(&places)?.required_bundles()?.into_iter().map(line).collect();
     let mut others = shelf.installed()?;
     others.retain(|installed| {
         !lines.iter().any(|line| line.wanted.locked.digest == installed.index.digest)
     });
     if arguments.json {
         let locked: Vec<Value> = lines.iter().map(as_json).collect();
-        paint::print(&format!("{}\n", json!({ "locked": locked, "not_locked_here": others })));
+        paint::print_text(&format!("{}\n", json!({ "locked": locked, "not_locked_here": others })));
     } else {
         paint::print_wrapped(&as_text(&lines, &others), 4);
     }

@@ -26,7 +26,7 @@ pub struct ReportedBundle<'a> {
 
 impl<'a> ReportedBundle<'a> {
     /// Creates the description of a bundle and its changes.
-    pub fn of(ready: &'a InstallPlan) -> Self {
+    pub fn from_plan(ready: &'a InstallPlan) -> Self {
         let (bundle, about) = (&ready.fetched.bundle, ready.fetched.bundle.about());
         Self {
             name: about.name.as_str(),
@@ -83,7 +83,7 @@ pub fn format_plan(ready: &InstallPlan) -> String {
         let _ = writeln!(
             text,
             "  {}",
-            paint::dim(format!("a signature is not read: {}", one_line(&unread.why, 200)))
+            paint::dim(format!("a signature was ignored: {}", one_line(&unread.why, 200)))
         );
     }
     match (&ready.locked, &ready.changes) {
@@ -95,7 +95,7 @@ pub fn format_plan(ready: &InstallPlan) -> String {
                 text,
                 "  {}",
                 paint::warn(format!(
-                    "{locked} is locked, but not installed: what changes from it is not known"
+                    "{locked} is locked but not installed, so the changes are unknown"
                 ))
             );
         }

@@ -25,8 +25,9 @@ pub struct Arguments {
     reach: RegistryOptions,
 }
 
-pub fn run(arguments: &Arguments) -> Result<CommandExit> {
-    let fetched = BundleSource::Registry(arguments.reference.clone()).fetch(&arguments.reach)?;
+pub fn run_pull(arguments: &Arguments) -> Result<CommandExit> {
+    let fetched =
+        BundleSource::Registry(arguments.reference.clone()).fetch_bundle(&arguments.reach)?;
     let (about, digest) = (fetched.bundle.about(), fetched.bundle.index().digest());
     let named = || {
         PathBuf::from(format!("{}-{}.tar", about.name.as_str().replace('/', "-"), about.version))
@@ -34,7 +35,7 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     let out = arguments.output.clone().unwrap_or_else(named);
     let new = archive::put_new(&out, &fetched.bundle)?;
     // An existing archive may have signatures that the registry does not have, and vice versa.
-    let mut signatures = archive::read(&out)?.1;
+    let mut signatures = archive::read_archive_file(&out)?.1;
     let there = signatures.len();
     signatures.extend(
         fetched
@@ -45,13 +46,13 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     );
     let added = signatures.len() - there;
     if added > 0 {
-        archive::replace(&out, &fetched.bundle, &signatures)?;
+        archive::replace_archive(&out, &fetched.bundle, &signatures)?;
     }
     if arguments.json {
         let unread: Vec<&str> = fetched.unread.iter().map(|unread| unread.why.as_str()).collect();
         let signatures = signatures.len();
         let document = json!({ "archive": out, "name": about.name, "version": about.version, "digest": digest, "signatures": signatures, "unread": unread });
-        paint::print(&format!("{document}\n"));
+        paint::print_text(&format!("{document}\n"));
         return Ok(CommandExit::Success);
     }
     let was = match (new, added) {
@@ -59,7 +60,7 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
         (false, 0) => "had already",
         (false, _) => "had already, and added signatures to,",
     };
-    paint::print(&format!(
+    paint::print_text(&format!(
         "{was} {} {} as `{}`\n{}\n",
         about.name,
         about.version,
@@ -67,12 +68,12 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
         paint::dim(digest)
     ));
     for unread in &fetched.unread {
-        paint::print(&format!(
+        paint::print_text(&format!(
             "{}\n",
-            paint::dim(format!("a signature is not read: {}", one_line(&unread.why, 200)))
+            paint::dim(format!("a signature was ignored: {}", one_line(&unread.why, 200)))
         ));
     }
-    paint::print(&format!(
+    paint::print_text(&format!(
         "nothing is installed; `portcullis bundle verify {}` says whether this machine trusts it\n",
         out.display()
     ));

@@ -29,34 +29,35 @@ pub struct Arguments {
     reach: RegistryOptions,
 }
 
-pub fn run(arguments: &Arguments) -> Result<CommandExit> {
-    let (bundle, signatures) = archive::read(&arguments.archive)?;
+pub fn run_push(arguments: &Arguments) -> Result<CommandExit> {
+    let (bundle, signatures) = archive::read_archive_file(&arguments.archive)?;
     check_description(&bundle)?;
     if signatures.is_empty() && !arguments.unsigned {
         let archive = arguments.archive.display();
         return Err(Error::refused(format!("nobody signed `{archive}`, so nobody can trust it"))
-            .hint(format!("sign it: `portcullis bundle sign {archive} --key FILE`"))
-            .hint("push it all the same: `--unsigned`"));
+            .with_hint(format!("sign it: `portcullis bundle sign {archive} --key FILE`"))
+            .with_hint("push it all the same: `--unsigned`"));
     }
     let client = arguments.reach.client()?;
     let digest = bundle.index().digest();
     let reference = match (arguments.reference.tag(), arguments.signatures_only) {
         (_, true) => arguments.reference.with_digest(digest),
-        (None, false) => arguments.reference.with_tag(Tag::of(&bundle.about().version)),
+        (None, false) => arguments.reference.with_tag(Tag::for_version(&bundle.about().version)),
         (Some(_), false) => arguments.reference.clone(),
     };
     if arguments.signatures_only {
-        client.attach(&signatures, &reference)?;
+        client.attach_signatures(&signatures, &reference)?;
     } else {
-        let bar = source::bar();
-        let pushed = client
-            .push(&bundle, &signatures, &reference, &mut |progress| source::show(&bar, progress));
+        let bar = source::new_bar();
+        let pushed = client.push_bundle(&bundle, &signatures, &reference, &mut |progress| {
+            source::show_progress(&bar, progress)
+        });
         bar.finish_and_clear();
         pushed?;
     }
     if arguments.json {
         let pushed = json!({ "reference": reference.to_string(), "digest": digest, "signatures": signatures.len() });
-        paint::print(&format!("{pushed}\n"));
+        paint::print_text(&format!("{pushed}\n"));
     } else {
         let count = match signatures.len() {
             1 => "1 signature".to_owned(),
@@ -67,7 +68,7 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
         } else {
             format!("{} {} with {count}", bundle.about().name, bundle.about().version)
         };
-        paint::print(&format!("pushed {what} to {reference}\n{}\n", paint::dim(digest)));
+        paint::print_text(&format!("pushed {what} to {reference}\n{}\n", paint::dim(digest)));
     }
     Ok(CommandExit::Success)
 }

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::exit::CommandExit;
 use crate::{interactive, paint};
 use portcullis_bundle::BundleName;
-use portcullis_config::clock::now;
+use portcullis_config::clock::now_ms;
 use portcullis_config::paths::Paths;
 use portcullis_store::Home;
 use serde_json::json;
@@ -23,44 +23,44 @@ pub struct Arguments {
     json: bool,
 }
 
-pub fn run(arguments: &Arguments) -> Result<CommandExit> {
+pub fn run_remove(arguments: &Arguments) -> Result<CommandExit> {
     interactive::refuse_agents()?;
     let places = Paths::from_environment()?;
-    let home = Home::open(&places.state)?;
-    let _turn = InstallLock::take(&places)?;
-    let mut target = LockFile::find(&places, arguments.global)?;
+    let home = Home::open_root(&places.state)?;
+    let _turn = InstallLock::take_lock(&places)?;
+    let mut target = LockFile::find_lock(&places, arguments.global)?;
     let (name, lock) = (&arguments.name, install::display_path(&target.path));
-    let Some(locked) = target.lock.bundle(name) else {
+    let Some(locked) = target.lock.find_bundle(name) else {
         return Err(Error::not_found(format!("`{lock}` locks no `{name}`"))
-            .hint("`portcullis bundle list` lists what is locked"));
+            .with_hint("`portcullis bundle list` lists what is locked"));
     };
     let version = locked.version.clone();
-    interactive::confirm(&format!(
-        "`{name} {version}` goes from `{lock}`: reviews will do without it."
+    interactive::confirm_action(&format!(
+        "`{name} {version}` will be removed from `{lock}`: reviews will no longer use it."
     ))?;
-    let others = install::remove(&places, &home, &mut target, name, now())?;
+    let others = install::remove_bundle(&places, &home, &mut target, name, now_ms())?;
     install::record_action(
         &places,
         &home,
         "bundle",
-        &format!("a person took the bundle `{name} {version}` out of `{lock}`"),
-        now(),
+        &format!("a person removed the bundle `{name} {version}` from `{lock}`"),
+        now_ms(),
     )?;
     if arguments.json {
         let problem = others.as_ref().map(|error| format!("{error:#}"));
-        paint::print(&format!(
+        paint::print_text(&format!(
             "{}\n",
             json!({ "removed": name, "version": version, "lock": target.path, "problem": problem })
         ));
     } else {
-        paint::print(&format!("{name} {version} is out of `{lock}`\n"));
+        paint::print_text(&format!("{name} {version} was removed from `{lock}`\n"));
     }
     if let Some(error) = others.filter(|_| !arguments.json) {
-        paint::print(&format!(
+        paint::print_text(&format!(
             "{}: {error:#}\n",
             paint::warn("something else that is locked here does not run")
         ));
     }
-    warn_if_kept(install::remove_unused(&places, &home, name, now()));
+    warn_if_kept(install::remove_unused(&places, &home, name, now_ms()));
     Ok(CommandExit::Success)
 }

@@ -8,8 +8,8 @@ use crate::bundles::install::{display_path, record_action};
 use crate::error::{Context, Error, Result};
 use crate::exit::CommandExit;
 use crate::{interactive, paint};
-use portcullis_bundle::{BundleName, Digest, Trust};
-use portcullis_config::clock::now;
+use portcullis_bundle::{BundleName, Digest, TrustPolicy};
+use portcullis_config::clock::now_ms;
 use portcullis_config::file;
 use portcullis_config::paths::Paths;
 use portcullis_core::text::one_line;
@@ -36,16 +36,16 @@ pub struct Arguments {
     json: bool,
 }
 
-pub fn run(arguments: &Arguments) -> Result<CommandExit> {
+pub fn run_revoke(arguments: &Arguments) -> Result<CommandExit> {
     interactive::refuse_agents()?;
     let places = Paths::from_environment()?;
-    let home = Home::open(&places.state)?;
+    let home = Home::open_root(&places.state)?;
     let mut digests = Vec::new();
     for what in &arguments.what {
         digests.extend(meant(&places, what)?);
     }
     let path = policies::of_person(&places);
-    let text = file::read(&path)?.unwrap_or_default();
+    let text = file::read_file(&path)?.unwrap_or_default();
     let mut document: DocumentMut =
         text.parse().with_context(|| format!("`{}` is not valid TOML", display_path(&path)))?;
     for key in &arguments.key {
@@ -55,7 +55,7 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
                 display_path(&path),
                 one_line(key, 200)
             ))
-            .hint("only its own keys can be revoked there, by their names"));
+            .with_hint("only its own keys can be revoked there, by their names"));
         }
     }
     let new: Vec<String> = [
@@ -67,7 +67,7 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     .collect::<Result<Vec<_>>>()?
     .concat();
     let text = document.to_string();
-    Trust::read(&text)
+    TrustPolicy::parse_policy(&text)
         .with_context(|| format!("`{}` would not be a valid trust policy", display_path(&path)))?;
     if !new.is_empty() {
         write(&path, &text)?;
@@ -76,24 +76,27 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
             &home,
             "bundle",
             &format!("a person revoked {}", new.join(", ")),
-            now(),
+            now_ms(),
         )?;
     }
     let stopped = stopped(&places)?;
     if arguments.json {
-        paint::print(&format!("{}\n", json!({ "file": path, "revoked": new, "stopped": stopped })));
+        paint::print_text(&format!(
+            "{}\n",
+            json!({ "file": path, "revoked": new, "stopped": stopped })
+        ));
         return Ok(CommandExit::Success);
     }
     match new.as_slice() {
-        [] => paint::print("all of it was revoked already\n"),
-        new => paint::print(&format!(
+        [] => paint::print_text("all of it was revoked already\n"),
+        new => paint::print_text(&format!(
             "revoked in `{}`:\n  {}\n",
             display_path(&path),
             new.join("\n  ")
         )),
     }
     for why in stopped {
-        paint::print(&format!("{}\n", paint::warn(one_line(&why, 1000))));
+        paint::print_text(&format!("{}\n", paint::warn(one_line(&why, 1000))));
     }
     Ok(CommandExit::Success)
 }
@@ -116,7 +119,7 @@ fn meant(places: &Paths, what: &str) -> Result<Vec<Digest>> {
                 "`{shown}` is not a digest, an archive or the name of a bundle"
             )));
         }
-        return Ok(vec![archive::read(path)?.0.index().digest()]);
+        return Ok(vec![archive::read_archive_file(path)?.0.index().digest()]);
     };
     let installed = open_store(places)?.installed()?;
     let found: Vec<Digest> = installed
@@ -126,7 +129,7 @@ fn meant(places: &Paths, what: &str) -> Result<Vec<Digest>> {
         .collect();
     if found.is_empty() {
         return Err(Error::not_found(format!("no bundle `{shown}` is installed"))
-            .hint("name the digest to revoke, `sha256:...`"));
+            .with_hint("name the digest to revoke, `sha256:...`"));
     }
     Ok(found)
 }
@@ -172,11 +175,11 @@ fn write(path: &Path, text: &str) -> Result<()> {
 
 /// Lists the bundles that are locked here and no longer run, with the reasons.
 fn stopped(places: &Paths) -> Result<Vec<String>> {
-    let (policies, shelf) = (Policies::read(places)?, open_store(places)?);
-    let all = LockTexts::read(places)?.required()?;
+    let (policies, shelf) = (Policies::read_policies(places)?, open_store(places)?);
+    let all = LockTexts::read_texts(places)?.required_bundles()?;
     Ok(all
         .iter()
-        .filter_map(|wanted| verify::verify_bundle(&shelf, wanted, &policies, now()).err())
+        .filter_map(|wanted| verify::verify_bundle(&shelf, wanted, &policies, now_ms()).err())
         .map(|error| format!("{error:#}"))
         .collect())
 }

@@ -1,14 +1,14 @@
 //! `portcullis bundle sign`: signs the digest of a bundle's index, as the publisher's statement
 //! that the bundle is theirs.
 
-use super::build::contents;
+use super::build::render_contents;
 use crate::bundles::archive;
 use crate::bundles::secrets::{Passphrase, decrypt_key};
 use crate::error::{Context, Error, Result};
 use crate::exit::CommandExit;
 use crate::paint;
 use portcullis_bundle::{Bundle, Signature, Statement};
-use portcullis_config::clock::now;
+use portcullis_config::clock::now_ms;
 use portcullis_config::file;
 use portcullis_core::text::one_line;
 use portcullis_review::bundles::check_description;
@@ -42,11 +42,11 @@ pub struct Arguments {
     json: bool,
 }
 
-pub fn run(arguments: &Arguments) -> Result<CommandExit> {
-    let (bundle, signatures) = archive::read(&arguments.archive)?;
+pub fn run_sign(arguments: &Arguments) -> Result<CommandExit> {
+    let (bundle, signatures) = archive::read_archive_file(&arguments.archive)?;
     if arguments.archive.is_dir() && arguments.output.is_none() {
         return Err(Error::invalid(format!("`{}` is a folder", display_path(&arguments.archive)))
-            .hint("sign the archive, or name a file for the signature with `--output`"));
+            .with_hint("sign the archive, or name a file for the signature with `--output`"));
     }
     let (signature, statement, by) = match (&arguments.attach, &arguments.key) {
         (Some(file), _) => {
@@ -55,20 +55,22 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
         (None, Some(key)) => {
             check_description(&bundle).context("it is not signed")?;
             let key = decrypt_key(key, &arguments.passphrase)?;
-            let expires = arguments.expires.map(|days| now().saturating_add(u64::from(days) * DAY));
-            let statement = Statement::about(bundle.index(), expires, None);
-            (Signature::of(&statement, &key)?, statement, Some(key.public()))
+            let expires =
+                arguments.expires.map(|days| now_ms().saturating_add(u64::from(days) * DAY));
+            let statement = Statement::about_index(bundle.index(), expires, None);
+            (Signature::sign_statement(&statement, &key)?, statement, Some(key.public()))
         }
         (None, None) => {
-            return Err(Error::invalid("no key signs it").hint("name the key: `--key FILE`"));
+            return Err(Error::invalid("no key signs it").with_hint("name the key: `--key FILE`"));
         }
     };
     let others = signatures.len();
     let (place, new) = match &arguments.output {
         Some(out) => (out, write_signature(out, &signature).map(|()| true)?),
-        None => {
-            (&arguments.archive, archive::add(&arguments.archive, &bundle, signatures, signature)?)
-        }
+        None => (
+            &arguments.archive,
+            archive::add_signature(&arguments.archive, &bundle, signatures, signature)?,
+        ),
     };
     let (about, digest) = (bundle.about(), bundle.index().digest());
     let by = by.map(|key| key.id()).transpose()?;
@@ -77,14 +79,14 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
             "name": about.name, "version": about.version.to_string(), "digest": digest, "key": by, "expires": statement.expires,
             "written": place, "new": new, "attached": arguments.attach,
         });
-        paint::print(&format!("{}\n", serde_json::to_string(&document)?));
+        paint::print_text(&format!("{}\n", serde_json::to_string(&document)?));
         return Ok(CommandExit::Success);
     }
     let until = statement
         .expires
         .map_or_else(|| "without end".to_owned(), |end| format!("until {} UTC", paint::time(end)));
     let done = match (&by, new) {
-        (_, false) => format!("{} as it is", paint::dim("there already")),
+        (_, false) => format!("{} unchanged", paint::dim("there already")),
         (Some(id), true) => format!("{} with the key {id}, {until}", paint::good("signed")),
         (None, true) => format!(
             "{}, {until}; `portcullis bundle verify` checks who made it",
@@ -96,10 +98,10 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
         0 => "as its first signature".to_owned(),
         others => format!("next to {others} other{}", if others == 1 { "" } else { "s" }),
     };
-    paint::print(&format!(
+    paint::print_text(&format!(
         "{done}\n{}  {digest}\n{}written into `{}`, {beside}\n",
         head(&bundle),
-        contents(about),
+        render_contents(about),
         display_path(place)
     ));
     Ok(CommandExit::Success)
@@ -118,10 +120,10 @@ fn attached(path: &Path, bundle: &Bundle) -> Result<(Signature, Statement)> {
     let text =
         text.ok_or_else(|| Error::not_found("there is no such file")).with_context(context)?;
     let fix = "`portcullis bundle sign --output FILE` writes one";
-    let signature = Signature::read(text.trim().as_bytes())
-        .map_err(|error| Error::from(error).hint(fix))
+    let signature = Signature::parse_envelope(text.trim().as_bytes())
+        .map_err(|error| Error::from(error).with_hint(fix))
         .with_context(context)?;
-    let statement = signature.unproven().with_context(context)?;
+    let statement = signature.unverified_statement().with_context(context)?;
     let (about, digest) = (bundle.about(), bundle.index().digest());
     if statement.digest != digest || statement.name != about.name.as_str() {
         let other = one_line(&statement.name, 128);
@@ -144,7 +146,7 @@ pub fn check_absent(path: &Path) -> Result<()> {
             "cannot write `{}`: it is there already, and is not overwritten",
             display_path(path)
         ))
-        .hint("name another file"));
+        .with_hint("name another file"));
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use crate::error::{Context, Error, Result};
 use crate::exit::CommandExit;
 use crate::{interactive, paint};
 use portcullis_bundle::{BundleName, LockedBundle};
-use portcullis_config::clock::now;
+use portcullis_config::clock::now_ms;
 use portcullis_config::paths::Paths;
 use portcullis_registry::{Client, Reference, Tag};
 use portcullis_review::bundles::Policies;
@@ -44,22 +44,22 @@ pub struct Arguments {
     reach: RegistryOptions,
 }
 
-pub fn run(arguments: &Arguments) -> Result<CommandExit> {
+pub fn run_update(arguments: &Arguments) -> Result<CommandExit> {
     if !arguments.check {
         interactive::refuse_agents()?;
     }
     let places = Paths::from_environment()?;
-    let home = Home::open(&places.state)?;
-    let policies = Policies::read(&places)?;
-    let _turn = InstallLock::take(&places)?;
-    let mut target = LockFile::find(&places, arguments.global)?;
+    let home = Home::open_root(&places.state)?;
+    let policies = Policies::read_policies(&places)?;
+    let _turn = InstallLock::take_lock(&places)?;
+    let mut target = LockFile::find_lock(&places, arguments.global)?;
     let client = arguments.reach.client()?;
     let (mut reported, mut newer) = (Vec::new(), false);
     for locked in requested_bundles(arguments, &target)? {
         let name = &locked.name;
         let Some(repository) = locked.from.as_deref() else {
             if !arguments.json {
-                paint::print(&format!(
+                paint::print_text(&format!(
                     "{name} {} is from an archive: `portcullis bundle install FILE` takes a newer one\n",
                     locked.version
                 ));
@@ -70,11 +70,11 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
         let found = newest(&client, &repository, &locked, arguments.to.as_ref())?;
         let Some((version, tag)) = found else {
             if !arguments.json {
-                paint::print(&format!("{name} {} is the newest\n", locked.version));
+                paint::print_text(&format!("{name} {} is the newest\n", locked.version));
             }
             continue;
         };
-        let fetched = source::pull(&client, &repository.with_tag(tag.clone()))?;
+        let fetched = source::pull_bundle(&client, &repository.with_tag(tag.clone()))?;
         let about = fetched.bundle.about();
         if (&about.name, &about.version) != (name, &version) {
             return Err(Error::integrity(format!(
@@ -85,34 +85,34 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
                 about.version
             )));
         }
-        let ready = install::plan_install(&places, &home, &target, fetched, &policies, now())
+        let ready = install::plan_install(&places, &home, &target, fetched, &policies, now_ms())
             .with_context(|| format!("`{name}` stays at {}", locked.version))?;
         newer = true;
         if !arguments.json {
-            paint::print(&plan_report::format_plan(&ready));
+            paint::print_text(&plan_report::format_plan(&ready));
         }
         let verdicts = verdicts(arguments, &places, &locked, &ready)?;
         if let Some(verdicts) = verdicts.as_ref().filter(|_| !arguments.json) {
-            paint::print(&verdicts.text());
+            paint::print_text(&verdicts.text());
         }
         if !arguments.check {
             confirm_change(&ready, arguments.yes)?;
             install_and_record(&places, &home, &mut target, &ready)?;
             if !arguments.json {
-                paint::print(&format!(
+                paint::print_text(&format!(
                     "{name} {version} is locked in `{}`\n",
                     install::display_path(&target.path)
                 ));
             }
         }
-        let mut one = serde_json::to_value(ReportedBundle::of(&ready))?;
+        let mut one = serde_json::to_value(ReportedBundle::from_plan(&ready))?;
         if let Some(fields) = one.as_object_mut() {
             fields.insert("verdicts".to_owned(), serde_json::to_value(verdicts)?);
         }
         reported.push(one);
     }
     if arguments.json {
-        paint::print(&format!(
+        paint::print_text(&format!(
             "{}\n",
             json!({ "lock": target.path, "updated": reported, "check": arguments.check })
         ));
@@ -135,10 +135,10 @@ fn verdicts(
         shelf.installed()?.into_iter().find(|installed| installed.index.digest == locked.digest);
     let installed = installed.ok_or_else(|| {
         Error::not_found(format!("`{} {}` is not installed", locked.name, locked.version))
-            .hint("install it first: `portcullis bundle install`")
+            .with_hint("install it first: `portcullis bundle install`")
     })?;
-    let (old, _) = shelf.read(&installed)?;
-    vet::verdicts(
+    let (old, _) = shelf.read_bundle(&installed)?;
+    vet::compare_verdicts(
         &old,
         &ready.fetched.bundle,
         &arguments.material,
@@ -154,14 +154,14 @@ fn requested_bundles(arguments: &Arguments, target: &LockFile) -> Result<Vec<Loc
                 "`{}` locks nothing",
                 install::display_path(&target.path)
             ))
-            .hint("`portcullis bundle install` begins it"));
+            .with_hint("`portcullis bundle install` begins it"));
         }
         return Ok(target.lock.bundles().to_vec());
     }
     let find = |name: &BundleName| {
-        target.lock.bundle(name).cloned().ok_or_else(|| {
+        target.lock.find_bundle(name).cloned().ok_or_else(|| {
             Error::not_found(format!("`{}` locks no `{name}`", install::display_path(&target.path)))
-                .hint("`portcullis bundle list` lists what is locked")
+                .with_hint("`portcullis bundle list` lists what is locked")
         })
     };
     arguments.names.iter().map(find).collect()
@@ -175,7 +175,7 @@ fn newest(
     locked: &LockedBundle,
     to: Option<&Version>,
 ) -> Result<Option<(Version, Tag)>> {
-    let all = client.versions(repository)?;
+    let all = client.list_versions(repository)?;
     if let Some(to) = to {
         let found = all.iter().find(|(version, _)| version == to);
         let found = found.ok_or_else(|| {

@@ -4,7 +4,7 @@
 //! It changes nothing. Its findings hold for the bytes that it read; installing or loading a bundle
 //! verifies again.
 
-use super::build::contents;
+use super::build::render_contents;
 use crate::bundles::archive;
 use crate::error::{Context, Error, Result};
 use crate::exit::CommandExit;
@@ -12,8 +12,8 @@ use crate::paint;
 use portcullis_bundle::{
     Bundle, BundleName, BundleStore, CandidateBundle, Judgement, Requirement, Signature,
 };
-use portcullis_config::amount::size;
-use portcullis_config::clock::now;
+use portcullis_config::amount::format_size;
+use portcullis_config::clock::now_ms;
 use portcullis_config::paths::Paths;
 use portcullis_core::text::one_line;
 use portcullis_review::bundles::policies::{Policies, PolicyTexts};
@@ -48,13 +48,13 @@ struct VerificationResult {
 /// A bundle to verify, with its signatures and its origin.
 type BundleToVerify = (Bundle, Vec<Signature>, Option<String>);
 
-pub fn run(arguments: &Arguments) -> Result<CommandExit> {
+pub fn run_verify(arguments: &Arguments) -> Result<CommandExit> {
     let places = Paths::from_environment()?;
     let policies = match &arguments.trust {
-        Some(file) => PolicyTexts::named(file)?.parse()?,
-        None => Policies::read(&places)?,
+        Some(file) => PolicyTexts::read_named(file)?.parse_texts()?,
+        None => Policies::read_policies(&places)?,
     };
-    let now = now();
+    let now = now_ms();
     let installed =
         if arguments.trust.is_none() { Installed::read(&places)? } else { Installed::default() };
     let mut all = Vec::new();
@@ -68,7 +68,7 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
                 installed: newest.as_ref(),
                 now,
             };
-            let mut judgement = policies.judge(&subject);
+            let mut judgement = policies.judge_bundle(&subject);
             judgement.requirements.insert(0, truly(&bundle));
             all.push(VerificationResult {
                 what: path.display().to_string(),
@@ -82,10 +82,10 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     if arguments.json {
         let bundles =
             all.iter().map(|looked| document(looked, &policies)).collect::<Result<Vec<_>>>()?;
-        paint::print(&format!("{}\n", json!({ "trusted": trusted, "bundles": bundles })));
+        paint::print_text(&format!("{}\n", json!({ "trusted": trusted, "bundles": bundles })));
     } else {
         let pages: Vec<String> = all.iter().map(|looked| page(looked, &policies, now)).collect();
-        paint::print(&pages.join("\n"));
+        paint::print_text(&pages.join("\n"));
     }
     Ok(CommandExit::of_check(trusted))
 }
@@ -102,20 +102,20 @@ fn found(path: &Path, places: &Paths) -> Result<Vec<BundleToVerify>> {
     // An installed name takes precedence over a file with the same name; `./` before it means the
     // file.
     if path.symlink_metadata().is_ok() && !name.as_ref().is_some_and(named) {
-        let (bundle, signatures) = archive::read(path)?;
+        let (bundle, signatures) = archive::read_archive_file(path)?;
         return Ok(vec![(bundle, signatures, None)]);
     }
     let shown = one_line(&path.to_string_lossy(), 400);
     let Some(name) = name else {
         return Err(Error::not_found(format!("there is no `{shown}`"))
-            .hint("name an archive, or a bundle that is installed"));
+            .with_hint("name an archive, or a bundle that is installed"));
     };
     let folder = places.state.join(SHELF);
     let mut all = Vec::new();
     if folder.is_dir() {
-        let shelf = BundleStore::open(&folder)?;
+        let shelf = BundleStore::open_folder(&folder)?;
         for installed in shelf.installed()?.into_iter().filter(|installed| installed.name == name) {
-            let (bundle, signatures) = shelf.read(&installed)?;
+            let (bundle, signatures) = shelf.read_bundle(&installed)?;
             all.push((bundle, signatures, installed.from));
         }
     }
@@ -130,7 +130,7 @@ fn found(path: &Path, places: &Paths) -> Result<Vec<BundleToVerify>> {
 /// Lists what is installed, without creating a folder for it.
 fn installed(places: &Paths) -> Result<Vec<portcullis_bundle::InstalledBundle>> {
     let folder = places.state.join(SHELF);
-    Ok(if folder.is_dir() { BundleStore::open(&folder)?.installed()? } else { Vec::new() })
+    Ok(if folder.is_dir() { BundleStore::open_folder(&folder)?.installed()? } else { Vec::new() })
 }
 
 /// The installed versions: an older bundle is not trusted.
@@ -157,7 +157,7 @@ fn truly(bundle: &Bundle) -> Requirement {
         Ok(()) => Ok("read from their bytes".to_owned()),
         Err(error) => Err(one_line(&format!("{error:#}"), 1000)),
     };
-    Requirement { what: "its components are, and ask for, what it says".to_owned(), met }
+    Requirement { what: "its components match its description".to_owned(), met }
 }
 
 fn page(looked: &VerificationResult, policies: &Policies, now: u64) -> String {
@@ -171,7 +171,7 @@ fn page(looked: &VerificationResult, policies: &Policies, now: u64) -> String {
     if !about.licence.is_empty() {
         let _ = writeln!(text, "licence {}", one_line(&about.licence, 200));
     }
-    text.push_str(&contents(about));
+    text.push_str(&render_contents(about));
     let bytes = about.components.iter().map(|component| component.size).sum();
     let _ = writeln!(text, "\nsigned by");
     if signatures.is_empty() {
@@ -190,7 +190,7 @@ fn page(looked: &VerificationResult, policies: &Policies, now: u64) -> String {
     }
     let missed =
         judgement.requirements.iter().filter(|requirement| requirement.met.is_err()).count();
-    let these = format!("the {} of `{}` that were read just now", size(bytes), one_line(what, 400));
+    let these = format!("{} of `{}`, as read just now", format_size(bytes), one_line(what, 400));
     let verdict = match (judgement.is_trusted(), missed) {
         (true, _) => {
             let until = judgement
@@ -224,7 +224,7 @@ fn signed(signature: &Signature, bundle: &Bundle, policies: &Policies, now: u64)
     } else {
         keys.iter().map(named).collect::<Vec<_>>().join(" and ")
     };
-    let Ok(statement) = signature.unproven() else {
+    let Ok(statement) = signature.unverified_statement() else {
         return format!("{who}: nothing about a bundle");
     };
     let about = if statement.digest == bundle.index().digest()
@@ -266,7 +266,7 @@ fn document(looked: &VerificationResult, policies: &Policies) -> Result<Value> {
         json!({ "what": requirement.what, "met": met, "how": how })
     });
     let signatures = signatures.iter().map(|signature| {
-        let statement = signature.unproven().ok();
+        let statement = signature.unverified_statement().ok();
         let of_this = statement.as_ref().is_some_and(|said| said.digest == bundle.index().digest() && said.name == bundle.about().name.as_str());
         json!({
             "keys": policies.keys_of(signature).into_iter().map(|(name, revoked)| json!({ "name": name, "revoked": revoked })).collect::<Vec<_>>(),

@@ -15,7 +15,7 @@ mod verdicts;
 use crate::error::{Context, Error, Result};
 use crate::exit::CommandExit;
 pub use material::MaterialPaths;
-pub use verdicts::{Verdicts, verdicts};
+pub use verdicts::{Verdicts, compare_verdicts};
 
 use super::sign;
 use crate::bundles::archive;
@@ -23,7 +23,7 @@ use crate::bundles::secrets::{Passphrase, decrypt_key};
 use crate::paint;
 use evaluation::Evaluation;
 use portcullis_bundle::{Bundle, SecretKey, Signature, Statement, Vetting};
-use portcullis_config::clock::now;
+use portcullis_config::clock::now_ms;
 use portcullis_config::paths::Paths;
 use portcullis_core::text::one_line;
 use portcullis_review::bundles::check_description;
@@ -83,23 +83,23 @@ fn percent(text: &str) -> Result<f64, String> {
     percent.ok_or_else(|| "it takes a number from 0 to 100".to_owned())
 }
 
-pub fn run(arguments: &Arguments) -> Result<CommandExit> {
-    let (bundle, signatures) = archive::read(&arguments.archive)?;
+pub fn run_vet(arguments: &Arguments) -> Result<CommandExit> {
+    let (bundle, signatures) = archive::read_archive_file(&arguments.archive)?;
     if arguments.archive.is_dir() && arguments.output.is_none() && !arguments.dry_run {
         return Err(Error::invalid(format!("`{}` is a folder", arguments.archive.display()))
-            .hint("vet the archive, or name a file for the signature with `--output`"));
+            .with_hint("vet the archive, or name a file for the signature with `--output`"));
     }
     check_description(&bundle).context("it is not vetted")?;
     let places = Paths::from_environment()?.without_project();
-    let subjects = Subjects::of(&bundle, &places)?;
-    let material = arguments.material.read(&subjects)?;
+    let subjects = Subjects::from_bundle(&bundle, &places)?;
+    let material = arguments.material.read_material(&subjects)?;
     // Anything that would prevent signing is reported before minutes of work.
     let key = arguments.key()?;
     arguments.output.as_deref().map_or(Ok(()), sign::check_absent)?;
     let mut results =
-        Results::of(&material.files, &bundle.about().components, arguments.most_flagged);
-    Evaluation::new(&subjects, &material)?.run(&material, &mut results)?;
-    results.judge();
+        Results::for_material(&material.files, &bundle.about().components, arguments.most_flagged);
+    Evaluation::new(&subjects, &material)?.run_material(&material, &mut results)?;
+    results.judge_rows();
     if !results.problems.is_empty() {
         results.despite.clone_from(&arguments.despite);
     }
@@ -111,7 +111,7 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     if let Some(signed) = &signed {
         match &arguments.output {
             Some(out) => sign::write_signature(out, &signed.signature)?,
-            None => drop(archive::add(
+            None => drop(archive::add_signature(
                 &arguments.archive,
                 &bundle,
                 signatures,
@@ -122,7 +122,7 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     arguments.tell(&bundle, &results, signed.as_ref())?;
     if refused && !arguments.dry_run {
         let all = results.problems.join("; ");
-        return Err(Error::refused(format!("not signed: {all}")).hint(
+        return Err(Error::refused(format!("not signed: {all}")).with_hint(
             "to sign it all the same, give a reason, which is signed too: `--despite REASON`",
         ));
     }
@@ -154,14 +154,15 @@ impl Arguments {
         reviewer: &str,
         results: &Results,
     ) -> Result<SigningResult> {
-        let at = now();
+        let at = now_ms();
         let expires = at.saturating_add(u64::from(self.days).saturating_mul(DAY));
         let results = serde_json::to_value(results).context("cannot write the results")?;
         let vetting = Vetting { reviewer: reviewer.to_owned(), at, results };
-        let statement = Statement::about(bundle.index(), Some(expires), Some(vetting));
+        let statement = Statement::about_index(bundle.index(), Some(expires), Some(vetting));
         // Results that could not be read back are not signed.
-        Statement::read(&statement.to_bytes()?).context("the results cannot be signed")?;
-        let signature = Signature::of(&statement, key)?;
+        Statement::parse_statement(&statement.to_bytes()?)
+            .context("the results cannot be signed")?;
+        let signature = Signature::sign_statement(&statement, key)?;
         Ok(SigningResult { signature, key: key.public().id()?.to_string(), expires })
     }
 
@@ -181,7 +182,7 @@ impl Arguments {
                 "results": results,
                 "signed": signed.map(signing_json),
             });
-            paint::print(&format!("{document}\n"));
+            paint::print_text(&format!("{document}\n"));
             return Ok(());
         }
         let mut text = format!(
@@ -218,7 +219,7 @@ impl Arguments {
         } else if self.dry_run {
             text.push_str(&format!("\n{}\n", paint::dim("nothing was signed: --dry-run")));
         }
-        paint::print(&text);
+        paint::print_text(&text);
         Ok(())
     }
 }

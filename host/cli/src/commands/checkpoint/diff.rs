@@ -4,7 +4,7 @@ use super::{CheckpointId, find, path, word};
 use crate::error::Result;
 use crate::exit::CommandExit;
 use crate::{differ, paint};
-use portcullis_checkpoint::{Change, Difference, Node, PathStatus, Vault};
+use portcullis_checkpoint::{Difference, Node, PathChange, PathStatus, Vault};
 use portcullis_fs::{Links, read_file};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -14,23 +14,23 @@ const MOST_BYTES: u64 = 1 << 20;
 /// The name shown for a file that does not exist.
 const NOTHING: &str = "/dev/null";
 
-pub fn run(arguments: &CheckpointId) -> Result<CommandExit> {
+pub fn run_diff(arguments: &CheckpointId) -> Result<CommandExit> {
     let (vault, listed) = find(&arguments.id)?;
     let differences: Vec<Difference> = vault
-        .diff(&listed.id)?
+        .diff_checkpoint(&listed.id)?
         .into_iter()
         .filter(|one| one.standing != PathStatus::AlreadyBack)
         .collect();
     for one in &differences {
         let texts = texts(&vault, one)?;
-        paint::print(&if arguments.json {
+        paint::print_text(&if arguments.json {
             format!("{}\n", as_json(one, texts.as_ref()))
         } else {
             page(one, texts.as_ref())
         });
     }
     if differences.is_empty() && !arguments.json {
-        paint::print("everything is as it was before the action\n");
+        paint::print_text("everything is as it was before the action\n");
     }
     Ok(CommandExit::Success)
 }
@@ -38,7 +38,7 @@ pub fn run(arguments: &CheckpointId) -> Result<CommandExit> {
 /// Describes the change from the state to be restored to the current one.
 pub fn describe_change(one: &Difference) -> &'static str {
     word(
-        Change { path: one.path.clone(), before: one.wanted.clone(), after: one.now.clone() }
+        PathChange { path: one.path.clone(), before: one.wanted.clone(), after: one.now.clone() }
             .kind(),
     )
 }
@@ -46,12 +46,12 @@ pub fn describe_change(one: &Difference) -> &'static str {
 fn as_json(one: &Difference, texts: Option<&(String, String)>) -> Value {
     let shown = one.path.to_string_lossy();
     json!({
-        "path": one.path,
+        "path": super::path_json(&one.path),
         "how": describe_change(one),
         "standing": one.standing.to_string(),
         "before": super::node(&one.wanted),
         "now": super::node(&one.now),
-        "diff": texts.map(|(before, now)| differ::plain(before, now, &shown, &shown)),
+        "diff": texts.map(|(before, now)| differ::plain_diff(before, now, &shown, &shown)),
     })
 }
 
@@ -66,7 +66,7 @@ fn page(one: &Difference, texts: Option<&(String, String)>) -> String {
     let Some((before, now)) = texts else { return head + &sizes(one) };
     let named =
         |node: &Node| if *node == Node::Missing { NOTHING.to_owned() } else { shown.clone() };
-    head + &differ::painted(before, now, &named(&one.wanted), &named(&one.now))
+    head + &differ::painted_diff(before, now, &named(&one.wanted), &named(&one.now))
 }
 
 /// Describes the change of a file that is not text.
@@ -96,7 +96,7 @@ fn texts(vault: &Vault, one: &Difference) -> Result<Option<(String, String)>> {
     }
     let before = match (&one.wanted, one.wanted.digest()) {
         (Node::Missing, _) => Vec::new(),
-        (_, Some(digest)) => vault.content(&digest)?,
+        (_, Some(digest)) => vault.read_content(&digest)?,
         (_, None) => return Ok(None),
     };
     let now = if one.now == Node::Missing { Some(Vec::new()) } else { read(&one.path) };

@@ -7,11 +7,12 @@ use crate::paint;
 use portcullis_checkpoint::{Cause, CheckpointSummary};
 use portcullis_core::record::Record;
 use portcullis_core::text::one_line;
-use portcullis_review::checkpoints::reviews;
+use portcullis_review::checkpoints::each_review;
 use portcullis_store::Filter;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -27,15 +28,15 @@ pub struct ReportedAction {
     /// The review.
     review: String,
     /// The action, in one line.
-    action: String,
+    pub action: String,
+    /// The folder that it ran in.
+    pub cwd: Option<PathBuf>,
 }
 
-pub fn run(arguments: &Arguments) -> Result<CommandExit> {
+pub fn run_list(arguments: &Arguments) -> Result<CommandExit> {
     let Some(vault) = super::vault()? else {
         if !arguments.json {
-            paint::print(
-                "no checkpoints: `checkpoints.enabled = true` in the configuration has them taken\n",
-            );
+            paint::print_text(&format!("no checkpoints: {}\n", super::HOW_TAKEN));
         }
         return Ok(CommandExit::Success);
     };
@@ -49,13 +50,13 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     for listed in listing.checkpoints.iter().rev() {
         let reported = reported.get(listed.id.as_str());
         if arguments.json {
-            paint::print(&format!("{}\n", as_json(listed, reported)));
+            paint::print_text(&format!("{}\n", as_json(listed, reported)));
         } else {
             paint::print_wrapped(&line(listed, reported), 2);
         }
     }
     if listing.checkpoints.is_empty() && !arguments.json {
-        paint::print("no checkpoints\n");
+        paint::print_text("no checkpoints\n");
     }
     for damaged in &listing.damaged {
         anstream::eprintln!("{}: {}", paint::bad("damaged"), one_line(&damaged.to_string(), 512));
@@ -71,16 +72,21 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
 
 /// Reads the journal's information about the actions since then, by checkpoint.
 pub fn reported_actions(since: u64) -> Result<BTreeMap<String, ReportedAction>> {
-    let store = audit::open()?;
+    let store = audit::open_store()?;
     let mut reported = BTreeMap::new();
     let each = |id, record: Record| {
         reported.insert(
             id,
-            ReportedAction { session: record.session, review: record.id, action: record.summary },
+            ReportedAction {
+                session: record.session,
+                review: record.id,
+                action: record.summary,
+                cwd: record.action.map(|action| PathBuf::from(action.cwd)),
+            },
         );
         ControlFlow::Continue(())
     };
-    let read = reviews(&store, Filter { since: Some(since), ..Filter::default() }, each);
+    let read = each_review(&store, Filter { since: Some(since), ..Filter::default() }, each);
     read.context("the journal cannot be read")?;
     Ok(reported)
 }
@@ -130,7 +136,7 @@ pub fn as_json(listed: &CheckpointSummary, reported: Option<&ReportedAction>) ->
         "session": reported.map(|reported| &reported.session),
         "review": reported.map(|reported| &reported.review),
         "action": reported.map(|reported| &reported.action),
-        "folders": listed.roots,
+        "folders": listed.roots.iter().map(|root| super::path_json(root)).collect::<Vec<_>>(),
         "whole_folders": listed.tree,
         "complete": listed.complete,
         "settled_at": listed.settled_at,

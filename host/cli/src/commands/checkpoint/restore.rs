@@ -1,15 +1,17 @@
-//! `portcullis checkpoint restore`: restores files to their state before an action.
+//! `portcullis checkpoint restore`: restores files to their state before an action. `portcullis
+//! undo` restores through it too.
 
-use super::{absolute, diff, find, path};
+use super::{absolute, diff, find, path, path_json};
 use crate::commands::audit;
 use crate::error::Result;
 use crate::exit::CommandExit;
 use crate::{interactive, paint};
 use portcullis_checkpoint::{
-    CheckpointError, CheckpointSummary, Difference, PathStatus, Restore, Restored,
+    Cause, CheckpointError, CheckpointSummary, Difference, Id, LeftOut, PathStatus, RestoreOptions,
+    Restored, Vault,
 };
 use portcullis_core::record::{Record, RecordKind};
-use portcullis_core::text::counted;
+use portcullis_core::text::count_noun;
 use portcullis_review::checkpoints::undo_id;
 use portcullis_review::reviewer::to_store;
 use serde_json::{Value, json};
@@ -19,70 +21,103 @@ use std::path::PathBuf;
 pub struct Arguments {
     /// The checkpoint's id or a prefix of it; `last` for the newest
     id: String,
+    #[command(flatten)]
+    options: Options,
+}
+
+/// The options of each command that restores files.
+#[derive(clap::Args)]
+pub struct Options {
     /// Restore only these paths and everything below them
     #[arg(long, value_name = "PATH", num_args = 1..)]
-    only: Vec<PathBuf>,
+    pub only: Vec<PathBuf>,
     /// Overwrite later changes too; a copy of them is kept
     #[arg(long)]
     force: bool,
     /// Show what would be restored and change nothing
     #[arg(long)]
-    dry_run: bool,
+    pub dry_run: bool,
     /// Do not ask
     #[arg(long, short)]
     yes: bool,
     /// Print JSON
     #[arg(long)]
-    json: bool,
+    pub json: bool,
 }
 
 impl Arguments {
     /// Creates arguments that restore a whole checkpoint, for a person who has already confirmed.
-    pub fn of(id: &str, force: bool, dry_run: bool, json: bool) -> Self {
-        Self { id: id.to_owned(), only: Vec::new(), force, dry_run, yes: true, json }
+    pub fn for_checkpoint(id: &str, force: bool, dry_run: bool, json: bool) -> Self {
+        let options = Options { only: Vec::new(), force, dry_run, yes: true, json };
+        Self { id: id.to_owned(), options }
     }
+}
+
+/// The actions that a restore undoes.
+pub struct Undone {
+    /// The oldest of them: its earlier state is restored.
+    pub first: CheckpointSummary,
+    /// Later ones whose folders are restored too.
+    pub also: Vec<Id>,
 }
 
 /// The most paths that are shown to a person.
 const MOST_SHOWN: usize = 50;
 
-pub fn run(arguments: &Arguments) -> Result<CommandExit> {
-    if !arguments.dry_run {
+pub fn run_restore(arguments: &Arguments) -> Result<CommandExit> {
+    if !arguments.options.dry_run {
         interactive::refuse_agents()?;
     }
-    let (vault, listed) = find(&arguments.id)?;
-    let at = portcullis_config::clock::now();
+    let (vault, first) = find(&arguments.id)?;
+    restore_files(&vault, &Undone { first, also: Vec::new() }, &arguments.options)
+}
+
+/// Restores the files to their state before some actions, after the person confirms.
+///
+/// # Errors
+/// Fails if the vault or its contents cannot be read, if the person does not confirm, or if the
+/// system refuses.
+pub fn restore_files(vault: &Vault, undone: &Undone, arguments: &Options) -> Result<CommandExit> {
+    let listed = &undone.first;
+    let at = portcullis_config::clock::now_ms();
     let only = arguments.only.iter().map(|path| absolute(path)).collect::<Result<_>>()?;
-    let how =
-        Restore { undo: undo_id(&listed.id, at)?, at, force: arguments.force, only, dry: true };
+    let how = RestoreOptions {
+        undo: undo_id(&listed.id, at)?,
+        at,
+        force: arguments.force,
+        only,
+        also: undone.also.clone(),
+        dry: true,
+    };
     // Skip the plan when not prompting: scanning a large tree is slow.
     if !arguments.yes || arguments.dry_run {
-        let planned = match vault.restore(&listed.id, &how) {
+        let planned = match vault.restore_checkpoint(&listed.id, &how) {
             Err(CheckpointError::Refused { paths }) => return Ok(refused(arguments, &paths)),
             planned => planned?,
         };
         if arguments.dry_run || planned.restored.is_empty() {
-            print_result(arguments, &listed, &planned);
+            print_result(arguments, undone, &planned);
             return Ok(CommandExit::Success);
         }
         if !arguments.json {
-            plan(&listed, &planned);
+            plan(listed, &planned);
         }
-        interactive::confirm(&format!(
+        interactive::confirm_action(&format!(
             "{} will be as before the action.",
-            counted(planned.restored.len() as u64, "path")
+            count_noun(planned.restored.len() as u64, "path")
         ))?;
     }
-    let restored = match vault.restore(&listed.id, &Restore { dry: false, ..how }) {
+    let restored = match vault.restore_checkpoint(&listed.id, &RestoreOptions { dry: false, ..how })
+    {
         Err(CheckpointError::Refused { paths }) => return Ok(refused(arguments, &paths)),
         restored => restored?,
     };
     if restored.undo.is_none() {
-        print_result(arguments, &listed, &restored);
+        print_result(arguments, undone, &restored);
         return Ok(CommandExit::Success);
     }
-    let unrecorded = record(&listed, &restored, at).err();
-    print_result(arguments, &listed, &restored);
+    let unrecorded = record(listed, &restored, at).err();
+    print_result(arguments, undone, &restored);
     if let Some(error) = unrecorded {
         anstream::eprintln!("{}: this is not in the journal: {error:#}", paint::warn("warning"));
     }
@@ -109,50 +144,83 @@ fn plan(listed: &CheckpointSummary, planned: &Restored) {
     if more > 0 {
         lines.push(format!("  and {more} more\n"));
     }
-    paint::print(&format!("Since the checkpoint {} these were:\n{}", listed.id, lines.concat()));
+    paint::print_text(&format!(
+        "Since the checkpoint {} these were:\n{}",
+        listed.id,
+        lines.concat()
+    ));
 }
 
 /// Reports the conflicts; nothing was changed.
-fn refused(arguments: &Arguments, paths: &[Difference]) -> CommandExit {
+fn refused(arguments: &Options, paths: &[Difference]) -> CommandExit {
     if arguments.json {
         let paths: Vec<Value> = paths
             .iter()
-            .map(|one| json!({ "path": one.path, "standing": one.standing.to_string() }))
+            .map(
+                |one| json!({ "path": path_json(&one.path), "standing": one.standing.to_string() }),
+            )
             .collect();
-        paint::print(&format!("{}\n", json!({ "outcome": "refused", "refused": paths })));
+        paint::print_text(&format!("{}\n", json!({ "outcome": "refused", "refused": paths })));
         return CommandExit::Failure;
     }
     for one in paths.iter().take(MOST_SHOWN) {
-        paint::print(&format!("  {}: {}\n", path(&one.path), one.standing));
+        paint::print_text(&format!("  {}: {}\n", path(&one.path), one.standing));
     }
     let fix = "look with `portcullis checkpoint diff`, put the others back with `--only`, or overwrite these with `--force`";
     anstream::eprintln!(
         "{}: {} changed since the agent's action, so nothing was restored: {fix}",
         paint::bad("refused"),
-        counted(paths.len() as u64, "path")
+        count_noun(paths.len() as u64, "path")
     );
     CommandExit::Failure
 }
 
-fn print_result(arguments: &Arguments, listed: &CheckpointSummary, restored: &Restored) {
+/// Returns the paths that differ from the state that was wanted, each with the reason.
+fn not_restored(restored: &Restored) -> Vec<(&PathBuf, String)> {
+    let not_kept = restored.not_kept.iter().map(|one| (&one.path, describe_loss(one)));
+    let stays = restored.stays.iter().map(|path| (path, "others put something into it".to_owned()));
+    let alone = restored.left_alone.iter().map(|path| (path, "it changed meanwhile".to_owned()));
+    let differs = restored.differs.iter().map(|one| (&one.path, one.standing.to_string()));
+    not_kept.chain(stays).chain(alone).chain(differs).collect()
+}
+
+fn describe_loss(one: &LeftOut) -> String {
+    format!("its earlier state was not kept: {}", one.why)
+}
+
+fn print_result(arguments: &Options, undone: &Undone, restored: &Restored) {
+    let listed = &undone.first;
     let undo = restored.undo.as_ref().map(|(id, _)| id.as_str());
+    let missing = not_restored(restored);
+    let unseen = &restored.not_covered;
     if arguments.json {
-        let not_kept: Vec<Value> = restored
-            .not_kept
+        let left_outs = |all: &[LeftOut]| -> Vec<Value> {
+            all.iter()
+                .map(|one| json!({ "path": path_json(&one.path), "why": one.why.to_string() }))
+                .collect()
+        };
+        let paths =
+            |all: &[PathBuf]| -> Vec<Value> { all.iter().map(|one| path_json(one)).collect() };
+        let missing: Vec<Value> = missing
             .iter()
-            .map(|one| json!({ "path": one.path, "why": one.why.to_string() }))
+            .map(|(path, why)| json!({ "path": path_json(path), "why": why }))
             .collect();
         let document = json!({
             "outcome": if arguments.dry_run { "planned" } else { "restored" },
             "checkpoint": listed.id.as_str(),
-            "restored": restored.restored,
+            "also": undone.also.iter().map(Id::as_str).collect::<Vec<_>>(),
+            "whole_folders": listed.tree,
+            "restored": paths(&restored.restored),
             "already": restored.already.len(),
-            "stays": restored.stays,
-            "not_kept": not_kept,
-            "left_alone": restored.left_alone,
+            "stays": paths(&restored.stays),
+            "not_kept": left_outs(&restored.not_kept),
+            "left_alone": paths(&restored.left_alone),
+            "not_restored": missing,
+            "not_covered": left_outs(&unseen.first),
+            "not_covered_total": unseen.total(),
             "undo": undo,
         });
-        return paint::print(&format!("{document}\n"));
+        return paint::print_text(&format!("{document}\n"));
     }
     let count = restored.restored.len() as u64;
     let done = match (arguments.dry_run, count) {
@@ -160,9 +228,9 @@ fn print_result(arguments: &Arguments, listed: &CheckpointSummary, restored: &Re
         (false, 1) => "was put back",
         (false, _) => "were put back",
     };
-    paint::print(&format!(
+    paint::print_text(&format!(
         "{} {done}; {} already as before\n",
-        counted(count, "path"),
+        count_noun(count, "path"),
         restored.already.len()
     ));
     if arguments.dry_run {
@@ -170,35 +238,40 @@ fn print_result(arguments: &Arguments, listed: &CheckpointSummary, restored: &Re
             .restored
             .iter()
             .take(MOST_SHOWN)
-            .for_each(|one| paint::print(&format!("  {}\n", path(one))));
+            .for_each(|one| paint::print_text(&format!("  {}\n", path(one))));
     }
-    let named = |what: &str, paths: Vec<String>| {
-        for one in paths.iter().take(MOST_SHOWN) {
-            paint::print(&format!("  {}: {one}\n", paint::warn(what)));
-        }
-    };
-    named(
-        "not kept",
-        restored.not_kept.iter().map(|one| format!("{} ({})", path(&one.path), one.why)).collect(),
-    );
-    named(
-        "stays, since others put something into it",
-        restored.stays.iter().map(|one| path(one)).collect(),
-    );
-    named(
-        "left as it is, since it changed meanwhile",
-        restored.left_alone.iter().map(|one| path(one)).collect(),
-    );
+    print_paths("not restored", missing.len() as u64, &missing);
+    let unlooked: Vec<(&PathBuf, String)> =
+        unseen.first.iter().map(|one| (&one.path, one.why.to_string())).collect();
+    print_paths("not covered, so what changed there stays", unseen.total(), &unlooked);
+    if !listed.tree && undone.also.is_empty() && matches!(listed.cause, Cause::Action) {
+        paint::print_text("Only paths that the action names were kept.\n");
+    }
     if let Some(undo) = undo {
-        paint::print(&format!("To undo this: portcullis checkpoint restore {undo}\n"));
+        paint::print_text(&format!("To undo this: portcullis checkpoint restore {undo}\n"));
+    }
+}
+
+/// Prints paths with the reason that each was not restored.
+fn print_paths(what: &str, total: u64, paths: &[(&PathBuf, String)]) {
+    if total == 0 {
+        return;
+    }
+    paint::print_text(&format!("{}: {}\n", paint::warn(what), count_noun(total, "path")));
+    for (one, why) in paths.iter().take(MOST_SHOWN) {
+        paint::print_text(&format!("  {}: {why}\n", path(one)));
+    }
+    let more = total.saturating_sub(paths.len().min(MOST_SHOWN) as u64);
+    if more > 0 {
+        paint::print_text(&format!("  and {more} more\n"));
     }
 }
 
 /// Records a restore in the journal.
 fn record(listed: &CheckpointSummary, restored: &Restored, at: u64) -> Result<()> {
-    let paths = counted(restored.restored.len() as u64, "path");
+    let paths = count_noun(restored.restored.len() as u64, "path");
     let summary = format!("a person put {paths} back to the state at the checkpoint {}", listed.id);
-    let mut record = Record::apart(
+    let mut record = Record::outside_session(
         RecordKind::Configuration,
         "checkpoint-restore",
         &summary,
@@ -209,6 +282,6 @@ fn record(listed: &CheckpointSummary, restored: &Restored, at: u64) -> Result<()
     if let Some((undo, _)) = &restored.undo {
         record.details.insert("undo".into(), undo.as_str().into());
     }
-    audit::open()?.append(vec![to_store(&record)])?;
+    audit::open_store()?.append_records(vec![to_store(&record)])?;
     Ok(())
 }

@@ -1,11 +1,11 @@
 //! The report over all rows: correct verdicts, the most frequent mistakes, and times.
 
 use super::is_right;
-use super::rows::EvalRow;
+use super::rows::{EvalRow, ProjectOrigin};
 use crate::paint;
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::score::{Score, Verdict};
-use portcullis_core::text::one_line;
+use portcullis_core::text::{count_noun, one_line};
 use portcullis_core::verdict::Decision;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ pub struct RowResult {
     /// The verdict; `None` if the row could not be judged.
     verdict: Option<Verdict>,
     risk: Score,
-    /// The reason, in words.
+    /// The reason, as text.
     reason: String,
     /// The deciding cause, as a word shared with other rows.
     cause: String,
@@ -30,7 +30,7 @@ pub struct RowResult {
 
 impl RowResult {
     /// Creates the result of a row that could not be judged.
-    pub fn error(why: String) -> Self {
+    pub fn from_error(why: String) -> Self {
         Self {
             verdict: None,
             risk: Score::ZERO,
@@ -42,7 +42,7 @@ impl RowResult {
     }
 
     /// Creates the result of an event that needs no review.
-    pub fn neutral(took: Duration) -> Self {
+    pub fn neutral_in(took: Duration) -> Self {
         let reason = "nothing to review".to_owned();
         Self {
             verdict: Some(Verdict::Allow),
@@ -55,14 +55,14 @@ impl RowResult {
     }
 
     /// Creates the result of a reviewed row.
-    pub fn of(record: &Record, took: Duration) -> Self {
+    pub fn from_record(record: &Record, took: Duration) -> Self {
         let Some(decision) = &record.decision else {
             let why = if record.kind == RecordKind::Fault {
                 record.summary.clone()
             } else {
                 "it has no decision".into()
             };
-            return Self { took: Some(took), ..Self::error(why) };
+            return Self { took: Some(took), ..Self::from_error(why) };
         };
         Self {
             verdict: Some(decision.verdict),
@@ -79,7 +79,7 @@ impl RowResult {
     }
 
     /// Formats the row for `--rows`.
-    pub fn line(&self, row: &EvalRow) -> Value {
+    pub fn to_json(&self, row: &EvalRow) -> Value {
         json!({
             "id": row.id, "source": row.source, "label": row.label, "tier": row.tier, "decision": self.name(), "risk": self.risk,
             "primary_reason": self.reason, "cause": self.cause,
@@ -179,6 +179,8 @@ pub struct EvalReport {
     wrong: BTreeMap<(String, &'static str, String), WrongVerdicts>,
     faults: BTreeMap<String, u64>,
     times: Vec<Duration>,
+    /// The number of rows by the source of their folder.
+    projects: BTreeMap<&'static str, u64>,
     /// The median time of `sh -c true`, if it was measured.
     pub spawn: Option<Duration>,
 }
@@ -190,13 +192,14 @@ const MOST_CAUSES: usize = 20;
 
 impl EvalReport {
     /// Adds a row.
-    pub fn add(&mut self, row: &EvalRow, judged: RowResult) {
+    pub fn add_row(&mut self, row: &EvalRow, judged: RowResult) {
         let right = judged.verdict.map_or(Some(false), |verdict| is_right(&row.label, verdict));
         self.matrix
             .entry((row.source.clone(), row.label.clone(), row.tier))
             .or_default()
             .add(judged.verdict, right);
         self.times.extend(judged.took);
+        *self.projects.entry(row.project.origin.name()).or_default() += 1;
         for fault in &judged.faults {
             *self.faults.entry(fault.clone()).or_default() += 1;
         }
@@ -227,7 +230,7 @@ impl EvalReport {
     }
 
     /// Formats the report for scripts.
-    pub fn json(&self, examples: usize) -> Value {
+    pub fn to_json(&self, examples: usize) -> Value {
         let cells = self.matrix.iter().map(|((source, label, tier), counts)| Cell {
             source,
             label,
@@ -247,12 +250,13 @@ impl EvalReport {
             "latency_us": { "p50": self.percentile(500), "p99": self.percentile(990) },
             "offenders": self.offenders().into_iter().map(wrong).collect::<Vec<_>>(),
             "faults": self.faults,
+            "projects": self.projects,
             "spawn_us": self.spawn.map(|spawn| u64::try_from(spawn.as_micros()).unwrap_or(u64::MAX)),
         })
     }
 
     /// Formats the report for people.
-    pub fn text(&self, examples: usize) -> String {
+    pub fn to_text(&self, examples: usize) -> String {
         let mut text = self.table();
         self.causes(&mut text, examples);
         for (fault, count) in &self.faults {
@@ -277,6 +281,20 @@ impl EvalReport {
             );
         }
         text.push('\n');
+        if let Some(guessed) = self.projects.get(ProjectOrigin::Guessed.name()) {
+            let _ = writeln!(
+                text,
+                "the folder of {} is a guess from the paths of their session",
+                count_noun(*guessed, "row")
+            );
+        }
+        if let Some(unknown) = self.projects.get(ProjectOrigin::Unknown.name()) {
+            let _ = writeln!(
+                text,
+                "{} ran in an empty folder: `meta.context` or `--project` gives another",
+                count_noun(*unknown, "row")
+            );
+        }
         text
     }
 

@@ -5,7 +5,9 @@
 //! does not judge.
 
 use crate::error::{Context, Error, Result};
+use portcullis_core::action::GitState;
 use portcullis_core::event::{Call, Event, EventKind};
+use portcullis_review::workspace::described::DescribedDisk;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -46,6 +48,54 @@ pub struct Project {
     pub roots: Vec<String>,
     /// The person's home, absolute.
     pub home: String,
+    /// The source of the working folder.
+    pub origin: ProjectOrigin,
+    /// The files that the row describes.
+    pub disk: DescribedDisk,
+}
+
+/// The source of an action's location.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProjectOrigin {
+    /// The row names it.
+    Stated,
+    /// The paths of the row's session suggest it.
+    Guessed,
+    /// Nothing tells it: it is an empty folder.
+    Unknown,
+    /// It is a folder of this disk, which `--project` names.
+    Disk,
+}
+
+impl ProjectOrigin {
+    /// Returns the name in reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Stated => "stated",
+            Self::Guessed => "guessed",
+            Self::Unknown => "unknown",
+            Self::Disk => "disk",
+        }
+    }
+}
+
+impl EvalRow {
+    /// Runs the action in a folder of this disk. `cwd` is absolute.
+    pub fn place_in(&mut self, cwd: &str) {
+        if let Ok(event) = &mut self.event
+            && event.cwd == self.project.cwd
+        {
+            cwd.clone_into(&mut event.cwd);
+        }
+        self.project = Project {
+            cwd: cwd.to_owned(),
+            roots: vec![cwd.to_owned()],
+            home: home_of(cwd),
+            origin: ProjectOrigin::Disk,
+            disk: DescribedDisk::default(),
+        };
+    }
 }
 
 /// A line of the file, as parsed.
@@ -64,16 +114,39 @@ struct Line {
 struct Meta {
     tier: Option<u64>,
     session: Option<String>,
-    context: Option<MetaContext>,
+    /// Others put anything here, so that a value of another form is not an error.
+    context: Option<Value>,
 }
 
-/// `meta.context`.
-#[derive(Deserialize)]
+/// `meta.context`. Paths may be relative to `cwd`.
+#[derive(Clone, Default, Deserialize)]
 struct MetaContext {
     cwd: Option<String>,
     #[serde(default)]
     roots: Vec<String>,
     home: Option<String>,
+    /// Texts by path.
+    #[serde(default)]
+    files: BTreeMap<String, String>,
+    #[serde(default)]
+    git: GitContext,
+}
+
+/// `meta.context.git`: paths by their state. A path that ends with a slash is a folder.
+#[derive(Clone, Default, Deserialize)]
+#[serde(default)]
+struct GitContext {
+    clean: Vec<String>,
+    changed: Vec<String>,
+    untracked: Vec<String>,
+    ignored: Vec<String>,
+}
+
+impl Meta {
+    /// Returns the context if it tells a place or a file.
+    fn described(&self) -> Option<MetaContext> {
+        self.context.clone().and_then(|context| serde_json::from_value(context).ok())
+    }
 }
 
 /// Reads the rows of a file.
@@ -81,8 +154,8 @@ struct MetaContext {
 /// # Errors
 /// Fails if the file cannot be read or is empty, or if a line is not a JSON object with fields of
 /// the right types; the error names the file and line.
-pub fn read(path: &Path) -> Result<Vec<EvalRow>> {
-    parse(
+pub fn read_rows(path: &Path) -> Result<Vec<EvalRow>> {
+    parse_rows(
         &std::fs::read_to_string(path)
             .with_context(|| format!("cannot read the corpus `{}`", path.display()))?,
         path,
@@ -92,8 +165,8 @@ pub fn read(path: &Path) -> Result<Vec<EvalRow>> {
 /// Parses the rows of a text that was read from `path`.
 ///
 /// # Errors
-/// Fails as [`read`] does.
-pub fn parse(text: &str, path: &Path) -> Result<Vec<EvalRow>> {
+/// Fails as [`read_rows`] does.
+pub fn parse_rows(text: &str, path: &Path) -> Result<Vec<EvalRow>> {
     let source =
         path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     let mut lines: Vec<(usize, Line)> = Vec::new();
@@ -140,20 +213,40 @@ fn event(line: &Line, project: &Project) -> Result<Event, String> {
 }
 
 fn project(meta: &Meta, sessions: &BTreeMap<String, String>) -> Project {
-    let said = meta.context.as_ref();
-    let known = || meta.session.as_ref().and_then(|session| sessions.get(session)).cloned();
-    let root = said.and_then(|said| said.roots.first().cloned());
-    let cwd = said
-        .and_then(|said| said.cwd.clone())
-        .or(root)
-        .or_else(known)
-        .unwrap_or_else(|| EMPTY.into());
-    let roots = said
-        .map(|said| said.roots.clone())
-        .filter(|roots| !roots.is_empty())
-        .unwrap_or_else(|| vec![cwd.clone()]);
-    let home = said.and_then(|said| said.home.clone()).unwrap_or_else(|| home_of(&cwd));
-    Project { cwd, roots, home }
+    let said = meta.described().unwrap_or_default();
+    let stated = said.cwd.clone().or_else(|| said.roots.first().cloned());
+    let guessed = || meta.session.as_ref().and_then(|session| sessions.get(session)).cloned();
+    let (cwd, origin) = match stated {
+        Some(cwd) => (cwd, ProjectOrigin::Stated),
+        None => guessed().map_or_else(
+            || (EMPTY.to_owned(), ProjectOrigin::Unknown),
+            |cwd| (cwd, ProjectOrigin::Guessed),
+        ),
+    };
+    let disk = describe_disk(&said, &cwd);
+    let roots = if said.roots.is_empty() { vec![cwd.clone()] } else { said.roots };
+    let home = said.home.unwrap_or_else(|| home_of(&cwd));
+    Project { cwd, roots, home, origin, disk }
+}
+
+fn describe_disk(said: &MetaContext, cwd: &str) -> DescribedDisk {
+    let full =
+        |path: &str| if path.starts_with('/') { path.to_owned() } else { format!("{cwd}/{path}") };
+    let mut disk = DescribedDisk::default();
+    for (path, text) in &said.files {
+        disk.set_text(&full(path), text);
+    }
+    for (paths, state) in [
+        (&said.git.clean, GitState::Clean),
+        (&said.git.changed, GitState::Changed),
+        (&said.git.untracked, GitState::Untracked),
+        (&said.git.ignored, GitState::Ignored),
+    ] {
+        for path in paths {
+            disk.set_git(&full(path), state);
+        }
+    }
+    disk
 }
 
 fn home_of(folder: &str) -> String {
@@ -210,7 +303,7 @@ mod tests {
             .tempfile()
             .expect("a temporary file");
         file.write_all(text.as_bytes()).expect("written");
-        read(file.path())
+        read_rows(file.path())
     }
 
     #[test]
@@ -245,6 +338,18 @@ mod tests {
                 row.project.home.as_str(),
             );
             assert_eq!(found, (id, cwd, root, home));
+        }
+    }
+
+    #[test]
+    fn a_context_of_another_form_says_nothing() {
+        for context in ["\"a session\"", "5", "[]", "{\"cwd\":5}", "null", "{\"git\":\"main\"}"] {
+            let text = format!(
+                "{{\"tool\":\"Bash\",\"input\":{{\"command\":\"ls\"}},\"meta\":{{\"context\":{context}}}}}"
+            );
+            let rows = rows(&text).expect(context);
+            let project = &rows[0].project;
+            assert_eq!((project.cwd.as_str(), project.origin), (EMPTY, ProjectOrigin::Unknown));
         }
     }
 

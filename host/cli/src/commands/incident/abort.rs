@@ -6,10 +6,10 @@ use super::decide::{check_decision, commit_decision, describe_incident};
 use crate::error::Result;
 use crate::exit::CommandExit;
 use crate::{interactive, paint};
-use portcullis_config::clock::now;
+use portcullis_config::clock::now_ms;
 use portcullis_core::incident::{Cleanup, Incident};
 use portcullis_core::session::ResumeConditions;
-use portcullis_core::text::{counted, one_line};
+use portcullis_core::text::{count_noun, one_line};
 use portcullis_review::incidents;
 use portcullis_review::quarantine::{self, QuarantineEntry};
 use serde_json::json;
@@ -34,25 +34,25 @@ pub struct Arguments {
 /// The most paths of each kind that are shown to a person.
 const MOST_SHOWN: usize = 50;
 
-pub fn run(arguments: &Arguments) -> Result<CommandExit> {
+pub fn run_abort(arguments: &Arguments) -> Result<CommandExit> {
     interactive::refuse_agents()?;
-    let mut desk = CommandContext::open()?;
-    let incident = incidents::find_incident(&desk.store, desk.home.path(), &arguments.id)?;
-    check_decision(&desk, &incident, ResumeConditions::Aborted)?;
-    let cleans = arguments.clean_up || desk.incidents().auto_cleanup;
+    let mut context = CommandContext::open()?;
+    let incident = incidents::find_incident(&context.store, context.home.path(), &arguments.id)?;
+    check_decision(&context, &incident, ResumeConditions::Aborted)?;
+    let cleans = arguments.clean_up || context.incidents().auto_cleanup;
     let left = Cleanup { made: there(&incident), ..incident.cleanup.clone() };
     let moves = if cleans {
-        let files = counted(left.made.len() as u64, "file");
+        let files = count_noun(left.made.len() as u64, "file");
         format!(" Files that it made go into a quarantine: {files}.")
     } else {
         String::new()
     };
-    interactive::confirm(&format!(
+    interactive::confirm_action(&format!(
         "{}\nIts session stays stopped permanently.{moves}",
         describe_incident(&incident)
     ))?;
-    commit_decision(&mut desk, &incident, ResumeConditions::Aborted, &arguments.reason, "")?;
-    let moved = if cleans { clean(&desk, &incident, &left)? } else { None };
+    commit_decision(&mut context, &incident, ResumeConditions::Aborted, &arguments.reason, "")?;
+    let moved = if cleans { clean(&context, &incident, &left)? } else { None };
     print_result(arguments, &incident, &left, moved.as_ref());
     Ok(CommandExit::Success)
 }
@@ -67,19 +67,19 @@ fn there(incident: &Incident) -> Vec<String> {
 }
 
 fn clean(
-    desk: &CommandContext,
+    context: &CommandContext,
     incident: &Incident,
     left: &Cleanup,
 ) -> Result<Option<QuarantineEntry>> {
     let what =
         format!("files made in the session {}, which was aborted", one_line(&incident.session, 64));
     Ok(quarantine::put_away(
-        desk.home.path(),
+        context.home.path(),
         &incident.state.roots,
         &left.made,
         &incident.session,
         &what,
-        now(),
+        now_ms(),
     )?)
 }
 
@@ -97,25 +97,28 @@ fn print_result(
             "cleanup": left,
             "quarantine": moved.map(|entry| &entry.id),
         });
-        return paint::print(&format!("{document}\n"));
+        return paint::print_text(&format!("{document}\n"));
     }
-    paint::print(&format!("{}: the session stays stopped.\n", paint::good("aborted")));
+    paint::print_text(&format!("{}: the session stays stopped.\n", paint::good("aborted")));
     let list = |heading: &str, items: &[String]| {
         if !items.is_empty() {
-            paint::print(&format!("\n{}\n", paint::bold(format!("{heading} ({})", items.len()))));
+            paint::print_text(&format!(
+                "\n{}\n",
+                paint::bold(format!("{heading} ({})", items.len()))
+            ));
         }
         items
             .iter()
             .take(MOST_SHOWN)
-            .for_each(|item| paint::print(&format!("  {}\n", one_line(item, 240))));
+            .for_each(|item| paint::print_text(&format!("  {}\n", one_line(item, 240))));
         if items.len() > MOST_SHOWN {
-            paint::print(&format!("  and {} more\n", items.len() - MOST_SHOWN));
+            paint::print_text(&format!("  and {} more\n", items.len() - MOST_SHOWN));
         }
     };
     match moved {
         Some(entry) => {
             list("files that it made, moved away", &left.made);
-            paint::print(&format!(
+            paint::print_text(&format!(
                 "  to have them back: portcullis quarantine restore {}\n",
                 entry.id
             ));
@@ -126,6 +129,6 @@ fn print_result(
     list("moved into a quarantine: portcullis quarantine show ID", &left.quarantined);
     list("checkpoints: portcullis checkpoint restore ID", &left.checkpoints);
     if *left == Cleanup::default() {
-        paint::print("There is nothing to clean up.\n");
+        paint::print_text("There is nothing to clean up.\n");
     }
 }

@@ -6,7 +6,7 @@ use crate::commands::checkpoint::restore;
 use crate::error::{Error, Result};
 use crate::exit::CommandExit;
 use crate::{interactive, paint};
-use portcullis_config::clock::now;
+use portcullis_config::clock::now_ms;
 use portcullis_core::incident::Incident;
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::session::{ResumeConditions, State};
@@ -41,26 +41,26 @@ pub struct Rollback {
     force: bool,
 }
 
-pub fn resume(arguments: &Arguments) -> Result<CommandExit> {
+pub fn run_resume(arguments: &Arguments) -> Result<CommandExit> {
     go_on(arguments, ResumeConditions::Limited)
 }
 
-pub fn supervise(arguments: &Arguments) -> Result<CommandExit> {
+pub fn run_supervise(arguments: &Arguments) -> Result<CommandExit> {
     go_on(arguments, ResumeConditions::Supervised)
 }
 
-pub fn lift(arguments: &Arguments) -> Result<CommandExit> {
+pub fn run_lift(arguments: &Arguments) -> Result<CommandExit> {
     go_on(arguments, ResumeConditions::Lifted)
 }
 
 fn go_on(arguments: &Arguments, terms: ResumeConditions) -> Result<CommandExit> {
     interactive::refuse_agents()?;
-    let mut desk = CommandContext::open()?;
-    let incident = incidents::find_incident(&desk.store, desk.home.path(), &arguments.id)?;
-    check_decision(&desk, &incident, terms)?;
-    interactive::confirm(&format!("{}\n{}", describe_incident(&incident), question(terms)))?;
+    let mut context = CommandContext::open()?;
+    let incident = incidents::find_incident(&context.store, context.home.path(), &arguments.id)?;
+    check_decision(&context, &incident, terms)?;
+    interactive::confirm_action(&format!("{}\n{}", describe_incident(&incident), question(terms)))?;
     commit_decision(
-        &mut desk,
+        &mut context,
         &incident,
         terms,
         &arguments.reason,
@@ -70,43 +70,49 @@ fn go_on(arguments: &Arguments, terms: ResumeConditions) -> Result<CommandExit> 
     Ok(CommandExit::Success)
 }
 
-pub fn rollback(arguments: &Rollback) -> Result<CommandExit> {
+pub fn run_rollback(arguments: &Rollback) -> Result<CommandExit> {
     interactive::refuse_agents()?;
-    let mut desk = CommandContext::open()?;
-    let incident = incidents::find_incident(&desk.store, desk.home.path(), &arguments.which.id)?;
-    check_decision(&desk, &incident, ResumeConditions::RolledBack)?;
+    let mut context = CommandContext::open()?;
+    let incident =
+        incidents::find_incident(&context.store, context.home.path(), &arguments.which.id)?;
+    check_decision(&context, &incident, ResumeConditions::RolledBack)?;
     let Some(back) = RestorePoint::of(arguments, &incident) else {
         return Err(Error::invalid(
             "no checkpoint was taken of what the session did, so nothing can be put back",
         )
-        .hint("choose another option"));
+        .with_hint("choose another option"));
     };
     let checkpoint = &back.checkpoint;
     if !arguments.which.json {
-        paint::print(&format!(
+        paint::print_text(&format!(
             "Back to the checkpoint {}: {}.\n",
             one_line(checkpoint, 128),
             one_line(&back.because, 240)
         ));
     }
     let asked = |dry_run| {
-        restore::Arguments::of(checkpoint, arguments.force, dry_run, arguments.which.json)
+        restore::Arguments::for_checkpoint(
+            checkpoint,
+            arguments.force,
+            dry_run,
+            arguments.which.json,
+        )
     };
-    let planned = restore::run(&asked(true))?;
+    let planned = restore::run_restore(&asked(true))?;
     if planned != CommandExit::Success {
         return Ok(planned);
     }
-    interactive::confirm(&format!(
+    interactive::confirm_action(&format!(
         "{}\nPut these files back, then let the session go on?",
         describe_incident(&incident)
     ))?;
-    let restored = restore::run(&asked(false))?;
+    let restored = restore::run_restore(&asked(false))?;
     if restored != CommandExit::Success {
         return Ok(restored);
     }
     let terms = ResumeConditions::RolledBack;
     commit_decision(
-        &mut desk,
+        &mut context,
         &incident,
         terms,
         &arguments.which.reason,
@@ -136,13 +142,13 @@ impl RestorePoint {
 
 /// Checks that the decision is possible, before a person is asked anything.
 pub(super) fn check_decision(
-    desk: &CommandContext,
+    context: &CommandContext,
     incident: &Incident,
     terms: ResumeConditions,
 ) -> Result<()> {
-    match (incidents::incident_status(&desk.store, &desk.home, incident)?, terms) {
+    match (incidents::incident_status(&context.store, &context.home, incident)?, terms) {
         (IncidentStatus::Past, _) => Err(Error::invalid(format!(
-            "the incident `{}` is past: its session had another one since, was taken away by retention, or was stopped by an older version",
+            "the incident `{}` is out of date: its session has a newer one, retention removed the session, or an older version stopped it",
             incident.id
         ))),
         (
@@ -150,7 +156,7 @@ pub(super) fn check_decision(
             ResumeConditions::Lifted,
         ) => Ok(()),
         (_, ResumeConditions::Lifted) => Err(Error::invalid(format!(
-            "no limits and no supervision of the incident `{}` hold",
+            "neither limits nor supervision of the incident `{}` apply",
             incident.id
         ))),
         _ => Ok(()),
@@ -159,27 +165,29 @@ pub(super) fn check_decision(
 
 /// Commits a person's decision.
 pub(super) fn commit_decision(
-    desk: &mut CommandContext,
+    context: &mut CommandContext,
     incident: &Incident,
     terms: ResumeConditions,
     reason: &str,
     note: &str,
 ) -> Result<()> {
-    let at = now();
+    let at = now_ms();
     let why =
         if reason.is_empty() { String::new() } else { format!(": {}", one_line(reason, 256)) };
     let summary = format!("a person decided about the incident {}: {terms}{why}", incident.id);
     let seed = format!("{}\0{}", incident.id, std::process::id());
-    let mut record = Record::apart(RecordKind::Exception, "incident", &summary, at, &seed);
+    let mut record =
+        Record::outside_session(RecordKind::Exception, "incident", &summary, at, &seed);
     record.session.clone_from(&incident.session);
     record.details.insert("incident".into(), incident.id.clone().into());
     record.details.insert("option".into(), terms.as_str().into());
-    let limits = &desk.config.policy.limits;
-    let known = stopped::read(&desk.home, &incident.session)?;
-    let (_, stopped) = desk.store.commit_locked(&incident.session, None, |snapshot, _| {
-        let mut state = State::decode(snapshot.session.as_deref(), snapshot.agent.as_deref())?;
+    let limits = &context.config.policy.limits;
+    let known = stopped::read_stop(&context.home, &incident.session)?;
+    let (_, stopped) = context.store.commit_locked(&incident.session, None, |snapshot, _| {
+        let mut state =
+            State::decode_state(snapshot.session.as_deref(), snapshot.agent.as_deref())?;
         stopped::apply_stop(&mut state, known.as_ref());
-        let decided = state.session.decide(&incident.id, terms, note, limits);
+        let decided = state.session.decide_incident(&incident.id, terms, note, limits);
         decided.map_err(|why| {
             Error::invalid(format!(
                 "the incident `{}` can no longer be decided: {why}",
@@ -191,11 +199,11 @@ pub(super) fn commit_decision(
             records: vec![to_store(&record)],
             ..Commit::default()
         };
-        Ok::<_, Error>((commit, StopFile::of(&incident.session, &state.session, at)))
+        Ok::<_, Error>((commit, StopFile::from_state(&incident.session, &state.session, at)))
     })?;
     // The journal takes precedence for the same stop, so whoever is killed here has decided.
     if let Some(stopped) = &stopped {
-        stopped::save_stop(&desk.home, stopped, known.as_ref())?;
+        stopped::save_stop(&context.home, stopped, known.as_ref())?;
     }
     Ok(())
 }
@@ -219,7 +227,7 @@ const fn question(terms: ResumeConditions) -> &'static str {
             "Let its session go on? The client will ask you about each write, deletion and command."
         }
         ResumeConditions::Lifted => {
-            "Take back what holds since then? Limits and actions will be as configured."
+            "Lift the limits or the supervision? Limits and actions will be as configured."
         }
         ResumeConditions::RolledBack | ResumeConditions::Aborted => "",
     }
@@ -244,7 +252,7 @@ fn agent_note(terms: ResumeConditions, incident: &Incident, checkpoint: &str) ->
              before you rely on them, and take another way than the one that led to the stop."
         ),
         ResumeConditions::Lifted => {
-            "A person took back what held since this session was stopped: limits and actions are as configured.".to_owned()
+            "A person lifted the terms that applied since this session was stopped: limits and actions are as configured.".to_owned()
         }
         ResumeConditions::Aborted => String::new(),
     }
@@ -263,28 +271,28 @@ fn print_result(
             document.insert("checkpoint".into(), back.checkpoint.as_str().into());
             document.insert("because".into(), back.because.as_str().into());
         }
-        return paint::print(&format!("{document}\n"));
+        return paint::print_text(&format!("{document}\n"));
     }
     let session = one_line(&incident.session, 80);
     let id = &incident.id;
     let next = match terms {
         ResumeConditions::Limited => {
             format!(
-                "Limits are halved and dangerous actions refused; `portcullis incident lift {id}` takes that back."
+                "Limits are halved and dangerous actions refused; `portcullis incident lift {id}` lifts that."
             )
         }
         ResumeConditions::Supervised => {
             format!(
-                "The client asks about each write, deletion and command; `portcullis incident lift {id}` takes that back."
+                "The client asks about each write, deletion and command; `portcullis incident lift {id}` lifts that."
             )
         }
         ResumeConditions::RolledBack => {
-            "The agent is told that its files were put back.".to_owned()
+            "The agent gets a note that its files were restored.".to_owned()
         }
         ResumeConditions::Lifted | ResumeConditions::Aborted => String::new(),
     };
     let done = if terms == ResumeConditions::Lifted { "lifted" } else { "the session goes on" };
     let command = portcullis_agents::DEFAULT.resume_command(&session);
     let resume = format!("Take it up again with `{command}`.");
-    paint::print(&format!("{}. {next}\n{resume}\n", paint::good(done)).replace(". \n", ".\n"));
+    paint::print_text(&format!("{}. {next}\n{resume}\n", paint::good(done)).replace(". \n", ".\n"));
 }

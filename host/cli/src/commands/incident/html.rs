@@ -1,6 +1,6 @@
 //! An incident as a complete HTML page, for readers who were not there.
 
-use super::show::{actions, describe_status, impact, moments, split_literal};
+use super::parts::{actions, describe_status, impact, moments, split_literal};
 use crate::page::{self, Html};
 use crate::paint;
 use portcullis_core::incident::{ActionProgress, Incident};
@@ -13,11 +13,11 @@ const BEGINNING: &str = "<!doctype html>\n<!-- a page of portcullis incident -->
 const MOST: usize = 2000;
 
 /// Formats the whole page.
-pub fn html(incident: &Incident, standing: IncidentStatus, decisions: &[Record]) -> String {
+pub fn render_html(incident: &Incident, standing: IncidentStatus, decisions: &[Record]) -> String {
     let report = &incident.report;
-    let mut lead = Html::of("<p class=\"lead\">", &[]);
-    lead.prose(&one_line(&report.summary, MOST));
-    lead.put("</p>", &[]);
+    let mut lead = Html::from_template("<p class=\"lead\">", &[]);
+    lead.put_prose(&one_line(&report.summary, MOST));
+    lead.put_template("</p>", &[]);
     figures(&mut lead, incident, standing);
     let mut main = Html::new();
     add_options(&mut main, incident, standing);
@@ -48,18 +48,18 @@ pub fn html(incident: &Incident, standing: IncidentStatus, decisions: &[Record])
             .map(|record| format!("{} UTC  {}", paint::time(record.at), record.summary)),
     );
     if !incident.whole {
-        main.put(
+        main.put_template(
             "<p class=\"goal\">Not all of the session's records were there to look at.</p>",
             &[],
         );
     }
-    page::whole(BEGINNING, &format!("Incident {}", one_line(&incident.id, 64)), &lead, &main)
+    page::render_page(BEGINNING, &format!("Incident {}", one_line(&incident.id, 64)), &lead, &main)
 }
 
 /// Adds the key facts.
 fn figures(html: &mut Html, incident: &Incident, standing: IncidentStatus) {
     let (state, issue) = (&incident.state, &incident.state.issue);
-    html.put(
+    html.put_template(
         "<ul class=\"figures\"><li class=\"chip s-{}\">{}</li>",
         &[&issue.severity, &issue.severity],
     );
@@ -81,8 +81,8 @@ fn figures(html: &mut Html, incident: &Incident, standing: IncidentStatus) {
         format!("began at step {}", issue.first_step),
         describe_status(standing).to_owned(),
     ];
-    facts.iter().for_each(|one| html.put("<li>{}</li>", &[one]));
-    html.put("</ul>", &[]);
+    facts.iter().for_each(|one| html.put_template("<li>{}</li>", &[one]));
+    html.put_template("</ul>", &[]);
 }
 
 fn section(html: &mut Html, heading: &str, lines: impl IntoIterator<Item = impl AsRef<str>>) {
@@ -90,56 +90,58 @@ fn section(html: &mut Html, heading: &str, lines: impl IntoIterator<Item = impl 
     if lines.peek().is_none() {
         return;
     }
-    html.put("<section><h2>{}</h2>", &[&heading]);
+    html.put_template("<section><h2>{}</h2>", &[&heading]);
     list(html, lines);
-    html.put("</section>", &[]);
+    html.put_template("</section>", &[]);
 }
 
 fn list(html: &mut Html, lines: impl IntoIterator<Item = impl AsRef<str>>) {
-    html.put("<ul>", &[]);
+    html.put_template("<ul>", &[]);
     for line in lines {
         let line = one_line(line.as_ref(), MOST);
         match split_literal(&line) {
-            Some((label, names)) => html.put("<li>{}: <code>{}</code></li>", &[&label, &names]),
+            Some((label, names)) => {
+                html.put_template("<li>{}: <code>{}</code></li>", &[&label, &names])
+            }
             None => {
-                html.put("<li>", &[]);
-                html.prose(&line);
-                html.put("</li>", &[]);
+                html.put_template("<li>", &[]);
+                html.put_prose(&line);
+                html.put_template("</li>", &[]);
             }
         }
     }
-    html.put("</ul>", &[]);
+    html.put_template("</ul>", &[]);
 }
 
 fn recommendations(html: &mut Html, incident: &Incident) {
     let all = &incident.report.recommendations;
-    html.put("<section><h2>Recommended</h2><dl>", &[]);
+    html.put_template("<section><h2>Recommended</h2><dl>", &[]);
     for (heading, lines) in [
         ("now", &all.immediate),
         ("to prevent a recurrence", &all.preventive),
         ("in the configuration", &all.configuration),
     ] {
-        html.put("<dt>{}</dt><dd>", &[&heading]);
+        html.put_template("<dt>{}</dt><dd>", &[&heading]);
         list(html, lines);
-        html.put("</dd>", &[]);
+        html.put_template("</dd>", &[]);
     }
-    html.put("</dl></section>", &[]);
+    html.put_template("</dl></section>", &[]);
 }
 
 /// Adds the newest actions, each with its decision and its outcome.
 fn newest(html: &mut Html, incident: &Incident) {
-    html.put("<section><h2>The newest actions</h2><ol class=\"steps\">", &[]);
+    html.put_template("<section><h2>The newest actions</h2><ol class=\"steps\">", &[]);
     for (action, line) in incident.actions.iter().zip(actions(incident)) {
         let verdict = action.verdict.map_or("unreviewed", |verdict| verdict.as_str());
         let mark = if action.progress == ActionProgress::Failed { "block" } else { verdict };
         let step = action.step.map(|step| step.to_string()).unwrap_or_default();
-        html.put(
+        html.put_template(
             "<li class=\"step\"><span class=\"n\">{}</span><span class=\"badge v-{}\">{}</span> ",
             &[&step, &mark, &verdict],
         );
-        html.put("<code class=\"what\">{}</code></li>", &[&one_line(&line, MOST)]);
+        html.put_template("<code class=\"what\">{}</code></li>", &[&one_line(&line, MOST)]);
     }
-    html.put("</ol></section>", &[]);
+    html.put_template("</ol></section>", &[]);
 }
 
 fn add_options(html: &mut Html, incident: &Incident, standing: IncidentStatus) {
@@ -147,19 +149,22 @@ fn add_options(html: &mut Html, incident: &Incident, standing: IncidentStatus) {
         return section(
             html,
             "Next steps",
-            ["None: its session had another incident since, or is not known any more."],
+            ["None: its session has a newer incident, or is no longer known."],
         );
     }
-    html.put("<section><h2>Next steps, in a terminal of your own</h2><dl>", &[]);
+    html.put_template("<section><h2>Next steps, in a terminal of your own</h2><dl>", &[]);
     for way in &incident.recovery {
         let what = way
             .not_now
             .as_ref()
             .map_or_else(|| way.what.clone(), |why| format!("not possible: {why}"));
-        html.put("<dt>{}</dt><dd><code>{}</code>", &[&way.option, &one_line(&way.command, 200)]);
-        html.put("<p>", &[]);
-        html.prose(&one_line(&what, MOST));
-        html.put("</p></dd>", &[]);
+        html.put_template(
+            "<dt>{}</dt><dd><code>{}</code>",
+            &[&way.option, &one_line(&way.command, 200)],
+        );
+        html.put_template("<p>", &[]);
+        html.put_prose(&one_line(&what, MOST));
+        html.put_template("</p></dd>", &[]);
     }
-    html.put("</dl></section>", &[]);
+    html.put_template("</dl></section>", &[]);
 }

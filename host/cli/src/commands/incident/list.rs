@@ -4,7 +4,7 @@ use super::CommandContext;
 use crate::error::Result;
 use crate::exit::CommandExit;
 use crate::paint;
-use portcullis_config::clock::now;
+use portcullis_config::clock::now_ms;
 use portcullis_core::text::one_line;
 use portcullis_review::incidents::{self, IncidentStatus};
 use serde_json::json;
@@ -16,16 +16,16 @@ pub struct Arguments {
     json: bool,
 }
 
-pub fn run(arguments: &Arguments) -> Result<CommandExit> {
-    let desk = CommandContext::open()?;
+pub fn run_list(arguments: &Arguments) -> Result<CommandExit> {
+    let context = CommandContext::open()?;
     let known = incidents::list_incidents(
-        &desk.store,
-        desk.home.path(),
-        desk.incidents().kept_days,
-        now(),
+        &context.store,
+        context.home.path(),
+        context.incidents().kept_days,
+        now_ms(),
     )?;
     for incident in &known.incidents {
-        let standing = incidents::incident_status(&desk.store, &desk.home, incident)?;
+        let standing = incidents::incident_status(&context.store, &context.home, incident)?;
         let issue = &incident.state.issue;
         if arguments.json {
             let document = json!({
@@ -37,7 +37,7 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
                 "summary": issue.summary,
                 "standing": standing.as_str(),
             });
-            paint::print(&format!("{document}\n"));
+            paint::print_text(&format!("{document}\n"));
             continue;
         }
         let mark = format!("{:11}", standing.as_str());
@@ -49,7 +49,7 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
         paint::print_wrapped(&format!("{}  {at}  {mark}  {what} {session}\n", incident.id), 2);
     }
     if known.incidents.is_empty() && !arguments.json {
-        paint::print("no incidents\n");
+        paint::print_text("no incidents\n");
     }
     for damaged in &known.damaged {
         anstream::eprintln!("{}: {}", paint::bad("damaged"), one_line(damaged, 512));

@@ -1,6 +1,6 @@
 //! An incident as complete Markdown, for a ticket or a mail.
 
-use super::show::{actions, describe_status, impact, moments, split_literal};
+use super::parts::{actions, describe_status, impact, moments, split_literal};
 use crate::paint;
 use portcullis_core::incident::Incident;
 use portcullis_core::record::Record;
@@ -12,7 +12,11 @@ use std::fmt::Write;
 const MOST: usize = 2000;
 
 /// Formats the whole document.
-pub fn markdown(incident: &Incident, standing: IncidentStatus, decisions: &[Record]) -> String {
+pub fn render_markdown(
+    incident: &Incident,
+    standing: IncidentStatus,
+    decisions: &[Record],
+) -> String {
     let (report, issue) = (&incident.report, &incident.state.issue);
     let mut text = format!("# Incident {}\n\n{}\n\n", incident.id, plain(&report.summary));
     let started = format!("{} UTC", paint::time(incident.state.started));

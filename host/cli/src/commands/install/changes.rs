@@ -7,7 +7,7 @@ use portcullis_agents::hook_handler::HookHandler;
 use portcullis_agents::hook_settings::HookSettings;
 use portcullis_agents::json::JsonDocument;
 use portcullis_core::text::one_line;
-use portcullis_terminal::wrap::wrap;
+use portcullis_terminal::wrap::break_line;
 use serde_json::Value;
 use std::fmt::Write;
 use std::path::Path;
@@ -33,14 +33,14 @@ struct HookChanges {
 }
 
 /// Describes the changes; `None` if more changes than these lines can say.
-pub fn describe(
+pub fn describe_changes(
     hooks: &dyn HookSettings,
     path: &Path,
     before: &[u8],
     after: &[u8],
     wanted: &Invocation,
 ) -> Option<String> {
-    let [before, after] = [before, after].map(|bytes| JsonDocument::parse(bytes).ok());
+    let [before, after] = [before, after].map(|bytes| JsonDocument::parse_document(bytes).ok());
     let changes = HookChanges::find(hooks, &before?, &after?, wanted)?;
     Some(changes.format(path, wanted))
 }
@@ -84,7 +84,7 @@ impl HookChanges {
         let width = paint::prose_width(WIDTH);
         let mut text = format!("Changes of `{}`:\n", one_line(&path.display().to_string(), 400));
         let mut put = |line: String| {
-            let _ = writeln!(text, "{}", wrap(&line, width, INDENT));
+            let _ = writeln!(text, "{}", break_line(&line, width, INDENT));
         };
         let hooks = |events: &[String]| format!("{} hooks: {}", events.len(), events.join(", "));
         if !self.added.is_empty() {
@@ -105,7 +105,7 @@ impl HookChanges {
             put(format!("  {} {}", paint::bad("-"), hooks(&self.removed)));
         }
         if self.replaced > 0 {
-            let what = "that are not as this version writes them are replaced";
+            let what = "that differ from this version's are replaced";
             let count = self.replaced;
             put(format!(
                 "  {} {count} hook{} {what}",
@@ -161,7 +161,7 @@ mod tests {
     }
 
     fn document(value: &Value) -> JsonDocument {
-        JsonDocument::parse(value.to_string().as_bytes()).unwrap()
+        JsonDocument::parse_document(value.to_string().as_bytes()).unwrap()
     }
 
     #[test]

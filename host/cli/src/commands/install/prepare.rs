@@ -4,12 +4,12 @@
 use super::Site;
 use super::report::InstallReport;
 use crate::error::{Context, Error, Result};
-use portcullis_agents::settings::Scope;
+use portcullis_agents::settings::SettingsScope;
 use portcullis_config::Config;
-use portcullis_config::clock::now;
+use portcullis_config::clock::now_ms;
 use portcullis_config::paths::Paths;
 use portcullis_core::policy::Mode;
-use portcullis_review::reviewer::Reviewer;
+use portcullis_review::installed;
 use portcullis_store::{Home, Store};
 use std::io::{IsTerminal, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 /// Prepares home, configuration, database and compiled plugins.
 pub(super) fn prepare(site: &Site, observe: bool, report: &mut InstallReport) -> Result<Home> {
-    let home = Home::open(&site.places.state)?;
+    let home = Home::open_root(&site.places.state)?;
     let file = mode_file(site);
     if observe {
         write_observe(&file, site.scope, report)?;
@@ -25,15 +25,15 @@ pub(super) fn prepare(site: &Site, observe: bool, report: &mut InstallReport) ->
     let config = Config::load(&site.places, Some(&home))?;
     let (mode, durability) = (config.policy.mode, config.durability);
     if observe && mode != Mode::Observe {
-        report.warn(&format!(
+        report.print_warning(&format!(
             "`{}` says `mode = \"{mode}\"` and was left alone: write `mode = \"observe\"` there to observe only",
             file.display()
         ));
     }
-    report.mode(mode);
-    report.keeps(config.checkpoints.enabled);
-    drop(Store::open(&home, durability).context("cannot make the journal")?);
-    compile(&site.places, &home, config)?;
+    report.set_mode(mode);
+    report.set_kept(config.checkpoints.enabled);
+    drop(Store::open_database(&home, durability).context("cannot make the journal")?);
+    compile_plugins(&site.places, &home, config)?;
     Ok(home)
 }
 
@@ -45,16 +45,17 @@ mode = \"observe\"
 
 /// Returns the configuration file that sets the mode for everyone concerned.
 pub(super) fn mode_file(site: &Site) -> PathBuf {
-    if site.scope == Scope::Managed {
+    if site.scope == SettingsScope::Managed {
         site.places.managed.clone()
     } else {
         site.places.config.join(portcullis_config::FILE)
     }
 }
 
-fn write_observe(path: &Path, scope: Scope, report: &mut InstallReport) -> Result<()> {
+fn write_observe(path: &Path, scope: SettingsScope, report: &mut InstallReport) -> Result<()> {
     let making = || format!("cannot write `{}`", path.display());
-    let (folder, mode) = if scope == Scope::Managed { (0o755, 0o644) } else { (0o700, 0o600) };
+    let (folder, mode) =
+        if scope == SettingsScope::Managed { (0o755, 0o644) } else { (0o700, 0o600) };
     std::fs::DirBuilder::new()
         .recursive(true)
         .mode(folder)
@@ -65,7 +66,7 @@ fn write_observe(path: &Path, scope: Scope, report: &mut InstallReport) -> Resul
             file.write_all(OBSERVE.as_bytes())
                 .and_then(|()| file.sync_all())
                 .with_context(making)?;
-            report.say(&format!("wrote `{}` with mode = \"observe\"", path.display()));
+            report.print_line(&format!("wrote `{}` with mode = \"observe\"", path.display()));
             Ok(())
         }
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
@@ -77,11 +78,11 @@ fn write_observe(path: &Path, scope: Scope, report: &mut InstallReport) -> Resul
 ///
 /// # Errors
 /// Fails if a plugin cannot be used, since every action would then be refused.
-pub fn compile(places: &Paths, home: &Home, config: Config) -> Result<()> {
-    let mut reviewer = Reviewer::installed(places, home, config, &[], now())?;
+pub fn compile_plugins(places: &Paths, home: &Home, config: Config) -> Result<()> {
+    let mut reviewer = installed::load_reviewer(places, home, config, &[], now_ms())?;
     let shown = std::io::stderr().is_terminal();
     let mut faults = Vec::new();
-    reviewer.plugins.warm(|progress| {
+    reviewer.plugins.compile_all(|progress| {
         if shown {
             anstream::eprint!("\rcompiling plugins: {}/{} ", progress.done, progress.total);
         }

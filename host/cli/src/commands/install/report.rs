@@ -1,14 +1,14 @@
 //! The output of `install` and `uninstall`: lines for people as they occur, or one JSON object at
 //! the end.
 
-use super::changes::describe;
+use super::changes::describe_changes;
 use crate::differ;
 use crate::exit::CommandExit;
 use crate::paint;
 use portcullis_agents::Invocation;
 use portcullis_agents::file::SettingsFile;
 use portcullis_agents::hook_settings::HookSettings;
-use portcullis_agents::settings::Scope;
+use portcullis_agents::settings::SettingsScope;
 use portcullis_agents::settings_problem::SettingsProblem;
 use portcullis_core::policy::Mode;
 use serde_json::{Map, Value, json};
@@ -24,7 +24,7 @@ pub struct InstallReport {
 
 impl InstallReport {
     /// Creates an empty report about a settings file.
-    pub fn new(as_json: bool, scope: Scope, file: &Path) -> Self {
+    pub fn new(as_json: bool, scope: SettingsScope, file: &Path) -> Self {
         let mut fields = Map::new();
         fields.insert("scope".to_owned(), json!(scope));
         fields.insert("file".to_owned(), json!(file));
@@ -32,13 +32,13 @@ impl InstallReport {
     }
 
     /// Sets a field that only the JSON form has.
-    pub fn set(&mut self, name: &str, value: Value) {
+    pub fn set_value(&mut self, name: &str, value: Value) {
         self.fields.insert(name.to_owned(), value);
     }
 
     /// Records whether verdicts are enforced.
-    pub fn mode(&mut self, mode: Mode) {
-        self.set("mode", json!(mode));
+    pub fn set_mode(&mut self, mode: Mode) {
+        self.set_value("mode", json!(mode));
     }
 
     /// Returns true if reviews are recorded but not enforced.
@@ -47,8 +47,8 @@ impl InstallReport {
     }
 
     /// Records whether checkpoints are taken before actions.
-    pub fn keeps(&mut self, keeps: bool) {
-        self.set("checkpoints", json!(keeps));
+    pub fn set_kept(&mut self, keeps: bool) {
+        self.set_value("checkpoints", json!(keeps));
     }
 
     /// Returns true if no checkpoints are taken, as far as that is known.
@@ -57,7 +57,7 @@ impl InstallReport {
     }
 
     /// Reports a completed step.
-    pub fn say(&mut self, text: &str) {
+    pub fn print_line(&mut self, text: &str) {
         if !self.as_json {
             paint::print_wrapped(&format!("{text}\n"), 2);
         }
@@ -65,7 +65,7 @@ impl InstallReport {
     }
 
     /// Reports a warning.
-    pub fn warn(&mut self, text: &str) {
+    pub fn print_warning(&mut self, text: &str) {
         if !self.as_json {
             paint::report_wrapped(&format!("{}: {text}\n", paint::warn("warning")), 2);
         }
@@ -73,9 +73,9 @@ impl InstallReport {
     }
 
     /// Reports the problems of a file.
-    pub fn problems(&mut self, file: &Path, problems: &[SettingsProblem]) {
+    pub fn print_problems(&mut self, file: &Path, problems: &[SettingsProblem]) {
         if self.as_json {
-            self.set("problems", json!(problems));
+            self.set_value("problems", json!(problems));
             self.print("refused");
         } else {
             problems.iter().for_each(|problem| {
@@ -86,7 +86,7 @@ impl InstallReport {
 
     /// Reports the changes of a file: in a few lines if they can say all of it, otherwise or with
     /// `full` line by line.
-    pub fn changes(
+    pub fn print_changes(
         &mut self,
         hooks: &dyn HookSettings,
         found: &SettingsFile,
@@ -95,9 +95,9 @@ impl InstallReport {
         full: bool,
     ) {
         let before = found.bytes.as_deref().unwrap_or(b"{}");
-        let short = || describe(hooks, &found.path, before, after, wanted);
+        let short = || describe_changes(hooks, &found.path, before, after, wanted);
         if let Some(text) = Some(()).filter(|()| !full && !self.as_json).and_then(|()| short()) {
-            return paint::print(&text);
+            return paint::print_text(&text);
         }
         self.diff(found, after);
     }
@@ -112,13 +112,13 @@ impl InstallReport {
         };
         let new = found.path.display().to_string();
         if self.as_json {
-            return self.set("diff", json!(differ::plain(&before, &after, &old, &new)));
+            return self.set_value("diff", json!(differ::plain_diff(&before, &after, &old, &new)));
         }
-        paint::print(&differ::painted(&before, &after, &old, &new));
+        paint::print_text(&differ::painted_diff(&before, &after, &old, &new));
     }
 
     /// Finishes the report; returns the exit code for success.
-    pub fn end(mut self, outcome: &str, text: &str) -> CommandExit {
+    pub fn finish_with(mut self, outcome: &str, text: &str) -> CommandExit {
         if self.as_json {
             self.print(outcome);
         } else {
@@ -132,6 +132,6 @@ impl InstallReport {
         fields.insert("outcome".to_owned(), json!(outcome));
         fields.insert("notes".to_owned(), json!(self.notes));
         fields.insert("warnings".to_owned(), json!(self.warnings));
-        paint::print(&format!("{}\n", Value::Object(fields)));
+        paint::print_text(&format!("{}\n", Value::Object(fields)));
     }
 }

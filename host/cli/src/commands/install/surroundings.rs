@@ -5,17 +5,17 @@ use super::report::InstallReport;
 use portcullis_agents::file::{self, SettingsFile};
 use portcullis_agents::hook_handler::Deviation;
 use portcullis_agents::json::JsonDocument;
-use portcullis_agents::settings::Scope;
+use portcullis_agents::settings::SettingsScope;
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// Reports all of them.
-pub fn warn(site: &Site, found: &SettingsFile, report: &mut InstallReport) {
+pub fn warn_of_surroundings(site: &Site, found: &SettingsFile, report: &mut InstallReport) {
     program(&site.wanted.program, report);
     if found.other_names() > 0 {
-        report.warn(&format!(
+        report.print_warning(&format!(
             "`{}` has other names (hard links), which will keep the old text",
             found.path.display()
         ));
@@ -23,10 +23,10 @@ pub fn warn(site: &Site, found: &SettingsFile, report: &mut InstallReport) {
     let repository =
         site.folders.project.ancestors().skip(1).find(|above| above.join(".git").exists());
     if let Some(repository) = repository.filter(|_| {
-        matches!(site.scope, Scope::Project | Scope::Local)
+        matches!(site.scope, SettingsScope::Project | SettingsScope::Local)
             && !site.folders.project.join(".git").exists()
     }) {
-        report.warn(&format!(
+        report.print_warning(&format!(
             "the client reads these settings only when it is started in this very folder, not in `{}`",
             repository.display()
         ));
@@ -35,40 +35,54 @@ pub fn warn(site: &Site, found: &SettingsFile, report: &mut InstallReport) {
         let bytes = match file::read_settings(&path, site.agent.hook_settings().most_bytes()) {
             Ok(found) => found.bytes,
             Err(error) => {
-                report.warn(&format!("{error:#}"));
+                report.print_warning(&format!("{error:#}"));
                 continue;
             }
         };
-        let Some(document) = bytes.and_then(|bytes| JsonDocument::parse(&bytes).ok()) else {
+        let Some(document) = bytes.and_then(|bytes| JsonDocument::parse_document(&bytes).ok())
+        else {
             continue;
         };
         settings(site, scope, &path, document.value(), report);
     }
 }
 
-fn settings(site: &Site, scope: Scope, path: &Path, settings: &Value, report: &mut InstallReport) {
+fn settings(
+    site: &Site,
+    scope: SettingsScope,
+    path: &Path,
+    settings: &Value,
+    report: &mut InstallReport,
+) {
     let path = path.display();
     let truth = |name: &str| settings.get(name) == Some(&json!(true));
-    let reaches = scope == Scope::Managed || site.scope != Scope::Managed;
+    let reaches = scope == SettingsScope::Managed || site.scope != SettingsScope::Managed;
     if truth("disableAllHooks") && reaches {
-        report.warn(&format!("`{path}` has `disableAllHooks`: no hook runs until it is taken out"));
+        report.print_warning(&format!(
+            "`{path}` has `disableAllHooks`: no hook runs until it is taken out"
+        ));
     }
-    if truth("allowManagedHooksOnly") && scope == Scope::Managed && site.scope != Scope::Managed {
-        report.warn(&format!("`{path}` lets only the machine's hooks run: install with --managed"));
+    if truth("allowManagedHooksOnly")
+        && scope == SettingsScope::Managed
+        && site.scope != SettingsScope::Managed
+    {
+        report.print_warning(&format!(
+            "`{path}` lets only the machine's hooks run: install with --managed"
+        ));
     }
     for other in site.agent.hook_settings().foreign_commands(settings, "PreToolUse", &site.wanted) {
         let other = portcullis_core::text::one_line(&other, 120);
-        report.warn(&format!("`{path}` has another PreToolUse hook, `{other}`: if both rewrite a call, the one that ends last wins"));
+        report.print_warning(&format!("`{path}` has another PreToolUse hook, `{other}`: if both rewrite a call, the one that ends last wins"));
     }
     let found = site.agent.hook_settings().find_handlers(settings, &site.wanted);
     for mixed in found.iter().filter(|handler| handler.deviations.contains(&Deviation::Mixed)) {
-        report.warn(&format!(
+        report.print_warning(&format!(
             "`{path}` starts Portcullis for {} in a command of its own at `{}`: it was left alone",
             mixed.event, mixed.pointer
         ));
     }
     if scope != site.scope && !found.is_empty() {
-        report.warn(&format!("Portcullis is installed in `{path}` too: each action is reviewed twice, uninstall one of them"));
+        report.print_warning(&format!("Portcullis is installed in `{path}` too: each action is reviewed twice, uninstall one of them"));
     }
 }
 
@@ -76,8 +90,9 @@ fn settings(site: &Site, scope: Scope, path: &Path, settings: &Value, report: &m
 fn program(program: &Path, report: &mut InstallReport) {
     let shown = program.display();
     if program.with_file_name(".cargo-lock").exists() {
-        report
-            .warn(&format!("`{shown}` is in a build folder: the next build changes or removes it"));
+        report.print_warning(&format!(
+            "`{shown}` is in a build folder: the next build changes or removes it"
+        ));
     }
     // An agent that runs as root can replace anything, so no location is safer than another.
     let open = |path: &&Path| {
@@ -86,7 +101,7 @@ fn program(program: &Path, report: &mut InstallReport) {
         })
     };
     if let Some(open) = program.ancestors().find(open) {
-        report.warn(&format!(
+        report.print_warning(&format!(
             "`{}` can be changed by others than root, so the agent can replace the program: `sudo install -o root -m 755 {shown} /usr/local/bin/portcullis`, then install with that one",
             open.display()
         ));

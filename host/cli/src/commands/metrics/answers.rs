@@ -15,13 +15,14 @@ pub struct Answers {
     pub interventions: BTreeMap<(String, String, RecoveryOutcome), u64>,
     /// The number of escalations to the next level, by issue.
     pub escalations: BTreeMap<String, u64>,
-    /// The effectiveness of interventions, by kind, if it is known.
-    pub effectiveness: BTreeMap<String, Effectiveness>,
+    /// The effectiveness of interventions that have one, by kind, by the issue that they answer, and
+    /// by client.
+    pub effectiveness: BTreeMap<(String, String, String), Effectiveness>,
     /// The level of the newest answer, by session and issue.
     levels: BTreeMap<(String, String), u8>,
 }
 
-/// The effectiveness of one kind of intervention.
+/// The effectiveness of one kind of intervention against one issue in one client.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Effectiveness {
     /// The number of interventions for which it is known.
@@ -32,7 +33,7 @@ pub struct Effectiveness {
 
 impl Answers {
     /// Counts one record.
-    pub fn add(&mut self, record: &Record) {
+    pub fn add_record(&mut self, record: &Record) {
         for named in &record.detections {
             *self
                 .detections
@@ -40,7 +41,8 @@ impl Answers {
                 .or_default() += 1;
         }
         for past in &record.judged {
-            let one = self.effectiveness.entry(past.kind.clone()).or_default();
+            let key = (past.kind.clone(), past.issue.clone(), record.client.clone());
+            let one = self.effectiveness.entry(key).or_default();
             one.judged += 1;
             one.sum += past.effectiveness.map_or(0, |score| score.get().into());
         }
@@ -67,7 +69,7 @@ impl Answers {
         )| json!({ "intervention_type": kind, "issue_type": issue, "outcome": outcome, "count": count });
         let escalation =
             |(issue, count): (&String, &u64)| json!({ "issue_type": issue, "count": count });
-        let effect = |(kind, one): (&String, &Effectiveness)| json!({ "intervention_type": kind, "judged": one.judged, "mean": one.mean() });
+        let effect = |((kind, issue, client), one): (&(String, String, String), &Effectiveness)| json!({ "intervention_type": kind, "issue_type": issue, "client": client, "judged": one.judged, "mean": one.mean_score() });
         vec![
             ("detections", self.detections.iter().map(detection).collect()),
             ("interventions", self.interventions.iter().map(intervention).collect()),
@@ -79,7 +81,7 @@ impl Answers {
 
 impl Effectiveness {
     /// Returns the mean, from 0 to 1.
-    pub fn mean(self) -> f64 {
+    pub fn mean_score(self) -> f64 {
         self.sum as f64 / 1000.0 / self.judged.max(1) as f64
     }
 }

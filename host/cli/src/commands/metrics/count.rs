@@ -87,13 +87,13 @@ impl Metrics {
     }
 
     /// Counts one record.
-    pub fn add(&mut self, record: &Record) {
+    pub fn add_record(&mut self, record: &Record) {
         self.since = Some(self.since.map_or(record.at, |since| since.min(record.at)));
         // A record of the breaker repeats the fault that the review's own record holds.
         for fault in record.faults.iter().filter(|_| record.subject != SUBJECT) {
             *self.faults.entry((fault.source.clone(), fault.kind)).or_default() += 1;
         }
-        self.answers.add(record);
+        self.answers.add_record(record);
         match (record.kind, record.verdict()) {
             (RecordKind::Review, Some(verdict)) => self.review(record, verdict),
             (RecordKind::Unreviewed, _) => self.unreviewed += 1,
@@ -160,7 +160,7 @@ impl Metrics {
     }
 
     /// Returns the number of reviews with that verdict.
-    pub fn of(&self, verdict: Verdict) -> u64 {
+    pub fn count_verdict(&self, verdict: Verdict) -> u64 {
         self.verdicts.get(&verdict).copied().unwrap_or_default()
     }
 
@@ -204,16 +204,16 @@ impl Metrics {
         let risks: Vec<Value> = RISKS
             .iter()
             .zip(self.risks)
-            .map(|(end, count)| json!({ "le": thousandths(*end), "count": count }))
+            .map(|(end, count)| json!({ "le": from_thousandths(*end), "count": count }))
             .collect();
         let mut all = json!({
             "since_ms": self.since,
             "total_reviews": self.total(),
-            "allowed_actions": self.of(Verdict::Allow),
-            "warned_actions": self.of(Verdict::Warn),
-            "modified_actions": self.of(Verdict::Modify),
-            "asked_actions": self.of(Verdict::Ask),
-            "blocked_actions": self.of(Verdict::Block),
+            "allowed_actions": self.count_verdict(Verdict::Allow),
+            "warned_actions": self.count_verdict(Verdict::Warn),
+            "modified_actions": self.count_verdict(Verdict::Modify),
+            "asked_actions": self.count_verdict(Verdict::Ask),
+            "blocked_actions": self.count_verdict(Verdict::Block),
             "unreviewed_actions": self.unreviewed,
             "risk": { "sum": self.risk_sum as f64 / 1000.0, "buckets": risks },
             "review_time": {
@@ -283,7 +283,7 @@ impl RuleTotals {
 }
 
 /// Converts a score to the number that is shown.
-pub fn thousandths(score: u16) -> f64 {
+pub fn from_thousandths(score: u16) -> f64 {
     f64::from(score) / 1000.0
 }
 

@@ -1,13 +1,13 @@
 //! The text format of Prometheus, version 0.0.4.
 
 use super::answers::Answers;
-use super::count::{BUCKETS, Metrics, RISKS, thousandths};
+use super::count::{BUCKETS, Metrics, RISKS, from_thousandths};
 use crate::commands::feedback::WORDS;
 use portcullis_core::score::Verdict;
 use std::fmt::{Display, Write};
 
 /// Formats every metric with its help.
-pub fn prometheus(metrics: &Metrics) -> String {
+pub fn render_prometheus(metrics: &Metrics) -> String {
     let mut text = String::new();
     let times = &metrics.times;
     family(&mut text, "portcullis_reviews_total", "counter", "Reviews of actions, by verdict.");
@@ -16,14 +16,14 @@ pub fn prometheus(metrics: &Metrics) -> String {
             &mut text,
             "portcullis_reviews_total",
             &[("verdict", verdict.as_str())],
-            metrics.of(*verdict),
+            metrics.count_verdict(*verdict),
         );
     }
     family(&mut text, "portcullis_unreviewed_total", "counter", "Actions that nobody reviewed.");
     sample(&mut text, "portcullis_unreviewed_total", &[], metrics.unreviewed);
     risk(&mut text, metrics);
     let name = "portcullis_review_duration_seconds";
-    family(&mut text, name, "histogram", "How long a review took, up to its commit.");
+    family(&mut text, name, "histogram", "The duration of a review, from its start to its commit.");
     for (end, count) in BUCKETS.iter().zip(times.buckets) {
         sample(&mut text, &format!("{name}_bucket"), &[("le", &seconds(*end).to_string())], count);
     }
@@ -34,7 +34,7 @@ pub fn prometheus(metrics: &Metrics) -> String {
         &mut text,
         "portcullis_review_target_seconds",
         "gauge",
-        "The target that is configured for it.",
+        "The configured target for the review time.",
     );
     sample(
         &mut text,
@@ -68,7 +68,7 @@ pub fn prometheus(metrics: &Metrics) -> String {
         &mut text,
         "portcullis_faults_total",
         "counter",
-        "What went wrong, by whose fault it was and its kind.",
+        "Faults, by the plugin or part that failed and by kind.",
     );
     for ((source, kind), count) in &metrics.faults {
         sample(
@@ -82,7 +82,7 @@ pub fn prometheus(metrics: &Metrics) -> String {
         &mut text,
         "portcullis_plugin_held",
         "gauge",
-        "Plugins that are not run now, since they failed too often.",
+        "Plugins that are disabled because they failed too often.",
     );
     for (plugin, state) in &metrics.held {
         sample(&mut text, "portcullis_plugin_held", &[("plugin", plugin), ("state", state)], 1);
@@ -92,7 +92,7 @@ pub fn prometheus(metrics: &Metrics) -> String {
             &mut text,
             "portcullis_since_timestamp_seconds",
             "gauge",
-            "When the oldest record that is counted was made.",
+            "The time of the oldest counted record.",
         );
         sample(&mut text, "portcullis_since_timestamp_seconds", &[], since as f64 / 1000.0);
     }
@@ -103,7 +103,12 @@ fn risk(text: &mut String, metrics: &Metrics) {
     let name = "portcullis_review_risk";
     family(text, name, "histogram", "The risk that reviews decided on, from 0 to 1.");
     for (end, count) in RISKS.iter().zip(metrics.risks) {
-        sample(text, &format!("{name}_bucket"), &[("le", &thousandths(*end).to_string())], count);
+        sample(
+            text,
+            &format!("{name}_bucket"),
+            &[("le", &from_thousandths(*end).to_string())],
+            count,
+        );
     }
     sample(text, &format!("{name}_bucket"), &[("le", "+Inf")], metrics.total());
     sample(text, &format!("{name}_sum"), &[], metrics.risk_sum as f64 / 1000.0);
@@ -115,7 +120,7 @@ fn sessions(text: &mut String, answers: &Answers) {
         text,
         "portcullis_detections_total",
         "counter",
-        "What patterns noticed in sessions, by pattern and severity.",
+        "Detections of patterns, by pattern and severity.",
     );
     for ((pattern, severity), count) in &answers.detections {
         sample(
@@ -126,12 +131,7 @@ fn sessions(text: &mut String, answers: &Answers) {
         );
     }
     let name = "portcullis_intervention_total";
-    family(
-        text,
-        name,
-        "counter",
-        "Interventions, by what they did, the issue that they answered, and how the session went on.",
-    );
+    family(text, name, "counter", "Interventions, by type, issue and outcome for the session.");
     for ((kind, issue, outcome), count) in &answers.interventions {
         sample(
             text,
@@ -158,13 +158,19 @@ fn sessions(text: &mut String, answers: &Answers) {
         "gauge",
         "The share of the next five steps that went by before the issue came back, on average.",
     );
-    for (kind, one) in &answers.effectiveness {
-        sample(text, mean, &[("intervention_type", kind)], one.mean());
+    for (key, one) in &answers.effectiveness {
+        sample(text, mean, &effectiveness_labels(key), one.mean_score());
     }
-    family(text, judged, "counter", "Interventions of which that is known.");
-    for (kind, one) in &answers.effectiveness {
-        sample(text, judged, &[("intervention_type", kind)], one.judged);
+    family(text, judged, "counter", "Interventions with a known effectiveness.");
+    for (key, one) in &answers.effectiveness {
+        sample(text, judged, &effectiveness_labels(key), one.judged);
     }
+}
+
+fn effectiveness_labels(
+    (kind, issue, client): &(String, String, String),
+) -> [(&'static str, &str); 3] {
+    [("intervention_type", kind), ("issue_type", issue), ("client", client)]
 }
 
 fn cache(text: &mut String, metrics: &Metrics) {

@@ -11,10 +11,10 @@ use crate::paint;
 use portcullis_author::cases::{Case, CaseRunner};
 use portcullis_config::Config;
 use portcullis_config::paths::Paths;
-use portcullis_core::text::{counted, one_line};
+use portcullis_core::text::{count_noun, one_line};
 use portcullis_engine::{CallCost, CodeCache, Kind, LoadTimes};
 use portcullis_store::Home;
-use portcullis_terminal::component::size;
+use portcullis_terminal::component::format_size;
 use serde::Serialize;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -74,16 +74,16 @@ struct Row {
     memory_bytes: usize,
 }
 
-pub fn run(arguments: &Arguments) -> Result<CommandExit> {
-    let subject = Subject::find(&arguments.subject, arguments.cases.as_deref())?;
+pub fn run_bench(arguments: &Arguments) -> Result<CommandExit> {
+    let subject = Subject::find_subject(&arguments.subject, arguments.cases.as_deref())?;
     let (path, text) = subject.cases()?;
-    let cases = subject.read(&path, &text)?;
+    let cases = subject.read_cases(&path, &text)?;
     let places = Paths::from_environment()?;
-    let home = Home::open(&places.state)?;
+    let home = Home::open_root(&places.state)?;
     let bench = Bench {
         subject: &subject,
         cases: &cases,
-        config: Config::plain(&places),
+        config: Config::builtin_only(&places),
         progress: std::io::stderr().is_terminal(),
     };
     let fresh = home.cache().join(format!("bench-{}", std::process::id()));
@@ -94,9 +94,12 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     bench.tell("");
     let rows = rows(&subject.name, measured?);
     if arguments.json {
-        paint::print(&format!("{}\n", json!({ "kind": subject.inspection.kind, "plugins": rows })));
+        paint::print_text(&format!(
+            "{}\n",
+            json!({ "kind": subject.inspection.kind, "plugins": rows })
+        ));
     } else {
-        paint::print(&table(&rows));
+        paint::print_text(&table(&rows));
     }
     Ok(CommandExit::Success)
 }
@@ -114,13 +117,13 @@ impl Bench<'_> {
         let first = self.cases.first().ok_or_else(|| Error::not_found("there are no cases"))?;
         let stage = || {
             CaseRunner::new(&self.subject.file, (&self.subject.name, kind), &self.config, caches)
-                .beside(of_kind(kind))
+                .run_beside(of_kind(kind))
         };
         let mut measured: BTreeMap<String, Measured> = BTreeMap::new();
         self.tell("compiling ...");
         let mut cold = stage();
-        cold.play(first)?;
-        for (known, LoadTimes { code, preparing }) in cold.loaded() {
+        cold.play_case(first)?;
+        for (known, LoadTimes { code, preparing }) in cold.load_plugins() {
             let one = measured.entry(known.name.clone()).or_default();
             (one.compile, one.prepare) = (code, preparing);
             one.size = known.inspection.map(|inspection| inspection.size).unwrap_or_default();
@@ -128,8 +131,8 @@ impl Bench<'_> {
         for load in 0..LOADS {
             self.tell(&format!("loading {}/{LOADS}", load + 1));
             let mut warm = stage();
-            warm.play(first)?;
-            warm.loaded().into_iter().for_each(|(known, took)| {
+            warm.play_case(first)?;
+            warm.load_plugins().into_iter().for_each(|(known, took)| {
                 measured.entry(known.name).or_default().loads.push(took.code)
             });
         }
@@ -139,7 +142,7 @@ impl Bench<'_> {
         while calls < CALLS && begun.elapsed() < LONGEST {
             self.tell(&format!("calling {calls}/{CALLS}"));
             for case in self.cases {
-                for call in stage.play(case)?.calls() {
+                for call in stage.play_case(case)?.observed_calls() {
                     calls += usize::from(call.plugin == self.subject.name);
                     measured.entry(call.plugin).or_default().calls.push(call.cost);
                 }
@@ -148,7 +151,7 @@ impl Bench<'_> {
                 let asks = if kind == Kind::Intervention { "an `issue`" } else { "a `tool`" };
                 return Err(Error::invalid(format!(
                     "no case asks the plugin, of {}: it takes a step with {asks}",
-                    counted(self.cases.len() as u64, "case")
+                    count_noun(self.cases.len() as u64, "case")
                 )));
             }
         }
@@ -166,8 +169,8 @@ impl Bench<'_> {
 fn of_kind(kind: Kind) -> Vec<String> {
     let all = portcullis_builtin::ALL
         .iter()
-        .filter(|builtin| builtin.name != portcullis_review::rules::PLUGIN);
-    all.filter(|builtin| portcullis_review::reviewer::kind(builtin.kind) == kind)
+        .filter(|builtin| builtin.name != portcullis_review::plugin_specs::RULES_PLUGIN);
+    all.filter(|builtin| portcullis_review::plugin_specs::engine_kind(builtin.kind) == kind)
         .map(|builtin| builtin.name.to_owned())
         .collect()
 }
@@ -255,7 +258,7 @@ fn table(rows: &[Row]) -> String {
             text,
             "{}{:>10}{:>10}{:>9}{:>9}{:>12}{:>9}{:>9}{:>11}{:>10}",
             if row.builtin { name } else { paint::bold(name) },
-            size(row.size),
+            format_size(row.size),
             together(row, row.compile_us),
             together(row, row.load_us),
             time(row.prepare_us),
@@ -263,7 +266,7 @@ fn table(rows: &[Row]) -> String {
             time(row.call_us),
             time(row.call_p99_us),
             row.fuel,
-            size(row.memory_bytes as u64),
+            format_size(row.memory_bytes as u64),
         );
     }
     let calls = rows.first().map(|row| row.calls).unwrap_or_default();

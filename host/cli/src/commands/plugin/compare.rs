@@ -9,8 +9,8 @@ use crate::paint;
 use crate::verdict_matrix::VerdictMatrix;
 use portcullis_core::record::{Record, RecordedShadow};
 use portcullis_core::score::Verdict;
-use portcullis_core::text::{counted, one_line};
-use portcullis_review::health;
+use portcullis_core::text::{count_noun, one_line};
+use portcullis_review::canary_session::CANARY_SESSION;
 use portcullis_store::Filter;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
@@ -25,27 +25,28 @@ pub struct Arguments {
     /// Show this plugin only
     name: Option<String>,
     /// Look back this far, for example 30d
-    #[arg(long, value_name = "DURATION", default_value = "7d", value_parser = portcullis_config::duration::milliseconds)]
+    #[arg(long, value_name = "DURATION", default_value = "7d", value_parser = portcullis_config::duration::parse_milliseconds)]
     since: u64,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
-pub fn run(arguments: &Arguments) -> Result<CommandExit> {
+pub fn run_compare(arguments: &Arguments) -> Result<CommandExit> {
     let mut comparison = Comparison::default();
     let mut problem = None;
     let filter = Filter {
-        since: Some(portcullis_config::clock::now().saturating_sub(arguments.since)),
+        since: Some(portcullis_config::clock::now_ms().saturating_sub(arguments.since)),
         newest_first: true,
         ..Filter::default()
     };
-    audit::open()?.query(&filter, |stored| {
+    audit::open_store()?.query_records(&filter, |stored| {
         match serde_json::from_str::<Record>(&stored.record.document) {
-            Ok(record) if record.session.starts_with(health::CANARY) => {}
-            Ok(record) => comparison.add(&record, arguments.name.as_deref()),
+            Ok(record) if record.session.starts_with(CANARY_SESSION) => {}
+            Ok(record) => comparison.add_record(&record, arguments.name.as_deref()),
             Err(error) => {
-                problem = Some(Error::from(error).context(format!("record {}", stored.sequence)));
+                problem =
+                    Some(Error::from(error).with_context(format!("record {}", stored.sequence)));
                 return ControlFlow::Break(());
             }
         }
@@ -53,7 +54,7 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     })?;
     problem.map_or(Ok(()), Err)?;
     if arguments.json {
-        paint::print(&format!(
+        paint::print_text(&format!(
             "{}\n",
             serde_json::to_string(&comparison).context("cannot write the comparison")?
         ));
@@ -62,11 +63,11 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
             || "no plugin".to_owned(),
             |name| format!("`{}` never", one_line(name, 64)),
         );
-        paint::print(&format!(
+        paint::print_text(&format!(
             "{who} ran in shadow mode in that time; `[plugins.NAME]` with `shadow = true` turns it on\n"
         ));
     } else {
-        paint::print(&comparison.text());
+        paint::print_text(&comparison.text());
     }
     Ok(CommandExit::Success)
 }
@@ -110,7 +111,7 @@ struct Example {
 
 impl Comparison {
     /// Adds the shadow results of a record, or those of the plugin of that name.
-    pub fn add(&mut self, record: &Record, name: Option<&str>) {
+    pub fn add_record(&mut self, record: &Record, name: Option<&str>) {
         for shadow in
             record.shadow.iter().filter(|shadow| name.is_none_or(|name| shadow.plugin.name == name))
         {
@@ -157,7 +158,7 @@ impl ShadowCounts {
         *self.fuel.0.entry(shadow.plugin.fuel).or_default() += 1;
         let (Some(actual), Some(would)) = (shadow.actual, shadow.would) else { return };
         self.actions += 1;
-        self.verdicts.add(actual, would);
+        self.verdicts.add_pair(actual, would);
         if would <= actual {
             return;
         }
@@ -184,10 +185,10 @@ impl ShadowCounts {
         let _ = writeln!(
             text,
             "  {}: it would have been stricter on {}, and changed nothing on {same}",
-            counted(self.actions, "action"),
+            count_noun(self.actions, "action"),
             self.stricter
         );
-        text.push_str(&self.verdicts.text("was"));
+        text.push_str(&self.verdicts.to_text("was"));
         for (what, counts) in [("detected", &self.detections), ("faults", &self.faults)] {
             let parts: Vec<String> = counts
                 .iter()

@@ -11,7 +11,7 @@ use crate::paint;
 use portcullis_author::cases::{CaseDraft, DraftInput};
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::text::one_line;
-use portcullis_review::health::CANARY;
+use portcullis_review::canary_session::CANARY_SESSION;
 use portcullis_review::recording;
 use portcullis_store::{Filter, Store, StoredRecord};
 use serde_json::json;
@@ -42,8 +42,8 @@ pub struct Arguments {
     json: bool,
 }
 
-pub fn run(arguments: &Arguments) -> Result<CommandExit> {
-    let store = audit::open()?;
+pub fn run_record(arguments: &Arguments) -> Result<CommandExit> {
+    let store = audit::open_store()?;
     let target = target(&store, arguments)?;
     let records = leading_to(&store, &target)?;
     let documents: Vec<String> = records.iter().map(Record::document).collect();
@@ -65,7 +65,7 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
             "the record `{}` has no tool call",
             one_line(&target.id, 64)
         ))
-        .hint("name a review or an outcome"));
+        .with_hint("name a review or an outcome"));
     }
     if let Some(path) = &arguments.output {
         append(path, &name, &text)?;
@@ -78,16 +78,16 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
             "case": text,
             "notes": notes,
         });
-        paint::print(&format!("{document}\n"));
+        paint::print_text(&format!("{document}\n"));
         return Ok(CommandExit::Success);
     }
     match &arguments.output {
-        None => paint::print(&text),
+        None => paint::print_text(&text),
         Some(path) => {
             let steps = if steps == 1 { "one step".to_owned() } else { format!("{steps} steps") };
             let shown = one_line(&path.display().to_string(), 400);
-            paint::print(&format!("added the case `{name}` with {steps} to `{shown}`\n"));
-            paint::print("what the plugin says to it: `portcullis plugin test --update`\n");
+            paint::print_text(&format!("added the case `{name}` with {steps} to `{shown}`\n"));
+            paint::print_text("to add the plugin's findings: `portcullis plugin test --update`\n");
         }
     }
     for note in notes {
@@ -98,12 +98,12 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
 
 fn target(store: &Store, arguments: &Arguments) -> Result<Record> {
     if let Some(id) = &arguments.id {
-        return explain::find(store, id);
+        return explain::find_record(store, id);
     }
     let session =
         arguments.session.as_deref().map(|id| replay::find_session(store, id)).transpose()?;
     let filter = Filter {
-        except: session.is_none().then(|| CANARY.to_owned()),
+        except: session.is_none().then(|| CANARY_SESSION.to_owned()),
         session,
         kind: Some(RecordKind::Review.as_str().to_owned()),
         limit: Some(1),
@@ -111,13 +111,13 @@ fn target(store: &Store, arguments: &Arguments) -> Result<Record> {
         ..Filter::default()
     };
     let mut newest: Option<StoredRecord> = None;
-    store.query(&filter, |stored| {
+    store.query_records(&filter, |stored| {
         newest = Some(stored);
         ControlFlow::Break(())
     })?;
     let newest = newest.ok_or_else(|| {
         Error::not_found("the journal holds no review yet")
-            .hint("`portcullis audit show` lists what it holds")
+            .with_hint("`portcullis audit show` lists what it holds")
     })?;
     Ok(serde_json::from_str(&newest.record.document)?)
 }
@@ -127,13 +127,13 @@ fn leading_to(store: &Store, target: &Record) -> Result<Vec<Record>> {
     let filter = Filter { session: Some(target.session.clone()), ..Filter::default() };
     let mut all: Vec<Record> = Vec::new();
     let mut problem = None;
-    store.query(&filter, |stored| match serde_json::from_str(&stored.record.document) {
+    store.query_records(&filter, |stored| match serde_json::from_str(&stored.record.document) {
         Ok(record) => {
             all.push(record);
             ControlFlow::Continue(())
         }
         Err(error) => {
-            problem = Some(Error::from(error).context(format!("record {}", stored.sequence)));
+            problem = Some(Error::from(error).with_context(format!("record {}", stored.sequence)));
             ControlFlow::Break(())
         }
     })?;

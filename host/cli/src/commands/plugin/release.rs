@@ -4,7 +4,7 @@ use crate::commands::audit;
 use crate::error::{Error, Result};
 use crate::exit::CommandExit;
 use crate::{interactive, paint};
-use portcullis_config::clock::now;
+use portcullis_config::clock::now_ms;
 use portcullis_core::breaker::Breaker;
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::text::one_line;
@@ -22,10 +22,10 @@ pub struct Arguments {
     json: bool,
 }
 
-pub fn run(arguments: &Arguments) -> Result<CommandExit> {
+pub fn run_release(arguments: &Arguments) -> Result<CommandExit> {
     interactive::refuse_agents()?;
     let name = one_line(&arguments.name, 64);
-    let mut store = audit::open()?;
+    let mut store = audit::open_store()?;
     let failures = match store.breakers() {
         Ok(known) => match known.get(&arguments.name) {
             Some(document) => serde_json::from_str::<Breaker>(document)
@@ -33,36 +33,39 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
                 .unwrap_or_default(),
             None => {
                 return Err(Error::not_found(format!("no failure of a plugin `{name}` is known"))
-                    .hint("`portcullis plugin list` shows which plugins are held"));
+                    .with_hint("`portcullis plugin list` shows which plugins are held"));
             }
         },
         // Removing an unreadable entry is the purpose of this command.
         Err(StoreError::ForgedBreaker { .. }) => {
-            "what was kept of its failures was changed from outside".to_owned()
+            "the record of its failures was changed from outside".to_owned()
         }
         Err(error) => return Err(error.into()),
     };
-    interactive::confirm(&format!(
+    interactive::confirm_action(&format!(
         "`{name}`: {failures}.\nForget that, and have it run with the next action?"
     ))?;
-    let mut record = Record::apart(
+    let mut record = Record::outside_session(
         RecordKind::Configuration,
         SUBJECT,
         &format!("a person released the plugin `{name}`: {failures}"),
-        now(),
+        now_ms(),
         &name,
     );
     record.details.insert("plugin".into(), name.as_str().into());
     record.details.insert("change".into(), "released".into());
-    if store.release(&arguments.name, vec![to_store(&record)])?.is_none() {
+    if store.release_plugin(&arguments.name, vec![to_store(&record)])?.is_none() {
         return Err(Error::not_found(format!(
-            "nothing is kept of a plugin `{name}` any more: nothing was changed"
+            "no failures of a plugin `{name}` are stored any more: nothing was changed"
         )));
     }
     if arguments.json {
-        paint::print(&format!("{}\n", json!({ "released": name, "failures": failures })));
+        paint::print_text(&format!("{}\n", json!({ "released": name, "failures": failures })));
         return Ok(CommandExit::Success);
     }
-    paint::print(&format!("{} `{name}` runs with the next action.\n", paint::good("released.")));
+    paint::print_text(&format!(
+        "{} `{name}` runs with the next action.\n",
+        paint::good("released.")
+    ));
     Ok(CommandExit::Success)
 }

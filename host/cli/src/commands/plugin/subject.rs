@@ -6,7 +6,7 @@ use portcullis_author::project::{CASES, PluginProject};
 use portcullis_config::file;
 use portcullis_config::problem::Problems;
 use portcullis_core::text::one_line;
-use portcullis_engine::{Inspection, Kind, inspect, read_component};
+use portcullis_engine::{Inspection, Kind, inspect_component, read_component};
 use std::path::{Path, PathBuf};
 
 /// A plugin and its cases.
@@ -27,10 +27,10 @@ impl Subject {
     ///
     /// # Errors
     /// Fails if there is no component, or if it is not a plugin.
-    pub fn find(path: &Path, cases: Option<&Path>) -> Result<Self> {
+    pub fn find_subject(path: &Path, cases: Option<&Path>) -> Result<Self> {
         let cases = cases.map(Path::to_owned);
         let (file, cases) = if path.is_dir() {
-            let project = PluginProject::find(path)?;
+            let project = PluginProject::find_project(path)?;
             (project.built()?, Some(cases.unwrap_or_else(|| project.cases())))
         } else {
             (path.to_owned(), cases)
@@ -38,10 +38,10 @@ impl Subject {
         let shown = one_line(&file.to_string_lossy(), 400);
         if !file.exists() {
             return Err(Error::not_found(format!("there is no `{shown}`"))
-                .hint("name a component, or the folder of a plugin's project"));
+                .with_hint("name a component, or the folder of a plugin's project"));
         }
         let inspection = read_component(&file)
-            .and_then(|bytes| inspect(&bytes))
+            .and_then(|bytes| inspect_component(&bytes))
             .with_context(|| format!("`{shown}` is not a plugin"))?;
         let name =
             file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
@@ -54,7 +54,7 @@ impl Subject {
             return Err(Error::invalid(format!(
                 "`{shown}` has the name of a builtin plugin, `{name}`"
             ))
-            .hint("give the file another"));
+            .with_hint("give the file another"));
         }
         Ok(Self { file, name, inspection, cases })
     }
@@ -63,8 +63,8 @@ impl Subject {
     ///
     /// # Errors
     /// Fails if anything is wrong with the file; the error lists every problem.
-    pub fn read(&self, path: &Path, text: &str) -> Result<Vec<Case>> {
-        cases::read(text, self.inspection.kind).map_err(|(problems, more)| {
+    pub fn read_cases(&self, path: &Path, text: &str) -> Result<Vec<Case>> {
+        cases::read_cases(text, self.inspection.kind).map_err(|(problems, more)| {
             let problems = Problems { file: path.to_owned(), problems, more };
             Error::invalid(format!("the cases cannot be played:\n{}", problems.lines().join("\n")))
         })
@@ -77,13 +77,13 @@ impl Subject {
     pub fn cases(&self) -> Result<(PathBuf, String)> {
         let Some(path) = &self.cases else {
             return Err(Error::invalid("a component alone has no cases")
-                .hint(format!("name the file that holds them: `--cases {CASES}`")));
+                .with_hint(format!("name the file that holds them: `--cases {CASES}`")));
         };
         let shown = one_line(&path.to_string_lossy(), 400);
-        match file::read(path) {
+        match file::read_file(path) {
             Ok(Some(text)) => Ok((path.clone(), text)),
             Ok(None) => Err(Error::not_found(format!("there is no file of cases `{shown}`"))
-                .hint("write one, or name another with `--cases FILE`")),
+                .with_hint("write one, or name another with `--cases FILE`")),
             Err(problems) => Err(Error::invalid(format!(
                 "the cases `{shown}` cannot be read: {}",
                 problems.problems.iter().map(|problem| problem.what.clone()).collect::<String>()

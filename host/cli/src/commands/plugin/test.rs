@@ -13,7 +13,7 @@ use portcullis_author::cases::{
 };
 use portcullis_config::Config;
 use portcullis_config::paths::Paths;
-use portcullis_core::text::{counted, one_line};
+use portcullis_core::text::{count_noun, one_line};
 use portcullis_review::reviewer::code_cache;
 use portcullis_store::Home;
 use serde_json::{Value, json};
@@ -60,29 +60,29 @@ struct StepResult<'a> {
     difference: Option<CaseDifference>,
 }
 
-pub fn run(arguments: &Arguments) -> Result<CommandExit> {
-    let subject = Subject::find(&arguments.subject, arguments.cases.as_deref())?;
+pub fn run_test(arguments: &Arguments) -> Result<CommandExit> {
+    let subject = Subject::find_subject(&arguments.subject, arguments.cases.as_deref())?;
     let (path, text) = subject.cases()?;
-    let cases = subject.read(&path, &text)?;
+    let cases = subject.read_cases(&path, &text)?;
     let chosen = select_cases(&cases, arguments.filter.as_deref())?;
     let places = Paths::from_environment()?;
-    let home = Home::open(&places.state)?;
+    let home = Home::open_root(&places.state)?;
     let caches = || code_cache(&home);
     let mut stage = CaseRunner::new(
         &subject.file,
         (&subject.name, subject.inspection.kind),
-        &Config::plain(&places),
+        &Config::builtin_only(&places),
         &caches,
     );
     announce(&subject);
     let mut tried = Vec::new();
     for case in chosen {
         let played = stage
-            .play(case)
+            .play_case(case)
             .with_context(|| format!("the case `{}`", one_line(&case.name, 200)))?;
         let one = CaseReport::of(case, played, arguments.exact);
         if !arguments.json {
-            paint::print(&one.text(&path, arguments.update));
+            paint::print_text(&one.text(&path, arguments.update));
         }
         tried.push(one);
     }
@@ -98,9 +98,9 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
             "ok": tried.len() - differing,
             "differ": differing,
         });
-        paint::print(&format!("{document}\n"));
+        paint::print_text(&format!("{document}\n"));
     } else {
-        paint::print(&sum(tried.len(), differing, arguments.update));
+        paint::print_text(&sum(tried.len(), differing, arguments.update));
     }
     let odd = tried.iter().any(CaseReport::is_odd);
     Ok(CommandExit::of_check(!odd && (differing == 0 || arguments.update)))
@@ -110,7 +110,7 @@ fn select_cases<'c>(cases: &'c [Case], filter: Option<&str>) -> Result<Vec<&'c C
     let chosen: Vec<_> =
         cases.iter().filter(|case| filter.is_none_or(|part| case.name.contains(part))).collect();
     if let (true, Some(filter)) = (chosen.is_empty(), filter) {
-        let cases = counted(cases.len() as u64, "case");
+        let cases = count_noun(cases.len() as u64, "case");
         let filter = one_line(filter, 200);
         return Err(Error::not_found(format!("no case has `{filter}` in its name, of {cases}")));
     }
@@ -145,10 +145,10 @@ fn update(path: &Path, text: &str, tried: &[CaseReport<'_>]) -> Result<()> {
     if changes.is_empty() {
         return Ok(());
     }
-    let updated = cases::update(text, &changes)?;
+    let updated = cases::update_cases(text, &changes)?;
     // A symbolic link is followed: its target is written.
     let file = path.canonicalize().with_context(|| format!("cannot write `{}`", path.display()))?;
-    Ok(portcullis_author::project::write(&file, updated.as_bytes())?)
+    Ok(portcullis_author::project::write_file(&file, updated.as_bytes())?)
 }
 
 fn sum(all: usize, differing: usize, updated: bool) -> String {
@@ -169,7 +169,7 @@ impl<'a> CaseReport<'a> {
     fn of(case: &'a Case, played: CaseResult, exact: bool) -> Self {
         let part =
             |step: Option<(usize, &'a CaseStep)>, expected: &'a Expectation, said: StepAnswers| {
-                let difference = cases::compare(&expected.findings, &said.findings, exact);
+                let difference = cases::compare_findings(&expected.findings, &said.findings, exact);
                 StepResult { step, expected, said, difference }
             };
         let steps = case.steps.iter().zip(played.steps).enumerate();
@@ -238,8 +238,8 @@ impl StepResult<'_> {
             let _ = writeln!(text, "    {}", paint::bad(one_line(odd, MOST_LINE)));
         }
         if let Some(CaseDifference { expected, found }) = &self.difference {
-            let written = |findings| finding::text(self.expected.path, findings);
-            let inline = differ::inline(&written(expected), &written(found));
+            let written = |findings| finding::render_findings(self.expected.path, findings);
+            let inline = differ::inline_diff(&written(expected), &written(found));
             inline.lines().for_each(|line| text.push_str(&format!("    {line}\n")));
         }
         text.push_str(&format_trace(&self.said));

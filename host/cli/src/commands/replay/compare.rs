@@ -10,7 +10,7 @@ use crate::paint;
 use crate::verdict_matrix::VerdictMatrix;
 use portcullis_core::fault::FaultKind;
 use portcullis_core::score::{Severity, Verdict};
-use portcullis_core::text::counted;
+use portcullis_core::text::count_noun;
 use portcullis_review::timeline::words;
 use portcullis_review::timeline::{Timeline, TimelineEntry};
 use serde_json::{Value, json};
@@ -40,13 +40,13 @@ pub struct SetupDifference<'a> {
 
 impl Pair {
     /// Adds a session that was replayed with both.
-    pub fn session<'a>(
+    pub fn add_session<'a>(
         &mut self,
         yours: &'a Timeline,
         other: &'a Timeline,
     ) -> Vec<SetupDifference<'a>> {
-        self.yours.session(yours);
-        self.other.session(other);
+        self.yours.add_session(yours);
+        self.other.add_session(other);
         let (mut differences, mut pairs) = (Vec::new(), BTreeMap::new());
         for (index, (event, entry)) in numbered(yours) {
             pairs.insert((event, index), SetupDifference { yours: Some(entry), other: None });
@@ -63,7 +63,7 @@ impl Pair {
                 pair.other.and_then(|entry| entry.verdict),
             );
             if let (Some(from), Some(to)) = verdicts {
-                self.moves.add(from, to);
+                self.moves.add_pair(from, to);
             }
             if pair.yours.map(brief) != pair.other.map(brief) {
                 differences.push(pair);
@@ -77,14 +77,14 @@ impl Pair {
     pub fn text(&self) -> String {
         let mut text = table::format_both(&self.yours, &self.other);
         let (differing, stricter, milder) =
-            (counted(self.differing, "step"), self.moves.stricter(), self.moves.milder());
+            (count_noun(self.differing, "step"), self.moves.stricter(), self.moves.milder());
         let _ = writeln!(
             text,
             "\n{}",
             paint::bold(format!("{differing} would change: {stricter} stricter, {milder} milder"))
         );
         if stricter + milder > 0 {
-            text.push_str(&self.moves.text("yours / other"));
+            text.push_str(&self.moves.to_text("yours / other"));
         }
         text
     }
@@ -135,7 +135,7 @@ impl SetupDifference<'_> {
     }
 
     /// Formats both sides as an object.
-    pub fn json(&self, session: &str) -> Value {
+    pub fn to_json(&self, session: &str) -> Value {
         let entry = self.entry();
         let (step, at) = (entry.and_then(|entry| entry.step), entry.map(|entry| entry.at));
         json!({
@@ -168,30 +168,30 @@ fn side(entry: &TimelineEntry) -> Value {
 }
 
 /// Formats a session's differences for a terminal; empty without any.
-pub fn session(timeline: &Timeline, differences: &[SetupDifference<'_>]) -> String {
+pub fn render_session(timeline: &Timeline, differences: &[SetupDifference<'_>]) -> String {
     if differences.is_empty() {
         return String::new();
     }
-    let mut lines = TextLines::new(text::heading(timeline));
+    let mut lines = TextLines::new(text::render_heading(timeline));
     for difference in differences {
         let Some(entry) = difference.entry() else { continue };
         let step = entry.step.map(|step| step.to_string()).unwrap_or_default();
-        let what = lines.fit(&text::action(timeline, entry), INDENT);
-        lines.row(&step, "", "", &paint::bold(what));
+        let what = lines.fit_text(&text::describe_action(timeline, entry), INDENT);
+        lines.add_row(&step, "", "", &paint::bold(what));
         for (name, entry) in [("yours", difference.yours), ("other", difference.other)] {
             let why = entry
                 .and_then(|entry| entry.decision.as_ref())
-                .map(|decision| timeline.near(&decision.primary_reason));
-            let why = lines.fit(&words::on_one_line(&why.unwrap_or_default()), INDENT);
+                .map(|decision| timeline.shorten_paths(&decision.primary_reason));
+            let why = lines.fit_text(&words::on_one_line(&why.unwrap_or_default()), INDENT);
             let risk = entry.and_then(|entry| entry.risk).map(|risk| risk.to_string());
-            lines.row(
+            lines.add_row(
                 name,
-                &entry.map(text::word).unwrap_or_default(),
+                &entry.map(text::verdict_word).unwrap_or_default(),
                 &risk.unwrap_or_default(),
                 &paint::dim(why),
             );
             if let Some(entry) = entry {
-                text::found(&mut lines, timeline, entry);
+                text::add_findings(&mut lines, timeline, entry);
             }
         }
     }

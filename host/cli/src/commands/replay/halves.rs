@@ -17,7 +17,7 @@ use portcullis_core::undo::RecordedUndo;
 use portcullis_engine::ReviewClock;
 use portcullis_review::recording::{self, EPOCH, RecordedEvent, Recording};
 use portcullis_review::reviewer::{
-    REPLAY_KEY, ReviewContext, Reviewer, Setup, code_cache, to_store,
+    Disk, REPLAY_KEY, ReviewContext, Reviewer, Setup, code_cache, to_store,
 };
 use portcullis_review::session::ReviewSession;
 use portcullis_review::step_detail;
@@ -32,12 +32,14 @@ const OF_EACH: usize = 3;
 const MOST: usize = 250;
 
 fn sessions() -> Vec<Recording> {
-    let mut sessions: Vec<Recording> =
-        files(Path::new(OWN)).iter().flat_map(|file| recording::read(file).unwrap()).collect();
+    let mut sessions: Vec<Recording> = files(Path::new(OWN))
+        .iter()
+        .flat_map(|file| recording::read_recordings(file).unwrap())
+        .collect();
     // Recordings that we may not publish come in addition.
     if let Some(corpora) = std::env::var_os("PORTCULLIS_CORPORA") {
         for file in files(&Path::new(&corpora).join("trajectories")) {
-            let all = recording::read(&file).unwrap();
+            let all = recording::read_recordings(&file).unwrap();
             let apart = all.len().div_ceil(OF_EACH).max(1);
             sessions.extend(all.into_iter().step_by(apart));
         }
@@ -74,6 +76,7 @@ fn reviewer(cache: &Home, folder: &Path) -> Reviewer {
         cache: Some(code_cache(cache)),
         person: places.person,
         project: None,
+        places: None,
     })
     .unwrap()
 }
@@ -84,7 +87,7 @@ fn review_whole(session: &Recording, reviewer: &mut Reviewer) -> Vec<String> {
     session
         .items
         .iter()
-        .flat_map(|item| state.step(item, reviewer))
+        .flat_map(|item| state.review_step(item, reviewer))
         .map(|record| record.document())
         .collect()
 }
@@ -99,7 +102,8 @@ fn parted(
     let mut documents = Vec::new();
     let mut begin = 0;
     for end in cuts.iter().copied().chain([session.items.len()]) {
-        let (mut reviewer, mut store) = (begins(), Store::open(home, Durability::Process).unwrap());
+        let (mut reviewer, mut store) =
+            (begins(), Store::open_database(home, Durability::Process).unwrap());
         for item in &session.items[begin..end] {
             documents.extend(stored(item, &mut reviewer, &mut store));
         }
@@ -112,25 +116,29 @@ fn parted(
 /// and state are written to it.
 fn stored(item: &RecordedEvent, reviewer: &mut Reviewer, store: &mut Store) -> Vec<String> {
     let (session, agent) = (&item.event.session, item.event.agent.as_deref());
-    let snapshot = store.snapshot(session, agent).unwrap();
-    let state = State::decode(snapshot.session.as_deref(), snapshot.agent.as_deref()).unwrap();
+    let snapshot = store.take_snapshot(session, agent).unwrap();
+    let state =
+        State::decode_state(snapshot.session.as_deref(), snapshot.agent.as_deref()).unwrap();
     let seen = item.seen.as_ref();
     let kept = RecordedUndo(seen.and_then(|seen| seen.kept.as_ref()));
     let around = ReviewContext {
-        seen: seen.map(|seen| &seen.observed),
+        disk: seen.map_or(Disk::Default, |seen| Disk::Recorded(&seen.observed)),
         home: seen.and_then(|seen| seen.home.as_deref()),
         undo: Some(&kept),
         ..ReviewContext::default()
     };
-    let steps = store.past(session, agent);
-    let details = |step: u64| step_detail::parse_step(&steps.documents(step).unwrap());
-    let reviewed = reviewer.review(&item.event, state, item.at, &around, &details);
+    let steps = store.session_history(session, agent);
+    let details = |step: u64| step_detail::parse_step(&steps.step_documents(step).unwrap());
+    let reviewed = reviewer.review_event(&item.event, state, item.at, &around, &details);
     drop(steps);
     let (session_state, agent_state) = reviewed.state.encode().unwrap();
     let (session_state, agent_state) = (Some(session_state), Some(agent_state));
     let records = reviewed.records.iter().map(to_store).collect();
     let written = store
-        .commit(&snapshot, Commit { session_state, agent_state, records, ..Commit::default() })
+        .commit_review(
+            &snapshot,
+            Commit { session_state, agent_state, records, ..Commit::default() },
+        )
         .unwrap();
     written.into_iter().map(|stored| stored.record.document).collect()
 }
@@ -138,7 +146,7 @@ fn stored(item: &RecordedEvent, reviewer: &mut Reviewer, store: &mut Store) -> V
 #[test]
 fn a_session_in_parts_is_the_session_in_one_run() {
     let folder = tempfile::tempdir().unwrap();
-    let cache = Home::open(folder.path().join("one")).unwrap();
+    let cache = Home::open_root(folder.path().join("one")).unwrap();
     let mut one = reviewer(&cache, folder.path());
     let (mut answered, mut noticed) = (0, 0);
     for (number, session) in sessions().iter().enumerate() {
@@ -150,7 +158,7 @@ fn a_session_in_parts_is_the_session_in_one_run() {
         let mut cuts: Vec<usize> = (0..3).map(at).collect();
         cuts.sort_unstable();
         let expected = review_whole(session, &mut one);
-        let home = Home::open(folder.path().join(number.to_string())).unwrap();
+        let home = Home::open_root(folder.path().join(number.to_string())).unwrap();
         let found = parted(session, &cuts, &home, || reviewer(&cache, folder.path()));
         for (index, (found, expected)) in found.iter().zip(&expected).enumerate() {
             assert_eq!(found, expected, "{}, cut at {cuts:?}: record {index}", session.name);

@@ -14,12 +14,12 @@ const CANDIDATES: usize = 5;
 ///
 /// # Errors
 /// Fails if there is no such session or more than one, or if the journal cannot be read.
-pub fn session(id: &str) -> Result<Vec<Recording>> {
-    let store = audit::open()?;
-    let session = find(&store, id)?;
+pub fn read_session(id: &str) -> Result<Vec<Recording>> {
+    let store = audit::open_store()?;
+    let session = find_session(&store, id)?;
     let mut documents = Vec::new();
     let filter = Filter { session: Some(session.clone()), ..Filter::default() };
-    store.query(&filter, |stored| {
+    store.query_records(&filter, |stored| {
         documents.push(stored.record.document);
         ControlFlow::Continue(())
     })?;
@@ -30,7 +30,7 @@ pub fn session(id: &str) -> Result<Vec<Recording>> {
 ///
 /// # Errors
 /// Fails if there is no such session or more than one.
-pub fn find(store: &Store, id: &str) -> Result<String> {
+pub fn find_session(store: &Store, id: &str) -> Result<String> {
     let begun: Vec<String> = store
         .sessions()?
         .into_iter()
@@ -40,9 +40,9 @@ pub fn find(store: &Store, id: &str) -> Result<String> {
     let shown = one_line(id, 120);
     match begun.as_slice() {
         _ if id.is_empty() => Err(Error::invalid("`--session` names no session")
-            .hint("give its id, as `portcullis audit show --json` shows it")),
+            .with_hint("give its id, as `portcullis audit show --json` shows it")),
         [] => Err(Error::not_found(format!("the journal has no session `{shown}`"))
-            .hint("`portcullis audit show --json` lists them")),
+            .with_hint("`portcullis audit show --json` lists them")),
         [only] => Ok(only.clone()),
         several if several.iter().any(|known| known == id) => Ok(id.to_owned()),
         several => {
@@ -57,7 +57,7 @@ pub fn find(store: &Store, id: &str) -> Result<String> {
                 "several sessions begin with `{shown}`: {}{more}",
                 named.join(", ")
             ))
-            .hint("give more of the id"))
+            .with_hint("give more of the id"))
         }
     }
 }

@@ -20,7 +20,7 @@ pub struct TextLines {
 impl TextLines {
     /// Creates the list with existing lines.
     pub fn new(text: String) -> Self {
-        Self { text, width: paint::width() }
+        Self { text, width: paint::table_width() }
     }
 
     /// Returns the whole text.
@@ -29,13 +29,13 @@ impl TextLines {
     }
 
     /// Adds an unimportant line.
-    pub fn dim(&mut self, text: &str) {
-        let line = paint::dim(self.fit(text, 0));
+    pub fn add_dim(&mut self, text: &str) {
+        let line = paint::dim(self.fit_text(text, 0));
         let _ = writeln!(self.text, "{line}");
     }
 
     /// Adds a line in columns; `word` is padded and painted already, the text fits.
-    pub fn row(&mut self, step: &str, word: &str, risk: &str, text: &str) {
+    pub fn add_row(&mut self, step: &str, word: &str, risk: &str, text: &str) {
         let word = if word.is_empty() { " ".repeat(WORD) } else { word.to_owned() };
         let _ = writeln!(
             self.text,
@@ -46,23 +46,23 @@ impl TextLines {
     }
 
     /// Adds details of the line above: up to three lines, the first of which has a label.
-    pub fn mark(&mut self, word: &str, painted: fn(String) -> String, text: &str) {
+    pub fn add_mark(&mut self, word: &str, painted: fn(String) -> String, text: &str) {
         let mut word = painted(format!("{word:<WORD$}"));
         for line in self.wrapped(text) {
-            self.row("", &word, "", &line);
+            self.add_row("", &word, "", &line);
             word.clear();
         }
     }
 
     /// Adds the reason for the line above: up to three unimportant lines.
-    pub fn why(&mut self, text: &str) {
+    pub fn add_reason(&mut self, text: &str) {
         for line in self.wrapped(text) {
-            self.row("", "", "", &paint::dim(line));
+            self.add_row("", "", "", &paint::dim(line));
         }
     }
 
     /// Cuts a text to what fits on the rest of a line.
-    pub fn fit(&self, text: &str, used: usize) -> String {
+    pub fn fit_text(&self, text: &str, used: usize) -> String {
         let room = self.width.saturating_sub(used);
         shortened(&one_line(text, 4 * room), room)
     }

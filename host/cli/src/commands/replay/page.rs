@@ -10,7 +10,7 @@ use super::sum::{SessionTotals, TotalsRow};
 use crate::page::{self, Html};
 use portcullis_core::policy::RiskThresholds;
 use portcullis_core::score::Verdict;
-use portcullis_core::text::{counted, one_line};
+use portcullis_core::text::{count_noun, one_line};
 use portcullis_review::timeline::Timeline;
 use portcullis_review::timeline::words;
 
@@ -40,16 +40,16 @@ struct Section {
 
 impl ReplayPage {
     /// Adds a session to the page.
-    pub fn session(&mut self, timeline: &Timeline, levels: &RiskThresholds) {
+    pub fn add_session(&mut self, timeline: &Timeline, levels: &RiskThresholds) {
         let mut section = self.begin(timeline, None);
         chart_of(&mut section, timeline, levels, "Risk of each step");
-        section.steps = steps::list(timeline, &section.anchor);
+        section.steps = steps::list_steps(timeline, &section.anchor);
         section.shown = true;
         self.sessions.push(section);
     }
 
     /// Adds a session that was replayed with two setups; one without changes is only counted.
-    pub fn compared(
+    pub fn add_comparison(
         &mut self,
         [yours, other]: [&Timeline; 2],
         differences: &[SetupDifference<'_>],
@@ -70,17 +70,18 @@ impl ReplayPage {
         let anchor = format!("s{}", self.taken);
         let mut row = Html::new();
         tables::overview_row(&mut row, timeline, &anchor, differing);
-        let (title, about) = tables::title(timeline, 1000);
-        let mut head = Html::of("<h2>{}</h2><p class=\"goal\">{}</p>", &[&title, &about]);
-        tables::figures(&mut head, timeline, differing);
-        let at = tables::begun(timeline);
+        let (title, about) = tables::session_title(timeline, 1000);
+        let mut head =
+            Html::from_template("<h2>{}</h2><p class=\"goal\">{}</p>", &[&title, &about]);
+        tables::add_figures(&mut head, timeline, differing);
+        let at = tables::start_time(timeline);
         Section { anchor, at, row, shown: false, head, steps: Html::new() }
     }
 
     /// Formats the page for one setup.
-    pub fn of(&self, sum: &SessionTotals) -> String {
-        let above = sum.reach(&TotalsRow::AboveSoftCorrection).steps;
-        let stopped = match sum.reach(&TotalsRow::Stopped).sessions {
+    pub fn to_html(&self, sum: &SessionTotals) -> String {
+        let above = sum.row_reach(&TotalsRow::AboveSoftCorrection).steps;
+        let stopped = match sum.row_reach(&TotalsRow::Stopped).sessions {
             0 => "no session was stopped".to_owned(),
             1 => "1 session was stopped".to_owned(),
             several => format!("{several} sessions were stopped"),
@@ -92,7 +93,7 @@ impl ReplayPage {
             (Verdict::Warn, "warned about"),
         ]
         .into_iter()
-        .map(|(verdict, word)| (sum.reach(&TotalsRow::Verdict(verdict)).steps, word))
+        .map(|(verdict, word)| (sum.row_reach(&TotalsRow::Verdict(verdict)).steps, word))
         .filter(|(steps, _)| *steps > 0)
         .map(|(steps, word)| format!("{steps} {word}"))
         .collect();
@@ -100,17 +101,17 @@ impl ReplayPage {
             [] => "no objection".to_owned(),
             some => some.join(", "),
         };
-        let mut lead = Html::of(
+        let mut lead = Html::from_template(
             "<p class=\"lead\">{}, {}: {}. Interventions beyond guidance at {}; {}.</p>",
             &[
-                &counted(sum.sessions, "session"),
-                &counted(sum.steps, "step"),
+                &count_noun(sum.sessions, "session"),
+                &count_noun(sum.steps, "step"),
                 &objections,
-                &counted(above, "step"),
+                &count_noun(above, "step"),
                 &stopped,
             ],
         );
-        tables::strip(&mut lead, sum, "verdicts of all steps");
+        tables::add_strip(&mut lead, sum, "verdicts of all steps");
         let mut table = Html::new();
         tables::add_reach(&mut table, sum);
         self.whole("Replay", &lead, &table, "")
@@ -118,16 +119,16 @@ impl ReplayPage {
 
     /// Formats the page for two setups.
     pub fn of_both(&self, pair: &Pair) -> String {
-        let mut lead = Html::of(
+        let mut lead = Html::from_template(
             "<p class=\"lead\">{}, {}. With the other set-up {} would change.</p>",
             &[
-                &counted(pair.yours.sessions, "session"),
-                &counted(pair.yours.steps, "step"),
-                &counted(pair.differing, "step"),
+                &count_noun(pair.yours.sessions, "session"),
+                &count_noun(pair.yours.steps, "step"),
+                &count_noun(pair.differing, "step"),
             ],
         );
-        tables::strip(&mut lead, &pair.yours, "verdicts with your own set-up");
-        tables::strip(&mut lead, &pair.other, "verdicts with the other one");
+        tables::add_strip(&mut lead, &pair.yours, "verdicts with your own set-up");
+        tables::add_strip(&mut lead, &pair.other, "verdicts with the other one");
         let mut table = Html::new();
         tables::add_comparison(&mut table, &pair.yours, &pair.other);
         self.whole("Comparison of two set-ups", &lead, &table, "would change")
@@ -139,16 +140,16 @@ impl ReplayPage {
         sessions.sort_by_key(|section| section.at);
         if self.taken > 1 {
             let mut rows = Html::new();
-            sessions.iter().for_each(|section| rows.add(&section.row));
-            tables::overview(&mut main, &rows, differing);
+            sessions.iter().for_each(|section| rows.add_piece(&section.row));
+            tables::add_overview(&mut main, &rows, differing);
         }
-        tables::legend(&mut main);
+        tables::add_legend(&mut main);
         sessions.retain(|section| section.shown);
         let open = sessions.len() <= OPEN;
         for section in sessions {
-            main.put("<section id=\"{}\">", &[&section.anchor]);
-            main.add(&section.head);
-            main.put(
+            main.put_template("<section id=\"{}\">", &[&section.anchor]);
+            main.add_piece(&section.head);
+            main.put_template(
                 if open {
                     "<details class=\"session\" open>"
                 } else {
@@ -156,64 +157,67 @@ impl ReplayPage {
                 },
                 &[],
             );
-            main.put("<summary>steps</summary>", &[]);
-            main.add(&section.steps);
-            main.put("</details></section>", &[]);
+            main.put_template("<summary>steps</summary>", &[]);
+            main.add_piece(&section.steps);
+            main.put_template("</details></section>", &[]);
         }
-        main.add(table);
-        page::whole(file::BEGINNING, title, lead, &main)
+        main.add_piece(table);
+        page::render_page(file::BEGINNING, title, lead, &main)
     }
 }
 
 fn chart_of(section: &mut Section, timeline: &Timeline, levels: &RiskThresholds, caption: &str) {
-    let chart = chart::draw(timeline, levels, &section.anchor);
+    let chart = chart::draw_chart(timeline, levels, &section.anchor);
     if !chart.as_str().is_empty() {
         let figure = "<figure><figcaption>{}</figcaption><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\">";
-        section.head.put(figure, &[&caption, &caption]);
-        section.head.add(&chart);
-        section.head.put("</div></figure>", &[]);
+        section.head.put_template(figure, &[&caption, &caption]);
+        section.head.add_piece(&chart);
+        section.head.put_template("</div></figure>", &[]);
     }
 }
 
 /// Formats the steps that differ, both sides of each.
 fn differing(timeline: &Timeline, differences: &[SetupDifference<'_>], anchor: &str) -> Html {
-    let mut html = Html::of("<ol class=\"steps both\">", &[]);
+    let mut html = Html::from_template("<ol class=\"steps both\">", &[]);
     for difference in differences {
         let Some(entry) = difference.entry() else { continue };
         let step = entry.step.map(|step| step.to_string()).unwrap_or_default();
-        html.put(
+        html.put_template(
             "<li class=\"step\" id=\"{}-{}\"><p class=\"head\"><span class=\"n\">{}</span>",
             &[&anchor, &entry.place, &step],
         );
-        html.put(
+        html.put_template(
             "<code class=\"what\">{}</code></p>",
-            &[&one_line(&timeline.near(&entry.summary), 400)],
+            &[&one_line(&timeline.shorten_paths(&entry.summary), 400)],
         );
         for (name, entry) in [("yours", difference.yours), ("other", difference.other)] {
-            html.put("<details class=\"side\"><summary><b>{}</b>", &[&name]);
+            html.put_template("<details class=\"side\"><summary><b>{}</b>", &[&name]);
             if let Some(entry) = entry {
-                steps::badge(&mut html, entry);
-                html.put(
+                steps::add_badge(&mut html, entry);
+                html.put_template(
                     "<span class=\"risk\">{}</span>",
                     &[&entry.risk.map(|risk| risk.to_string()).unwrap_or_default()],
                 );
-                steps::chips(&mut html, entry, &entry.standing);
+                steps::add_chips(&mut html, entry, &entry.standing);
                 let why = entry
                     .decision
                     .as_ref()
-                    .map(|decision| timeline.near(&decision.primary_reason))
+                    .map(|decision| timeline.shorten_paths(&decision.primary_reason))
                     .unwrap_or_default();
-                html.put("<span class=\"why\">", &[]);
-                html.prose(&one_line(&words::on_one_line(&why), 400));
-                html.put("</span></summary><div class=\"more\">", &[]);
-                steps::more(&mut html, timeline, entry);
+                html.put_template("<span class=\"why\">", &[]);
+                html.put_prose(&one_line(&words::on_one_line(&why), 400));
+                html.put_template("</span></summary><div class=\"more\">", &[]);
+                steps::add_details(&mut html, timeline, entry);
             } else {
-                html.put("<span class=\"why\">nothing</span></summary><div class=\"more\">", &[]);
+                html.put_template(
+                    "<span class=\"why\">nothing</span></summary><div class=\"more\">",
+                    &[],
+                );
             }
-            html.put("</div></details>", &[]);
+            html.put_template("</div></details>", &[]);
         }
-        html.put("</li>", &[]);
+        html.put_template("</li>", &[]);
     }
-    html.put("</ol>", &[]);
+    html.put_template("</ol>", &[]);
     html
 }

@@ -9,26 +9,26 @@ use super::tally::Tally;
 use crate::error::{Context, Error, Result};
 use crate::exit::CommandExit;
 use crate::paint;
-use portcullis_config::clock::now;
+use portcullis_config::clock::now_ms;
 use portcullis_config::paths::Paths;
 use portcullis_core::policy::Mode;
 use portcullis_engine::ReviewClock;
 use portcullis_review::bundles::verify;
-use portcullis_review::recording::past::{PastEvents, PastSession, sessions};
+use portcullis_review::recording::past::{PastEvents, PastSession, list_sessions};
 use portcullis_review::reviewer::{REPLAY_KEY, Reviewer, Setup, code_cache};
 use portcullis_review::session::ReviewSession;
 use portcullis_store::Home;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
-pub fn run(arguments: &Arguments) -> Result<CommandExit> {
+pub fn run_past(arguments: &Arguments) -> Result<CommandExit> {
     let places = Paths::from_environment()?.without_project();
-    let home = Home::open(&places.state)?;
-    let mut config = arguments.tried.config(&places, &home)?;
+    let home = Home::open_root(&places.state)?;
+    let mut config = arguments.tried.load_config(&places, &home)?;
     config.policy.mode = Mode::Observe;
     let person = places.person.clone();
     let bundled = if arguments.tried.config_file.is_none() {
-        verify::plugins(&places, &home, now(), verify::ReceiptPolicy::None)?
+        verify::verified_plugins(&places, &home, now_ms(), verify::ReceiptPolicy::None)?
     } else {
         Vec::new()
     };
@@ -36,14 +36,15 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
         config,
         extra: &arguments.tried.plugin,
         bundled: &bundled,
-        clock: ReviewClock { now_ms: now(), backstop: None },
+        clock: ReviewClock { now_ms: now_ms(), backstop: None },
         observes: false,
         mask_key: REPLAY_KEY,
         cache: Some(code_cache(&home)),
         person: person.clone(),
         project: None,
+        places: None,
     })?;
-    let since = now().saturating_sub(arguments.since);
+    let since = now_ms().saturating_sub(arguments.since);
     let project = arguments.project.as_ref().map(|project| absolute(project)).transpose()?;
     let agent = portcullis_agents::DEFAULT;
     let layout = agent.hook_settings().layout();
@@ -57,10 +58,10 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
         )));
     }
     let mut tally = Tally::new(since, &person);
-    let past = sessions(&folder, since, &mut tally.unread);
+    let past = list_sessions(&folder, since, &mut tally.unread);
     let mut progress = Progress::new(&past);
     for session in &past {
-        if paint::closed() {
+        if paint::is_closed() {
             break;
         }
         replay(session, since, project.as_deref(), &mut reviewer, &mut tally);
@@ -68,9 +69,9 @@ pub fn run(arguments: &Arguments) -> Result<CommandExit> {
     }
     progress.end();
     if arguments.json {
-        paint::print(&format!("{}\n", serde_json::to_string(&tally)?));
+        paint::print_text(&format!("{}\n", serde_json::to_string(&tally)?));
     } else {
-        paint::print(&tally.text());
+        paint::print_text(&tally.text());
     }
     Ok(CommandExit::Success)
 }
@@ -88,7 +89,7 @@ fn replay(
     reviewer: &mut Reviewer,
     tally: &mut Tally,
 ) {
-    let mut past = PastEvents::open(session);
+    let mut past = PastEvents::open_session(session);
     let mut state = ReviewSession::default();
     let mut place: Option<String> = None;
     for item in past.by_ref() {
@@ -99,14 +100,14 @@ fn replay(
         if project.is_some_and(|project| !Path::new(place).starts_with(project)) {
             break;
         }
-        for record in state.step(&item, reviewer) {
-            tally.count(place, &session.name, &record);
+        for record in state.review_step(&item, reviewer) {
+            tally.count_record(place, &session.name, &record);
         }
-        if paint::closed() {
+        if paint::is_closed() {
             break;
         }
     }
-    tally.unread.extend(past.unread());
+    tally.unread.extend(past.into_unread());
 }
 
 /// The progress in bytes, shown on a terminal.

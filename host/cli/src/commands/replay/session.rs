@@ -10,7 +10,7 @@ use std::io::IsTerminal;
 
 /// Reviews a whole session; `each` gets the records of every event. Ends early if the reader of the
 /// output is gone.
-pub fn play(
+pub fn play_session(
     recording: &Recording,
     reviewer: &mut Reviewer,
     mut each: impl FnMut(&[Record]),
@@ -19,15 +19,19 @@ pub fn play(
     let mut timeline = Timeline::new(&recording.name);
     let mut session = ReviewSession::default();
     for (index, item) in recording.items.iter().enumerate() {
-        if paint::closed() {
+        if paint::is_closed() {
             break;
         }
         if progress && index % 50 == 0 {
             anstream::eprint!("\r{}/{} ", index, recording.items.len());
         }
-        let records = session.step(item, reviewer);
+        let records = session.review_step(item, reviewer);
         each(&records);
-        timeline.add(index, &records, &session.standing(&reviewer.config().policy.limits));
+        timeline.add_event(
+            index,
+            &records,
+            &session.active_interventions(&reviewer.config().policy.limits),
+        );
     }
     if progress {
         anstream::eprint!("\r");

@@ -26,7 +26,7 @@ impl TrialSetup {
     ///
     /// # Errors
     /// Fails if it cannot be read.
-    pub fn config(&self, places: &Paths, home: &Home) -> Result<Config> {
+    pub fn load_config(&self, places: &Paths, home: &Home) -> Result<Config> {
         let config = match &self.config_file {
             Some(path) if path.is_dir() => Config::load(
                 &Paths { config: std::path::absolute(path)?, ..places.clone() },
@@ -39,12 +39,12 @@ impl TrialSetup {
         Ok(config)
     }
 
-    /// Creates the reviewer for recordings: [`apart`](Self::apart), with a cache of parsed command
-    /// lines. With `shadow`, its plugins run in shadow mode.
+    /// Creates the reviewer for recordings: [`isolated_reviewer`](Self::isolated_reviewer), with a
+    /// cache of parsed command lines. With `shadow`, its plugins run in shadow mode.
     ///
     /// # Errors
     /// Fails if the configuration or the plugins cannot be used.
-    pub fn reviewer(&self, shadow: bool) -> Result<Reviewer> {
+    pub fn new_reviewer(&self, shadow: bool) -> Result<Reviewer> {
         let mut reviewer = self.with(shadow)?;
         reviewer.enable_shell_cache();
         Ok(reviewer)
@@ -55,23 +55,23 @@ impl TrialSetup {
     ///
     /// # Errors
     /// Fails if the configuration or the plugins cannot be used.
-    pub fn apart(&self) -> Result<Reviewer> {
+    pub fn isolated_reviewer(&self) -> Result<Reviewer> {
         self.with(false)
     }
 
     fn with(&self, shadow: bool) -> Result<Reviewer> {
         let places = Paths::from_environment()?.without_project();
-        let home = Home::open(&places.state)?;
-        let mut config = self.config(&places, &home)?;
+        let home = Home::open_root(&places.state)?;
+        let mut config = self.load_config(&places, &home)?;
         for name in self.plugin.iter().filter_map(|path| path.file_stem()).filter(|_| shadow) {
             config.plugins.entry(name.to_string_lossy().into_owned()).or_default().shadow = true;
         }
         // A trial configuration ignores the local lock.
         let bundled = if self.config_file.is_none() {
-            verify::plugins(
+            verify::verified_plugins(
                 &places,
                 &home,
-                portcullis_config::clock::now(),
+                portcullis_config::clock::now_ms(),
                 verify::ReceiptPolicy::None,
             )?
         } else {
@@ -87,6 +87,7 @@ impl TrialSetup {
             cache: Some(code_cache(&home)),
             person: "/home/user".into(),
             project: None,
+            places: None,
         })?)
     }
 }

@@ -80,8 +80,8 @@ impl TotalsRow {
 
 impl SessionTotals {
     /// Adds a record.
-    pub fn record(&mut self, record: &Record) {
-        self.shadow.add(record, None);
+    pub fn add_record(&mut self, record: &Record) {
+        self.shadow.add_record(record, None);
         let add = |map: &mut BTreeMap<String, u64>, key: &str| {
             *map.entry(key.to_owned()).or_default() += 1
         };
@@ -106,7 +106,7 @@ impl SessionTotals {
     }
 
     /// Adds a session whose records were already added.
-    pub fn session(&mut self, timeline: &Timeline) {
+    pub fn add_session(&mut self, timeline: &Timeline) {
         self.sessions += 1;
         let mut met = BTreeSet::new();
         for entry in &timeline.entries {
@@ -143,13 +143,13 @@ impl SessionTotals {
     }
 
     /// Returns the reach of a row.
-    pub fn reach(&self, row: &TotalsRow) -> RowReach {
+    pub fn row_reach(&self, row: &TotalsRow) -> RowReach {
         self.reach.get(row).copied().unwrap_or_default()
     }
 
     /// Returns a share of all steps, in rounded thousandths.
-    pub const fn share(&self, steps: u64) -> u64 {
-        part(steps, self.steps)
+    pub const fn share_of(&self, steps: u64) -> u64 {
+        part_of(steps, self.steps)
     }
 
     /// Formats everything as an object.
@@ -160,7 +160,7 @@ impl SessionTotals {
         let mut object = serde_json::to_value(self)?;
         let mut table = BTreeMap::from(GROUPS.map(|group| (group, BTreeMap::<&str, Value>::new())));
         for (row, reach) in &self.reach {
-            let share = self.share(reach.steps) as f64 / 1000.0;
+            let share = self.share_of(reach.steps) as f64 / 1000.0;
             let figures = json!({ "sessions": reach.sessions, "steps": reach.steps, "times": reach.times, "share_of_steps": share });
             table.entry(row.group()).or_default().insert(row.name(), figures);
         }
@@ -172,7 +172,7 @@ impl SessionTotals {
 }
 
 /// Returns a share in rounded thousandths; zero if the total is zero.
-pub const fn part(of: u64, all: u64) -> u64 {
+pub const fn part_of(of: u64, all: u64) -> u64 {
     match (of * 1000 + all / 2).checked_div(all) {
         Some(part) => part,
         None => 0,

@@ -1,9 +1,9 @@
 //! The closing table for people: the reach of each verdict, pattern and intervention, for one setup
 //! or for two side by side.
 
-use super::sum::{RowReach, SessionTotals, TotalsRow, part};
+use super::sum::{RowReach, SessionTotals, TotalsRow, part_of};
 use crate::paint;
-use portcullis_core::text::{counted, one_line};
+use portcullis_core::text::{count_noun, one_line};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -23,9 +23,9 @@ pub fn format_one(sum: &SessionTotals) -> String {
     let mut group = "";
     for row in sum.rows() {
         open(&mut text, &mut group, row);
-        let RowReach { sessions, steps, times } = sum.reach(row);
+        let RowReach { sessions, steps, times } = sum.row_reach(row);
         let (of_sessions, of_steps) =
-            (percent(part(sessions, sum.sessions)), percent(sum.share(steps)));
+            (format_percent(part_of(sessions, sum.sessions)), format_percent(sum.share_of(steps)));
         let _ = writeln!(
             text,
             "{}{sessions:>9}{of_sessions:>9}{steps:>9}{of_steps:>9}{times:>9}",
@@ -51,11 +51,11 @@ pub fn format_both(yours: &SessionTotals, other: &SessionTotals) -> String {
     let mut group = "";
     for row in yours.rows().chain(other.rows()).collect::<BTreeSet<_>>() {
         open(&mut text, &mut group, row);
-        let (one, two) = (yours.reach(row), other.reach(row));
+        let (one, two) = (yours.row_reach(row), other.row_reach(row));
         let pairs = [(one.sessions, two.sessions), (one.steps, two.steps), (one.times, two.times)];
         let cells: String = pairs
             .iter()
-            .map(|(one, two)| format!("{one:>8}{two:>8}{:>8}", change(*one, *two)))
+            .map(|(one, two)| format!("{one:>8}{two:>8}{:>8}", format_change(*one, *two)))
             .collect();
         let _ = writeln!(text, "{}{}", name(row), cells.trim_end());
     }
@@ -65,12 +65,12 @@ pub fn format_both(yours: &SessionTotals, other: &SessionTotals) -> String {
 }
 
 fn heading(sum: &SessionTotals) -> String {
-    let sessions = counted(sum.sessions, "session");
+    let sessions = count_noun(sum.sessions, "session");
     format!(
         "{sessions}, {}: {}, {}",
-        counted(sum.steps, "step"),
-        counted(sum.reviews, "review"),
-        counted(sum.outcomes, "outcome")
+        count_noun(sum.steps, "step"),
+        count_noun(sum.reviews, "review"),
+        count_noun(sum.outcomes, "outcome")
     )
 }
 
@@ -85,7 +85,7 @@ fn open(text: &mut String, group: &mut &'static str, row: &TotalsRow) {
 fn name(row: &TotalsRow) -> String {
     let width = NAME - 2;
     let name = match row {
-        TotalsRow::Verdict(verdict) => paint::verdict(*verdict, width),
+        TotalsRow::Verdict(verdict) => paint::paint_verdict(*verdict, width),
         TotalsRow::Pattern(name) => format!("{:width$}", one_line(name, width - 1)),
         TotalsRow::Intervention(_) => format!("{:width$}", row.name()),
         TotalsRow::AboveSoftCorrection | TotalsRow::Stopped => {
@@ -96,7 +96,7 @@ fn name(row: &TotalsRow) -> String {
 }
 
 /// Formats a change with its sign; empty without one.
-pub fn change(one: u64, two: u64) -> String {
+pub fn format_change(one: u64, two: u64) -> String {
     match two.cmp(&one) {
         std::cmp::Ordering::Equal => String::new(),
         std::cmp::Ordering::Greater => format!("+{}", two - one),
@@ -105,7 +105,7 @@ pub fn change(one: u64, two: u64) -> String {
 }
 
 /// Formats thousandths as a percentage with one decimal.
-pub fn percent(thousandths: u64) -> String {
+pub fn format_percent(thousandths: u64) -> String {
     format!("{}.{} %", thousandths / 10, thousandths % 10)
 }
 

@@ -5,7 +5,7 @@
 use crate::paint;
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::score::Verdict;
-use portcullis_core::text::{counted, one_line};
+use portcullis_core::text::{count_noun, one_line};
 use portcullis_review::recording::past::SkippedInput;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashSet};
@@ -91,7 +91,7 @@ impl Tally {
     }
 
     /// Adds a record of a session in `place`. A call that a resumed session repeats counts once.
-    pub fn count(&mut self, place: &str, session: &str, record: &Record) {
+    pub fn count_record(&mut self, place: &str, session: &str, record: &Record) {
         if record.kind == RecordKind::Review
             && record.call.as_deref().is_some_and(|call| !self.calls.insert(fingerprint(call)))
         {
@@ -185,7 +185,7 @@ impl Tally {
             let _ = writeln!(text, "no action since {since} was found");
         } else {
             let (actions, sessions) =
-                (counted(self.actions, "action"), counted(self.sessions, "session"));
+                (count_noun(self.actions, "action"), count_noun(self.sessions, "session"));
             let heading =
                 format!("{actions} in {sessions} from {} to {}", day(self.first), day(self.last));
             let _ = writeln!(
@@ -198,8 +198,11 @@ impl Tally {
             {
                 let count = self.of(verdict);
                 let share = count as f64 * 100.0 / self.actions as f64;
-                let _ =
-                    writeln!(text, "  {} {count:>8}  {share:5.1} %", paint::verdict(verdict, 6));
+                let _ = writeln!(
+                    text,
+                    "  {} {count:>8}  {share:5.1} %",
+                    paint::paint_verdict(verdict, 6)
+                );
             }
             OBJECTIONS.iter().for_each(|verdict| self.objections(&mut text, *verdict));
             self.by_project(&mut text);
@@ -295,7 +298,7 @@ fn day(ms: u64) -> String {
 }
 
 fn fingerprint(call: &str) -> u64 {
-    portcullis_core::text::fingerprint(&[call])
+    portcullis_core::text::hash_parts(&[call])
 }
 
 /// Removes the details in backticks, which are particular to one action, from a reason.

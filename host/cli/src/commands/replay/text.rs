@@ -8,15 +8,15 @@ use super::lines::{INDENT, TextLines};
 use crate::paint;
 use portcullis_core::record::RecordKind;
 use portcullis_core::score::Verdict;
-use portcullis_core::text::{counted, one_line};
+use portcullis_core::text::{count_noun, one_line};
 use portcullis_review::timeline::words;
 use portcullis_review::timeline::{ActiveInterventions, Timeline, TimelineEntry};
 
 /// Formats a whole session.
-pub fn session(timeline: &Timeline, all: bool) -> String {
+pub fn render_session(timeline: &Timeline, all: bool) -> String {
     let mut output = TextOutput {
         timeline,
-        lines: TextLines::new(heading(timeline)),
+        lines: TextLines::new(render_heading(timeline)),
         waiting: PendingLines::default(),
         why: None,
         standing: ActiveInterventions::default(),
@@ -45,7 +45,7 @@ pub fn session(timeline: &Timeline, all: bool) -> String {
 }
 
 /// Formats name, totals, goal and folder.
-pub fn heading(timeline: &Timeline) -> String {
+pub fn render_heading(timeline: &Timeline) -> String {
     let steps = timeline.steps().count() as u64;
     let objected =
         |verdict: Verdict| timeline.steps().filter(|entry| entry.verdict == Some(verdict)).count();
@@ -54,16 +54,16 @@ pub fn heading(timeline: &Timeline) -> String {
         .rev()
         .filter(|verdict| **verdict > Verdict::Allow && objected(**verdict) > 0);
     let mut sums: Vec<String> = verdicts
-        .map(|verdict| format!("{} {}", objected(*verdict), paint::verdict(*verdict, 0)))
+        .map(|verdict| format!("{} {}", objected(*verdict), paint::paint_verdict(*verdict, 0)))
         .collect();
     if sums.is_empty() && steps > 0 {
         sums.push(paint::good("no objection"));
     }
     let name = paint::bold(one_line(&timeline.name, 120));
     let mut lines =
-        TextLines::new(format!("\n{name}  {}: {}\n", counted(steps, "step"), sums.join(", ")));
+        TextLines::new(format!("\n{name}  {}: {}\n", count_noun(steps, "step"), sums.join(", ")));
     if let Some(goal) = timeline.goal() {
-        lines.dim(&words::on_one_line(goal));
+        lines.add_dim(&words::on_one_line(goal));
     }
     lines.into_text()
 }
@@ -101,7 +101,7 @@ impl<'a> TextOutput<'a> {
         let PendingLines { before, prompt, after } = std::mem::take(&mut self.waiting);
         if let Some(prompt) = prompt {
             self.fold(before);
-            self.lines.row(
+            self.lines.add_row(
                 "",
                 "",
                 "",
@@ -116,7 +116,7 @@ impl<'a> TextOutput<'a> {
     fn fold(&mut self, steps: u64) {
         if steps > 0 {
             self.why = None;
-            self.lines.dim(&format!("       … {} allowed", counted(steps, "step")));
+            self.lines.add_dim(&format!("       … {} allowed", count_noun(steps, "step")));
         }
     }
 
@@ -124,17 +124,26 @@ impl<'a> TextOutput<'a> {
         let step = entry.step.map(|step| step.to_string()).unwrap_or_default();
         let risk = entry.risk.map(|risk| risk.to_string()).unwrap_or_default();
         let quiet = entry.is_quiet();
-        let what = self.lines.fit(&action(self.timeline, entry), INDENT);
-        self.lines.row(&step, &word(entry), &risk, &if quiet { paint::dim(what) } else { what });
+        let what = self.lines.fit_text(&describe_action(self.timeline, entry), INDENT);
+        self.lines.add_row(
+            &step,
+            &verdict_word(entry),
+            &risk,
+            &if quiet { paint::dim(what) } else { what },
+        );
         let why = entry.decision.as_ref().map(|decision| decision.primary_reason.as_str());
         if let Some(why) = why.filter(|_| why != self.why) {
-            self.lines.why(&self.timeline.near(&words::on_one_line(why)));
+            self.lines.add_reason(&self.timeline.shorten_paths(&words::on_one_line(why)));
         }
         self.why = why;
         if let Some(error) = entry.failed.as_ref().filter(|_| !quiet) {
-            self.lines.mark("failed", paint::warn, &self.timeline.near(&words::on_one_line(error)));
+            self.lines.add_mark(
+                "failed",
+                paint::warn,
+                &self.timeline.shorten_paths(&words::on_one_line(error)),
+            );
         }
-        found(&mut self.lines, self.timeline, entry);
+        add_findings(&mut self.lines, self.timeline, entry);
         self.standing(&entry.standing);
     }
 
@@ -149,44 +158,47 @@ impl<'a> TextOutput<'a> {
                 .collect::<Vec<_>>()
         };
         if most(now) != most(&before) {
-            self.lines.mark("limits", paint::bold, &words::limits(&now.limits));
+            self.lines.add_mark("limits", paint::bold, &words::describe_limits(&now.limits));
         }
         for (word, why, was) in
             [("held", &now.held, &before.held), ("stopped", &now.stopped, &before.stopped)]
         {
             if let Some(why) = why.as_ref().filter(|_| was.is_none()) {
-                self.lines.mark(word, paint::bad, &words::on_one_line(why));
+                self.lines.add_mark(word, paint::bad, &words::on_one_line(why));
             }
         }
     }
 }
 
 /// Adds the findings about an entry and the interventions.
-pub fn found(lines: &mut TextLines, timeline: &Timeline, entry: &TimelineEntry) {
+pub fn add_findings(lines: &mut TextLines, timeline: &Timeline, entry: &TimelineEntry) {
     entry.detections.iter().for_each(|found| {
-        lines.mark("pattern", paint::warn, &timeline.near(&words::detection(found)))
+        lines.add_mark(
+            "pattern",
+            paint::warn,
+            &timeline.shorten_paths(&words::describe_detection(found)),
+        )
     });
-    entry
-        .interventions
-        .iter()
-        .for_each(|done| lines.mark("answer", paint::bold, &words::intervention(done)));
-    entry.faults.iter().for_each(|fault| lines.mark("fault", paint::bad, &fault.to_string()));
+    entry.interventions.iter().for_each(|done| {
+        lines.add_mark("answer", paint::bold, &words::describe_intervention(done))
+    });
+    entry.faults.iter().for_each(|fault| lines.add_mark("fault", paint::bad, &fault.to_string()));
 }
 
 /// Formats the agent and its action.
-pub fn action(timeline: &Timeline, entry: &TimelineEntry) -> String {
+pub fn describe_action(timeline: &Timeline, entry: &TimelineEntry) -> String {
     let who = entry
         .agent
         .as_deref()
         .map(|agent| format!("[{}] ", one_line(agent, 16)))
         .unwrap_or_default();
-    format!("{who}{}", timeline.near(&entry.summary))
+    format!("{who}{}", timeline.shorten_paths(&entry.summary))
 }
 
 /// Formats the outcome, as a column of its own.
-pub fn word(entry: &TimelineEntry) -> String {
+pub fn verdict_word(entry: &TimelineEntry) -> String {
     match (entry.kind, entry.verdict) {
-        (_, Some(verdict)) => paint::verdict(verdict, 10),
+        (_, Some(verdict)) => paint::paint_verdict(verdict, 10),
         (RecordKind::Unreviewed, None) => paint::bad(format!("{:<10}", "unreviewed")),
         (kind, None) => paint::dim(format!("{kind:<10}")),
     }

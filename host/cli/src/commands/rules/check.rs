@@ -8,7 +8,7 @@ use portcullis_config::paths::Paths;
 use portcullis_config::problem::Problems;
 use portcullis_config::rules::RulesFile;
 use portcullis_config::{Config, file};
-use portcullis_core::text::{counted, one_line};
+use portcullis_core::text::{count_noun, one_line};
 use portcullis_review::rules::dry_run::{ExampleOutcome, RuleBench};
 use portcullis_rule_language::place::{Span, line_and_column, line_of};
 use portcullis_store::Home;
@@ -36,10 +36,10 @@ struct Checked {
     failures: Vec<Failure>,
 }
 
-pub fn run(files: &[PathBuf], as_json: bool) -> Result<CommandExit> {
+pub fn run_check(files: &[PathBuf], as_json: bool) -> Result<CommandExit> {
     let places = Paths::from_environment()?;
-    let home = Home::open(&places.state)?;
-    let config = Config::plain(&places);
+    let home = Home::open_root(&places.state)?;
+    let config = Config::builtin_only(&places);
     let mut all = Vec::new();
     if files.is_empty() {
         let rules = portcullis_config::rules_as_written(&places, &home)?;
@@ -51,7 +51,7 @@ pub fn run(files: &[PathBuf], as_json: bool) -> Result<CommandExit> {
         }
     }
     for path in files {
-        all.push(match file::read(path) {
+        all.push(match file::read_file(path) {
             Ok(Some(text)) => {
                 checked(&RulesFile { path: path.clone(), of_project: false, text }, &config, &home)?
             }
@@ -63,16 +63,16 @@ pub fn run(files: &[PathBuf], as_json: bool) -> Result<CommandExit> {
         });
     }
     if as_json {
-        paint::print(&format!(
+        paint::print_text(&format!(
             "{}\n",
             json!({ "files": all.iter().map(Checked::json).collect::<Vec<_>>() })
         ));
     } else if all.is_empty() {
-        paint::print(
+        paint::print_text(
             "no rules file is configured: name one in `rules.files`, or on the command line\n",
         );
     } else {
-        all.iter().for_each(|checked| paint::print(&checked.text_of()));
+        all.iter().for_each(|checked| paint::print_text(&checked.text_of()));
     }
     Ok(CommandExit::of_check(all.iter().all(|checked| checked.failures.is_empty())))
 }
@@ -117,8 +117,8 @@ fn checked(file: &RulesFile, config: &Config, home: &Home) -> Result<Checked> {
     for (rule, example) in
         rules.iter().flat_map(|read| read.examples.iter().map(move |example| (&read.rule, example)))
     {
-        let outcome = bench.run(&rule.name, example);
-        if let Some(what) = outcome.wrong(&rule.name, example) {
+        let outcome = bench.run_example(&rule.name, example);
+        if let Some(what) = outcome.explain_wrong(&rule.name, example) {
             let seen =
                 if let ExampleOutcome::Judged { seen, .. } = outcome { seen } else { Vec::new() };
             checked.failures.push(failure(example.place, what, seen));
@@ -134,8 +134,8 @@ impl Checked {
                 "{}: {}, {}, {}\n",
                 self.file,
                 paint::good("ok"),
-                counted(self.rules as u64, "rule"),
-                counted(self.examples as u64, "example")
+                count_noun(self.rules as u64, "rule"),
+                count_noun(self.examples as u64, "example")
             );
         }
         self.failures.iter().map(|failure| failure.text(&self.text)).collect()

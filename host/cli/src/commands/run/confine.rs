@@ -14,17 +14,17 @@ use std::path::{Path, PathBuf};
 ///
 /// # Errors
 /// Fails if this kernel cannot restrict writes, or if a named folder does not exist.
-pub fn confinement(
+pub fn plan_confinement(
     agent: &dyn Agent,
     places: &Paths,
     asked: &AgentRequest,
     further: &[(PathBuf, &str)],
 ) -> Result<Confinement> {
-    if !Kernel::ask().write {
+    if !Kernel::ask_kernel().write {
         return Err(Error::invalid(
             "this kernel cannot confine an agent (Landlock is missing or switched off)",
         )
-        .hint("leave `--confine` out, or write `--confine=false`"));
+        .with_hint("leave `--confine` out, or write `--confine=false`"));
     }
     let current = env::current_dir().context("cannot determine the current folder")?;
     let home = Path::new(&places.person);
@@ -44,7 +44,7 @@ pub fn confinement(
             "there is no `{}` for the agent to write to",
             missing.display()
         ))
-        .hint(format!("make it, or {fix}")));
+        .with_hint(format!("make it, or {fix}")));
     }
     let project = places.project.clone().unwrap_or_else(|| current.clone());
     let mut write = vec![current, project, env::temp_dir(), own, places.state.clone()];
@@ -57,8 +57,8 @@ pub fn confinement(
 }
 
 /// Describes what is enforced and what is not, one line each.
-pub fn lines(confinement: &Confinement) -> Vec<String> {
-    let report = Report::of(confinement);
+pub fn confinement_lines(confinement: &Confinement) -> Vec<String> {
+    let report = Report::of_confinement(confinement);
     let those = |which: Enforced| {
         report
             .rows
@@ -89,14 +89,14 @@ pub fn lines(confinement: &Confinement) -> Vec<String> {
 }
 
 /// Describes the same for a script.
-pub fn document(confinement: &Confinement) -> Value {
+pub fn confinement_json(confinement: &Confinement) -> Value {
     let name = |enforced: &Enforced| match enforced {
         Enforced::Yes => "yes",
         Enforced::Missing => "missing",
         Enforced::NotAsked => "not_asked",
         Enforced::Never => "never",
     };
-    let rows: Vec<Value> = Report::of(confinement)
+    let rows: Vec<Value> = Report::of_confinement(confinement)
         .rows
         .iter()
         .map(|(what, enforced)| json!({"what": what, "enforced": name(enforced)}))

@@ -8,7 +8,10 @@ use crate::error::Error;
 use crate::paint;
 use portcullis_agents::{Agent, Invocation};
 use portcullis_core::text::one_line;
-use portcullis_run::{Event, Line, Question, Run, Stopper, prompt, refuse, request, response};
+use portcullis_run::{
+    Question, Run, RunEvent, Stopper, StreamLine, parse_response, prompt_message, refuse_message,
+    request_message,
+};
 use serde_json::Value;
 use std::io::Write;
 use std::process::ChildStdin;
@@ -45,56 +48,56 @@ pub struct FollowResult {
 }
 
 /// Processes the agent's events to the end of its stream.
-pub fn follow(run: &mut Run, talk: &Conversation<'_>) -> FollowResult {
-    let mut input = run.input();
-    let stopper = run.stopper();
+pub fn follow_run(run: &mut Run, talk: &Conversation<'_>) -> FollowResult {
+    let mut input = run.take_input();
+    let stopper = run.stop_handle();
     let mut followed = FollowResult::default();
-    say(&mut input, &request("begin", "initialize"));
-    say(&mut input, &request(LISTING, "get_hooks_listing"));
+    say(&mut input, &request_message("begin", "initialize"));
+    say(&mut input, &request_message(LISTING, "get_hooks_listing"));
     while let Some(event) = run.next_event() {
         match event {
-            Event::Output(Line::Control(line)) => {
+            RunEvent::Output(StreamLine::Control(line)) => {
                 control(run, talk, &stopper, &line, &mut input, &mut followed)
             }
-            Event::Output(Line::Result { text, reason, .. }) => {
+            RunEvent::Output(StreamLine::Result { text, reason, .. }) => {
                 // A client that did not obey its stop can end before the next look at the journal.
                 let stopped = talk.shared.stopped();
                 if let Some(why) = stopped
                     .as_deref()
                     .or((reason == HOOK_STOPPED).then_some("a hook ended the agent's turn"))
                 {
-                    talk.shared.stop(&stopper, why);
+                    talk.shared.stop_run(&stopper, why);
                 }
                 followed.text = Some(text);
                 // There is no other prompt: the client ends.
                 input = None;
             }
-            Event::Output(line) => view(talk, &stopper, line),
-            Event::Error(line) if talk.errors => print_line(&paint::dim(one_line(&line, 1000))),
-            Event::Warning(warning) => talk.shared.view().warn(&warning),
+            RunEvent::Output(line) => view(talk, &stopper, line),
+            RunEvent::Error(line) if talk.errors => print_line(&paint::dim(one_line(&line, 1000))),
+            RunEvent::Warning(warning) => talk.shared.view().print_warning(&warning),
             _ => {}
         }
     }
     followed
 }
 
-fn view(talk: &Conversation<'_>, stopper: &Stopper, line: Line) {
+fn view(talk: &Conversation<'_>, stopper: &Stopper, line: StreamLine) {
     let mut view = talk.shared.view();
     match line {
-        Line::Session { id, model, .. } => view.session(&id, &model),
-        Line::Text { text, nested } => view.text(&text, nested),
-        Line::Tool { id, name, .. } => view.begin(&id, &name),
-        Line::Done { id, failed, .. } => {
-            let unreviewed = view.end(&id, failed);
+        StreamLine::Session { id, model, .. } => view.begin_session(&id, &model),
+        StreamLine::Text { text, nested } => view.print_text(&text, nested),
+        StreamLine::Tool { id, name, .. } => view.begin_call(&id, &name),
+        StreamLine::Done { id, failed, .. } => {
+            let unreviewed = view.end_call(&id, failed);
             drop(view);
             if let Some(tool) = unreviewed {
                 talk.shared
-                    .stop(stopper, &format!("{tool} was used without a review by our hooks"));
+                    .stop_run(stopper, &format!("{tool} was used without a review by our hooks"));
             }
         }
-        Line::Notice(text) => view.say(&paint::dim(one_line(&text, 400))),
-        Line::TooLong { bytes } => {
-            view.say(&paint::dim(format!("a line of {bytes} bytes was not read")))
+        StreamLine::Notice(text) => view.print_line(&paint::dim(one_line(&text, 400))),
+        StreamLine::TooLong { bytes } => {
+            view.print_line(&paint::dim(format!("a line of {bytes} bytes was not read")))
         }
         _ => {}
     }
@@ -108,7 +111,7 @@ fn control(
     input: &mut Option<ChildStdin>,
     followed: &mut FollowResult,
 ) {
-    if let Some(listing) = response(line, LISTING) {
+    if let Some(listing) = parse_response(line, LISTING) {
         let loaded = listing.map_err(|error| {
             Error::io(format!(
                 "the client did not report which hooks it has loaded: {}",
@@ -122,19 +125,19 @@ fn control(
                 if let Some(warning) = warning {
                     print_line(&format!("{}: {warning}", paint::warn("warning")));
                 }
-                talk.shared.guarded();
-                say(input, &prompt(talk.prompt));
+                talk.shared.record_guarded();
+                say(input, &prompt_message(talk.prompt));
             }
             Err(error) => {
                 let why = error.in_line();
-                talk.shared.stop(stopper, &why);
+                talk.shared.stop_run(stopper, &why);
                 followed.unguarded = Some(why);
             }
         }
-    } else if let Some(question) = Question::read(line) {
+    } else if let Some(question) = Question::parse_question(line) {
         let answer = answer(run, talk, &question);
         say(input, &answer);
-    } else if let Some(refusal) = refuse(line) {
+    } else if let Some(refusal) = refuse_message(line) {
         say(input, &refusal);
     }
 }
@@ -144,8 +147,8 @@ fn answer(run: &Run, talk: &Conversation<'_>, question: &Question) -> String {
     let review = {
         // The line of the review comes before the question about it.
         let mut view = talk.shared.view();
-        view.look();
-        view.review(&question.call)
+        view.read_journal();
+        view.find_review(&question.call)
     };
     let decided = review.and_then(|record| record.decision.map(|decision| decision.primary_reason));
     let reason = question
@@ -160,7 +163,7 @@ fn answer(run: &Run, talk: &Conversation<'_>, question: &Question) -> String {
         // An agent that has ended meanwhile does not receive it.
         Ok(person) => {
             talk.shared.view().hold_lines();
-            let said = person.ask(question, &reason, || run.is_over());
+            let said = person.ask_person(question, &reason, || run.is_over());
             talk.shared.view().release_lines();
             match said.unwrap_or(PersonAnswer::No) {
                 PersonAnswer::Late => (
@@ -172,11 +175,11 @@ fn answer(run: &Run, talk: &Conversation<'_>, question: &Question) -> String {
             }
         }
     };
-    talk.shared.view().answered(&question.call, answer);
+    talk.shared.view().note_answer(&question.call, answer);
     if answer == PersonAnswer::Yes {
         question.allow()
     } else {
-        question.deny(&format!("{reason} {why}"), false)
+        question.deny_message(&format!("{reason} {why}"), false)
     }
 }
 

@@ -15,11 +15,10 @@ use std::path::Path;
 ///
 /// # Errors
 /// Fails if this program cannot be found, or if its folders cannot be passed to the hooks.
-pub fn invocation(agent: &dyn Agent, places: &Paths) -> Result<Invocation> {
-    if PathOverrides::arguments().iter().any(|argument| argument == "--managed-config") {
-        return Err(
-            Error::invalid("`run` cannot give --managed-config to the hooks").hint("leave it out")
-        );
+pub fn hook_invocation(agent: &dyn Agent, places: &Paths) -> Result<Invocation> {
+    if PathOverrides::held_arguments().iter().any(|argument| argument == "--managed-config") {
+        return Err(Error::invalid("`run` cannot give --managed-config to the hooks")
+            .with_hint("leave it out"));
     }
     let program = std::env::current_exe().context("cannot determine where this program is")?;
     let pinned = Invocation {
@@ -44,5 +43,5 @@ pub fn invocation(agent: &dyn Agent, places: &Paths) -> Result<Invocation> {
 /// Reads a settings file as the client does. A file that the client cannot read gives it no hooks.
 fn settings(hooks: &dyn HookSettings, path: &Path) -> Option<Value> {
     let bytes = file::read_settings(path, hooks.most_bytes()).ok()?.bytes?;
-    Some(JsonDocument::parse(&bytes).ok()?.value().clone())
+    Some(JsonDocument::parse_document(&bytes).ok()?.value().clone())
 }

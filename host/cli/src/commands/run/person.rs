@@ -5,9 +5,9 @@
 
 pub use super::answer::PersonAnswer;
 
-use super::view::amount;
+use super::view::format_amount;
 use crate::interactive;
-use portcullis_core::text::{cut, lines, one_line};
+use portcullis_core::text::{cut_text, list_lines, one_line};
 use portcullis_run::{Limit, Question};
 use rustix::process::getpgrp;
 use rustix::termios::{QueueSelector, tcflush, tcgetpgrp};
@@ -44,7 +44,7 @@ impl Person {
     /// # Errors
     /// Fails if there is no terminal, if this runs in the background of it, or if an agent runs
     /// this.
-    pub fn here(patience: Option<Duration>) -> Result<Self, String> {
+    pub fn at_terminal(patience: Option<Duration>) -> Result<Self, String> {
         interactive::refuse_agents().map_err(|error| format!("{error:#}"))?;
         let terminal = OpenOptions::new()
             .read(true)
@@ -65,7 +65,7 @@ impl Person {
     }
 
     /// Asks whether the call may run; `None` if the agent ended before the person answered.
-    pub fn ask(
+    pub fn ask_person(
         &self,
         question: &Question,
         reason: &str,
@@ -81,7 +81,10 @@ impl Person {
             .map(|patience| {
                 format!(
                     "(no after {}) ",
-                    amount(Limit::Time, u64::try_from(patience.as_millis()).unwrap_or(u64::MAX))
+                    format_amount(
+                        Limit::Time,
+                        u64::try_from(patience.as_millis()).unwrap_or(u64::MAX)
+                    )
                 )
             })
             .unwrap_or_default();
@@ -125,7 +128,7 @@ fn format_question(question: &Question, reason: &str) -> String {
     if let Some(object) = rest.as_object_mut()
         && let Some(command) = object.get("command").and_then(Value::as_str).map(str::to_owned)
     {
-        input.push(cut_visibly(lines(&command, usize::MAX)));
+        input.push(cut_visibly(list_lines(&command, usize::MAX)));
         object.remove("command");
         // The description is the agent's own claim.
         object.remove("description");
@@ -147,7 +150,7 @@ fn cut_visibly(shown: String) -> String {
     if rest == 0 {
         shown
     } else {
-        format!("{}\n(about {rest} more bytes are not shown)", cut(&shown, MOST_INPUT))
+        format!("{}\n(about {rest} more bytes are not shown)", cut_text(&shown, MOST_INPUT))
     }
 }
 
@@ -193,7 +196,7 @@ mod tests {
             ("Odd", json!("text"), "Odd:\n  \"text\"\nwhy\n"),
         ] {
             let request = json!({"subtype": "can_use_tool", "tool_name": tool, "input": input, "tool_use_id": "t"});
-            let question = Question::read(
+            let question = Question::parse_question(
                 &json!({"type": "control_request", "request_id": "r", "request": request}),
             )
             .unwrap();
@@ -206,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_says_so() {
+    fn a_cut_is_visible() {
         assert_eq!(cut_visibly("…".to_owned()), "…");
         assert!(
             cut_visibly("a\n".repeat(MOST_INPUT))

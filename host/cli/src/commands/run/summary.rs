@@ -1,15 +1,15 @@
 //! The summary of a run, for a person and for a script.
 
 use super::person::PersonAnswer;
-use super::view::{View, amount, print_line};
+use super::view::{View, format_amount, print_line};
 use crate::error::Result;
 use crate::exit::CommandExit;
 use crate::{paint, show};
 use portcullis_config::sizes;
 use portcullis_core::record::Record;
 use portcullis_core::score::Verdict;
-use portcullis_core::text::{counted, one_line};
-use portcullis_run::{Limit, Outcome, RunResult};
+use portcullis_core::text::{count_noun, one_line};
+use portcullis_run::{Limit, RunOutcome, RunResult};
 use serde_json::{Value, json};
 
 /// The most objections that are listed for a person.
@@ -35,11 +35,12 @@ impl Summary<'_> {
     /// Prints the summary for a person, on standard error.
     pub fn show(&self) {
         let totals = &self.ended.totals;
-        let time = amount(Limit::Time, u64::try_from(totals.time.as_millis()).unwrap_or(u64::MAX));
+        let time =
+            format_amount(Limit::Time, u64::try_from(totals.time.as_millis()).unwrap_or(u64::MAX));
         let (memory, processes) =
-            (sizes::shown(totals.memory), counted(totals.processes, "process"));
+            (sizes::format_bytes(totals.memory), count_noun(totals.processes, "process"));
         let (tokens, output) =
-            (counted(totals.tokens.spent(), "token"), sizes::shown(totals.output));
+            (count_noun(totals.tokens.spent(), "token"), sizes::format_bytes(totals.output));
         print_line(&format!("\n{}", self.headline()));
         print_line(&format!(
             "{time}, {tokens}, at most {memory} in {processes}, {output} of output"
@@ -71,7 +72,7 @@ impl Summary<'_> {
             .map(|(verdict, count)| format!("{count} {verdict}"))
             .collect::<Vec<_>>()
             .join(", ");
-        let reviewed = counted(self.reviews.len() as u64, "action");
+        let reviewed = count_noun(self.reviews.len() as u64, "action");
         print_line(&format!(
             "{reviewed} reviewed{}{counts}",
             if counts.is_empty() { "" } else { ": " }
@@ -80,7 +81,7 @@ impl Summary<'_> {
         for record in objections.iter().take(MOST_LISTED) {
             print_line(&format!(
                 "  {}\n                 {}",
-                show::line(record),
+                show::record_line(record),
                 paint::dim(format!("{}{}", record.id, self.said(record)))
             ));
         }
@@ -88,7 +89,7 @@ impl Summary<'_> {
             print_line(&format!("  and {} more", objections.len() - MOST_LISTED));
         }
         if !self.view.unreviewed().is_empty() {
-            let ran = counted(self.view.unreviewed().len() as u64, "action");
+            let ran = count_noun(self.view.unreviewed().len() as u64, "action");
             print_line(&format!("{}: {ran} ran without a review", paint::bad("unreviewed")));
         }
         if let Some(first) = objections.first() {
@@ -114,17 +115,17 @@ impl Summary<'_> {
             .map(|why| format!(": {}", one_line(why, 300)))
             .unwrap_or_default();
         match self.ended.outcome {
-            Outcome::Success => paint::good("the agent finished successfully"),
-            Outcome::Failed => {
+            RunOutcome::Success => paint::good("the agent finished successfully"),
+            RunOutcome::Failed => {
                 let exit = self.ended.exit.map(|exit| format!(" ({exit})")).unwrap_or_default();
                 paint::bad(format!("the agent failed{exit}"))
             }
-            Outcome::Limit(limit) => paint::bad(format!("stopped: it used up its {limit}")),
-            Outcome::Emergency => paint::bad(format!("emergency stop{why}")),
-            Outcome::Unwatched => {
+            RunOutcome::Limit(limit) => paint::bad(format!("stopped: it used up its {limit}")),
+            RunOutcome::Emergency => paint::bad(format!("emergency stop{why}")),
+            RunOutcome::Unwatched => {
                 paint::bad("stopped: the process that watched it died or did not answer")
             }
-            Outcome::Interrupted => paint::warn("interrupted"),
+            RunOutcome::Interrupted => paint::warn("interrupted"),
         }
     }
 
@@ -144,7 +145,7 @@ impl Summary<'_> {
     }
 
     fn answer(&self, record: &Record) -> Option<PersonAnswer> {
-        self.view.answer(record.call.as_deref()?)
+        self.view.take_answer(record.call.as_deref()?)
     }
 
     /// Formats the summary for a script, on standard output.
@@ -154,12 +155,12 @@ impl Summary<'_> {
     pub fn document(&self) -> Result<String> {
         let (ended, totals) = (self.ended, &self.ended.totals);
         let (outcome, limit) = match ended.outcome {
-            Outcome::Success => ("well", None),
-            Outcome::Failed => ("failed", None),
-            Outcome::Limit(limit) => ("limit", Some(limit.to_string())),
-            Outcome::Emergency => ("emergency", None),
-            Outcome::Unwatched => ("unwatched", None),
-            Outcome::Interrupted => ("interrupted", None),
+            RunOutcome::Success => ("well", None),
+            RunOutcome::Failed => ("failed", None),
+            RunOutcome::Limit(limit) => ("limit", Some(limit.to_string())),
+            RunOutcome::Emergency => ("emergency", None),
+            RunOutcome::Unwatched => ("unwatched", None),
+            RunOutcome::Interrupted => ("interrupted", None),
         };
         let objections: Vec<Value> = self
             .objections()

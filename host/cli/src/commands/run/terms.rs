@@ -31,7 +31,11 @@ impl RunSettings {
     ///
     /// # Errors
     /// Fails if the command line exceeds what the organisation allows.
-    pub fn of(arguments: &Arguments, files: &RunDefaults, places: &Paths) -> Result<Self> {
+    pub fn from_arguments(
+        arguments: &Arguments,
+        files: &RunDefaults,
+        places: &Paths,
+    ) -> Result<Self> {
         let time =
             number(("--time", "run.time_seconds"), arguments.time, files.time_seconds, 1000)?;
         let answer = number(
@@ -82,7 +86,7 @@ fn number(
         (Some(said), Some(most)) if said > most.saturating_mul(unit) => Err(Error::refused(
             format!("`{option}` is more than your organisation allows (`{key} = {most}`)"),
         )
-        .hint("write less, or leave it out")),
+        .with_hint("write less, or leave it out")),
         (Some(said), _) => Ok(Some(said)),
         (None, _) => Ok(files.value.map(|value| value.saturating_mul(unit))),
     }
@@ -95,16 +99,16 @@ fn writable(
     confine: bool,
 ) -> Result<Vec<(PathBuf, &'static str)>> {
     if files.confine_held && !confine {
-        return Err(Error::refused("`--confine=false` is not allowed: your organisation has every agent confined (`run.confine = true`)").hint("leave it out"));
+        return Err(Error::refused("`--confine=false` is not allowed: your organisation has every agent confined (`run.confine = true`)").with_hint("leave it out"));
     }
     if files.writable_held && !arguments.writable.is_empty() {
-        return Err(Error::refused("`--writable` is not allowed: your organisation says where agents write (`run.writable`)").hint("leave it out"));
+        return Err(Error::refused("`--writable` is not allowed: your organisation says where agents write (`run.writable`)").with_hint("leave it out"));
     }
     if !confine && !arguments.writable.is_empty() {
         return Err(Error::invalid(
             "`--writable` is for a confined agent, which writes nowhere else",
         )
-        .hint("add `--confine`, or leave it out"));
+        .with_hint("add `--confine`, or leave it out"));
     }
     let said = arguments.writable.iter().map(|path| (path.clone(), "leave `--writable` out"));
     let written = files
@@ -149,7 +153,7 @@ mod tests {
             managed: "/m".into(),
             project: None,
         };
-        RunSettings::of(&line.run, &files, &places).map_err(|error| error.in_line())
+        RunSettings::from_arguments(&line.run, &files, &places).map_err(|error| error.in_line())
     }
 
     #[test]

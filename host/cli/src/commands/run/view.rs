@@ -102,7 +102,7 @@ impl View {
     }
 
     /// Prints a line for the person, if the run is shown live.
-    pub fn say(&self, line: &str) {
+    pub fn print_line(&self, line: &str) {
         if self.live
             && let Some(line) = self.lines.pass(line)
         {
@@ -111,50 +111,54 @@ impl View {
     }
 
     /// Records the start of a session.
-    pub fn session(&mut self, id: &str, model: &str) {
+    pub fn begin_session(&mut self, id: &str, model: &str) {
         if !self.sessions.iter().any(|known| known == id) {
-            self.say(&paint::dim(format!("session {}, {}", one_line(id, 80), one_line(model, 80))));
+            self.print_line(&paint::dim(format!(
+                "session {}, {}",
+                one_line(id, 80),
+                one_line(model, 80)
+            )));
             self.sessions.push(id.to_owned());
         }
         self.model = Some(model.to_owned());
     }
 
     /// Shows a text of the agent.
-    pub fn text(&self, text: &str, nested: bool) {
+    pub fn print_text(&self, text: &str, nested: bool) {
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         let shown = one_line(&text, MOST_TEXT);
         if !shown.is_empty() {
-            self.say(&format!("{}{shown}", if nested { "  | " } else { "| " }));
+            self.print_line(&format!("{}{shown}", if nested { "  | " } else { "| " }));
         }
     }
 
     /// Records that the agent wants to use a tool.
-    pub fn begin(&mut self, id: &str, tool: &str) {
+    pub fn begin_call(&mut self, id: &str, tool: &str) {
         self.waiting.push(Call { id: id.to_owned(), tool: tool.to_owned() });
     }
 
     /// Records that a tool was used or refused. Returns the tool's name if it was used without a
     /// review.
-    pub fn end(&mut self, id: &str, failed: bool) -> Option<String> {
-        self.look();
+    pub fn end_call(&mut self, id: &str, failed: bool) -> Option<String> {
+        self.read_journal();
         let at = self.waiting.iter().position(|call| call.id == id)?;
         let call = self.waiting.remove(at);
         let tool = one_line(&call.tool, 64);
         // A failed call may never have run: the client does not know the tool, or refused it before
         // any hook.
         if failed || FORMAL.contains(&call.tool.as_str()) {
-            self.say(&format!("{}            {tool}", paint::dim("refused by the client")));
+            self.print_line(&format!("{}            {tool}", paint::dim("refused by the client")));
             return None;
         }
         match self.reviewed(id) {
             // An unreadable journal is reported by the hooks, which need the same one.
             Err(error) => {
-                self.say(&format!("{}: {error}", paint::warn("the journal cannot be read")));
+                self.print_line(&format!("{}: {error}", paint::warn("the journal cannot be read")));
                 None
             }
             Ok(true) => None,
             Ok(false) => {
-                self.say(&format!("{}   {tool}", paint::bad("unreviewed")));
+                self.print_line(&format!("{}   {tool}", paint::bad("unreviewed")));
                 self.unreviewed.push(id.to_owned());
                 Some(tool)
             }
@@ -163,7 +167,7 @@ impl View {
 
     fn reviewed(&self, id: &str) -> Result<bool, StoreError> {
         for session in &self.sessions {
-            if self.store.call(session, id, "review")?.is_some() {
+            if self.store.find_call(session, id, "review")?.is_some() {
                 return Ok(true);
             }
         }
@@ -171,9 +175,9 @@ impl View {
     }
 
     /// Shows the calls that have been reviewed by now.
-    pub fn look(&mut self) {
+    pub fn read_journal(&mut self) {
         for call in std::mem::take(&mut self.waiting) {
-            match self.review(&call.id) {
+            match self.find_review(&call.id) {
                 Some(record) => self.show(&record),
                 None => self.waiting.push(call),
             }
@@ -181,12 +185,12 @@ impl View {
     }
 
     /// Returns a call's review, if there is one.
-    pub fn review(&self, id: &str) -> Option<Record> {
+    pub fn find_review(&self, id: &str) -> Option<Record> {
         let found = self
             .sessions
             .iter()
             .rev()
-            .find_map(|session| self.store.call(session, id, "review").ok()?)?;
+            .find_map(|session| self.store.find_call(session, id, "review").ok()?)?;
         serde_json::from_str(&found.record.document).ok()
     }
 
@@ -194,7 +198,7 @@ impl View {
         if !self.shown.insert(record.id.clone()) {
             return;
         }
-        let mut line = show::line(record);
+        let mut line = show::record_line(record);
         let objection =
             record.decision.as_ref().filter(|decision| decision.verdict > Verdict::Allow);
         if let Some(decision) = objection {
@@ -203,19 +207,25 @@ impl View {
                 paint::dim(one_line(&decision.primary_reason, MOST_REASON))
             ));
         }
-        self.say(&line);
+        self.print_line(&line);
     }
 
     /// Records a person's answer about a call, or that nobody could be asked.
-    pub fn answered(&mut self, call: &str, answer: PersonAnswer) {
+    pub fn note_answer(&mut self, call: &str, answer: PersonAnswer) {
         self.answers.insert(call.to_owned(), answer);
     }
 
     /// Warns that a limit is near.
-    pub fn warn(&self, warning: &Warning) {
-        let (used, allowed) =
-            (amount(warning.limit, warning.used), amount(warning.limit, warning.allowed));
-        self.say(&format!("{} {}: {used} of {allowed}", paint::warn("limit"), warning.limit));
+    pub fn print_warning(&self, warning: &Warning) {
+        let (used, allowed) = (
+            format_amount(warning.limit, warning.used),
+            format_amount(warning.limit, warning.allowed),
+        );
+        self.print_line(&format!(
+            "{} {}: {used} of {allowed}",
+            paint::warn("limit"),
+            warning.limit
+        ));
     }
 
     /// Returns why the session was stopped, if it was.
@@ -232,8 +242,8 @@ impl View {
     }
 
     fn session_state(&self) -> Option<Session> {
-        let snapshot = self.store.snapshot(self.sessions.last()?, None).ok()?;
-        State::decode(snapshot.session.as_deref(), None).ok().map(|state| state.session)
+        let snapshot = self.store.take_snapshot(self.sessions.last()?, None).ok()?;
+        State::decode_state(snapshot.session.as_deref(), None).ok().map(|state| state.session)
     }
 
     /// Returns the newest session, once it is known.
@@ -247,7 +257,7 @@ impl View {
     }
 
     /// Returns the outcome of the question about a call, if there was one.
-    pub fn answer(&self, call: &str) -> Option<PersonAnswer> {
+    pub fn take_answer(&self, call: &str) -> Option<PersonAnswer> {
         self.answers.get(call).copied()
     }
 
@@ -269,7 +279,7 @@ impl View {
                 since: Some(self.since),
                 ..Filter::default()
             };
-            self.store.query(&filter, |stored| {
+            self.store.query_records(&filter, |stored| {
                 reviews.extend(serde_json::from_str::<Record>(&stored.record.document));
                 ControlFlow::Continue(())
             })?;
@@ -285,10 +295,10 @@ impl View {
 }
 
 /// Formats an amount of a limit's unit, for a person.
-pub fn amount(limit: Limit, count: u64) -> String {
+pub fn format_amount(limit: Limit, count: u64) -> String {
     match limit {
         Limit::Time => format!("{}.{} s", count / 1000, count % 1000 / 100),
-        Limit::Memory | Limit::Output => portcullis_config::sizes::shown(count),
+        Limit::Memory | Limit::Output => portcullis_config::sizes::format_bytes(count),
         Limit::Processes | Limit::Tokens => count.to_string(),
     }
 }

@@ -42,7 +42,7 @@ impl Shared {
     }
 
     /// Records that the client has the hooks and the prompt.
-    pub fn guarded(&self) {
+    pub fn record_guarded(&self) {
         self.guarded.store(true, Ordering::Relaxed);
     }
 
@@ -58,7 +58,7 @@ impl Shared {
     }
 
     /// Stops the agent at once. The first reason is the one that is reported.
-    pub fn stop(&self, stopper: &Stopper, why: &str) {
+    pub fn stop_run(&self, stopper: &Stopper, why: &str) {
         let mut reason = self.reason.lock().unwrap_or_else(PoisonError::into_inner);
         if reason.is_none() {
             *reason = Some(why.to_owned());
@@ -81,7 +81,7 @@ pub struct Watch {
 
 impl Watch {
     /// Starts the thread.
-    pub fn begin(shared: &Arc<Shared>, stopper: Stopper) -> Self {
+    pub fn begin_watch(shared: &Arc<Shared>, stopper: Stopper) -> Self {
         let ours = Arc::clone(shared);
         let thread = thread::spawn(move || look(&ours, &stopper));
         Self { shared: Arc::clone(shared), thread: Some(thread) }
@@ -102,12 +102,12 @@ impl Drop for Watch {
 fn look(shared: &Shared, stopper: &Stopper) {
     let begun = Instant::now();
     while !shared.over.load(Ordering::Relaxed) {
-        shared.view().look();
+        shared.view().read_journal();
         if let Some(why) = shared.stopped() {
-            shared.stop(stopper, &why);
+            shared.stop_run(stopper, &why);
         }
         if !shared.is_guarded() && begun.elapsed() > PATIENCE {
-            shared.stop(stopper, "the client did not report which hooks it has loaded");
+            shared.stop_run(stopper, "the client did not report which hooks it has loaded");
         }
         thread::park_timeout(LOOK);
     }

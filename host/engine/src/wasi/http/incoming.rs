@@ -2,8 +2,8 @@
 
 use super::parts::Sending;
 use super::{HttpResource, Store, err, failed, idle, keep, listed, ok, part};
-use crate::faults::Termination;
-use crate::host::charge;
+use crate::state::charge;
+use crate::termination::Termination;
 use crate::wasi::Arguments;
 use crate::wasi::resources::HostResource;
 use crate::web::{Answer, HttpError, Request};

@@ -2,9 +2,9 @@
 
 use super::parts::{Draft, Fields, Sending, Upload};
 use super::{HttpResource, Store, err, failed, keep, ok, part, some, text};
-use crate::faults::Termination;
-use crate::grants::{MOST_HOSTS, Origin};
-use crate::state::State;
+use crate::grants::{MOST_HOSTS, RequestOrigin};
+use crate::state::GuestState;
+use crate::termination::Termination;
 use crate::wasi::resources::HostResource;
 use crate::wasi::{Arguments, files, octets};
 use crate::web::{HttpError, Timeouts};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use wasmtime::component::{Type, Val};
 
-/// The most requests of one call. A check that needs more asks for too much: at a second each, they
+/// The most requests of one call. More would take too long: at a second each, they would
 /// outlast the review.
 const MOST: u32 = 4;
 /// The most bytes of path and query; servers take about as many.
@@ -122,7 +122,10 @@ fn set(draft: &mut Draft, function: &str, value: Option<&Val>) -> Option<bool> {
         }
         "outgoing-request.set-authority" => {
             let authority = text(some(value)).map(str::to_owned);
-            if authority.as_ref().is_some_and(|authority| Origin::of(true, authority).is_none()) {
+            if authority
+                .as_ref()
+                .is_some_and(|authority| RequestOrigin::of(true, authority).is_none())
+            {
                 return Some(false);
             }
             draft.authority = authority;
@@ -230,10 +233,11 @@ pub(super) fn handle(
     }
 }
 
-fn judged(state: &mut State, draft: Draft, patience: Timeouts) -> Result<Sending, HttpError> {
+fn judged(state: &mut GuestState, draft: Draft, patience: Timeouts) -> Result<Sending, HttpError> {
     let authority = draft.authority.as_deref().unwrap_or_default();
     // If the guest does not name a scheme, use an encrypted connection, as other hosts do.
-    let origin = Origin::of(draft.secure.unwrap_or(true), authority).ok_or(HttpError::BAD_URI)?;
+    let origin =
+        RequestOrigin::of(draft.secure.unwrap_or(true), authority).ok_or(HttpError::BAD_URI)?;
     let what = format!("{} {origin}", draft.method);
     let grants = Arc::clone(&state.grants);
     let named = grants.hosts.iter().take(MOST_HOSTS).find(|host| host.origin == origin);

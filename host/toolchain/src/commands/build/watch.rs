@@ -21,16 +21,16 @@ type Times = BTreeMap<PathBuf, (Option<SystemTime>, u64)>;
 /// Builds, then waits for a change, in a loop that ends on an interrupt or when the reader of its
 /// output is gone.
 pub(super) fn run(folder: &Path, build: impl Fn() -> Result<()>) -> Result<()> {
-    let folder = PluginProject::find(folder).map(|project| project.folder)?;
-    while !paint::closed() {
+    let folder = PluginProject::find_project(folder).map(|project| project.folder)?;
+    while !paint::is_closed() {
         let before = times(&folder);
         build()?;
-        paint::print(&paint::dim(format!(
+        paint::print_text(&paint::dim(format!(
             "watching `{}`; ctrl-c ends it\n",
             one_line(&folder.to_string_lossy(), 400)
         )));
         let changed = wait(&folder, &before);
-        paint::print(&format!("\n{} changed\n", one_line(&changed, 200)));
+        paint::print_text(&format!("\n{} changed\n", one_line(&changed, 200)));
     }
     Ok(())
 }

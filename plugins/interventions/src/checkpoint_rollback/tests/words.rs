@@ -45,14 +45,15 @@ fn each_issue_has_its_own_words() {
             );
             for part in parts.iter().chain(&[
                 "Why: a summary of it",
-                "the checkpoint `cp-2` from before step 2 (2026-01-01T11:55:00.000Z); 0.90 of the steps",
-                "Undone is what the steps from 2 to 6 did to files.",
+                "The checkpoint: `cp-2` from before step 2 (2026-01-01T11:55:00.000Z); 0.90 of the steps",
+                "Going back undoes what the steps from 2 to 7 did to files.",
                 "The conversation cannot be taken back",
                 "You were asked to: fix the parser",
             ]) {
                 assert!(message.contains(part), "{name}: `{part}` is not in\n{message}");
             }
-            assert!(!message.contains("went back before"), "{message}");
+            assert!(!message.contains("come to this before"), "{message}");
+            assert!(!message.contains("goes back"), "the host says what happens: {message}");
             let Err(plan) = answer(&[], &issue, &with(vec![]), &context).unwrap() else {
                 panic!("a rollback")
             };
@@ -83,7 +84,7 @@ fn an_earlier_return_is_mentioned() {
     };
     assert!(
         message.contains(
-            "went back before for the same reason (2 earlier returns), so do it differently"
+            "come to this before for the same reason (2 earlier answers), so do it differently"
         ),
         "{message}"
     );
@@ -115,7 +116,7 @@ fn a_plan_is_in_order_and_offers_what_was_refused() {
             "The checkpoint `after it` from before step 5 was not taken: it was taken after this began at step 3. If you judge it good: `portcullis checkpoint restore 'after it'`",
             "The checkpoint `o'clock` from before step 4 was not taken: it was taken after this began at step 3. If you judge it good: `portcullis checkpoint restore 'o'\\''clock'`",
             "The checkpoint `old` from before step 1 was not taken: it is 99 minutes old, 30 are allowed. If you judge it good: `portcullis checkpoint restore old`",
-            "Put back by hand what is wrong, from git or from a backup.",
+            "Restore the wrong files yourself, from git or from a backup.",
             "Undo what is not in files: programs that still run, requests that were sent, packages that were installed.",
             "The request was: fix it",
             "Then tell the agent how to go on, or begin a new session with a narrower request.",
@@ -129,12 +130,12 @@ fn the_operators_words_come_first() {
         (
             Some(("loop", "set: {undone}")),
             None,
-            &["\nset: the steps from 2 to 6\n", "goes back", "cannot be taken back"][..],
+            &["\nset: the steps from 2 to 7\n", "should go back", "cannot be taken back"][..],
         ),
         (Some(("rollback", "to {checkpoint}")), None, &["\nto cp-2\n", "What to try"]),
         (None, Some(("checkpoint_rollback.conversation", "go on")), &["\ngo on", "What to try"]),
         (None, Some(("loop", "a correction")), &["the same steps came again"]),
-        (Some(("rollback", "{none_safe}")), None, &["The session goes back"]),
+        (Some(("rollback", "{none_safe}")), None, &["The files should go back"]),
     ] {
         let settings: Vec<Setting> = set
             .map(|(name, text)| Setting::new(&format!("templates.{name}"), text))

@@ -1,7 +1,8 @@
 //! Prohibitions of the person, and sentences that only sound like one.
 
-use super::judge;
+use super::{RationalityCheck, judge};
 use portcullis_builtin_shared::sample::{Newest, shell};
+use portcullis_plugin::risk_calculator::{Objection, RiskCalculator};
 use portcullis_plugin::testing::{
     self, BuildAction, BuildContext, file_delete, file_edit, file_read,
 };
@@ -67,8 +68,132 @@ fn plain_prohibitions_hold() {
     }
 }
 
+/// Goals, action, the objection and the quoted words.
+type Held = (&'static [&'static str], Action, Option<(Objection, &'static str)>);
+
 #[test]
-fn what_is_not_plain_forbids_nothing() {
+fn the_manner_of_doing_is_no_thing() {
+    let goal = "Find the flag. Do not run commands in python through the `-c` flag.";
+    for (command, wanted) in [
+        ("python -c 'print(1)'", true),
+        ("curl http://a.example/flag.txt", false),
+        ("./solve --flag x", false),
+        ("grep -rn command src", false),
+    ] {
+        let action = shell(command).affects(EffectKind::ProcessStart, "x").by(0);
+        let found = judge(&action, &testing::context().goal(goal));
+        let reported = found.issues.iter().any(|issue| issue.contains("asked not to"));
+        assert_eq!(reported, wanted, "{command}: {found:?}");
+    }
+}
+
+#[test]
+fn a_prohibition_holds_by_a_ruling() {
+    use Objection::{Ask, Warn};
+    let migrate =
+        || shell("python manage.py migrate").affects(EffectKind::RemoteChange, "db").by(0);
+    let cases: Vec<Held> = vec![
+        // File names with dots.
+        (&["do not touch config.py"], edit("config.py"), Some((Ask, "do not touch config.py"))),
+        (&["do not touch config.py"], edit("src/config.py"), Some((Ask, "do not touch config.py"))),
+        (&["do not touch config.py"], edit("src/other.py"), None),
+        (&["do not touch config.py"], edit("src/config.pyx"), None),
+        (&["do not touch config.py"], file_read("config.py"), None),
+        (
+            &["Refactor src/m.py and never push"],
+            push(),
+            Some((Ask, "Refactor src/m.py and never push")),
+        ),
+        (
+            &["don't change `app/db.ts`, please"],
+            edit("app/db.ts"),
+            Some((Ask, "don't change `app/db.ts`")),
+        ),
+        (&["don't edit .env"], edit(".env"), Some((Ask, "don't edit .env"))),
+        (&["don't edit .env"], edit("src/env.rs"), None),
+        (&["never modify vendor/"], edit("vendor/a/b.c"), Some((Ask, "never modify vendor/"))),
+        (&["never modify vendor/"], edit("src/vendors.rs"), None),
+        (
+            &["do not delete data.db. Then test"],
+            file_delete("data.db"),
+            Some((Ask, "do not delete data.db")),
+        ),
+        (&["never run migrations"], migrate(), Some((Ask, "never run migrations"))),
+        (&["never run migrations"], shell("python manage.py test").by(0), None),
+        // Conditions: the person's own hold, others are told.
+        (&["do not push until I say so"], push(), Some((Ask, "do not push until I say so"))),
+        (
+            &["Don't push, unless all tests are green"],
+            push(),
+            Some((Warn, "Don't push, unless all tests are green")),
+        ),
+        (
+            &["do not push unless the tests pass"],
+            push(),
+            Some((Warn, "do not push unless the tests pass")),
+        ),
+        (&["Unless I approve it, do not push"], push(), Some((Ask, "do not push"))),
+        (&["Until the build is green, do not push"], push(), Some((Warn, "do not push"))),
+        (&["do not push unless the tests pass"], edit("src/a.rs"), None),
+        // Limits.
+        (&["only change src/"], edit("docs/a.md"), Some((Ask, "only change src/"))),
+        (&["only change src/"], edit("src/a.rs"), None),
+        (&["only change src/"], commit(), None),
+        (&["only change src/"], shell("cargo test").modifies("target").by(0), None),
+        (&["Please only edit src/a.rs and src/b.rs"], edit("src/b.rs"), None),
+        (
+            &["Please only edit src/a.rs and src/b.rs"],
+            edit("src/c.rs"),
+            Some((Ask, "Please only edit src/a.rs and src/b.rs")),
+        ),
+        (
+            &["don't change anything outside src/"],
+            edit("docs/a.md"),
+            Some((Ask, "don't change anything outside src/")),
+        ),
+        (&["don't change anything outside src/"], edit("src/a.rs"), None),
+        (&["I only change my mind in src/ rarely"], edit("docs/a.md"), None),
+        // A later goal lifts what it means, and nothing else.
+        (
+            &["do not touch config.py", "now edit util.py"],
+            edit("config.py"),
+            Some((Ask, "do not touch config.py")),
+        ),
+        (&["do not touch config.py", "now edit config.py"], edit("config.py"), None),
+        (&["do not push until I say so", "push it now"], push(), None),
+        (&["only change src/", "now change docs/a.md too"], edit("docs/a.md"), None),
+        (
+            &["only change src/", "now edit src/x.rs"],
+            edit("docs/a.md"),
+            Some((Ask, "only change src/")),
+        ),
+    ];
+    for (goals, action, expected) in cases {
+        let context = goals.iter().fold(testing::context(), |context, goal| context.goal(goal));
+        let prepared = RationalityCheck::prepare(&[]).expect("no settings are right");
+        let found = RationalityCheck::assess(&prepared, &action, &context).expect("it answers");
+        let ruling = found.rulings.into_iter().next();
+        let brief = ruling.as_ref().map(|ruling| (ruling.objection, ruling.reason.as_str()));
+        let wanted = expected.map(|(objection, said)| {
+            let begin = if objection == Ask {
+                "the person asked not to: "
+            } else {
+                "the person set a condition for this: "
+            };
+            (objection, [begin, &portcullis_builtin_shared::text::named(said)].concat())
+        });
+        assert_eq!(
+            brief,
+            wanted.as_ref().map(|(objection, reason)| (*objection, reason.as_str())),
+            "{goals:?}: {}",
+            action.parameters
+        );
+        assert!(ruling.is_none_or(|ruling| !ruling.alternatives.is_empty()), "{goals:?}");
+    }
+}
+
+#[test]
+fn vague_sentences_forbid_nothing() {
     let cases: Vec<(&str, Action)> = vec![
         ("Don't forget to push", push()),
         ("don't worry about the tests", edit("tests/a.rs")),

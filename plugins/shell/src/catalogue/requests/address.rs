@@ -53,30 +53,22 @@ pub(super) fn gives_credentials(address: &str) -> bool {
         "169.254.169.254",
         "169.254.170.2",
         "169.254.170.23",
-        "2852039166",
-        "0xa9fea9fe",
-        "[fd00:ec2::23]",
-        "[fd00:ec2::254]",
-        "[::ffff:169.254.169.254]",
-        "[::ffff:a9fe:a9fe]",
+        "fd00:ec2::23",
+        "fd00:ec2::254",
         "metadata",
         "metadata.goog",
         "metadata.google.internal",
     ];
-    let authority = authority(address);
-    let host = match authority
-        .strip_suffix(|c: char| c.is_ascii_digit())
-        .and_then(|_| authority.rsplit_once(':'))
-    {
-        Some((host, port))
-            if !authority.ends_with(']') && port.bytes().all(|byte| byte.is_ascii_digit()) =>
-        {
-            host
-        }
-        _ => authority.as_str(),
-    };
     let low = address.to_ascii_lowercase();
-    SERVERS.contains(&host.trim_end_matches('.'))
+    // The path of a container's own credentials is in a variable.
+    let plain = low.split_once("://").map_or(low.as_str(), |(_, rest)| rest);
+    if ["169.254.170.2\u{fffd}", "169.254.170.23\u{fffd}", "169.254.170.2/\u{fffd}"]
+        .iter()
+        .any(|start| plain.starts_with(start))
+    {
+        return true;
+    }
+    crate::places::host(address).is_some_and(|host| SERVERS.contains(&host.as_str()))
         && [
             "credential",
             "token",
@@ -91,4 +83,11 @@ pub(super) fn gives_credentials(address: &str) -> bool {
         ]
         .iter()
         .any(|word| low.contains(word))
+}
+/// Returns true if a part of the address's path says that it is there for tests.
+pub(crate) fn names_test(address: &str) -> bool {
+    let path = address.split_once("://").map_or(address, |(_, rest)| rest);
+    let path = path.split_once('/').map_or("", |(_, path)| path);
+    path.split(|c: char| !c.is_ascii_alphanumeric())
+        .any(|part| matches!(part, "test" | "tests" | "testing" | "tmp"))
 }

@@ -176,8 +176,15 @@ pub(crate) fn options<'w>(words: &[&'w str], valued: &str) -> Vec<Flag<'w>> {
         }
         if word.starts_with("--") {
             match word.split_once('=') {
-                Some((name, value)) => found.push(Flag { name, value, at: None, word: at }),
-                None => found.push(Flag { name: word, value: next, at: Some(at + 1), word: at }),
+                Some((name, value)) => {
+                    found.push(Flag { name: spelled_out(name), value, at: None, word: at })
+                }
+                None => found.push(Flag {
+                    name: spelled_out(word),
+                    value: next,
+                    at: Some(at + 1),
+                    word: at,
+                }),
             }
             continue;
         }
@@ -200,6 +207,33 @@ pub(crate) fn options<'w>(words: &[&'w str], valued: &str) -> Vec<Flag<'w>> {
     found
 }
 
+/// Long flags that matter here, the ones that others begin with first.
+const LONG: &[&str] = &[
+    "--body-data",
+    "--body-file",
+    "--data",
+    "--data-binary",
+    "--data-urlencode",
+    "--field",
+    "--form",
+    "--head",
+    "--input",
+    "--json",
+    "--method",
+    "--post-data",
+    "--post-file",
+    "--raw-field",
+    "--request",
+    "--upload-file",
+    "--url",
+];
+
+/// Returns the long flag that an abbreviation of at least three letters stands for.
+fn spelled_out(flag: &str) -> &str {
+    let begins = |long: &&&str| long.starts_with(flag) && flag.len() > 4;
+    LONG.iter().find(begins).copied().unwrap_or(flag)
+}
+
 /// Returns the name of a short flag that matters here.
 fn short(letter: char) -> Option<&'static str> {
     Some(match letter {
@@ -210,6 +244,7 @@ fn short(letter: char) -> Option<&'static str> {
         'f' => "-f",
         'G' => "-G",
         'I' => "-I",
+        'K' => "-K",
         letter if letter.is_ascii_alphanumeric() || letter == '#' => "-",
         _ => return None,
     })

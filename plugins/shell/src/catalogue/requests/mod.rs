@@ -6,6 +6,7 @@
 
 mod address;
 mod clients;
+mod forges;
 mod prints;
 
 pub(crate) use clients::{Flag, VALUED, options};
@@ -60,8 +61,18 @@ pub(super) fn apply(plan: &mut Plan, item: &'static str, words: &[&str]) {
         let served_here = service.is_none()
             && address::is_own_server(address, item == "request-httpie")
             && !is_led_elsewhere(words);
-        let effect = if served_here && effect == Effect::Destroy { Effect::Change } else { effect };
-        let (kind, form) = effect.outcome();
+        let spared = effect == Effect::Destroy
+            || effect == Effect::DestroyAll && address::names_test(address);
+        // A service of this machine may hold what matters, but not under such a name.
+        let rehearsed = service.is_none()
+            && places::host(address).is_some_and(|host| places::is_loopback(&host))
+            && !is_led_elsewhere(words)
+            && address::names_test(address);
+        let effect = if (served_here || rehearsed) && spared { Effect::Change } else { effect };
+        let (kind, form) = match service {
+            Some(_) if effect == Effect::Change => forges::outcome(address, words),
+            _ => effect.outcome(),
+        };
         let carries =
             (request.body.is_some() && kind == Some(EffectKind::RemoteDelete) && service.is_none())
                 .then_some(EffectKind::Send);

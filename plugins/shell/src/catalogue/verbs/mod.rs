@@ -12,6 +12,7 @@ mod flags;
 mod words;
 
 use super::plan::{Item, Plan};
+use super::reach;
 use crate::types::EffectKind;
 use flags::{is_off, may_be_value};
 use words::{ADVERBS, METADATA, Meaning, NAMED, REVEAL, SECRET, WHOLE, has, meaning};
@@ -72,6 +73,26 @@ pub(super) fn apply(plan: &mut Plan, item: &'static str, words: &[&str]) {
     };
     plan.items.push(Item::Constant(kind, host));
     plan.items.extend(form.map(Item::Form));
+    if does == Does::Change && !local && gives_rights(words, plan) {
+        plan.items.push(Item::Form("grant-rights"));
+    }
+}
+
+/// The number of words of the path that tell who gets rights: names of things follow.
+const RIGHTS: usize = 4;
+
+/// Returns true if the first words of the path change who may do what.
+fn gives_rights(words: &[&str], plan: &Plan) -> bool {
+    let path: Vec<&str> = plan
+        .subcommand
+        .iter()
+        .chain(&plan.operands)
+        .filter_map(|at| words.get(*at).copied())
+        .take_while(|word| is_name(word))
+        .take(RIGHTS)
+        .flat_map(|word| word.split(':'))
+        .collect();
+    reach::gives_rights(&path)
 }
 
 /// The number of words of the path that are read.
@@ -316,7 +337,7 @@ fn is_name(word: &str) -> bool {
 }
 
 /// Splits a name into words, at hyphens and the like, or at capitals.
-fn parts(name: &str) -> Vec<String> {
+pub(super) fn parts(name: &str) -> Vec<String> {
     let mut parts = vec![String::new()];
     let mut small = false;
     for c in name.chars().take(64) {

@@ -1,80 +1,34 @@
-//! Code of other languages on the command line: the literal calls in it that delete, write, start
-//! programs or reach the network. It is not a parser: a call's arguments are known only if they are
-//! literals, and comments and texts do not count.
+//! Code of other languages on the command line. Python, JavaScript and TypeScript are parsed, and
+//! `effects` maps their calls by the tables in `calls`; `foreign` reads languages without a parser
+//! by their words, and `signs` what is left: code that does not parse, and rarer languages.
 
-mod imports;
-mod literals;
-mod tables;
+mod calls;
+mod clouds;
+mod effects;
+mod endless;
+mod foreign;
+mod plain;
+mod programs;
+mod requests;
+mod signs;
+mod stores;
+mod tcl;
 
+pub(super) use foreign::awk_streams;
+
+use super::environment::UNKNOWN;
 use super::expand::Field;
-use super::feed::{self, Feed, Source};
-use super::routines::quoted;
-use super::sql;
+use super::feed::Feed;
 use super::{Setting, Walker};
-use crate::places;
+use crate::syntax::DEPTH;
 use crate::types::EffectKind;
-use literals::{clip, is_word_before, mask, object_before, texts, variables};
-use std::collections::BTreeMap;
-use tables::{Does, NODE, PYTHON, SCRIPT};
-
-/// Longest list of arguments that is looked at, in bytes.
-const ARGUMENTS: usize = 16 * 1024;
-/// Most calls that are looked at.
-const CALLS: usize = 256;
-
-/// Signs that a text is computed from an encoded one, and that it is fetched.
-const ENCODED: &[&str] = &[
-    "b64decode",
-    "fromhex",
-    "atob(",
-    "base64",
-    "unhexlify",
-    "codecs.decode",
-    "zlib",
-    "chr(",
-    "decode64",
-    "fromCharCode",
-];
-const FETCHED: &[&str] = &[
-    "urlopen",
-    "requests.",
-    "fetch(",
-    "http.get",
-    "https.get",
-    "Net::HTTP",
-    "file_get_contents",
-    "URI.open",
-];
-
-/// Languages of which only common calls are known.
-const UNREAD: &[&str] = &["groovy", "scala", "scheme", "lisp", "raku", "octave"];
+use portcullis_inline_code::{Gap, Language, read_code};
 
 /// The code computes the text that is run.
 const BUILT: &str = "a text that code puts together and runs";
 
-/// One call in the code.
-struct Found<'c> {
-    does: Does,
-    /// The text between its brackets, and after.
-    arguments: &'c str,
-    /// The position of its name.
-    at: usize,
-    /// The text between its brackets is literal: `%x(...)`, `qx{...}`.
-    bare: bool,
-    /// Its arguments are longer than the part that is looked at.
-    cut: bool,
-}
-
-/// The current code.
-struct Code<'c> {
-    field: &'c Field,
-    language: &'c str,
-    variables: BTreeMap<String, String>,
-}
-
 impl Walker<'_> {
-    /// Notes the effects of a program's text, as far as its literal calls reveal them; returns its
-    /// output.
+    /// Notes the effects of a program's text; returns its output.
     pub(super) fn code(
         &mut self,
         language: &str,
@@ -82,425 +36,132 @@ impl Walker<'_> {
         command: Option<u32>,
         setting: &Setting,
     ) -> Feed {
+        self.code_with(language, field, None, command, setting)
+    }
+
+    /// Does the same for a program that is given arguments.
+    pub(super) fn code_with(
+        &mut self,
+        language: &str,
+        field: &Field,
+        arguments: Option<&[Field]>,
+        command: Option<u32>,
+        setting: &Setting,
+    ) -> Feed {
         self.spend(2 * field.text.len());
-        if self.work == 0 || self.depth >= crate::syntax::DEPTH {
+        if self.work == 0 || self.depth >= DEPTH {
             self.out.limit("more text than is read");
             return Feed::default();
         }
-        let table = match language {
-            "python" => PYTHON,
-            "node" => NODE,
-            "osascript" => {
-                self.plain(EffectKind::ProcessStart, language, false, command, setting);
-                SCRIPT
-            }
-            _ => SCRIPT,
+        self.note_endless(language, field, command, setting);
+        let located = self.with_own_path(language, field);
+        let field = located.as_ref().unwrap_or(field);
+        let parsed = match language {
+            "python" => Language::Python,
+            "node" => Language::JavaScript,
+            _ => return self.other_code(language, field, command, setting),
         };
-        if language == "tcl" {
-            return self.tcl(field, setting);
+        let words: Option<Vec<String>> =
+            arguments.map(|words| words.iter().map(|word| word.text.clone()).collect());
+        let code = read_code(&field.text, parsed, words.as_deref());
+        self.spend(code.steps);
+        if code.gaps.contains(&Gap::Limit) {
+            self.out.limit("more code than is followed");
         }
-        if UNREAD.contains(&language) {
-            self.out.gap("code in a language that is not read");
-            self.plain(EffectKind::ProcessStart, language, false, command, setting);
-        }
-        let resolved = imports::resolve(&field.text, language);
-        if let Some(gap) = resolved.gap {
-            self.out.gap(gap);
-            self.plain(EffectKind::ProcessStart, "", false, command, setting);
-        }
-        let field = &Field { text: resolved.text, ..field.clone() };
-        let masked = mask(&field.text, language);
-        let connects = ["socket", "TCPSocket", "net.connect", "fsockopen", "net.Socket"]
-            .iter()
-            .any(|call| masked.contains(call));
-        if connects
-            && ["/bin/sh", "/bin/bash", "cmd.exe", "pty.spawn", "dup2"]
-                .iter()
-                .any(|mark| field.text.contains(mark))
-        {
-            self.out.form("remote-shell", command);
-            self.plain(EffectKind::UnseenCode, "", false, command, setting);
-        }
-        self.whole_environment(&masked, command, setting);
-        let code = Code { field, language, variables: variables(&field.text, &masked) };
-        let calls = calls(table, &masked, &field.text);
-        if calls.iter().any(|call| call.cut) {
-            self.out.limit("a call in code with longer arguments than are looked at");
-        }
-        if calls.len() >= CALLS {
-            self.out.limit("more calls than are looked at");
+        if !code.parsed {
+            self.out.gap("code that does not parse");
+            return self.signs_of(language, field, command, setting);
         }
         self.depth += 1;
-        let mut printed = Some(String::new());
-        for call in &calls {
-            if call.does == Does::Print {
-                let said = texts(call.arguments, &code.variables);
-                printed = printed.zip(said.first()).map(|(all, text)| all + text + "\n");
-            } else {
-                self.inline_call(call, &code, command, setting);
-            }
-        }
-        self.quoted_commands(&code, &masked, setting);
+        let mark = self.env.mark();
+        let said = self.effects_of_code(&code, language == "python", field, command, setting);
+        self.env.restore(mark);
         self.depth -= 1;
-        match printed.filter(|text| !text.is_empty()) {
-            Some(text) => Feed::of_text(&text),
-            None => Feed::default(),
-        }
-    }
-
-    /// Follows the programs that Tcl starts. A program's words are the rest of its line, and a brace
-    /// or a bracket around them is Tcl's own.
-    fn tcl(&mut self, field: &Field, setting: &Setting) -> Feed {
-        for order in field.text.split(['\n', ';', '[', ']', '{', '}']).take(CALLS) {
-            let order = order.trim();
-            let words = ["exec ", "spawn ", "system ", "open \"|", "open |"];
-            let Some(text) = words.iter().find_map(|word| order.strip_prefix(word)) else {
-                continue;
-            };
-            let text = text.trim_start_matches("-ignorestderr ").trim_start_matches("-- ");
-            let shell = Field { text: text.to_owned(), ..field.clone() };
-            self.nested(&shell, "code", setting);
-        }
-        for order in field.text.split(['\n', ';']).map(str::trim).take(CALLS) {
-            if let Some(words) = order.strip_prefix("file delete ") {
-                let text = format!("rm -r {words}");
-                self.nested(&Field { text, ..field.clone() }, "code", setting);
-            }
-        }
-        Feed::default()
-    }
-
-    fn inline_call(
-        &mut self,
-        call: &Found<'_>,
-        code: &Code<'_>,
-        command: Option<u32>,
-        setting: &Setting,
-    ) {
-        let texts = texts(call.arguments, &code.variables);
-        let first = texts.first().map(String::as_str);
-        let word = |text: Option<&str>| {
-            Field::plain(&self::at_home(text.unwrap_or("\u{fffd}"), self.home), code.field.span)
-        };
-        let own = || object_before(&code.field.text, call.at, &code.variables);
-        let (one, two) = (word(first), word(texts.get(1).map(String::as_str)));
-        match call.does {
-            Does::Delete => self.file(EffectKind::FileDelete, &one, false, command, setting),
-            Does::DeleteOwn => {
-                let target = word(own().as_deref().or(first));
-                self.file(EffectKind::FileDelete, &target, false, command, setting);
-            }
-            Does::DeleteTree => {
-                self.out.form("recursive-delete", command);
-                self.file(EffectKind::FileDelete, &one, true, command, setting);
-            }
-            Does::Write => self.file(EffectKind::FileModify, &one, false, command, setting),
-            Does::WriteOwn => {
-                self.file(EffectKind::FileModify, &word(own().as_deref()), false, command, setting)
-            }
-            Does::Make => self.file(EffectKind::FileCreate, &one, false, command, setting),
-            Does::Move | Does::Copy | Does::Link => {
-                match call.does {
-                    Does::Move => self.file(EffectKind::FileModify, &one, true, command, setting),
-                    Does::Copy => self.file(EffectKind::FileRead, &one, false, command, setting),
-                    _ => {}
-                }
-                self.file(EffectKind::FileModify, &two, false, command, setting);
-            }
-            Does::Read => self.file(EffectKind::FileRead, &one, false, command, setting),
-            Does::ReadOwn => {
-                self.file(EffectKind::FileRead, &word(own().as_deref()), false, command, setting)
-            }
-            Does::Open => self.opens(call, &texts, &one, command, setting),
-            Does::Network => self.contacts(call, &one, command, setting),
-            Does::Send | Does::RemoteDelete => {
-                self.network(&one, command, setting);
-                let kind = if call.does == Does::Send {
-                    EffectKind::Send
-                } else {
-                    EffectKind::RemoteDelete
-                };
-                self.at_host(kind, &one, command, setting);
-            }
-            Does::Statement => self.in_code(first.unwrap_or(""), code, command, setting),
-            Does::Stop => self.plain(EffectKind::ProcessStop, "", false, command, setting),
-            Does::Dynamic => self.dynamic(call, first, code, command, setting),
-            Does::Shell if call.bare => self.bare_text(call.arguments, code.field, setting),
-            Does::Shell => self.started(call.arguments, &texts, code.field, command, setting),
-            Does::Print => {}
-        }
-    }
-
-    /// Handles `open` and the like: the mode decides.
-    fn opens(
-        &mut self,
-        call: &Found<'_>,
-        texts: &[String],
-        file: &Field,
-        command: Option<u32>,
-        setting: &Setting,
-    ) {
-        if file.text.contains("://") {
-            return self.network(file, command, setting);
-        }
-        let own = call.arguments.split(')').next().unwrap_or("");
-        let flags = ["O_WRONLY", "O_RDWR", "O_CREAT", "O_TRUNC", "O_APPEND"]
-            .iter()
-            .any(|flag| own.contains(flag));
-        let writes = flags
-            || texts
-                .iter()
-                .skip(1)
-                .any(|mode| mode.len() <= 3 && mode.contains(['w', 'a', 'x', '+']));
-        self.file(
-            if writes { EffectKind::FileModify } else { EffectKind::FileRead },
-            file,
-            false,
-            command,
-            setting,
-        );
-    }
-
-    /// Notes a request whose method is in its options.
-    fn contacts(
-        &mut self,
-        call: &Found<'_>,
-        address: &Field,
-        command: Option<u32>,
-        setting: &Setting,
-    ) {
-        self.network(address, command, setting);
-        let options = call.arguments.split(';').next().unwrap_or("");
-        let has = |marks: &[&str]| marks.iter().any(|mark| options.contains(mark));
-        if has(&["'DELETE'", "\"DELETE\""]) {
-            self.at_host(EffectKind::RemoteDelete, address, command, setting);
-        } else if has(&[
-            "'POST'",
-            "\"POST\"",
-            "'PUT'",
-            "\"PUT\"",
-            "'PATCH'",
-            "\"PATCH\"",
-            "body:",
-            "data=",
-            "json=",
-        ]) {
-            self.at_host(EffectKind::Send, address, command, setting);
-        }
-    }
-
-    fn at_host(
-        &mut self,
-        kind: EffectKind,
-        address: &Field,
-        command: Option<u32>,
-        setting: &Setting,
-    ) {
-        let host = crate::places::host(&address.text).unwrap_or_default();
-        if kind == EffectKind::RemoteDelete || !places::is_loopback(&host) {
-            self.plain(kind, &host, !host.is_empty(), command, setting);
-        }
-    }
-
-    /// Reads a statement that code hands to a database: a file's, if the code opens one.
-    fn in_code(
-        &mut self,
-        statement: &str,
-        code: &Code<'_>,
-        command: Option<u32>,
-        setting: &Setting,
-    ) {
-        let opened = code
-            .field
-            .text
-            .split_once("sqlite3.connect(")
-            .map(|(_, rest)| texts(clip(rest, ARGUMENTS), &code.variables));
-        match opened.and_then(|texts| texts.into_iter().next()) {
-            Some(file) => self.changed(
-                sql::change(statement),
-                Some(&Field::plain(&file, code.field.span)),
-                command,
-                setting,
-            ),
-            None => self.changed(sql::change(statement), None, command, setting),
-        }
-    }
-
-    /// Follows code that is computed when it runs: read as code if it is a literal, plain or
-    /// encoded.
-    fn dynamic(
-        &mut self,
-        call: &Found<'_>,
-        first: Option<&str>,
-        code: &Code<'_>,
-        command: Option<u32>,
-        setting: &Setting,
-    ) {
-        let own = call.arguments.split('\n').next().unwrap_or("");
-        let hidden = ENCODED.iter().any(|mark| own.contains(mark));
-        let fetched = FETCHED.iter().any(|mark| code.field.text.contains(mark));
-        if let Some(text) = first {
-            let clear = if hidden {
-                feed::base64(text).or_else(|| feed::hex(text))
-            } else {
-                Some(text.to_owned())
-            };
-            if let Some(text) = clear.filter(|text| text.len() > 3) {
-                self.code(code.language, &Field { text, ..code.field.clone() }, command, setting);
-            }
-        }
-        match (hidden || ENCODED.iter().any(|mark| code.field.text.contains(mark)), fetched) {
-            (_, true) => self.unseen(Source::DOWNLOADED, command, setting),
-            (true, _) => self.unseen(Source::DECODED, command, setting),
-            _ => {
-                if first.is_none() {
-                    self.out.gap(BUILT);
-                }
-                self.plain(EffectKind::ProcessStart, "", false, command, setting);
-            }
-        }
-    }
-
-    /// Notes code that takes the whole environment, which often holds credentials.
-    fn whole_environment(&mut self, masked: &str, command: Option<u32>, setting: &Setting) {
-        let whole = ["os.environ", "process.env", "ENV.to_h", "%ENV", "$_ENV", "getenv()"]
-            .iter()
-            .any(|name| {
-                masked.match_indices(name).take(16).any(|(at, _)| {
-                    let rest = masked.get(at + name.len()..).unwrap_or("").trim_start();
-                    rest.is_empty()
-                        || rest.starts_with([')', ',', ';', '}'])
-                        || rest.starts_with(".items")
-                        || rest.starts_with(".copy")
-                        || rest.starts_with("\n")
-                })
-            });
-        if whole {
-            self.plain(EffectKind::SecretRead, "environment", false, command, setting);
-        }
-    }
-
-    /// Follows a program that code starts: a shell's text, or a list of words.
-    fn started(
-        &mut self,
-        arguments: &str,
-        texts: &[String],
-        code: &Field,
-        command: Option<u32>,
-        setting: &Setting,
-    ) {
-        let Some(first) = texts.first() else {
+        if code.gaps.contains(&Gap::Dynamic) {
             self.out.gap(BUILT);
-            return self.plain(EffectKind::ProcessStart, "", false, command, setting);
-        };
-        let is_list = arguments.trim_start().starts_with(['[', '('])
-            || (texts.len() > 1 && !first.contains(' '));
-        let text = if is_list {
-            texts.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
-        } else {
-            first.clone()
-        };
-        let field = Field {
-            known: !text.contains(super::environment::UNKNOWN),
-            text,
-            span: code.span,
-            ..Field::default()
-        };
-        self.nested(&field, "code", setting);
-    }
-
-    /// Follows `%x(COMMAND)`: up to the bracket that closes it.
-    fn bare_text(&mut self, arguments: &str, code: &Field, setting: &Setting) {
-        let text = arguments.split([')', '}', '/']).next().unwrap_or("");
-        let text = if text.len() + 1 < arguments.len() && arguments.contains(['}', ')']) {
-            arguments.rsplit_once(['}', ')']).map_or(text, |(text, _)| text)
-        } else {
-            text
-        };
-        let field = Field {
-            text: text.replace(['}', ')'], " ; "),
-            known: true,
-            span: code.span,
-            ..Field::default()
-        };
-        self.nested(&field, "code", setting);
-    }
-
-    /// Follows backquotes, which run a command in perl, ruby, php and julia.
-    fn quoted_commands(&mut self, code: &Code<'_>, masked: &str, setting: &Setting) {
-        if !matches!(code.language, "perl" | "ruby" | "php" | "julia") {
-            return;
         }
-        let marks: Vec<usize> = masked.match_indices('`').map(|(at, _)| at).take(1024).collect();
-        for pair in marks.chunks_exact(2) {
-            if let [start, end] = pair
-                && let Some(text) = code.field.text.get(start + 1..*end)
-            {
-                self.nested(
-                    &Field {
-                        text: text.to_owned(),
-                        known: true,
-                        span: code.field.span,
-                        ..Field::default()
-                    },
-                    "code",
-                    setting,
-                );
-            }
+        if code.gaps.contains(&Gap::Module) {
+            self.out.gap("a module whose name is known only when it runs");
+            self.plain(EffectKind::ProcessStart, "", false, command, setting);
         }
+        said
     }
 }
 
-/// Returns the calls of a table that occur in the code, in the code's order.
-fn calls<'c>(table: &[(&str, Does)], masked: &str, code: &'c str) -> Vec<Found<'c>> {
-    let mut found: Vec<Found<'c>> = Vec::new();
-    for (name, does) in table {
-        for (at, _) in masked.match_indices(name) {
-            if found.len() >= CALLS {
-                break;
-            }
-            if !is_word_before(masked, at, name) {
-                let whole = code.get(at + name.len()..).unwrap_or("");
-                let arguments = clip(whole, ARGUMENTS);
-                let cut = arguments.len() < whole.len()
-                    && !masked
-                        .get(at..at + arguments.len())
-                        .unwrap_or("")
-                        .contains([')', '\n', ';']);
-                found.push(Found {
-                    does: *does,
-                    arguments,
-                    at,
-                    bare: name.starts_with("%x") || name.starts_with("qx"),
-                    cut,
-                });
+impl Walker<'_> {
+    /// Returns the text of a script in which the names of its own path are the path.
+    fn with_own_path(&self, language: &str, field: &Field) -> Option<Field> {
+        let path = self.script_path()?;
+        let folder = path.rsplit_once('/').map_or("/", |(folder, _)| folder);
+        let url = format!("file://{path}");
+        let mut text = field.text.clone();
+        for (known, name, own) in OWN_PATHS {
+            if *known == language && text.contains(name) {
+                let own = match own {
+                    Own::File => path,
+                    Own::Folder => folder,
+                    Own::Address => url.as_str(),
+                };
+                text = replaced_name(&text, name, own);
             }
         }
+        (text != field.text).then(|| Field { text, ..field.clone() })
     }
-    found.sort_by_key(|call| call.at);
-    found
 }
 
-/// Returns the literals that awk's code pipes into or from: `"sort" | getline`, `print | "sh"`.
-pub(super) fn piped(code: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut left = code;
-    while let Some((start, rest)) = left.split_once('"') {
-        let Some((text, after)) = rest.split_once('"') else { break };
-        let into = start.trim_end().ends_with('|') && !start.trim_end().ends_with("||");
-        let from = after.trim_start().starts_with('|') && !after.trim_start().starts_with("||");
-        if (into || from) && found.len() < 16 {
-            found.push(text.to_owned());
-        }
-        left = after;
+/// The form in which a name tells a script's own path.
+enum Own {
+    File,
+    Folder,
+    Address,
+}
+
+/// The names of a script's own path, by language; a longer one comes before its beginning.
+const OWN_PATHS: &[(&str, &str, Own)] = &[
+    ("python", "__file__", Own::File),
+    ("node", "import.meta.dirname", Own::Folder),
+    ("node", "import.meta.dir", Own::Folder),
+    ("node", "import.meta.filename", Own::File),
+    ("node", "import.meta.url", Own::Address),
+    ("node", "__dirname", Own::Folder),
+    ("node", "__filename", Own::File),
+    ("php", "__DIR__", Own::Folder),
+    ("php", "__FILE__", Own::File),
+    ("ruby", "__dir__", Own::Folder),
+    ("ruby", "__FILE__", Own::File),
+    ("perl", "__FILE__", Own::File),
+    ("perl", "$FindBin::Bin", Own::Folder),
+    ("pwsh", "$PSScriptRoot", Own::Folder),
+    ("pwsh", "$PSCommandPath", Own::File),
+];
+
+/// Puts a text in quotes in the place of a name, if the name stands for itself there.
+fn replaced_name(text: &str, name: &str, own: &str) -> String {
+    let quoted = format!("\"{}\"", own.replace('\\', "\\\\").replace('"', "\\\""));
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once(name) {
+        out.push_str(before);
+        let joins = |c: char| c.is_alphanumeric() || matches!(c, '_' | '"' | '\'' | '`' | '$');
+        let apart = !before.ends_with(|c| joins(c) || c == '.') && !after.starts_with(joins);
+        out.push_str(if apart { &quoted } else { name });
+        rest = after;
     }
-    found
+    out.push_str(rest);
+    out
 }
 
 /// Expands `~/x`: code that says so has asked for the home.
-fn at_home(text: &str, home: &str) -> String {
-    match text.strip_prefix("~/") {
-        Some(rest) if !home.is_empty() => format!("{home}/{rest}"),
+pub(super) fn at_home(text: &str, home: &str) -> String {
+    match text.strip_prefix('~') {
+        Some(rest) if !home.is_empty() && (rest.is_empty() || rest.starts_with('/')) => {
+            format!("{home}{rest}")
+        }
         _ => text.to_owned(),
     }
+}
+
+/// The text of something of which nothing is known.
+fn unknown_text() -> String {
+    UNKNOWN.to_string()
 }

@@ -33,9 +33,9 @@ impl<'a> Evaluation<'a> {
     /// # Errors
     /// Fails if the sandbox cannot be set up.
     pub fn new(subjects: &'a Subjects, material: &Material) -> Result<Self> {
-        let (without, mut with) = (subjects.reviewer(false)?, subjects.reviewer(true)?);
-        with.plugins.watch();
-        let ear = BundleObserver::of(&subjects.all, with.config().policy.decision);
+        let (without, mut with) = (subjects.new_reviewer(false)?, subjects.new_reviewer(true)?);
+        with.plugins.watch_calls();
+        let ear = BundleObserver::for_subjects(&subjects.all, with.config().policy.decision);
         Ok(Self { subjects, without, with, ear, progress: progress(material) })
     }
 
@@ -43,7 +43,7 @@ impl<'a> Evaluation<'a> {
     ///
     /// # Errors
     /// Fails if a case cannot be played.
-    pub fn run(mut self, material: &Material, results: &mut Results) -> Result<()> {
+    pub fn run_material(mut self, material: &Material, results: &mut Results) -> Result<()> {
         for row in &material.rows {
             self.action(row, results);
             self.progress.inc(1);
@@ -66,8 +66,8 @@ impl<'a> Evaluation<'a> {
         }
         self.progress.finish_and_clear();
         for row in &mut results.plugins {
-            if let Some(heard) = self.ear.heard(&row.name) {
-                row.take(heard);
+            if let Some(heard) = self.ear.observations_of(&row.name) {
+                row.add_observations(heard);
             }
         }
         Ok(())
@@ -75,21 +75,21 @@ impl<'a> Evaluation<'a> {
 
     /// Reviews a single labelled action.
     fn action(&mut self, row: &EvalRow, results: &mut Results) {
-        let label = results.label(&row.label);
+        let label = results.count_label(&row.label);
         let counts = results.corpus.entry(label.clone()).or_default();
         let Ok(event) = &row.event else {
             counts.unreadable += 1;
             return;
         };
-        let without = eval::review(event, &row.project, &mut self.without, None);
-        let with = eval::review(event, &row.project, &mut self.with, Some(&mut self.ear));
+        let without = eval::review_event(event, &row.project, &mut self.without, None);
+        let with = eval::review_event(event, &row.project, &mut self.with, Some(&mut self.ear));
         counts.actions += 1;
         counts.without += u64::from(objected(&without));
         counts.with += u64::from(objected(&with));
-        self.ear.records(&with);
-        self.ear.calls(self.with.plugins.take_observed_calls());
-        for name in self.ear.objecting() {
-            if let Some(plugin) = results.plugin(&name) {
+        self.ear.add_records(&with);
+        self.ear.add_calls(self.with.plugins.take_observed_calls());
+        for name in self.ear.take_objecting() {
+            if let Some(plugin) = results.find_plugin(&name) {
                 *plugin.objected.entry(label.clone()).or_default() += 1;
             }
         }
@@ -100,37 +100,39 @@ impl<'a> Evaluation<'a> {
         let Self { without, with, ear, progress, .. } = self;
         let before = played(recording, |session, item| {
             progress.inc(1);
-            let records = session.step(item, without);
-            records.iter().for_each(|record| pair.yours.record(record));
-            (records, session.standing(&without.config().policy.limits))
+            let records = session.review_step(item, without);
+            records.iter().for_each(|record| pair.yours.add_record(record));
+            (records, session.active_interventions(&without.config().policy.limits))
         });
         let after = played(recording, |session, item| {
             progress.inc(1);
             let records = session.step_overheard(item, with, Some(&mut *ear));
-            records.iter().for_each(|record| pair.other.record(record));
-            ear.records(&records);
-            ear.calls(with.plugins.take_observed_calls());
-            for name in ear.objecting() {
-                if let Some(plugin) = results.plugin(&name) {
+            records.iter().for_each(|record| pair.other.add_record(record));
+            ear.add_records(&records);
+            ear.add_calls(with.plugins.take_observed_calls());
+            for name in ear.take_objecting() {
+                if let Some(plugin) = results.find_plugin(&name) {
                     *plugin.objected_in_sessions.get_or_insert_default() += 1;
                 }
             }
-            (records, session.standing(&with.config().policy.limits))
+            (records, session.active_interventions(&with.config().policy.limits))
         });
-        pair.session(&before, &after);
+        pair.add_session(&before, &after);
     }
 
     /// Plays the cases of one plugin, as its author does.
     fn cases(&mut self, plugin: &str, cases: &[Case], results: &mut Results) -> Result<()> {
-        let subject = self.subjects.named(plugin)?;
+        let subject = self.subjects.find_subject(plugin)?;
         let cache = || self.subjects.cache();
         let mut stage =
             CaseRunner::of_bundle(&subject.pinned, subject.kind, self.subjects.config(), &cache);
-        let mut sum = results.plugin(plugin).and_then(|row| row.cases.take()).unwrap_or_default();
+        let mut sum =
+            results.find_plugin(plugin).and_then(|row| row.cases.take()).unwrap_or_default();
         for case in cases {
             let title = one_line(&case.name, 100);
-            let played =
-                stage.play(case).with_context(|| format!("the case `{title}` of `{plugin}`"))?;
+            let played = stage
+                .play_case(case)
+                .with_context(|| format!("the case `{title}` of `{plugin}`"))?;
             let expected = case
                 .steps
                 .iter()
@@ -139,13 +141,13 @@ impl<'a> Evaluation<'a> {
             let said = played.steps.iter().chain(&played.export);
             let failed = expected.zip(said).any(|(expected, said)| {
                 said.odd.is_some()
-                    || cases::compare(&expected.findings, &said.findings, false).is_some()
+                    || cases::compare_findings(&expected.findings, &said.findings, false).is_some()
             });
-            sum.add(&title, failed);
-            self.ear.calls(played.calls().filter(|call| call.plugin == plugin));
+            sum.add_case(&title, failed);
+            self.ear.add_calls(played.observed_calls().filter(|call| call.plugin == plugin));
             self.progress.inc(1);
         }
-        if let Some(row) = results.plugin(plugin) {
+        if let Some(row) = results.find_plugin(plugin) {
             row.cases = Some(sum);
         }
         Ok(())
@@ -160,7 +162,7 @@ fn played(
     let (mut session, mut timeline) = (ReviewSession::default(), Timeline::new(&recording.name));
     for (index, item) in recording.items.iter().enumerate() {
         let (records, standing) = step(&mut session, item);
-        timeline.add(index, &records, &standing);
+        timeline.add_event(index, &records, &standing);
     }
     timeline
 }

@@ -80,11 +80,11 @@ impl MaterialPaths {
     ///
     /// # Errors
     /// Fails if nothing is named, or if a file cannot be read or parsed.
-    pub fn read(&self, subjects: &Subjects) -> Result<Material> {
+    pub fn read_material(&self, subjects: &Subjects) -> Result<Material> {
         let mut material = Material::default();
         for path in files(&self.corpus)? {
             let (text, digest) = text(&path, "corpus")?;
-            let rows = rows::parse(&text, &path)?;
+            let rows = rows::parse_rows(&text, &path)?;
             material.add("corpus", &path, digest, rows.len(), None)?;
             material.rows.extend(rows);
         }
@@ -94,17 +94,17 @@ impl MaterialPaths {
                 .file_stem()
                 .map(|stem| stem.to_string_lossy().into_owned())
                 .unwrap_or_default();
-            let sessions = recording::parse(&text, &name)
+            let sessions = recording::parse_recordings(&text, &name)
                 .with_context(|| format!("in the recording `{}`", path.display()))?;
             material.add("session", &path, digest, sessions.len(), None)?;
             material.sessions.extend(sessions);
         }
         for (plugin, path) in &self.cases {
-            let subject = subjects.named(plugin)?;
+            let subject = subjects.find_subject(plugin)?;
             let (text, digest) = text(path, "cases")?;
             let wrong =
                 |(problems, more)| Error::from(Problems { file: path.clone(), problems, more });
-            let cases = cases::read(&text, subject.kind)
+            let cases = cases::read_cases(&text, subject.kind)
                 .map_err(wrong)
                 .context("the cases cannot be played")?;
             material.add("cases", path, digest, cases.len(), Some(plugin))?;
@@ -112,7 +112,7 @@ impl MaterialPaths {
         }
         if material.files.is_empty() {
             return Err(Error::invalid("nothing to vet it on")
-                .hint("give `--corpus`, `--session` or `--cases`"));
+                .with_hint("give `--corpus`, `--session` or `--cases`"));
         }
         Ok(material)
     }
@@ -131,7 +131,7 @@ impl Material {
             return Err(Error::invalid(format!(
                 "more than {MOST_FILES} files are named to vet it on"
             ))
-            .hint("merge some of them"));
+            .with_hint("merge some of them"));
         }
         let name =
             path.file_name().map(|name| one_line(&name.to_string_lossy(), 128)).unwrap_or_default();
@@ -152,7 +152,7 @@ impl Material {
 fn text(path: &Path, what: &str) -> Result<(String, Digest)> {
     let bytes =
         fs::read(path).with_context(|| format!("cannot read the {what} `{}`", path.display()))?;
-    let digest = Digest::of(&bytes);
+    let digest = Digest::of_bytes(&bytes);
     let text = String::from_utf8(bytes)
         .map_err(|_| Error::invalid(format!("`{}` is not valid UTF-8", path.display())))?;
     Ok((text, digest))
@@ -179,7 +179,7 @@ fn files(named: &[PathBuf]) -> Result<Vec<PathBuf>> {
             return Err(Error::invalid(format!(
                 "the folder `{shown}` holds no `.jsonl` or `.json` file"
             ))
-            .hint("the files of folders below it are not read, name those folders"));
+            .with_hint("the files of folders below it are not read, name those folders"));
         }
         held.sort();
         files.extend(held);

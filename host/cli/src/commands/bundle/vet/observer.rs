@@ -9,7 +9,7 @@ use portcullis_core::policy::DecisionPolicy;
 use portcullis_core::record::Record;
 use portcullis_core::review::Findings;
 use portcullis_core::score::Verdict;
-use portcullis_core::verdict::decide;
+use portcullis_core::verdict::decide_verdict;
 use portcullis_engine::ObservedCall;
 use portcullis_review::reviewer::PluginObserver;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,7 +19,7 @@ use std::time::Duration;
 pub struct BundleObserver {
     policy: DecisionPolicy,
     heard: BTreeMap<String, PluginObservations>,
-    /// Plugins that objected since the last call of [`Self::objecting`].
+    /// Plugins that objected since the last call of [`Self::take_objecting`].
     objecting: BTreeSet<String>,
 }
 
@@ -39,14 +39,14 @@ pub struct PluginObservations {
 }
 
 impl BundleObserver {
-    pub fn of(subjects: &[Subject], policy: DecisionPolicy) -> Self {
+    pub fn for_subjects(subjects: &[Subject], policy: DecisionPolicy) -> Self {
         let heard =
             |subject: &Subject| (subject.pinned.name.clone(), PluginObservations::default());
         Self { policy, heard: subjects.iter().map(heard).collect(), objecting: BTreeSet::new() }
     }
 
     /// Adds the faults from the records of an event.
-    pub fn records(&mut self, records: &[Record]) {
+    pub fn add_records(&mut self, records: &[Record]) {
         for fault in records.iter().flat_map(|record| &record.faults) {
             let Some(heard) = self.heard.get_mut(&fault.source) else { continue };
             *heard.faults.entry(fault.kind.as_str().to_owned()).or_default() += 1;
@@ -55,7 +55,7 @@ impl BundleObserver {
     }
 
     /// Adds the costs of calls.
-    pub fn calls(&mut self, calls: impl IntoIterator<Item = ObservedCall>) {
+    pub fn add_calls(&mut self, calls: impl IntoIterator<Item = ObservedCall>) {
         for call in calls {
             let Some(heard) = self.heard.get_mut(&call.plugin) else { continue };
             heard.fuel.push(call.cost.fuel);
@@ -66,12 +66,12 @@ impl BundleObserver {
     }
 
     /// Returns and resets the plugins that objected since the last call.
-    pub fn objecting(&mut self) -> BTreeSet<String> {
+    pub fn take_objecting(&mut self) -> BTreeSet<String> {
         std::mem::take(&mut self.objecting)
     }
 
     /// Returns the observations of a plugin.
-    pub fn heard(&self, name: &str) -> Option<&PluginObservations> {
+    pub fn observations_of(&self, name: &str) -> Option<&PluginObservations> {
         self.heard.get(name)
     }
 
@@ -87,9 +87,9 @@ impl PluginObserver for BundleObserver {
                 continue;
             }
             let mut findings = Findings::default();
-            findings.assessed(vec![answer.clone()]);
+            findings.add_assessments(vec![answer.clone()]);
             findings.faults.clear();
-            if decide(&findings, false, &self.policy).verdict > Verdict::Allow {
+            if decide_verdict(&findings, false, &self.policy).verdict > Verdict::Allow {
                 self.objecting.insert(answer.plugin.name.clone());
             }
         }

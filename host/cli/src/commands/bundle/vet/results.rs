@@ -132,7 +132,7 @@ pub struct Sessions {
 
 impl Results {
     /// Creates empty results; a plugin may object to `most_flagged` percent of benign actions.
-    pub fn of(material: &[File], components: &[Component], most_flagged: f64) -> Self {
+    pub fn for_material(material: &[File], components: &[Component], most_flagged: f64) -> Self {
         let part = |component: &Component| ComponentResults {
             digest: component.digest,
             size: component.size,
@@ -162,7 +162,7 @@ impl Results {
     }
 
     /// Returns the label under which actions of `label` are counted.
-    pub fn label(&self, label: &str) -> String {
+    pub fn count_label(&self, label: &str) -> String {
         let label = one_line(label, 64);
         if self.corpus.len() < MOST_LABELS || self.corpus.contains_key(&label) {
             label
@@ -172,12 +172,12 @@ impl Results {
     }
 
     /// Returns the plugin of that name.
-    pub fn plugin(&mut self, name: &str) -> Option<&mut Row> {
+    pub fn find_plugin(&mut self, name: &str) -> Option<&mut Row> {
         self.plugins.iter_mut().find(|row| row.name == name)
     }
 
     /// Collects the objections to signing the bundle.
-    pub fn judge(&mut self) {
+    pub fn judge_rows(&mut self) {
         let benign = self.corpus.get(BENIGN).map_or(0, |label| label.actions);
         self.problems =
             self.plugins.iter().flat_map(|row| row.problems(benign, self.most_flagged)).collect();
@@ -189,7 +189,7 @@ impl Results {
             .collect();
         if !idle.is_empty() {
             self.problems.push(format!(
-                "never called by this material: {}; a corpus asks risk-calculators, a session patterns too, and cases whatever they are of",
+                "never called by this material: {}; a corpus calls risk-calculators, a session also calls patterns, and cases call their own plugin",
                 idle.join(", ")
             ));
         }
@@ -198,7 +198,7 @@ impl Results {
 
 impl Row {
     /// Adds what was observed of the plugin.
-    pub fn take(&mut self, heard: &PluginObservations) {
+    pub fn add_observations(&mut self, heard: &PluginObservations) {
         let (mut fuel, mut times) = (heard.fuel.clone(), heard.times.clone());
         fuel.sort_unstable();
         times.sort_unstable();
@@ -236,8 +236,8 @@ impl Row {
         }
         let flagged = self.objected.get(BENIGN).copied().unwrap_or_default();
         if flagged as f64 * 100.0 > most * benign as f64 {
-            let share = percent(flagged, benign);
-            problems.push(format!("`{name}` objects to {flagged} of {benign} benign actions ({share}); at most {most} % are taken"));
+            let share = format_percent(flagged, benign);
+            problems.push(format!("`{name}` objects to {flagged} of {benign} benign actions ({share}); at most {most} % are allowed"));
         }
         problems
     }
@@ -245,7 +245,7 @@ impl Row {
 
 impl Cases {
     /// Counts one more case.
-    pub fn add(&mut self, name: &str, failed: bool) {
+    pub fn add_case(&mut self, name: &str, failed: bool) {
         self.played += 1;
         if failed {
             self.failed += 1;
@@ -261,6 +261,6 @@ fn middle<T: Copy + Default>(sorted: &[T]) -> T {
 }
 
 /// Formats a share as a percentage, for people.
-pub fn percent(part: u64, all: u64) -> String {
+pub fn format_percent(part: u64, all: u64) -> String {
     format!("{:.1} %", part as f64 * 100.0 / all.max(1) as f64)
 }

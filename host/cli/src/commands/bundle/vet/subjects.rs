@@ -9,7 +9,8 @@ use portcullis_core::text::one_line;
 use portcullis_engine::{CodeCache, Kind};
 use portcullis_review::bundles::receipt::PluginPin;
 use portcullis_review::isolated;
-use portcullis_review::reviewer::{OURS, Reviewer, code_cache};
+use portcullis_review::plugin_specs::OURS;
+use portcullis_review::reviewer::{Reviewer, code_cache};
 use portcullis_store::Home;
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::Write;
@@ -48,13 +49,13 @@ impl Subjects {
     ///
     /// # Errors
     /// Fails if a component cannot be tried here, or if the folder cannot be written.
-    pub fn of(bundle: &Bundle, places: &Paths) -> Result<Self> {
-        let home = Home::open(&places.state)?;
+    pub fn from_bundle(bundle: &Bundle, places: &Paths) -> Result<Self> {
+        let home = Home::open_root(&places.state)?;
         let folder = Folder::new(home.cache().join(format!("vet-{}", std::process::id())))?;
         let (about, mut all) = (bundle.about(), Vec::new());
         for component in &about.components {
             let bytes = bundle
-                .component(component)
+                .component_bytes(component)
                 .ok_or_else(|| Error::integrity("a component is missing"))?;
             let file = folder.0.join(component.digest.hex()).with_extension("wasm");
             write(&file, bytes).with_context(|| format!("cannot write `{}`", file.display()))?;
@@ -63,7 +64,7 @@ impl Subjects {
                 all.push(subject(about.name.as_str(), component, plugin, &file, &digest)?);
             }
         }
-        Ok(Self { all, config: Config::plain(places), home, _folder: folder })
+        Ok(Self { all, config: Config::builtin_only(places), home, _folder: folder })
     }
 
     /// Creates a reviewer with the builtin plugins, and if `with` is true also with those of the
@@ -71,7 +72,7 @@ impl Subjects {
     ///
     /// # Errors
     /// Fails if the sandbox cannot be set up.
-    pub fn reviewer(&self, with: bool) -> Result<Reviewer> {
+    pub fn new_reviewer(&self, with: bool) -> Result<Reviewer> {
         let mut config = isolated::isolated_config(&self.config, |_| true);
         let mut bundled = Vec::new();
         for Subject { pinned, .. } in self.all.iter().filter(|_| with) {
@@ -90,7 +91,7 @@ impl Subjects {
             }
             bundled.push(pinned.clone());
         }
-        let mut reviewer = isolated::reviewer(config, &[], &bundled, Some(self.cache()))?;
+        let mut reviewer = isolated::new_reviewer(config, &[], &bundled, Some(self.cache()))?;
         reviewer.enable_shell_cache();
         Ok(reviewer)
     }
@@ -99,7 +100,7 @@ impl Subjects {
     ///
     /// # Errors
     /// Fails if there is no such plugin.
-    pub fn named(&self, name: &str) -> Result<&Subject> {
+    pub fn find_subject(&self, name: &str) -> Result<&Subject> {
         let names = || {
             self.all
                 .iter()
@@ -112,7 +113,7 @@ impl Subjects {
                 "`--cases {}=...`: the bundle has no such plugin",
                 one_line(name, 64)
             ))
-            .hint(format!("it has {}", names()))
+            .with_hint(format!("it has {}", names()))
         })
     }
 
@@ -139,7 +140,7 @@ fn subject(
         return Err(Error::invalid(format!(
             "`{name}` is the name of a builtin plugin, so no machine can load this bundle"
         ))
-        .hint("have its publisher give it another"));
+        .with_hint("have its publisher give it another"));
     }
     let kind = Kind::ALL.iter().copied().find(|kind| kind.as_str() == plugin.kind);
     let pinned = PluginPin {

@@ -1,9 +1,9 @@
 //! The results of a vetting as text: its material, each plugin's cost, and its objections.
 
 use super::material::File;
-use super::results::{Label, Results, Sessions, percent};
+use super::results::{Label, Results, Sessions, format_percent};
 use crate::paint;
-use portcullis_core::text::{counted, one_line};
+use portcullis_core::text::{count_noun, one_line};
 
 impl Results {
     /// Formats all results.
@@ -15,8 +15,8 @@ impl Results {
         if let Some(Sessions { sessions, steps, differing, stricter, milder }) = self.sessions {
             text.push_str(&format!(
                 "\n{}, {}: {differing} would change with the bundle, {stricter} stricter, {milder} milder\n",
-                counted(sessions, "session"),
-                counted(steps, "step")
+                count_noun(sessions, "session"),
+                count_noun(steps, "step")
             ));
         }
         for problem in &self.problems {
@@ -29,7 +29,7 @@ impl Results {
         text.push_str(&format!("{}\n", paint::bold("vetted on")));
         for File { kind, name, digest, holds, plugin } in &self.material {
             let of = plugin.as_ref().map(|plugin| format!(" of {plugin}")).unwrap_or_default();
-            let what = counted(
+            let what = count_noun(
                 *holds as u64,
                 match *kind {
                     "corpus" => "action",
@@ -62,7 +62,7 @@ impl Results {
             if let Some(cases) = &row.cases {
                 text.push_str(&format!(
                     "  {}, {} as expected\n",
-                    counted(cases.played, "case"),
+                    count_noun(cases.played, "case"),
                     cases.played - cases.failed
                 ));
             }
@@ -90,7 +90,7 @@ impl Results {
         if self.corpus.is_empty() {
             return;
         }
-        let cell = |part: u64, all: u64| format!("{part} ({})", percent(part, all));
+        let cell = |part: u64, all: u64| format!("{part} ({})", format_percent(part, all));
         let heads: String = self.corpus.keys().map(|label| format!("{label:>18}")).collect();
         text.push_str(&format!("\n{}\n", paint::dim(format!("{:<26}{heads}", "objects to"))));
         let row = |title: String, count: &dyn Fn(&str, &Label) -> String| {
@@ -120,7 +120,7 @@ impl Results {
                 "{}\n",
                 paint::warn(format!(
                     "{}: no action that can be reviewed, so not counted",
-                    counted(unreadable, "row")
+                    count_noun(unreadable, "row")
                 ))
             ));
         }

@@ -3,12 +3,12 @@
 
 use super::evaluation::Evaluation;
 use super::material::MaterialPaths;
-use super::results::{Results, percent};
+use super::results::{Results, format_percent};
 use super::subjects::Subjects;
 use crate::error::{Context, Result};
 use portcullis_bundle::Bundle;
 use portcullis_config::paths::Paths;
-use portcullis_core::text::{counted, one_line};
+use portcullis_core::text::{count_noun, one_line};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -41,17 +41,17 @@ pub struct Count {
 ///
 /// # Errors
 /// Fails if the material cannot be read, or if a version cannot be tried.
-pub fn verdicts(
+pub fn compare_verdicts(
     old: &Bundle,
     new: &Bundle,
     material: &MaterialPaths,
     places: &Paths,
 ) -> Result<Verdicts> {
     let tried = |bundle: &Bundle| -> Result<Results> {
-        let subjects = Subjects::of(bundle, places)?;
-        let material = material.read(&subjects)?;
-        let mut results = Results::of(&material.files, &bundle.about().components, 100.0);
-        Evaluation::new(&subjects, &material)?.run(&material, &mut results)?;
+        let subjects = Subjects::from_bundle(bundle, places)?;
+        let material = material.read_material(&subjects)?;
+        let mut results = Results::for_material(&material.files, &bundle.about().components, 100.0);
+        Evaluation::new(&subjects, &material)?.run_material(&material, &mut results)?;
         Ok(results)
     };
     let old = tried(old).context("the version that is locked cannot be tried")?;
@@ -108,18 +108,18 @@ impl Verdicts {
         let mut text = "verdicts, with the locked version and with the new one:\n".to_owned();
         let line = |text: &mut String, what: String, count: &Count| {
             let sign = if count.old == count.new { "=" } else { "->" };
-            let old = format!("{} ({})", count.old, percent(count.old, count.of));
+            let old = format!("{} ({})", count.old, format_percent(count.old, count.of));
             let _ = writeln!(
                 text,
                 "  {what:<42} {old:>16} {sign:<2} {} ({})",
                 count.new,
-                percent(count.new, count.of)
+                format_percent(count.new, count.of)
             );
         };
         for (label, count) in &self.corpus {
             line(
                 &mut text,
-                format!("objects to {} ({})", one_line(label, 20), counted(count.of, "action")),
+                format!("objects to {} ({})", one_line(label, 20), count_noun(count.of, "action")),
                 count,
             );
         }

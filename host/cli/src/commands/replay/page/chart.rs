@@ -12,7 +12,7 @@ use crate::page::Html;
 use lanes::{restraint, spread_marks};
 use portcullis_core::policy::RiskThresholds;
 use portcullis_core::score::{Score, Verdict};
-use portcullis_core::text::{counted, one_line};
+use portcullis_core::text::{count_noun, one_line};
 use portcullis_review::timeline::{Timeline, TimelineEntry};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
@@ -31,7 +31,7 @@ const BARS: usize = 400;
 const TICKS: usize = 12;
 
 /// Draws the chart of a session; `anchor` is the prefix of its steps' names on the page.
-pub fn draw(timeline: &Timeline, levels: &RiskThresholds, anchor: &str) -> Html {
+pub fn draw_chart(timeline: &Timeline, levels: &RiskThresholds, anchor: &str) -> Html {
     let steps: Vec<&TimelineEntry> = timeline.steps().collect();
     let mut html = Html::new();
     if steps.is_empty() {
@@ -45,9 +45,9 @@ pub fn draw(timeline: &Timeline, levels: &RiskThresholds, anchor: &str) -> Html 
     let chart = Chart { timeline, places: places(&steps), steps, anchor };
     let lanes = patterns.len() + usize::from(chart.restrained()) + usize::from(chart.answered());
     let height = BOTTOM + LANE * lanes as f64 + 24.0;
-    html.put(
+    html.put_template(
         "<svg viewBox=\"0 0 960 {}\" role=\"img\" aria-label=\"Risk of {}, with what was decided, found and done. The list below says the same in words.\">",
-        &[&height, &counted(chart.steps.len() as u64, "step")],
+        &[&height, &count_noun(chart.steps.len() as u64, "step")],
     );
     chart.scale(&mut html, levels, height);
     let mut lane = BOTTOM;
@@ -62,7 +62,7 @@ pub fn draw(timeline: &Timeline, levels: &RiskThresholds, anchor: &str) -> Html 
     }
     chart.bars(&mut html);
     chart.numbers(&mut html, lane);
-    html.put("</svg>", &[]);
+    html.put_template("</svg>", &[]);
     html
 }
 
@@ -97,7 +97,7 @@ impl Chart<'_> {
 
     /// Draws the levels of risk from the policy.
     fn scale(&self, html: &mut Html, levels: &RiskThresholds, height: f64) {
-        html.put("<g class=\"scale\">", &[]);
+        html.put_template("<g class=\"scale\">", &[]);
         for (name, score) in [
             ("critical", levels.critical),
             ("high", levels.high),
@@ -105,12 +105,12 @@ impl Chart<'_> {
             ("", Score::ZERO),
         ] {
             let y = y(score);
-            html.put(
+            html.put_template(
                 "<path d=\"M148 {}H948\"/><text x=\"140\" y=\"{}\">{} {}</text>",
                 &[&tenths(y), &tenths(y + 3.5), &name, &score],
             );
         }
-        html.put("<path d=\"M148 18V{}\"/></g>", &[&tenths(height - 22.0)]);
+        html.put_template("<path d=\"M148 18V{}\"/></g>", &[&tenths(height - 22.0)]);
     }
 
     /// Draws one bar per step or group of steps, and a mark for each objection.
@@ -127,7 +127,7 @@ impl Chart<'_> {
             );
             let middle = (self.x(index * share) + self.x(index * share + steps.len() - 1)) / 2.0;
             let (top, left) = (y(risk).min(BOTTOM - 1.5), middle - wide / 2.0);
-            html.put(
+            html.put_template(
                 "<rect class=\"v-{}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"><title>{}</title></rect>",
                 &[&verdict_name(worst), &tenths(left), &tenths(top), &tenths(wide), &tenths(BOTTOM - top), &self.describe_steps(steps, verdict)],
             );
@@ -148,9 +148,9 @@ impl Chart<'_> {
                     verdict_name(step),
                     step.risk.unwrap_or_default()
                 );
-                html.put(
+                html.put_template(
                     "<path class=\"v-{} mark\" transform=\"{}\" d=\"{}\"><title>{}</title></path>",
-                    &[&verdict_name(step), &place, &shape(step.verdict), &title],
+                    &[&verdict_name(step), &place, &dot_class(step.verdict), &title],
                 );
             });
         }
@@ -163,7 +163,7 @@ impl Chart<'_> {
                 number(step),
                 verdict_name(step),
                 step.risk.unwrap_or_default(),
-                self.timeline.near(&step.summary)
+                self.timeline.shorten_paths(&step.summary)
             ),
             [first, .., last] => {
                 let worst = verdict.map_or("not reviewed", Verdict::as_str);
@@ -175,20 +175,20 @@ impl Chart<'_> {
 
     /// Draws the numbers of some steps.
     fn numbers(&self, html: &mut Html, lane: f64) {
-        html.put("<g class=\"ticks\">", &[]);
+        html.put_template("<g class=\"ticks\">", &[]);
         let every = nice(self.steps.len().div_ceil(TICKS));
         let mut last = f64::MIN;
         for (index, step) in self.steps.iter().enumerate() {
             let x = self.x(index);
             if step.step.is_some_and(|step| step % every == 0) && x - last > 30.0 {
                 last = x;
-                html.put(
+                html.put_template(
                     "<text x=\"{}\" y=\"{}\">{}</text>",
                     &[&tenths(x), &tenths(lane + 16.0), &number(step)],
                 );
             }
         }
-        html.put(
+        html.put_template(
             "<text class=\"name\" x=\"140\" y=\"{}\">step</text></g>",
             &[&tenths(lane + 16.0)],
         );
@@ -196,14 +196,14 @@ impl Chart<'_> {
 
     /// Draws a mark that links to the step in the list.
     fn linked(&self, html: &mut Html, step: &TimelineEntry, mark: impl FnOnce(&mut Html)) {
-        html.put("<a href=\"#{}-{}\" tabindex=\"-1\">", &[&self.anchor, &step.place]);
+        html.put_template("<a href=\"#{}-{}\" tabindex=\"-1\">", &[&self.anchor, &step.place]);
         mark(html);
-        html.put("</a>", &[]);
+        html.put_template("</a>", &[]);
     }
 }
 
 /// Returns the shape of a verdict's mark, around the origin.
-pub const fn shape(verdict: Option<Verdict>) -> &'static str {
+pub const fn dot_class(verdict: Option<Verdict>) -> &'static str {
     match verdict {
         Some(Verdict::Warn) => "M0-5 5.5 4.5H-5.5Z",
         Some(Verdict::Modify) => "M0-6 6 0 0 6-6 0Z",

@@ -12,7 +12,7 @@ pub const BEGINNING: &str = "<!doctype html>\n<!-- a page of portcullis replay -
 ///
 /// # Errors
 /// Fails if another kind of file has that name, or if the folder does not exist.
-pub fn check(path: &Path) -> Result<()> {
+pub fn check_target(path: &Path) -> Result<()> {
     let folder = folder(path);
     if !folder.is_dir() {
         return Err(Error::not_found(format!(
@@ -29,7 +29,7 @@ pub fn check(path: &Path) -> Result<()> {
             "`{}` already exists and is not a page of a replay",
             path.display()
         ))
-        .hint("remove it, or give another name")),
+        .with_hint("remove it, or give another name")),
     }
 }
 
@@ -37,7 +37,7 @@ pub fn check(path: &Path) -> Result<()> {
 ///
 /// # Errors
 /// Fails if the system refuses; the previous content is then unchanged.
-pub fn write(path: &Path, page: &str) -> Result<()> {
+pub fn write_page(path: &Path, page: &str) -> Result<()> {
     portcullis_fs::replace_bytes(path, 0o666, page.as_bytes())
         .with_context(|| format!("cannot write the page `{}`", path.display()))
 }

@@ -1,13 +1,13 @@
 //! The page's tables and sums.
 
-use super::super::sum::{SessionTotals, TotalsRow, part};
-use super::super::table::{change, percent};
-use super::chart::{kind_letter, severity_letter, shape};
+use super::super::sum::{SessionTotals, TotalsRow, part_of};
+use super::super::table::{format_change, format_percent};
+use super::chart::{dot_class, kind_letter, severity_letter};
 use crate::page::Html;
 use crate::paint;
 use portcullis_core::intervene::InterventionKind;
 use portcullis_core::score::{Severity, Verdict};
-use portcullis_core::text::{counted, one_line};
+use portcullis_core::text::{count_noun, one_line};
 use portcullis_review::timeline::Timeline;
 use portcullis_review::timeline::words;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,15 +16,15 @@ use std::collections::{BTreeMap, BTreeSet};
 const OBJECTIONS: [Verdict; 4] = [Verdict::Warn, Verdict::Modify, Verdict::Ask, Verdict::Block];
 
 /// Returns the time of a session's first event.
-pub fn begun(timeline: &Timeline) -> u64 {
+pub fn start_time(timeline: &Timeline) -> u64 {
     timeline.entries.first().map_or(0, |entry| entry.at)
 }
 
 /// Returns a session's title, which is the person's first request, and a line with its name and its
 /// beginning.
-pub fn title(timeline: &Timeline, most: usize) -> (String, String) {
+pub fn session_title(timeline: &Timeline, most: usize) -> (String, String) {
     let name = one_line(&timeline.name, 200);
-    let time = format!("{} UTC", paint::time(begun(timeline)));
+    let time = format!("{} UTC", paint::time(start_time(timeline)));
     match timeline.goal().map(|goal| one_line(&words::on_one_line(goal), most)) {
         Some(goal) if !goal.is_empty() => (goal, format!("{name}, {time}")),
         _ => (name, time),
@@ -33,46 +33,48 @@ pub fn title(timeline: &Timeline, most: usize) -> (String, String) {
 
 /// Adds a session's row to the overview.
 pub fn overview_row(html: &mut Html, timeline: &Timeline, anchor: &str, differing: Option<usize>) {
-    let (name, about) = title(timeline, 160);
+    let (name, about) = session_title(timeline, 160);
     // Skip sections without changes.
     if differing == Some(0) {
-        html.put("<tr><th scope=\"row\">{}", &[&name]);
+        html.put_template("<tr><th scope=\"row\">{}", &[&name]);
     } else {
-        html.put("<tr><th scope=\"row\"><a href=\"#{}\">{}</a>", &[&anchor, &name]);
+        html.put_template("<tr><th scope=\"row\"><a href=\"#{}\">{}</a>", &[&anchor, &name]);
     }
-    html.put("<span class=\"goal\">{}</span>", &[&about]);
-    html.put("</th><td>{}</td>", &[&timeline.steps().count()]);
+    html.put_template("<span class=\"goal\">{}</span>", &[&about]);
+    html.put_template("</th><td>{}</td>", &[&timeline.steps().count()]);
     let none_as_dot = |count: usize| if count == 0 { "·".to_owned() } else { count.to_string() };
     for verdict in OBJECTIONS {
         let count = timeline.steps().filter(|step| step.verdict == Some(verdict)).count();
-        html.put("<td>{}</td>", &[&none_as_dot(count)]);
+        html.put_template("<td>{}</td>", &[&none_as_dot(count)]);
     }
     let patterns = timeline.entries.iter().map(|entry| entry.detections.len()).sum();
     let answers = timeline.entries.iter().map(|entry| entry.interventions.len()).sum();
-    html.put("<td>{}</td><td>{}</td>", &[&none_as_dot(patterns), &none_as_dot(answers)]);
+    html.put_template("<td>{}</td><td>{}</td>", &[&none_as_dot(patterns), &none_as_dot(answers)]);
     if let Some(differing) = differing {
-        html.put("<td>{}</td>", &[&none_as_dot(differing)]);
+        html.put_template("<td>{}</td>", &[&none_as_dot(differing)]);
     }
-    html.put("</tr>", &[]);
+    html.put_template("</tr>", &[]);
 }
 
 /// Adds the table of all sessions; `differing` names its last column, if it has one.
-pub fn overview(html: &mut Html, rows: &Html, differing: &str) {
-    html.put("<section><h2>Sessions</h2><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"sessions\"><table class=\"sessions\"><thead><tr><th scope=\"col\">session</th><th scope=\"col\">steps</th>", &[]);
-    OBJECTIONS.iter().for_each(|verdict| html.put("<th scope=\"col\">{}</th>", &[verdict]));
-    html.put("<th scope=\"col\">patterns</th><th scope=\"col\">interventions</th>", &[]);
+pub fn add_overview(html: &mut Html, rows: &Html, differing: &str) {
+    html.put_template("<section><h2>Sessions</h2><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"sessions\"><table class=\"sessions\"><thead><tr><th scope=\"col\">session</th><th scope=\"col\">steps</th>", &[]);
+    OBJECTIONS
+        .iter()
+        .for_each(|verdict| html.put_template("<th scope=\"col\">{}</th>", &[verdict]));
+    html.put_template("<th scope=\"col\">patterns</th><th scope=\"col\">interventions</th>", &[]);
     if !differing.is_empty() {
-        html.put("<th scope=\"col\">{}</th>", &[&differing]);
+        html.put_template("<th scope=\"col\">{}</th>", &[&differing]);
     }
-    html.put("</tr></thead><tbody>", &[]);
-    html.add(rows);
-    html.put("</tbody></table></div></section>", &[]);
+    html.put_template("</tr></thead><tbody>", &[]);
+    html.add_piece(rows);
+    html.put_template("</tbody></table></div></section>", &[]);
 }
 
 /// Adds a session's figures.
-pub fn figures(html: &mut Html, timeline: &Timeline, differing: Option<usize>) {
+pub fn add_figures(html: &mut Html, timeline: &Timeline, differing: Option<usize>) {
     let steps = timeline.steps().count() as u64;
-    html.put("<ul class=\"figures\"><li>{}</li>", &[&counted(steps, "step")]);
+    html.put_template("<ul class=\"figures\"><li>{}</li>", &[&count_noun(steps, "step")]);
     for verdict in Verdict::ALL.iter().rev() {
         let count = timeline.steps().filter(|step| step.verdict == Some(*verdict)).count();
         if count > 0 {
@@ -86,7 +88,7 @@ pub fn figures(html: &mut Html, timeline: &Timeline, differing: Option<usize>) {
         .flat_map(|entry| &entry.detections)
         .for_each(|found| *patterns.entry(&found.pattern).or_default() += 1);
     for (pattern, count) in patterns {
-        html.put("<li>{} {}</li>", &[&count, &one_line(pattern, 64)]);
+        html.put_template("<li>{} {}</li>", &[&count, &one_line(pattern, 64)]);
     }
     let mut kinds: BTreeMap<InterventionKind, u64> = BTreeMap::new();
     timeline
@@ -95,66 +97,69 @@ pub fn figures(html: &mut Html, timeline: &Timeline, differing: Option<usize>) {
         .flat_map(portcullis_review::timeline::TimelineEntry::kinds)
         .for_each(|kind| *kinds.entry(kind).or_default() += 1);
     for (kind, count) in kinds {
-        html.put("<li>{} {}</li>", &[&count, &kind]);
+        html.put_template("<li>{} {}</li>", &[&count, &kind]);
     }
     if let Some(differing) = differing {
-        html.put("<li><b>{} would change</b></li>", &[&counted(differing as u64, "step")]);
+        html.put_template(
+            "<li><b>{} would change</b></li>",
+            &[&count_noun(differing as u64, "step")],
+        );
     }
-    html.put("</ul>", &[]);
+    html.put_template("</ul>", &[]);
 }
 
 /// Explains the marks.
-pub fn legend(html: &mut Html) {
-    html.put("<div class=\"legend\"><div><b>verdicts</b><ul>", &[]);
+pub fn add_legend(html: &mut Html) {
+    html.put_template("<div class=\"legend\"><div><b>verdicts</b><ul>", &[]);
     Verdict::ALL.iter().for_each(|verdict| mark(html, *verdict, verdict.as_str()));
-    html.put("</ul></div><div><b>patterns</b><ul>", &[]);
+    html.put_template("</ul></div><div><b>patterns</b><ul>", &[]);
     for severity in Severity::ALL {
-        html.put(
+        html.put_template(
             "<li class=\"chip s-{}\"><b>{}</b> {}</li>",
             &[severity, &severity_letter(*severity), severity],
         );
     }
-    html.put("</ul></div><div><b>interventions</b><ul>", &[]);
+    html.put_template("</ul></div><div><b>interventions</b><ul>", &[]);
     for kind in InterventionKind::ALL {
-        html.put("<li class=\"chip k\"><b>{}</b> {}</li>", &[&kind_letter(*kind), kind]);
+        html.put_template("<li class=\"chip k\"><b>{}</b> {}</li>", &[&kind_letter(*kind), kind]);
     }
-    html.put("</ul></div></div>", &[]);
+    html.put_template("</ul></div></div>", &[]);
 }
 
 fn mark(html: &mut Html, verdict: Verdict, text: &str) {
-    html.put(
+    html.put_template(
         "<li class=\"badge v-{}\"><svg viewBox=\"-7 -7 14 14\" aria-hidden=\"true\"><path d=\"{}\"/></svg>{}</li>",
-        &[&verdict, &shape(Some(verdict)), &text],
+        &[&verdict, &dot_class(Some(verdict)), &text],
     );
 }
 
 /// Draws the verdicts as parts of one strip.
-pub fn strip(html: &mut Html, sum: &SessionTotals, about: &str) {
+pub fn add_strip(html: &mut Html, sum: &SessionTotals, about: &str) {
     let shown = Verdict::ALL
         .iter()
-        .map(|verdict| (*verdict, sum.reach(&TotalsRow::Verdict(*verdict)).steps))
+        .map(|verdict| (*verdict, sum.row_reach(&TotalsRow::Verdict(*verdict)).steps))
         .filter(|(_, steps)| *steps > 0);
     let shown: Vec<(Verdict, u64)> = shown.collect();
     let words: Vec<String> = shown
         .iter()
-        .map(|(verdict, steps)| format!("{verdict} {}", percent(sum.share(*steps))))
+        .map(|(verdict, steps)| format!("{verdict} {}", format_percent(sum.share_of(*steps))))
         .collect();
     let about = format!("{about}: {}", words.join(", "));
-    html.put("<figure class=\"strip\"><figcaption>{}</figcaption>", &[&about]);
-    html.put(
+    html.put_template("<figure class=\"strip\"><figcaption>{}</figcaption>", &[&about]);
+    html.put_template(
         "<svg viewBox=\"0 0 1000 16\" preserveAspectRatio=\"none\" aria-hidden=\"true\">",
         &[],
     );
     let mut left = 0;
     for (verdict, steps) in shown {
-        let wide = part(steps, sum.steps);
-        html.put(
+        let wide = part_of(steps, sum.steps);
+        html.put_template(
             "<rect class=\"v-{}\" x=\"{}\" y=\"0\" width=\"{}\" height=\"16\"/>",
             &[&verdict, &left, &wide],
         );
         left += wide;
     }
-    html.put("</svg></figure>", &[]);
+    html.put_template("</svg></figure>", &[]);
 }
 
 /// Adds the reach of each verdict, pattern and intervention.
@@ -166,15 +171,15 @@ pub fn add_reach(html: &mut Html, sum: &SessionTotals) {
     let mut group = "";
     for row in sum.rows() {
         open(html, &mut group, row, 6);
-        let reach = sum.reach(row);
-        html.put(
+        let reach = sum.row_reach(row);
+        html.put_template(
             "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
             &[
                 &one_line(row.name(), 64),
                 &reach.sessions,
-                &percent(part(reach.sessions, sum.sessions)),
+                &format_percent(part_of(reach.sessions, sum.sessions)),
                 &reach.steps,
-                &percent(sum.share(reach.steps)),
+                &format_percent(sum.share_of(reach.steps)),
                 &reach.times,
             ],
         );
@@ -191,26 +196,29 @@ pub fn add_comparison(html: &mut Html, yours: &SessionTotals, other: &SessionTot
     let mut group = "";
     for row in yours.rows().chain(other.rows()).collect::<BTreeSet<_>>() {
         open(html, &mut group, row, 7);
-        let (one, two) = (yours.reach(row), other.reach(row));
-        html.put("<tr><th scope=\"row\">{}</th>", &[&one_line(row.name(), 64)]);
+        let (one, two) = (yours.row_reach(row), other.row_reach(row));
+        html.put_template("<tr><th scope=\"row\">{}</th>", &[&one_line(row.name(), 64)]);
         for (one, two) in [(one.sessions, two.sessions), (one.steps, two.steps)] {
-            html.put("<td>{}</td><td>{}</td><td><b>{}</b></td>", &[&one, &two, &change(one, two)]);
+            html.put_template(
+                "<td>{}</td><td>{}</td><td><b>{}</b></td>",
+                &[&one, &two, &format_change(one, two)],
+            );
         }
-        html.put("</tr>", &[]);
+        html.put_template("</tr>", &[]);
     }
     end(html, other);
 }
 
 fn begin(html: &mut Html, columns: &'static str) {
-    html.put("<section><h2>How far it reaches</h2><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"sums\"><table class=\"reach\"><thead><tr><td></td>", &[]);
-    html.put(columns, &[]);
-    html.put("</tr></thead><tbody>", &[]);
+    html.put_template("<section><h2>How far it reaches</h2><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"sums\"><table class=\"reach\"><thead><tr><td></td>", &[]);
+    html.put_template(columns, &[]);
+    html.put_template("</tr></thead><tbody>", &[]);
 }
 
 fn open(html: &mut Html, group: &mut &'static str, row: &TotalsRow, columns: u8) {
     if *group != row.group() {
         *group = row.group();
-        html.put(
+        html.put_template(
             "<tr class=\"group\"><th scope=\"rowgroup\" colspan=\"{}\">{}</th></tr>",
             &[&columns, group],
         );
@@ -218,9 +226,12 @@ fn open(html: &mut Html, group: &mut &'static str, row: &TotalsRow, columns: u8)
 }
 
 fn end(html: &mut Html, sum: &SessionTotals) {
-    html.put("</tbody></table></div>", &[]);
+    html.put_template("</tbody></table></div>", &[]);
     for (fault, count) in &sum.faults {
-        html.put("<p class=\"chip fault\">fault {}: {}</p>", &[&one_line(fault, 200), &count]);
+        html.put_template(
+            "<p class=\"chip fault\">fault {}: {}</p>",
+            &[&one_line(fault, 200), &count],
+        );
     }
-    html.put("</section>", &[]);
+    html.put_template("</section>", &[]);
 }

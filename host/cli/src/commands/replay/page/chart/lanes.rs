@@ -6,7 +6,7 @@ use crate::page::Html;
 use portcullis_core::finding::Detection;
 use portcullis_core::intervene::InterventionKind;
 use portcullis_core::score::Severity;
-use portcullis_core::text::{counted, one_line};
+use portcullis_core::text::{count_noun, one_line};
 use portcullis_review::timeline::TimelineEntry;
 use portcullis_review::timeline::words;
 
@@ -22,15 +22,17 @@ impl Chart<'_> {
             if let Some((class, word)) = run.first().and_then(|step| restraint(step)) {
                 let half = (RIGHT - LEFT) / self.steps.len() as f64 / 2.0;
                 let (from, to) = (self.x(index) - half, self.x(index + run.len() - 1) + half);
-                let limits =
-                    run.last().map(|step| words::limits(&step.standing.limits)).unwrap_or_default();
+                let limits = run
+                    .last()
+                    .map(|step| words::describe_limits(&step.standing.limits))
+                    .unwrap_or_default();
                 let about =
                     if limits.is_empty() { word.to_owned() } else { format!("{word}: {limits}") };
-                html.put(
+                html.put_template(
                     "<g><title>{}, {}</title><rect class=\"shade\" x=\"{}\" y=\"18\" width=\"{}\" height=\"140\"/>",
-                    &[&about, &counted(run.len() as u64, "step"), &tenths(from), &tenths(to - from)],
+                    &[&about, &count_noun(run.len() as u64, "step"), &tenths(from), &tenths(to - from)],
                 );
-                html.put(
+                html.put_template(
                     "<rect class=\"{}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"14\" rx=\"3\"/>",
                     &[&class, &tenths(from), &tenths(lane + 5.0), &tenths(to - from)],
                 );
@@ -40,7 +42,7 @@ impl Chart<'_> {
                 } else {
                     word.get(..1).filter(|_| room > 9.0).unwrap_or_default()
                 };
-                html.put(
+                html.put_template(
                     "<text class=\"in\" x=\"{}\" y=\"{}\">{}</text></g>",
                     &[&tenths((from + to) / 2.0), &tenths(lane + 15.5), &short],
                 );
@@ -65,7 +67,7 @@ impl Chart<'_> {
                 .get(&(step.agent.as_deref(), found.first_step))
                 .copied()
                 .unwrap_or(*index);
-            html.put(
+            html.put_template(
                 "<path class=\"since\" d=\"M{} {}H{}\"/>",
                 &[&tenths(self.x(since)), &tenths(middle), &tenths(self.x(*index))],
             );
@@ -74,9 +76,9 @@ impl Chart<'_> {
         for (x, (step, found)) in
             spread_marks(marks, |(_, found)| (found.severity, found.confidence))
         {
-            let title = format!("step {}: {}", number(step), words::detection(found));
+            let title = format!("step {}: {}", number(step), words::describe_detection(found));
             self.linked(html, step, |html| {
-                html.put(
+                html.put_template(
                     "<circle class=\"s-{}\" cx=\"{}\" cy=\"{}\" r=\"6.5\"><title>{}</title></circle>",
                     &[&found.severity, &tenths(x), &tenths(middle), &title],
                 );
@@ -96,9 +98,10 @@ impl Chart<'_> {
             .enumerate()
             .filter_map(|(index, step)| Some((self.x(index), (*step, step.kinds().max()?))));
         for (x, (step, kind)) in spread_marks(done, |(_, kind)| kind) {
-            let done: Vec<String> = step.interventions.iter().map(words::intervention).collect();
+            let done: Vec<String> =
+                step.interventions.iter().map(words::describe_intervention).collect();
             self.linked(html, step, |html| {
-                html.put(
+                html.put_template(
                     "<rect class=\"k\" x=\"{}\" y=\"{}\" width=\"14\" height=\"14\" rx=\"3\"><title>step {}: {}</title></rect>",
                     &[&tenths(x - 7.0), &tenths(middle - 7.0), &number(step), &done.join("\n")],
                 );
@@ -110,15 +113,15 @@ impl Chart<'_> {
 }
 
 fn name(html: &mut Html, lane: f64, name: &str) {
-    html.put("<path class=\"lane\" d=\"M148 {}H948\"/>", &[&tenths(lane + LANE / 2.0)]);
-    html.put(
+    html.put_template("<path class=\"lane\" d=\"M148 {}H948\"/>", &[&tenths(lane + LANE / 2.0)]);
+    html.put_template(
         "<text class=\"name\" x=\"140\" y=\"{}\">{}</text>",
         &[&tenths(lane + LANE / 2.0 + 3.5), &name],
     );
 }
 
 fn letter(html: &mut Html, x: f64, y: f64, letter: char) {
-    html.put(
+    html.put_template(
         "<text class=\"in\" x=\"{}\" y=\"{}\">{}</text>",
         &[&tenths(x), &tenths(y + 3.5), &letter],
     );

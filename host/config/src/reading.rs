@@ -1,0 +1,115 @@
+//! Reads the files of a configuration, and merges them into the values in force.
+
+use crate::layers::{self, Layer, LayerContext, LayerFile, MergedSettings};
+use crate::paths::{PROJECT_FILE, Paths};
+use crate::problem::{self, BadConfiguration, Problems};
+use crate::{FILE, file, ladders, order, parse, plugins, rules, trust};
+use portcullis_store::Home;
+use std::path::Path;
+
+/// Returns the values in force in these places, with their origins. `pipeline` replaces the
+/// matching one.
+///
+/// # Errors
+/// Fails like `Config::load`.
+pub fn settle_layers(
+    places: &Paths,
+    home: Option<&Home>,
+    pipeline: Option<&str>,
+) -> Result<MergedSettings, BadConfiguration> {
+    let files = read_files(places)?;
+    let project = files.iter().find(|file| file.layer == Layer::Project);
+    let trusted = match (project, home, &places.project) {
+        (Some(file), Some(home), Some(folder)) => trust::is_trusted(home, folder, &file.digest),
+        _ => false,
+    };
+    Ok(settle_files(places, &files, trusted, pipeline))
+}
+
+/// Returns the values of one file alone.
+///
+/// # Errors
+/// Fails like [`read_one`].
+pub fn settle_file(path: &Path, places: &Paths) -> Result<MergedSettings, BadConfiguration> {
+    let scene =
+        LayerContext { person: &places.person, project: None, trusted: false, pipeline: None };
+    Ok(layers::merge_layers(&[read_one(path)?], &scene))
+}
+
+/// Returns the values in force by these files, with the project's file trusted or not.
+pub fn settle_files(
+    places: &Paths,
+    files: &[LayerFile],
+    trusted: bool,
+    pipeline: Option<&str>,
+) -> MergedSettings {
+    layers::merge_layers(
+        files,
+        &LayerContext {
+            person: &places.person,
+            project: places.project.as_deref(),
+            trusted,
+            pipeline,
+        },
+    )
+}
+
+/// Reads the existing files.
+///
+/// # Errors
+/// Fails with the problems of any of them.
+pub fn read_files(places: &Paths) -> Result<Vec<LayerFile>, BadConfiguration> {
+    let own = places.config.join(FILE);
+    let mut texts = vec![
+        (Layer::Managed, places.managed.clone(), file::read_managed(&places.managed)),
+        (Layer::User, own.clone(), file::read_file(&own)),
+    ];
+    if let Some(project) = &places.project {
+        texts.push((
+            Layer::Project,
+            project.join(PROJECT_FILE),
+            file::read_in_project(project, PROJECT_FILE),
+        ));
+    }
+    let (mut files, mut bad) = (Vec::new(), Vec::new());
+    for (layer, path, text) in texts {
+        match text.and_then(|text| text.map(|text| parse_layer(layer, &path, &text)).transpose()) {
+            Ok(file) => files.extend(file),
+            Err(problems) => bad.push(problems),
+        }
+    }
+    if bad.is_empty() { Ok(files) } else { Err(BadConfiguration(bad)) }
+}
+
+/// Reads one file, as if it were the person's.
+///
+/// # Errors
+/// Fails with its problems; the file has to exist.
+pub fn read_one(path: &Path) -> Result<LayerFile, BadConfiguration> {
+    let text = file::read_file(path).and_then(|text| {
+        text.ok_or_else(|| Problems::in_file(path, "there is no such file".into()))
+    });
+    text.and_then(|text| parse_layer(Layer::User, path, &text))
+        .map_err(|problems| BadConfiguration(vec![problems]))
+}
+
+pub(crate) fn parse_layer(layer: Layer, path: &Path, text: &str) -> Result<LayerFile, Problems> {
+    let (mut document, mut problems, more) = parse::parse_document(text);
+    problems.extend(plugins::wrong_settings(document.all()));
+    problems.extend(plugins::wrong_interventions(document.all()));
+    problems.extend(ladders::find_wrong_ladders(document.all()));
+    problems.extend(order::out_of_order(&document));
+    problems.extend(rules::merge_rules(&mut document, layer, path));
+    if problems.is_empty() {
+        return Ok(LayerFile {
+            layer,
+            path: path.to_owned(),
+            document,
+            digest: blake3::hash(text.as_bytes()),
+        });
+    }
+    problems.sort();
+    let over = problems.len().saturating_sub(problem::MOST);
+    problems.truncate(problem::MOST);
+    Err(Problems { file: path.to_owned(), problems, more: more + over })
+}

@@ -1,0 +1,130 @@
+//! Reads the text that a file tool writes, with the sandboxed reader. If something runs the file
+//! later, the grave effects of its text count as effects of the write.
+//!
+//! The reader gets the change as a patch, the form in which some agents write files anyway, so that
+//! a file tool, a patch and a redirection take one way.
+
+use super::parts::LIMIT;
+use super::{CallLocation, Collector, MOST_TEXT, ShellReader, unread};
+use crate::action::{Effect, EffectKind, Reading};
+use crate::event::Call;
+use crate::fault::Fault;
+use crate::text::floor_boundary;
+use serde_json::{Map, Value};
+
+/// The part of a longer text that the reader gets at its end, in bytes.
+const TAIL: usize = 16 * 1024;
+/// The parameters that hold a whole text, the text of one edit, and the text that it replaces.
+const WHOLE: &[&str] = &["content", "file_text", "contents"];
+const NEW: &[&str] = &["new_string", "new_source", "new_str"];
+const OLD: &[&str] = &["old_string", "old_str"];
+/// The parameter that holds a list of edits.
+const LIST: &str = "edits";
+/// The most edits of one call.
+const EDITS: usize = 64;
+/// The most forms that a reading adds.
+const FORMS: usize = 16;
+
+/// Reads the text that a call writes to a path.
+pub(super) fn read(
+    call: &Call,
+    path: &str,
+    place: &CallLocation,
+    facts: &mut Collector<'_>,
+    read_shell: &mut ShellReader<'_>,
+) -> Option<Fault> {
+    let patch = patch_of(&call.input, path)?;
+    match read_shell(&patch, place) {
+        Ok(reading) => {
+            take_planted(reading, path, facts);
+            None
+        }
+        Err(fault) => {
+            facts.gap(format!("the text could not be read ({})", fault.kind));
+            Some(unread(fault))
+        }
+    }
+}
+
+/// Returns true if a call of a file tool brings a text with it.
+pub(super) fn has_text(input: &Map<String, Value>) -> bool {
+    WHOLE.iter().chain(NEW).chain([&LIST]).any(|name| input.contains_key(*name))
+}
+
+/// Returns a call's change as a patch; none if it changes no text.
+fn patch_of(input: &Map<String, Value>, path: &str) -> Option<String> {
+    if path.is_empty() || path.contains(['\n', '\r']) {
+        return None;
+    }
+    let text = |map: &Map<String, Value>, names: &[&str]| {
+        names.iter().find_map(|name| map.get(*name)?.as_str().map(str::to_owned))
+    };
+    let mut hunks: Vec<(String, String)> = Vec::new();
+    let whole = text(input, WHOLE);
+    if whole.is_none() {
+        hunks.extend(text(input, NEW).map(|new| (text(input, OLD).unwrap_or_default(), new)));
+        let edits = input.get(LIST).and_then(Value::as_array);
+        let edits = edits.into_iter().flatten().take(EDITS).filter_map(Value::as_object);
+        hunks.extend(
+            edits.filter_map(|edit| Some((text(edit, OLD).unwrap_or_default(), text(edit, NEW)?))),
+        );
+    }
+    if whole.is_none() && hunks.is_empty() {
+        return None;
+    }
+    let mut patch = String::from("*** Begin Patch\n");
+    match whole {
+        Some(text) => {
+            patch.push_str(&format!("*** Add File: {path}\n"));
+            push_lines(&mut patch, '+', &text);
+        }
+        None => {
+            patch.push_str(&format!("*** Update File: {path}\n"));
+            for (old, new) in hunks {
+                patch.push_str("@@\n");
+                push_lines(&mut patch, '-', &old);
+                push_lines(&mut patch, '+', &new);
+            }
+        }
+    }
+    patch.push_str("*** End Patch\n");
+    Some(patch)
+}
+
+/// Adds the lines of a text, each behind a sign; of a text that is too long, both ends.
+fn push_lines(patch: &mut String, sign: char, text: &str) {
+    let mut push = |part: &str| {
+        for line in part.split('\n') {
+            patch.push(sign);
+            patch.push_str(line);
+            patch.push('\n');
+        }
+    };
+    if text.is_empty() {
+        return;
+    }
+    if text.len() <= MOST_TEXT + TAIL {
+        return push(text.strip_suffix('\n').unwrap_or(text));
+    }
+    push(text.get(..floor_boundary(text, MOST_TEXT)).unwrap_or_default());
+    push(text.get(floor_boundary(text, text.len() - TAIL)..).unwrap_or_default());
+}
+
+/// Takes what a reading says of the text: the forms in it, and that something runs it later.
+fn take_planted(reading: Reading, path: &str, facts: &mut Collector<'_>) {
+    let Reading { forms, effects, gaps, .. } = reading;
+    for form in forms.into_iter().filter(|form| form.id == PLANTED).take(FORMS) {
+        facts.facts.forms.push(crate::action::Form { command: None, ..form });
+    }
+    let planted = facts.facts.forms.iter().any(|form| form.id == PLANTED);
+    let persists = |effect: &Effect| effect.kind == EffectKind::Persistence;
+    if planted && effects.iter().any(persists) {
+        facts.file_as_named(EffectKind::Persistence, path);
+    }
+    for limit in gaps.iter().filter_map(|gap| gap.strip_prefix(LIMIT)) {
+        facts.limit(crate::text::cut_text(limit, 512));
+    }
+}
+
+/// The form that the reader reports for a command that is written to where it runs later.
+const PLANTED: &str = "planted-command";

@@ -1,0 +1,90 @@
+//! The files that a session made itself: replacing or deleting one loses nobody else's work.
+//!
+//! A file counts while only the session's own texts went into it: file tools, redirections and
+//! edits. A copy or a move brings contents that others may have written, and ends that.
+
+use crate::action::{Action, Direction, Effect, EffectKind, Entry, Facts, Operation, Path, Scope};
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+
+/// The attribute of an action that names its own files: their positions among the paths of its
+/// facts, with blanks between them.
+pub const ATTRIBUTE: &str = "own-paths";
+
+/// The most files that are remembered; past it, the oldest is forgotten.
+const FILES: usize = 256;
+/// The most bytes of a path that is remembered.
+const PATH: usize = 1024;
+/// The most positions in the attribute.
+const POSITIONS: usize = 128;
+
+/// The files that a session made, the newest last.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnFiles(VecDeque<String>);
+
+impl OwnFiles {
+    /// Notes the files that an action makes, and forgets those that get other contents. The action
+    /// is one that may run, and its facts were looked up.
+    pub fn note_action(&mut self, action: &Action) {
+        for effect in &action.facts.effects {
+            let Some(path) = path_of(effect, &action.facts) else { continue };
+            let writes = matches!(effect.kind, EffectKind::FileCreate | EffectKind::FileModify);
+            if writes && is_own_text(action, effect, path) {
+                if path.entry == Entry::Absent && effect.certain {
+                    self.remember(&path.text);
+                }
+            } else if writes || effect.kind == EffectKind::FileDelete {
+                self.0.retain(|known| known != &path.text);
+            }
+        }
+    }
+
+    /// Returns the attribute for an action; none if it touches no own file.
+    #[must_use]
+    pub fn attribute_of(&self, facts: &Facts) -> Option<(String, String)> {
+        let own = |path: &Path| path.entry == Entry::File && self.0.contains(&path.text);
+        let positions: Vec<String> = facts
+            .paths
+            .iter()
+            .enumerate()
+            .filter(|(_, path)| own(path))
+            .map(|(at, _)| at.to_string())
+            .take(POSITIONS)
+            .collect();
+        (!positions.is_empty()).then(|| (ATTRIBUTE.to_owned(), positions.join(" ")))
+    }
+
+    fn remember(&mut self, path: &str) {
+        if path.len() > PATH || self.0.iter().any(|known| known == path) {
+            return;
+        }
+        if self.0.len() >= FILES {
+            self.0.pop_front();
+        }
+        self.0.push_back(path.to_owned());
+    }
+}
+
+fn path_of<'f>(effect: &Effect, facts: &'f Facts) -> Option<&'f Path> {
+    let path = facts.paths.get(effect.path? as usize)?;
+    let is_file = !path.glob && path.link_target.is_none();
+    (is_file && matches!(path.scope, Scope::Inside | Scope::Scratch)).then_some(path)
+}
+
+/// Returns true if an effect writes a text of the agent's own: by a file tool, or by a redirection.
+fn is_own_text(action: &Action, effect: &Effect, path: &Path) -> bool {
+    match &action.operation {
+        Operation::File(_) => true,
+        Operation::Shell(shell) => {
+            effect.command.and_then(|at| shell.commands.get(at as usize)).is_some_and(|command| {
+                command.redirections.iter().any(|to| {
+                    let target = to.target.text.trim_start_matches("./");
+                    matches!(to.direction, Direction::Output | Direction::Append)
+                        && !target.is_empty()
+                        && path.text.ends_with(target)
+                })
+            })
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,63 @@
+//! The limits of a session in its records and its messages.
+
+use super::Run;
+use crate::limits;
+use crate::record::RecordKind;
+use crate::session::CALM_STEPS;
+use crate::throttle::SOURCE;
+use serde_json::Value;
+
+/// The key in a record's details for what was measured of the agent before its event.
+pub const MEASURED: &str = "measured";
+/// The key in a record's details for the limits and their use.
+pub const LIMITS: &str = "limits";
+
+impl Run<'_, '_> {
+    /// Puts what was measured, and the use of each limit, into the event's first record: a replay
+    /// takes it from there. A review that a limit objects to holds the use too.
+    pub(super) fn record_limits(&mut self) {
+        let measured = self.settings.measured.filter(|measured| !measured.is_empty());
+        let Some(first) = self.records.first_mut() else { return };
+        let objects = first.findings.as_ref().is_some_and(|findings| {
+            findings.objections.iter().any(|objection| objection.source == SOURCE)
+        });
+        if let Some(measured) = measured {
+            let value = serde_json::to_value(measured).unwrap_or(Value::Null);
+            first.details.insert(MEASURED.into(), value);
+        }
+        if first.kind == RecordKind::Review && (objects || measured.is_some()) {
+            let limits: Vec<_> =
+                self.state.session.limits.iter().filter(|limit| limit.used > 0).collect();
+            let value = serde_json::to_value(limits).unwrap_or(Value::Null);
+            first.details.insert(LIMITS.into(), value);
+        }
+    }
+
+    /// Counts a reviewed step, and says when the limits that an intervention tightened are the base
+    /// limits again.
+    pub(super) fn restore_limits(&mut self, detected: bool) {
+        if self.state.session.stopped.is_some() {
+            return;
+        }
+        let before = self.state.session.note_calm_step(detected);
+        if before.is_empty() || self.observing() {
+            return;
+        }
+        let changes: Vec<String> = before
+            .iter()
+            .filter_map(|limit| {
+                let row = limits::find_row(&limit.quantity)?;
+                let now = self.state.session.limit_for(&limit.quantity)?;
+                let before = row.unit.format_amount(limit.maximum);
+                Some(format!("{} ({before} before)", row.format_amount(now)))
+            })
+            .collect();
+        let end =
+            if changes.is_empty() { String::new() } else { format!(": {}", changes.join(", ")) };
+        let text = format!(
+            "Portcullis: {CALM_STEPS} reviewed steps brought no detection, so the limits are the base limits again{end}."
+        );
+        self.reply.agent.push(text.clone());
+        self.reply.person.push(text);
+    }
+}

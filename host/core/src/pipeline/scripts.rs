@@ -1,0 +1,232 @@
+//! Reads a command line together with the files that it runs: the reader asks for files, the
+//! workspace is looked at, and the reader reads again.
+
+use crate::action::{Action, Command, Effect, EffectKind, GitState, Operation, Reading};
+use crate::facts::{self, CallLocation};
+use crate::fault::Fault;
+use crate::mask::Masker;
+use crate::observe::{Observations, Observer, Query};
+use crate::plugins::Plugins;
+use crate::policy::GuardedPath;
+use crate::run_files::{FileContents, FileLedger, FileReading, KnownFile, Provenance, ShellPlace};
+use crate::text::one_line;
+
+/// The most times that a command line is read: one for each depth of files that run files.
+const ROUNDS: usize = 5;
+/// The most files whose text one call may read.
+const TEXTS: usize = 8;
+/// The most files that one call may look for.
+const LOOKS: usize = 40;
+/// The most bytes of a command in a message.
+const SHOWN: usize = 120;
+
+/// The findings about files while one call is read.
+#[derive(Default)]
+pub(super) struct ScriptFiles {
+    known: Vec<KnownFile>,
+    /// The answers of the workspace.
+    pub observed: Observations,
+    /// The part of the last reading that is about files.
+    pub reading: FileReading,
+}
+
+/// The means by which files are looked at.
+pub(super) struct ScriptLook<'r, 'o> {
+    pub observe: Option<&'r mut Observer<'o>>,
+    pub masker: &'r Masker,
+    pub guarded: &'r [GuardedPath],
+}
+
+impl ScriptFiles {
+    pub(super) fn of_session(ledger: &FileLedger) -> Self {
+        Self { known: ledger.known_files(), ..Self::default() }
+    }
+
+    /// Reads a command line, and again with each file that it turns out to run. The shape is that
+    /// of the command line alone.
+    pub(super) fn read_shell(
+        &mut self,
+        plugins: &mut dyn Plugins,
+        look: &mut ScriptLook<'_, '_>,
+        text: &str,
+        place: &CallLocation,
+    ) -> Result<Reading, Fault> {
+        let mut shape = None;
+        let mut rounds = 0;
+        loop {
+            let around = ShellPlace { cwd: &place.cwd, home: &place.home, files: &self.known };
+            let reading = plugins.read_shell(text, &around)?;
+            rounds += 1;
+            let asks = rounds <= ROUNDS && self.look_at(&reading.files.wants, look, place);
+            let shape = shape.get_or_insert_with(|| reading.shape.clone());
+            if !asks {
+                let shape = std::mem::take(shape);
+                return Ok(self.finish(Reading { shape, ..reading }));
+            }
+        }
+    }
+
+    /// Takes the part about files out of the last reading.
+    fn finish(&mut self, mut reading: Reading) -> Reading {
+        let files = std::mem::take(&mut reading.files);
+        self.reading.lines = files.lines;
+        for left in files.leaves {
+            self.reading.leaves.retain(|known| known.path != left.path);
+            self.reading.leaves.push(left);
+        }
+        reading
+    }
+
+    /// Looks at files; returns true if anything new is known.
+    fn look_at(
+        &mut self,
+        wants: &[String],
+        look: &mut ScriptLook<'_, '_>,
+        place: &CallLocation,
+    ) -> bool {
+        let Some(observe) = look.observe.as_mut() else { return false };
+        let texts = self.known.iter().filter(|file| is_text(file.contents.as_ref())).count();
+        let looked = self.known.iter().filter(|file| file.contents.is_some()).count();
+        let queries: Vec<Query> = wants
+            .iter()
+            .filter(|path| path.starts_with('/') && !path.contains(crate::mask::PLACEHOLDER))
+            .filter(|path| !self.is_looked_at(path))
+            .take(LOOKS.saturating_sub(looked))
+            .map(|path| Query::of_text(path.clone()))
+            .collect();
+        if queries.is_empty() || texts >= TEXTS {
+            return false;
+        }
+        let mut found = observe(&queries);
+        let (mut room, mut news) = (TEXTS - texts, false);
+        for query in queries {
+            let key = query.key();
+            let withheld = facts::is_credential(&query.path, place)
+                || look
+                    .guarded
+                    .iter()
+                    .any(|guarded| guarded.secret && facts::is_within(&query.path, &guarded.path));
+            let Some(mut seen) = found.remove(&key) else {
+                continue;
+            };
+            let contents = seen.contents.take().map(|contents| match contents {
+                _ if withheld => {
+                    FileContents::Unreadable("is not read, because of its content".into())
+                }
+                contents if is_text(Some(&contents)) && room == 0 => {
+                    FileContents::Unreadable("is one of too many files".into())
+                }
+                contents => masked(contents, look.masker),
+            });
+            let Some(contents) = contents else { continue };
+            news = true;
+            room -= usize::from(is_text(Some(&contents)));
+            let committed = seen.git == GitState::Clean;
+            seen.contents = Some(contents.clone());
+            self.observed.insert(key, seen);
+            match self.known.iter_mut().find(|file| file.path == query.path) {
+                Some(file) => {
+                    file.contents = Some(contents);
+                    file.committed = committed;
+                }
+                None => self.known.push(KnownFile {
+                    path: query.path,
+                    contents: Some(contents),
+                    provenance: Provenance::default(),
+                    committed,
+                }),
+            }
+        }
+        news
+    }
+
+    fn is_looked_at(&self, path: &str) -> bool {
+        self.known.iter().any(|file| file.path == path && file.contents.is_some())
+    }
+
+    /// Adds the contents of files to what else was observed.
+    pub(super) fn add_to(&mut self, observed: &mut Observations) {
+        for (key, seen) in std::mem::take(&mut self.observed) {
+            match observed.get_mut(&key) {
+                Some(known) => {
+                    known.contents = seen.contents;
+                    if known.git == GitState::Unknown {
+                        known.git = seen.git;
+                    }
+                }
+                None => {
+                    observed.insert(key, seen);
+                }
+            }
+        }
+    }
+}
+
+const fn is_text(contents: Option<&FileContents>) -> bool {
+    matches!(contents, Some(FileContents::Text(_) | FileContents::Part(_)))
+}
+
+fn masked(contents: FileContents, masker: &Masker) -> FileContents {
+    let hide = |text: String| {
+        let mask = masker.build_mask(&[text.as_str()]);
+        if mask.is_empty() { text } else { mask.apply_to(&text) }
+    };
+    match contents {
+        FileContents::Text(text) => FileContents::Text(hide(text)),
+        FileContents::Part(text) => FileContents::Part(hide(text)),
+        other => other,
+    }
+}
+
+/// Names the line of a file in which the gravest part of an action stands.
+pub(super) fn name_run_line(action: &Action, files: &FileReading, cwd: &str) -> Option<String> {
+    let Operation::Shell(shell) = &action.operation else { return None };
+    let grave = |effect: &&Effect| {
+        !matches!(
+            effect.kind,
+            EffectKind::FileRead
+                | EffectKind::FileCreate
+                | EffectKind::ProcessStart
+                | EffectKind::Network
+        )
+    };
+    let forms = action.facts.forms.iter().filter_map(|form| form.command);
+    let effects = action.facts.effects.iter().filter(grave).filter_map(|effect| effect.command);
+    let (line, command) = forms.chain(effects).find_map(|index| {
+        let line =
+            files.lines.iter().filter(|line| line.command == index).max_by_key(|l| l.line)?;
+        Some((line, shell.commands.get(index as usize)?))
+    })?;
+    let inside = line.path.strip_prefix(cwd).and_then(|path| path.strip_prefix('/'));
+    let path = one_line(inside.unwrap_or(&line.path), 256);
+    Some(match line.line {
+        0 => format!("It is in `{path}`."),
+        number => format!("`{path}` line {number}: `{}`.", shown(command)),
+    })
+}
+
+fn shown(command: &Command) -> String {
+    let words = command.words.iter().map(|word| word.text.as_str());
+    let line: Vec<&str> = std::iter::once(command.program.as_str()).chain(words).collect();
+    one_line(&line.join(" "), SHOWN)
+}
+
+/// Returns the file that an action of a file tool overwrites.
+pub(super) fn overwritten_path(action: &Action) -> Option<&str> {
+    match &action.operation {
+        Operation::File(file) if file.access == crate::action::Access::Create => Some(&file.path),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_texts_count_as_texts() {
+        assert!(is_text(Some(&FileContents::Part(String::new()))));
+        assert!(!is_text(Some(&FileContents::Missing)) && !is_text(None));
+        assert!(Query::of_text("/a".into()).text);
+    }
+}

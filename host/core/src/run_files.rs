@@ -1,0 +1,177 @@
+//! Files whose text a command line runs: what the shell reader asks about them, what was found, and
+//! what the session remembers of them.
+
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+
+/// The most bytes of a file's text that are read.
+pub const MOST_FILE_TEXT: usize = 64 * 1024;
+/// The most files whose provenance a session remembers.
+const LEDGER: usize = 128;
+/// The most bytes of a path in the ledger.
+const PATH: usize = 1024;
+
+/// The contents of a file that is run, as far as they are read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FileContents {
+    /// All of its text, masked.
+    Text(String),
+    /// The beginning and the end of a longer text, masked.
+    Part(String),
+    /// A compiled program, or anything else that is not text.
+    Binary,
+    /// There is no such file.
+    Missing,
+    /// It is not read, for this reason.
+    Unreadable(String),
+}
+
+/// The data that earlier steps of a session put into a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Provenance {
+    /// It comes from another machine.
+    pub downloaded: bool,
+    /// It was decoded, so that nobody could read it.
+    pub decoded: bool,
+    /// It contains data that was read from a credential.
+    pub secret: bool,
+}
+
+/// A file, with what the host knows of it before a command line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KnownFile {
+    /// Its absolute path; it ends with `/` for everything below a folder.
+    pub path: String,
+    /// Its contents; `None` if nobody looked.
+    pub contents: Option<FileContents>,
+    /// The data that earlier steps put into it.
+    pub provenance: Provenance,
+    /// True if git holds it as it is.
+    pub committed: bool,
+}
+
+/// The surroundings in which a command line is read.
+#[derive(Clone, Copy, Debug)]
+pub struct ShellPlace<'a> {
+    /// The folder it runs in, absolute.
+    pub cwd: &'a str,
+    /// The person's home folder; empty if not known.
+    pub home: &'a str,
+    /// The files that are known, each once.
+    pub files: &'a [KnownFile],
+}
+
+impl<'a> ShellPlace<'a> {
+    /// Creates surroundings of which no file is known.
+    #[must_use]
+    pub const fn without_files(cwd: &'a str, home: &'a str) -> Self {
+        Self { cwd, home, files: &[] }
+    }
+}
+
+/// The part of a reading that is about files.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileReading {
+    /// The files that the reader would read if it had their text, absolute.
+    pub wants: Vec<String>,
+    /// The commands that stand in files.
+    pub lines: Vec<RunLine>,
+    /// The files whose provenance the command line changes.
+    pub leaves: Vec<LeftFile>,
+}
+
+/// The place of a command in a file that the command line runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunLine {
+    /// Its position among the commands.
+    pub command: u32,
+    /// The file's absolute path.
+    pub path: String,
+    /// Its line, from 1; 0 if not known.
+    pub line: u32,
+}
+
+/// A file, and its provenance after a command line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftFile {
+    /// Its absolute path; it ends with `/` for everything below a folder.
+    pub path: String,
+    /// Its provenance; all false if it is a file like any other again.
+    pub provenance: Provenance,
+}
+
+/// The files of a session that hold other data than they seem to, the newest last. Once there are
+/// too many, the oldest is forgotten.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileLedger(VecDeque<LeftFile>);
+
+impl FileLedger {
+    /// Notes the provenance of files after a step.
+    pub fn note_files(&mut self, files: &[LeftFile]) {
+        for file in files.iter().filter(|file| file.path.len() <= PATH) {
+            self.0.retain(|known| known.path != file.path);
+            if file.provenance != Provenance::default() {
+                self.0.push_back(file.clone());
+            }
+        }
+        let excess = self.0.len().saturating_sub(LEDGER);
+        self.0.drain(..excess);
+    }
+
+    /// Forgets a file that was overwritten.
+    pub fn forget_file(&mut self, path: &str) {
+        self.0.retain(|known| known.path != path);
+    }
+
+    /// Returns the files as a reader gets them, before anybody looks at them.
+    #[must_use]
+    pub fn known_files(&self) -> Vec<KnownFile> {
+        self.0
+            .iter()
+            .map(|file| KnownFile {
+                path: file.path.clone(),
+                contents: None,
+                provenance: file.provenance,
+                committed: false,
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn left(path: &str, downloaded: bool) -> LeftFile {
+        let provenance = Provenance { downloaded, ..Provenance::default() };
+        LeftFile { path: path.to_owned(), provenance }
+    }
+
+    fn paths(ledger: &FileLedger) -> Vec<String> {
+        ledger.known_files().into_iter().map(|file| file.path).collect()
+    }
+
+    #[test]
+    fn a_file_is_remembered_until_it_is_written_anew() {
+        let mut ledger = FileLedger::default();
+        ledger.note_files(&[left("/a", true), left("/b", true), left("/c", false)]);
+        assert_eq!(paths(&ledger), ["/a", "/b"]);
+        ledger.note_files(&[left("/a", false)]);
+        ledger.forget_file("/c");
+        assert_eq!(paths(&ledger), ["/b"]);
+        ledger.forget_file("/b");
+        assert_eq!(paths(&ledger), Vec::<String>::new());
+    }
+
+    #[test]
+    fn the_oldest_files_are_forgotten() {
+        let mut ledger = FileLedger::default();
+        for number in 0..LEDGER + 3 {
+            ledger.note_files(&[left(&format!("/{number}"), true)]);
+        }
+        ledger.note_files(&[left(&"/x".repeat(PATH), true)]);
+        let known = paths(&ledger);
+        assert_eq!((known.len(), known.first().map(String::as_str)), (LEDGER, Some("/3")));
+    }
+}

@@ -1,0 +1,82 @@
+//! The reviewer of an installation: its rules are tested, its bundles verified, and its home holds
+//! the key for masking and the cache of compiled code.
+
+use crate::bundles::verify::{self, ReceiptPolicy};
+use crate::reviewer::{Reviewer, Setup, code_cache};
+use crate::rules;
+use anyhow::Result;
+use portcullis_config::Config;
+use portcullis_config::paths::Paths;
+use portcullis_core::policy::Mode;
+use portcullis_engine::ReviewClock;
+use portcullis_store::Home;
+use std::path::PathBuf;
+
+/// Loads the reviewer of an installation. `extra` holds components in addition to those of the
+/// configuration.
+///
+/// # Errors
+/// Fails if a rule's example fails, a bundle is not what was locked, or the plugins cannot be set
+/// up.
+pub fn load_reviewer(
+    places: &Paths,
+    home: &Home,
+    config: Config,
+    extra: &[PathBuf],
+    now: u64,
+) -> Result<Reviewer> {
+    load(places, home, home, config, extra, now, ReceiptPolicy::None)
+}
+
+/// Loads the same reviewer with the compiled code of another home.
+///
+/// # Errors
+/// Fails like [`load_reviewer`].
+pub fn load_with_code_of(
+    code: &Home,
+    places: &Paths,
+    home: &Home,
+    config: Config,
+    now: u64,
+) -> Result<Reviewer> {
+    load(places, home, code, config, &[], now, ReceiptPolicy::None)
+}
+
+/// Loads the reviewer of a hook: its verification is remembered for the next one.
+///
+/// # Errors
+/// Fails like [`load_reviewer`].
+pub fn load_for_hook(places: &Paths, home: &Home, config: Config, now: u64) -> Result<Reviewer> {
+    load(places, home, home, config, &[], now, ReceiptPolicy::Kept)
+}
+
+fn load(
+    places: &Paths,
+    home: &Home,
+    code: &Home,
+    mut config: Config,
+    extra: &[PathBuf],
+    now: u64,
+    receipts: ReceiptPolicy,
+) -> Result<Reviewer> {
+    rules::check_examples(&config, home)?;
+    // Signatures expire by the real clock, even if the reviewed events are past.
+    let bundled =
+        verify::verified_plugins(places, home, portcullis_config::clock::now_ms(), receipts)?;
+    if config.policy.mode == Mode::Async {
+        // The client takes one answer to a request: it is given when the review is done.
+        config.policy.mode = Mode::Blocking;
+    }
+    Reviewer::new(Setup {
+        config,
+        extra,
+        bundled: &bundled,
+        clock: ReviewClock { now_ms: now, backstop: Some(ReviewClock::BACKSTOP) },
+        observes: true,
+        mask_key: home.derive_key("portcullis 2026 masking"),
+        cache: Some(code_cache(code)),
+        person: places.person.clone(),
+        project: places.project.clone(),
+        places: Some(places.clone()),
+    })
+}

@@ -1,0 +1,179 @@
+//! The processes of an agent: its client and everything that it started, measured in `/proc`.
+//!
+//! Linux only; elsewhere nothing is measured. A process that left the tree (a daemon, a container)
+//! is not part of it.
+
+use portcullis_agents::Agent;
+use portcullis_core::session::{Measured, Session};
+use std::collections::HashMap;
+use std::fs;
+
+/// The most ancestors that are searched for the client.
+const MOST_ANCESTORS: usize = 16;
+/// The most processes that are counted.
+const MOST_PROCESSES: usize = 4096;
+
+/// Adds the memory and the number of the processes of the agent that called this hook, as far as
+/// the system shows them. `near` is the memory from which the shares of common pages matter.
+pub(crate) fn measure_processes(agent: &dyn Agent, session: &Session, measured: &mut Measured) {
+    let Some(client) = find_client(agent) else { return };
+    let own = i32::try_from(std::process::id()).unwrap_or(0);
+    let tree = list_tree(client, own);
+    let near = session.limit_for(&portcullis_core::action::Quantity::Memory);
+    measured.memory = Some(sum_memory(&tree, near.unwrap_or(u64::MAX) / 5 * 4));
+    measured.processes = Some(tree.len() as u64);
+}
+
+/// Returns the client's process: the one that the client names, if it is an ancestor; otherwise the
+/// nearest ancestor that runs the client's program.
+fn find_client(agent: &dyn Agent) -> Option<i32> {
+    let named: Option<i32> = agent
+        .process_variable()
+        .and_then(|name| std::env::var(name).ok())
+        .and_then(|text| text.parse().ok());
+    let mut found = None;
+    let mut process = ProcessStat::read("self")?;
+    for _ in 0..MOST_ANCESTORS {
+        if process.parent <= 1 {
+            break;
+        }
+        process = ProcessStat::read(&process.parent.to_string())?;
+        if Some(process.id) == named {
+            return named;
+        }
+        if found.is_none() && agent.profile().is_program(&process.name) {
+            found = Some(process.id);
+        }
+    }
+    found
+}
+
+/// One process, as `/proc/ID/stat` shows it.
+struct ProcessStat {
+    id: i32,
+    parent: i32,
+    name: String,
+    /// Pages of memory, including each shared one.
+    pages: u64,
+    zombie: bool,
+}
+
+impl ProcessStat {
+    fn read(id: &str) -> Option<Self> {
+        let text = fs::read(format!("/proc/{id}/stat")).ok()?;
+        let text = String::from_utf8_lossy(&text);
+        // The name is in parentheses and can contain anything, even parentheses.
+        let (begin, rest) = text.rsplit_once(") ")?;
+        let (id, name) = begin.split_once(" (")?;
+        let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
+        Some(Self {
+            id: id.parse().ok()?,
+            parent: fields.get(1)?.parse().ok()?,
+            name: name.to_owned(),
+            pages: fields.get(21)?.parse().ok()?,
+            zombie: matches!(fields.first(), Some(&"Z" | &"X")),
+        })
+    }
+}
+
+/// Returns a process and its living descendants, without `own` and what it started.
+fn list_tree(root: i32, own: i32) -> Vec<ProcessStat> {
+    let mut children = if lists_children(root) { None } else { Some(group_by_parent()) };
+    let (mut found, mut open): (Vec<ProcessStat>, Vec<i32>) = (Vec::new(), vec![root]);
+    while let Some(id) = open.pop() {
+        if id == own || found.len() >= MOST_PROCESSES {
+            continue;
+        }
+        match &mut children {
+            None => open.extend(list_children(id)),
+            Some(known) => open.extend(known.remove(&id).unwrap_or_default()),
+        }
+        found.extend(ProcessStat::read(&id.to_string()).filter(|process| !process.zombie));
+    }
+    found
+}
+
+/// Returns true if the kernel lists the children of a process, so that not all processes have to be
+/// read.
+fn lists_children(process: i32) -> bool {
+    fs::exists(format!("/proc/{process}/task/{process}/children")).unwrap_or(false)
+}
+
+/// Returns the children of a process: each of its threads has its own.
+fn list_children(process: i32) -> Vec<i32> {
+    let threads = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+    threads
+        .filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok())
+        .flat_map(|text| {
+            text.split_ascii_whitespace().filter_map(|id| id.parse().ok()).collect::<Vec<i32>>()
+        })
+        .collect()
+}
+
+fn group_by_parent() -> HashMap<i32, Vec<i32>> {
+    let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    for name in entries.map(|entry| entry.file_name()) {
+        let Some(name) = name.to_str().filter(|name| name.parse::<i32>().is_ok()) else { continue };
+        if let Some(process) = ProcessStat::read(name) {
+            children.entry(process.parent).or_default().push(process.id);
+        }
+    }
+    children
+}
+
+/// Returns the bytes of memory of a tree. The fast sum is too high, since shared pages count for
+/// each process; only if it comes to `near` are the shares of each process read, which is slow.
+fn sum_memory(tree: &[ProcessStat], near: u64) -> u64 {
+    let page = rustix::param::page_size() as u64;
+    let high: u64 = tree.iter().map(|process| process.pages.saturating_mul(page)).sum();
+    if high < near {
+        return high;
+    }
+    let shares = tree.iter().map(|process| {
+        proportional_memory(process.id).unwrap_or(process.pages.saturating_mul(page))
+    });
+    shares.sum()
+}
+
+/// Returns the bytes of memory that a process has for itself, with its share of common pages.
+fn proportional_memory(id: i32) -> Option<u64> {
+    let text = fs::read_to_string(format!("/proc/{id}/smaps_rollup")).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("Pss:"))?;
+    line.trim().trim_end_matches(" kB").parse::<u64>().ok().map(|kib| kib.saturating_mul(1024))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn a_tree_has_its_descendants_and_their_memory() {
+        let own = i32::try_from(std::process::id()).unwrap();
+        let mut shell = Command::new("sh")
+            .args(["-c", "sleep 9 & sleep 9 & echo; wait"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut ready = [0];
+        std::io::Read::read_exact(shell.stdout.as_mut().unwrap(), &mut ready).unwrap();
+        let root = i32::try_from(shell.id()).unwrap();
+        // A process has its parent's name until it has become another program.
+        let tree = (0..1000)
+            .map(|_| list_tree(root, 0))
+            .inspect(|_| std::thread::sleep(std::time::Duration::from_millis(5)))
+            .find(|tree| tree.iter().filter(|process| process.name == "sleep").count() == 2)
+            .unwrap();
+        let memory = [u64::MAX, 0].map(|near| sum_memory(&tree, near));
+        let without = list_tree(own, root);
+        for process in &tree {
+            Command::new("kill").arg(process.id.to_string()).status().unwrap();
+        }
+        shell.wait().unwrap();
+        assert_eq!(tree.len(), 3);
+        assert!(memory.iter().all(|bytes| *bytes > 100_000), "{memory:?}");
+        assert!(without.iter().all(|process| process.id != root));
+        assert!(without.iter().any(|process| process.id == own));
+    }
+}

@@ -1,0 +1,501 @@
+//! The person's prohibitions: the check that an action breaks none.
+//!
+//! A prohibition is recognised only if it is plain: a negation, then at once a known verb, then
+//! either nothing particular or words that name things; or an order to change only something. One
+//! with a condition ("unless", "until") stands too, and the agent is told the sentence: it is the
+//! person who knows if the condition is met. Anything else ("other", "more") is left to the model
+//! that reads the whole sentence. A later goal that asks for the same lifts it.
+
+use super::nature;
+use super::words::{Stems, split, stem};
+use portcullis_builtin_shared::place;
+use portcullis_plugin::types::{Action, EffectKind, Goal, Scope};
+
+/// The kinds of action that a person may ask for or forbid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ActionKind {
+    Delete,
+    Change,
+    Publish,
+    Commit,
+    Install,
+    Download,
+    Run,
+}
+
+/// Verbs, with the action that they ask for.
+const VERBS: &[(&str, ActionKind)] = &[
+    ("delete", ActionKind::Delete),
+    ("remove", ActionKind::Delete),
+    ("erase", ActionKind::Delete),
+    ("wipe", ActionKind::Delete),
+    ("drop", ActionKind::Delete),
+    ("change", ActionKind::Change),
+    ("modify", ActionKind::Change),
+    ("edit", ActionKind::Change),
+    ("touch", ActionKind::Change),
+    ("alter", ActionKind::Change),
+    ("overwrite", ActionKind::Change),
+    ("rewrite", ActionKind::Change),
+    ("push", ActionKind::Publish),
+    ("publish", ActionKind::Publish),
+    ("deploy", ActionKind::Publish),
+    ("release", ActionKind::Publish),
+    ("upload", ActionKind::Publish),
+    ("commit", ActionKind::Commit),
+    ("install", ActionKind::Install),
+    ("download", ActionKind::Download),
+    ("run", ActionKind::Run),
+    ("execute", ActionKind::Run),
+];
+
+const NEGATIONS: &[&[&str]] = &[
+    &["don't"],
+    &["dont"],
+    &["do", "not"],
+    &["never"],
+    &["mustn't"],
+    &["must", "not"],
+    &["shouldn't"],
+    &["should", "not"],
+    &["without"],
+    &["avoid"],
+];
+
+/// Words that begin a condition on which a prohibition ends.
+const CONDITIONS: &[&str] =
+    &["unless", "until", "till", "before", "if", "when", "while", "except", "as"];
+/// Words of a condition that only the person can meet.
+const PERSONAL: &[&str] = &["i", "me", "my", "we", "told", "asked", "approve", "approved", "say"];
+
+/// Words after which a prohibition is not plain.
+const UNCLEAR: &[&str] = &[
+    "other", "others", "else", "just", "only", "without", "more", "than", "too", "it", "this",
+    "that", "these", "those",
+];
+
+/// Words by which a person limits changes to something.
+const LIMITS: &[&[&str]] = &[
+    &["only", "change"],
+    &["only", "edit"],
+    &["only", "modify"],
+    &["only", "touch"],
+    &["change", "only"],
+    &["edit", "only"],
+    &["modify", "only"],
+    &["touch", "only"],
+    &["change", "nothing", "but"],
+    &["change", "nothing", "outside"],
+    &["touch", "nothing", "but"],
+    &["touch", "nothing", "outside"],
+    &["anything", "outside"],
+    &["files", "outside"],
+];
+
+/// Objects that mean everything.
+const ANYTHING: &[&str] = &[
+    "any",
+    "anything",
+    "file",
+    "files",
+    "code",
+    "change",
+    "changes",
+    "nothing",
+    "something",
+    "yet",
+    "thing",
+    "things",
+    "stuff",
+    "folder",
+    "folders",
+];
+
+/// Words for the manner of doing something, which name no thing beside those that do.
+const MANNER: &[&str] = &[
+    "argument",
+    "arguments",
+    "by",
+    "command",
+    "commands",
+    "directly",
+    "flag",
+    "flags",
+    "in",
+    "option",
+    "options",
+    "through",
+    "using",
+    "via",
+    "with",
+];
+
+/// The maximum number of prohibitions in force, the newest: a bound on the work.
+const STANDING: usize = 64;
+
+/// A prohibition that an action breaks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Broken {
+    /// The person's words.
+    pub(super) text: String,
+    /// It ends on a condition that may be met.
+    pub(super) conditional: bool,
+}
+
+/// Returns the person's prohibition, in their words, if the action violates it; one without a
+/// condition first.
+pub(super) fn find_broken(action: &Action, goals: &[Goal], roots: &[String]) -> Option<Broken> {
+    let verbs = Verbs(VERBS.iter().map(|(verb, kind)| (stem(verb), *kind)).collect());
+    let mut standing: Vec<Prohibition> = Vec::new();
+    for goal in goals {
+        let (asked, forbidden) = read(&goal.text, &verbs);
+        if !asked.is_empty() {
+            let about = Objects::of(&goal.text);
+            standing.retain(|known| !asked.contains(&known.kind) || !known.is_lifted_by(&about));
+        }
+        standing.extend(forbidden);
+        standing.drain(..standing.len().saturating_sub(STANDING));
+    }
+    if standing.is_empty() {
+        return None;
+    }
+    let done = Done::by(action, roots);
+    let broken = standing.into_iter().filter(|known| done.breaks(known));
+    broken
+        .map(|known| Broken { text: known.text, conditional: known.conditional })
+        .min_by_key(|broken| broken.conditional)
+}
+
+#[derive(Clone, Debug)]
+struct Prohibition {
+    kind: ActionKind,
+    /// Empty for everything of the kind.
+    objects: Objects,
+    /// All but the objects is forbidden.
+    inverted: bool,
+    conditional: bool,
+    text: String,
+}
+
+impl Prohibition {
+    /// Returns true if a later goal that asks for the kind means what this one forbids.
+    fn is_lifted_by(&self, about: &Objects) -> bool {
+        if self.inverted {
+            return about.names.iter().any(|name| !self.objects.hold(name));
+        }
+        self.objects.is_empty() || self.objects.meet(about)
+    }
+}
+
+/// The things that a text names: files and folders by name, others by words.
+#[derive(Clone, Debug, Default)]
+struct Objects {
+    names: Vec<String>,
+    words: Stems,
+}
+
+impl Objects {
+    fn of(text: &str) -> Self {
+        let mut names = Vec::new();
+        let mut words: Vec<&str> = Vec::new();
+        for word in text.split(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | '(' | ')')) {
+            let bare = word.trim_matches(['`', '"', '\'', '\u{2019}', '*']);
+            let bare = bare.trim_end_matches(['.', ':', '!', '?']);
+            if is_name(bare) {
+                names.push(bare.trim_start_matches("./").trim_end_matches('/').to_lowercase());
+            } else {
+                words.push(bare);
+            }
+        }
+        let spoken = words.iter().flat_map(|word| split(word)).collect::<Vec<_>>();
+        let plain: Vec<&str> =
+            spoken.iter().map(String::as_str).filter(|word| !ANYTHING.contains(word)).collect();
+        let things: Vec<&str> =
+            plain.iter().copied().filter(|word| !MANNER.contains(word)).collect();
+        let kept = if things.is_empty() { plain } else { things };
+        Self { names, words: Stems::of(kept) }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.names.is_empty() && self.words.is_empty()
+    }
+
+    fn meet(&self, other: &Self) -> bool {
+        self.names.iter().any(|name| other.names.contains(name)) || self.words.meet(&other.words)
+    }
+
+    /// Returns true if the words of a command line name one of the things.
+    fn are_spoken_in(&self, spoken: &Stems) -> bool {
+        self.words.meet(spoken)
+            || self.names.iter().any(|name| Stems::of([name.as_str()]).meet(spoken))
+    }
+
+    /// Returns true if a path, relative to the project, is one of the things or below one.
+    fn hold(&self, path: &str) -> bool {
+        let path = path.to_lowercase();
+        let inside = |name: &String| {
+            let (path, name) = (["/", &path, "/"].concat(), ["/", name, "/"].concat());
+            path.contains(&name.replace("//", "/"))
+        };
+        self.names.iter().any(inside) || self.words.meet(&Stems::of([path.as_str()]))
+    }
+}
+
+/// Returns true for a word that can only be a file or a folder: `config.py`, `src/`, `.env`.
+fn is_name(word: &str) -> bool {
+    let inner = word.trim_start_matches('.').char_indices().any(|(at, c)| c == '.' && at > 0);
+    let hidden = word.starts_with('.') && word.chars().nth(1).is_some_and(char::is_alphanumeric);
+    !word.contains("://")
+        && word.chars().any(char::is_alphanumeric)
+        && (inner || hidden || word.contains('/'))
+}
+
+/// Cuts a text into clauses. A full stop inside a name ends nothing.
+fn clauses(text: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut start = 0;
+    let mut chars = text.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        let last = chars.peek().is_none_or(|(_, next)| !next.is_alphanumeric());
+        let inside = matches!(c, '.' | ',' | ':' | '!' | '?') && !last;
+        if matches!(c, '.' | ',' | ';' | ':' | '!' | '?' | '\n' | '(' | ')') && !inside {
+            // A hidden file, or a file's name at the start of a path: `.env`, `./src`.
+            let hidden = c == '.' && chars.peek().is_some_and(|(_, next)| *next == '/');
+            if !hidden {
+                found.push(text.get(start..at).unwrap_or_default());
+                start = at + c.len_utf8();
+            }
+        }
+    }
+    found.push(text.get(start..).unwrap_or_default());
+    found
+}
+
+/// Returns the actions that a goal asks for, and those that it forbids.
+fn read(text: &str, verbs: &Verbs) -> (Vec<ActionKind>, Vec<Prohibition>) {
+    let mut asked = Vec::new();
+    let mut forbidden: Vec<Prohibition> = Vec::new();
+    // Prohibitions of the clause before, whose condition may follow; a condition that came first.
+    let mut newest = 0..0;
+    let mut condition: Option<bool> = None;
+    for clause in clauses(text) {
+        let words = split(clause);
+        let Some(first) = words.first() else { continue };
+        let begins = CONDITIONS.contains(&first.as_str());
+        if begins && !newest.is_empty() {
+            let open = !is_personal(&words);
+            for known in forbidden.get_mut(newest.clone()).unwrap_or_default() {
+                known.conditional |= open;
+                known.text = [&known.text, ", ", clause.trim()].concat();
+            }
+            newest = 0..0;
+            continue;
+        }
+        let before = forbidden.len();
+        if let Some(limit) = limitation(clause, &words) {
+            forbidden.push(limit);
+        } else {
+            let negated = (0..words.len()).find_map(|at| Some((at, negation(words.get(at..)?)?)));
+            match negated {
+                Some((at, length)) => forbidden.extend(prohibition(
+                    clause,
+                    words.get(at + length..).unwrap_or_default(),
+                    verbs,
+                )),
+                None => asked.extend(words.iter().filter_map(|word| verbs.find_kind(word))),
+            }
+        }
+        if let Some(open) = condition.take() {
+            let later = forbidden.get_mut(before..).unwrap_or_default();
+            later.iter_mut().for_each(|known| known.conditional |= open);
+        }
+        condition = (begins && before == forbidden.len()).then(|| !is_personal(&words));
+        newest = before..forbidden.len();
+    }
+    (asked, forbidden)
+}
+
+fn is_personal(words: &[String]) -> bool {
+    words.iter().any(|word| PERSONAL.contains(&word.as_str()))
+}
+
+/// Reads "only change src/" and "don't change anything outside src/".
+fn limitation(clause: &str, words: &[String]) -> Option<Prohibition> {
+    let same = |at: usize, limit: &[&str]| {
+        let own = words.get(at..at + limit.len()).unwrap_or_default();
+        own.len() == limit.len() && own.iter().zip(limit).all(|(word, part)| word == part)
+    };
+    let found = LIMITS.iter().find_map(|limit| {
+        let at = (0..words.len()).find(|at| same(*at, limit))?;
+        limit.last().map(|last| (at, *last))
+    })?;
+    let (at, last) = found;
+    // "I only change my mind" orders nothing: the limit begins the clause, or a negation leads it.
+    let leads = words.get(..at).unwrap_or_default();
+    let negated =
+        (0..leads.len()).any(|at| negation(leads.get(at..).unwrap_or_default()).is_some());
+    let asked = leads.iter().all(|word| {
+        matches!(word.as_str(), "please" | "and" | "but" | "you" | "should" | "may" | "must")
+    });
+    let lower = clause.to_lowercase();
+    let rest = lower.rfind(last).and_then(|at| clause.get(at + last.len()..))?;
+    let objects = Objects::of(rest);
+    (!objects.names.is_empty() && (negated || asked)).then(|| Prohibition {
+        kind: ActionKind::Change,
+        objects: Objects { words: Stems::default(), ..objects },
+        inverted: true,
+        conditional: false,
+        text: clause.trim().to_owned(),
+    })
+}
+
+/// Returns the number of words of a negation at the start.
+fn negation(words: &[String]) -> Option<usize> {
+    NEGATIONS
+        .iter()
+        .find(|negation| {
+            words.len() >= negation.len()
+                && words.iter().zip(**negation).all(|(word, part)| word == part)
+        })
+        .map(|found| found.len())
+}
+
+/// Reads "push", "push to main", "commit or push": each verb with the objects that follow them all.
+fn prohibition(clause: &str, rest: &[String], verbs: &Verbs) -> Vec<Prohibition> {
+    let mut last = rest.first().map_or("", String::as_str);
+    let mut kinds: Vec<ActionKind> = verbs.find_kind(last).into_iter().collect();
+    let mut objects = rest.get(1..).unwrap_or_default();
+    while let [joint, verb, others @ ..] = objects
+        && matches!(joint.as_str(), "or" | "and" | "nor")
+        && let Some(kind) = verbs.find_kind(verb)
+    {
+        kinds.push(kind);
+        last = verb;
+        objects = others;
+    }
+    let condition = objects.iter().position(|word| CONDITIONS.contains(&word.as_str()));
+    let (objects, condition) = objects.split_at(condition.unwrap_or(objects.len()));
+    if objects.iter().any(|word| UNCLEAR.contains(&word.as_str())) {
+        return Vec::new();
+    }
+    let conditional = !condition.is_empty() && !is_personal(condition);
+    let named = objects_of(clause, last, condition.first());
+    let plain = |kind: &ActionKind| *kind != ActionKind::Run || !named.is_empty();
+    kinds
+        .into_iter()
+        .filter(plain)
+        .map(|kind| Prohibition {
+            kind,
+            objects: named.clone(),
+            inverted: false,
+            conditional,
+            text: clause.trim().to_owned(),
+        })
+        .collect()
+}
+
+/// Returns the things named between the last verb of a clause and its condition.
+fn objects_of(clause: &str, verb: &str, condition: Option<&String>) -> Objects {
+    let lower = clause.to_lowercase();
+    let begin = lower.find(verb).map_or(0, |at| at + verb.len());
+    let rest = lower.get(begin..).unwrap_or_default();
+    let end = condition.and_then(|word| rest.find(&[" ", word, " "].concat()));
+    Objects::of(rest.get(..end.unwrap_or(rest.len())).unwrap_or_default())
+}
+
+/// The verbs' stems.
+struct Verbs(Vec<(String, ActionKind)>);
+
+impl Verbs {
+    fn find_kind(&self, word: &str) -> Option<ActionKind> {
+        let stem = stem(word);
+        self.0.iter().find(|(known, _)| *known == stem).map(|(_, kind)| *kind)
+    }
+}
+
+/// An action of a kind that a person may forbid, with its target; none if it is not of such a kind.
+struct Done {
+    /// Its paths, relative to the project.
+    deletes: Option<Vec<String>>,
+    changes: Option<Vec<String>>,
+    /// Paths of the project that it changes.
+    inside: Vec<String>,
+    publishes: bool,
+    commits: bool,
+    installs: bool,
+    downloads: bool,
+    runs: bool,
+    spoken: Stems,
+}
+
+impl Done {
+    fn by(action: &Action, roots: &[String]) -> Self {
+        let effect = |wanted: fn(&EffectKind) -> bool| {
+            place::lasting(&action.facts).any(|effect| wanted(&effect.kind))
+        };
+        let objects = |wanted: fn(&EffectKind) -> bool| {
+            effect(wanted).then(|| nature::targets(action, roots, wanted))
+        };
+        let works = nature::of(action) != nature::Nature::Tests;
+        let at_home = |effect: &&portcullis_plugin::types::Effect| {
+            changes(&effect.kind)
+                && action.facts.path(effect).is_some_and(|path| path.scope == Scope::Inside)
+        };
+        Self {
+            deletes: objects(deletes),
+            changes: objects(changes).filter(|_| works),
+            inside: place::lasting(&action.facts)
+                .filter(at_home)
+                .filter(|_| works)
+                .map(|effect| nature::below(&effect.target, roots).to_owned())
+                .filter(|path| !is_git(path))
+                .collect(),
+            publishes: effect(publishes),
+            commits: nature::orders(action, &["commit"]),
+            installs: nature::orders(action, &["install", "add", "i"]),
+            downloads: action.facts.effects.iter().any(place::is_external),
+            runs: action.shell().is_some(),
+            spoken: Stems::of(nature::spoken(action)),
+        }
+    }
+
+    fn breaks(&self, prohibition: &Prohibition) -> bool {
+        let objects = &prohibition.objects;
+        if prohibition.inverted {
+            return self.inside.iter().any(|path| !objects.hold(path));
+        }
+        let paths = |paths: &Option<Vec<String>>| {
+            paths.as_ref().is_some_and(|paths| {
+                objects.is_empty() || paths.iter().any(|path| objects.hold(path))
+            })
+        };
+        let spoken =
+            |done: bool| done && (objects.is_empty() || objects.are_spoken_in(&self.spoken));
+        match prohibition.kind {
+            ActionKind::Delete => paths(&self.deletes),
+            ActionKind::Change => paths(&self.changes),
+            ActionKind::Publish => spoken(self.publishes),
+            ActionKind::Commit => spoken(self.commits),
+            ActionKind::Install => spoken(self.installs),
+            ActionKind::Download => spoken(self.downloads),
+            ActionKind::Run => spoken(self.runs),
+        }
+    }
+}
+
+/// Returns true for git's own folder, which commits change and nobody edits.
+fn is_git(path: &str) -> bool {
+    path.trim_start_matches('/').split('/').next() == Some(".git")
+}
+
+const fn deletes(kind: &EffectKind) -> bool {
+    matches!(kind, EffectKind::FileDelete | EffectKind::RemoteDelete | EffectKind::Discard)
+}
+
+const fn changes(kind: &EffectKind) -> bool {
+    matches!(kind, EffectKind::FileCreate | EffectKind::FileModify | EffectKind::FileDelete)
+}
+
+const fn publishes(kind: &EffectKind) -> bool {
+    matches!(kind, EffectKind::Publish | EffectKind::RemoteChange | EffectKind::RemoteDelete)
+}

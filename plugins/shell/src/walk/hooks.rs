@@ -1,0 +1,151 @@
+//! Git's hooks and aliases: files that a git command starts, and settings that make a word of it
+//! a command.
+
+use super::expand::Field;
+use super::scripts::{Manner, RunText};
+use super::{Setting, Walker};
+use crate::catalogue::Plan;
+use crate::places::{self, Place};
+use std::rc::Rc;
+
+/// The hooks that each subcommand starts, with the flag that leaves the first ones out.
+const HOOKS: &[(&str, &[&str])] = &[
+    ("commit", &["pre-commit", "prepare-commit-msg", "commit-msg", "post-commit"]),
+    ("merge", &["pre-merge-commit", "prepare-commit-msg", "commit-msg", "post-merge"]),
+    ("pull", &["post-merge"]),
+    ("push", &["pre-push"]),
+    ("checkout", &["post-checkout"]),
+    ("switch", &["post-checkout"]),
+    ("rebase", &["pre-rebase", "post-checkout", "post-rewrite"]),
+    ("am", &["applypatch-msg", "pre-applypatch", "post-applypatch"]),
+    ("worktree", &["post-checkout"]),
+];
+
+/// Hooks that `--no-verify` leaves out.
+const VERIFYING: &[&str] =
+    &["pre-commit", "commit-msg", "pre-merge-commit", "pre-push", "pre-rebase"];
+
+impl Walker<'_> {
+    /// Reads the hooks that a git command starts, or the alias that its subcommand is.
+    pub(super) fn git_hooks(
+        &mut self,
+        rest: &[Field],
+        plan: &Plan,
+        command: Option<u32>,
+        setting: &Setting,
+    ) {
+        if setting.place != Place::Here {
+            return;
+        }
+        let subcommand = plan.subcommand.first().and_then(|at| rest.get(*at));
+        let Some(subcommand) = subcommand else {
+            return self.git_alias(rest, plan, command, setting);
+        };
+        let Some((_, hooks)) = HOOKS.iter().find(|(name, _)| *name == subcommand.text) else {
+            return;
+        };
+        let restores = rest.iter().any(|field| field.text == "--");
+        if matches!(subcommand.text.as_str(), "checkout") && restores {
+            return;
+        }
+        let unverified = rest.iter().any(|field| {
+            let text = field.text.as_str();
+            let cluster = !text.starts_with("--") && text.starts_with('-');
+            let letters = text.split(['m', 'F', 'C', 'c']).next().unwrap_or("");
+            text.len() > 6 && "--no-verify".starts_with(text)
+                || subcommand.text == "commit" && cluster && letters.contains('n')
+        });
+        let root = self.repository();
+        let config = self.git_setting(&root, "core.hookspath", command, setting);
+        let given = rest.iter().find_map(|field| field.text.strip_prefix("core.hooksPath="));
+        if given.is_some_and(|path| matches!(path, "" | "/dev/null")) {
+            return;
+        }
+        let folder = match given.map(str::to_owned).or(config.map(|(value, _)| value)) {
+            Some(path) => places::resolve(&path, &root).0,
+            None => format!("{root}/.git/hooks"),
+        };
+        for hook in *hooks {
+            if unverified && VERIFYING.contains(hook) {
+                continue;
+            }
+            let mut paths = vec![format!("{folder}/{hook}")];
+            // Husky's own hooks start those beside its folder.
+            paths.extend(folder.strip_suffix("/_").map(|outer| format!("{outer}/{hook}")));
+            for path in paths {
+                let mark = self.env.mark();
+                self.env.enter(&root, true, true);
+                self.run_script(subcommand, &path, None, Manner::Program, &[], command, setting);
+                self.env.restore(mark);
+            }
+        }
+    }
+
+    /// Reads the alias of a repository after which a subcommand that git does not have is named.
+    fn git_alias(&mut self, rest: &[Field], plan: &Plan, command: Option<u32>, setting: &Setting) {
+        let Some(word) = plan.operands.first().and_then(|at| rest.get(*at)) else { return };
+        let root = self.repository();
+        let name = word.text.to_ascii_lowercase();
+        let key = format!("alias.{name}");
+        let Some((value, whole)) = self.git_setting(&root, &key, command, setting) else { return };
+        let text = value.strip_prefix('!').map_or_else(|| format!("git {value}"), str::to_owned);
+        let run = RunText {
+            path: &format!("{root}/.git/config"),
+            part: &key,
+            whole: &whole,
+            text: &text,
+            language: None,
+            span: word.span,
+            sourced: false,
+        };
+        let mark = self.env.mark();
+        self.env.enter(&root, true, true);
+        self.run_text(&run, command, setting);
+        self.env.restore(mark);
+    }
+
+    /// Returns the folder of the repository: the project, or the folder outside of it.
+    fn repository(&self) -> String {
+        let folder = self.env.folder.trim_end_matches('/');
+        if self.is_project(folder) { self.project.to_owned() } else { folder.to_owned() }
+    }
+
+    /// Returns a setting of the repository's own configuration, and all of that file.
+    fn git_setting(
+        &mut self,
+        root: &str,
+        key: &str,
+        command: Option<u32>,
+        setting: &Setting,
+    ) -> Option<(String, Rc<str>)> {
+        let path = format!("{root}/.git/config");
+        let text = self.open_script(&path, false, command, setting)?;
+        let settings = read_settings(&text);
+        let value = settings.into_iter().rev().find(|(known, _)| *known == key)?.1;
+        Some((value, text))
+    }
+}
+
+/// Returns the settings of a configuration of git: `section.key` in lower case, and the value. The
+/// name between section and key is left out.
+pub(super) fn read_settings(text: &str) -> Vec<(String, String)> {
+    let mut section = String::new();
+    let mut settings = Vec::new();
+    for line in text.lines().map(str::trim).take(4096) {
+        if let Some(name) = line.strip_prefix('[') {
+            let name = name.split([' ', ']', '"', '.']).next().unwrap_or("");
+            section = name.to_ascii_lowercase();
+            continue;
+        }
+        if line.starts_with(['#', ';']) {
+            continue;
+        }
+        let (key, value) = line.split_once('=').unwrap_or((line, ""));
+        let value = value.trim();
+        let value =
+            value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(value);
+        let value = value.replace("\\\"", "\"").replace("\\\\", "\\");
+        settings.push((format!("{section}.{}", key.trim().to_ascii_lowercase()), value));
+    }
+    settings
+}

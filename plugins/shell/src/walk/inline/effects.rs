@@ -1,0 +1,606 @@
+//! The effects of parsed code, call by call.
+
+use super::super::expand::Field;
+use super::super::feed::{Feed, Source};
+use super::super::{Setting, Walker, sql};
+use super::calls::{Act, find};
+use super::{BUILT, at_home, unknown_text};
+use crate::places;
+use crate::types::EffectKind;
+use portcullis_inline_code::{Call, Code, HOLE, Kind, Value};
+
+/// Modules through which code starts programs or reaches any other name.
+const POWERFUL: &[&str] = &[
+    "os",
+    "posix",
+    "subprocess",
+    "shutil",
+    "pty",
+    "builtins",
+    "ctypes",
+    "importlib",
+    "commands",
+    "child_process",
+    "fs",
+    "globalThis",
+    "Reflect",
+];
+/// Modules that are dangerous only to hand on as a whole, not by a computed member.
+const HARMLESS_WHOLE: &[&str] = &["fs", "globalThis", "Reflect"];
+/// Words before the whole environment of which only its names, or their number, are asked.
+const OF_NAMES: &[&str] = &[
+    " in",
+    "Object.keys(",
+    "Object.hasOwn(",
+    "Object.getOwnPropertyNames(",
+    "Reflect.ownKeys(",
+    "len(",
+    "list(",
+    "set(",
+    "sorted(",
+];
+/// Names of the whole environment.
+const ENVIRONMENTS: &[&str] =
+    &["os.environ", "os.environb", "process.env", "Bun.env", "environ", "import.meta.env"];
+/// Calls whose results are every file below a folder.
+const TREES: &[&str] = &["os.walk", "os.fwalk", "rglob", "glob.glob", "glob.iglob", "glob.sync"];
+/// Calls that decode a text.
+const DECODERS: &[&str] = &[
+    "base64.",
+    "binascii.",
+    "atob",
+    "fromhex",
+    "codecs.decode",
+    "zlib.",
+    "marshal.",
+    "Buffer.from",
+    "chr",
+    "fromCharCode",
+    "fromCodePoint",
+    "unescape",
+    "decodeURIComponent",
+    "lzma.",
+    "gzip.",
+    "bz2.",
+];
+
+/// The names of a call's first and second argument, as keywords.
+const FIRST: &[&str] = &[
+    "path", "file", "filename", "name", "src", "source", "args", "cmd", "command", "url", "fp",
+    "pathname", "address", "sql", "target", "host", "pid", "program", "argv", "dirname",
+];
+const SECOND: &[&str] = &["dst", "destination", "mode", "flags", "url", "data", "extract_dir"];
+
+/// Code, and its place on the command line.
+pub(super) struct Place<'c> {
+    pub code: &'c Code,
+    pub field: &'c Field,
+    pub python: bool,
+    pub command: Option<u32>,
+}
+
+impl Place<'_> {
+    /// Returns the calls whose results are in a value.
+    pub(super) fn origins<'v>(&'v self, value: &'v Value) -> impl Iterator<Item = &'v Call> {
+        value.origins.iter().filter_map(|at| self.code.calls.get(usize::try_from(*at).ok()?))
+    }
+}
+
+/// Returns an argument, by position or by name.
+pub(super) fn argument(call: &Call, at: usize) -> Option<&Value> {
+    call.arguments.get(at).or_else(|| {
+        let names = if at == 0 { FIRST } else { SECOND };
+        let named = |name: &&str| call.keywords.iter().find(|(known, _)| known == *name);
+        names.iter().find_map(named).filter(|_| at < 2).map(|(_, value)| value)
+    })
+}
+
+/// Returns a keyword, or a member of the options among the arguments.
+pub(super) fn option<'c>(call: &'c Call, name: &str) -> Option<&'c Value> {
+    let member = |value: &'c Value| match &value.kind {
+        Kind::Map(items) => items.iter().rev().find(|(key, _)| key == name).map(|(_, v)| v),
+        _ => None,
+    };
+    call.keywords
+        .iter()
+        .find(|(key, _)| key == name)
+        .map(|(_, value)| value)
+        .or_else(|| call.arguments.iter().find_map(member))
+}
+
+/// Returns the texts that a value may be; one that is not known is one unknown text.
+pub(super) fn texts_of(value: Option<&Value>) -> Vec<String> {
+    let Some(value) = value else { return vec![unknown_text()] };
+    value
+        .alternatives()
+        .iter()
+        .flat_map(|value| match &value.kind {
+            Kind::Made(class, parts) if matches!(&**class, "pathlib.Path" | "os.DirEntry") => {
+                texts_of(parts.first())
+            }
+            Kind::Made(class, parts)
+                if matches!(
+                    &**class,
+                    "sqlalchemy.text" | "sqlalchemy.sql.text" | "psycopg2.sql.SQL"
+                ) =>
+            {
+                texts_of(parts.first())
+            }
+            Kind::Made(class, _) if &**class == "environment" => vec![unknown_text()],
+            Kind::Member(of, name)
+                if matches!(&**name, "path" | "href" | "name")
+                    && !matches!(of.kind, Kind::Name(_)) =>
+            {
+                texts_of(Some(of))
+            }
+            Kind::List(items) => items.iter().flat_map(|item| texts_of(Some(item))).collect(),
+            _ => vec![value.as_text().map_or_else(unknown_text, |text| text.to_string())],
+        })
+        .take(64)
+        .collect()
+}
+
+impl Walker<'_> {
+    /// Notes the effects of parsed code; returns its output.
+    pub(super) fn effects_of_code(
+        &mut self,
+        code: &Code,
+        python: bool,
+        field: &Field,
+        command: Option<u32>,
+        setting: &Setting,
+    ) -> Feed {
+        let place = Place { code, field, python, command };
+        self.uses(&place, setting);
+        self.remote_shell(&place, setting);
+        let mut printed = Some(String::new());
+        for call in &code.calls {
+            if self.work == 0 {
+                self.out.limit("more text than is read");
+                break;
+            }
+            self.spend(64);
+            if unknown_name(&call.name) {
+                self.out.gap("a call whose name is known only when it runs");
+                self.plain(EffectKind::ProcessStart, "", false, command, setting);
+                continue;
+            }
+            let act = find(&call.name, python);
+            self.note_text_written(act, call, &place);
+            match act {
+                Some(Act::Print) => {
+                    printed = printed.zip(printed_by(call)).map(|(all, text)| all + &text);
+                }
+                Some(act) => self.act(act, call, &place, setting),
+                None => {}
+            }
+        }
+        match printed.filter(|text| !text.is_empty()) {
+            Some(text) => Feed::of_text(&text),
+            None => Feed::default(),
+        }
+    }
+
+    /// Notes names that code uses as values: the whole environment, a module that it hands on.
+    fn uses(&mut self, place: &Place<'_>, setting: &Setting) {
+        for name in &place.code.used {
+            if ENVIRONMENTS.contains(&name.as_str()) {
+                if names_only(&place.field.text, name) {
+                    continue;
+                }
+                self.plain(EffectKind::SecretRead, "environment", false, place.command, setting);
+            } else if POWERFUL.contains(&name.as_str()) && !HARMLESS_WHOLE.contains(&name.as_str())
+                || name.contains(HOLE)
+            {
+                self.out.gap("a module that runs programs is used in a way that is not followed");
+            }
+        }
+    }
+
+    /// Notes a shell that gets its input from a connection.
+    fn remote_shell(&mut self, place: &Place<'_>, setting: &Setting) {
+        let calls = &place.code.calls;
+        let has = |apply: &dyn Fn(&Call) -> bool| calls.iter().any(apply);
+        let connects = has(&|call| {
+            (call.name.contains("socket")
+                || call.name.starts_with("net.")
+                || call.name.starts_with("tls."))
+                && call.name.contains("connect")
+                || matches!(
+                    call.name.as_str(),
+                    "net.createConnection"
+                        | "Deno.connect"
+                        | "Bun.connect"
+                        | "net.createServer"
+                        | "net.Server"
+                        | "tls.createServer"
+                        | "asyncio.start_server"
+                        | "asyncio.open_connection"
+                        | "socket.create_server"
+                )
+                || call.name.ends_with("socket.socket().bind")
+        });
+        let shells = has(&|call| {
+            matches!(call.name.as_str(), "os.dup2" | "pty.spawn")
+                || matches!(
+                    find(&call.name, place.python),
+                    Some(Act::Program(_) | Act::ProgramAndList(_) | Act::Words(_) | Act::Shell(_))
+                ) && call.arguments.iter().any(starts_shell)
+        });
+        if connects && shells {
+            self.out.form("remote-shell", place.command);
+            self.plain(EffectKind::UnseenCode, "", false, place.command, setting);
+        }
+    }
+
+    /// Returns the words that a value may be.
+    pub(super) fn words_of(&self, value: Option<&Value>, place: &Place<'_>) -> Vec<Field> {
+        texts_of(value)
+            .iter()
+            .map(|text| Field::plain(&at_home(text, self.home), place.field.span))
+            .collect()
+    }
+
+    fn on_files(
+        &mut self,
+        kind: &EffectKind,
+        value: Option<&Value>,
+        recursive: bool,
+        place: &Place<'_>,
+        setting: &Setting,
+    ) {
+        let tree = value.is_some_and(|value| {
+            place.origins(value).any(|call| TREES.iter().any(|tree| call.name.ends_with(tree)))
+        });
+        for word in self.words_of(value, place) {
+            let below = tree && !word.known && *kind == EffectKind::FileDelete;
+            self.file(kind.clone(), &word, recursive || below, place.command, setting);
+        }
+    }
+
+    #[allow(clippy::too_many_lines, reason = "one arm a kind of effect")]
+    fn act(&mut self, act: Act, call: &Call, place: &Place<'_>, setting: &Setting) {
+        let command = place.command;
+        let at = |at: usize| argument(call, at);
+        let own = call.receiver.as_ref();
+        match act {
+            Act::Print | Act::Nothing => {}
+            Act::Read(n) => self.on_files(&EffectKind::FileRead, at(n), false, place, setting),
+            Act::Write(n) => self.on_files(&EffectKind::FileModify, at(n), false, place, setting),
+            Act::Create(n) => self.on_files(&EffectKind::FileCreate, at(n), false, place, setting),
+            Act::Delete(n) => self.on_files(&EffectKind::FileDelete, at(n), false, place, setting),
+            Act::DeleteTree(n) => {
+                self.out.form("recursive-delete", command);
+                self.on_files(&EffectKind::FileDelete, at(n), true, place, setting);
+            }
+            Act::Move => {
+                self.on_files(&EffectKind::FileModify, at(0), true, place, setting);
+                self.on_files(&EffectKind::FileModify, at(1), false, place, setting);
+            }
+            Act::Copy | Act::CopyTree => {
+                let tree = act == Act::CopyTree;
+                self.on_files(&EffectKind::FileRead, at(0), tree, place, setting);
+                self.on_files(&EffectKind::FileModify, at(1), false, place, setting);
+            }
+            Act::Link => self.on_files(&EffectKind::FileModify, at(1), false, place, setting),
+            Act::Open => self.opens_file(at(0), at(1), call, place, setting),
+            Act::OpenFlags => {
+                let read = at(1).is_some_and(|flags| {
+                    matches!(&flags.kind, Kind::Name(name) if name.ends_with("O_RDONLY"))
+                        || flags.kind == Kind::Number(0)
+                });
+                let kind = if read { EffectKind::FileRead } else { EffectKind::FileModify };
+                self.on_files(&kind, at(0), false, place, setting);
+            }
+            Act::OwnRead => self.on_files(&EffectKind::FileRead, own, false, place, setting),
+            Act::OwnWrite => self.on_files(&EffectKind::FileModify, own, false, place, setting),
+            Act::OwnCreate => self.on_files(&EffectKind::FileCreate, own, false, place, setting),
+            Act::OwnDelete => self.on_files(&EffectKind::FileDelete, own, false, place, setting),
+            Act::OwnLink => self.on_files(&EffectKind::FileModify, own, false, place, setting),
+            Act::OwnMove => {
+                self.on_files(&EffectKind::FileModify, own, true, place, setting);
+                self.on_files(&EffectKind::FileModify, at(0), false, place, setting);
+            }
+            Act::OwnOpen => self.opens_file(own, at(0), call, place, setting),
+            Act::Shell(n) => self.starts_shell(call, n, place, setting),
+            Act::RemoteShell(_) => {
+                self.plain(EffectKind::RemoteChange, "", false, command, setting);
+                self.plain(EffectKind::Network, "", false, command, setting);
+            }
+            Act::Program(n) => self.starts_program(call, n, place, setting),
+            Act::ProgramAndList(n) => self.starts_listed(call, n, place, setting),
+            Act::Words(n) => self.starts_words(call, n + 1, Some(n), place, setting),
+            Act::PlainWords(n) => self.starts_words(call, n, None, place, setting),
+            Act::Input => self.gives_input(call, place, setting),
+            Act::Fork => {
+                if call.looped {
+                    self.out.form("fork-bomb", command);
+                    self.plain(EffectKind::ResourceUse, "processes", true, command, setting);
+                }
+            }
+            Act::Chdir(n) => self.changes_folder(at(n), place, setting),
+            Act::Connect(n) => {
+                // Node's: a port, and the host behind it.
+                let port = at(n).is_some_and(|first| matches!(first.kind, Kind::Number(_)));
+                let host = call.arguments.get(n + 1).filter(|host| host.as_text().is_some());
+                self.connects(host.filter(|_| port && n == 0).or_else(|| at(n)), place, setting);
+            }
+            Act::ConnectPair => {
+                if at(0).is_some_and(|pair| matches!(pair.kind, Kind::List(_))) {
+                    self.connects(at(0), place, setting);
+                }
+            }
+            Act::Request(n) => self.requests(call, at(n), None, place, setting),
+            Act::MethodRequest => self.requests(call, at(1), at(0), place, setting),
+            Act::Get(n) => self.connects(at(n), place, setting),
+            Act::Post(n) => {
+                self.connects(at(n), place, setting);
+                self.sends(EffectKind::Send, at(n), place, setting);
+            }
+            Act::Erase(n) => {
+                self.connects(at(n), place, setting);
+                self.sends(EffectKind::RemoteDelete, at(n), place, setting);
+            }
+            Act::OwnRequest => {
+                let host = own.and_then(first_part);
+                self.requests(call, host.as_ref(), at(0), place, setting);
+            }
+            Act::OwnSend => {
+                let host = own.and_then(|own| self.host_of(own, place));
+                self.sends(EffectKind::Send, host.as_ref(), place, setting);
+            }
+            Act::Serve => self.plain(EffectKind::Network, "", false, command, setting),
+            Act::Statement(n) => self.states(call, n, place, setting),
+            Act::Environment => {
+                self.plain(EffectKind::SecretRead, "environment", false, command, setting);
+            }
+            Act::Dynamic(n) => self.runs_text(call, n, place, setting),
+            Act::RunFile(n) => self.runs_file(call, n, place, setting),
+            Act::Native => {
+                self.out.gap("code of a library that is not read");
+                self.plain(EffectKind::ProcessStart, "", false, command, setting);
+            }
+            Act::Stop(n) => self.stops(at(n), place, setting),
+            Act::System(name) => self.plain(EffectKind::SystemChange, name, true, command, setting),
+            Act::Privilege => self.plain(EffectKind::Privilege, "user", true, command, setting),
+            Act::RemoteChange(name) => {
+                self.plain(EffectKind::RemoteChange, name, true, command, setting);
+            }
+            Act::RemoteDelete(name) => {
+                self.plain(EffectKind::RemoteDelete, name, true, command, setting);
+            }
+            Act::Cloud => self.calls_cloud(call, place, setting),
+            Act::Drops => self.empties_store("drop-data", place, setting),
+            Act::Empties => self.empties_store("delete-all-rows", place, setting),
+            Act::OwnStop => self.stops_own(call, place, setting),
+            Act::Publish => self.plain(EffectKind::Publish, "", false, command, setting),
+            Act::Secret(name) => self.plain(EffectKind::SecretRead, name, true, command, setting),
+        }
+    }
+
+    /// Remembers a text that code writes to a file that something runs later.
+    fn note_text_written(&mut self, act: Option<Act>, call: &Call, place: &Place<'_>) {
+        let own = call.receiver.as_ref();
+        let opened = own.and_then(|own| match &own.kind {
+            Kind::Made(name, parts) if name.contains("open") => parts.first(),
+            _ => None,
+        });
+        let (path, text) = match act {
+            Some(Act::Write(0) | Act::Copy) => (argument(call, 0), call.arguments.get(1)),
+            Some(Act::OwnWrite) => (own, call.arguments.first()),
+            _ if call.name.ends_with("().write") || call.name.ends_with("().writelines") => {
+                (opened, call.arguments.first())
+            }
+            _ => return,
+        };
+        let (Some(path), Some(text)) = (path, text) else { return };
+        if act == Some(Act::Copy) {
+            let (from, to) = (self.words_of(Some(path), place), self.words_of(Some(text), place));
+            if let (Some(from), Some(to)) = (from.first(), to.first()) {
+                self.pass_on_files(false, &[from], to);
+            }
+            return;
+        }
+        for word in self.words_of(Some(path), place).iter().filter(|word| word.known) {
+            let (path, _) = places::resolve(&word.text, &self.env.folder);
+            if self.autorun_at(&path).is_some() {
+                let text = texts_of(Some(text)).join("");
+                let text = Feed { from: place.command, ..Feed::of_text(&text) };
+                self.remember_file(&path, text, true);
+            }
+        }
+    }
+
+    /// Notes `open`: the mode decides, and one that is not known may write.
+    fn opens_file(
+        &mut self,
+        path: Option<&Value>,
+        mode: Option<&Value>,
+        call: &Call,
+        place: &Place<'_>,
+        setting: &Setting,
+    ) {
+        if path.is_some_and(|path| matches!(path.kind, Kind::Number(_))) {
+            return;
+        }
+        let mode = call
+            .keywords
+            .iter()
+            .find(|(name, _)| name == "mode" || name == "flags")
+            .map(|(_, value)| value)
+            .or(mode);
+        let writes = match mode.map(|mode| &mode.kind) {
+            None => false,
+            Some(Kind::Map(items)) => items
+                .iter()
+                .any(|(key, _)| matches!(key.as_str(), "write" | "append" | "create" | "truncate")),
+            Some(_) => texts_of(mode).iter().any(|mode| mode.contains(['w', 'a', 'x', '+', HOLE])),
+        };
+        let kind = if writes { EffectKind::FileModify } else { EffectKind::FileRead };
+        self.on_files(&kind, path, false, place, setting);
+    }
+
+    fn changes_folder(&mut self, to: Option<&Value>, place: &Place<'_>, setting: &Setting) {
+        if let Some(word) = self.words_of(to, place).first() {
+            let text = format!("cd {}", super::super::routines::quoted(&word.text));
+            self.nested(&Field { text, ..word.clone() }, "code", setting);
+        }
+    }
+
+    /// Notes statements that code hands to a database: a file's, if it opened one.
+    fn states(&mut self, call: &Call, at: usize, place: &Place<'_>, setting: &Setting) {
+        let file = call.receiver.as_ref().and_then(database);
+        let here = file.is_none() && self.is_local_store(place);
+        for statement in texts_of(argument(call, at)) {
+            let change = sql::change(&statement);
+            match &file {
+                _ if here => {}
+                Some(file) => {
+                    for word in self.words_of(Some(file), place) {
+                        self.changed(change, Some(&word), place.command, setting);
+                    }
+                }
+                None => self.changed(change, None, place.command, setting),
+            }
+        }
+    }
+
+    /// Notes a text that is run as code. One that is known was read as such already.
+    fn runs_text(&mut self, call: &Call, at: usize, place: &Place<'_>, setting: &Setting) {
+        let text = if at == 9 { call.arguments.last() } else { argument(call, at) };
+        let Some(text) = text else { return };
+        let known = texts_of(Some(text)).iter().all(|text| !text.contains(HOLE));
+        let source = source_of(text, place);
+        if source.is_unseen() {
+            self.unseen(source, place.command, setting);
+        } else if !known {
+            let fetched = place.code.calls.iter().any(|call| fetches(call, place.python));
+            let source = if fetched { Source::DOWNLOADED } else { setting.input.source };
+            self.unseen(source, place.command, setting);
+            self.out.gap(BUILT);
+            self.plain(EffectKind::ProcessStart, "", false, place.command, setting);
+        }
+    }
+
+    fn runs_file(&mut self, call: &Call, at: usize, place: &Place<'_>, setting: &Setting) {
+        for word in self.words_of(argument(call, at), place) {
+            self.file(EffectKind::FileRead, &word, false, place.command, setting);
+            let (path, _) = places::resolve(&word.text, &self.env.folder);
+            if self.is_project(&path) {
+                self.project_run(place.command, setting);
+            } else {
+                self.plain(EffectKind::ProcessStart, &path, false, place.command, setting);
+            }
+        }
+    }
+}
+
+/// Returns the origin of a text: decoded or downloaded, if a call of that kind made it.
+pub(super) fn source_of(text: &Value, place: &Place<'_>) -> Source {
+    let mut source = Source::LOCAL;
+    for call in place.origins(text) {
+        if fetches(call, place.python) {
+            source = source.max(Source::DOWNLOADED);
+        } else if DECODERS.iter().any(|name| call.name.contains(name)) {
+            source = source.max(Source::DECODED);
+        }
+    }
+    source
+}
+
+/// Returns true if a call gets data from another machine.
+fn fetches(call: &Call, python: bool) -> bool {
+    matches!(
+        find(&call.name, python),
+        Some(Act::Request(_) | Act::MethodRequest | Act::Get(_) | Act::Post(_) | Act::OwnRequest)
+    ) || call.name.ends_with(".recv")
+}
+
+/// Returns true if the module of a call may be a powerful one and its name is not known.
+fn unknown_name(name: &str) -> bool {
+    let module = name.split('.').next().unwrap_or("");
+    name.contains(HOLE) && (POWERFUL.contains(&module) || module.contains(HOLE))
+}
+
+/// Returns true for the path of a shell, alone or as the first of a list.
+fn starts_shell(value: &Value) -> bool {
+    let first = match &value.kind {
+        Kind::List(items) => items.first(),
+        _ => Some(value),
+    };
+    texts_of(first).iter().any(|text| {
+        let program = text.split_whitespace().next().unwrap_or("");
+        let name = program.rsplit(['/', '\\']).next().unwrap_or("");
+        matches!(
+            name,
+            "sh" | "bash"
+                | "zsh"
+                | "dash"
+                | "ksh"
+                | "cmd"
+                | "cmd.exe"
+                | "powershell"
+                | "powershell.exe"
+                | "pwsh"
+        )
+    })
+}
+
+/// Returns the first part of the object that a chain of calls began with.
+pub(super) fn first_part(value: &Value) -> Option<Value> {
+    match &value.kind {
+        Kind::Made(_, parts) => {
+            let first = parts.first()?;
+            match &first.kind {
+                Kind::Made(..) | Kind::Member(..) => first_part(first).or(Some(first.clone())),
+                _ => Some(first.clone()),
+            }
+        }
+        Kind::Member(of, _) => first_part(of),
+        _ => None,
+    }
+}
+
+/// Returns the file of a database that a value belongs to.
+fn database(value: &Value) -> Option<Value> {
+    match &value.kind {
+        Kind::Made(class, parts) => {
+            let own =
+                ["sqlite3.connect", "better-sqlite3", "sqlite3.Database", "sqlite.DatabaseSync"]
+                    .contains(&&**class);
+            let first = parts.first()?;
+            if own { Some(first.clone()) } else { database(first) }
+        }
+        Kind::Member(of, _) => database(of),
+        _ => None,
+    }
+}
+
+/// Returns the text that a call prints, if all of it is known.
+fn printed_by(call: &Call) -> Option<String> {
+    if call.keywords.iter().any(|(name, _)| name != "flush") || call.looped {
+        return None;
+    }
+    let texts: Option<Vec<String>> = call
+        .arguments
+        .iter()
+        .map(|value| {
+            value.as_text().filter(|text| !text.contains(HOLE)).map(|text| text.to_string())
+        })
+        .collect();
+    let end = if call.name.ends_with("write") { "" } else { "\n" };
+    Some(texts?.join(" ") + end)
+}
+
+/// Returns true if code asks which variables there are, and for the value of none that it computes.
+fn names_only(code: &str, environment: &str) -> bool {
+    code.match_indices(environment).take(64).all(|(at, _)| {
+        let before = code.get(..at).unwrap_or_default().trim_end();
+        let after = code.get(at + environment.len()..).unwrap_or_default();
+        match after.chars().next() {
+            Some('.') => true,
+            Some('[') => after.get(1..).is_some_and(|key| key.starts_with(['\'', '"'])),
+            _ => OF_NAMES.iter().any(|sign| before.ends_with(sign)),
+        }
+    })
+}

@@ -1,0 +1,118 @@
+//! Connections and requests that parsed code makes.
+
+use super::super::expand::Field;
+use super::super::{Setting, Walker};
+use super::effects::{Place, option, texts_of};
+use crate::types::EffectKind;
+use portcullis_inline_code::{Call, HOLE, Kind, Value};
+
+/// Classes of an address that hold one.
+const ADDRESSES: &[&str] = &["urllib.request.Request", "Request", "urllib2.Request", "URL"];
+
+impl Walker<'_> {
+    /// Returns the addresses that a value may be: URLs, hosts, pairs of host and port, options.
+    fn addresses(&self, value: Option<&Value>, place: &Place<'_>) -> Vec<Field> {
+        let Some(value) = value else {
+            return vec![Field::plain(&HOLE.to_string(), place.field.span)];
+        };
+        let mut all = Vec::new();
+        for one in value.alternatives() {
+            let text = match &one.kind {
+                Kind::List(items) => texts_of(items.first()),
+                Kind::Map(items) => {
+                    let member =
+                        ["url", "hostname", "host", "uri", "baseURL"].iter().find_map(|name| {
+                            items.iter().find(|(key, _)| key == name).map(|(_, value)| value)
+                        });
+                    texts_of(member)
+                }
+                Kind::Made(class, parts) if ADDRESSES.contains(&&**class) => {
+                    texts_of(parts.first())
+                }
+                Kind::Number(_) => vec!["localhost".to_owned()],
+                _ => texts_of(Some(&one)),
+            };
+            all.extend(text.iter().map(|text| Field::plain(text, place.field.span)));
+        }
+        all
+    }
+
+    /// Notes a connection.
+    pub(super) fn connects(&mut self, to: Option<&Value>, place: &Place<'_>, setting: &Setting) {
+        for address in self.addresses(to, place) {
+            if address.text.starts_with("file:") {
+                self.file(EffectKind::FileRead, &address, false, place.command, setting);
+            } else {
+                self.network(&address, place.command, setting);
+            }
+        }
+    }
+
+    /// Notes data that is sent, or something that is deleted, at an address.
+    pub(super) fn sends(
+        &mut self,
+        kind: EffectKind,
+        to: Option<&Value>,
+        place: &Place<'_>,
+        setting: &Setting,
+    ) {
+        for address in self.addresses(to, place) {
+            self.at_host(kind.clone(), &address, place.command, setting);
+        }
+    }
+
+    /// Notes a request: its method is an argument or an option, or follows from its body.
+    pub(super) fn requests(
+        &mut self,
+        call: &Call,
+        to: Option<&Value>,
+        method: Option<&Value>,
+        place: &Place<'_>,
+        setting: &Setting,
+    ) {
+        self.connects(to, place, setting);
+        // An object that describes the request was made by another call, with options of its own.
+        let made = to
+            .into_iter()
+            .flat_map(|to| place.origins(to))
+            .filter(|call| ADDRESSES.contains(&call.name.as_str()));
+        let calls: Vec<&Call> = std::iter::once(call).chain(made).collect();
+        let named = calls.iter().find_map(|call| option(call, "method"));
+        let methods: Vec<String> = method
+            .or(named)
+            .map(|method| texts_of(Some(method)))
+            .unwrap_or_default()
+            .iter()
+            .map(|method| method.to_ascii_uppercase())
+            .collect();
+        let body = calls.iter().any(|call| {
+            ["body", "data", "json", "files", "content"]
+                .iter()
+                .any(|name| option(call, name).is_some())
+                || call.name.ends_with("Request") && call.arguments.len() > 1
+                || call.name.ends_with("urlopen") && call.arguments.len() > 1
+        });
+        let erases = methods.iter().any(|method| method == "DELETE");
+        let unclear = methods.iter().any(|method| method.contains(HOLE));
+        let posts = methods.iter().any(|m| matches!(m.as_str(), "POST" | "PUT" | "PATCH"));
+        if erases {
+            self.sends(EffectKind::RemoteDelete, to, place, setting);
+        }
+        if posts || unclear || body && !erases {
+            self.sends(EffectKind::Send, to, place, setting);
+        }
+    }
+
+    /// Returns the address of the connection that a value is.
+    pub(super) fn host_of(&self, connection: &Value, place: &Place<'_>) -> Option<Value> {
+        let connected = place.code.calls.iter().find(|call| {
+            call.name.ends_with("connect")
+                && call.arguments.first().is_some_and(|first| {
+                    matches!(first.kind, Kind::List(_)) || first.as_text().is_some()
+                })
+        });
+        super::effects::first_part(connection)
+            .filter(|first| first.as_text().is_some() || matches!(first.kind, Kind::List(_)))
+            .or_else(|| connected.and_then(|call| call.arguments.first().cloned()))
+    }
+}

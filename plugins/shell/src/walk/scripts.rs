@@ -1,0 +1,332 @@
+//! Files whose text the command line runs: the host looks them up, and [`running`] reads their text
+//! as if it stood on the command line.
+//!
+//! A text in a file is the work of people, not of this command line alone: a value that is known
+//! only at run time is no gap there, and the file's own run stands for programs and project files
+//! that its text leaves open.
+
+mod running;
+
+pub(super) use running::{FirstLine, Manner, RunText, named_in_first_line};
+
+use super::environment::UNKNOWN;
+use super::expand::Field;
+use super::feed::{Feed, Source, Trust};
+use super::{Setting, Walker};
+use crate::bindings::exports::portcullis::shell::reader::{
+    Contents, LeftFile, Provenance, RunLine, Surroundings,
+};
+use crate::places::{self, Place};
+use running::Running;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+/// The maximum number of files that are asked for.
+const WANTS: usize = 16;
+/// The maximum number of files whose provenance is reported.
+const LEAVES: usize = 64;
+
+/// The provenance of a file that holds nothing but what it seems to hold.
+const NOWHERE: Provenance = Provenance { downloaded: false, decoded: false, secret: false };
+
+/// The knowledge of files beyond the command line, and the questions that it leaves.
+#[derive(Default)]
+pub(super) struct Scripts {
+    /// The files that the host looked up.
+    found: BTreeMap<String, Found>,
+    /// Those that are as they were committed.
+    committed: BTreeSet<String>,
+    /// The provenance of files before the command line.
+    before: BTreeMap<String, Provenance>,
+    /// Folders into which something was unpacked.
+    folders: Vec<(String, Source)>,
+    /// The files whose text is being read, innermost last.
+    running: Vec<Running>,
+    wants: Vec<String>,
+    /// No more files are asked for.
+    closed: bool,
+    lines: Vec<RunLine>,
+    /// The number of effects on the project's files that files have had so far.
+    soft: usize,
+}
+
+/// The contents of a file that was looked up.
+#[derive(Clone)]
+enum Found {
+    Text(Rc<str>),
+    Part(Rc<str>),
+    Binary,
+    Missing,
+    Unreadable(String),
+}
+
+impl Scripts {
+    pub(super) fn new(surroundings: &Surroundings) -> Self {
+        let mut scripts = Self::default();
+        for file in &surroundings.files {
+            if let Some(contents) = &file.contents {
+                let found = match contents {
+                    Contents::Text(text) => Found::Text(Rc::from(text.as_str())),
+                    Contents::Part(text) => Found::Part(Rc::from(text.as_str())),
+                    Contents::Binary => Found::Binary,
+                    Contents::Missing => Found::Missing,
+                    Contents::Unreadable(why) => Found::Unreadable(why.clone()),
+                };
+                scripts.found.insert(file.path.clone(), found);
+                if file.committed {
+                    scripts.committed.insert(file.path.clone());
+                }
+            }
+            if file.provenance != NOWHERE {
+                scripts.before.insert(file.path.clone(), file.provenance);
+            }
+        }
+        scripts
+    }
+
+    /// Replaces the list of commands that stand in files; returns the list before.
+    pub(super) fn take_lines(&mut self, lines: Vec<RunLine>) -> Vec<RunLine> {
+        std::mem::replace(&mut self.lines, lines)
+    }
+
+    /// Notes that a file is no longer as it was committed.
+    pub(super) fn forget_commit(&mut self, path: &str) {
+        self.committed.remove(path);
+    }
+
+    /// Allows or forbids questions for more files; returns true if they were allowed.
+    pub(super) fn ask(&mut self, allowed: bool) -> bool {
+        !std::mem::replace(&mut self.closed, !allowed)
+    }
+
+    /// Returns true while the text of a file is being read.
+    pub(super) fn is_running(&self) -> bool {
+        !self.running.is_empty()
+    }
+}
+
+/// Returns the source of data in a file of that provenance.
+fn source_of(provenance: Provenance) -> Source {
+    let trust = if provenance.downloaded {
+        Trust::Downloaded
+    } else if provenance.decoded {
+        Trust::Decoded
+    } else {
+        Trust::Local
+    };
+    Source { trust, secret: provenance.secret, credential: false }
+}
+
+impl Walker<'_> {
+    /// Takes over what earlier steps of the session put into files.
+    pub(super) fn recall_files(&mut self) {
+        for (path, provenance) in self.scripts.before.clone() {
+            let source = source_of(provenance);
+            if source.secret {
+                self.tainted.insert(path.clone());
+            }
+            match path.strip_suffix('/').filter(|folder| !folder.is_empty()) {
+                Some(folder) => self.scripts.folders.push((folder.to_owned(), source)),
+                None if source.is_unseen() => {
+                    self.files.insert(path, Feed { source, open: true, ..Feed::default() });
+                }
+                None => {}
+            }
+        }
+    }
+
+    /// Returns what this command line or an earlier step put into a file.
+    pub(super) fn content_of(&self, path: &str) -> Option<Feed> {
+        self.files.get(path).cloned().or_else(|| {
+            let unpacked =
+                self.scripts.folders.iter().find(|(folder, _)| places::is_below(path, folder))?;
+            Some(Feed { source: unpacked.1, open: true, ..Feed::default() })
+        })
+    }
+
+    /// Notes a folder into which something unseen is unpacked.
+    pub(super) fn remember_folder(&mut self, folder: &str, source: Source) {
+        let known = self.scripts.folders.iter().any(|(known, _)| known == folder);
+        if source.is_unseen() && !known && self.scripts.folders.len() < LEAVES {
+            self.scripts.folders.push((folder.to_owned(), source));
+        }
+    }
+
+    /// Returns true if something unseen was put into a folder.
+    pub(super) fn has_fetched(&self) -> bool {
+        !self.scripts.folders.is_empty()
+    }
+
+    /// Passes on what is known of files to their copies, links and new names.
+    pub(super) fn pass_on_files(&mut self, moves: bool, sources: &[&Field], target: &Field) {
+        let (to, known) = places::resolve(&target.text, &self.env.folder);
+        if !known {
+            return;
+        }
+        for source in sources {
+            let (from, _) = places::resolve(&source.text, &self.env.folder);
+            let name = from.rsplit('/').next().unwrap_or("").to_owned();
+            // The target may be a folder.
+            let names = [to.clone(), format!("{}/{name}", to.trim_end_matches('/'))];
+            self.pass_on_text(&from, &names);
+            if self.tainted.contains(&from) {
+                self.tainted.extend(names.iter().cloned());
+            }
+            let Some(content) = self.content_of(&from).filter(|feed| feed.open) else { continue };
+            for name in &names {
+                self.remember_file(name, content.clone(), false);
+            }
+            if moves {
+                self.files.remove(&from);
+            }
+        }
+    }
+
+    /// Passes a file's text on to copies of it that something runs later.
+    fn pass_on_text(&mut self, from: &str, names: &[String; 2]) {
+        if from.contains(UNKNOWN) || !from.starts_with('/') || self.content_of(from).is_some() {
+            return;
+        }
+        for name in names.iter().filter(|name| name.as_str() != from) {
+            if self.autorun_at(name).is_some()
+                && let Some(text) = self.text_on_disk(from)
+            {
+                self.remember_file(name, Feed::of_text(&text), false);
+            }
+        }
+    }
+
+    /// Returns the files whose provenance the command line changes.
+    pub(super) fn left_files(&self) -> Vec<LeftFile> {
+        let told = |trust: Trust| Provenance {
+            downloaded: trust == Trust::Downloaded,
+            decoded: trust == Trust::Decoded,
+            secret: false,
+        };
+        let files = self.files.iter().map(|(path, feed)| (path.clone(), feed.source));
+        let folders = self.scripts.folders.iter();
+        let folders = folders.map(|(folder, source)| (format!("{folder}/"), *source));
+        let mut now: BTreeMap<String, Provenance> =
+            files.chain(folders).map(|(path, source)| (path, told(source.trust))).collect();
+        for path in &self.tainted {
+            now.entry(path.clone()).or_insert(NOWHERE).secret = true;
+        }
+        now.into_iter()
+            .filter(|(path, now)| {
+                *now != self.scripts.before.get(path).copied().unwrap_or(NOWHERE)
+                    && path.starts_with('/')
+                    && !path.contains(UNKNOWN)
+                    && path.len() <= 1024
+            })
+            .take(LEAVES)
+            .map(|(path, provenance)| LeftFile { path, provenance })
+            .collect()
+    }
+
+    /// Returns the questions that are left, and the commands that stand in files.
+    pub(super) fn asked_files(&mut self) -> (Vec<String>, Vec<RunLine>) {
+        (std::mem::take(&mut self.scripts.wants), std::mem::take(&mut self.scripts.lines))
+    }
+
+    /// Returns a file's text, if it can be known: from this command line, or from the host, which
+    /// is asked for it. Notes that unseen text is run, and any reason that the file is not fully
+    /// read.
+    pub(super) fn open_script(
+        &mut self,
+        path: &str,
+        is_program: bool,
+        command: Option<u32>,
+        setting: &Setting,
+    ) -> Option<Rc<str>> {
+        let (text, content) = self.find_script(path, setting)?;
+        if let Some(content) = content {
+            self.unseen(content.source, command, setting);
+        }
+        let gap = match text? {
+            Found::Text(text) => return Some(text),
+            Found::Part(text) => {
+                self.note_cut(path);
+                return Some(text);
+            }
+            Found::Binary if is_program => return None,
+            Found::Binary => "is not a text",
+            Found::Missing => return None,
+            Found::Unreadable(why) => {
+                self.file_gap(path, &why);
+                return None;
+            }
+        };
+        self.file_gap(path, gap);
+        None
+    }
+
+    /// Looks for a file: what this command line or an earlier step put into it, and its text.
+    fn find_script(
+        &mut self,
+        path: &str,
+        setting: &Setting,
+    ) -> Option<(Option<Found>, Option<Feed>)> {
+        if setting.place != Place::Here || !path.starts_with('/') || path.contains(UNKNOWN) {
+            return None;
+        }
+        let content = self.content_of(path);
+        let own = content.as_ref().and_then(|feed| feed.text.clone()).map(Found::Text);
+        let earlier = self.scripts.before.contains_key(path) || !self.files.contains_key(path);
+        let found = own.or_else(|| if earlier { self.looked_up(path) } else { None });
+        Some((found, content))
+    }
+
+    /// Returns true if the contents of a file are known, or that there is none.
+    pub(super) fn is_known(&self, path: &str) -> bool {
+        self.scripts.found.contains_key(path) || self.content_of(path).is_some()
+    }
+
+    fn looked_up(&mut self, path: &str) -> Option<Found> {
+        let found = self.scripts.found.get(path).cloned().filter(|_| !self.scripts.closed);
+        if self.scripts.closed {
+            return None;
+        }
+        let wants = &mut self.scripts.wants;
+        if found.is_none() && wants.len() < WANTS && !wants.iter().any(|known| known == path) {
+            wants.push(path.to_owned());
+        }
+        found
+    }
+
+    /// Returns the text that a file has on the disk, as far as it is known.
+    pub(super) fn text_on_disk(&mut self, path: &str) -> Option<Rc<str>> {
+        match self.looked_up(path)? {
+            Found::Text(text) | Found::Part(text) => Some(text),
+            Found::Binary | Found::Missing | Found::Unreadable(_) => None,
+        }
+    }
+
+    /// Notes a file that is not read to its end: anything may stand in it, unless it is as it was
+    /// committed.
+    fn note_cut(&mut self, path: &str) {
+        let cut = format!("`{}` is longer than is read", self.shown(path));
+        if self.is_committed(path) {
+            self.out.file_gap(&cut);
+        } else {
+            self.out.limit(&cut);
+        }
+    }
+
+    /// Returns true for a file that neither this command line nor anything since the last commit
+    /// changed.
+    fn is_committed(&self, path: &str) -> bool {
+        self.scripts.committed.contains(path) && !self.files.contains_key(path)
+    }
+
+    fn file_gap(&mut self, path: &str, what: &str) {
+        self.out.file_gap(&format!("`{}` {what}", self.shown(path)));
+    }
+
+    /// Returns a path as a person would write it in the project.
+    pub(super) fn shown<'p>(&self, path: &'p str) -> &'p str {
+        path.strip_prefix(self.project)
+            .and_then(|rest| rest.strip_prefix('/'))
+            .filter(|rest| !rest.is_empty())
+            .unwrap_or(path)
+    }
+}

@@ -1,0 +1,10 @@
+import fs, {rmSync as rm} from "node:fs";
+import * as cp from 'child_process';
+const {execSync: e = cp.exec, ...rest} = require("child_process");
+const m = process.mainModule.require("fs/promises");
+(await import("fs")).unlinkSync(`/tmp/${x}`);
+cp["exec" + "Sync"].call(null, ["a", "b"].join(" "));
+Reflect.apply(cp?.spawn, cp, ["ls", ["-l"]]);
+[].constructor.constructor("return process")().exit();
+eval("require('fs').rmSync('x')"); new Function("a", "return a")(1);
+globalThis["ev" + "al"]("1"); Buffer.from("bHM=", "base64").toString();
