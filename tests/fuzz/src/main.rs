@@ -50,8 +50,10 @@ const TARGETS: &[(&str, Seeds, Check)] = &[
 /// The number of attempts to minimize a failing input.
 const SHRINKS: usize = 2000;
 
-/// The timeout of one input, regardless of its steps.
-const HANGS: Duration = Duration::from_secs(30);
+/// The timeout of one input, regardless of its steps: so many looks at it, and the time between
+/// two. One long sleep would take a machine that was suspended for an input that hangs.
+const LOOKS: u32 = 6;
+const BETWEEN_LOOKS: Duration = Duration::from_secs(5);
 
 /// The options of the command line.
 struct Wanted {
@@ -94,8 +96,10 @@ fn wanted(mut words: impl Iterator<Item = String>) -> Result<Wanted, String> {
             "--start" => wanted.start = number("--start")?,
             name if TARGETS.iter().any(|(target, ..)| *target == name) => wanted.targets.push(word),
             other => {
+                let names: Vec<&str> = TARGETS.iter().map(|(target, ..)| *target).collect();
                 return Err(format!(
-                    "there is no target `{other}`: the targets are `shell`, `inline-code`, `wire`, `component`, `results` and `bundle`"
+                    "there is no target `{other}`: the targets are {}",
+                    names.join(", ")
                 ));
             }
         }
@@ -189,11 +193,14 @@ fn run(check: Check, bytes: &[u8]) -> Result<(), String> {
 /// Ends the run if one input exceeds its timeout: a hang has no steps to count.
 fn watch() {
     std::thread::spawn(|| {
+        let (mut seen, mut looks) = (0, 0);
         loop {
-            let before = TURNS.load(Ordering::Relaxed);
-            std::thread::sleep(HANGS);
-            if before % 2 == 1 && TURNS.load(Ordering::Relaxed) == before {
-                println!("fuzz: input number {} of this run does not end", before / 2);
+            std::thread::sleep(BETWEEN_LOOKS);
+            let turn = TURNS.load(Ordering::Relaxed);
+            looks = if turn == seen && turn % 2 == 1 { looks + 1 } else { 0 };
+            seen = turn;
+            if looks == LOOKS {
+                println!("fuzz: input number {} of this run does not end", turn / 2);
                 std::process::exit(1);
             }
         }
