@@ -6,7 +6,8 @@
 //!
 //! `portcullis-fuzz [--seconds N] [--start N] [TARGET...]`: N seconds for each target (default 10)
 //! from the given seed of the random numbers (default: the time), which is printed so that a run
-//! can be repeated.
+//! can be repeated. `--input FILE TARGET` gives a target this input alone, and `--slow FOLDER`
+//! writes the slowest input of each target into a folder.
 //!
 //! It is not guided by coverage: the seeds in `seeds/`, one file each, contain every construct that
 //! the targets know, and changes recombine them. A component's seeds are the builtin plugins, an
@@ -26,8 +27,10 @@ use change::Input;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 /// A requirement for every input.
@@ -50,16 +53,19 @@ const TARGETS: &[(&str, Seeds, Check)] = &[
 /// The number of attempts to minimize a failing input.
 const SHRINKS: usize = 2000;
 
-/// The timeout of one input, regardless of its steps: so many looks at it, and the time between
-/// two. One long sleep would take a machine that was suspended for an input that hangs.
-const LOOKS: u32 = 6;
-const BETWEEN_LOOKS: Duration = Duration::from_secs(5);
+/// The timeout of one input, regardless of its steps: processor time, so that neither a busy machine
+/// nor one that was suspended counts.
+const MOST_TIME: Duration = Duration::from_secs(30);
 
 /// The options of the command line.
 struct Wanted {
     seconds: u64,
     start: u64,
     targets: Vec<String>,
+    /// The file with the only input.
+    input: Option<PathBuf>,
+    /// The folder that receives the slowest inputs.
+    slow: Option<PathBuf>,
 }
 
 fn main() -> ExitCode {
@@ -71,29 +77,33 @@ fn main() -> ExitCode {
         }
     };
     std::panic::set_hook(Box::new(|_| {}));
-    watch();
+    watch(wanted.start);
     let mut failed = false;
     for (name, seeds, check) in TARGETS.iter().filter(|(name, ..)| {
         wanted.targets.is_empty() || wanted.targets.iter().any(|want| want == name)
     }) {
-        failed |= !fuzz(name, seeds().leak(), *check, &wanted);
+        failed |= match &wanted.input {
+            Some(file) => !check_file(name, *check, file),
+            None => !fuzz(name, seeds().leak(), *check, &wanted),
+        };
     }
     if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
 fn wanted(mut words: impl Iterator<Item = String>) -> Result<Wanted, String> {
     let now = SystemTime::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs());
-    let mut wanted = Wanted { seconds: 10, start: now, targets: Vec::new() };
+    let mut wanted =
+        Wanted { seconds: 10, start: now, targets: Vec::new(), input: None, slow: None };
     while let Some(word) = words.next() {
-        let mut number = |flag: &str| {
-            words
-                .next()
-                .and_then(|value| value.parse().ok())
-                .ok_or_else(|| format!("`{flag}` wants a whole number after it"))
+        let mut value = || words.next().ok_or_else(|| format!("`{word}` needs a value after it"));
+        let number = |text: String| {
+            text.parse().map_err(|_| format!("`{word} {text}`: `{text}` is not a whole number"))
         };
         match word.as_str() {
-            "--seconds" => wanted.seconds = number("--seconds")?,
-            "--start" => wanted.start = number("--start")?,
+            "--seconds" => wanted.seconds = number(value()?)?,
+            "--start" => wanted.start = number(value()?)?,
+            "--input" => wanted.input = Some(value()?.into()),
+            "--slow" => wanted.slow = Some(value()?.into()),
             name if TARGETS.iter().any(|(target, ..)| *target == name) => wanted.targets.push(word),
             other => {
                 let names: Vec<&str> = TARGETS.iter().map(|(target, ..)| *target).collect();
@@ -107,6 +117,22 @@ fn wanted(mut words: impl Iterator<Item = String>) -> Result<Wanted, String> {
     Ok(wanted)
 }
 
+/// Gives a target the input that a file holds; returns true if the check passed.
+fn check_file(name: &str, check: Check, file: &Path) -> bool {
+    let bytes = match std::fs::read(file) {
+        Ok(bytes) => bytes,
+        Err(error) => {
+            println!("fuzz {name}: {} cannot be read: {error}", file.display());
+            return false;
+        }
+    };
+    let begun = Instant::now();
+    let result = run(check, &bytes);
+    let ended = result.as_ref().map_or_else(String::as_str, |()| "nothing found");
+    println!("fuzz {name}: {} bytes, {} ms: {ended}", bytes.len(), begun.elapsed().as_millis());
+    result.is_ok()
+}
+
 /// Runs one target for its time; returns true if every check passed.
 fn fuzz(name: &str, seeds: &'static [&'static [u8]], check: Check, wanted: &Wanted) -> bool {
     let mut key = [0; 32];
@@ -118,6 +144,7 @@ fn fuzz(name: &str, seeds: &'static [&'static [u8]], check: Check, wanted: &Want
     let inputs = change::inputs(seeds);
     let begun = Instant::now();
     let mut executions = 0_u64;
+    let mut slowest = (Duration::ZERO, Vec::new());
     if seeds.is_empty() {
         println!("fuzz {name}: there is no seed");
         return false;
@@ -134,7 +161,12 @@ fn fuzz(name: &str, seeds: &'static [&'static [u8]], check: Check, wanted: &Want
             return false;
         };
         executions += 1;
-        if let Err(problem) = run(check, &tree.current().bytes()) {
+        let (bytes, input_begun) = (tree.current().bytes(), Instant::now());
+        let result = run(check, &bytes);
+        if input_begun.elapsed() > slowest.0 {
+            slowest = (input_begun.elapsed(), bytes);
+        }
+        if let Err(problem) = result {
             let (input, problem) = smallest(&mut tree, check, problem);
             println!(
                 "fuzz {name}: {problem}\nafter {executions} executions from --start {}: {:?}",
@@ -145,9 +177,16 @@ fn fuzz(name: &str, seeds: &'static [&'static [u8]], check: Check, wanted: &Want
         }
     }
     println!(
-        "fuzz {name}: {executions} executions in {} s from --start {}, nothing found",
-        wanted.seconds, wanted.start
+        "fuzz {name}: {executions} executions in {} s from --start {}, the slowest {} ms, nothing found",
+        wanted.seconds,
+        wanted.start,
+        slowest.0.as_millis()
     );
+    let written = wanted.slow.as_ref().map(|folder| std::fs::write(folder.join(name), &slowest.1));
+    if let Some(Err(error)) = written {
+        println!("fuzz {name}: the slowest input was not written: {error}");
+        return false;
+    }
     true
 }
 
@@ -173,14 +212,19 @@ fn smallest(
     found
 }
 
-/// A counter that is incremented when an input is begun and when it is done: odd while one is at
-/// work.
-static TURNS: AtomicU64 = AtomicU64::new(0);
+/// The number of inputs that were begun, and the one at work.
+static BEGUN: AtomicU64 = AtomicU64::new(0);
+static AT_WORK: Mutex<Option<Vec<u8>>> = Mutex::new(None);
+
+fn at_work() -> MutexGuard<'static, Option<Vec<u8>>> {
+    AT_WORK.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 fn run(check: Check, bytes: &[u8]) -> Result<(), String> {
-    TURNS.fetch_add(1, Ordering::Relaxed);
+    *at_work() = Some(bytes.to_vec());
+    BEGUN.fetch_add(1, Ordering::Relaxed);
     let answer = catch_unwind(AssertUnwindSafe(|| check(bytes)));
-    TURNS.fetch_add(1, Ordering::Relaxed);
+    *at_work() = None;
     answer.unwrap_or_else(|panic| {
         let text = panic
             .downcast_ref::<String>()
@@ -190,19 +234,41 @@ fn run(check: Check, bytes: &[u8]) -> Result<(), String> {
     })
 }
 
-/// Ends the run if one input exceeds its timeout: a hang has no steps to count.
-fn watch() {
-    std::thread::spawn(|| {
-        let (mut seen, mut looks) = (0, 0);
+/// Ends the run if one input exceeds its timeout, and prints it: a hang has no steps to count.
+fn watch(start: u64) {
+    std::thread::spawn(move || {
+        let (mut seen, mut since) = (0, processor_time());
         loop {
-            std::thread::sleep(BETWEEN_LOOKS);
-            let turn = TURNS.load(Ordering::Relaxed);
-            looks = if turn == seen && turn % 2 == 1 { looks + 1 } else { 0 };
-            seen = turn;
-            if looks == LOOKS {
-                println!("fuzz: input number {} of this run does not end", turn / 2);
+            std::thread::sleep(Duration::from_secs(1));
+            let number = BEGUN.load(Ordering::Relaxed);
+            let input = at_work().clone().filter(|_| number == seen);
+            let Some(input) = input else {
+                (seen, since) = (number, processor_time());
+                continue;
+            };
+            if processor_time().saturating_sub(since) >= MOST_TIME {
+                println!(
+                    "fuzz: input {number} from --start {start} does not end: {:?}",
+                    String::from_utf8_lossy(&input)
+                );
                 std::process::exit(1);
             }
         }
     });
+}
+
+/// The processor time of this process. Linux counts it in hundredths of a second, in the 14th and
+/// 15th field of this file; elsewhere it is the time that has passed.
+fn processor_time() -> Duration {
+    static BEGIN: LazyLock<Instant> = LazyLock::new(Instant::now);
+    let ticks = std::fs::read_to_string("/proc/self/stat").ok().and_then(|text| {
+        let fields: Vec<u64> = text
+            .rsplit_once(')')?
+            .1
+            .split_whitespace()
+            .map(|field| field.parse().unwrap_or_default())
+            .collect();
+        Some(fields.get(11)? + fields.get(12)?)
+    });
+    ticks.map_or_else(|| BEGIN.elapsed(), |ticks| Duration::from_millis(ticks * 10))
 }
