@@ -34,7 +34,7 @@ const FLOORS: &[&[&str]] = &[
 
 /// Crates below `plugins` that the host imports: they import nothing of it.
 const OF_PLUGINS: &[&str] =
-    &["builtin", "catalogue", "rule-language", "shell-reader", "strict-toml"];
+    &["autoruns", "builtin", "catalogue", "rule-language", "shell-reader", "strict-toml"];
 
 /// Crates on one floor that import each other, and why.
 const SIDEWAYS: &[(&str, &str, &str)] = &[];

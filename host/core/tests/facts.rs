@@ -580,3 +580,36 @@ fn more_hosts_than_are_listed_are_a_limit() {
     });
     assert!(!found.facts.limits.is_empty());
 }
+
+#[test]
+fn the_reader_is_asked_about_texts_that_run_alone() {
+    let text = json!("x");
+    for (path, expected) in [
+        ("/home/me/shop/src/a.rs", false),
+        ("/home/me/shop/README.md", false),
+        ("/home/me/shop/src/hooks.rs", false),
+        ("/home/me/shop/.git/hooks/pre-commit", true),
+        ("/home/me/shop/src/../.git/hooks/pre-commit", true),
+        (".github/workflows/build.yml", true),
+        ("Makefile", true),
+        ("~/.bashrc", true),
+        ("$HOME/.zshrc", true),
+        ("/etc/cron.d/x", true),
+    ] {
+        for (tool, input) in [
+            ("Write", json!({"file_path": path, "content": text})),
+            ("Edit", json!({"file_path": path, "old_string": "a", "new_string": text})),
+        ] {
+            let input = input.as_object().cloned().unwrap_or_default();
+            let call = Call { id: None, tool: tool.into(), input };
+            let place = place();
+            let mut asked = false;
+            facts::of_call(&call, &place, &mut |_, _| {
+                asked = true;
+                Ok(reading())
+            });
+            let needed = facts::needs_shell_reader(&call, place.clients, &place.cwd, &place.home);
+            assert_eq!((asked, needed), (expected, expected), "{tool} {path}");
+        }
+    }
+}

@@ -167,7 +167,7 @@ impl<'a> HookCall<'a> {
         let mut reviewer =
             installed::load_for_hook(places, &home, config, now).map_err(configuration_fault)?;
         reviewer.plugins.with_compiler(Arc::new(Processes::of_hook()));
-        if let Some(ahead) = preload(event) {
+        if let Some(ahead) = preload(event, &places.person) {
             reviewer.plugins.use_preload(ahead);
         }
         Ok(Self { agent, places, event, now, begun, home, pause, durability, untrusted, reviewer })
@@ -279,14 +279,11 @@ impl<'a> HookCall<'a> {
 
 /// Returns the plugins to load while the store is being opened; `None` for events that plugins
 /// rarely review.
-fn preload(event: &Event) -> Option<Preload> {
+fn preload(event: &Event, home: &str) -> Option<Preload> {
+    let shell = |call| facts::needs_shell_reader(call, PROFILES, &event.cwd, home);
     match &event.kind {
-        EventKind::BeforeTool(call) => {
-            Some(Preload { ended: false, shell: facts::needs_shell_reader(call, PROFILES) })
-        }
-        EventKind::AfterTool(call, _) => {
-            Some(Preload { ended: true, shell: facts::needs_shell_reader(call, PROFILES) })
-        }
+        EventKind::BeforeTool(call) => Some(Preload { ended: false, shell: shell(call) }),
+        EventKind::AfterTool(call, _) => Some(Preload { ended: true, shell: shell(call) }),
         EventKind::SessionStart { .. } => Some(Preload { ended: false, shell: true }),
         _ => None,
     }

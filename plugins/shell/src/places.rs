@@ -3,14 +3,14 @@
 mod globs;
 mod hosts;
 mod secrets;
-mod starts;
 mod windows;
 
+pub(crate) use portcullis_autoruns::starts_by_itself;
 pub(crate) use secrets::{holds_credentials, is_secret, is_store};
-pub(crate) use starts::starts_by_itself;
 
 use crate::types::EffectKind;
-use secrets::{TOPS, is_sample};
+use portcullis_autoruns::is_sample;
+use secrets::TOPS;
 use std::rc::Rc;
 
 /// A placeholder for text that is only known at run time.

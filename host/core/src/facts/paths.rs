@@ -2,6 +2,7 @@
 
 use crate::action::Scope;
 use crate::client::ClientProfile;
+use portcullis_autoruns::is_sample;
 
 /// The place in which a call runs, and what it may be expected to touch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -321,25 +322,6 @@ pub(crate) fn is_credential(path: &str, place: &CallLocation) -> bool {
         || key
         || process.is_some_and(|id| !id.contains('/'))
         || MACHINE_CREDENTIALS.contains(&path)
-}
-
-/// Folders of sample files.
-const SAMPLES: &[&str] = &[
-    "fixtures",
-    "fixture",
-    "__fixtures__",
-    "testdata",
-    "test_data",
-    "test-data",
-    "mocks",
-    "__mocks__",
-    "examples",
-    "samples",
-];
-
-/// Returns true for a sample file, a part of a test or an example.
-fn is_sample(path: &str) -> bool {
-    path.split('/').any(|part| SAMPLES.contains(&part))
 }
 
 const CREDENTIAL_FILES: &[&str] = &[

@@ -25,13 +25,22 @@ pub fn is_shell(tool: &str, clients: &[&'static ClientProfile]) -> bool {
     matches!(meaning(tool, clients), Some(ToolMeaning::Shell))
 }
 
-/// Returns true if the reader of shell text will be asked about a call: for a command, or for the
-/// text that a file tool writes.
+/// Returns true if the reader of shell text will be asked about a call that runs in a folder: for a
+/// command, or for a text that a file tool writes and that something will run. `cwd` and `home` are
+/// absolute.
 #[must_use]
-pub fn needs_shell_reader(call: &Call, clients: &[&'static ClientProfile]) -> bool {
+pub fn needs_shell_reader(
+    call: &Call,
+    clients: &[&'static ClientProfile],
+    cwd: &str,
+    home: &str,
+) -> bool {
     match meaning(&call.tool, clients) {
         Some(ToolMeaning::Shell) => true,
-        Some(ToolMeaning::File(..)) => written::has_text(&call.input),
+        Some(ToolMeaning::File(parameter, _)) => {
+            let path = call.input.get(*parameter).and_then(Value::as_str).unwrap_or_default();
+            written::is_run_later(&call.input, path, cwd, home)
+        }
         _ => false,
     }
 }

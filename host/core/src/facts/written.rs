@@ -5,11 +5,13 @@
 //! a file tool, a patch and a redirection take one way.
 
 use super::parts::LIMIT;
+use super::paths::normalise_path;
 use super::{CallLocation, Collector, MOST_TEXT, ShellReader, unread};
 use crate::action::{Effect, EffectKind, Reading};
 use crate::event::Call;
 use crate::fault::Fault;
 use crate::text::floor_boundary;
+use portcullis_autoruns::find_autorun;
 use serde_json::{Map, Value};
 
 /// The part of a longer text that the reader gets at its end, in bytes.
@@ -33,6 +35,9 @@ pub(super) fn read(
     facts: &mut Collector<'_>,
     read_shell: &mut ShellReader<'_>,
 ) -> Option<Fault> {
+    if !is_run_later(&call.input, path, &place.cwd, &place.home) {
+        return None;
+    }
     let patch = patch_of(&call.input, path)?;
     match read_shell(&patch, place) {
         Ok(reading) => {
@@ -46,9 +51,11 @@ pub(super) fn read(
     }
 }
 
-/// Returns true if a call of a file tool brings a text with it.
-pub(super) fn has_text(input: &Map<String, Value>) -> bool {
+/// Returns true if a call of a file tool brings a text with it that something will run. Any other
+/// text is not read.
+pub(super) fn is_run_later(input: &Map<String, Value>, path: &str, cwd: &str, home: &str) -> bool {
     WHOLE.iter().chain(NEW).chain([&LIST]).any(|name| input.contains_key(*name))
+        && find_autorun(&normalise_path(path, cwd, home), home).is_some()
 }
 
 /// Returns a call's change as a patch; none if it changes no text.

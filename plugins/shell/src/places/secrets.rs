@@ -1,6 +1,7 @@
 //! Paths of files that hold credentials.
 
 use super::{file_name, globs, is_below};
+use portcullis_autoruns::is_sample;
 
 /// The top folders of a machine that are no working copies.
 pub(super) const TOPS: &[&str] = &[
@@ -135,25 +136,6 @@ const SECRET_FOLDERS: &[&str] = &[
     "/etc/NetworkManager/system-connections/",
     "/.config/sops/age/",
 ];
-
-/// Folders of files that serve as examples.
-const SAMPLES: &[&str] = &[
-    "fixtures",
-    "fixture",
-    "__fixtures__",
-    "testdata",
-    "test_data",
-    "test-data",
-    "mocks",
-    "__mocks__",
-    "examples",
-    "samples",
-];
-
-/// Returns true for a part of a test or of an example.
-pub(super) fn is_sample(path: &str) -> bool {
-    path.split('/').any(|part| SAMPLES.contains(&part))
-}
 
 /// Returns true for a path below a system folder for homes, services and the system itself, or on a
 /// Windows drive: any other path, such as `/repo` or `/workspace`, is a working copy.

@@ -81,8 +81,7 @@ impl Walker<'_> {
     /// Returns the way in which a file at a path is run later, if it is.
     pub(super) fn autorun_at(&self, path: &str) -> Option<Autorun> {
         let known = path.starts_with('/') && !path.contains(UNKNOWN);
-        let starts = known && places::starts_by_itself(path, self.home);
-        find_autorun(path, starts).filter(|_| known)
+        known.then(|| find_autorun(path, self.home)).flatten()
     }
 
     /// Remembers a change of a file.

@@ -1,7 +1,18 @@
 //! Paths of files that something runs later without being asked to.
 
-use super::secrets::is_sample;
-use super::{file_name, is_below};
+/// Folders of sample files.
+const SAMPLES: &[&str] = &[
+    "fixtures",
+    "fixture",
+    "__fixtures__",
+    "testdata",
+    "test_data",
+    "test-data",
+    "mocks",
+    "__mocks__",
+    "examples",
+    "samples",
+];
 
 /// Folders in which a file starts something by itself.
 const START_FOLDERS: &[&str] = &[
@@ -75,9 +86,11 @@ fn loads_with_python(path: &str, name: &str) -> bool {
             && ["/site-packages/", "/dist-packages/"].iter().any(|part| path.contains(part))
 }
 
-/// Returns true if a file there runs later without being asked to.
-pub(crate) fn starts_by_itself(path: &str, home: &str) -> bool {
-    let name = file_name(path);
+/// Returns true if a file at an absolute path runs later without being asked to. `home` is the
+/// person's home folder, empty when not known.
+#[must_use]
+pub fn starts_by_itself(path: &str, home: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
     let in_home = (!home.is_empty() && is_below(path, home))
         || path.starts_with("/home/")
         || path.starts_with("/root/")
@@ -101,4 +114,16 @@ pub(crate) fn starts_by_itself(path: &str, home: &str) -> bool {
         || (path.contains("/.claude/") && name.starts_with("settings") && name.ends_with(".json"))
         || path.starts_with("/etc/claude-code/")
         || path.contains("/Start Menu/Programs/Startup/")
+}
+
+/// Returns true for a sample file, a part of a test or of an example.
+#[must_use]
+pub fn is_sample(path: &str) -> bool {
+    path.split('/').any(|part| SAMPLES.contains(&part))
+}
+
+/// Returns true if `path` is `folder` or is below it.
+fn is_below(path: &str, folder: &str) -> bool {
+    path.strip_prefix(folder)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || folder.ends_with('/'))
 }

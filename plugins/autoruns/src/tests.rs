@@ -16,6 +16,6 @@ fn a_pattern_fits_the_whole_path() {
 #[test]
 fn what_only_talks_of_commands_runs_nothing() {
     for path in ["/p/docs/Makefile.md", "/p/.git/hooks/pre-commit.sample", "/p/src/hooks.rs"] {
-        assert_eq!(find_autorun(path, false), None, "{path}");
+        assert_eq!(find_autorun(path, "/home/dev"), None, "{path}");
     }
 }
