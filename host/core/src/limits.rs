@@ -5,6 +5,8 @@
 
 use crate::action::{Coverage, EffectKind, Facts, Limit, Quantity};
 use crate::policy::LimitPolicy;
+use crate::text::one_line;
+use serde::{Deserialize, Serialize};
 
 /// The name of the quantity "processes", which has no case of its own in the plugins' interface.
 pub const PROCESSES: &str = "processes";
@@ -225,6 +227,30 @@ impl LimitRow {
         };
         only(&[EffectKind::FileRead])
             || (self.gauge && only(&[EffectKind::FileRead, EffectKind::ProcessStop]))
+    }
+}
+
+/// The use of a limit by a session's current prompt.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LimitUse {
+    /// The limit in force, and what is used of it.
+    #[serde(flatten)]
+    pub limit: Limit,
+    /// The operator's limit, if the one in force is another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<u64>,
+}
+
+impl LimitUse {
+    /// Formats it briefly: `tokens 400/500 (base 1000)`.
+    #[must_use]
+    pub fn describe_briefly(&self) -> String {
+        let Limit { quantity, maximum, used } = &self.limit;
+        let unit = find_row(quantity).map_or(LimitUnit::Count, |row| row.unit);
+        let [used, maximum] = [*used, *maximum].map(|amount| unit.format_amount(amount));
+        let name = one_line(&name_of(quantity).replace('-', " "), 64);
+        let base = self.base.map(|base| format!(" (base {})", unit.format_amount(base)));
+        format!("{name} {used}/{maximum}{}", base.unwrap_or_default())
     }
 }
 
