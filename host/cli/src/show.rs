@@ -131,6 +131,8 @@ fn rest(page: &mut TextPage, record: &Record) {
         ));
         if let Some(restored) = &intervention.restored {
             page.add_text(&put_back(restored));
+            add_list(page, "still done", restored.still_done.iter().cloned());
+            add_list(page, "limits of the checkpoint", restored.limits.iter().cloned());
         }
     }
     if let Some(outcome) = &record.outcome {

@@ -38,11 +38,11 @@ impl Run<'_, '_> {
 
     /// Counts a reviewed step, and says when the limits that an intervention tightened are the base
     /// limits again.
-    pub(super) fn restore_limits(&mut self, detected: bool) {
+    pub(super) fn restore_limits(&mut self, step: u64, detected: bool) {
         if self.state.session.stopped.is_some() {
             return;
         }
-        let before = self.state.session.note_calm_step(detected);
+        let before = self.state.session.note_calm_step(step, detected);
         if before.is_empty() || self.observing() {
             return;
         }

@@ -117,6 +117,8 @@ impl Session {
     pub(super) fn begin_limits(&mut self, policy: &LimitPolicy) {
         self.base = Some(*policy);
         self.announced.clear();
+        // No answer goes back behind a decision of the operator or the person.
+        self.limit_changes.clear();
         self.limits = LIMITS
             .iter()
             .map(|row| {
@@ -332,7 +334,7 @@ impl Session {
     /// Counts a reviewed step. After enough of them without a detection, the limits that an
     /// intervention tightened are the base limits again: the configured ones, or half of them under
     /// the terms of a resumed session. Returns those that changed, as they were.
-    pub fn note_calm_step(&mut self, detected: bool) -> Vec<Limit> {
+    pub fn note_calm_step(&mut self, step: u64, detected: bool) -> Vec<Limit> {
         if detected {
             self.calm_steps = 0;
             return Vec::new();
@@ -354,10 +356,12 @@ impl Session {
         if changed.is_empty() {
             return changed;
         }
+        let earlier = self.limits.clone();
         self.limits.retain(|limit| base_of(limit).is_some());
         for limit in &mut self.limits {
             limit.maximum = base_of(limit).unwrap_or(limit.maximum).max(limit.maximum);
         }
+        self.note_limit_change(step, &earlier);
         self.announced.clear();
         changed
     }
