@@ -11,7 +11,7 @@ use libtest_mimic::Trial;
 use serde_json::Value;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -22,6 +22,7 @@ pub fn tests() -> Vec<Trial> {
         trial("config schema: a schema", schema),
         trial("project: its file tightens, and does nothing else untrusted", tightens),
         trial("trust: given on a terminal, lost with a change, taken back", trust),
+        trial("templates: a file of them is said, guarded, and pinned by trust", templates),
         trial("trust: not without a terminal, not by an agent, not by a wrong word", trust_refused),
         trial("trust: a list that somebody else wrote counts for nothing", forged),
         trial("managed: root's file goes before the person's", managed),
@@ -127,6 +128,24 @@ fn check() -> Result<()> {
         site.write("config.toml", text)?;
         site.snapshot("configuration", name, &check)?;
     }
+    let prompts = site.state().join("prompts.toml");
+    for (name, text) in [
+        ("a template that is no text", "loop = 1\n"),
+        ("templates of no intervention", "[checkpoint_rolback]\nplan = \"wait\"\n"),
+        ("a template of no pattern", "default = \"so\"\nlop = \"stop\"\n"),
+        (
+            "a template in a file with an unknown placeholder",
+            "loop = \"fine\"\n\n[checkpoint_rollback]\nplan = \"{sumary}\"\n",
+        ),
+    ] {
+        site.write("config.toml", "interventions.custom_prompts_path = \"prompts.toml\"\n")?;
+        fs::write(&prompts, text)?;
+        site.snapshot("configuration", name, &check)?;
+    }
+    fs::write(&prompts, "loop = \"{summary}\"\n[resource_throttling]\nnotice = \"less\"\n")?;
+    ensure!(site.run(&check)?.code == Some(0), "a good file of templates is refused");
+    fs::remove_file(&prompts)?;
+    site.snapshot("configuration", "a file of templates that is not there", &check)?;
     // One intervention alone knows `{attempt}`, and that is enough.
     site.write("config.toml", "[interventions.templates]\nloop = \"again ({attempt})\"\n")?;
     ensure!(site.run(&check)?.code == Some(0), "a good template is refused");
@@ -149,6 +168,49 @@ fn check() -> Result<()> {
         "a file that is not there",
         &["config", "check", "/nowhere.toml"],
     )?;
+    Ok(())
+}
+
+/// The agent gets the words of the file, and cannot change them; those of a project count for the
+/// bytes that a person trusted.
+fn templates() -> Result<()> {
+    let site = Site::new("config templates")?;
+    let named = "interventions.custom_prompts_path = \"prompts.toml\"\n";
+    let corrected = |session: &str| -> Result<String> {
+        let (calls, mut said) = (site.calls(session), String::new());
+        for id in ["1", "2", "3"] {
+            let error = "Exit code 1\nAssertionError: 1 != 2";
+            site.hook(&calls.bash(id, "pytest"))?;
+            said.push_str(&site.hook(&calls.bash_failed(id, "pytest", error))?.said);
+        }
+        Ok(said)
+    };
+    let folder = site.project().join(".portcullis");
+    project(&site, named)?;
+    let prompts = folder.join("prompts.toml");
+    fs::write(&prompts, "repetitive_errors = \"the project's words\"\n")?;
+    ensure!(!corrected("untrusted")?.contains("the project's words"), "nobody trusted them");
+    site.at_a_terminal(&["trust"], Typed::Word, &[])?.ended(0, &["custom_prompts_path"])?;
+    ensure!(corrected("trusted")?.contains("the project's words"), "trusted words are not said");
+    let write = |path: &Path| {
+        let input = serde_json::json!({ "file_path": path, "content": "loop = \"go on\"\n" });
+        site.hook(&site.calls("agent").before("w", "Write", input))
+    };
+    ensure!(write(&prompts)?.answer == Answer::Refused, "the agent changes a project's words");
+    fs::write(&prompts, "repetitive_errors = \"other words\"\n")?;
+    ensure!(!corrected("changed")?.contains("other words"), "a changed file keeps its trust");
+    let own = site.person().join("words.toml");
+    fs::write(&own, "repetitive_errors = \"my own words\"\n")?;
+    site.write("config.toml", "interventions.custom_prompts_path = \"~/words.toml\"\n")?;
+    ensure!(corrected("own")?.contains("my own words"), "the person's words are not said");
+    ensure!(write(&own)?.answer == Answer::Refused, "the agent changes the person's words");
+    project(&site, "interventions.custom_prompts_path = \"/etc/words.toml\"\n")?;
+    let outside = site.run(&["config", "check"])?;
+    ensure!(
+        outside.code == Some(1) && outside.text().contains("a path relative to `.portcullis`"),
+        "{}",
+        outside.all()
+    );
     Ok(())
 }
 

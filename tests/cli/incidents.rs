@@ -364,7 +364,16 @@ fn named() -> Result<()> {
 fn resumed() -> Result<()> {
     let site = Site::new("incident-resumed")?;
     fs::write(site.project().join("a.txt"), "a\n")?;
-    fs::write(site.project().join("x.sh"), "rm a.txt\n")?;
+    for (name, text) in [
+        ("x.sh", "rm a.txt\n"),
+        ("build.sh", "cc -o prog main.c\n"),
+        ("x.py", "import os\nos.remove('a.txt')\n"),
+        ("prog", "#!/bin/sh\ntrue\n"),
+        ("Makefile", "all:\n\tcc -o prog main.c\n"),
+        ("package.json", "{\"scripts\": {\"test\": \"node test.js\"}}\n"),
+    ] {
+        fs::write(site.project().join(name), text)?;
+    }
     stopped(&site, "s")?;
     let id = id_of(&newest(&site)?)?;
     person(
@@ -395,6 +404,7 @@ fn resumed() -> Result<()> {
         ("23", "make", true),
         ("24", "npm test", true),
         ("25", "git commit -m x", true),
+        ("27", "sh build.sh", true),
         ("26", "git status", false),
     ] {
         let reply = site.hook(&site.calls("s").bash(call, command))?;

@@ -89,6 +89,10 @@ pub fn tests() -> Vec<Trial> {
         trial(format!("limits: {key} warns, holds, and begins again"), move || holds(index, row))
     };
     let mut tests: Vec<Trial> = ROWS.iter().enumerate().map(row).collect();
+    tests.push(trial(
+        "limits: tightened ones are shown with their bases, and end with calm steps",
+        tightened,
+    ));
     tests.push(trial("limits: the defaults hold no ordinary prompt", defaults));
     tests
 }
@@ -160,6 +164,67 @@ fn client(site: &Site, used: Option<Use>) -> Command {
     shell.env("PATH", "/usr/bin:/bin");
     site.as_its_user(&mut shell);
     shell
+}
+
+/// An intervention for repeated errors cuts ten writes to seven, in the first prompt.
+const TIGHTENING: &str = "limits.file_operations = 10
+interventions.ladders.repetitive_errors = [\"resource_throttling\", \"resource_throttling\", \"resource_throttling\", \"resource_throttling\"]
+";
+
+fn tightened() -> Result<()> {
+    let site = Site::new("limits-tightened")?;
+    site.write("config.toml", TIGHTENING)?;
+    let calls = site.calls("s");
+    let write = |id: usize| {
+        let input = json!({ "file_path": site.project().join("a.txt"), "content": "x" });
+        site.hook(&calls.before(&format!("w{id}"), "Write", input))
+    };
+    let status = |arguments: &[&str]| -> Result<String> {
+        let asked = json!({ "session_id": "s", "cwd": site.project() });
+        Ok(site.feed(arguments, asked.to_string().as_bytes())?.text())
+    };
+    site.hook(&calls.prompt("Write a file."))?;
+    let look = "cat a.txt";
+    for id in 0..3 {
+        let id = format!("f{id}");
+        site.hook(&calls.bash(&id, look))?;
+        let error = "Exit code 1\ncat: a.txt: No such file or directory";
+        site.hook(&calls.bash_failed(&id, look, error))?;
+    }
+    // The errors are over, and with them what is detected.
+    site.hook(&calls.bash("ends", look))?;
+    site.hook(&calls.bash_done("ends", look, "x"))?;
+    for id in 0..7 {
+        let reply = write(id)?;
+        ensure!(reply.answer != Answer::Refused, "write {id}: {reply:?}");
+    }
+    let refused = write(7)?;
+    ensure!(refused.answer == Answer::Refused, "{refused:?}");
+    refused.says(&["7 is the most", "`limits.file_operations` is 10"])?;
+    let (line, explained) = (status(&["status"])?, site.output(&["explain", "last"])?);
+    for said in [&line, &explained] {
+        ensure!(said.contains("file operations 7/7 (base 10)"), "{said}");
+    }
+    let shown: Value = serde_json::from_str(&status(&["status", "--json"])?)?;
+    let files = json!({ "quantity": "file-operations", "maximum": 7, "used": 7, "base": 10 });
+    let listed = shown["limits"].as_array().cloned().unwrap_or_default();
+    ensure!(listed.first() == Some(&files), "{listed:?}");
+    for id in 0..20 {
+        let reply = site.hook(&calls.bash(&format!("c{id}"), "ls"))?;
+        if reply.said.contains("the limits are the base limits again") {
+            reply.says(&["10 writes and deletions (7 before)"])?;
+            break;
+        }
+    }
+    let records = site.records()?;
+    let detects =
+        |record: &Value| record["detections"].as_array().is_some_and(|all| !all.is_empty());
+    let calm = records.iter().rev().take_while(|record| !detects(record));
+    let calm = calm.filter(|record| record["kind"] == "review").count();
+    ensure!(calm == 20, "the limits are the base limits again after {calm} calm steps");
+    ensure!(status(&["status"])?.contains("file operations 7/10,"), "{}", status(&["status"])?);
+    ensure!(write(8)?.answer != Answer::Refused, "the limit is the configured one again");
+    site.verify()
 }
 
 fn defaults() -> Result<()> {

@@ -22,6 +22,9 @@ pub trait HookSettings: Sync {
     /// Returns all values in a file that the client does not accept, in its order.
     fn find_problems(&self, document: &JsonDocument) -> Vec<SettingsProblem>;
 
+    /// Returns the variable with which the client writes no transcript, if there is one.
+    fn transcript_switch(&self) -> Option<&'static str>;
+
     /// Returns our handlers in settings, compared with `wanted`.
     fn find_handlers(&self, settings: &Value, wanted: &Invocation) -> Vec<HookHandler>;
 

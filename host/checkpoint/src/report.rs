@@ -238,6 +238,18 @@ pub struct Restored {
     pub planned: Vec<Difference>,
 }
 
+impl Restored {
+    /// Returns the paths that differ from the state that was wanted, each with the reason.
+    pub fn not_restored(&self) -> impl Iterator<Item = (&PathBuf, String)> {
+        let lost = |one: &LeftOut| format!("its earlier state was not kept: {}", one.why);
+        let not_kept = self.not_kept.iter().map(move |one| (&one.path, lost(one)));
+        let stays = self.stays.iter().map(|path| (path, "others put something into it".to_owned()));
+        let alone = self.left_alone.iter().map(|path| (path, "it changed meanwhile".to_owned()));
+        let differs = self.differs.iter().map(|one| (&one.path, one.standing.to_string()));
+        not_kept.chain(stays).chain(alone).chain(differs)
+    }
+}
+
 /// The result of a collection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Collected {

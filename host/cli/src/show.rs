@@ -8,6 +8,8 @@ pub use decision::explanation_json;
 use crate::paint;
 use crate::what_if_clean::WhatIfClean;
 use portcullis_core::action::Status;
+use portcullis_core::limits::LimitUse;
+use portcullis_core::pipeline::LIMITS_KEY;
 use portcullis_core::record::{
     Record, RecordKind, RecordedCheckpoint, RecordedRestore, RecordedShadow,
 };
@@ -129,6 +131,8 @@ fn rest(page: &mut TextPage, record: &Record) {
         ));
         if let Some(restored) = &intervention.restored {
             page.add_text(&put_back(restored));
+            add_list(page, "still done", restored.still_done.iter().cloned());
+            add_list(page, "limits of the checkpoint", restored.limits.iter().cloned());
         }
     }
     if let Some(outcome) = &record.outcome {
@@ -158,9 +162,19 @@ fn rest(page: &mut TextPage, record: &Record) {
     add_list(page, "masked", record.masked.iter().cloned());
     let details = record.details.iter().map(|(name, value)| match value {
         serde_json::Value::String(text) => format!("{name}: {text}"),
-        value => format!("{name}: {value}"),
+        value => match list_limits(name, value) {
+            Some(limits) => format!("{name}: {limits}"),
+            None => format!("{name}: {value}"),
+        },
     });
     add_list(page, "details", details);
+}
+
+/// Formats the limits that a record holds; none if this detail is another one.
+fn list_limits(name: &str, value: &serde_json::Value) -> Option<String> {
+    let limits = Some(value).filter(|_| name == LIMITS_KEY)?;
+    let limits: Vec<LimitUse> = serde_json::from_value(limits.clone()).ok()?;
+    Some(limits.iter().map(LimitUse::describe_briefly).collect::<Vec<_>>().join(", "))
 }
 
 /// Describes the checkpoint of the action: its completeness, the changed paths, problems and

@@ -19,6 +19,8 @@ pub enum ValueKind {
     Text,
     /// A path; a relative one begins at the file's folder.
     Path,
+    /// A file; a relative path begins at the file's folder.
+    File,
     /// Paths that begin with `/` or `~/`.
     Paths,
     /// Globs of folders that begin with `/` or `~/`.
@@ -85,6 +87,7 @@ impl ValueKind {
             Self::Score => "a number from 0 to 1".into(),
             Self::Text => "text".into(),
             Self::Path => "the path of a folder".into(),
+            Self::File => "the path of a file".into(),
             Self::Paths => "a list of paths that begin with `/` or `~/`".into(),
             Self::Globs => "a list of globs that begin with `/` or `~/`".into(),
             Self::PathGlobs => "a list of globs that begin with `/`, `~/` or at the project".into(),

@@ -39,7 +39,7 @@ pub struct LayerFile {
     pub path: PathBuf,
     /// Its content.
     pub document: ConfigDocument,
-    /// BLAKE3 of its bytes.
+    /// BLAKE3 of its bytes, for a project's file with those of the templates' file that it names.
     pub digest: blake3::Hash,
 }
 

@@ -12,6 +12,7 @@ pub mod keys;
 pub mod kinds;
 mod ladders;
 pub mod layers;
+mod named_files;
 mod order;
 pub mod parse;
 pub mod paths;
@@ -19,6 +20,7 @@ pub mod pause;
 pub mod plugins;
 pub mod problem;
 pub mod profiles;
+pub mod prompts;
 mod reading;
 pub mod rules;
 pub mod running;
@@ -83,6 +85,8 @@ pub struct Config {
     pub max_review_time_ms: u64,
     /// The rules from files.
     pub rules: rules::CustomRules,
+    /// The file of templates, with those that count.
+    pub prompts: Option<prompts::PromptsFile>,
     /// The settings of the journal.
     pub audit: Audit,
     /// The values in the project's file that do not count, because nobody trusted that file.
@@ -204,7 +208,7 @@ impl Config {
     /// Fails if a file cannot be read, or if it contains an unknown key, a wrong type or an
     /// impossible value.
     pub fn load(places: &Paths, home: Option<&Home>) -> Result<Self> {
-        Self::with_rules(&settle_layers(places, home, None)?, places, home)
+        Self::with_files(&settle_layers(places, home, None)?, places, home)
     }
 
     /// Loads the configuration of one file alone.
@@ -214,11 +218,16 @@ impl Config {
     pub fn read_file(path: &Path, places: &Paths) -> Result<Self> {
         let settled = settle_file(path, places)?;
         let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
-        Self::with_rules(&settled, &Paths { config: folder, project: None, ..places.clone() }, None)
+        Self::with_files(&settled, &Paths { config: folder, project: None, ..places.clone() }, None)
     }
 
-    fn with_rules(settled: &MergedSettings, places: &Paths, home: Option<&Home>) -> Result<Self> {
-        let config = Self::of(settled, places);
+    /// Returns the configuration with the content of the files that it names.
+    fn with_files(settled: &MergedSettings, places: &Paths, home: Option<&Home>) -> Result<Self> {
+        let mut config = Self::of(settled, places);
+        let prompts = prompts::read_prompts(settled, places)?;
+        let templates = prompts.iter().flat_map(|file| &file.templates);
+        let templates = templates.map(|(name, template)| (name.clone(), template.text.clone()));
+        config.policy.interventions.templates.extend(templates);
         let disabled = EffectiveValues(settled).texts("rules.disabled");
         Ok(Self {
             rules: rules::read(
@@ -228,6 +237,7 @@ impl Config {
                 home,
                 settled,
             )?,
+            prompts,
             ..config
         })
     }
@@ -289,6 +299,7 @@ impl Config {
             running: holds.running(),
             max_review_time_ms: holds.number("performance.max_review_time_ms"),
             rules: rules::CustomRules::default(),
+            prompts: None,
             audit: Audit {
                 retention_days: holds.days("audit.retention_days"),
                 anchors: holds

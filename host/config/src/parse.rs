@@ -278,16 +278,16 @@ pub fn read_settings<'t>(table: &Table<'t>) -> Vec<(String, Value, Item<'t>)> {
 
 /// Returns the value in the kind's type.
 fn read_typed(item: &Item<'_>, kind: ValueKind) -> Option<Value> {
-    use ValueKind::{Choice, Flag, Integer, Path, Score, Setting, Text};
+    use ValueKind::{Choice, File, Flag, Integer, Path, Score, Setting, Text};
     let value = match (kind, item.value()) {
-        (Choice(_) | Text | Path | Setting, TomlValue::Text(text)) => {
+        (Choice(_) | Text | Path | File | Setting, TomlValue::Text(text)) => {
             Some(Value::Text(text.to_owned()))
         }
         (Score, TomlValue::Integer(number)) => Some(Value::Decimal(number as f64)),
         (Integer(..) | Setting, TomlValue::Integer(number)) => Some(Value::Integer(number)),
         (Score | Setting, TomlValue::Decimal(number)) => Some(Value::Decimal(number)),
         (Flag | Setting, TomlValue::Flag(flag)) => Some(Value::Flag(flag)),
-        (Choice(_) | Text | Path | Score | Integer(..) | Flag, _) => None,
+        (Choice(_) | Text | Path | File | Score | Integer(..) | Flag, _) => None,
         (_, TomlValue::List(list)) => list.texts().map(Value::Texts),
         _ => None,
     };
@@ -306,7 +306,7 @@ fn find_wrong(kind: ValueKind, value: &Value) -> Option<String> {
         ValueKind::Hosts => Host::parse_host(item).is_some(),
         ValueKind::PathGlobs => is_path_glob(item),
         ValueKind::Plugins => is_name(item),
-        ValueKind::Path => !item.is_empty() && !item.contains('\0'),
+        ValueKind::Path | ValueKind::File => !item.is_empty() && !item.contains('\0'),
         _ => true,
     };
     match value {

@@ -3,7 +3,7 @@
 use crate::layers::{self, Layer, LayerContext, LayerFile, MergedSettings};
 use crate::paths::{PROJECT_FILE, Paths};
 use crate::problem::{self, BadConfiguration, Problems};
-use crate::{FILE, file, ladders, order, parse, plugins, rules, trust};
+use crate::{FILE, file, ladders, order, parse, plugins, prompts, rules, trust};
 use portcullis_store::Home;
 use std::path::Path;
 
@@ -74,7 +74,14 @@ pub fn read_files(places: &Paths) -> Result<Vec<LayerFile>, BadConfiguration> {
     let (mut files, mut bad) = (Vec::new(), Vec::new());
     for (layer, path, text) in texts {
         match text.and_then(|text| text.map(|text| parse_layer(layer, &path, &text)).transpose()) {
-            Ok(file) => files.extend(file),
+            Ok(Some(mut file)) => {
+                if layer == Layer::Project {
+                    let digest = file.digest;
+                    file.digest = prompts::digest_with_prompts(digest, &file.document, places);
+                }
+                files.push(file);
+            }
+            Ok(None) => {}
             Err(problems) => bad.push(problems),
         }
     }
@@ -100,6 +107,7 @@ pub(crate) fn parse_layer(layer: Layer, path: &Path, text: &str) -> Result<Layer
     problems.extend(ladders::find_wrong_ladders(document.all()));
     problems.extend(order::out_of_order(&document));
     problems.extend(rules::merge_rules(&mut document, layer, path));
+    problems.extend(prompts::merge_prompts(&mut document, layer, path));
     if problems.is_empty() {
         return Ok(LayerFile {
             layer,

@@ -10,7 +10,8 @@ use super::keys;
 use super::layers::{Layer, MergedSettings};
 use super::parse::{ConfigDocument, KeyValue};
 use super::problem::{BadConfiguration, ConfigProblem, Problems};
-use crate::paths::{PROJECT_FILE, Paths};
+use crate::named_files::{NamedFile, read_named, resolve_name};
+use crate::paths::Paths;
 use portcullis_core::text::one_line;
 use portcullis_engine::{Setting, SettingValue as Value};
 use portcullis_rule_language::builtin::BUILTIN;
@@ -112,23 +113,8 @@ fn absolute(said: &mut KeyValue, layer: Layer, folder: &Path) -> Vec<ConfigProbl
     let Value::Texts(items) = &mut said.value else { return Vec::new() };
     let mut problems = Vec::new();
     for item in items {
-        let wrong = if item.is_empty()
-            || item.contains('\0')
-            || item.split('/').any(|part| matches!(part, "." | ".."))
-        {
-            Some("it must be a path without `.` or `..`")
-        } else if layer == Layer::Project && item.starts_with(['/', '~']) {
-            Some("a project's rules are in the project: a path relative to `.portcullis`")
-        } else {
-            None
-        };
-        match wrong {
-            Some(why) => {
-                let what = format!("`{FILES}` holds `{}`; {why}", one_line(item, 64));
-                problems.push(ConfigProblem { place: Some(said.place), what });
-            }
-            None if item.starts_with(['/', '~']) => {}
-            None => *item = folder.join(&item).to_string_lossy().into_owned(),
+        if let Err(what) = resolve_name(item, (FILES, "rules"), layer, folder) {
+            problems.push(ConfigProblem { place: Some(said.place), what });
         }
     }
     problems
@@ -221,22 +207,12 @@ fn missing(path: &str, settled: &MergedSettings) -> Problems {
 
 /// Reads a rules file; returns `None` if there is no such file.
 fn one(path: &Path, places: &Paths) -> Result<Option<RulesFile>, Problems> {
-    // A project's file can only name files in its own `.portcullis` folder; files elsewhere were
-    // named by a person.
-    let own = Path::new(PROJECT_FILE).parent().unwrap_or(Path::new(""));
-    let of_project = places.project.as_ref().and_then(|project| {
-        let name = path.strip_prefix(project).ok().filter(|name| name.starts_with(own))?;
-        Some((project, name.to_str()?))
-    });
-    let managed = places.managed.parent().is_some_and(|folder| path.starts_with(folder))
-        && places.managed.exists();
-    let text = match of_project {
-        Some((project, name)) => file::read_in_project(project, name),
-        None if managed => file::read_managed(path),
-        None => file::read_file(path),
-    };
-    let of_project = of_project.is_some();
-    Ok(text?.map(|text| RulesFile { path: path.to_owned(), of_project, text }))
+    let file = read_named(path, places)?;
+    Ok(file.map(|NamedFile { text, of_project }| RulesFile {
+        path: path.to_owned(),
+        of_project,
+        text,
+    }))
 }
 
 impl CustomRules {

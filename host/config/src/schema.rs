@@ -142,7 +142,7 @@ fn value(key: &ConfigKey) -> Json {
         }
         ValueKind::Score => json!({ "type": "number", "minimum": 0, "maximum": 1 }),
         ValueKind::Text => json!({ "type": "string" }),
-        ValueKind::Path => json!({ "type": "string", "minLength": 1 }),
+        ValueKind::Path | ValueKind::File => json!({ "type": "string", "minLength": 1 }),
         ValueKind::Paths => {
             json!({ "type": "array", "items": { "type": "string", "pattern": PATH } })
         }

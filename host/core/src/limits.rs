@@ -5,6 +5,8 @@
 
 use crate::action::{Coverage, EffectKind, Facts, Limit, Quantity};
 use crate::policy::LimitPolicy;
+use crate::text::one_line;
+use serde::{Deserialize, Serialize};
 
 /// The name of the quantity "processes", which has no case of its own in the plugins' interface.
 pub const PROCESSES: &str = "processes";
@@ -37,6 +39,35 @@ impl LimitUnit {
     }
 }
 
+/// The place from which the use of a limit is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LimitSource {
+    /// The reviewed actions.
+    Actions,
+    /// The times of the client's events.
+    Events,
+    /// The tools' results, which the client's events hold.
+    Results,
+    /// The client's transcript.
+    Transcript,
+    /// The agent's processes, which the system shows.
+    Processes,
+}
+
+impl LimitSource {
+    /// Returns its words for people.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Actions => "the reviewed actions",
+            Self::Events => "the times of the client's events",
+            Self::Results => "the tools' results",
+            Self::Transcript => "the client's transcript",
+            Self::Processes => "the agent's processes in `/proc`",
+        }
+    }
+}
+
 /// One limit.
 #[derive(Debug)]
 pub struct LimitRow {
@@ -50,6 +81,8 @@ pub struct LimitRow {
     pub noun: &'static str,
     /// The unit.
     pub unit: LimitUnit,
+    /// The place from which its use is known.
+    pub source: LimitSource,
     /// True for a state of the machine, which can fall again; false for what a prompt has used.
     pub gauge: bool,
     /// True if the host holds it only when an intervention tightened it, since a rule holds it
@@ -67,6 +100,7 @@ pub const LIMITS: &[LimitRow] = &[
         rule: "limit_file_operations",
         noun: "writes and deletions",
         unit: LimitUnit::Count,
+        source: LimitSource::Actions,
         gauge: false,
         ruled: true,
         configured: |policy| policy.file_operations,
@@ -77,6 +111,7 @@ pub const LIMITS: &[LimitRow] = &[
         rule: "limit_memory",
         noun: "of memory",
         unit: LimitUnit::Bytes,
+        source: LimitSource::Processes,
         gauge: true,
         ruled: false,
         configured: |policy| policy.memory_mb.saturating_mul(1 << 20),
@@ -87,6 +122,7 @@ pub const LIMITS: &[LimitRow] = &[
         rule: "limit_time",
         noun: "of time",
         unit: LimitUnit::Milliseconds,
+        source: LimitSource::Events,
         gauge: false,
         ruled: false,
         configured: |policy| policy.execution_time_seconds.saturating_mul(1000),
@@ -97,6 +133,7 @@ pub const LIMITS: &[LimitRow] = &[
         rule: "limit_tokens",
         noun: "tokens",
         unit: LimitUnit::Count,
+        source: LimitSource::Transcript,
         gauge: false,
         ruled: false,
         configured: |policy| policy.token_usage,
@@ -107,6 +144,7 @@ pub const LIMITS: &[LimitRow] = &[
         rule: "limit_processes",
         noun: "processes",
         unit: LimitUnit::Count,
+        source: LimitSource::Processes,
         gauge: true,
         ruled: false,
         configured: |policy| policy.processes,
@@ -117,6 +155,7 @@ pub const LIMITS: &[LimitRow] = &[
         rule: "limit_output",
         noun: "of output",
         unit: LimitUnit::Bytes,
+        source: LimitSource::Results,
         gauge: false,
         ruled: false,
         configured: |policy| policy.output_mb.saturating_mul(1 << 20),
@@ -188,6 +227,30 @@ impl LimitRow {
         };
         only(&[EffectKind::FileRead])
             || (self.gauge && only(&[EffectKind::FileRead, EffectKind::ProcessStop]))
+    }
+}
+
+/// The use of a limit by a session's current prompt.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LimitUse {
+    /// The limit in force, and what is used of it.
+    #[serde(flatten)]
+    pub limit: Limit,
+    /// The operator's limit, if the one in force is another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<u64>,
+}
+
+impl LimitUse {
+    /// Formats it briefly: `tokens 400/500 (base 1000)`.
+    #[must_use]
+    pub fn describe_briefly(&self) -> String {
+        let Limit { quantity, maximum, used } = &self.limit;
+        let unit = find_row(quantity).map_or(LimitUnit::Count, |row| row.unit);
+        let [used, maximum] = [*used, *maximum].map(|amount| unit.format_amount(amount));
+        let name = one_line(&name_of(quantity).replace('-', " "), 64);
+        let base = self.base.map(|base| format!(" (base {})", unit.format_amount(base)));
+        format!("{name} {used}/{maximum}{}", base.unwrap_or_default())
     }
 }
 

@@ -21,6 +21,16 @@ pub struct RecordedRestore {
     /// The first of those paths, masked, each with the reason.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub first_not_restored: Vec<RecordedLeftOut>,
+    /// The first and the last step whose files are restored.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub steps: Option<(u64, u64)>,
+    /// What these steps did that no file holds, and that is therefore still done, the gravest
+    /// first.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub still_done: Vec<String>,
+    /// The limits that are again those of the checkpoint, with their amounts.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub limits: Vec<String>,
     /// The reason, if nothing was restored.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub problem: Option<String>,

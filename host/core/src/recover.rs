@@ -64,7 +64,7 @@ pub fn carry_out(
     session: &mut Session,
 ) -> Result<Recovery, String> {
     let recovery = match response {
-        Response::Guide(guidance) => guide(guidance, session),
+        Response::Guide(guidance) => guide(guidance, situation.step, session),
         Response::Rollback { checkpoint, guidance } => {
             if !situation.checkpoints.iter().any(|known| &known.id == checkpoint) {
                 return Err(format!(
@@ -72,7 +72,7 @@ pub fn carry_out(
                     list_lines(checkpoint, 64)
                 ));
             }
-            let mut recovery = guide(guidance, session);
+            let mut recovery = guide(guidance, situation.step, session);
             recovery.outcome = RecoveryOutcome::Restore;
             let id = list_lines(checkpoint, 128);
             recovery.agent.push(NOTHING_WENT_BACK.to_owned());
@@ -137,13 +137,25 @@ impl Recovery {
         let paths = count_noun(restored.paths, "path");
         let missing = describe_missing(restored);
         let what = format!("restored to the state before it: {paths}, {named}{more}{missing}");
-        self.agent.push(format!("{what}. The conversation was not rewound: read a file again before you rely on what you remember of it."));
+        self.agent.push(format!("{}{what}. The conversation was not rewound: read a file again before you rely on what you remember of it.", describe_steps(restored)));
+        let still_done = describe_still_done(restored);
+        let again = "do not take it for undone, and do not simply do it again";
+        self.agent.extend(still_done.iter().map(|text| format!("{text}; {again}")));
         let undo = restored
             .undo
             .as_ref()
             .map(|undo| format!("; `portcullis checkpoint restore {undo}` undoes that"))
             .unwrap_or_default();
         self.person = vec![format!("{what}{undo}")];
+        self.person.extend(still_done);
+        if !restored.limits.is_empty() {
+            let limits = format!(
+                "the limits are those of the checkpoint again: {}",
+                restored.limits.join(", ")
+            );
+            self.agent.push(limits.clone());
+            self.person.push(limits);
+        }
         self.hold = None;
         self
     }
@@ -162,6 +174,32 @@ impl Recovery {
     }
 }
 
+/// The most actions that a message names.
+const MOST_NAMED: usize = 8;
+
+/// Describes the steps that a restore undid.
+fn describe_steps(restored: &RecordedRestore) -> String {
+    match restored.steps {
+        Some((first, last)) if first == last => {
+            format!("what step {first} did to files is undone; ")
+        }
+        Some((first, last)) => {
+            format!("what the steps from {first} to {last} did to files is undone; ")
+        }
+        None => String::new(),
+    }
+}
+
+/// Describes what the undone steps did besides changing files.
+fn describe_still_done(restored: &RecordedRestore) -> Option<String> {
+    let all = &restored.still_done;
+    let named: Vec<&str> = all.iter().take(MOST_NAMED).map(String::as_str).collect();
+    let more = all.len().saturating_sub(named.len());
+    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+    (!named.is_empty())
+        .then(|| format!("not undone, since no file holds it: {}{more}", named.join("; ")))
+}
+
 /// Describes the paths that are not as before in spite of a restore.
 fn describe_missing(restored: &RecordedRestore) -> String {
     if restored.not_restored == 0 {
@@ -173,7 +211,7 @@ fn describe_missing(restored: &RecordedRestore) -> String {
     format!("; not restored: {paths}, {}", named.join(", "))
 }
 
-fn guide(guidance: &Guidance, session: &mut Session) -> Recovery {
+fn guide(guidance: &Guidance, step: u64, session: &mut Session) -> Recovery {
     let mut background: Vec<&Background> = guidance.background.iter().collect();
     background.sort_by_key(|item| !item.emphasised);
     let mut agent: Vec<String> =
@@ -183,7 +221,7 @@ fn guide(guidance: &Guidance, session: &mut Session) -> Recovery {
             format!("{}: {}", list_lines(&item.title, 128), list_lines(&item.text, MOST))
         }),
     );
-    session.tighten_limits(&guidance.limits);
+    session.tighten_limits_at(step, &guidance.limits);
     let outcome = match (guidance.limits.is_empty(), guidance.background.is_empty()) {
         (false, _) => RecoveryOutcome::Limit,
         (true, false) => RecoveryOutcome::Rebuild,

@@ -5,11 +5,13 @@
 //! regardless of the session's length, they encode to a few tens of kilobytes.
 
 mod bytes;
+mod rewind;
 mod rows;
 mod stop;
 mod usage;
 
 pub use bytes::StateError;
+pub use rewind::{LastingAction, LimitChange};
 pub use stop::{ResumeConditions, Stop};
 pub use usage::{CALM_STEPS, Measured, PromptClock, TokenCursor, TokenReading};
 
@@ -109,6 +111,10 @@ pub struct Session {
     pub calm_steps: u32,
     /// The number of steps when the agent's processes were measured last.
     pub measured_at: Option<u64>,
+    /// The newest changes of the limits, newest last.
+    pub limit_changes: VecDeque<LimitChange>,
+    /// The newest actions of all agents with effects that no file holds, newest last.
+    pub lasting: VecDeque<LastingAction>,
 }
 
 /// A detection that raised the session.

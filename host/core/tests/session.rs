@@ -154,7 +154,7 @@ fn bytes_of_another_kind_are_refused() {
     assert_eq!(State::decode_state(Some(&session), Some(&agent)), Ok(State::default()));
     assert_eq!(State::decode_state(None, None), Ok(State::default()));
     assert_eq!(State::decode_state(Some(&[]), None), Ok(State::default()));
-    assert_eq!(State::decode_state(Some(&[9, 9]), None), Err(StateError::Layout { found: 9 }));
+    assert_eq!(State::decode_state(Some(&[10, 9]), None), Err(StateError::Layout { found: 10 }));
     let mut world = world();
     story().iter().for_each(|payload| drop(world.send(payload)));
     let session = world.session.clone().unwrap();
@@ -207,11 +207,13 @@ fn states_of_earlier_layouts_are_read() {
     (state.session.next_step, state.session.plugins, state.session.held, state.session.stop) =
         (0, Default::default(), None, None);
     state.session.raised = None;
+    state.session.limit_changes.clear();
+    state.session.lasting.clear();
     state.session.refused.clear();
     state.session.refused_steps.clear();
     state.session.own_files = OwnFiles::default();
     let (session, _) = state.encode().unwrap();
-    for (layout, added) in [(3, 16), (2, 18), (1, 19)] {
+    for (layout, added) in [(3, 18), (2, 20), (1, 21)] {
         let earlier =
             |bytes: &[u8], added: usize| [&[layout], &bytes[1..bytes.len() - added]].concat();
         let read = State::decode_state(Some(&earlier(&session, added)), Some(&earlier(&agent, 1)));
@@ -222,12 +224,15 @@ fn states_of_earlier_layouts_are_read() {
         );
     }
     let now = state.encode().unwrap().1;
-    for (layout, added) in [(7, 8), (6, 12), (5, 15), (4, 16)] {
+    for (layout, added) in [(7, 10), (6, 14), (5, 17), (4, 18)] {
         let shorter = [&[layout], &session[1..session.len() - added]].concat();
         let agent = [&[layout], &now[1..now.len() - 1]].concat();
         let read = State::decode_state(Some(&shorter), Some(&agent));
         assert_eq!(read.as_ref(), Ok(&state), "layout {layout}");
     }
+    let [session, agent] =
+        [&session[1..session.len() - 2], &now[1..]].map(|body| [&[8], body].concat());
+    assert_eq!(State::decode_state(Some(&session), Some(&agent)).as_ref(), Ok(&state), "layout 8");
 }
 
 /// A refused step of one agent is in the history of the others, until it ran after all.

@@ -81,6 +81,27 @@ fn what_the_agent_did_not_hear_is_said_later() {
             &[(3, SOFT)],
         ),
         (
+            "more than the most, and the next answer is no guidance",
+            9,
+            &[("scope_creep", Severity::High)],
+            |policy| (policy.cooldown_ms, policy.most) = (0, 1),
+            &[(3, CONTEXT), (6, THROTTLE), (9, STOP)],
+        ),
+        (
+            "more than the most, of what it never heard",
+            40,
+            &[("loop", Severity::High)],
+            |policy| policy.most = 0,
+            &[],
+        ),
+        (
+            "more than the most, of what is critical",
+            3,
+            &[("loop", Severity::Critical)],
+            |policy| policy.most = 0,
+            &[(3, ROLLBACK)],
+        ),
+        (
             "guidance that is switched off is passed",
             9,
             &[("loop", MEDIUM)],

@@ -14,6 +14,7 @@ mod harness;
 use harness::{World, answer, by, detection, detects, post, pre, prompt};
 use portcullis_core::action::{Effect, EffectKind, Facts, Limit, Quantity};
 use portcullis_core::finding::{Guidance, Response};
+use portcullis_core::limits::LimitUse;
 use portcullis_core::policy::LimitPolicy;
 use portcullis_core::review::Objection;
 use portcullis_core::score::{Severity, Verdict};
@@ -249,5 +250,22 @@ proptest! {
             found.iter().map(|one| one.verdict).max()
         };
         prop_assert!(strictest(maximum.saturating_sub(less), used.saturating_add(more)) >= strictest(maximum, used));
+    }
+}
+
+#[test]
+fn the_use_of_each_measured_limit_is_listed_with_its_base() {
+    let mut world = throttled(&[(Quantity::FileOperations, 5), (Quantity::Tokens, 1_000)]);
+    let brief = |world: &World| {
+        let listed = world.state().session.list_limit_use();
+        listed.iter().map(LimitUse::describe_briefly).collect::<Vec<_>>()
+    };
+    verdicts(&mut world, "ww");
+    let listed = brief(&world);
+    assert_eq!(listed[0], "file operations 2/5 (base 100)");
+    assert!(listed.iter().any(|one| one.starts_with("time ")), "{listed:?}");
+    // Nobody has measured them.
+    for unknown in ["tokens", "memory", "processes"] {
+        assert!(!listed.iter().any(|one| one.starts_with(unknown)), "{listed:?}");
     }
 }

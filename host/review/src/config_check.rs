@@ -17,12 +17,23 @@ pub fn find_mistakes(settled: &MergedSettings, config: &Config, person: &str) ->
         .into_iter()
         .chain(check_decider(config))
         .chain(plugins_folder(settled, config));
-    ignored.chain(keys.map(|problem| place_problem(settled, &problem))).collect()
+    let keys = keys.map(|problem| place_problem(settled, Some(config), &problem));
+    ignored.chain(keys).collect()
 }
 
 /// Returns a problem with the file and the position that set its key.
 #[must_use]
-pub fn place_problem(settled: &MergedSettings, problem: &KeyProblem) -> Problems {
+pub fn place_problem(
+    settled: &MergedSettings,
+    config: Option<&Config>,
+    problem: &KeyProblem,
+) -> Problems {
+    let prompts = config.and_then(|config| config.prompts.as_ref());
+    let template =
+        prompts.and_then(|file| Some((&file.path, file.find_template(&problem.key)?.place)));
+    if let Some((file, place)) = template {
+        return Problems::at_place(file, place, problem.what.clone());
+    }
     match settled.place_of(&problem.key) {
         Some((file, place)) => Problems::at_place(file, place, problem.what.clone()),
         None => Problems::in_file(Path::new(portcullis_config::FILE), problem.what.clone()),

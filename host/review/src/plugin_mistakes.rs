@@ -4,8 +4,13 @@
 use crate::reviewer::Reviewer;
 use portcullis_config::Config;
 use portcullis_config::problem::KeyProblem;
+use portcullis_config::prompts::PromptsFile;
+use portcullis_core::intervene::InterventionKind;
+use portcullis_core::review::RULE;
 use portcullis_core::text::one_line;
 use portcullis_engine::{Kind, Setting, SettingValue};
+use portcullis_strict_toml::nearest;
+use std::collections::BTreeSet;
 
 /// Finds the mistakes that show only when plugins are loaded: a setting that its plugin refuses, an
 /// exporter that does not exist, a template with a placeholder that no intervention fills.
@@ -34,11 +39,123 @@ pub fn find_plugin_mistakes(
         });
     }
     let interventions = reviewer.plugins.list_names(Kind::Intervention);
-    for (issue, text) in &config.policy.interventions.templates {
-        mistakes.extend(check_template(config, &interventions, issue, text, load)?);
+    let patterns = reviewer.plugins.list_names(Kind::Pattern);
+    if let Some(file) = &config.prompts {
+        mistakes.extend(unknown_templates(file, config, &patterns, &interventions));
+    }
+    let templates: Vec<Template<'_>> = config
+        .policy
+        .interventions
+        .templates
+        .iter()
+        .map(|(name, text)| Template::of(name, text, config, &interventions))
+        .collect();
+    // Mostly all are right, and then they are tried together.
+    if !templates.is_empty() && !refusals(&mut load(try_templates(config, &templates))?).is_empty()
+    {
+        for template in &templates {
+            mistakes.extend(check_template(config, template, load)?);
+        }
     }
     Ok(mistakes)
 }
+
+/// A template with the plugins that may use it.
+struct Template<'a> {
+    /// Its name in the configuration.
+    name: &'a str,
+    /// Its name among the settings of a plugin.
+    setting: String,
+    text: &'a str,
+    plugins: Vec<String>,
+}
+
+impl<'a> Template<'a> {
+    fn of(name: &'a str, text: &'a str, config: &Config, all: &[String]) -> Self {
+        let kind = InterventionKind::ALL
+            .iter()
+            .find_map(|kind| Some((kind, name.strip_prefix(kind.as_str())?.strip_prefix('.')?)));
+        let plugin_of = |kind: &InterventionKind| {
+            let chosen = config.policy.interventions.plugins.get(kind.as_str()).cloned();
+            chosen.unwrap_or_else(|| kind.plugin_name())
+        };
+        if let Some((kind, issue)) = kind {
+            let setting = format!("templates.{issue}");
+            return Self { name, setting, text, plugins: vec![plugin_of(kind)] };
+        }
+        // Of the builtin plugins, one reads plain names. What others read is not known.
+        let correction = plugin_of(&InterventionKind::SoftCorrection);
+        let reads =
+            |plugin: &&String| **plugin == correction || portcullis_builtin::find(plugin).is_none();
+        let plugins = all.iter().filter(reads).cloned().collect();
+        Self { name, setting: format!("templates.{name}"), text, plugins }
+    }
+}
+
+/// Returns a configuration in which every plugin has its templates as settings, which it checks
+/// when it is loaded.
+fn try_templates(config: &Config, templates: &[Template<'_>]) -> Config {
+    let mut tried = config.clone();
+    for Template { setting, text, plugins, .. } in templates {
+        for name in plugins {
+            let plugin = tried.plugins.entry(name.clone()).or_default();
+            if plugin.settings.iter().all(|own| own.key != *setting) {
+                let value = SettingValue::Text((*text).to_owned());
+                plugin.settings.push(Setting { key: setting.clone(), value });
+                plugin.settings.sort_by(|a, b| a.key.cmp(&b.key));
+            }
+        }
+    }
+    tried
+}
+
+/// The names in a file of templates that are no issue's.
+const PARTS: &[&str] = &[
+    "default",
+    "last_word",
+    "resource_throttling.notice",
+    "resource_throttling.unchanged",
+    "resource_throttling.efficiency",
+    "checkpoint_rollback.rollback",
+    "checkpoint_rollback.conversation",
+    "checkpoint_rollback.plan",
+];
+
+/// Reports templates whose names no pattern, rule or plugin uses: they would never be read.
+fn unknown_templates(
+    file: &PromptsFile,
+    config: &Config,
+    patterns: &[String],
+    interventions: &[String],
+) -> Vec<KeyProblem> {
+    let of_plugin = |name: &str| name.replace('-', "_");
+    let builtin = portcullis_builtin::ALL.iter().map(|builtin| builtin.name);
+    let patterns = patterns.iter().map(String::as_str).chain(builtin).map(of_plugin);
+    let ladders = config.policy.interventions.ladders.keys().cloned();
+    let known: BTreeSet<String> = patterns.chain(ladders).chain(["default".to_owned()]).collect();
+    let tables: Vec<String> =
+        interventions.iter().map(|name| format!("{}.", of_plugin(name))).collect();
+    let unknown = file.templates.keys().filter_map(|name| {
+        let below = tables.iter().find_map(|table| name.strip_prefix(table.as_str()));
+        let issue = below.unwrap_or(name);
+        let is_known =
+            issue.starts_with(RULE) || known.contains(issue) || PARTS.contains(&name.as_str());
+        (!is_known).then(|| {
+            let fix = match nearest(known.iter().map(String::as_str), issue) {
+                Some(known) => format!("did you mean `{known}`?"),
+                None => NOT_NAMED.to_owned(),
+            };
+            KeyProblem {
+                key: format!("interventions.templates.{name}"),
+                what: format!("no pattern reports `{}`; {fix}", one_line(issue, 64)),
+            }
+        })
+    });
+    unknown.collect()
+}
+
+const NOT_NAMED: &str =
+    "a pattern that is not named like its plugin is known by its ladder in `interventions.ladders`";
 
 /// Returns the plugins that cannot be loaded, each with the reason.
 fn refusals(reviewer: &mut Reviewer) -> Vec<(String, String)> {
@@ -68,35 +185,24 @@ fn refused_plugin(plugin: &str, why: &str, config: &Config) -> KeyProblem {
     }
 }
 
-/// Reports a template that every intervention refuses. One may know placeholders that another does
-/// not, and which of them answers is known only in a session.
+/// Reports a template that every plugin refuses which may use it. One may know placeholders that
+/// another does not, and which of them answers is known only in a session.
 fn check_template(
     config: &Config,
-    interventions: &[String],
-    issue: &str,
-    text: &str,
+    template: &Template<'_>,
     load: &mut dyn FnMut(Config) -> anyhow::Result<Reviewer>,
 ) -> anyhow::Result<Option<KeyProblem>> {
-    let setting =
-        Setting { key: format!("templates.{issue}"), value: SettingValue::Text(text.to_owned()) };
-    let mut tried = config.clone();
-    for name in interventions {
-        let plugin = tried.plugins.entry(name.clone()).or_default();
-        if plugin.settings.iter().all(|own| own.key != setting.key) {
-            plugin.settings.push(setting.clone());
-            plugin.settings.sort_by(|a, b| a.key.cmp(&b.key));
-        }
-    }
-    let refused = refusals(&mut load(tried)?);
-    let named = format!("setting `{}`: ", setting.key);
-    let reasons: Vec<&str> = interventions
+    let refused = refusals(&mut load(try_templates(config, std::slice::from_ref(template)))?);
+    let named = format!("setting `{}`: ", template.setting);
+    let reasons: Vec<&str> = template
+        .plugins
         .iter()
         .filter_map(|name| refused.iter().find(|(plugin, _)| plugin == name))
         .filter_map(|(_, why)| Some(why.split_once(&named)?.1))
         .collect();
-    let all = !interventions.is_empty() && reasons.len() == interventions.len();
+    let all = !template.plugins.is_empty() && reasons.len() == template.plugins.len();
     Ok(reasons.first().filter(|_| all).map(|why| KeyProblem {
-        key: format!("interventions.templates.{issue}"),
-        what: format!("the template for `{}`: {}", one_line(issue, 64), one_line(why, 512)),
+        key: format!("interventions.templates.{}", template.name),
+        what: format!("the template for `{}`: {}", one_line(template.name, 64), one_line(why, 512)),
     }))
 }

@@ -7,7 +7,10 @@ use portcullis_agents::Agent;
 use portcullis_core::session::{Measured, Session};
 use std::collections::HashMap;
 use std::fs;
+use std::path::Path;
 
+/// The folder in which the system shows its processes.
+pub(crate) const PROCESSES: &str = "/proc";
 /// The most ancestors that are searched for the client.
 const MOST_ANCESTORS: usize = 16;
 /// The most processes that are counted.
@@ -22,6 +25,19 @@ pub(crate) fn measure_processes(agent: &dyn Agent, session: &Session, measured: 
     let near = session.limit_for(&portcullis_core::action::Quantity::Memory);
     measured.memory = Some(sum_memory(&tree, near.unwrap_or(u64::MAX) / 5 * 4));
     measured.processes = Some(tree.len() as u64);
+}
+
+/// Returns the reason that a client's processes cannot be measured by what `folder` shows, if there
+/// is one: a process has to see itself and the one that started it.
+pub(crate) fn find_obstacle(folder: &Path) -> Option<String> {
+    let shown = |id: &str| ProcessStat::read_in(folder, id);
+    match shown("self").map(|own| own.parent) {
+        None => Some(format!("`{}` shows no processes", folder.display())),
+        // A parent outside the container has no number in it.
+        Some(0) => None,
+        Some(parent) if shown(&parent.to_string()).is_some() => None,
+        Some(_) => Some(format!("`{}` hides other processes", folder.display())),
+    }
 }
 
 /// Returns the client's process: the one that the client names, if it is an ancestor; otherwise the
@@ -60,7 +76,11 @@ struct ProcessStat {
 
 impl ProcessStat {
     fn read(id: &str) -> Option<Self> {
-        let text = fs::read(format!("/proc/{id}/stat")).ok()?;
+        Self::read_in(Path::new(PROCESSES), id)
+    }
+
+    fn read_in(folder: &Path, id: &str) -> Option<Self> {
+        let text = fs::read(folder.join(id).join("stat")).ok()?;
         let text = String::from_utf8_lossy(&text);
         // The name is in parentheses and can contain anything, even parentheses.
         let (begin, rest) = text.rsplit_once(") ")?;

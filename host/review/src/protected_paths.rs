@@ -5,7 +5,7 @@
 //!
 //! - our configuration with its plugins, our state (journal, key, cache, pause, trust), our two programs, the
 //!   organisation's configuration, the project's `.portcullis/config.toml` and `portcullis.lock`, and the files of custom
-//!   rules;
+//!   rules and of templates;
 //! - of every client, whichever runs: the person's settings file, plugins that bring hooks, managed
 //!   settings, and any project's settings files, wherever it is located: a client that is started
 //!   there later would run without hooks.
@@ -17,8 +17,8 @@
 
 use crate::bundles::locks::LOCK_FILE;
 use portcullis_agents::settings::{Folders, SettingsLayout, SettingsScope};
+use portcullis_config::Config;
 use portcullis_config::paths::{PROJECT_FILE, Paths, second_program};
-use portcullis_config::rules::RulesFile;
 use portcullis_core::policy::GuardedPath;
 use std::collections::BTreeMap;
 use std::fs;
@@ -32,18 +32,15 @@ const ORGANISATION: &str = "the organisation's configuration of Portcullis";
 const OF_PROJECT: &str = "the project's configuration of Portcullis";
 const LOCK: &str = "the project's lock of Portcullis, which names the bundles that review it";
 const RULES: &str = "the rules of Portcullis";
+const PROMPTS: &str = "the templates of Portcullis, which are its words to the agent";
 const SETTINGS: &str = "the client's settings, which name its hooks";
 const PLUGINS: &str = "the client's plugins, which bring hooks";
 const MANAGED: &str = "the client's managed settings, which name its hooks";
 
 /// Returns the guarded paths for an event in `cwd`, as they are on the disk now.
 #[must_use]
-pub fn list_protected(
-    places: &Paths,
-    plugins: &Path,
-    rules: &[RulesFile],
-    cwd: &str,
-) -> Vec<GuardedPath> {
+pub fn list_protected(places: &Paths, config: &Config, cwd: &str) -> Vec<GuardedPath> {
+    let plugins = config.plugins_dir.as_path();
     let named = portcullis_agents::project_in_environment();
     let project = named.unwrap_or_else(|| PathBuf::from(cwd));
     let person = Path::new(&places.person);
@@ -76,14 +73,16 @@ pub fn list_protected(
         list.in_project(project, Path::new(PROJECT_FILE), OF_PROJECT);
         list.in_project(project, Path::new(LOCK_FILE), LOCK);
     }
-    for file in rules {
+    let rules = config.rules.files.iter().map(|file| (&file.path, file.of_project, RULES));
+    let prompts = config.prompts.iter().map(|file| (&file.path, file.of_project, PROMPTS));
+    for (path, of_project, what) in rules.chain(prompts) {
         match places
             .project
             .as_ref()
-            .and_then(|project| Some((project, file.path.strip_prefix(project).ok()?)))
+            .and_then(|project| Some((project, path.strip_prefix(project).ok()?)))
         {
-            Some((project, name)) if file.of_project => list.in_project(project, name, RULES),
-            _ => list.add(&file.path, RULES),
+            Some((project, name)) if of_project => list.in_project(project, name, what),
+            _ => list.add(path, what),
         }
     }
     list.anywhere();
@@ -238,6 +237,7 @@ const MOST_PARTS: usize = 64;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use portcullis_config::prompts::PromptsFile;
     use std::os::unix::fs::symlink;
 
     fn places(root: &Path) -> Paths {
@@ -263,7 +263,14 @@ mod tests {
         symlink(root.join("dotfiles/settings.json"), root.join("home/.claude/settings.json"))
             .unwrap();
         fs::write(cwd.join(".claude/settings.json"), "{}").unwrap();
-        let list = list_protected(&places, &root.join("wasm"), &[], &cwd.display().to_string());
+        let mut config = Config::builtin_only(&places);
+        config.plugins_dir = root.join("wasm");
+        config.prompts = Some(PromptsFile {
+            path: root.join("home/words.toml"),
+            of_project: false,
+            templates: BTreeMap::new(),
+        });
+        let list = list_protected(&places, &config, &cwd.display().to_string());
         let find = |path: &str| {
             list.iter().find(|entry| entry.path == root.join(path).display().to_string())
         };
@@ -272,6 +279,7 @@ mod tests {
             "home/.local/state/portcullis",
             "home/.local/state/portcullis/key",
             "wasm",
+            "home/words.toml",
             "etc/portcullis",
             "home/.claude/settings.json",
             "home/.claude/plugins",

@@ -164,12 +164,7 @@ impl Reviewer {
         let before = matches!(event.kind, EventKind::BeforeTool(_));
         self.config.policy.guarded = match &self.places {
             _ if !before => Vec::new(),
-            Some(places) => protected_paths::list_protected(
-                places,
-                &self.config.plugins_dir,
-                &self.config.rules.files,
-                &event.cwd,
-            ),
+            Some(places) => protected_paths::list_protected(places, &self.config, &event.cwd),
             None => protected_paths::by_name(home, &event.cwd),
         };
         let (observes, policy) = (self.observes, &self.config.policy);

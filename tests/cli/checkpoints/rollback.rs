@@ -27,6 +27,10 @@ pub fn rollback() -> Result<()> {
         act(&site, "s", "c1", "sed -i s/main/other/ src/main.rs")?;
         let before = tree(&site.project())?;
         act(&site, "s", "c2", "sh rewrite.sh")?;
+        // It reaches further than files; nothing has to run for that.
+        let push = "git push origin main";
+        site.hook(&site.calls("s").bash("c3", push))?;
+        site.hook(&site.calls("s").bash_done("c3", push, ""))?;
         let after = tree(&site.project())?;
         if *edit {
             fs::write(site.project().join("many/7.txt"), "a person's words\n")?;
@@ -59,6 +63,8 @@ pub fn rollback() -> Result<()> {
             );
             answered.says(&[
                 "restored to the state before it: ",
+                "what the steps from 1 to ",
+                "not undone, since no file holds it: step 2, `git push origin main` (published",
                 "The conversation was not rewound",
                 "portcullis checkpoint restore undo-",
             ])?;

@@ -45,6 +45,7 @@ fn whole() -> Result<()> {
             "other hooks",
             "held changes",
             "version",
+            "limits",
             "canary",
             "program",
             "permissions",
@@ -124,6 +125,11 @@ fn quick() -> Result<()> {
     ensure!(
         !checks.contains(&"canary") && !checks.contains(&"version") && !checks.contains(&"chain"),
         "{checks:?}"
+    );
+    let limits = said["limits"].as_array().cloned().unwrap_or_default();
+    ensure!(
+        limits.len() == 6 && limits.iter().all(|limit| limit["measured"] == true),
+        "{limits:?}"
     );
     ensure!(!installed.site().project().join("ran").exists(), "it started the program");
     ensure!(installed.site().records()?.len() == records, "it recorded something");

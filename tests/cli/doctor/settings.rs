@@ -217,6 +217,35 @@ fn files() -> Vec<Row> {
             fix: Some(|installed| Ok(fs::remove_file(local(installed))?)),
         },
         Row {
+            name: "no transcript, and a limit of tokens that nobody set",
+            breaks: |installed| {
+                installed.edit(|settings| {
+                    settings["env"] = json!({ "CLAUDE_CODE_SKIP_PROMPT_HISTORY": "1" })
+                })
+            },
+            check: "limits",
+            level: "note",
+            says: &["not measured", "`limits.token_usage`", "SKIP_PROMPT_HISTORY", "settings.json"],
+            fix: None,
+        },
+        Row {
+            name: "no transcript, and a limit of tokens",
+            breaks: |installed| {
+                installed.put(&installed.state("config.toml"), "limits.token_usage = 1000\n")?;
+                installed.edit(|settings| {
+                    settings["env"] = json!({ "CLAUDE_CODE_SKIP_PROMPT_HISTORY": "1" })
+                })
+            },
+            check: "limits",
+            level: "warning",
+            says: &["not measured", "`limits.token_usage`", "remove that variable"],
+            fix: Some(|installed| {
+                installed.edit(|settings| {
+                    settings["env"] = json!({ "CLAUDE_CODE_SKIP_PROMPT_HISTORY": "0" })
+                })
+            }),
+        },
+        Row {
             name: "bypassPermissions",
             breaks: |installed| {
                 installed.edit(|settings| {

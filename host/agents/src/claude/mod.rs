@@ -178,6 +178,10 @@ impl HookSettings for Claude {
         validate::problems(document)
     }
 
+    fn transcript_switch(&self) -> Option<&'static str> {
+        Some("CLAUDE_CODE_SKIP_PROMPT_HISTORY")
+    }
+
     fn find_handlers(&self, settings: &Value, wanted: &Invocation) -> Vec<HookHandler> {
         registered::find(settings, wanted)
     }

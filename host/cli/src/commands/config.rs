@@ -330,7 +330,10 @@ fn check_in_effect(places: &Paths) -> Result<Vec<PathBuf>, Vec<String>> {
                 Ok(mistakes) => lines.extend(
                     mistakes
                         .iter()
-                        .flat_map(|mistake| config_check::place_problem(&settled, mistake).lines()),
+                        .map(|mistake| {
+                            config_check::place_problem(&settled, Some(&config), mistake)
+                        })
+                        .flat_map(|problem| problem.lines()),
                 ),
                 Err(error) => lines.extend(lines_of_error(&error, &settled)),
             }
@@ -356,7 +359,7 @@ fn lines_of_error(error: &anyhow::Error, settled: &MergedSettings) -> Vec<String
         return lines_of(bad);
     }
     match error.downcast_ref::<KeyProblem>() {
-        Some(problem) => config_check::place_problem(settled, problem).lines(),
+        Some(problem) => config_check::place_problem(settled, None, problem).lines(),
         None => vec![format!("{error:#}")],
     }
 }

@@ -58,7 +58,12 @@ pub fn run_doctor(arguments: &Arguments) -> Result<CommandExit> {
         let whole = level < Level::Problem;
         paint::print_text(&format!(
             "{}\n",
-            json!({ "version": env!("CARGO_PKG_VERSION"), "whole": whole, "findings": findings })
+            json!({
+                "version": env!("CARGO_PKG_VERSION"),
+                "whole": whole,
+                "findings": findings,
+                "limits": scene.list_limits(),
+            })
         ));
     } else {
         paint::print_text(&page(

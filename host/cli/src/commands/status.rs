@@ -11,6 +11,7 @@ use portcullis_config::paths::Paths;
 use portcullis_config::pause;
 use portcullis_core::action::Totals;
 use portcullis_core::breaker::ReleaseCondition;
+use portcullis_core::limits::LimitUse;
 use portcullis_core::policy::Mode;
 use portcullis_core::session::{Session, State};
 use portcullis_core::text::one_line;
@@ -40,6 +41,18 @@ const MOST_BYTES: u64 = 1024 * 1024;
 /// The longest reason that fits a status line, in bytes.
 const MOST_REASON: usize = 160;
 
+/// The counts of a session, and the limits of its current prompt.
+struct SessionUsage {
+    totals: Totals,
+    limits: Vec<LimitUse>,
+}
+
+impl SessionUsage {
+    fn of_session(session: &Session) -> Self {
+        Self { totals: session.totals, limits: session.list_limit_use() }
+    }
+}
+
 /// The state of the guard.
 enum GuardStatus {
     Guarding,
@@ -65,15 +78,15 @@ pub fn run_status(arguments: &Arguments) -> CommandExit {
         .filter(|path| path.is_absolute());
     let folder = folder.or_else(|| env::current_dir().ok()).unwrap_or_default();
     let known = session.as_deref().map_or(Ok(None), read_session);
-    let totals = known.as_ref().ok().and_then(Option::as_ref).map(|session| session.totals);
+    let usage = known.as_ref().ok().and_then(Option::as_ref).map(SessionUsage::of_session);
     let stand = match (stand(&folder), known) {
         (GuardStatus::Guarding, known) => standing_of(known),
         (stand, _) => stand,
     };
     paint::print_text(&if arguments.json {
-        format!("{}\n", as_json(&stand, session.as_deref(), totals))
+        format!("{}\n", as_json(&stand, session.as_deref(), usage.as_ref()))
     } else {
-        line(&stand, totals)
+        line(&stand, usage.as_ref())
     });
     CommandExit::Success
 }
@@ -184,7 +197,7 @@ fn read_session(session: &str) -> Result<Option<Session>, String> {
     Ok(Some(state.session))
 }
 
-fn line(stand: &GuardStatus, totals: Option<Totals>) -> String {
+fn line(stand: &GuardStatus, usage: Option<&SessionUsage>) -> String {
     let stands = match stand {
         GuardStatus::Guarding => paint::good("guarding"),
         GuardStatus::Observing => paint::warn("observing"),
@@ -201,7 +214,9 @@ fn line(stand: &GuardStatus, totals: Option<Totals>) -> String {
         GuardStatus::Weak(why) => paint::bad(format!("INCOMPLETE: {}", one_line(why, MOST_REASON))),
         GuardStatus::Off(why) => paint::bad(format!("OFF: {}", one_line(why, MOST_REASON))),
     };
-    format!("portcullis {stands}{}\n", totals.map(counts).unwrap_or_default())
+    let usage =
+        usage.map(|usage| counts(usage.totals) + &limits(&usage.limits)).unwrap_or_default();
+    format!("portcullis {stands}{usage}\n")
 }
 
 /// Formats the counts of a session, without zeros.
@@ -220,7 +235,15 @@ fn counts(totals: Totals) -> String {
     format!(" | {} reviewed{listed}", totals.steps)
 }
 
-fn as_json(stand: &GuardStatus, session: Option<&str>, totals: Option<Totals>) -> Value {
+/// Formats the limits that are used, the one that is used most first: a status line that is too
+/// long loses its end.
+fn limits(limits: &[LimitUse]) -> String {
+    let named = limits.iter().filter(|one| one.limit.used > 0 || one.base.is_some());
+    let listed: Vec<String> = named.map(LimitUse::describe_briefly).collect();
+    if listed.is_empty() { String::new() } else { format!(" | {}", listed.join(", ")) }
+}
+
+fn as_json(stand: &GuardStatus, session: Option<&str>, usage: Option<&SessionUsage>) -> Value {
     let (name, until, why) = match stand {
         GuardStatus::Guarding => ("guarding", None, None),
         GuardStatus::Observing => ("observing", None, None),
@@ -230,7 +253,8 @@ fn as_json(stand: &GuardStatus, session: Option<&str>, totals: Option<Totals>) -
         GuardStatus::Weak(why) => ("weak", None, Some(why)),
         GuardStatus::Off(why) => ("off", None, Some(why)),
     };
-    let counts = totals.map(|totals| {
+    let limits = usage.map(|usage| &usage.limits);
+    let counts = usage.map(|SessionUsage { totals, .. }| {
         json!({
             "reviewed": totals.steps,
             "warned": totals.warned,
@@ -240,5 +264,12 @@ fn as_json(stand: &GuardStatus, session: Option<&str>, totals: Option<Totals>) -
             "interventions": totals.interventions,
         })
     });
-    json!({ "status": name, "until": until, "why": why, "session": session, "counts": counts })
+    json!({
+        "status": name,
+        "until": until,
+        "why": why,
+        "session": session,
+        "counts": counts,
+        "limits": limits,
+    })
 }

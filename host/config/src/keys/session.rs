@@ -211,6 +211,14 @@ pub(super) const KEYS: &[ConfigKey] = &[
         doc: "four answers to a pattern, by the pattern's name, builtin or not: for low, medium, high and critical; none milder than the one before it",
     },
     ConfigKey {
+        path: "interventions.custom_prompts_path",
+        kind: ValueKind::File,
+        default: || None,
+        default_text: "",
+        project: ProjectScope::Trust,
+        doc: "a TOML file of templates, relative to the folder of the file that sets it; a template in `interventions.templates` takes precedence",
+    },
+    ConfigKey {
         path: "interventions.templates.*",
         kind: ValueKind::Text,
         default: || None,

@@ -109,6 +109,7 @@ fn value(kind: ValueKind) -> BoxedStrategy<Value> {
         ValueKind::Plugins => texts(&["all", "scope-creep", "mine"]).boxed(),
         ValueKind::Text | ValueKind::Path => "[ -~]{1,12}".prop_map(Value::Text).boxed(),
         ValueKind::Paths | ValueKind::Globs => texts(PATHS).boxed(),
+        ValueKind::File => Just(Value::Text("prompts.toml".into())).boxed(),
         ValueKind::Files => texts(&["rules.toml", "team/rules.toml"]).boxed(),
         ValueKind::Variables => texts(&["CI", "LANG", "_a1"]).boxed(),
         ValueKind::Hosts => texts(&[

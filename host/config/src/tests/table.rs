@@ -113,6 +113,31 @@ fn the_documentation_has_every_setting_of_a_builtin_plugin() {
     );
 }
 
+/// A key that an incident's advice names can be set, also where it is a setting of a plugin.
+#[test]
+fn the_advice_of_incidents_names_keys_that_exist() {
+    let advice = include_str!("../../../../plugins/interventions/src/emergency_stop/advice.rs");
+    let is_key = |word: &&str| {
+        let part = |part: &str| {
+            !part.is_empty()
+                && part.bytes().all(|byte| byte.is_ascii_lowercase() || b"-_".contains(&byte))
+        };
+        word.contains('.') && word.split('.').all(part)
+    };
+    let keys: Vec<&str> = advice.split('`').skip(1).step_by(2).filter(is_key).collect();
+    assert!(keys.len() >= 8, "{keys:?}");
+    for key in keys {
+        let path: Vec<String> = key.split('.').map(str::to_owned).collect();
+        assert!(matches!(look_up(&path), KeyLookup::Key(_)), "`{key}` is no key");
+        if let [section, plugin, settings, setting] = path.as_slice()
+            && (section.as_str(), settings.as_str()) == ("plugins", "settings")
+        {
+            let declared = declared_settings(plugin).unwrap_or_default();
+            assert!(declared.iter().any(|known| known.key == *setting), "`{key}` is no setting");
+        }
+    }
+}
+
 /// Formats a key as in prose.
 fn shown(key: &ConfigKey) -> String {
     key.path

@@ -2,7 +2,7 @@
 //! that bypassed the review are found.
 
 use super::Run;
-use super::before::{stopped, summary};
+use super::before::{short, stopped, summary};
 use super::judge::{MOST_OUTPUT, ParsedCall, Phase, masked_result, retained_part};
 use super::shadow::ShadowFindings;
 use crate::action::{Outcome, Status};
@@ -207,6 +207,9 @@ impl Run<'_, '_> {
             self.state.agent.finish_step(step, outcome, (error, output), end);
             if outcome.status != Status::Refused {
                 self.state.session.refused_steps.retain(|refused| refused.index != step);
+                // A command that failed may have done a part of what it should.
+                let facts = &understood.action.facts;
+                self.state.session.note_lasting(step, &short(&understood.action), facts);
             }
             self.state.agent.totals.count_outcome(outcome);
             self.state.session.totals.count_outcome(outcome);

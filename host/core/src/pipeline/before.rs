@@ -45,7 +45,7 @@ impl<'s> Run<'s, '_> {
         self.reply_to(&judged, rewritten.as_ref(), &id);
         self.respond(&judged.findings, Some(&judged.decision), &judged.context, step);
         self.state.session.note_announced();
-        self.restore_limits(!judged.findings.detections.is_empty());
+        self.restore_limits(step, !judged.findings.detections.is_empty());
         self.replace_reply_if_stopped();
         // An action that a pattern stops before it runs does not run, regardless of the decision on
         // it alone.
@@ -479,7 +479,8 @@ pub(super) fn summary(action: &Action) -> String {
     one_line(&format!("{}: {}", action.tool, short(action)), 240)
 }
 
-fn short(action: &Action) -> String {
+/// Returns an action's command, path or address.
+pub(super) fn short(action: &Action) -> String {
     match &action.operation {
         Operation::Shell(shell) => shell.text.clone(),
         Operation::File(file) => file.path.clone(),

@@ -19,15 +19,18 @@ impl Run<'_, '_> {
         let measured = self.settings.measured.filter(|measured| !measured.is_empty());
         let Some(first) = self.records.first_mut() else { return };
         let objects = first.findings.as_ref().is_some_and(|findings| {
-            findings.objections.iter().any(|objection| objection.source == SOURCE)
+            let of_limit = |rule: &str| limits::LIMITS.iter().any(|row| row.rule == rule);
+            let objections = &mut findings.objections.iter();
+            objections.any(|objection| objection.source == SOURCE || of_limit(&objection.rule))
         });
         if let Some(measured) = measured {
             let value = serde_json::to_value(measured).unwrap_or(Value::Null);
             first.details.insert(MEASURED.into(), value);
         }
         if first.kind == RecordKind::Review && (objects || measured.is_some()) {
-            let limits: Vec<_> =
-                self.state.session.limits.iter().filter(|limit| limit.used > 0).collect();
+            let session = &self.state.session;
+            let used = session.limits.iter().filter(|limit| limit.used > 0);
+            let limits: Vec<_> = used.map(|limit| session.limit_use(limit)).collect();
             let value = serde_json::to_value(limits).unwrap_or(Value::Null);
             first.details.insert(LIMITS.into(), value);
         }
@@ -35,23 +38,15 @@ impl Run<'_, '_> {
 
     /// Counts a reviewed step, and says when the limits that an intervention tightened are the base
     /// limits again.
-    pub(super) fn restore_limits(&mut self, detected: bool) {
+    pub(super) fn restore_limits(&mut self, step: u64, detected: bool) {
         if self.state.session.stopped.is_some() {
             return;
         }
-        let before = self.state.session.note_calm_step(detected);
+        let before = self.state.session.note_calm_step(step, detected);
         if before.is_empty() || self.observing() {
             return;
         }
-        let changes: Vec<String> = before
-            .iter()
-            .filter_map(|limit| {
-                let row = limits::find_row(&limit.quantity)?;
-                let now = self.state.session.limit_for(&limit.quantity)?;
-                let before = row.unit.format_amount(limit.maximum);
-                Some(format!("{} ({before} before)", row.format_amount(now)))
-            })
-            .collect();
+        let changes = self.state.session.describe_changes(&before);
         let end =
             if changes.is_empty() { String::new() } else { format!(": {}", changes.join(", ")) };
         let text = format!(

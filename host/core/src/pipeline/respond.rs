@@ -199,7 +199,7 @@ impl Run<'_, '_> {
         let (recovery, restored) = if observed.is_some() {
             (Recovery { outcome: RecoveryOutcome::Observed, ..nothing() }, None)
         } else {
-            self.restore_checkpoint(recovery, &response, over)
+            self.restore_checkpoint(recovery, &response, (situation, over))
         };
         self.take_over(&recovery, &due.issue, &id);
         self.state.session.note_intervention(intervene::remember_intervention(
@@ -273,9 +273,6 @@ impl Run<'_, '_> {
         let said = |text: &String| format!("Portcullis: {text}");
         self.reply.agent.extend(recovery.agent.iter().map(said));
         self.reply.person.extend(recovery.person.iter().map(said));
-        if recovery.outcome == RecoveryOutcome::Restore && recovery.hold.is_none() {
-            self.state.session.restart_usage();
-        }
         if let Some(why) = &recovery.hold {
             self.state.session.held = Some(crate::text::one_line(why, 512));
         }

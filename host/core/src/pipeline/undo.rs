@@ -6,7 +6,7 @@ use super::before::{sentence, summary};
 use super::judge::CallReview;
 use crate::action::{Facts, Status};
 use crate::event::Call;
-use crate::finding::{Checkpoint, Response};
+use crate::finding::{Checkpoint, Response, Situation};
 use crate::record::{RecordedCheckpoint, RecordedRestore};
 use crate::recover::{Recovery, RecoveryOutcome};
 use crate::score::{Score, Verdict};
@@ -78,19 +78,30 @@ impl Run<'_, '_> {
     /// Restores files if the answer is a return to a checkpoint, the action is over, and the
     /// operator enabled it.
     pub(super) fn restore_checkpoint(
-        &self,
+        &mut self,
         recovery: Recovery,
         response: &Response,
-        over: bool,
+        (situation, over): (&Situation, bool),
     ) -> (Recovery, Option<RecordedRestore>) {
         let wanted = self.settings.policy.interventions.auto_rollback
             && over
             && recovery.outcome == RecoveryOutcome::Restore;
-        let (true, Response::Rollback { checkpoint, .. }) = (wanted, response) else {
+        let (true, Response::Rollback { checkpoint, guidance }) = (wanted, response) else {
             return (recovery, None);
         };
         let mut restored = self.ports.undo.restore(checkpoint);
         restored.mask_texts(&|text| self.settings.masker.build_mask(&[text]).apply_to(text));
+        let first = situation.checkpoints.iter().find(|known| known.id == *checkpoint);
+        if let Some(first) = first.filter(|_| restored.problem.is_none()).map(|known| known.step) {
+            let session = &mut self.state.session;
+            restored.steps = Some((first, situation.step));
+            restored.still_done =
+                session.list_lasting(first).iter().map(|one| one.describe_action()).collect();
+            let before = session.return_to(first);
+            restored.limits = session.describe_changes(&before);
+            // Those that the answer itself sets hold from now on.
+            session.tighten_limits_at(situation.step, &guidance.limits);
+        }
         (recovery.note_restored(&restored), Some(restored))
     }
 }

@@ -110,6 +110,7 @@ impl Session {
         (self.stopped, self.held) = (None, None);
         self.restart_usage();
         self.calm_steps = 0;
+        self.limit_changes.clear();
         // The time until the person decided is not the agent's.
         self.clock.rest();
         match terms {

@@ -3,7 +3,7 @@
 
 use super::{AgentState, LIMITS_KEPT, ResumeConditions, Session};
 use crate::action::{Limit, Outcome, Quantity, Timestamp};
-use crate::limits::{self, LIMITS, OUTPUT};
+use crate::limits::{self, LIMITS, LimitSource, LimitUse, OUTPUT};
 use crate::policy::LimitPolicy;
 use crate::throttle::{highest_mark, is_tightened};
 use serde::{Deserialize, Serialize};
@@ -117,6 +117,8 @@ impl Session {
     pub(super) fn begin_limits(&mut self, policy: &LimitPolicy) {
         self.base = Some(*policy);
         self.announced.clear();
+        // No answer goes back behind a decision of the operator or the person.
+        self.limit_changes.clear();
         self.limits = LIMITS
             .iter()
             .map(|row| {
@@ -227,6 +229,53 @@ impl Session {
         limit.map(|limit| limit.maximum)
     }
 
+    /// Returns the use of each limit that is measured in the current prompt, the one that is used
+    /// most first.
+    #[must_use]
+    pub fn list_limit_use(&self) -> Vec<LimitUse> {
+        let mut listed: Vec<LimitUse> = self
+            .limits
+            .iter()
+            .filter(|limit| self.is_measured(limit))
+            .map(|limit| self.limit_use(limit))
+            .collect();
+        let share =
+            |Limit { maximum, used, .. }: &Limit| used.saturating_mul(1000) / (*maximum).max(1);
+        listed.sort_by_key(|one| std::cmp::Reverse((share(&one.limit), one.base.is_some())));
+        listed
+    }
+
+    /// Returns a limit with the operator's one, if that is another.
+    #[must_use]
+    pub fn limit_use(&self, limit: &Limit) -> LimitUse {
+        let base = self.base.and_then(|base| base.limit_of(&limit.quantity));
+        LimitUse { limit: limit.clone(), base: base.filter(|base| *base != limit.maximum) }
+    }
+
+    /// Formats limits that have changed: `100 writes and deletions (70 before)`. `before` has them
+    /// as they were.
+    #[must_use]
+    pub fn describe_changes(&self, before: &[Limit]) -> Vec<String> {
+        let changed = before.iter().filter_map(|limit| {
+            let row = limits::find_row(&limit.quantity)?;
+            let now = self.limit_for(&limit.quantity)?;
+            let before = row.unit.format_amount(limit.maximum);
+            Some(format!("{} ({before} before)", row.format_amount(now)))
+        });
+        changed.collect()
+    }
+
+    /// Returns true if the use of a limit is known. The use of tokens is unknown until a transcript
+    /// or a result has named some.
+    fn is_measured(&self, limit: &Limit) -> bool {
+        match limits::find_row(&limit.quantity).map(|row| row.source) {
+            Some(LimitSource::Processes) => self.measured_at.is_some(),
+            Some(LimitSource::Transcript) => limit.used > 0,
+            Some(LimitSource::Actions | LimitSource::Events | LimitSource::Results) => true,
+            None => false,
+        }
+    }
+
     /// Counts file operations against their limit.
     pub fn use_files(&mut self, files: u64) {
         self.use_amount(&Quantity::FileOperations, files);
@@ -285,7 +334,7 @@ impl Session {
     /// Counts a reviewed step. After enough of them without a detection, the limits that an
     /// intervention tightened are the base limits again: the configured ones, or half of them under
     /// the terms of a resumed session. Returns those that changed, as they were.
-    pub fn note_calm_step(&mut self, detected: bool) -> Vec<Limit> {
+    pub fn note_calm_step(&mut self, step: u64, detected: bool) -> Vec<Limit> {
         if detected {
             self.calm_steps = 0;
             return Vec::new();
@@ -307,10 +356,12 @@ impl Session {
         if changed.is_empty() {
             return changed;
         }
+        let earlier = self.limits.clone();
         self.limits.retain(|limit| base_of(limit).is_some());
         for limit in &mut self.limits {
             limit.maximum = base_of(limit).unwrap_or(limit.maximum).max(limit.maximum);
         }
+        self.note_limit_change(step, &earlier);
         self.announced.clear();
         changed
     }

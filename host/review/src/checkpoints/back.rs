@@ -3,7 +3,7 @@
 
 use super::CheckpointWriter;
 use portcullis_checkpoint::{
-    Cause, CheckpointError, CheckpointSummary, Difference, Id, RestoreOptions, Restored,
+    Cause, CheckpointError, CheckpointSummary, Difference, Id, RestoreOptions,
 };
 use portcullis_core::record::{Record, RecordKind, RecordedLeftOut, RecordedRestore};
 use portcullis_core::text::one_line;
@@ -11,7 +11,6 @@ use portcullis_core::undo::SessionCheckpoint;
 use portcullis_store::{Durability, Filter, Store, StoreError, StoredRecord};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::path::Path;
 
 /// The most checkpoints of a session that are listed.
 const MOST: usize = 32;
@@ -110,30 +109,21 @@ impl CheckpointWriter<'_> {
                     .take(MOST_NAMED)
                     .map(|path| one_line(&path.to_string_lossy(), 512))
                     .collect(),
-                not_restored: not_restored(&restored).count() as u64,
-                first_not_restored: not_restored(&restored).take(MOST_NAMED).collect(),
-                problem: None,
+                not_restored: restored.not_restored().count() as u64,
+                first_not_restored: restored
+                    .not_restored()
+                    .take(MOST_NAMED)
+                    .map(|(path, why)| RecordedLeftOut {
+                        path: one_line(&path.to_string_lossy(), 512),
+                        why,
+                    })
+                    .collect(),
+                ..RecordedRestore::default()
             },
             Err(CheckpointError::Refused { paths }) => failed(&refused(&paths, checkpoint)),
             Err(error) => failed(&error.to_string()),
         }
     }
-}
-
-/// Returns the paths that are not as before, each with the reason.
-fn not_restored(restored: &Restored) -> impl Iterator<Item = RecordedLeftOut> {
-    let named = |path: &Path, why: String| RecordedLeftOut {
-        path: one_line(&path.to_string_lossy(), 512),
-        why,
-    };
-    let not_kept = restored.not_kept.iter().map(move |one| named(&one.path, one.why.to_string()));
-    let stays = restored
-        .stays
-        .iter()
-        .map(move |path| named(path, "others put something into it".to_owned()));
-    let differs =
-        restored.differs.iter().map(move |one| named(&one.path, one.standing.to_string()));
-    not_kept.chain(stays).chain(differs)
 }
 
 fn failed(why: &str) -> RecordedRestore {

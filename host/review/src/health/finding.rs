@@ -90,6 +90,8 @@ checks! {
     Version => "version", Client;
     /// The client's own report of the hooks that it loaded.
     Listing => "loaded", Client;
+    /// The limits of a prompt that are measured for the client on this system.
+    Limits => "limits", Client;
     /// The program that the handlers start.
     Program => "program", Guard;
     /// Owners and modes of our folders and files.

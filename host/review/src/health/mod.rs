@@ -13,6 +13,7 @@ mod grants;
 mod guard;
 mod handlers;
 mod journal;
+mod limits;
 mod machine;
 mod notify;
 mod program;
@@ -23,6 +24,7 @@ mod undo;
 mod upkeep;
 
 pub use finding::{Check, FindingGroup, HealthFinding, Level, worst_level};
+pub use limits::LimitMeasurement;
 pub use start::{HookStatus, Journal, find_weaknesses, inspect_hooks};
 
 use crate::installed;
@@ -72,6 +74,8 @@ impl HealthInput {
         self.machine(&mut findings);
         progress("the client's settings");
         let (files, handlers) = self.registration(&mut findings);
+        let held = guard.config.as_ref().map(|config| &config.policy.limits);
+        findings.extend(limits::check(self.agent, &files, held));
         if !self.quick {
             progress("the hooks as they are installed");
             self.started(&guard, &files, &handlers, &mut findings, &mut progress);
@@ -79,6 +83,12 @@ impl HealthInput {
         // A stable order: by subject, the worst first.
         findings.sort_by_key(|finding| (finding.check, std::cmp::Reverse(finding.level)));
         findings
+    }
+
+    /// Returns all limits of a prompt, and which of them are measured for the client.
+    pub fn list_limits(&self) -> Vec<LimitMeasurement> {
+        let registration = Registration::read(self.agent, &self.places, &self.project);
+        limits::list(self.agent, &registration.files)
     }
 
     fn guard(&self, findings: &mut Vec<HealthFinding>) -> Guard {

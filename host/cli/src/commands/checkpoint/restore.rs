@@ -175,23 +175,10 @@ fn refused(arguments: &Options, paths: &[Difference]) -> CommandExit {
     CommandExit::Failure
 }
 
-/// Returns the paths that differ from the state that was wanted, each with the reason.
-fn not_restored(restored: &Restored) -> Vec<(&PathBuf, String)> {
-    let not_kept = restored.not_kept.iter().map(|one| (&one.path, describe_loss(one)));
-    let stays = restored.stays.iter().map(|path| (path, "others put something into it".to_owned()));
-    let alone = restored.left_alone.iter().map(|path| (path, "it changed meanwhile".to_owned()));
-    let differs = restored.differs.iter().map(|one| (&one.path, one.standing.to_string()));
-    not_kept.chain(stays).chain(alone).chain(differs).collect()
-}
-
-fn describe_loss(one: &LeftOut) -> String {
-    format!("its earlier state was not kept: {}", one.why)
-}
-
 fn print_result(arguments: &Options, undone: &Undone, restored: &Restored) {
     let listed = &undone.first;
     let undo = restored.undo.as_ref().map(|(id, _)| id.as_str());
-    let missing = not_restored(restored);
+    let missing: Vec<(&PathBuf, String)> = restored.not_restored().collect();
     let unseen = &restored.not_covered;
     if arguments.json {
         let left_outs = |all: &[LeftOut]| -> Vec<Value> {
