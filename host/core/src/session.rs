@@ -22,6 +22,7 @@ use crate::own_files::OwnFiles;
 use crate::policy::LimitPolicy;
 use crate::run_files::FileLedger;
 use crate::score::{Score, Verdict};
+use crate::seen_secrets::SeenSecrets;
 use crate::text::{hash_parts, one_line};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -109,6 +110,8 @@ pub struct Session {
     pub calm_steps: u32,
     /// The number of steps when the agent's processes were measured last.
     pub measured_at: Option<u64>,
+    /// The secrets that results have shown.
+    pub secrets: SeenSecrets,
 }
 
 /// A detection that raised the session.

@@ -21,6 +21,7 @@ use portcullis_core::finding::{Assessment, Change, Guidance, Report, Response};
 use portcullis_core::own_files::OwnFiles;
 use portcullis_core::record::RecordKind;
 use portcullis_core::score::{Severity, Verdict};
+use portcullis_core::seen_secrets::SeenSecrets;
 use portcullis_core::session::{HISTORY, PromptClock, State, StateError};
 use serde_json::{Value, json};
 
@@ -154,7 +155,7 @@ fn bytes_of_another_kind_are_refused() {
     assert_eq!(State::decode_state(Some(&session), Some(&agent)), Ok(State::default()));
     assert_eq!(State::decode_state(None, None), Ok(State::default()));
     assert_eq!(State::decode_state(Some(&[]), None), Ok(State::default()));
-    assert_eq!(State::decode_state(Some(&[9, 9]), None), Err(StateError::Layout { found: 9 }));
+    assert_eq!(State::decode_state(Some(&[10, 9]), None), Err(StateError::Layout { found: 10 }));
     let mut world = world();
     story().iter().for_each(|payload| drop(world.send(payload)));
     let session = world.session.clone().unwrap();
@@ -210,8 +211,9 @@ fn states_of_earlier_layouts_are_read() {
     state.session.refused.clear();
     state.session.refused_steps.clear();
     state.session.own_files = OwnFiles::default();
+    state.session.secrets = SeenSecrets::default();
     let (session, _) = state.encode().unwrap();
-    for (layout, added) in [(3, 16), (2, 18), (1, 19)] {
+    for (layout, added) in [(3, 17), (2, 19), (1, 20)] {
         let earlier =
             |bytes: &[u8], added: usize| [&[layout], &bytes[1..bytes.len() - added]].concat();
         let read = State::decode_state(Some(&earlier(&session, added)), Some(&earlier(&agent, 1)));
@@ -222,9 +224,9 @@ fn states_of_earlier_layouts_are_read() {
         );
     }
     let now = state.encode().unwrap().1;
-    for (layout, added) in [(7, 8), (6, 12), (5, 15), (4, 16)] {
+    for (layout, added) in [(8, 1), (7, 9), (6, 13), (5, 16), (4, 17)] {
         let shorter = [&[layout], &session[1..session.len() - added]].concat();
-        let agent = [&[layout], &now[1..now.len() - 1]].concat();
+        let agent = [&[layout], &now[1..now.len() - usize::from(layout < 8)]].concat();
         let read = State::decode_state(Some(&shorter), Some(&agent));
         assert_eq!(read.as_ref(), Ok(&state), "layout {layout}");
     }
