@@ -104,7 +104,7 @@ impl Run<'_, '_> {
         observe::apply_observations(&mut action, &observed, &self.place);
         action
             .attributes
-            .extend(self.state.session.own_files.attribute_of(&action.facts));
+            .extend(self.state.session.own_files.attribute_of(&action.facts, &observed));
         scripts.add_to(&mut observed);
         ParsedCall { action, mask, observed, fault: found.fault, files: scripts.reading }
     }

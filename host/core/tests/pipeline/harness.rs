@@ -569,6 +569,7 @@ pub(crate) fn seen(entry: Entry) -> Observed {
         restorable: false,
         leads: None,
         contents: None,
+        holds: None,
     }
 }
 
