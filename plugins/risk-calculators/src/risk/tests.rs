@@ -273,10 +273,10 @@ fn deletions() {
                 400,
                 &["expendable_deletion"],
             ),
-            ("rmdir", shell("rmdir x").deletes("x"), 400, &["expendable_deletion"]),
+            ("rmdir", shell("rmdir x").deletes("x").by(0), 400, &["expendable_deletion"]),
             (
                 "rmdir elsewhere",
-                shell("rmdir /srv/x").deletes("/srv/x"),
+                shell("rmdir /srv/x").deletes("/srv/x").by(0),
                 940,
                 &["file_deletion", "out_of_scope"],
             ),
