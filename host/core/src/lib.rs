@@ -39,6 +39,7 @@ pub mod review;
 pub mod rewrite;
 pub mod run_files;
 pub mod score;
+pub mod seen_secrets;
 pub mod session;
 pub mod terms;
 pub mod text;

@@ -62,6 +62,14 @@ impl Masker {
         self.build_mask(&[text]).apply_to(text)
     }
 
+    /// Returns a value's digest under the installation's key.
+    #[must_use]
+    pub fn digest(&self, value: &str) -> [u8; 8] {
+        let hash = blake3::keyed_hash(&self.key, value.as_bytes());
+        let (digest, _) = hash.as_bytes().split_first_chunk().unwrap_or((&[0; 8], &[]));
+        *digest
+    }
+
     /// Returns `<secret:kind:8 hex digits>`: the same for the same value under the same key.
     fn placeholder(&self, kind: SecretKind, value: &str) -> String {
         let hash = blake3::keyed_hash(&self.key, format!("mask\0{kind}\0{value}").as_bytes());
@@ -90,6 +98,23 @@ impl Mask {
         let finder = if values.is_empty() { None } else { builder().build(values.keys()).ok() };
         let placeholders = values.values().cloned().collect();
         Self { values, finder, placeholders }
+    }
+
+    /// Returns the secrets with their placeholders.
+    pub fn secrets(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.values.iter().map(|(value, placeholder)| (value.as_str(), placeholder.as_str()))
+    }
+
+    /// Returns a mask that hides further texts too.
+    #[must_use]
+    pub fn hiding(mut self, more: Vec<(String, String)>) -> Self {
+        if more.is_empty() {
+            return self;
+        }
+        for (value, placeholder) in more {
+            self.values.entry(value).or_insert(placeholder);
+        }
+        Self::new(self.values)
     }
 
     /// Returns true if nothing was found.

@@ -68,6 +68,10 @@ pub struct Observed {
     /// The contents of a file that the action runs; none if they do not matter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contents: Option<FileContents>,
+    /// Everything below a folder that is removed, absolute; a folder's path ends with `/`. None if
+    /// it does not matter, or if there is too much.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub holds: Option<Vec<String>>,
 }
 
 /// The place that a path leads to if each `..` is followed as the system does.

@@ -293,6 +293,26 @@ impl Findings {
         self.risks.iter().rev().max_by_key(|risk| risk.finding.score)
     }
 
+    /// Returns the highest risk without what earlier failures add to it.
+    #[must_use]
+    pub fn unrepeated_risk(&self) -> Score {
+        let unrepeated = |risk: &crate::finding::Risk| {
+            let sum = |repeated: bool| {
+                risk.factors
+                    .iter()
+                    .filter(|factor| (factor.kind == FactorKind::Repetition) == repeated)
+                    .fold(0_u16, |sum, factor| sum.saturating_add(factor.weight.get()))
+            };
+            let score = risk.score.get();
+            // A ceiling may have cut the sum.
+            match sum(true) {
+                0 => risk.score,
+                added => Score::new(score.saturating_sub(added).max(sum(false)).min(score)),
+            }
+        };
+        self.risks.iter().map(|risk| unrepeated(&risk.finding)).max().unwrap_or(Score::ZERO)
+    }
+
     /// Returns the lowest rationality among those that were scored.
     #[must_use]
     pub fn rationality(&self) -> Option<(Score, &Attributed<crate::finding::Rationality>)> {

@@ -29,6 +29,7 @@ pub enum FileContents {
 
 /// The data that earlier steps of a session put into a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "[u8; 3]", into = "[u8; 3]")]
 pub struct Provenance {
     /// It comes from another machine.
     pub downloaded: bool,
@@ -36,6 +37,37 @@ pub struct Provenance {
     pub decoded: bool,
     /// It contains data that was read from a credential.
     pub secret: bool,
+    /// It contains a table or a dump of a database.
+    pub dumped: bool,
+    /// It is a remote of a repository, which leads to a machine that the project did not know.
+    pub foreign: bool,
+}
+
+/// The bits of the first byte; the others are of one bit, as in the layouts before them.
+const DOWNLOADED: u8 = 1;
+const DUMPED: u8 = 2;
+const FOREIGN: u8 = 4;
+
+impl From<[u8; 3]> for Provenance {
+    fn from([first, decoded, secret]: [u8; 3]) -> Self {
+        Self {
+            downloaded: first & DOWNLOADED > 0,
+            decoded: decoded > 0,
+            secret: secret > 0,
+            dumped: first & DUMPED > 0,
+            foreign: first & FOREIGN > 0,
+        }
+    }
+}
+
+impl From<Provenance> for [u8; 3] {
+    fn from(from: Provenance) -> Self {
+        let bit = |set: bool, bit: u8| if set { bit } else { 0 };
+        let first = bit(from.downloaded, DOWNLOADED)
+            | bit(from.dumped, DUMPED)
+            | bit(from.foreign, FOREIGN);
+        [first, from.decoded.into(), from.secret.into()]
+    }
 }
 
 /// A file, with what the host knows of it before a command line.
@@ -162,6 +194,21 @@ mod tests {
         assert_eq!(paths(&ledger), ["/b"]);
         ledger.forget_file("/b");
         assert_eq!(paths(&ledger), Vec::<String>::new());
+    }
+
+    #[test]
+    fn provenances_survive_their_bytes() {
+        for bits in 0..32_u8 {
+            let is = |bit: u8| bits & bit > 0;
+            let from = Provenance {
+                downloaded: is(1),
+                decoded: is(2),
+                secret: is(4),
+                dumped: is(8),
+                foreign: is(16),
+            };
+            assert_eq!(Provenance::from(<[u8; 3]>::from(from)), from, "{bits}");
+        }
     }
 
     #[test]

@@ -24,6 +24,7 @@ use crate::own_files::OwnFiles;
 use crate::policy::LimitPolicy;
 use crate::run_files::FileLedger;
 use crate::score::{Score, Verdict};
+use crate::seen_secrets::SeenSecrets;
 use crate::text::{hash_parts, one_line};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -115,6 +116,8 @@ pub struct Session {
     pub limit_changes: VecDeque<LimitChange>,
     /// The newest actions of all agents with effects that no file holds, newest last.
     pub lasting: VecDeque<LastingAction>,
+    /// The secrets that results have shown.
+    pub secrets: SeenSecrets,
 }
 
 /// A detection that raised the session.

@@ -21,6 +21,7 @@ use portcullis_core::finding::{Assessment, Change, Guidance, Report, Response};
 use portcullis_core::own_files::OwnFiles;
 use portcullis_core::record::RecordKind;
 use portcullis_core::score::{Severity, Verdict};
+use portcullis_core::seen_secrets::SeenSecrets;
 use portcullis_core::session::{HISTORY, PromptClock, State, StateError};
 use serde_json::{Value, json};
 
@@ -212,8 +213,9 @@ fn states_of_earlier_layouts_are_read() {
     state.session.refused.clear();
     state.session.refused_steps.clear();
     state.session.own_files = OwnFiles::default();
+    state.session.secrets = SeenSecrets::default();
     let (session, _) = state.encode().unwrap();
-    for (layout, added) in [(3, 18), (2, 20), (1, 21)] {
+    for (layout, added) in [(3, 19), (2, 21), (1, 22)] {
         let earlier =
             |bytes: &[u8], added: usize| [&[layout], &bytes[1..bytes.len() - added]].concat();
         let read = State::decode_state(Some(&earlier(&session, added)), Some(&earlier(&agent, 1)));
@@ -224,14 +226,14 @@ fn states_of_earlier_layouts_are_read() {
         );
     }
     let now = state.encode().unwrap().1;
-    for (layout, added) in [(7, 10), (6, 14), (5, 17), (4, 18)] {
+    for (layout, added) in [(7, 11), (6, 15), (5, 18), (4, 19)] {
         let shorter = [&[layout], &session[1..session.len() - added]].concat();
-        let agent = [&[layout], &now[1..now.len() - 1]].concat();
+        let agent = [&[layout], &now[1..now.len() - usize::from(layout < 8)]].concat();
         let read = State::decode_state(Some(&shorter), Some(&agent));
         assert_eq!(read.as_ref(), Ok(&state), "layout {layout}");
     }
     let [session, agent] =
-        [&session[1..session.len() - 2], &now[1..]].map(|body| [&[8], body].concat());
+        [&session[1..session.len() - 3], &now[1..]].map(|body| [&[8], body].concat());
     assert_eq!(State::decode_state(Some(&session), Some(&agent)).as_ref(), Ok(&state), "layout 8");
 }
 

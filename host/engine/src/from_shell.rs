@@ -45,6 +45,8 @@ pub(crate) fn reading(reading: s::Reading) -> Checked<a::Reading> {
                     downloaded: told.downloaded,
                     decoded: told.decoded,
                     secret: told.secret,
+                    dumped: told.dumped,
+                    foreign: told.foreign,
                 };
                 Ok(LeftFile { path: text("leaves", left.path)?, provenance })
             })?,
@@ -67,6 +69,8 @@ pub(crate) fn surroundings(place: &ShellPlace<'_>) -> s::Surroundings {
             downloaded: file.provenance.downloaded,
             decoded: file.provenance.decoded,
             secret: file.provenance.secret,
+            dumped: file.provenance.dumped,
+            foreign: file.provenance.foreign,
         },
         committed: file.committed,
     };

@@ -81,6 +81,7 @@ const UNKNOWN: Observed = Observed {
     restorable: false,
     leads: None,
     contents: None,
+    holds: None,
 };
 
 fn look(query: &Query, around: &mut WorkspaceContext<'_>) -> Observed {
@@ -121,9 +122,40 @@ fn look_at(path: &Path, query: &Query, around: &mut WorkspaceContext<'_>) -> Obs
             is_restorable(target, entry, query.recursive, &mut around.repositories);
         observed.git = git;
         observed.restorable = restorable;
+        // Where git gives it back, it does not matter who made it.
+        if entry == Entry::Folder && query.recursive && !restorable && real.is_none() {
+            observed.holds = list_below(path);
+        }
     }
     observed.real = real.filter(|real| real != path).map(|real| real.display().to_string());
     observed
+}
+
+/// The most entries of a folder that are listed, at most this deep.
+const MOST_LISTED: usize = 64;
+const DEEPEST: usize = 16;
+
+/// Lists everything below a folder; none if there is too much, or if it cannot be read.
+fn list_below(path: &Path) -> Option<Vec<String>> {
+    let mut found = Vec::new();
+    let mut open = vec![(path.to_owned(), 0)];
+    while let Some((folder, depth)) = open.pop() {
+        for entry in fs::read_dir(&folder).ok()? {
+            let entry = entry.ok()?;
+            let is_folder = entry.file_type().ok()?.is_dir();
+            if found.len() >= MOST_LISTED || depth >= DEEPEST {
+                return None;
+            }
+            let path = entry.path();
+            let name = path.to_str()?;
+            found.push(if is_folder { format!("{name}/") } else { name.to_owned() });
+            if is_folder {
+                open.push((path, depth + 1));
+            }
+        }
+    }
+    found.sort();
+    Some(found)
 }
 
 /// Returns true for a regular file of at most `most` bytes: not a pipe, which would wait for a

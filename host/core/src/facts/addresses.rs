@@ -12,7 +12,7 @@ pub(super) fn local_file(url: &str) -> Option<String> {
 }
 
 /// Replaces the escapes of an address: `%20`.
-fn unescaped(text: &str) -> String {
+pub(crate) fn unescaped(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((first, after)) = rest.split_first() {

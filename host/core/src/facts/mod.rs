@@ -14,6 +14,7 @@ mod tools;
 mod verbs;
 mod written;
 
+pub(crate) use addresses::unescaped;
 pub(crate) use parts::host_of;
 pub use paths::{
     CallLocation, as_glob, climbs_above, collapse_path, is_glob, is_within, make_absolute,

@@ -23,6 +23,7 @@ impl Run<'_, '_> {
     pub(super) fn after(&mut self, call: &Call, result: &CallResult) {
         let id = self.id(RecordKind::Outcome, 0);
         let understood = self.understand(call, id, Phase::After(Some(result)));
+        self.note_secrets(&understood.mask, result);
         let key =
             call.id.as_deref().map_or(understood.action.facts.identity, |id| hash_parts(&[id]));
         let pending = self.state.agent.end_call(key);
@@ -44,6 +45,14 @@ impl Run<'_, '_> {
         self.finish(understood, step, kind, call, (review, result.end));
         self.mask_result(result);
         self.replace_reply_if_stopped();
+    }
+
+    /// Remembers the secrets that a result shows.
+    fn note_secrets(&mut self, mask: &Mask, result: &CallResult) {
+        if !mask.is_empty() {
+            let shown = self.settings.masker.build_mask(&[retained_part(&result.output)]);
+            self.state.session.secrets.note_secrets(&shown, self.settings.masker);
+        }
     }
 
     /// Masks the secrets in a result before the agent sees it, if the policy says so; the client

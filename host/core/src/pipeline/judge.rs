@@ -102,7 +102,9 @@ impl Run<'_, '_> {
         mask.mask_action(&mut action);
         let mut observed = if looks { self.observe(&action) } else { Observations::new() };
         observe::apply_observations(&mut action, &observed, &self.place);
-        action.attributes.extend(self.state.session.own_files.attribute_of(&action.facts));
+        action
+            .attributes
+            .extend(self.state.session.own_files.attribute_of(&action.facts, &observed));
         scripts.add_to(&mut observed);
         ParsedCall { action, mask, observed, fault: found.fault, files: scripts.reading }
     }
@@ -123,7 +125,9 @@ impl Run<'_, '_> {
                 .flat_map(|result| [&result.error, &result.output])
                 .map(|text| retained_part(text).into()),
         );
-        self.settings.masker.build_mask(&all.iter().map(AsRef::as_ref).collect::<Vec<_>>())
+        let mask =
+            self.settings.masker.build_mask(&all.iter().map(AsRef::as_ref).collect::<Vec<_>>());
+        mask.hiding(self.state.session.secrets.find_carried(operation, self.settings.masker))
     }
 
     /// Returns true if a rewrite reveals a secret that only its old surroundings identified as one.

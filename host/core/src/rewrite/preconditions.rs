@@ -153,6 +153,7 @@ mod tests {
                     restorable: false,
                     leads: None,
                     contents: None,
+                    holds: None,
                 },
             )
         };

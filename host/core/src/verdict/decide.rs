@@ -27,7 +27,7 @@ pub struct Decision {
     pub rationality: Option<Score>,
     /// The level of that rationality; high when no plugin scored it.
     pub rationality_level: RationalityLevel,
-    /// The verdict of the matrix alone.
+    /// The verdict of the matrix alone; earlier failures alone raise none to a warning.
     pub matrix: Verdict,
     /// The changes of the verdict after the matrix, in order.
     pub adjustments: Vec<Adjustment>,
@@ -158,10 +158,14 @@ pub fn decide_verdict(findings: &Findings, first_time: bool, policy: &DecisionPo
     let risk = findings.risk().map_or(Score::ZERO, |risk| risk.finding.score);
     let rationality = findings.rationality().map(|(score, _)| score);
     let levels = (policy.risk.level_of(risk), policy.rationality.level_of(rationality));
-    let matrix = if policy.risk.is_negligible(risk) {
-        Verdict::Allow
-    } else {
-        matrix_verdict(levels.0, levels.1)
+    let verdict_at = |risk: Score| match policy.risk.is_negligible(risk) {
+        true => Verdict::Allow,
+        false => matrix_verdict(policy.risk.level_of(risk), levels.1),
+    };
+    // An action that failed before is no worse for it: that alone is nothing to warn of.
+    let matrix = match (verdict_at(risk), verdict_at(findings.unrepeated_risk())) {
+        (Verdict::Warn, Verdict::Allow) => Verdict::Allow,
+        (matrix, _) => matrix,
     };
     let mut course = VerdictBuilder { verdict: matrix, adjustments: Vec::new() };
     adjust(&mut course, findings, policy.first_time && first_time && levels.0 < RiskLevel::High);
@@ -351,7 +355,12 @@ fn describe(effect: &crate::finding::SideEffect) -> String {
         crate::finding::SideEffectKind::Process => "affects the process",
         crate::finding::SideEffectKind::Network => "contacts",
         crate::finding::SideEffectKind::ResourceUse => "uses up",
-        crate::finding::SideEffectKind::Other(kind) => kind.as_str(),
+        crate::finding::SideEffectKind::Other(kind) => match kind.as_str() {
+            "persistence" => "makes something start later:",
+            "privilege" => "acts with more power:",
+            "evasion" => "hides traces or leaves a protection out:",
+            kind => kind,
+        },
     };
     let target =
         if effect.target.is_empty() { String::new() } else { format!(" `{}`", effect.target) };

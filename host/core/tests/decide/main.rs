@@ -7,7 +7,7 @@ mod words;
 
 use build::{decide, detection, effect, fault, findings, named, objection, rationality, risk};
 use portcullis_core::fault::OnFault;
-use portcullis_core::finding::{Change, Edit, Rewrite};
+use portcullis_core::finding::{Change, Edit, Factor, FactorKind, Rewrite};
 use portcullis_core::policy::{DecisionPolicy, RationalityThresholds, RiskThresholds};
 use portcullis_core::review::{Attributed, Findings};
 use portcullis_core::score::{Score, Severity, Verdict};
@@ -45,6 +45,34 @@ fn every_cell_of_the_matrix() {
             row[0],
             "risk {risk}, rationality not scored"
         );
+    }
+}
+
+/// Earlier failures add to a risk, and alone they are nothing to warn of.
+#[test]
+fn earlier_failures_alone_do_not_warn() {
+    let repeated = |base: u16, added: u16, rational: u16| {
+        let mut found = findings(base + added, Some(rational));
+        let factor = |kind, weight| Factor {
+            id: "f".into(),
+            kind,
+            weight: Score::new(weight),
+            reason: "a reason".into(),
+            evidence: Vec::new(),
+        };
+        found.risks[0].finding.factors =
+            vec![factor(FactorKind::Base, base), factor(FactorKind::Repetition, added)];
+        decide(&found, false).verdict
+    };
+    for (name, base, added, rational, verdict) in [
+        ("an edit elsewhere", 700, 100, 900, Verdict::Allow),
+        ("after many failures", 700, 240, 900, Verdict::Allow),
+        ("grave by itself", 800, 100, 900, Verdict::Warn),
+        ("odd by itself", 700, 50, 600, Verdict::Warn),
+        ("odd and grave", 700, 100, 600, Verdict::Modify),
+        ("critical", 700, 300, 900, Verdict::Block),
+    ] {
+        assert_eq!(repeated(base, added, rational), verdict, "{name}");
     }
 }
 

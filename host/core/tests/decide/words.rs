@@ -125,6 +125,14 @@ fn side_effects_in_words() {
         (Network, "example.org", true, "contacts `example.org`"),
         (ResourceUse, "memory", true, "uses up `memory`"),
         (Other("melts".into()), "wax", true, "melts `wax`"),
+        (Other("evasion".into()), "", true, "hides traces or leaves a protection out"),
+        (
+            Other("persistence".into()),
+            "cron",
+            false,
+            "makes something start later: `cron` (cannot be undone)",
+        ),
+        (Other("privilege".into()), "", true, "acts with more power"),
     ];
     let reasons = |effects: Vec<SideEffect>| {
         decide(&with(100, None, |f| f.side_effects.extend(effects.into_iter().map(named))), false)

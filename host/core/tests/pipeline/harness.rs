@@ -358,7 +358,8 @@ pub(crate) fn without(field: &str, mut payload: Value) -> Value {
     payload
 }
 
-/// Reads only the simplest commands: words at blanks, `rm` deletes, `touch` creates.
+/// Reads only the simplest commands: words at blanks, `rm` deletes, `touch` creates, and some change
+/// their last word.
 pub(crate) fn reading(text: &str) -> Reading {
     let words: Vec<&str> = text.split_whitespace().collect();
     let program = words.first().copied().unwrap_or_default().to_owned();
@@ -366,11 +367,13 @@ pub(crate) fn reading(text: &str) -> Reading {
     let kind = match program.as_str() {
         "rm" => Some(EffectKind::FileDelete),
         "touch" => Some(EffectKind::FileCreate),
+        "cp" | "mv" | "python3" | "sed" => Some(EffectKind::FileModify),
         _ => None,
     };
+    let first = if kind == Some(EffectKind::FileModify) { words.len() - 1 } else { 1 };
     let effects = kind
         .into_iter()
-        .flat_map(|kind| words.iter().skip(1).map(move |target| (kind.clone(), *target)));
+        .flat_map(|kind| words.iter().skip(first).map(move |target| (kind.clone(), *target)));
     let command = Command {
         program: program.clone(),
         words: words.iter().skip(1).map(word).collect(),
@@ -569,6 +572,7 @@ pub(crate) fn seen(entry: Entry) -> Observed {
         restorable: false,
         leads: None,
         contents: None,
+        holds: None,
     }
 }
 

@@ -1,9 +1,10 @@
-//! The files that a session made itself are named to the plugins, as long as only its own texts went
-//! into them.
+//! The files that a session made itself are named to the plugins, as long as nothing else changed
+//! them; a folder, as long as every file in it is one of them.
 
 use super::harness::{CWD, World, answer, pre, rules, says_of, seen};
 use portcullis_core::action::Entry;
 use portcullis_core::finding::Assessment;
+use portcullis_core::observe::Observed;
 use portcullis_core::own_files::ATTRIBUTE;
 use portcullis_core::score::{Severity, Verdict};
 use serde_json::{Value, json};
@@ -26,6 +27,11 @@ fn runs(command: &str) -> Call {
     (pre("Bash", json!({ "command": command }), "b"), Entry::File)
 }
 
+/// Runs a command while nothing is at the path.
+fn makes(command: &str) -> Call {
+    (runs(command).0, Entry::Absent)
+}
+
 #[test]
 fn only_files_of_its_own_texts_are_its_own() {
     let cases: Vec<(&str, Vec<Call>, bool)> = vec![
@@ -34,7 +40,17 @@ fn only_files_of_its_own_texts_are_its_own() {
         ("written twice", vec![writes(Entry::Absent), writes(Entry::File)], true),
         ("one that was there", vec![writes(Entry::File)], false),
         ("one that it only edited", vec![edits()], false),
-        ("one that a program changed", vec![writes(Entry::Absent), runs("touch a.md")], false),
+        ("one that it wrote and touched", vec![writes(Entry::Absent), runs("touch a.md")], true),
+        (
+            "one that a program changed",
+            vec![writes(Entry::Absent), runs("sed -i s/a/b/ a.md")],
+            false,
+        ),
+        ("one that it touched", vec![makes("touch a.md")], true),
+        ("a copy", vec![makes("cp b.md a.md")], true),
+        ("a copy over one that was there", vec![runs("cp b.md a.md")], false),
+        ("one that was moved there", vec![makes("mv b.md a.md")], false),
+        ("one that code wrote", vec![makes("python3 a.md")], true),
         (
             "one that it deleted, so that another may be there",
             vec![writes(Entry::Absent), runs("rm a.md")],
@@ -64,6 +80,36 @@ fn is_own_at_last(world: &mut World, calls: Vec<Call>) -> bool {
         world.observed.insert(format!("{CWD}/a.md"), seen(entry));
         world.send(&payload);
     }
+    world.observed.insert(format!("{CWD}/a.md"), seen(Entry::File));
+    let own = names_own(world, "rm a.md");
+    assert!(own.as_deref().is_none_or(|positions| positions == "0"), "{own:?}");
+    own.is_some()
+}
+
+#[test]
+fn a_folder_is_its_own_if_every_file_in_it_is() {
+    let [a, b] = ["a.md", "b.md"].map(|name| format!("{CWD}/new/{name}"));
+    let deep = format!("{CWD}/new/deep/");
+    for (name, held, expected) in [
+        ("one that it filled", Some(vec![a.clone()]), true),
+        ("with an empty folder in it", Some(vec![a.clone(), deep.clone()]), true),
+        ("an empty one", Some(vec![]), true),
+        ("one with a file of somebody else", Some(vec![a.clone(), b.clone()]), false),
+        ("one with files of somebody else", Some(vec![b]), false),
+        ("one of which nothing is known", None, false),
+    ] {
+        let mut world = World::default();
+        world.observed.insert(a.clone(), seen(Entry::Absent));
+        world.send(&pre("Write", json!({"file_path": a, "content": "x"}), "w"));
+        let folder = Observed { holds: held, ..seen(Entry::Folder) };
+        world.observed.insert(format!("{CWD}/new"), folder);
+        let own = names_own(&mut world, "rm -rf new");
+        assert_eq!(own.is_some(), expected, "{name}: {own:?}");
+    }
+}
+
+/// Runs a command; returns the attribute that the plugins get about it.
+fn names_own(world: &mut World, command: &str) -> Option<String> {
     let heard = Rc::new(RefCell::new(None));
     let hears = Rc::clone(&heard);
     world.plugins.assess = Box::new(move |action, _| {
@@ -71,9 +117,6 @@ fn is_own_at_last(world: &mut World, calls: Vec<Call>) -> bool {
         *hears.borrow_mut() = Some(own.map(|(_, positions)| positions.clone()));
         vec![answer("judge", Ok(Assessment::default()))]
     });
-    world.observed.insert(format!("{CWD}/a.md"), seen(Entry::File));
-    world.bash("rm a.md", "last");
-    let own = heard.borrow_mut().take().expect("the plugins were asked");
-    assert!(own.as_deref().is_none_or(|positions| positions == "0"), "{own:?}");
-    own.is_some()
+    world.bash(command, "last");
+    heard.borrow_mut().take().expect("the plugins were asked")
 }

@@ -116,7 +116,22 @@ fn common_folder(steps: &[Value]) -> String {
         .iter()
         .any(|step| input(step, "file_path").is_some_and(|path| path.starts_with("../")));
     let unknown = if climbs { CLIMBED } else { UNKNOWN };
-    deepest.filter(|folder| folder.matches('/').count() >= 2).unwrap_or(unknown).to_owned()
+    let found = deepest.filter(|folder| folder.matches('/').count() >= 2).unwrap_or(unknown);
+    let commands: Vec<String> = steps.iter().filter_map(|step| input(step, "command")).collect();
+    named_from_above(found, &commands).to_owned()
+}
+
+/// Returns the folder above one that commands name from there: whoever deletes `specs/a` does not
+/// work in `specs`, though all files that were opened are in it.
+fn named_from_above<'f>(folder: &'f str, commands: &[String]) -> &'f str {
+    let Some((above, name)) = folder.rsplit_once('/') else { return folder };
+    let names = |command: &String| {
+        command
+            .split(|c: char| c.is_whitespace() || "\"'=;&|()".contains(c))
+            .filter_map(|word| word.trim_start_matches("./").strip_prefix(name))
+            .any(|rest| rest.starts_with('/'))
+    };
+    if above.matches('/').count() >= 2 && commands.iter().any(names) { above } else { folder }
 }
 
 /// Returns the folder that a command changes to first, with a trailing `/`. Hidden folders belong
@@ -134,6 +149,25 @@ fn gone_to(command: &str) -> Option<String> {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn a_folder_that_commands_name_is_below_the_project() {
+        for (command, expected) in [
+            ("rm specs/a.py", "/home/me/shop"),
+            ("pytest ./specs/a.py -q", "/home/me/shop"),
+            ("cat 'specs/a.py'", "/home/me/shop"),
+            ("ls other/specs/a.py", "/home/me/shop/specs"),
+            ("ls specs", "/home/me/shop/specs"),
+            ("ls specs-old/a", "/home/me/shop/specs"),
+        ] {
+            let steps = [
+                json!({ "tool": "Read", "input": { "file_path": "/home/me/shop/specs/a.py" } }),
+                json!({ "tool": "Read", "input": { "file_path": "/home/me/shop/specs/b/c.py" } }),
+                json!({ "tool": "Bash", "input": { "command": command } }),
+            ];
+            assert_eq!(common_folder(&steps), expected, "{command}");
+        }
+    }
 
     #[test]
     fn the_project_is_where_the_files_are() {

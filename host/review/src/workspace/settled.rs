@@ -36,6 +36,7 @@ pub(super) fn inspect_path(query: &Query) -> Option<Observed> {
         restorable: false,
         leads: None,
         contents: None,
+        holds: None,
     })
 }
 

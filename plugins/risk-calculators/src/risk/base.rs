@@ -11,7 +11,7 @@ use portcullis_builtin_shared::place;
 use portcullis_builtin_shared::text::{evidence, listed};
 use portcullis_plugin::risk_calculator::{Factor, FactorKind};
 use portcullis_plugin::types::{
-    Access, Action, Context, Coverage, Effect, EffectKind, Intent, Operation,
+    Access, Action, Context, Coverage, Effect, EffectKind, Intent, Operation, Path, Scope,
 };
 
 /// The maximum number of targets in the evidence of one factor.
@@ -73,6 +73,9 @@ fn row(effect: &Effect, action: &Action, context: &Context, weights: &Weights) -
         EffectKind::FileDelete if place::is_own(effect, action) => {
             ("expendable_deletion", weights.modify, "deletes what this session made")
         }
+        EffectKind::FileDelete if removes_empty(effect, action) => {
+            ("expendable_deletion", weights.modify, "removes an empty folder")
+        }
         EffectKind::FileDelete if is_requested(effect, facts, context) => {
             ("expendable_deletion", weights.modify, "deletes what the person asked to delete")
         }
@@ -114,6 +117,15 @@ fn row(effect: &Effect, action: &Action, context: &Context, weights: &Weights) -
         }
     };
     Row { id, weight, does }
+}
+
+/// Returns true for `rmdir` in the project, which fails if the folder holds anything.
+fn removes_empty(effect: &Effect, action: &Action) -> bool {
+    let index = effect.command.and_then(|index| usize::try_from(index).ok());
+    let command = index.and_then(|index| action.shell()?.commands.get(index));
+    let inside = |path: &Path| matches!(path.scope, Scope::Inside | Scope::Scratch);
+    command.is_some_and(|command| command.program == "rmdir")
+        && action.facts.path(effect).is_some_and(inside)
 }
 
 /// Returns the base of an action in which the host saw no lasting effect.

@@ -108,9 +108,7 @@ pub(super) fn privilege(action: &Action, base: &Factor, weights: &Weights) -> Op
 pub(super) fn forms(action: &Action, weights: &Weights) -> Vec<Factor> {
     let mut left = weights.forms;
     let mut factors = Vec::new();
-    for form in
-        action.facts.forms.iter().filter(|form| !is_pardoned(form, &action.facts)).take(SHOWN)
-    {
+    for form in action.facts.forms.iter().filter(|form| !is_pardoned(form, action)).take(SHOWN) {
         let weight = form.weight.min(left);
         left -= weight;
         let mut one = factor(&form.id, FactorKind::Form, weight, form.label.clone(), &[]);
@@ -120,15 +118,17 @@ pub(super) fn forms(action: &Action, weights: &Weights) -> Vec<Factor> {
     factors
 }
 
-/// Returns true if a form is harmless because its command only affects scratch or restorable files:
-/// `rm -rf` of ignored build output.
-fn is_pardoned(form: &Form, facts: &Facts) -> bool {
+/// Returns true if a form is harmless because its command only affects scratch, restorable files or
+/// those that the session made: `rm -rf` of ignored build output.
+fn is_pardoned(form: &Form, action: &Action) -> bool {
+    let facts = &action.facts;
     let own = |effect: &&Effect| form.command.is_none() || effect.command == form.command;
     let mut effects = place::lasting(facts).filter(own).peekable();
     effects.peek().is_some()
         && effects.all(|effect| {
             let harmless = effect.kind.changes_files() || effect.kind == EffectKind::FileRead;
-            harmless && place::is_expendable(effect, facts)
+            let own = effect.kind == EffectKind::FileDelete && place::is_own(effect, action);
+            harmless && (own || place::is_expendable(effect, facts))
         })
 }
 

@@ -13,10 +13,8 @@ const MOST: u16 = 1000;
 /// effects. Scope and repetition are added last and never lift anything past it.
 pub(super) fn judge(action: &Action, context: &Context, weights: &Weights) -> Risk {
     let base = base::factor(action, context, weights);
-    let around: Vec<_> = modifiers::scope(action, &base, weights)
-        .into_iter()
-        .chain(modifiers::repetition(action, context, weights))
-        .collect();
+    let scope = modifiers::scope(action, &base, weights);
+    let repetition = modifiers::repetition(action, context, weights);
     let power: Vec<_> = modifiers::privilege(action, &base, weights)
         .into_iter()
         .chain(modifiers::forms(action, weights))
@@ -24,11 +22,13 @@ pub(super) fn judge(action: &Action, context: &Context, weights: &Weights) -> Ri
 
     let own = power.iter().fold(base.weight, |sum, factor| sum.saturating_add(factor.weight));
     let own = own.min(if grave::is_grave(action, context) { MOST } else { weights.ceiling });
-    let lifted = around
+    let lifted = scope
         .iter()
+        .chain(&repetition)
         .fold(own, |sum, factor| sum.saturating_add(factor.weight))
         .min(weights.ceiling);
 
-    let factors = std::iter::once(base).chain(around).chain(power).collect();
+    // Earlier failures say least about an action, so they come last in its reason.
+    let factors = std::iter::once(base).chain(scope).chain(power).chain(repetition).collect();
     Risk { score: own.max(lifted), factors }
 }

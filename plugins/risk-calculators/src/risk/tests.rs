@@ -236,6 +236,12 @@ fn failures_are_mentioned() {
     }
 }
 
+/// Returns an action whose first path is the session's own.
+fn owned(mut action: Action) -> Action {
+    action.attributes.push(("own-paths", "0").into());
+    action
+}
+
 #[test]
 fn deletions() {
     let forced =
@@ -255,6 +261,25 @@ fn deletions() {
                 &["expendable_deletion"],
             ),
             ("ignored folder", forced("node_modules").restorable(), 400, &["expendable_deletion"]),
+            (
+                "a folder that the session filled",
+                owned(forced("new")),
+                400,
+                &["expendable_deletion"],
+            ),
+            (
+                "a file that it copied",
+                owned(shell("rm x").deletes("x")),
+                400,
+                &["expendable_deletion"],
+            ),
+            ("rmdir", shell("rmdir x").deletes("x").by(0), 400, &["expendable_deletion"]),
+            (
+                "rmdir elsewhere",
+                shell("rmdir /srv/x").deletes("/srv/x").by(0),
+                940,
+                &["file_deletion", "out_of_scope"],
+            ),
             ("scratch", shell("rm x").deletes("/tmp/mine/x"), 400, &["expendable_deletion"]),
             (
                 "scratch, partly known",

@@ -38,7 +38,10 @@ pub(super) fn rule(action: &Action, context: &Context, config: &Config) -> Optio
         .iter()
         .filter(|effect| effect.kind == EffectKind::FileDelete && sweeps(effect, action, context))
         .map(|effect| {
-            (fate(effect, facts, context).max(moved_here(effect, action)), effect.target.as_str())
+            // The session made every file in it.
+            let own = fate(effect, facts, context) == Fate::Keep && place::is_own(effect, action);
+            let fate = if own { Fate::Free } else { fate(effect, facts, context) };
+            (fate.max(moved_here(effect, action)), effect.target.as_str())
         })
         .collect();
     let worst = doomed.iter().map(|(fate, _)| *fate).max()?;

@@ -72,6 +72,27 @@ fn sends_a_secret(action: &Action) -> Option<Ruling> {
     Some(ruling.because(evidence("host", &effect.target, None)))
 }
 
+/// The form that the host's reader reports for a table or a dump of a database that is sent.
+const DUMP: &str = "dump-egress";
+
+/// Asks about data of a database that goes to a machine which the project does not know.
+fn sends_dump(action: &Action) -> Option<Ruling> {
+    let facts = &action.facts;
+    let form = facts.forms.iter().find(|form| form.id == DUMP)?;
+    let sends = |effect: &&Effect| {
+        effect.kind == EffectKind::Send
+            && (form.command.is_none() || effect.command == form.command)
+    };
+    let host = facts.effects.iter().find(sends).map(|effect| place::host_of(&effect.target));
+    let host = host.filter(|host| !host.is_empty());
+    let to = host.as_deref().unwrap_or("a machine that is known only when it runs");
+    let reason =
+        ["this sends a table or a dump of a database to another machine: ", &listed([to])].concat();
+    let ruling =
+        Ruling::ask(NETWORK, &reason).instead("let the person say which data may go where");
+    Some(ruling.because(evidence("host", to, None)))
+}
+
 /// Addresses at which a cloud machine gets its credentials.
 const METADATA: &[&str] = &[
     "100.100.100.200",
@@ -163,6 +184,7 @@ fn tells_a_secret(action: &Action) -> Option<Ruling> {
 pub(super) fn rule(action: &Action, _: &Context, config: &Config) -> Option<Ruling> {
     if let Some(ruling) = reaches_metadata(action)
         .or_else(|| tells_a_secret(action))
+        .or_else(|| sends_dump(action))
         .or_else(|| sends_a_secret(action))
         .or_else(|| sends_system_file(action))
     {

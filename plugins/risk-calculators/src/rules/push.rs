@@ -18,7 +18,17 @@ pub(super) fn direct(action: &Action, _: &Context, _: &Config) -> Option<Ruling>
     if let Operation::Tool(_) = &action.operation {
         return by_tool(action);
     }
-    by_git(action).or_else(|| by_command(action))
+    to_elsewhere(action).or_else(|| by_git(action)).or_else(|| by_command(action))
+}
+
+/// The form that the host's reader reports for a push to a remote which the session set.
+const ELSEWHERE: &str = "push-elsewhere";
+
+/// Asks about a push to a machine that the project did not know before.
+fn to_elsewhere(action: &Action) -> Option<Ruling> {
+    action.facts.forms.iter().find(|form| form.id == ELSEWHERE)?;
+    let why = "this pushes the project to a machine that none of its remotes led to before";
+    Some(Ruling::ask(DIRECT, why).instead("let the person set the remote, or name it"))
 }
 
 fn by_git(action: &Action) -> Option<Ruling> {

@@ -6,7 +6,7 @@ use portcullis_builtin_shared::place;
 use portcullis_builtin_shared::text::{EVIDENCE, clip};
 use portcullis_plugin::risk_calculator::{SideEffect, SideEffectKind};
 use portcullis_plugin::types::{
-    Action, Context, Effect, EffectKind, Entry, GitState, Operation, Path, Scope, Severity,
+    Action, Context, Effect, EffectKind, Entry, Form, GitState, Operation, Path, Scope, Severity,
 };
 
 /// The maximum number that the host accepts.
@@ -84,10 +84,19 @@ impl Judge<'_> {
                 self.remote(effect)
             }
             EffectKind::Discard => self.discard(effect),
-            EffectKind::SystemChange
-            | EffectKind::Persistence
-            | EffectKind::Privilege
-            | EffectKind::Evade => self.system(effect),
+            EffectKind::SystemChange => self.system(effect),
+            EffectKind::Persistence => {
+                // A setting is unset as it was set.
+                let setting = effect.target.contains('.') && !effect.target.contains('/');
+                self.named("persistence", setting, "remove it again when it is no longer needed")
+            }
+            EffectKind::Privilege => {
+                self.named("privilege", false, "try it in a container, or let a person run it")
+            }
+            EffectKind::Evade => {
+                let skips = self.skips_check(effect);
+                self.named("evasion", skips, "leave the protection on, or let a person decide")
+            }
             EffectKind::ResourceUse => self.resources(effect),
             EffectKind::Other(name) => Left {
                 kind: SideEffectKind::Other(clip(name, EVIDENCE)),
@@ -244,6 +253,19 @@ impl Judge<'_> {
         };
         let mitigation = "try it in a container, or let a person run it";
         Left { kind: SideEffectKind::SystemChange, severity, reversible: false, mitigation }
+    }
+
+    /// Returns a change that has a name of its own, as grave as one of the system.
+    fn named(&self, name: &str, reversible: bool, mitigation: &'static str) -> Left {
+        let kind = SideEffectKind::Other(name.to_owned());
+        Left { kind, severity: self.levels.system_change, reversible, mitigation }
+    }
+
+    /// Returns true if a command leaves a check out: it can be made up for, unlike removed traces.
+    fn skips_check(&self, effect: &Effect) -> bool {
+        let same = |form: &&Form| form.command.is_none() || form.command == effect.command;
+        let mut forms = self.action.facts.forms.iter().filter(same).peekable();
+        forms.peek().is_some() && forms.all(|form| form.id.starts_with("skip-"))
     }
 
     fn resources(&self, effect: &Effect) -> Left {

@@ -136,6 +136,10 @@ pub(super) fn dockerfile(text: &str) -> Vec<Part> {
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
         let (word, rest) = line.trim().split_once([' ', '\t']).unwrap_or((line, ""));
+        // What a recipe adds from an address is there for its next steps.
+        if matches!(word.to_ascii_lowercase().as_str(), "add" | "copy") {
+            parts.extend(crate::walk::fetch_of(rest).map(Part::shell));
+        }
         if !IMAGE_STEPS.contains(&word.to_ascii_lowercase().as_str()) {
             continue;
         }

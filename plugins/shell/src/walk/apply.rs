@@ -325,6 +325,9 @@ impl Walker<'_> {
             self.note_hoard(&path, recursive, command, setting);
         }
         let tainted = kind == EffectKind::FileRead && self.is_tainted(&path);
+        if kind == EffectKind::FileRead && !self.metadata && self.is_dumped(&path) {
+            self.dumps += 1;
+        }
         let shown = |more: &EffectKind| !self.metadata || *more != EffectKind::SecretRead;
         let more = kinds.into_iter().chain(tainted.then_some(EffectKind::SecretRead));
         for more in more.filter(shown).collect::<Vec<_>>() {
@@ -357,6 +360,9 @@ impl Walker<'_> {
             && self.contacts.len() < 256
         {
             self.contacts.push(command);
+        }
+        if kind == EffectKind::Send && self.sendings.len() < 256 {
+            self.sendings.push((command, target.to_owned()));
         }
         self.push(kind, target.to_owned(), false, certain, command, setting);
     }

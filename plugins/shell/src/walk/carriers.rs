@@ -255,6 +255,7 @@ impl Walker<'_> {
         );
         if family == "git" {
             self.redirected(key, value, command);
+            self.set_remote(key, value);
             let nowhere = matches!(value.text.as_str(), "" | "/dev/null");
             if nowhere && key.eq_ignore_ascii_case("core.hookspath") {
                 self.out.hides("skip-checks", "", command);

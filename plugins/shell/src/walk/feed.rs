@@ -24,16 +24,19 @@ pub(crate) struct Source {
     pub secret: bool,
     /// It contains an environment variable whose name identifies it as a credential.
     pub credential: bool,
+    /// It contains a table or a dump of a database.
+    pub dumped: bool,
 }
 
 impl Source {
-    pub(crate) const LOCAL: Self = Self { trust: Trust::Local, secret: false, credential: false };
-    pub(crate) const ENVIRONMENT: Self =
-        Self { trust: Trust::Environment, secret: false, credential: false };
-    pub(crate) const DECODED: Self =
-        Self { trust: Trust::Decoded, secret: false, credential: false };
-    pub(crate) const DOWNLOADED: Self =
-        Self { trust: Trust::Downloaded, secret: false, credential: false };
+    pub(crate) const LOCAL: Self = Self::of(Trust::Local);
+    pub(crate) const ENVIRONMENT: Self = Self::of(Trust::Environment);
+    pub(crate) const DECODED: Self = Self::of(Trust::Decoded);
+    pub(crate) const DOWNLOADED: Self = Self::of(Trust::Downloaded);
+
+    const fn of(trust: Trust) -> Self {
+        Self { trust, secret: false, credential: false, dumped: false }
+    }
 
     /// Combines the origins of a text made from two sources.
     pub(crate) fn max(self, other: Self) -> Self {
@@ -41,6 +44,7 @@ impl Source {
             trust: self.trust.max(other.trust),
             secret: self.secret || other.secret,
             credential: self.credential || other.credential,
+            dumped: self.dumped || other.dumped,
         }
     }
 

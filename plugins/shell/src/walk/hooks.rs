@@ -105,7 +105,7 @@ impl Walker<'_> {
     }
 
     /// Returns the folder of the repository: the project, or the folder outside of it.
-    fn repository(&self) -> String {
+    pub(super) fn repository(&self) -> String {
         let folder = self.env.folder.trim_end_matches('/');
         if self.is_project(folder) { self.project.to_owned() } else { folder.to_owned() }
     }

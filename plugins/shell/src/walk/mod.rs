@@ -15,6 +15,7 @@ mod code_flags;
 mod compilers;
 mod databases;
 mod descriptions;
+mod dumps;
 mod elsewhere;
 mod emptied;
 mod environment;
@@ -24,6 +25,8 @@ mod fetched;
 mod git;
 mod hooks;
 mod hunts;
+mod images;
+mod imported;
 mod inline;
 mod interpreters;
 mod keeping;
@@ -39,11 +42,14 @@ mod patch;
 mod programs;
 mod recipes;
 mod rehearsals;
+mod remotes;
 mod requests;
 mod rounds;
 mod routines;
 mod safeguards;
+mod schedules;
 mod scripts;
+mod search_path;
 mod searches;
 mod sed;
 mod sending;
@@ -63,6 +69,7 @@ use crate::syntax::{self, Body, DEPTH, Pipeline, Script, Span, Stage, Word};
 use crate::types::Origin;
 use environment::{Environment, Routine, Value};
 use feed::{Feed, Source};
+pub(crate) use images::fetch_of;
 use output::Output;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -95,6 +102,10 @@ pub(crate) fn read(text: &str, surroundings: &Surroundings) -> (Reading, u64) {
         descriptors: BTreeMap::new(),
         written: Vec::new(),
         tainted: BTreeSet::new(),
+        dumped: BTreeSet::new(),
+        dumps: 0,
+        sendings: Vec::new(),
+        led: BTreeMap::new(),
         files: BTreeMap::new(),
         built: Vec::new(),
         links: Vec::new(),
@@ -155,6 +166,15 @@ struct Walker<'a> {
     written: Vec<String>,
     /// The files that contain data read from secrets.
     tainted: BTreeSet<String>,
+    /// The files that contain a table or a dump of a database.
+    dumped: BTreeSet<String>,
+    /// The number of times that commands read such data.
+    dumps: usize,
+    /// The commands that send something, each with the machine that gets it.
+    sendings: Vec<(Option<u32>, String)>,
+    /// The remotes of repositories that were set, by the path of their branches: true if one leads
+    /// to a machine that the project did not know.
+    led: BTreeMap<String, bool>,
     /// The contents that this command line writes to files, by path.
     files: BTreeMap<String, Feed>,
     /// The programs that this command line builds from source code that is known.
@@ -347,6 +367,7 @@ impl Walker<'_> {
 
     fn pipeline(&mut self, pipeline: &Pipeline, setting: &Setting) -> Feed {
         let (secrets, contacts) = (self.secrets.len(), self.contacts.len());
+        let (dumps, sendings) = (self.dumps, self.sendings.len());
         let several = pipeline.stages.len() > 1;
         let mut feed = setting.input.clone();
         for (index, stage) in pipeline.stages.iter().enumerate() {
@@ -369,6 +390,7 @@ impl Walker<'_> {
         }
         self.out.shape("; ");
         self.note_egress(secrets, contacts);
+        self.note_sent_dump(dumps, sendings, setting);
         feed
     }
 

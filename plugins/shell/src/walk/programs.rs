@@ -166,6 +166,7 @@ impl Walker<'_> {
         if super::databases::is_client(name) {
             self.database(name, rest, plan, command, call, setting);
         }
+        self.note_dump(name, rest, call);
         match name {
             "rm" => {
                 self.remove(rest, plan, command);
@@ -237,7 +238,9 @@ impl Walker<'_> {
             "docker" | "podman" | "nerdctl" => {
                 self.container(rest, plan, command, setting);
                 self.compose(rest, command, setting);
+                self.image_recipe(rest, plan, command, setting);
             }
+            "buildah" => self.image_recipe(rest, plan, command, setting),
             "docker-compose" | "docker compose" | "podman-compose" => {
                 self.compose(rest, command, setting)
             }
@@ -264,19 +267,10 @@ impl Walker<'_> {
             {
                 self.out.form("kill-everything", command);
             }
-            "at" | "batch" | "crontab" if call.input.text.is_some() => {
-                let text = call.input.text.as_deref().unwrap_or("").to_owned();
-                if name != "crontab" {
-                    self.nested(
-                        &Field::plain(
-                            &text,
-                            rest.first().map_or_else(Default::default, |field| field.span),
-                        ),
-                        name,
-                        &Setting { input: Feed::default(), ..setting.clone() },
-                    );
-                }
+            "at" | "batch" | "crontab" | "systemctl" | "launchctl" => {
+                self.scheduled(name, rest, plan, call, command, setting);
             }
+            "split" | "csplit" => self.split_up(name, rest, plan, &call.input),
             _ => {}
         }
         None

@@ -27,7 +27,8 @@ const WANTS: usize = 16;
 const LEAVES: usize = 64;
 
 /// The provenance of a file that holds nothing but what it seems to hold.
-const NOWHERE: Provenance = Provenance { downloaded: false, decoded: false, secret: false };
+const NOWHERE: Provenance =
+    Provenance { downloaded: false, decoded: false, secret: false, dumped: false, foreign: false };
 
 /// The knowledge of files beyond the command line, and the questions that it leaves.
 #[derive(Default)]
@@ -114,7 +115,7 @@ fn source_of(provenance: Provenance) -> Source {
     } else {
         Trust::Local
     };
-    Source { trust, secret: provenance.secret, credential: false }
+    Source { trust, secret: provenance.secret, dumped: provenance.dumped, ..Source::LOCAL }
 }
 
 impl Walker<'_> {
@@ -124,6 +125,12 @@ impl Walker<'_> {
             let source = source_of(provenance);
             if source.secret {
                 self.tainted.insert(path.clone());
+            }
+            if source.dumped {
+                self.dumped.insert(path.clone());
+            }
+            if provenance.foreign {
+                self.led.insert(path.clone(), true);
             }
             match path.strip_suffix('/').filter(|folder| !folder.is_empty()) {
                 Some(folder) => self.scripts.folders.push((folder.to_owned(), source)),
@@ -152,6 +159,17 @@ impl Walker<'_> {
         }
     }
 
+    /// Returns true if there are files, or folders of files, that nobody has seen.
+    pub(super) fn has_unseen(&self) -> bool {
+        self.has_fetched() || self.files.values().any(|feed| feed.source.is_unseen())
+    }
+
+    /// Returns true if there is a file at a path; asks for it if that is not known.
+    pub(super) fn is_there(&mut self, path: &str) -> bool {
+        self.content_of(path).is_some()
+            || self.looked_up(path).is_some_and(|found| !matches!(found, Found::Missing))
+    }
+
     /// Returns true if something unseen was put into a folder.
     pub(super) fn has_fetched(&self) -> bool {
         !self.scripts.folders.is_empty()
@@ -169,8 +187,10 @@ impl Walker<'_> {
             // The target may be a folder.
             let names = [to.clone(), format!("{}/{name}", to.trim_end_matches('/'))];
             self.pass_on_text(&from, &names);
-            if self.tainted.contains(&from) {
-                self.tainted.extend(names.iter().cloned());
+            for marked in [&mut self.tainted, &mut self.dumped] {
+                if super::taint::is_marked(marked, &from) {
+                    marked.extend(names.iter().cloned());
+                }
             }
             let Some(content) = self.content_of(&from).filter(|feed| feed.open) else { continue };
             for name in &names {
@@ -201,7 +221,7 @@ impl Walker<'_> {
         let told = |trust: Trust| Provenance {
             downloaded: trust == Trust::Downloaded,
             decoded: trust == Trust::Decoded,
-            secret: false,
+            ..NOWHERE
         };
         let files = self.files.iter().map(|(path, feed)| (path.clone(), feed.source));
         let folders = self.scripts.folders.iter();
@@ -210,6 +230,12 @@ impl Walker<'_> {
             files.chain(folders).map(|(path, source)| (path, told(source.trust))).collect();
         for path in &self.tainted {
             now.entry(path.clone()).or_insert(NOWHERE).secret = true;
+        }
+        for path in &self.dumped {
+            now.entry(path.clone()).or_insert(NOWHERE).dumped = true;
+        }
+        for (path, foreign) in &self.led {
+            now.entry(path.clone()).or_insert(NOWHERE).foreign = *foreign;
         }
         now.into_iter()
             .filter(|(path, now)| {
@@ -314,7 +340,7 @@ impl Walker<'_> {
 
     /// Returns true for a file that neither this command line nor anything since the last commit
     /// changed.
-    fn is_committed(&self, path: &str) -> bool {
+    pub(super) fn is_committed(&self, path: &str) -> bool {
         self.scripts.committed.contains(path) && !self.files.contains_key(path)
     }
 

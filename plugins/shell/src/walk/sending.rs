@@ -40,8 +40,6 @@ const COPIES: &[&str] = &[
 ];
 /// The maximum number of orders of one script that are read.
 const ORDERS: usize = 64;
-/// The maximum number of remotes of one command line that are remembered.
-const REMOTES: usize = 16;
 
 impl Walker<'_> {
     /// Notes that the standard input goes to the machine that the program is connected to.
@@ -327,53 +325,10 @@ impl Walker<'_> {
             self.plain(EffectKind::Send, &host, !host.is_empty(), command, setting);
         }
     }
-
-    /// Notes a push to an address in place of a remote of the repository.
-    pub(super) fn push_to_address(
-        &mut self,
-        words: &[&str],
-        rest: &[Field],
-        plan: &Plan,
-        command: Option<u32>,
-        setting: &Setting,
-    ) {
-        let operands: Vec<&str> = plan
-            .operands
-            .iter()
-            .filter_map(|at| rest.get(*at))
-            .map(|field| field.text.as_str())
-            .collect();
-        if let ["remote", "add" | "set-url"] = words
-            && let [name, address] = operands.as_slice()
-            && self.remotes.len() < REMOTES
-        {
-            self.remotes.push(((*name).to_owned(), (*address).to_owned()));
-        }
-        let pushes = matches!(words, ["push" | "send-pack"] | ["subtree" | "lfs", "push"]);
-        if !pushes {
-            return;
-        }
-        let flag = rest.iter().enumerate().find_map(|(at, field)| match field.text.as_str() {
-            "--repo" => rest.get(at + 1).map(|field| field.text.as_str()),
-            text => text.strip_prefix("--repo="),
-        });
-        let Some(named) = operands.first().copied().or(flag) else { return };
-        let added = self
-            .remotes
-            .iter()
-            .rev()
-            .find(|(name, _)| name == named)
-            .map(|(_, address)| address.clone());
-        let address = added.unwrap_or_else(|| named.to_owned());
-        let local = address.starts_with("file:") || address.starts_with(['/', '.', '~']);
-        if let Some(host) = far(&address).filter(|_| !local) {
-            self.plain(EffectKind::Send, &host, !host.is_empty(), command, setting);
-        }
-    }
 }
 
 /// Returns the host of `host:path` and of an address; empty if it is known only at run time.
-fn far(text: &str) -> Option<String> {
+pub(super) fn far(text: &str) -> Option<String> {
     let before = text.split_once(':').map(|(before, _)| before)?;
     let is_drive = before.len() == 1 && before.bytes().all(|byte| byte.is_ascii_alphabetic());
     let unknown = before.contains(UNKNOWN) && !before.contains('/')

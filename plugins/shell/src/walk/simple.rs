@@ -6,6 +6,7 @@ use super::expand::Field;
 use super::feed::{Feed, Source, Trust};
 use super::names::Whereabouts;
 use super::scripts::Manner;
+use super::search_path;
 use super::{Setting, Walker};
 use crate::catalogue::{self, Found, Plan};
 use crate::places::{self, Place};
@@ -241,12 +242,13 @@ impl Walker<'_> {
                 );
             }
             Direction::Input => {
-                let before = self.secrets.len();
+                let (before, dumps) = (self.secrets.len(), self.dumps);
                 self.file(EffectKind::FileRead, target, false, command, setting);
                 let mut feed =
                     target.feed.clone().unwrap_or_else(|| self.file_content(&target.text));
                 feed.open = true;
                 feed.source.secret |= self.secrets.len() > before;
+                feed.source.dumped |= self.dumps > dumps;
                 self.opened(redirect.descriptor, feed, io);
             }
             Direction::Output | Direction::Append => {
@@ -278,7 +280,9 @@ impl Walker<'_> {
         }
         self.depth += 1;
         let mut inner: Option<Inner> = None;
+        let searched = self.env.get(search_path::NAME);
         let feed = loop {
+            self.search_in(inner.as_ref().map_or(call, |inner| &inner.call));
             let step = match &inner {
                 None => self.launch(fields, call, setting),
                 Some(inner) => self.launch(&inner.fields, &inner.call, &inner.setting),
@@ -288,6 +292,7 @@ impl Walker<'_> {
                 Step::Inner(next) => inner = Some(*next),
             }
         };
+        self.search_again(call, inner.as_ref().map(|inner| &inner.call), searched);
         self.depth -= 1;
         feed
     }
@@ -301,6 +306,14 @@ impl Walker<'_> {
             return Step::Done(Feed::default());
         }
         if let Some(named) = self.globbed(first) {
+            let fields: Vec<Field> = [named].into_iter().chain(rest.iter().cloned()).collect();
+            return Step::Inner(Box::new(Inner {
+                fields,
+                call: call.clone(),
+                setting: setting.clone(),
+            }));
+        }
+        if let Some(named) = self.found_in_path(first, setting) {
             let fields: Vec<Field> = [named].into_iter().chain(rest.iter().cloned()).collect();
             return Step::Inner(Box::new(Inner {
                 fields,
@@ -397,6 +410,11 @@ impl Walker<'_> {
         let next = u32::try_from(self.out.commands.len()).ok();
         self.load_modules(name, rest, next, setting);
         self.note_debugger(name, rest, next, setting);
+        // A program of the project may have the name of any other.
+        if super::interpreters::runs_text(name) && self.whereabouts(first) == Whereabouts::Project {
+            let (path, _) = places::resolve(&first.text, &self.env.folder);
+            self.run_script(first, &path, None, Manner::Program, rest, next, setting);
+        }
         if let Some(feed) = self.starts_text(name, first, rest, call, setting) {
             return feed;
         }

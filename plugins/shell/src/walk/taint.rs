@@ -6,6 +6,7 @@ use super::expand::Field;
 use super::feed::Feed;
 use crate::places::{self, Place};
 use crate::types::EffectKind;
+use std::collections::BTreeSet;
 
 /// Programs that list a folder, or search in it, and pass no file on.
 const LISTS: &[&str] =
@@ -18,6 +19,7 @@ pub(super) struct SoFar {
     secrets: usize,
     contacts: usize,
     written: usize,
+    dumps: usize,
 }
 
 impl Walker<'_> {
@@ -26,6 +28,7 @@ impl Walker<'_> {
             secrets: self.secrets.len(),
             contacts: self.contacts.len(),
             written: self.written.len(),
+            dumps: self.dumps,
         }
     }
 
@@ -46,19 +49,18 @@ impl Walker<'_> {
     /// Returns true if a file contains data that this command line read from a secret, or is what
     /// a program makes of one under a longer name: `a.gz`.
     pub(super) fn is_tainted(&self, path: &str) -> bool {
-        const MADE: &[&str] =
-            &[".age", ".asc", ".b64", ".br", ".bz2", ".gpg", ".gz", ".lz4", ".xz", ".zst"];
-        let made_of = || MADE.iter().filter_map(|end| path.strip_suffix(end));
-        !self.tainted.is_empty()
-            && (self.tainted.contains(path) || made_of().any(|from| self.tainted.contains(from)))
+        is_marked(&self.tainted, path)
     }
 
     /// Notes that a file has another name from now on: what was secret in it stays so.
     pub(super) fn note_moved(&mut self, from: &str, to: &str) {
+        let name = from.rsplit('/').next().unwrap_or("");
+        let names = [to.to_owned(), format!("{}/{name}", to.trim_end_matches('/'))];
         if places::is_secret(from, self.home) || self.is_tainted(from) {
-            let name = from.rsplit('/').next().unwrap_or("");
-            self.tainted.insert(to.to_owned());
-            self.tainted.insert(format!("{}/{name}", to.trim_end_matches('/')));
+            self.tainted.extend(names.iter().cloned());
+        }
+        if is_marked(&self.dumped, from) {
+            self.dumped.extend(names);
         }
     }
 
@@ -72,17 +74,24 @@ impl Walker<'_> {
         input: &Feed,
         mut feed: Feed,
     ) -> Feed {
-        let given = !signs_in(fields)
+        let gets = !signs_in(fields)
             && (input.source.secret || given(fields).any(|field| field.source.secret));
         let reads = self.secrets.len() > before.secrets;
-        if given && let Some(contact) = self.contacts.get(before.contacts).copied() {
+        if gets && let Some(contact) = self.contacts.get(before.contacts).copied() {
             self.out.form("secret-egress", contact);
         }
-        if given || reads {
+        if gets || reads {
             for path in self.written.iter().skip(before.written) {
                 self.tainted.insert(path.clone());
             }
             feed.source.secret |= reads;
+        }
+        let dumps = self.dumps > before.dumps;
+        let dumped = input.source.dumped || given(fields).any(|field| field.source.dumped);
+        if dumps || dumped {
+            self.dumps += usize::from(!dumps);
+            self.dumped.extend(self.written.iter().skip(before.written).cloned());
+            feed.source.dumped = true;
         }
         feed
     }
@@ -149,6 +158,39 @@ impl Walker<'_> {
             );
         }
     }
+}
+
+/// Endings that programs add to the name of what they read.
+const MADE: &[&str] =
+    &[".age", ".asc", ".b64", ".br", ".bz2", ".gpg", ".gz", ".lz4", ".xz", ".zst"];
+
+/// Returns true if marked data is in a file, in its folder, in a part of it, or in one that a
+/// pattern names. A mark that ends with `*` is that of all names that begin so.
+pub(super) fn is_marked(marks: &BTreeSet<String>, path: &str) -> bool {
+    if marks.is_empty() || marks.contains(path) {
+        return !marks.is_empty();
+    }
+    let made_of = MADE.iter().filter_map(|end| path.strip_suffix(end));
+    let stem = path.rsplit_once('.').filter(|(_, end)| is_volume(end)).map(|(stem, _)| stem);
+    if made_of.chain(stem).any(|from| marks.contains(from)) {
+        return true;
+    }
+    let open = path.find(['*', '?', '[']).and_then(|at| path.get(..at));
+    // A pattern that says nothing of the names fits too much.
+    let telling = path.rsplit('/').next().unwrap_or("").bytes().filter(u8::is_ascii_alphanumeric);
+    let pattern = open.filter(|_| telling.take(2).count() == 2);
+    marks.iter().any(|mark| match (mark.strip_suffix('*'), pattern) {
+        (Some(start), Some(open)) => start.starts_with(open) || open.starts_with(start),
+        (Some(start), None) => path.starts_with(start),
+        (None, Some(_)) => super::parameters::fits(mark, path),
+        (None, None) => places::is_below(path, mark),
+    })
+}
+
+/// Returns true for the ending of a volume of an archive: `001`, `z01`.
+fn is_volume(end: &str) -> bool {
+    let digits = end.strip_prefix('z').unwrap_or(end);
+    digits.len() >= 2 && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Returns true if the command presents its own credentials to a service, which is their purpose.

@@ -11,6 +11,7 @@ mod effects;
 mod emptied;
 mod hostile;
 mod inline;
+mod introduced;
 mod keeping;
 mod languages;
 mod limits;

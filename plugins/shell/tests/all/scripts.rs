@@ -12,8 +12,9 @@ pub(crate) fn reading_with(command: &str, files: &[(&str, Contents)]) -> Reading
     reading_after(command, files, &[])
 }
 
+/// Does the same after steps that put such data into files.
 #[expect(clippy::panic, reason = "a helper of tests fails them")]
-fn reading_after(
+pub(crate) fn reading_after(
     command: &str,
     files: &[(&str, Contents)],
     before: &[(&str, Provenance)],
@@ -54,11 +55,11 @@ fn reading_after(
     panic!("`{command}` asks for more and more");
 }
 
-fn plain() -> Provenance {
-    Provenance { downloaded: false, decoded: false, secret: false }
+pub(crate) fn plain() -> Provenance {
+    Provenance { downloaded: false, decoded: false, secret: false, dumped: false, foreign: false }
 }
 
-fn downloaded() -> Provenance {
+pub(crate) fn downloaded() -> Provenance {
     Provenance { downloaded: true, ..plain() }
 }
 

@@ -77,5 +77,6 @@ fn observed(named: &str, there: bool) -> Observed {
         restorable: false,
         leads: None,
         contents: None,
+        holds: None,
     }
 }

@@ -54,6 +54,7 @@ impl Walker<'_> {
             return Feed::default();
         }
         self.note_endless(language, field, command, setting);
+        self.note_imports(language, field, command, setting);
         let located = self.with_own_path(language, field);
         let field = located.as_ref().unwrap_or(field);
         let parsed = match language {
