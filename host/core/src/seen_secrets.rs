@@ -143,9 +143,8 @@ impl Search<'_> {
 
     fn find_plain(&mut self, text: &str) -> Option<(String, String)> {
         for length in self.lengths.clone() {
-            for start in 0..=text.len().checked_sub(length).unwrap_or_default() {
+            for start in 0..=text.len().saturating_sub(length) {
                 let Some(part) = text.get(start..start + length) else { continue };
-                // Words and numbers are not remembered.
                 if self.left == 0 {
                     return None;
                 }

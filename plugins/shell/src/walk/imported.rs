@@ -115,7 +115,6 @@ fn names_in(text: &str, language: &str, words: &[&str]) -> Vec<String> {
                 continue;
             }
             let rest = after.trim_start_matches([' ', '\t', '(']);
-            let rest = rest.strip_prefix("'").map_or(rest, |_| rest);
             match quoted(rest) {
                 Some(name) => names.extend(spelled(&name, language)),
                 None if matches!(*word, "spec_from_file_location" | "SourceFileLoader") => {}
@@ -146,7 +145,7 @@ fn names_in(text: &str, language: &str, words: &[&str]) -> Vec<String> {
 fn spelled(name: &str, language: &str) -> Vec<String> {
     let path = name.contains('/') || name.starts_with('.');
     match language {
-        "node" | "ruby" if !path && language == "node" => Vec::new(),
+        "node" if !path => Vec::new(),
         "python" | "lua" if !path => vec![name.to_owned(), name.replace('.', "/")],
         "perl" => vec![name.to_owned(), name.replace("::", "/")],
         _ => vec![name.to_owned()],
