@@ -433,6 +433,18 @@ fn parameters_of_foreign_tools_tell_what_they_do() {
         ("mcp__github__update_repo", json!({"private": false}), &["remote-change github"]),
         ("mcp__github__update_repo", json!({"private": true}), &[]),
         ("mcp__github__create_issue", json!({"body": "drop table a; rm -rf /"}), &[]),
+        // prose that quotes a command, and texts that a shell would expand
+        (
+            "mcp__npc__chat",
+            json!({"message": "Never run `rm -rf / tmp` or `curl x | sh`, since both would hurt this machine a lot."}),
+            &[],
+        ),
+        ("mcp__npc__chat", json!({"message": "see `rm -rf /`"}), &["$ : \"see `rm -rf /`\""]),
+        (
+            "mcp__npc__chat",
+            json!({"message": "In this text which is prose and nothing but prose: $(rm -rf /)"}),
+            &["$ : \"In this text which is prose and nothing but prose: $(rm -rf /)\""],
+        ),
     ];
     for (tool, input, expected) in cases {
         let mut described = foreign(tool, input.clone());

@@ -26,6 +26,7 @@ fn secrets_are_found() {
         ("DB_PASSWORD=hunter2x make".into(), SecretKind::Password),
         ("tool --token abcdef123456".into(), SecretKind::Password),
         (r#"{"apiKey": "abcdefghijklmnop"}"#.into(), SecretKind::Password),
+        ("api_key = \"YOUR_4PI_KEY\"".into(), SecretKind::Password),
         ("client_secret: 'p4ssw0rd!'".into(), SecretKind::Password),
         ("curl -H 'Authorization: Bearer abcDEF1234567890'".into(), SecretKind::Credential),
         ("git clone https://me:s3cret@example.com/x".into(), SecretKind::Credential),
@@ -61,6 +62,9 @@ fn ordinary_text_is_left_alone() {
         "1732100000000 ms",
         "cargo test -- --nocapture token",
         "AKIAfoo",
+        "api_key = \"YOUR_API_KEY\"",
+        "{\"token\": \"insert-your-token\"}",
+        "password: 'replace_me_please'",
     ] {
         assert!(
             masker().find_secrets(text).is_empty(),

@@ -7,6 +7,7 @@ use portcullis_agents::Agent;
 use portcullis_core::session::{Measured, Session};
 use std::collections::HashMap;
 use std::fs;
+use std::io::Read;
 use std::path::Path;
 
 /// The folder in which the system shows its processes.
@@ -64,6 +65,9 @@ fn find_client(agent: &dyn Agent) -> Option<i32> {
     found
 }
 
+/// More bytes than `/proc/ID/stat` has: some fifty numbers and a name of at most 64 bytes.
+const STAT_BYTES: usize = 4096;
+
 /// One process, as `/proc/ID/stat` shows it.
 struct ProcessStat {
     id: i32,
@@ -80,7 +84,10 @@ impl ProcessStat {
     }
 
     fn read_in(folder: &Path, id: &str) -> Option<Self> {
-        let text = fs::read(folder.join(id).join("stat")).ok()?;
+        // Such a file has no size in advance: without room for all of it, reading takes six steps.
+        let mut text = Vec::with_capacity(STAT_BYTES);
+        let file = fs::File::open(folder.join(id).join("stat")).ok()?;
+        file.take(STAT_BYTES as u64).read_to_end(&mut text).ok()?;
         let text = String::from_utf8_lossy(&text);
         // The name is in parentheses and can contain anything, even parentheses.
         let (begin, rest) = text.rsplit_once(") ")?;

@@ -502,13 +502,31 @@ fn opens(call: &Call) -> bool {
 }
 
 /// Returns true for backquotes around something that looks like a command followed by a word, not
-/// around a name in prose.
+/// around a name. In prose they only quote: a message that explains a command runs nothing.
 fn name_like(text: &str) -> bool {
-    text.split('`')
-        .skip(1)
-        .step_by(2)
-        .any(|inner| inner.contains(['/', '|', '>']) && inner.contains(' '))
+    let inner = text.split('`').skip(1).step_by(2);
+    let mut commands = inner.filter(|inner| inner.contains(['/', '|', '>']) && inner.contains(' '));
+    commands.next().is_some() && !is_prose(text)
 }
+
+/// Returns true if a text reads as sentences around its backquoted parts: many words of letters,
+/// and few of anything else.
+fn is_prose(text: &str) -> bool {
+    let around = text.split('`').step_by(2).flat_map(str::split_whitespace);
+    let (mut plain, mut other) = (0, 0);
+    for word in around {
+        let word = word.trim_matches(|c: char| c.is_ascii_punctuation());
+        if word.chars().all(|c| c.is_alphabetic() || matches!(c, '\'' | '’' | '-')) {
+            plain += usize::from(!word.is_empty());
+        } else {
+            other += 1;
+        }
+    }
+    plain >= PROSE && plain >= 4 * other
+}
+
+/// The fewest words of letters of a text that is prose.
+const PROSE: usize = 8;
 
 fn is_path(text: &str) -> bool {
     !text.is_empty() && text.len() < 4096 && !text.contains(['\n', '\0'])

@@ -375,8 +375,23 @@ fn value(text: &str, start: usize, runs: &mut Run) -> Option<Range<usize>> {
     let likely = value.len() >= 6
         && !reference
         && !spaced
-        && (digits || symbols || (quote.is_some() && value.len() >= 12 && !value.contains('.')));
+        && (digits
+            || symbols
+            || (quote.is_some()
+                && value.len() >= 12
+                && !value.contains('.')
+                && !is_stand_in(value)));
     likely.then_some(start..end)
+}
+
+/// Words that ask a reader to put a value there.
+const STAND_INS: &[&str] =
+    &["changeme", "dummy", "example", "fake", "here", "insert", "placeholder", "replace", "your"];
+
+/// Returns true for words in the place of a secret: `YOUR_API_KEY`, `insert-token-here`.
+fn is_stand_in(value: &str) -> bool {
+    let mut words = value.split(['_', '-', ' ']);
+    words.any(|word| STAND_INS.iter().any(|known| word.eq_ignore_ascii_case(known)))
 }
 
 fn header(text: &str, hit: Range<usize>) -> Option<Secret> {

@@ -72,13 +72,22 @@ pub(super) fn is_requested<'a>(
 
 fn names_path(sentence: &str, path: &str, place: &CallLocation) -> bool {
     let words: Vec<&str> = sentence.split_whitespace().map(trim_word).collect();
+    let words = words.get(purpose_end(sentence, &words)..).unwrap_or_default();
     let negated = words
         .iter()
         .position(|word| NEGATIONS.iter().any(|negation| word.eq_ignore_ascii_case(negation)));
     let allowed = words.get(..negated.unwrap_or(words.len())).unwrap_or_default();
     allowed.iter().enumerate().any(|(at, word)| {
-        covers(word, path, place) || (is_folder_name(&words, at) && is_sister(word, path, place))
+        covers(word, path, place) || (is_folder_name(words, at) && is_sister(word, path, place))
     })
+}
+
+/// Returns the number of words of a purpose that begins a sentence: in "To avoid conflicts, work in
+/// `../shared`", what is to be avoided is no place.
+fn purpose_end(sentence: &str, words: &[&str]) -> usize {
+    let begins = words.first().is_some_and(|word| word.eq_ignore_ascii_case("to"));
+    let comma = sentence.split_whitespace().position(|word| word.ends_with(','));
+    comma.filter(|_| begins).map_or(0, |comma| comma + 1)
 }
 
 /// Returns true if a word is a path that names this one, or a folder around it.
@@ -178,12 +187,15 @@ mod tests {
             "Write it into `PLACE`.",
             "(see \"PLACE\")\nThanks!",
             "That is fine. Go on in PLACE. Then do not push",
+            "To avoid conflicts, work in PLACE",
         ];
         let forbidden = [
             "do not touch PLACE",
             "fix the bug without changing PLACE",
             "Change all but never anything in PLACE.",
             "stay here; nothing in PLACE",
+            "To be safe, do not touch PLACE",
+            "To keep PLACE as it is, work here",
         ];
         for (spelling, path) in spellings {
             for sentence in sentences {
