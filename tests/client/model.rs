@@ -4,6 +4,7 @@
 //! other (a title, a summary) a fixed text. It checks nothing and knows no hook.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
@@ -161,8 +162,11 @@ fn message(request: &Value, turn: &[Block]) -> Value {
             }
         })
         .collect();
+    // The client's transcript counts the tokens of each message once, by its id.
+    static ANSWERS: AtomicU64 = AtomicU64::new(0);
+    let id = format!("msg_scripted{}", ANSWERS.fetch_add(1, Ordering::Relaxed));
     json!({
-        "id": "msg_scripted", "type": "message", "role": "assistant", "model": request.get("model"), "content": content,
+        "id": id, "type": "message", "role": "assistant", "model": request.get("model"), "content": content,
         "stop_reason": if calls { "tool_use" } else { "end_turn" }, "stop_sequence": null,
         "usage": {"input_tokens": 100, "output_tokens": 20},
     })
