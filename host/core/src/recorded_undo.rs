@@ -24,8 +24,7 @@ pub struct RecordedRestore {
     /// The first and the last step whose files are restored.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub steps: Option<(u64, u64)>,
-    /// What these steps did that no file holds, and that is therefore still done, the gravest
-    /// first.
+    /// The effects of these steps that no file holds and that therefore remain, the gravest first.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub still_done: Vec<String>,
     /// The limits that are again those of the checkpoint, with their amounts.

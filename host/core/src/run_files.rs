@@ -1,5 +1,5 @@
-//! Files whose text a command line runs: what the shell reader asks about them, what was found, and
-//! what the session remembers of them.
+//! Files whose text a command line runs: the shell reader's questions about them, the answers, and
+//! the session's memory of them.
 
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;

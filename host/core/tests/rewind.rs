@@ -1,4 +1,4 @@
-//! What a session is like after files went back to a checkpoint: limits, and what is still done.
+//! A session after files went back to a checkpoint: its limits, and the effects that remain.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -13,7 +13,7 @@ use portcullis_core::record::RecordedRestore;
 use portcullis_core::recover::{Recovery, RecoveryOutcome};
 use portcullis_core::session::{ResumeConditions, Session};
 
-/// What happens at a step, or to the session.
+/// Something that happens at a step, or to the session.
 enum Event {
     /// An intervention tightens the writes and deletions to so many.
     Tighten(u64),
@@ -60,7 +60,7 @@ fn limits_after(events: &[(u64, Event)], back: u64) -> [Option<u64>; 2] {
     session.use_files(7);
     let before = session.limit_for(&Quantity::FileOperations);
     session.return_to(back);
-    assert!(session.limits.iter().all(|limit| limit.used == 0), "the count starts anew");
+    assert!(session.limits.iter().all(|limit| limit.used == 0), "the count restarts");
     [before, session.limit_for(&Quantity::FileOperations)]
 }
 

@@ -122,7 +122,7 @@ fn look_at(path: &Path, query: &Query, around: &mut WorkspaceContext<'_>) -> Obs
             is_restorable(target, entry, query.recursive, &mut around.repositories);
         observed.git = git;
         observed.restorable = restorable;
-        // Where git gives it back, it does not matter who made it.
+        // Nobody asks who made a folder that git can restore.
         if entry == Entry::Folder && query.recursive && !restorable && real.is_none() {
             observed.holds = list_below(path);
         }

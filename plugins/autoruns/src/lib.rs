@@ -7,7 +7,7 @@
 
 mod starts;
 
-pub use starts::{is_sample, starts_by_itself};
+pub use starts::{is_below, is_sample, starts_by_itself};
 
 /// The time and the machine of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

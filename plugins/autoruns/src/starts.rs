@@ -123,7 +123,8 @@ pub fn is_sample(path: &str) -> bool {
 }
 
 /// Returns true if `path` is `folder` or is below it.
-fn is_below(path: &str, folder: &str) -> bool {
+#[must_use]
+pub fn is_below(path: &str, folder: &str) -> bool {
     path.strip_prefix(folder)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || folder.ends_with('/'))
 }

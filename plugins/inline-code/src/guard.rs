@@ -2,9 +2,9 @@
 //! not exhaust the stack.
 //!
 //! The count is an upper bound of the depth of the tree. Python is counted over the parser's own
-//! tokens. JavaScript's lexer is not public, so that a small scanner finds its tokens; a text in
-//! which a slash could begin a regular expression or divide, with different brackets after it, is
-//! refused rather than guessed.
+//! tokens. JavaScript's lexer is not public, so that a small scanner finds its tokens; a slash
+//! may begin a regular expression or divide. If the two would leave different brackets after it, the
+//! text is refused.
 
 mod scanner;
 
@@ -34,8 +34,8 @@ pub(crate) enum Refused {
 struct Level {
     heavy: u32,
     chain: u32,
-    /// What neither a comma nor a semicolon ends: alternatives of conditions, parameters of a
-    /// lambda.
+    /// Constructs that neither a comma nor a semicolon ends: alternatives of conditions, parameters
+    /// of a lambda.
     lasting: u32,
     /// The type arguments that may be open, which a comma does not end.
     angles: u32,

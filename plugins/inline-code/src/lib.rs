@@ -5,8 +5,8 @@
 //! own (`tree`), and walks that as the program would run, without running anything: names follow
 //! imports, assignments, attributes and subscripts; texts follow concatenation, formats, joins and
 //! paths; calls of local functions are followed with their arguments. Every branch is assumed to
-//! run. It knows nothing of effects: `os.remove` and `len` are calls alike, and the caller decides
-//! which names matter.
+//! run. It knows nothing of effects: `os.remove` and `len` are calls alike, and the caller picks
+//! the names that matter.
 //!
 //! A name is the path from the module: `os.remove`, `fs.promises.rm`, `subprocess.run`. A method of
 //! what a call returned is written with brackets, `open().write`, and one of an unknown object

@@ -5,7 +5,7 @@ mod hosts;
 mod secrets;
 mod windows;
 
-pub(crate) use portcullis_autoruns::starts_by_itself;
+pub(crate) use portcullis_autoruns::{is_below, starts_by_itself};
 pub(crate) use secrets::{holds_credentials, is_secret, is_store};
 
 use crate::types::EffectKind;
@@ -147,12 +147,6 @@ pub(crate) fn normalise(path: &str) -> String {
         }
     }
     format!("/{}", parts.join("/"))
-}
-
-/// Returns true if `path` is `folder` or is below it.
-pub(crate) fn is_below(path: &str, folder: &str) -> bool {
-    path.strip_prefix(folder)
-        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || folder.ends_with('/'))
 }
 
 /// Returns true for a stream or a sink, not a file that anyone cares about.

@@ -1,7 +1,7 @@
 //! Going back to a checkpoint: what a session has to know of the steps after it.
 //!
-//! Files go back by themselves. The limits return to those that held then, and the agent learns
-//! which of its steps reached further than files.
+//! Files go back by themselves. The limits return to those that held then, and the agent gets a list
+//! of the steps with effects beyond files.
 
 use super::{Session, push};
 use crate::action::{EffectKind, Facts, Limit, Quantity};
@@ -97,7 +97,7 @@ impl Session {
     /// held before its step, and their usage restarts. Returns the limits that this changed, as
     /// they were.
     pub fn return_to(&mut self, step: u64) -> Vec<Limit> {
-        // What was the agent's own may be somebody else's file again.
+        // A file of the agent's own may be somebody else's again.
         self.own_files = OwnFiles::default();
         let first = self.limit_changes.iter().position(|change| change.step >= step);
         let before = first.map(|first| self.limit_changes.split_off(first));
