@@ -9,7 +9,7 @@ use crate::catalogue;
 use crate::places::{self, Place};
 
 /// The variable with the folders in which a shell looks for programs.
-pub(super) const NAME: &str = "PATH";
+const NAME: &str = "PATH";
 /// The most folders of one search path.
 const FOLDERS: usize = 32;
 /// Folders of temporary files.
@@ -26,6 +26,11 @@ const BUILTINS: &[&str] = &[
 ];
 
 impl Walker<'_> {
+    /// Returns the search path in force.
+    pub(super) fn search_path(&self) -> Option<Value> {
+        self.env.get(NAME)
+    }
+
     /// Makes the search path that a program gets before its name that of the shell, while it runs.
     pub(super) fn search_in(&mut self, call: &Call) {
         if let Some(path) = given(call) {

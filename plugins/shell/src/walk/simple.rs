@@ -6,7 +6,6 @@ use super::expand::Field;
 use super::feed::{Feed, Source, Trust};
 use super::names::Whereabouts;
 use super::scripts::Manner;
-use super::search_path;
 use super::{Setting, Walker};
 use crate::catalogue::{self, Found, Plan};
 use crate::places::{self, Place};
@@ -280,7 +279,7 @@ impl Walker<'_> {
         }
         self.depth += 1;
         let mut inner: Option<Inner> = None;
-        let searched = self.env.get(search_path::NAME);
+        let searched = self.search_path();
         let feed = loop {
             self.search_in(inner.as_ref().map_or(call, |inner| &inner.call));
             let step = match &inner {
