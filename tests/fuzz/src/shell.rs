@@ -21,7 +21,7 @@ pub(crate) const SEEDS: &[&[u8]] = &[
 ];
 
 /// The steps that any text may take, and the additional ones for each byte.
-const STEPS: u64 = 8_000_000;
+const STEPS: u64 = 16_000_000;
 const STEPS_A_BYTE: u64 = 64;
 
 /// Checks the requirements for every text.

