@@ -26,8 +26,11 @@ pub(super) struct Call {
 const DESCRIPTORS: usize = 256;
 /// The maximum number of programs that are named before the one that they start.
 const WRAPPERS: usize = 32;
-/// The share of the budget of text that each command takes, in bytes: short ones cost as much.
+/// The share of the budget of text that a command in a text inside the text takes, in bytes: such a
+/// text may be read many times, and short commands cost as much as long ones.
 const COMMAND: usize = 64;
+/// The depth of commands that stand on the command line itself.
+const OUTERMOST: usize = 2;
 
 /// The next step after a program's words.
 enum Step {
@@ -301,7 +304,7 @@ impl Walker<'_> {
     fn launch(&mut self, fields: &[Field], call: &Call, setting: &Setting) -> Step {
         let Some((first, rest)) = fields.split_first() else { return Step::Done(Feed::default()) };
         let name = first.text.rsplit('/').next().unwrap_or("");
-        self.spend(COMMAND + 8 * fields.len());
+        self.spend(8 * fields.len() + if self.depth > OUTERMOST { COMMAND } else { 0 });
         if self.work == 0 {
             self.out.limit("more text than is read");
             return Step::Done(Feed::default());
