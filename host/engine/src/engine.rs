@@ -18,6 +18,8 @@ pub struct Engine {
     pub(crate) file_compiler: Option<Arc<dyn Compiler>>,
     pub(crate) web: Web,
     pub(crate) shared: Arc<Shared>,
+    /// The process ends after one answer: small guests keep their memory until then.
+    pub(crate) one_shot: bool,
     compiler: Arc<OnceLock<wasmtime::Engine>>,
 }
 
@@ -58,6 +60,7 @@ impl Engine {
             file_compiler: None,
             web: Web::default(),
             shared: Arc::default(),
+            one_shot: false,
             compiler: Arc::default(),
         })
     }

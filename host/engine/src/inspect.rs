@@ -308,7 +308,7 @@ fn shown(raw: Descriptor, kind: Kind) -> Result<Descriptor, LoadError> {
         description: text::prose(&raw.description),
         reads: raw.reads.iter().map(|item| text::line(item)).collect(),
         severity: raw.severity.as_deref().map(text::line),
-        settings: escape_json(raw.settings),
+        settings: escape_json(raw.settings.parse()).into(),
     })
 }
 

@@ -502,6 +502,7 @@ fn prepare(
             grants: &Arc::default(),
             web: &engine.web,
             foreign: is_file(entry),
+            one_shot: engine.one_shot,
             details: &|_| None,
         };
         world::call(

@@ -141,6 +141,12 @@ impl PluginSet {
         self.engine = self.engine.clone().with_compiler(file_compiler);
     }
 
+    /// Leaves the memory of small guests to the end of the process, which frees it at less cost: for
+    /// a process that ends after one review.
+    pub fn free_memory_at_exit(&mut self) {
+        self.engine.one_shot = true;
+    }
+
     /// Starts a new review at `now_ms`: the guests' time is reset, and nothing is held.
     pub fn begin_review(&mut self, now_ms: u64) {
         self.now_ms = now_ms;
@@ -546,6 +552,7 @@ impl Invocation<'_> {
                 grants: &grants,
                 web: &self.engine.web,
                 foreign: identity.foreign,
+                one_shot: self.engine.one_shot,
                 details: self.details,
             };
             world::call(&self.engine.inner, &seat, |store| ask(loaded, store), accept)

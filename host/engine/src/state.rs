@@ -69,8 +69,13 @@ pub(crate) struct CallEnv<'a> {
     pub(crate) web: &'a Web,
     /// Someone else wrote the guest.
     pub(crate) foreign: bool,
+    /// The end of the process frees the memory of small guests.
+    pub(crate) one_shot: bool,
     pub(crate) details: &'a Details<'a>,
 }
+
+/// The most memory of a guest that is left to the end of the process, in bytes.
+const LEFT_BYTES: usize = 8 << 20;
 
 impl CallEnv<'_> {
     /// Runs `body` with a fresh store under these limits, and returns the final state with its
@@ -95,9 +100,22 @@ impl CallEnv<'_> {
         });
         let result = body(&mut store);
         let used = self.limits.fuel.saturating_sub(store.get_fuel().unwrap_or_default());
-        let mut state = store.into_data();
-        state.details = &|_| None;
-        Ok((result, state, used))
+        store.data_mut().details = &|_| None;
+        Ok((result, self.take_state(store), used))
+    }
+
+    /// Ends a store and returns its data.
+    fn take_state(&self, mut store: Store<GuestState>) -> GuestState {
+        let small = store.data().limiter.memory_in_use(self.limits) <= LEFT_BYTES;
+        if !self.one_shot || !small {
+            return store.into_data();
+        }
+        let state =
+            std::mem::replace(store.data_mut(), CallEnv { details: &|_| None, ..*self }.state());
+        // Unmapping each guest's memory interrupts the other threads. The end of the process does
+        // it once for all.
+        std::mem::forget(store);
+        state
     }
 
     fn state(&self) -> GuestState {

@@ -167,6 +167,7 @@ impl<'a> HookCall<'a> {
         let mut reviewer =
             installed::load_for_hook(places, &home, config, now).map_err(configuration_fault)?;
         reviewer.plugins.with_compiler(Arc::new(Processes::of_hook()));
+        reviewer.plugins.free_memory_at_exit();
         if let Some(ahead) = preload(event, &places.person) {
             reviewer.plugins.use_preload(ahead);
         }

@@ -49,12 +49,13 @@ fn find_client(agent: &dyn Agent) -> Option<i32> {
         .and_then(|name| std::env::var(name).ok())
         .and_then(|text| text.parse().ok());
     let mut found = None;
-    let mut process = ProcessStat::read("self")?;
+    let mut parent = i32::try_from(std::os::unix::process::parent_id()).ok()?;
     for _ in 0..MOST_ANCESTORS {
-        if process.parent <= 1 {
+        if parent <= 1 {
             break;
         }
-        process = ProcessStat::read(&process.parent.to_string())?;
+        let process = ProcessStat::read(&parent.to_string())?;
+        parent = process.parent;
         if Some(process.id) == named {
             return named;
         }

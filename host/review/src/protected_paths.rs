@@ -21,6 +21,7 @@ use portcullis_config::Config;
 use portcullis_config::paths::{PROJECT_FILE, Paths, second_program};
 use portcullis_core::policy::GuardedPath;
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -202,9 +203,9 @@ impl List {
 }
 
 /// The real locations of paths. The guard's paths share most of their folders, and each is read
-/// only once.
+/// only once. The keys are text, which is compared faster than paths are.
 #[derive(Default)]
-struct RealPaths(BTreeMap<PathBuf, (PathBuf, bool)>);
+struct RealPaths(BTreeMap<OsString, (PathBuf, bool)>);
 
 impl RealPaths {
     /// Returns the path with its links followed; a path that does not exist yet counts by its
@@ -218,7 +219,7 @@ impl RealPaths {
         let (Some(parent), Some(name), true) = (path.parent(), path.file_name(), left > 0) else {
             return (path.to_owned(), true);
         };
-        if let Some(known) = self.0.get(path) {
+        if let Some(known) = self.0.get(path.as_os_str()) {
             return known.clone();
         }
         let (parent, there) = self.look(parent, left - 1);
@@ -226,7 +227,7 @@ impl RealPaths {
         let found = there.then(|| fs::symlink_metadata(&here).ok()).flatten();
         let linked = found.as_ref().is_some_and(|found| found.is_symlink());
         let real = if linked { fs::canonicalize(&here).unwrap_or(here) } else { here };
-        self.0.insert(path.to_owned(), (real.clone(), found.is_some()));
+        self.0.insert(path.as_os_str().to_owned(), (real.clone(), found.is_some()));
         (real, found.is_some())
     }
 }

@@ -12,7 +12,7 @@ pub(crate) struct CachedMetadata {
     pub(crate) prepared: Vec<u8>,
 }
 
-/// The part of the metadata that is encoded with field names.
+/// The part of the metadata that has a schema.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct CachedFacts {
     pub(crate) inspection: Inspection,
@@ -23,9 +23,9 @@ pub(crate) struct CachedFacts {
 }
 
 impl CachedMetadata {
-    /// Encodes the metadata: the length of the named part, the named part, the rest.
+    /// Encodes the metadata: the length of the part with a schema, that part, the rest.
     pub(crate) fn encode(&self) -> Vec<u8> {
-        let facts = serde_json::to_vec(&self.facts).unwrap_or_default();
+        let facts = postcard::to_allocvec(&self.facts).unwrap_or_default();
         let length = u32::try_from(facts.len()).unwrap_or_default();
         [&length.to_le_bytes(), facts.as_slice(), self.prepared.as_slice()].concat()
     }
@@ -35,6 +35,6 @@ impl CachedMetadata {
         let (length, rest) = bytes.split_first_chunk::<4>()?;
         let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
         let (facts, prepared) = rest.split_at_checked(length)?;
-        Some(Self { facts: serde_json::from_slice(facts).ok()?, prepared: prepared.to_vec() })
+        Some(Self { facts: postcard::from_bytes(facts).ok()?, prepared: prepared.to_vec() })
     }
 }

@@ -100,7 +100,7 @@ fn plugin(inspection: &Inspection, name: Option<&str>) -> Result<Plugin> {
     let name = Some(said.name.as_str()).filter(|name| !name.is_empty()).or(name);
     let name =
         name.context("it says no name in its descriptor; give it one in `bundle.toml`")?.to_owned();
-    let schema = said.settings.as_array().cloned().unwrap_or_default();
+    let schema = said.settings.parse().as_array().cloned().unwrap_or_default();
     let kind = inspection.kind.as_str().to_owned();
     Ok(Plugin {
         name,
