@@ -221,6 +221,21 @@ pub struct Effect {
     pub certain: bool,
 }
 
+impl Effect {
+    /// Returns true if it counts against the limit of writes and deletions. A folder in which a test,
+    /// a build or a commit may write does not: nothing says that it does. What is written by a name
+    /// that is known only when it runs counts.
+    #[must_use]
+    pub fn counts_as_write(&self) -> bool {
+        match self.kind {
+            EffectKind::FileCreate | EffectKind::FileModify => {
+                self.certain || self.target.is_empty() || self.target.contains('*')
+            }
+            _ => self.kind.changes_files(),
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EffectKind {

@@ -55,6 +55,18 @@ pub fn lasting(facts: &Facts) -> impl Iterator<Item = &Effect> {
     facts.effects.iter().filter(|effect| !is_sink(&effect.target))
 }
 
+/// Returns true if an effect counts against the limit of writes and deletions, as the host counts
+/// it: a folder in which a test, a build or a commit may write does not.
+#[must_use]
+pub fn counts_as_write(effect: &Effect) -> bool {
+    match effect.kind {
+        EffectKind::FileCreate | EffectKind::FileModify => {
+            effect.certain || effect.target.is_empty() || effect.target.contains('*')
+        }
+        _ => effect.kind.changes_files(),
+    }
+}
+
 /// Returns true for a special file that takes or gives data and keeps none.
 #[must_use]
 pub fn is_sink(path: &str) -> bool {

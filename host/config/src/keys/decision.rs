@@ -158,7 +158,7 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || number(DEFAULT.limits.file_operations),
         default_text: "",
         project: ProjectScope::Least,
-        doc: "writes and deletions for a prompt",
+        doc: "writes and deletions for a prompt; tests, builds and commits do not count",
     },
     ConfigKey {
         path: "limits.memory_mb",

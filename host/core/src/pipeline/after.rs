@@ -184,7 +184,7 @@ impl Run<'_, '_> {
         self.state.agent.add_note(format!("{what} {}", summary(action)));
         if action.outcome.as_ref().is_none_or(|outcome| outcome.status == Status::Ok) {
             self.count_files(
-                effects.iter().filter(|(effect, _)| effect.kind.changes_files()).count() as u64,
+                effects.iter().filter(|(effect, _)| effect.counts_as_write()).count() as u64
             );
         }
         self.state.agent.add_step(&NewStep {

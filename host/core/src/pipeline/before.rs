@@ -285,7 +285,7 @@ impl<'s> Run<'s, '_> {
         self.state.session.totals.count_verdict(judged.decision.verdict);
         if runs(held) {
             self.count_files(
-                effects.iter().filter(|(effect, _)| effect.kind.changes_files()).count() as u64,
+                effects.iter().filter(|(effect, _)| effect.counts_as_write()).count() as u64
             );
         }
     }

@@ -69,10 +69,8 @@ const CONDITIONS: &[&str] =
 const PERSONAL: &[&str] = &["i", "me", "my", "we", "told", "asked", "approve", "approved", "say"];
 
 /// Words after which a prohibition is not plain.
-const UNCLEAR: &[&str] = &[
-    "other", "others", "else", "just", "only", "without", "more", "than", "too", "it", "this",
-    "that", "these", "those",
-];
+const UNCLEAR: &[&str] =
+    &["other", "others", "else", "just", "only", "without", "more", "than", "too"];
 
 /// Words by which a person limits changes to something.
 const LIMITS: &[&[&str]] = &[
@@ -91,6 +89,11 @@ const LIMITS: &[&[&str]] = &[
     &["anything", "outside"],
     &["files", "outside"],
 ];
+
+/// Words after a pronoun that add no thing.
+const MEANWHILE: &[&str] = &["yet", "now", "please", "though", "either", "directly", "at", "all"];
+/// Words that stand for what was named before.
+const PRONOUNS: &[&str] = &["it", "them", "these", "those", "this", "that"];
 
 /// Objects that mean everything.
 const ANYTHING: &[&str] = &[
@@ -166,6 +169,12 @@ pub(super) fn find_broken(action: &Action, goals: &[Goal], roots: &[String]) -> 
         .min_by_key(|broken| broken.conditional)
 }
 
+/// Returns true if a text asks to publish something: a negated verb asks for nothing.
+pub(crate) fn asks_to_publish(text: &str) -> bool {
+    let verbs = Verbs(VERBS.iter().map(|(verb, kind)| (stem(verb), *kind)).collect());
+    read(text, &verbs).0.contains(&ActionKind::Publish)
+}
+
 #[derive(Clone, Debug)]
 struct Prohibition {
     kind: ActionKind,
@@ -192,16 +201,21 @@ impl Prohibition {
 struct Objects {
     names: Vec<String>,
     words: Stems,
+    /// Options of a program, such as `-c`: only a command with one of them is meant.
+    options: Vec<String>,
 }
 
 impl Objects {
     fn of(text: &str) -> Self {
         let mut names = Vec::new();
         let mut words: Vec<&str> = Vec::new();
+        let mut options = Vec::new();
         for word in text.split(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | '(' | ')')) {
             let bare = word.trim_matches(['`', '"', '\'', '\u{2019}', '*']);
             let bare = bare.trim_end_matches(['.', ':', '!', '?']);
-            if is_name(bare) {
+            if is_option(bare) {
+                options.push(bare.to_owned());
+            } else if is_name(bare) {
                 names.push(bare.trim_start_matches("./").trim_end_matches('/').to_lowercase());
             } else {
                 words.push(bare);
@@ -213,11 +227,11 @@ impl Objects {
         let things: Vec<&str> =
             plain.iter().copied().filter(|word| !MANNER.contains(word)).collect();
         let kept = if things.is_empty() { plain } else { things };
-        Self { names, words: Stems::of(kept) }
+        Self { names, words: Stems::of(kept), options }
     }
 
     fn is_empty(&self) -> bool {
-        self.names.is_empty() && self.words.is_empty()
+        self.names.is_empty() && self.words.is_empty() && self.options.is_empty()
     }
 
     fn meet(&self, other: &Self) -> bool {
@@ -226,7 +240,8 @@ impl Objects {
 
     /// Returns true if the words of a command line name one of the things.
     fn are_spoken_in(&self, spoken: &Stems) -> bool {
-        self.words.meet(spoken)
+        self.names.is_empty() && self.words.is_empty()
+            || self.words.meet(spoken)
             || self.names.iter().any(|name| Stems::of([name.as_str()]).meet(spoken))
     }
 
@@ -238,6 +253,27 @@ impl Objects {
             path.contains(&name.replace("//", "/"))
         };
         self.names.iter().any(inside) || self.words.meet(&Stems::of([path.as_str()]))
+    }
+}
+
+/// Returns true for an option of a program: `-c`, `--inspect`.
+fn is_option(word: &str) -> bool {
+    let name = word.trim_start_matches('-');
+    name.len() < word.len() && name.starts_with(|c: char| c.is_ascii_alphabetic())
+}
+
+/// Returns true if a word of a command gives it an option: by itself, with a value, or among other
+/// letters.
+fn gives_option(word: &str, option: &str) -> bool {
+    let letter = option.strip_prefix('-').filter(|letter| letter.len() == 1);
+    match letter {
+        Some(letter) => {
+            let letters = word.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
+            letters.is_some_and(|letters| letters.contains(letter))
+        }
+        None => {
+            word == option || word.strip_prefix(option).is_some_and(|rest| rest.starts_with('='))
+        }
     }
 }
 
@@ -278,6 +314,7 @@ fn read(text: &str, verbs: &Verbs) -> (Vec<ActionKind>, Vec<Prohibition>) {
     // Prohibitions of the clause before, whose condition may follow; a condition that came first.
     let mut newest = 0..0;
     let mut condition: Option<bool> = None;
+    let mut last_clause = "";
     for clause in clauses(text) {
         let words = split(clause);
         let Some(first) = words.first() else { continue };
@@ -297,11 +334,12 @@ fn read(text: &str, verbs: &Verbs) -> (Vec<ActionKind>, Vec<Prohibition>) {
         } else {
             let negated = (0..words.len()).find_map(|at| Some((at, negation(words.get(at..)?)?)));
             match negated {
-                Some((at, length)) => forbidden.extend(prohibition(
-                    clause,
-                    words.get(at + length..).unwrap_or_default(),
-                    verbs,
-                )),
+                Some((at, length)) => {
+                    let rest = words.get(at + length..).unwrap_or_default();
+                    let meant = named_before(clause, words.get(at).map_or("", String::as_str));
+                    let meant = meant.unwrap_or_else(|| Objects::of(after_verb(last_clause)));
+                    forbidden.extend(prohibition(clause, rest, &meant, verbs));
+                }
                 None => asked.extend(words.iter().filter_map(|word| verbs.find_kind(word))),
             }
         }
@@ -311,6 +349,7 @@ fn read(text: &str, verbs: &Verbs) -> (Vec<ActionKind>, Vec<Prohibition>) {
         }
         condition = (begins && before == forbidden.len()).then(|| !is_personal(&words));
         newest = before..forbidden.len();
+        last_clause = clause;
     }
     (asked, forbidden)
 }
@@ -360,8 +399,22 @@ fn negation(words: &[String]) -> Option<usize> {
         .map(|found| found.len())
 }
 
+/// Returns the things that a clause names before its negation, which begins with `word`: those of
+/// "read the tests but don't change them". None if it names nothing there.
+fn named_before(clause: &str, word: &str) -> Option<Objects> {
+    let at = clause.to_lowercase().find(word)?;
+    let before = Objects::of(after_verb(clause.get(..at)?));
+    (!before.names.is_empty() || !before.words.is_empty()).then_some(before)
+}
+
+/// Returns a clause without its first word, which says what to do with the things that it names.
+fn after_verb(clause: &str) -> &str {
+    clause.trim_start().split_once(char::is_whitespace).map_or("", |(_, rest)| rest)
+}
+
 /// Reads "push", "push to main", "commit or push": each verb with the objects that follow them all.
-fn prohibition(clause: &str, rest: &[String], verbs: &Verbs) -> Vec<Prohibition> {
+/// A pronoun stands for the things `meant`; without any, nothing plain is forbidden.
+fn prohibition(clause: &str, rest: &[String], meant: &Objects, verbs: &Verbs) -> Vec<Prohibition> {
     let mut last = rest.first().map_or("", String::as_str);
     let mut kinds: Vec<ActionKind> = verbs.find_kind(last).into_iter().collect();
     let mut objects = rest.get(1..).unwrap_or_default();
@@ -375,11 +428,16 @@ fn prohibition(clause: &str, rest: &[String], verbs: &Verbs) -> Vec<Prohibition>
     }
     let condition = objects.iter().position(|word| CONDITIONS.contains(&word.as_str()));
     let (objects, condition) = objects.split_at(condition.unwrap_or(objects.len()));
-    if objects.iter().any(|word| UNCLEAR.contains(&word.as_str())) {
+    let pronoun = objects.first().is_some_and(|word| PRONOUNS.contains(&word.as_str()));
+    let alone = objects.iter().skip(1).all(|word| MEANWHILE.contains(&word.as_str()));
+    let stands_for = (pronoun && alone && !meant.is_empty()).then_some(meant);
+    let unclear =
+        |word: &String| UNCLEAR.contains(&word.as_str()) || PRONOUNS.contains(&word.as_str());
+    if stands_for.is_none() && objects.iter().any(unclear) {
         return Vec::new();
     }
     let conditional = !condition.is_empty() && !is_personal(condition);
-    let named = objects_of(clause, last, condition.first());
+    let named = stands_for.cloned().unwrap_or_else(|| objects_of(clause, last, condition.first()));
     let plain = |kind: &ActionKind| *kind != ActionKind::Run || !named.is_empty();
     kinds
         .into_iter()
@@ -426,6 +484,8 @@ struct Done {
     downloads: bool,
     runs: bool,
     spoken: Stems,
+    /// The words of its commands.
+    words: Vec<String>,
 }
 
 impl Done {
@@ -456,11 +516,16 @@ impl Done {
             downloads: action.facts.effects.iter().any(place::is_external),
             runs: action.shell().is_some(),
             spoken: Stems::of(nature::spoken(action)),
+            words: nature::spoken(action).map(str::to_owned).collect(),
         }
     }
 
     fn breaks(&self, prohibition: &Prohibition) -> bool {
         let objects = &prohibition.objects;
+        let given = |option: &String| self.words.iter().any(|word| gives_option(word, option));
+        if !objects.options.is_empty() && !objects.options.iter().any(given) {
+            return false;
+        }
         if prohibition.inverted {
             return self.inside.iter().any(|path| !objects.hold(path));
         }

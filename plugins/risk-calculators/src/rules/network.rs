@@ -181,7 +181,7 @@ fn tells_a_secret(action: &Action) -> Option<Ruling> {
 }
 
 /// Applies the rule.
-pub(super) fn rule(action: &Action, _: &Context, config: &Config) -> Option<Ruling> {
+pub(super) fn rule(action: &Action, context: &Context, config: &Config) -> Option<Ruling> {
     if let Some(ruling) = reaches_metadata(action)
         .or_else(|| tells_a_secret(action))
         .or_else(|| sends_dump(action))
@@ -213,6 +213,7 @@ pub(super) fn rule(action: &Action, _: &Context, config: &Config) -> Option<Ruli
     for host in reached
         .chain(unclaimed)
         .filter(|host| !place::is_loopback(host) && !is_trusted(host, config))
+        .filter(|host| !is_requested(host, context))
     {
         if !hosts.contains(&host) {
             hosts.push(host);
@@ -254,6 +255,13 @@ fn is_expected(effect: &Effect, action: &Action) -> bool {
 fn program<'a>(effect: &Effect, action: &'a Action) -> Option<&'a str> {
     let command = action.shell()?.commands.get(usize::try_from(effect.command?).ok()?)?;
     Some(&command.program)
+}
+
+/// Returns true for a machine that the person named in a request.
+fn is_requested(host: &str, context: &Context) -> bool {
+    let part = |c: char| c.is_alphanumeric() || matches!(c, '-' | '.');
+    let named = |text: &str| text.split(|c| !part(c)).any(|word| word.trim_matches('.') == host);
+    host.contains('.') && context.goals.iter().any(|goal| named(&goal.text.to_lowercase()))
 }
 
 fn is_trusted(host: &str, config: &Config) -> bool {

@@ -13,7 +13,7 @@ const ALL: u16 = 1000;
 /// Applies the rule.
 pub(super) fn rule(action: &Action, context: &Context, config: &Config) -> Option<Ruling> {
     let own = u64::try_from(
-        place::lasting(&action.facts).filter(|effect| effect.kind.changes_files()).count(),
+        place::lasting(&action.facts).filter(|effect| place::counts_as_write(effect)).count(),
     )
     .unwrap_or(u64::MAX);
     let limit = context

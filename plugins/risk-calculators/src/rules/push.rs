@@ -6,6 +6,7 @@
 use super::config::{Config, DIRECT, PUSH};
 use super::git::Git;
 use super::rewriting;
+use crate::rationality::asks_to_publish;
 use portcullis_builtin_shared::text::listed;
 use portcullis_plugin::risk_calculator::{Rewrite, Ruling};
 use portcullis_plugin::types::{Action, Context, Coverage, Effect, EffectKind, Operation};
@@ -14,11 +15,11 @@ use portcullis_plugin::types::{Action, Context, Coverage, Effect, EffectKind, Op
 const SHARED: &[&str] = &["main", "master", "trunk", "production", "prod", "release", "stable"];
 
 /// Objects to a push to a branch that others build on, or one past the repository's own checks.
-pub(super) fn direct(action: &Action, _: &Context, _: &Config) -> Option<Ruling> {
+pub(super) fn direct(action: &Action, context: &Context, _: &Config) -> Option<Ruling> {
     if let Operation::Tool(_) = &action.operation {
         return by_tool(action);
     }
-    to_elsewhere(action).or_else(|| by_git(action)).or_else(|| by_command(action))
+    to_elsewhere(action).or_else(|| by_git(action, context)).or_else(|| by_command(action))
 }
 
 /// The form that the host's reader reports for a push to a remote which the session set.
@@ -31,7 +32,20 @@ fn to_elsewhere(action: &Action) -> Option<Ruling> {
     Some(Ruling::ask(DIRECT, why).instead("let the person set the remote, or name it"))
 }
 
-fn by_git(action: &Action) -> Option<Ruling> {
+/// Words by which a request means another branch than a shared one.
+const APART: &[&str] = &["branch", "fork", "pr", "pull", "review", "merge"];
+
+/// Returns true if the newest request asks to push to a branch: it names it, or it names no other
+/// way.
+fn is_asked(branch: &str, context: &Context) -> bool {
+    let Some(goal) = context.goals.last() else { return false };
+    let text = goal.text.to_lowercase();
+    let mut words = text.split(|c: char| !c.is_alphanumeric() && c != '-' && c != '_');
+    let elsewhere = |word: &str| APART.contains(&word) || SHARED.contains(&word);
+    asks_to_publish(&text) && (words.clone().any(|word| word == branch) || !words.any(elsewhere))
+}
+
+fn by_git(action: &Action, context: &Context) -> Option<Ruling> {
     let shell = action.shell()?;
     let publishes = |index: usize| {
         let own = |effect: &Effect| {
@@ -58,7 +72,7 @@ fn by_git(action: &Action) -> Option<Ruling> {
                 .map(|word| word.rsplit(':').next().unwrap_or(word).trim_start_matches('+'));
             let shared = to
                 .map(|branch| branch.trim_start_matches("refs/heads/"))
-                .find(|branch| SHARED.contains(branch));
+                .find(|branch| SHARED.contains(branch) && !is_asked(branch, context));
             let ruling = match shared {
                 Some(branch) => Ruling::warn(
                     DIRECT,

@@ -342,6 +342,35 @@ fn deployments_and_releases() {
 }
 
 #[test]
+fn what_the_person_asked_for_is_not_objected_to() {
+    let push = |branch: &str| {
+        let line = ["git push origin ", branch].concat();
+        shell(&line).affects(EffectKind::Publish, "origin").by(0)
+    };
+    let send = |host: &str| shell("curl -F f=@a.csv x").affects(EffectKind::Send, host).by(0);
+    for (goal, action, expected) in [
+        ("Fix it, then push to main", push("main"), None),
+        ("OK. Let us push and watch the build", push("main"), None),
+        ("Fix it", push("main"), Some("warn_direct_push")),
+        ("Fix it, but don't push to main", push("main"), Some("warn_direct_push")),
+        ("Push your branch and open a pull request", push("main"), Some("warn_direct_push")),
+        ("Push to main", push("release"), Some("warn_direct_push")),
+        ("Upload a.csv to https://api.example.com/upload", send("api.example.com"), None),
+        (
+            "Upload a.csv to https://api.example.com/upload",
+            send("api.example.com.evil.example"),
+            Some("warn_external_network"),
+        ),
+        ("Read example.com", send("api.example.com"), Some("warn_external_network")),
+        ("Upload a.csv", send("api.example.com"), Some("warn_external_network")),
+    ] {
+        let found = rulings(&action, &testing::context().goal(goal), &[]);
+        let rule = found.first().map(|ruling| ruling.rule.as_str());
+        assert_eq!(rule, expected, "{goal}: {} {found:?}", action.parameters);
+    }
+}
+
+#[test]
 fn secrets_that_are_told() {
     const NETWORK: &str = "warn_external_network";
     const TOKEN: &str = "it is <secret:token:0123abcd>";
@@ -406,6 +435,17 @@ fn file_operations_are_counted() {
         (two(), 100, 99, Some(Ask)),
         (file_read("a"), 100, 100, None),
         (shell("x").modifies("/dev/null"), 100, 100, None),
+        // A test may write below the project; nothing says that it does.
+        (shell("pytest").modifies("/srv/shop").uncertain(), 100, 100, None),
+        (shell("git commit").modifies("/srv/shop/.git").uncertain(), 100, 100, None),
+        (
+            shell("sed -i s/a/b/ $F").affects(EffectKind::FileModify, "").uncertain(),
+            100,
+            100,
+            Some(Ask),
+        ),
+        (shell("touch $D/x").modifies("/srv/shop/*").uncertain(), 100, 100, Some(Ask)),
+        (shell("rm $F").deletes("/srv/shop").uncertain(), 100, 100, Some(Ask)),
     ];
     for (action, maximum, used, expected) in cases {
         let found = rulings(

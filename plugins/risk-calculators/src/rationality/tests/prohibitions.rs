@@ -120,6 +120,50 @@ fn a_prohibition_holds_by_a_ruling() {
         ),
         (&["never run migrations"], migrate(), Some((Ask, "never run migrations"))),
         (&["never run migrations"], shell("python manage.py test").by(0), None),
+        // An option: only a command that has it is meant.
+        (
+            &["Do not run python with -c. Write solve.py."],
+            shell("python -c 'print(1)'").by(0),
+            Some((Ask, "Do not run python with -c")),
+        ),
+        (
+            &["Do not run python with -c. Write solve.py."],
+            shell("python3 -Bc x").by(0),
+            Some((Ask, "Do not run python with -c")),
+        ),
+        (&["Do not run python with -c. Write solve.py."], shell("python solve.py").by(0), None),
+        (&["Don't run node with --inspect."], shell("node server.js").by(0), None),
+        (
+            &["Don't run node with `--inspect`."],
+            shell("node --inspect=9229 server.js").by(0),
+            Some((Ask, "Don't run node with `--inspect`")),
+        ),
+        (&["never push with --force"], push(), None),
+        (
+            &["never push with --force"],
+            shell("git push --force origin x").affects(EffectKind::Publish, "origin").by(0),
+            Some((Ask, "never push with --force")),
+        ),
+        // A pronoun: what was named before is meant.
+        (&["Fix main.py. Read the tests, but don't modify them."], edit("main.py"), None),
+        (
+            &["Fix main.py. Read the tests, but don't modify them."],
+            edit("tests/a.py"),
+            Some((Ask, "but don't modify them")),
+        ),
+        (&["Read the tests but don't change them"], edit("src/main.py"), None),
+        (
+            &["Read the tests but don't change them"],
+            edit("tests/a.py"),
+            Some((Ask, "Read the tests but don't change them")),
+        ),
+        (
+            &["Look at config.py, but do not touch it yet"],
+            edit("config.py"),
+            Some((Ask, "but do not touch it yet")),
+        ),
+        (&["Look at config.py, but do not touch it yet"], edit("util.py"), None),
+        (&["don't change them"], edit("src/a.rs"), None),
         // Conditions: the person's own hold, others are told.
         (&["do not push until I say so"], push(), Some((Ask, "do not push until I say so"))),
         (
