@@ -222,9 +222,9 @@ pub struct Effect {
 }
 
 impl Effect {
-    /// Returns true if it counts against the limit of writes and deletions. A folder in which a test,
-    /// a build or a commit may write does not: nothing says that it does. What is written by a name
-    /// that is known only when it runs counts.
+    /// Returns true if it counts against the limit of writes and deletions. What a program only may
+    /// write does not: a test, a build or a commit names its folder, and nothing says that it writes
+    /// there. A write without any target counts, and so does a pattern of names.
     #[must_use]
     pub fn counts_as_write(&self) -> bool {
         match self.kind {

@@ -55,7 +55,7 @@ fn has_reached(used: u64, maximum: u64, mark: u16) -> bool {
 }
 
 fn find_objection(limit: &Limit, state: &LimitState<'_>, facts: &Facts) -> Option<Objection> {
-    let files = facts.effects.iter().filter(|effect| effect.kind.changes_files()).count() as u64;
+    let files = facts.effects.iter().filter(|effect| effect.counts_as_write()).count() as u64;
     if limit.quantity == Quantity::BatchSize {
         return find_batch_objection(limit.maximum, files);
     }

@@ -46,6 +46,10 @@ use wasmtime::component::Component;
 /// sure to have another time stamp: some ticks of the coarsest kernel clock.
 pub(crate) const MIN_RECEIPT_AGE: Duration = Duration::from_millis(50);
 
+/// The context of the names of metadata. Its number changes with the types of the metadata: what an
+/// earlier build encoded must not be read as something else.
+const CARD_NAMES: &str = "portcullis card name 2";
+
 /// Compiled code and receipts in a folder, signed with a key.
 pub struct CodeCache {
     path: PathBuf,
@@ -165,7 +169,7 @@ impl CodeCache {
 
     /// Returns the metadata's name for a source and its settings under this build of the program.
     pub(crate) fn metadata_name(&self, source: &[&[u8]], settings: &blake3::Hash) -> String {
-        let mut hasher = blake3::Hasher::new_derive_key("portcullis card name 1");
+        let mut hasher = blake3::Hasher::new_derive_key(CARD_NAMES);
         hasher.update(BUILD.as_bytes()).update(settings.as_bytes());
         for part in source {
             hasher.update(part).update(b"\0");

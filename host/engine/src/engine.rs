@@ -5,6 +5,7 @@ use crate::compiler::Compiler;
 use crate::machine_code::{common, compiling, machine_code};
 use crate::shared::Shared;
 use crate::web::Web;
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, OnceLock};
 
 /// Compiles and runs guests. Cheap to clone; one for each process.
@@ -18,8 +19,9 @@ pub struct Engine {
     pub(crate) file_compiler: Option<Arc<dyn Compiler>>,
     pub(crate) web: Web,
     pub(crate) shared: Arc<Shared>,
-    /// The process ends after one answer: small guests keep their memory until then.
-    pub(crate) one_shot: bool,
+    /// The number of guests whose memory is left to the end of the process; none if it answers more
+    /// than once.
+    pub(crate) left: Option<Arc<AtomicUsize>>,
     compiler: Arc<OnceLock<wasmtime::Engine>>,
 }
 
@@ -60,7 +62,7 @@ impl Engine {
             file_compiler: None,
             web: Web::default(),
             shared: Arc::default(),
-            one_shot: false,
+            left: None,
             compiler: Arc::default(),
         })
     }

@@ -502,7 +502,7 @@ fn prepare(
             grants: &Arc::default(),
             web: &engine.web,
             foreign: is_file(entry),
-            one_shot: engine.one_shot,
+            left: engine.left.as_deref(),
             details: &|_| None,
         };
         world::call(

@@ -144,7 +144,7 @@ impl PluginSet {
     /// Leaves the memory of small guests to the end of the process, which frees it at less cost: for
     /// a process that ends after one review.
     pub fn free_memory_at_exit(&mut self) {
-        self.engine.one_shot = true;
+        self.engine.left = Some(Arc::default());
     }
 
     /// Starts a new review at `now_ms`: the guests' time is reset, and nothing is held.
@@ -552,7 +552,7 @@ impl Invocation<'_> {
                 grants: &grants,
                 web: &self.engine.web,
                 foreign: identity.foreign,
-                one_shot: self.engine.one_shot,
+                left: self.engine.left.as_deref(),
                 details: self.details,
             };
             world::call(&self.engine.inner, &seat, |store| ask(loaded, store), accept)

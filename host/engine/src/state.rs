@@ -1,6 +1,7 @@
 //! The host's state for a guest during one call: its budgets, its log, what it asked for.
 //!
-//! A store lives for one call, so nothing here outlives an answer.
+//! A store is used for one call, so no guest sees anything of another call. In a process that answers
+//! once, the memory of a store may stay until its end.
 
 use crate::bindings::types::Step;
 use crate::grants::{GrantUses, Grants, Random};
@@ -10,6 +11,7 @@ use crate::wasi::ResourceTable;
 use crate::web::Web;
 use portcullis_core::plugins::Details;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 use wasmtime::{Engine, ResourceLimiter, Store, StoreContextMut, Trap, UpdateDeadline};
 
@@ -69,13 +71,19 @@ pub(crate) struct CallEnv<'a> {
     pub(crate) web: &'a Web,
     /// Someone else wrote the guest.
     pub(crate) foreign: bool,
-    /// The end of the process frees the memory of small guests.
-    pub(crate) one_shot: bool,
+    /// The number of guests whose memory is left to the end of the process; none if it answers more
+    /// than once.
+    pub(crate) left: Option<&'a AtomicUsize>,
     pub(crate) details: &'a Details<'a>,
 }
 
+/// The look-up of past steps when no call runs.
+const NO_DETAILS: &Details<'static> = &|_| None;
+
 /// The most memory of a guest that is left to the end of the process, in bytes.
 const LEFT_BYTES: usize = 8 << 20;
+/// The most guests whose memory is left: each reserves some gigabytes of addresses.
+const LEFT_GUESTS: usize = 24;
 
 impl CallEnv<'_> {
     /// Runs `body` with a fresh store under these limits, and returns the final state with its
@@ -100,18 +108,20 @@ impl CallEnv<'_> {
         });
         let result = body(&mut store);
         let used = self.limits.fuel.saturating_sub(store.get_fuel().unwrap_or_default());
-        store.data_mut().details = &|_| None;
+        store.data_mut().details = NO_DETAILS;
         Ok((result, self.take_state(store), used))
     }
 
     /// Ends a store and returns its data.
     fn take_state(&self, mut store: Store<GuestState>) -> GuestState {
         let small = store.data().limiter.memory_in_use(self.limits) <= LEFT_BYTES;
-        if !self.one_shot || !small {
+        let has_room = |left: &AtomicUsize| left.fetch_add(1, Ordering::Relaxed) < LEFT_GUESTS;
+        // A third party's plugin may have many memories.
+        if self.foreign || !small || !self.left.is_some_and(has_room) {
             return store.into_data();
         }
-        let state =
-            std::mem::replace(store.data_mut(), CallEnv { details: &|_| None, ..*self }.state());
+        let fresh = CallEnv { details: NO_DETAILS, ..*self }.state();
+        let state = std::mem::replace(store.data_mut(), fresh);
         // Unmapping each guest's memory interrupts the other threads. The end of the process does
         // it once for all.
         std::mem::forget(store);
@@ -119,9 +129,10 @@ impl CallEnv<'_> {
     }
 
     fn state(&self) -> GuestState {
-        // SAFETY: a store's data must have no lifetimes. The reference is private to `State`, and
-        // only `State::detail` reads it. `with_store` creates the store and does not pass it on;
-        // before it returns it replaces the reference, and until then `self.details` is borrowed.
+        // SAFETY: a store's data must have no lifetimes. The reference is private to `GuestState`, and
+        // only `GuestState::detail` reads it, which guests reach while a call runs. There are two
+        // callers: `with_store` replaces the reference by one that is 'static before it returns, and
+        // until then `self.details` is borrowed; `take_state` passes one that is 'static.
         #[allow(unsafe_code, reason = "a store's data must be 'static")]
         let details =
             unsafe { std::mem::transmute::<&Details<'_>, &'static Details<'static>>(self.details) };

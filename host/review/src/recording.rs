@@ -8,6 +8,7 @@
 //! A recording without times counts one second a step.
 
 mod journal;
+mod made_files;
 pub mod past;
 mod trajectory;
 
@@ -33,6 +34,8 @@ pub struct RecordedEvent {
     pub at: u64,
     /// The state of the machine, if it was recorded.
     pub seen: Option<MachineContext>,
+    /// The file that the call is about to make, absolute: its result says that it is new.
+    pub makes: Option<String>,
 }
 
 /// The state of the machine, as a record holds it.
@@ -88,6 +91,9 @@ pub fn parse_recordings(text: &str, name: &str) -> Result<Vec<Recording>> {
     }
     if collector.sessions.is_empty() {
         bail!("it contains no session");
+    }
+    for session in &mut collector.sessions {
+        made_files::note_made_files(&mut session.items);
     }
     Ok(collector.sessions)
 }
@@ -173,7 +179,7 @@ impl Collector {
             EventKind::AfterTool(Call { id: Some(id), .. }, _) => drop(self.open.remove(id)),
             _ => {}
         }
-        let item = RecordedEvent { at: self.clock, seen, event };
+        let item = RecordedEvent { at: self.clock, seen, event, makes: None };
         let session = item.event.session.clone();
         let name = if session.is_empty() { self.name.clone() } else { session };
         match self.sessions.iter_mut().find(|recording| recording.name == name) {

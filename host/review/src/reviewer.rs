@@ -11,7 +11,7 @@ use crate::config_check;
 use crate::names::NameService;
 use crate::plugin_specs::{COMPONENT, GrantScope, list_plugin_specs, reader_spec};
 use crate::protected_paths;
-use crate::workspace::{self, described::DescribedDisk};
+use crate::workspace::{self, described::DescribedDisk, told::ToldDisk};
 use anyhow::{Context, Result};
 use portcullis_config::Config;
 use portcullis_config::paths::Paths;
@@ -171,9 +171,12 @@ impl Reviewer {
         let mut observe = |queries: &[Query]| match around.disk {
             Disk::Recorded(seen) => seen.clone(),
             Disk::Described(disk) => disk.observe(queries),
+            Disk::Told(disk) if !observes => disk.observe(queries),
             Disk::Now => workspace::observe(queries, &policy.guarded),
-            Disk::Default if observes => workspace::observe(queries, &policy.guarded),
-            Disk::Default => Observations::new(),
+            Disk::Default | Disk::Told(_) if observes => {
+                workspace::observe(queries, &policy.guarded)
+            }
+            Disk::Default | Disk::Told(_) => Observations::new(),
         };
         let settings = Settings {
             policy,
@@ -213,6 +216,8 @@ pub enum Disk<'a> {
     Recorded(&'a Observations),
     /// A description.
     Described(&'a DescribedDisk),
+    /// What a recording tells, unless the reviewer was set up to look at the disk.
+    Told(&'a ToldDisk),
 }
 
 /// The installation's state that a review uses besides the event; it does not apply to trial runs.

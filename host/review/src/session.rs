@@ -4,6 +4,7 @@ use crate::recording::RecordedEvent;
 use crate::reviewer::{Disk, PluginObserver, ReviewContext, Reviewer};
 use crate::step_detail;
 use crate::timeline::ActiveInterventions;
+use crate::workspace::told::ToldDisk;
 use portcullis_core::policy::LimitPolicy;
 use portcullis_core::record::Record;
 use portcullis_core::session::State;
@@ -21,6 +22,7 @@ pub struct ReviewSession {
     shared: portcullis_core::session::Session,
     agents: BTreeMap<Option<String>, portcullis_core::session::AgentState>,
     documents: BTreeMap<(Option<String>, u64), Vec<String>>,
+    told: ToldDisk,
 }
 
 impl ReviewSession {
@@ -41,12 +43,13 @@ impl ReviewSession {
             session: std::mem::take(&mut self.shared),
             agent: self.agents.remove(&agent).unwrap_or_default(),
         };
+        self.told.follow(item.makes.as_deref());
         let documents = &self.documents;
         let details = |step: u64| step_detail::parse_step(documents.get(&(agent.clone(), step))?);
         let seen = item.seen.as_ref();
         let kept = RecordedUndo(seen.and_then(|seen| seen.kept.as_ref()));
         let around = ReviewContext {
-            disk: seen.map_or(Disk::Default, |seen| Disk::Recorded(&seen.observed)),
+            disk: seen.map_or(Disk::Told(&self.told), |seen| Disk::Recorded(&seen.observed)),
             home: seen.and_then(|seen| seen.home.as_deref()),
             undo: Some(&kept),
             measured: seen.and_then(|seen| seen.measured.as_ref()),

@@ -14,6 +14,7 @@ mod globs;
 mod regenerated;
 mod scripts;
 mod settled;
+pub mod told;
 
 use aliases::Aliases;
 use git::Repository;

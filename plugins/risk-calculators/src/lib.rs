@@ -6,6 +6,7 @@
 //! component of its own: it is loaded only if somebody wrote rules.
 
 pub mod rationality;
+mod requests;
 pub mod risk;
 pub mod rules;
 pub mod side_effects;

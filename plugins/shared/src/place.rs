@@ -56,7 +56,7 @@ pub fn lasting(facts: &Facts) -> impl Iterator<Item = &Effect> {
 }
 
 /// Returns true if an effect counts against the limit of writes and deletions, as the host counts
-/// it: a folder in which a test, a build or a commit may write does not.
+/// it: what a program only may write does not.
 #[must_use]
 pub fn counts_as_write(effect: &Effect) -> bool {
     match effect.kind {
@@ -199,6 +199,14 @@ pub fn host_of(target: &str) -> String {
         None => authority,
     };
     host.to_ascii_lowercase()
+}
+
+/// Returns true if a person's text names a machine by its full name; a single word is none.
+#[must_use]
+pub fn names_host(text: &str, host: &str) -> bool {
+    let part = |c: char| c.is_alphanumeric() || matches!(c, '-' | '.');
+    let mut words = text.split(|c| !part(c)).map(|word| word.trim_matches('.'));
+    host.contains('.') && words.any(|word| word.eq_ignore_ascii_case(host))
 }
 
 /// Returns true if the target of a network effect is outside this machine, or is not known to be on

@@ -272,7 +272,7 @@ impl CaseRun<'_> {
             kept: None,
             measured: None,
         };
-        let item = RecordedEvent { event, at: self.at, seen: Some(seen) };
+        let item = RecordedEvent { event, at: self.at, seen: Some(seen), makes: None };
         let records = self.session.step_overheard(&item, self.reviewer, Some(heard));
         self.records.extend(records.iter().cloned());
         for record in records.iter().filter(|record| record.kind == RecordKind::Intervention) {

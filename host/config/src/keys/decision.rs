@@ -158,7 +158,7 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || number(DEFAULT.limits.file_operations),
         default_text: "",
         project: ProjectScope::Least,
-        doc: "writes and deletions for a prompt; tests, builds and commits do not count",
+        doc: "writes and deletions for a prompt; what a program only may write, such as a test, a build or a commit, does not count",
     },
     ConfigKey {
         path: "limits.memory_mb",

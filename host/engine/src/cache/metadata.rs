@@ -12,7 +12,7 @@ pub(crate) struct CachedMetadata {
     pub(crate) prepared: Vec<u8>,
 }
 
-/// The part of the metadata that has a schema.
+/// The part of the metadata that is encoded as a structure.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct CachedFacts {
     pub(crate) inspection: Inspection,
@@ -23,7 +23,7 @@ pub(crate) struct CachedFacts {
 }
 
 impl CachedMetadata {
-    /// Encodes the metadata: the length of the part with a schema, that part, the rest.
+    /// Encodes the metadata: the length of the facts, the facts, the answer of `prepare`.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let facts = postcard::to_allocvec(&self.facts).unwrap_or_default();
         let length = u32::try_from(facts.len()).unwrap_or_default();
@@ -35,6 +35,7 @@ impl CachedMetadata {
         let (length, rest) = bytes.split_first_chunk::<4>()?;
         let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
         let (facts, prepared) = rest.split_at_checked(length)?;
-        Some(Self { facts: postcard::from_bytes(facts).ok()?, prepared: prepared.to_vec() })
+        let (facts, rest) = postcard::take_from_bytes(facts).ok()?;
+        rest.is_empty().then(|| Self { facts, prepared: prepared.to_vec() })
     }
 }

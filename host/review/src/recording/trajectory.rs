@@ -25,7 +25,7 @@ pub(super) fn read(object: &Map<String, Value>) -> Result<Recording> {
     let mut clock = EPOCH;
     let mut push = |event: Event, seconds: u64| {
         clock += seconds * 1000;
-        items.push(RecordedEvent { event, at: clock, seen: None });
+        items.push(RecordedEvent { event, at: clock, seen: None, makes: None });
     };
     let goal = text(object.get("goal"));
     if !goal.is_empty() {

@@ -2,13 +2,13 @@
 
 use super::config::Config;
 use super::memory::{Memory, Read};
-use super::sending::{Masked, host, is_database, leaves, masked, sent};
+use super::sending::{Masked, host, is_database, is_named, leaves, masked, sent};
 use portcullis_builtin_shared::place;
 use portcullis_builtin_shared::steps::label;
 use portcullis_builtin_shared::text::{evidence, named};
 use portcullis_plugin::history::History;
 use portcullis_plugin::pattern::{Detection, Report};
-use portcullis_plugin::types::{Action, Effect, EffectKind, Severity, Status};
+use portcullis_plugin::types::{Action, Context, Effect, EffectKind, Severity, Status};
 
 /// The form that the host's reader reports if a secret flows to another machine.
 const EGRESS: &str = "secret-egress";
@@ -21,6 +21,7 @@ pub(super) fn look(
     mut memory: Memory,
     history: &History,
     action: &Action,
+    context: &Context,
 ) -> Report {
     let before = memory.clone();
     let looked = action.step.saturating_add(1);
@@ -29,7 +30,7 @@ pub(super) fn look(
         memory.reads.retain(|read| {
             read.step < action.step && action.step.saturating_sub(read.step) <= config.within.max(1)
         });
-        let found = leak(config, &mut memory, history, action);
+        let found = leak(config, &mut memory, history, action, context);
         report = found.map_or_else(Report::nothing, |leak| detection(config, &leak, action).into());
         memory.looked = looked.max(memory.looked);
         for source in sources(action).take(MOST_SOURCES) {
@@ -57,9 +58,15 @@ struct Leak {
     host: String,
 }
 
-fn leak(config: &Config, memory: &mut Memory, history: &History, action: &Action) -> Option<Leak> {
+fn leak(
+    config: &Config,
+    memory: &mut Memory,
+    history: &History,
+    action: &Action,
+    context: &Context,
+) -> Option<Leak> {
     flowing(config, action)
-        .or_else(|| masked_value(config, memory, action))
+        .or_else(|| masked_value(config, memory, action, context))
         .or_else(|| nearby(config, memory, history, action))
 }
 
@@ -89,7 +96,12 @@ fn flowing(config: &Config, action: &Action) -> Option<Leak> {
 }
 
 /// Detects a masked value in the sent data.
-fn masked_value(config: &Config, memory: &mut Memory, action: &Action) -> Option<Leak> {
+fn masked_value(
+    config: &Config,
+    memory: &mut Memory,
+    action: &Action,
+    context: &Context,
+) -> Option<Leak> {
     let effect = leaves(action, config).next()?;
     let weigh = |one: &Masked| match (one.signs_in, memory.seen_at(one.number), one.common) {
         (true, ..) => Severity::Low,
@@ -98,6 +110,7 @@ fn masked_value(config: &Config, memory: &mut Memory, action: &Action) -> Option
         (false, None, false) => Severity::High,
     };
     let worst = sent(action, config).into_iter().max_by_key(weigh)?;
+    let worst_number = worst.number;
     let leak = Leak {
         severity: weigh(&worst),
         flows: !worst.signs_in,
@@ -106,7 +119,9 @@ fn masked_value(config: &Config, memory: &mut Memory, action: &Action) -> Option
         host: host(effect, action),
         source: worst.text,
     };
-    let own_login = !leak.flows && leaves(action, config).all(is_database);
+    let unseen = memory.seen_at(worst_number).is_none();
+    let expected = |effect: &Effect| is_database(effect) || unseen && is_named(effect, context);
+    let own_login = !leak.flows && leaves(action, config).all(expected);
     (leak.flows || !own_login && !memory.tell(&leak.source, &leak.host)).then_some(leak)
 }
 

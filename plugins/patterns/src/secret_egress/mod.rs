@@ -4,8 +4,9 @@
 //! action reads a secret and sends it (the host's reader follows pipes, variables and files), and
 //! if a masked value is in the sent data, since a placeholder is the same for the same value
 //! throughout a session. It is less sure if a secret was read within the last few steps. Data sent
-//! to this machine does not count. Rules and side effects decide if the action may run;
-//! interventions decide on the response in the session.
+//! to this machine does not count. Nor does a sign-in to a machine that a request of the person
+//! names, with a secret that nothing in this session showed. Rules and side effects decide if the
+//! action may run; interventions decide on the response in the session.
 
 mod config;
 mod detect;
@@ -36,11 +37,11 @@ impl Pattern for SecretEgress {
         state: &[u8],
         history: &History,
         action: &Action,
-        _: &Context,
+        context: &Context,
     ) -> Result<Report, Error> {
         let config = Config::from_prepared(prepared)?;
         let memory = memory::Memory::read(state)?;
-        Ok(detect::look(&config, memory, history, action))
+        Ok(detect::look(&config, memory, history, action, context))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::config::Config;
 use portcullis_builtin_shared::place;
-use portcullis_plugin::types::{Action, Command, Effect, EffectKind, Operation};
+use portcullis_plugin::types::{Action, Command, Context, Effect, EffectKind, Operation};
 
 /// The prefix of a masked value.
 const PLACEHOLDER: &str = "<secret:";
@@ -52,6 +52,20 @@ fn is_own(target: &str) -> bool {
 /// own values is another matter.
 pub(super) fn is_database(effect: &Effect) -> bool {
     effect.kind == EffectKind::RemoteChange && effect.target == "database"
+}
+
+/// Words of a request that may forbid something.
+const FORBIDDING: &[&str] = &["don't", "don\u{2019}t", "dont", "never", "no", "not", "without"];
+
+/// Returns true for a machine that a request of the person names, without forbidding anything: to
+/// work there, the agent has to sign in.
+pub(super) fn is_named(effect: &Effect, context: &Context) -> bool {
+    let host = place::host_of(&effect.target);
+    let forbids = |text: &str| {
+        text.split_whitespace().any(|word| FORBIDDING.contains(&word.to_lowercase().as_str()))
+    };
+    let names = |text: &str| place::names_host(text, &host) && !forbids(text);
+    context.goals.iter().any(|goal| names(&goal.text))
 }
 
 fn is_trusted(host: &str, config: &Config) -> bool {

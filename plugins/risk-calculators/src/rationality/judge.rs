@@ -108,10 +108,6 @@ fn alignment(
         Nature::Looks | Nature::Tests => return Some(GOOD),
         Nature::Works => Some(config.ordinary),
         Nature::Other if past.known && nature::stays_inside(action) => Some(config.ordinary),
-        // Nobody objected to the first push of the same branch.
-        Nature::Other if context.repetition.successes > 0 && nature::is_push(action) => {
-            Some(config.ordinary)
-        }
         Nature::Other => None,
     };
     if goals::serves(action, &context.goals, &nature::words(action, &context.roots)) {

@@ -28,7 +28,6 @@ use portcullis_plugin::host;
 use portcullis_plugin::risk_calculator::{
     Action, Assessment, Context, Descriptor, Error, FromSettings, Reads, RiskCalculator,
 };
-pub(crate) use prohibitions::asks_to_publish;
 
 /// The plugin.
 #[derive(Debug)]

@@ -77,17 +77,6 @@ pub(super) fn stays_inside(action: &Action) -> bool {
     })
 }
 
-/// Returns true if all that it does is to push commits to a remote by its name.
-pub(super) fn is_push(action: &Action) -> bool {
-    let git =
-        |effect: &Effect| command(effect, action).is_some_and(|command| command.program == "git");
-    let mut effects = place::lasting(&action.facts).peekable();
-    effects.peek().is_some()
-        && effects.all(|effect| {
-            effect.kind == EffectKind::Publish && git(effect) && !effect.target.contains(['.', ':'])
-        })
-}
-
 /// Returns true if it only makes or changes files of the project or of scratch, or removes
 /// expendable ones.
 fn is_local(effect: &Effect, action: &Action) -> bool {

@@ -69,8 +69,14 @@ const CONDITIONS: &[&str] =
 const PERSONAL: &[&str] = &["i", "me", "my", "we", "told", "asked", "approve", "approved", "say"];
 
 /// Words after which a prohibition is not plain.
-const UNCLEAR: &[&str] =
-    &["other", "others", "else", "just", "only", "without", "more", "than", "too"];
+const UNCLEAR: &[&str] = &[
+    "other", "others", "else", "just", "only", "without", "more", "than", "too", "it", "this",
+    "that", "these", "those",
+];
+/// The word that stands for the things that were named before.
+const THEM: &str = "them";
+/// Words before a negation that name nothing.
+const JOINTS: &[&str] = &["also", "and", "but", "however", "please", "so", "then", "though", "you"];
 
 /// Words by which a person limits changes to something.
 const LIMITS: &[&[&str]] = &[
@@ -89,11 +95,6 @@ const LIMITS: &[&[&str]] = &[
     &["anything", "outside"],
     &["files", "outside"],
 ];
-
-/// Words after a pronoun that add no thing.
-const MEANWHILE: &[&str] = &["yet", "now", "please", "though", "either", "directly", "at", "all"];
-/// Words that stand for what was named before.
-const PRONOUNS: &[&str] = &["it", "them", "these", "those", "this", "that"];
 
 /// Objects that mean everything.
 const ANYTHING: &[&str] = &[
@@ -169,12 +170,6 @@ pub(super) fn find_broken(action: &Action, goals: &[Goal], roots: &[String]) -> 
         .min_by_key(|broken| broken.conditional)
 }
 
-/// Returns true if a text asks to publish something: a negated verb asks for nothing.
-pub(crate) fn asks_to_publish(text: &str) -> bool {
-    let verbs = Verbs(VERBS.iter().map(|(verb, kind)| (stem(verb), *kind)).collect());
-    read(text, &verbs).0.contains(&ActionKind::Publish)
-}
-
 #[derive(Clone, Debug)]
 struct Prohibition {
     kind: ActionKind,
@@ -201,7 +196,8 @@ impl Prohibition {
 struct Objects {
     names: Vec<String>,
     words: Stems,
-    /// Options of a program, such as `-c`: only a command with one of them is meant.
+    /// Options of a program, such as `-c`: of the commands that are forbidden to run, only those with
+    /// one of them are meant.
     options: Vec<String>,
 }
 
@@ -214,8 +210,9 @@ impl Objects {
             let bare = word.trim_matches(['`', '"', '\'', '\u{2019}', '*']);
             let bare = bare.trim_end_matches(['.', ':', '!', '?']);
             if is_option(bare) {
-                options.push(bare.to_owned());
-            } else if is_name(bare) {
+                options.push(bare.to_lowercase());
+            }
+            if is_name(bare) {
                 names.push(bare.trim_start_matches("./").trim_end_matches('/').to_lowercase());
             } else {
                 words.push(bare);
@@ -231,7 +228,7 @@ impl Objects {
     }
 
     fn is_empty(&self) -> bool {
-        self.names.is_empty() && self.words.is_empty() && self.options.is_empty()
+        self.names.is_empty() && self.words.is_empty()
     }
 
     fn meet(&self, other: &Self) -> bool {
@@ -240,8 +237,7 @@ impl Objects {
 
     /// Returns true if the words of a command line name one of the things.
     fn are_spoken_in(&self, spoken: &Stems) -> bool {
-        self.names.is_empty() && self.words.is_empty()
-            || self.words.meet(spoken)
+        self.words.meet(spoken)
             || self.names.iter().any(|name| Stems::of([name.as_str()]).meet(spoken))
     }
 
@@ -262,17 +258,24 @@ fn is_option(word: &str) -> bool {
     name.len() < word.len() && name.starts_with(|c: char| c.is_ascii_alphabetic())
 }
 
-/// Returns true if a word of a command gives it an option: by itself, with a value, or among other
-/// letters.
-fn gives_option(word: &str, option: &str) -> bool {
-    let letter = option.strip_prefix('-').filter(|letter| letter.len() == 1);
-    match letter {
-        Some(letter) => {
-            let letters = word.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
-            letters.is_some_and(|letters| letters.contains(letter))
+/// Returns true if the words of a command give it an option: with a value, among other letters, in
+/// several words (`-r -f` for `-rf`), or as the short or long form that may be meant.
+fn give_option(words: &[String], option: &str) -> bool {
+    let lower = || words.iter().map(|word| word.to_lowercase());
+    let short: String = lower()
+        .filter_map(|word| word.strip_prefix('-').map(str::to_owned))
+        .filter(|letters| !letters.starts_with('-'))
+        .collect();
+    let long =
+        |word: &str, name: &str| word.strip_prefix("--").is_some_and(|rest| rest.starts_with(name));
+    match option.strip_prefix("--") {
+        Some(name) => {
+            lower().any(|word| long(&word, name)) || short.contains(name.get(..1).unwrap_or("-"))
         }
         None => {
-            word == option || word.strip_prefix(option).is_some_and(|rest| rest.starts_with('='))
+            let letters = option.trim_start_matches('-');
+            letters.chars().all(|letter| short.contains(letter))
+                || letters.len() == 1 && lower().any(|word| long(&word, letters))
         }
     }
 }
@@ -314,7 +317,7 @@ fn read(text: &str, verbs: &Verbs) -> (Vec<ActionKind>, Vec<Prohibition>) {
     // Prohibitions of the clause before, whose condition may follow; a condition that came first.
     let mut newest = 0..0;
     let mut condition: Option<bool> = None;
-    let mut last_clause = "";
+    let mut earlier = "";
     for clause in clauses(text) {
         let words = split(clause);
         let Some(first) = words.first() else { continue };
@@ -336,9 +339,7 @@ fn read(text: &str, verbs: &Verbs) -> (Vec<ActionKind>, Vec<Prohibition>) {
             match negated {
                 Some((at, length)) => {
                     let rest = words.get(at + length..).unwrap_or_default();
-                    let meant = named_before(clause, words.get(at).map_or("", String::as_str));
-                    let meant = meant.unwrap_or_else(|| Objects::of(after_verb(last_clause)));
-                    forbidden.extend(prohibition(clause, rest, &meant, verbs));
+                    forbidden.extend(prohibition(clause, rest, earlier, verbs));
                 }
                 None => asked.extend(words.iter().filter_map(|word| verbs.find_kind(word))),
             }
@@ -349,7 +350,7 @@ fn read(text: &str, verbs: &Verbs) -> (Vec<ActionKind>, Vec<Prohibition>) {
         }
         condition = (begins && before == forbidden.len()).then(|| !is_personal(&words));
         newest = before..forbidden.len();
-        last_clause = clause;
+        earlier = clause;
     }
     (asked, forbidden)
 }
@@ -381,7 +382,7 @@ fn limitation(clause: &str, words: &[String]) -> Option<Prohibition> {
     let objects = Objects::of(rest);
     (!objects.names.is_empty() && (negated || asked)).then(|| Prohibition {
         kind: ActionKind::Change,
-        objects: Objects { words: Stems::default(), ..objects },
+        objects: Objects { names: objects.names, ..Objects::default() },
         inverted: true,
         conditional: false,
         text: clause.trim().to_owned(),
@@ -399,22 +400,38 @@ fn negation(words: &[String]) -> Option<usize> {
         .map(|found| found.len())
 }
 
-/// Returns the things that a clause names before its negation, which begins with `word`: those of
-/// "read the tests but don't change them". None if it names nothing there.
-fn named_before(clause: &str, word: &str) -> Option<Objects> {
-    let at = clause.to_lowercase().find(word)?;
-    let before = Objects::of(after_verb(clause.get(..at)?));
-    (!before.names.is_empty() || !before.words.is_empty()).then_some(before)
+/// Returns the things that `them` stands for: those before the negation in its clause, or those of the
+/// clause before if there are none. Nothing if what stands there names nothing.
+fn find_meant(clause: &str, earlier: &str) -> Objects {
+    let clause = clause.replace('\u{2019}', "'");
+    let before = clause.get(..find_negation(&clause)).unwrap_or_default();
+    let names_nothing = split(before).iter().all(|word| JOINTS.contains(&word.as_str()));
+    let text = if names_nothing { earlier } else { before };
+    let found = Objects::of(text);
+    if !found.names.is_empty() {
+        return Objects { names: found.names, ..Objects::default() };
+    }
+    // The first word says what to do with the things: "read the tests".
+    let rest = text.trim_start().split_once(char::is_whitespace).map_or("", |(_, rest)| rest);
+    Objects { options: Vec::new(), ..Objects::of(rest) }
 }
 
-/// Returns a clause without its first word, which says what to do with the things that it names.
-fn after_verb(clause: &str) -> &str {
-    clause.trim_start().split_once(char::is_whitespace).map_or("", |(_, rest)| rest)
+/// Returns the place of the first negation among the words of a clause; its end if there is none.
+fn find_negation(clause: &str) -> usize {
+    let mut at = 0;
+    for word in clause.split_inclusive(char::is_whitespace) {
+        let rest: Vec<String> = split(clause.get(at..).unwrap_or_default());
+        if negation(&rest).is_some() {
+            return at;
+        }
+        at += word.len();
+    }
+    at
 }
 
 /// Reads "push", "push to main", "commit or push": each verb with the objects that follow them all.
-/// A pronoun stands for the things `meant`; without any, nothing plain is forbidden.
-fn prohibition(clause: &str, rest: &[String], meant: &Objects, verbs: &Verbs) -> Vec<Prohibition> {
+/// `earlier` is the clause before, for what `them` stands for.
+fn prohibition(clause: &str, rest: &[String], earlier: &str, verbs: &Verbs) -> Vec<Prohibition> {
     let mut last = rest.first().map_or("", String::as_str);
     let mut kinds: Vec<ActionKind> = verbs.find_kind(last).into_iter().collect();
     let mut objects = rest.get(1..).unwrap_or_default();
@@ -428,23 +445,27 @@ fn prohibition(clause: &str, rest: &[String], meant: &Objects, verbs: &Verbs) ->
     }
     let condition = objects.iter().position(|word| CONDITIONS.contains(&word.as_str()));
     let (objects, condition) = objects.split_at(condition.unwrap_or(objects.len()));
-    let pronoun = objects.first().is_some_and(|word| PRONOUNS.contains(&word.as_str()));
-    let alone = objects.iter().skip(1).all(|word| MEANWHILE.contains(&word.as_str()));
-    let stands_for = (pronoun && alone && !meant.is_empty()).then_some(meant);
-    let unclear =
-        |word: &String| UNCLEAR.contains(&word.as_str()) || PRONOUNS.contains(&word.as_str());
-    if stands_for.is_none() && objects.iter().any(unclear) {
+    if objects.iter().any(|word| UNCLEAR.contains(&word.as_str())) {
         return Vec::new();
     }
     let conditional = !condition.is_empty() && !is_personal(condition);
-    let named = stands_for.cloned().unwrap_or_else(|| objects_of(clause, last, condition.first()));
-    let plain = |kind: &ActionKind| *kind != ActionKind::Run || !named.is_empty();
+    let named = objects_of(clause, last, condition.first());
+    let meant =
+        (objects.first().map(String::as_str) == Some(THEM)).then(|| find_meant(clause, earlier));
+    let of_kind = |kind| match &meant {
+        // Whatever is pushed or committed holds them.
+        Some(meant) if matches!(kind, ActionKind::Change | ActionKind::Delete) => {
+            (!meant.is_empty()).then(|| meant.clone())
+        }
+        _ => Some(named.clone()),
+    };
     kinds
         .into_iter()
-        .filter(plain)
-        .map(|kind| Prohibition {
+        .filter_map(|kind| Some((kind, of_kind(kind)?)))
+        .filter(|(kind, objects)| *kind != ActionKind::Run || !objects.is_empty())
+        .map(|(kind, objects)| Prohibition {
             kind,
-            objects: named.clone(),
+            objects,
             inverted: false,
             conditional,
             text: clause.trim().to_owned(),
@@ -522,10 +543,6 @@ impl Done {
 
     fn breaks(&self, prohibition: &Prohibition) -> bool {
         let objects = &prohibition.objects;
-        let given = |option: &String| self.words.iter().any(|word| gives_option(word, option));
-        if !objects.options.is_empty() && !objects.options.iter().any(given) {
-            return false;
-        }
         if prohibition.inverted {
             return self.inside.iter().any(|path| !objects.hold(path));
         }
@@ -543,7 +560,11 @@ impl Done {
             ActionKind::Commit => spoken(self.commits),
             ActionKind::Install => spoken(self.installs),
             ActionKind::Download => spoken(self.downloads),
-            ActionKind::Run => spoken(self.runs),
+            ActionKind::Run => {
+                let given = |option: &String| give_option(&self.words, option);
+                let meant = objects.options.is_empty() || objects.options.iter().any(given);
+                spoken(self.runs) && meant
+            }
         }
     }
 }

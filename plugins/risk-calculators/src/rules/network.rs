@@ -7,6 +7,7 @@
 
 use super::config::{Config, NETWORK};
 use super::showing::showing;
+use crate::requests::asks_to_send;
 use portcullis_builtin_shared::place;
 use portcullis_builtin_shared::text::{evidence, listed};
 use portcullis_plugin::risk_calculator::Ruling;
@@ -213,7 +214,7 @@ pub(super) fn rule(action: &Action, context: &Context, config: &Config) -> Optio
     for host in reached
         .chain(unclaimed)
         .filter(|host| !place::is_loopback(host) && !is_trusted(host, config))
-        .filter(|host| !is_requested(host, context))
+        .filter(|host| !asks_to_send(host, context))
     {
         if !hosts.contains(&host) {
             hosts.push(host);
@@ -255,13 +256,6 @@ fn is_expected(effect: &Effect, action: &Action) -> bool {
 fn program<'a>(effect: &Effect, action: &'a Action) -> Option<&'a str> {
     let command = action.shell()?.commands.get(usize::try_from(effect.command?).ok()?)?;
     Some(&command.program)
-}
-
-/// Returns true for a machine that the person named in a request.
-fn is_requested(host: &str, context: &Context) -> bool {
-    let part = |c: char| c.is_alphanumeric() || matches!(c, '-' | '.');
-    let named = |text: &str| text.split(|c| !part(c)).any(|word| word.trim_matches('.') == host);
-    host.contains('.') && context.goals.iter().any(|goal| named(&goal.text.to_lowercase()))
 }
 
 fn is_trusted(host: &str, config: &Config) -> bool {

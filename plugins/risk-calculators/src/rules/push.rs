@@ -6,7 +6,7 @@
 use super::config::{Config, DIRECT, PUSH};
 use super::git::Git;
 use super::rewriting;
-use crate::rationality::asks_to_publish;
+use crate::requests::asks_to_push;
 use portcullis_builtin_shared::text::listed;
 use portcullis_plugin::risk_calculator::{Rewrite, Ruling};
 use portcullis_plugin::types::{Action, Context, Coverage, Effect, EffectKind, Operation};
@@ -30,19 +30,6 @@ fn to_elsewhere(action: &Action) -> Option<Ruling> {
     action.facts.forms.iter().find(|form| form.id == ELSEWHERE)?;
     let why = "this pushes the project to a machine that none of its remotes led to before";
     Some(Ruling::ask(DIRECT, why).instead("let the person set the remote, or name it"))
-}
-
-/// Words by which a request means another branch than a shared one.
-const APART: &[&str] = &["branch", "fork", "pr", "pull", "review", "merge"];
-
-/// Returns true if the newest request asks to push to a branch: it names it, or it names no other
-/// way.
-fn is_asked(branch: &str, context: &Context) -> bool {
-    let Some(goal) = context.goals.last() else { return false };
-    let text = goal.text.to_lowercase();
-    let mut words = text.split(|c: char| !c.is_alphanumeric() && c != '-' && c != '_');
-    let elsewhere = |word: &str| APART.contains(&word) || SHARED.contains(&word);
-    asks_to_publish(&text) && (words.clone().any(|word| word == branch) || !words.any(elsewhere))
 }
 
 fn by_git(action: &Action, context: &Context) -> Option<Ruling> {
@@ -72,7 +59,7 @@ fn by_git(action: &Action, context: &Context) -> Option<Ruling> {
                 .map(|word| word.rsplit(':').next().unwrap_or(word).trim_start_matches('+'));
             let shared = to
                 .map(|branch| branch.trim_start_matches("refs/heads/"))
-                .find(|branch| SHARED.contains(branch) && !is_asked(branch, context));
+                .find(|branch| SHARED.contains(branch) && !asks_to_push(branch, context));
             let ruling = match shared {
                 Some(branch) => Ruling::warn(
                     DIRECT,

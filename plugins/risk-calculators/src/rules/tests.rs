@@ -352,16 +352,12 @@ fn what_the_person_asked_for_is_not_objected_to() {
         ("Fix it, then push to main", push("main"), None),
         ("OK. Let us push and watch the build", push("main"), None),
         ("Fix it", push("main"), Some("warn_direct_push")),
-        ("Fix it, but don't push to main", push("main"), Some("warn_direct_push")),
-        ("Push your branch and open a pull request", push("main"), Some("warn_direct_push")),
-        ("Push to main", push("release"), Some("warn_direct_push")),
         ("Upload a.csv to https://api.example.com/upload", send("api.example.com"), None),
         (
             "Upload a.csv to https://api.example.com/upload",
             send("api.example.com.evil.example"),
             Some("warn_external_network"),
         ),
-        ("Read example.com", send("api.example.com"), Some("warn_external_network")),
         ("Upload a.csv", send("api.example.com"), Some("warn_external_network")),
     ] {
         let found = rulings(&action, &testing::context().goal(goal), &[]);

@@ -26,10 +26,10 @@ pub(super) struct Call {
 const DESCRIPTORS: usize = 256;
 /// The maximum number of programs that are named before the one that they start.
 const WRAPPERS: usize = 32;
-/// The share of the budget of text that a command in a text inside the text takes, in bytes: such a
-/// text may be read many times, and short commands cost as much as long ones.
+/// What a nested command takes from the budget of text, in bytes. A text that runs itself is read many
+/// times, and its short commands cost as much as long ones.
 const COMMAND: usize = 64;
-/// The depth of commands that stand on the command line itself.
+/// The greatest depth of a command that is not nested.
 const OUTERMOST: usize = 2;
 
 /// The next step after a program's words.

@@ -21,6 +21,7 @@ use portcullis_review::reviewer::{
 };
 use portcullis_review::session::ReviewSession;
 use portcullis_review::step_detail;
+use portcullis_review::workspace::told::ToldDisk;
 use portcullis_store::{Commit, Durability, Home, Store};
 use std::path::{Path, PathBuf};
 
@@ -101,11 +102,13 @@ fn parted(
 ) -> Vec<String> {
     let mut documents = Vec::new();
     let mut begin = 0;
+    let mut told = ToldDisk::default();
     for end in cuts.iter().copied().chain([session.items.len()]) {
         let (mut reviewer, mut store) =
             (begins(), Store::open_database(home, Durability::Process).unwrap());
         for item in &session.items[begin..end] {
-            documents.extend(stored(item, &mut reviewer, &mut store));
+            told.follow(item.makes.as_deref());
+            documents.extend(stored(item, &told, &mut reviewer, &mut store));
         }
         begin = end;
     }
@@ -114,7 +117,12 @@ fn parted(
 
 /// Reviews one event the way a hook does: state and past steps are read from the database, records
 /// and state are written to it.
-fn stored(item: &RecordedEvent, reviewer: &mut Reviewer, store: &mut Store) -> Vec<String> {
+fn stored(
+    item: &RecordedEvent,
+    told: &ToldDisk,
+    reviewer: &mut Reviewer,
+    store: &mut Store,
+) -> Vec<String> {
     let (session, agent) = (&item.event.session, item.event.agent.as_deref());
     let snapshot = store.take_snapshot(session, agent).unwrap();
     let state =
@@ -122,7 +130,7 @@ fn stored(item: &RecordedEvent, reviewer: &mut Reviewer, store: &mut Store) -> V
     let seen = item.seen.as_ref();
     let kept = RecordedUndo(seen.and_then(|seen| seen.kept.as_ref()));
     let around = ReviewContext {
-        disk: seen.map_or(Disk::Default, |seen| Disk::Recorded(&seen.observed)),
+        disk: seen.map_or(Disk::Told(told), |seen| Disk::Recorded(&seen.observed)),
         home: seen.and_then(|seen| seen.home.as_deref()),
         undo: Some(&kept),
         ..ReviewContext::default()

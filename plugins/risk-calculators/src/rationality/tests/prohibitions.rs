@@ -138,6 +138,33 @@ fn a_prohibition_holds_by_a_ruling() {
             shell("node --inspect=9229 server.js").by(0),
             Some((Ask, "Don't run node with `--inspect`")),
         ),
+        (
+            &["Never run rm -rf"],
+            shell("rm -fr x").deletes("x").by(0),
+            Some((Ask, "Never run rm -rf")),
+        ),
+        (
+            &["Never run rm -rf"],
+            shell("rm -r -f x").deletes("x").by(0),
+            Some((Ask, "Never run rm -rf")),
+        ),
+        (&["Never run rm -rf"], shell("rm x").deletes("x").by(0), None),
+        (
+            &["Don't run npm install -g"],
+            shell("npm install --global x").by(0),
+            Some((Ask, "Don't run npm install -g")),
+        ),
+        (&["Don't run npm install -g"], shell("npm install x").by(0), None),
+        (
+            &["Never run git branch -D"],
+            shell("git branch -D x").by(0),
+            Some((Ask, "Never run git branch -D")),
+        ),
+        (
+            &["never push with --force", "OK, push with --force now"],
+            shell("git push --force origin x").affects(EffectKind::Publish, "origin").by(0),
+            None,
+        ),
         (&["never push with --force"], push(), None),
         (
             &["never push with --force"],
@@ -158,11 +185,27 @@ fn a_prohibition_holds_by_a_ruling() {
             Some((Ask, "Read the tests but don't change them")),
         ),
         (
-            &["Look at config.py, but do not touch it yet"],
-            edit("config.py"),
-            Some((Ask, "but do not touch it yet")),
+            &["Fix main.py. Read docs/api.md but do not change them"],
+            edit("docs/api.md"),
+            Some((Ask, "Read docs/api.md but do not change them")),
         ),
-        (&["Look at config.py, but do not touch it yet"], edit("util.py"), None),
+        (&["Fix main.py. Read docs/api.md but do not change them"], edit("main.py"), None),
+        (
+            &["Fix main.py. Read the tests but don\u{2019}t modify them"],
+            edit("tests/a.py"),
+            Some((Ask, "Read the tests but don\u{2019}t modify them")),
+        ),
+        (&["Fix main.py. Read the tests but don\u{2019}t modify them"], edit("main.py"), None),
+        (
+            &["config.py and db.py are generated, don't edit them"],
+            edit("config.py"),
+            Some((Ask, "don't edit them")),
+        ),
+        (
+            &["Update the tests and don't push them"],
+            push(),
+            Some((Ask, "Update the tests and don't push them")),
+        ),
         (&["don't change them"], edit("src/a.rs"), None),
         // Conditions: the person's own hold, others are told.
         (&["do not push until I say so"], push(), Some((Ask, "do not push until I say so"))),
