@@ -119,8 +119,7 @@ fn newest_clauses(context: &Context) -> Option<Vec<Vec<String>>> {
 /// Cuts a text into clauses of lower-case words. Punctuation inside a word, such as that of an
 /// address, ends nothing.
 fn clauses(text: &str) -> Vec<Vec<String>> {
-    let quoted = |part: (usize, &'_ str)| (part.0 % 2 == 0).then_some(part.1.to_owned());
-    let plain: String = text.split('`').enumerate().filter_map(quoted).collect();
+    let plain: String = text.split('`').step_by(2).collect();
     let plain = plain.replace('\u{2019}', "'").to_lowercase();
     let mut clauses = vec![Vec::new()];
     for line in plain.lines() {
