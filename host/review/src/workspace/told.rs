@@ -3,7 +3,7 @@
 
 use super::UNKNOWN;
 use super::regenerated::is_recreated_among;
-use portcullis_core::action::{Entry, GitState};
+use portcullis_core::action::Entry;
 use portcullis_core::facts::collapse_path;
 use portcullis_core::observe::{Observations, Observed, Query};
 use std::collections::BTreeSet;
@@ -49,7 +49,7 @@ impl ToldDisk {
         }
         let exists = |path: &Path| path.to_str().is_some_and(|path| self.made.contains(path));
         let recreated = query.removes && is_recreated_among(Path::new(&path), &exists);
-        recreated.then(|| Observed { git: GitState::Unknown, restorable: true, ..UNKNOWN })
+        recreated.then_some(Observed { restorable: true, ..UNKNOWN })
     }
 }
 
