@@ -171,12 +171,12 @@ impl Reviewer {
         let mut observe = |queries: &[Query]| match around.disk {
             Disk::Recorded(seen) => seen.clone(),
             Disk::Described(disk) => disk.observe(queries),
-            Disk::Told(disk) if !observes => disk.observe(queries),
             Disk::Now => workspace::observe(queries, &policy.guarded),
             Disk::Default | Disk::Told(_) if observes => {
                 workspace::observe(queries, &policy.guarded)
             }
-            Disk::Default | Disk::Told(_) => Observations::new(),
+            Disk::Told(disk) => disk.observe(queries),
+            Disk::Default => Observations::new(),
         };
         let settings = Settings {
             policy,
@@ -216,7 +216,8 @@ pub enum Disk<'a> {
     Recorded(&'a Observations),
     /// A description.
     Described(&'a DescribedDisk),
-    /// What a recording tells, unless the reviewer was set up to look at the disk.
+    /// The files that a recording names as new; the disk as it is now if the reviewer was set up to
+    /// look at it.
     Told(&'a ToldDisk),
 }
 

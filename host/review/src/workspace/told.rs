@@ -1,5 +1,5 @@
-//! What a recording tells of its disk: the files that its own calls made, and folders that nobody
-//! but a tool makes. Everything else is unknown, not absent.
+//! The disk of a recording, as far as it is known: the files that its own calls made, and folders
+//! that only tools make. Everything else is unknown, not absent.
 
 use super::UNKNOWN;
 use super::regenerated::is_recreated_among;
@@ -28,9 +28,6 @@ impl ToldDisk {
             self.made.insert(path);
         }
         self.making = makes.map(collapse_path);
-        if let Some(path) = &self.making {
-            self.made.remove(path);
-        }
     }
 
     /// Answers queries as far as the recording tells.
