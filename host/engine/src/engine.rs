@@ -2,6 +2,7 @@
 
 use crate::cache::CodeCache;
 use crate::compiler::Compiler;
+use crate::loader::Loader;
 use crate::machine_code::{common, compiling, machine_code};
 use crate::shared::Shared;
 use crate::web::Web;
@@ -22,6 +23,8 @@ pub struct Engine {
     /// The number of guests whose memory is left to the end of the process; none if it answers more
     /// than once.
     pub(crate) left: Option<Arc<AtomicUsize>>,
+    /// The thread that loads plugins ahead; none if nobody asked for one.
+    loader: Option<Loader>,
     compiler: Arc<OnceLock<wasmtime::Engine>>,
 }
 
@@ -63,6 +66,7 @@ impl Engine {
             web: Web::default(),
             shared: Arc::default(),
             left: None,
+            loader: None,
             compiler: Arc::default(),
         })
     }
@@ -77,6 +81,21 @@ impl Engine {
     #[must_use]
     pub fn with_web(self, web: Web) -> Self {
         Self { web, ..self }
+    }
+
+    /// Starts a thread that loads plugins before they are called.
+    #[must_use]
+    pub fn with_loader(self) -> Self {
+        Self { loader: Loader::start(), ..self }
+    }
+
+    /// Runs this on the loader's thread; without a loader, not at all.
+    pub(crate) fn run_ahead(&self, load: impl FnOnce(&Self) + Send + 'static) {
+        if let Some(loader) = &self.loader {
+            // Its own loader would keep its thread alive.
+            let engine = Self { loader: None, ..self.clone() };
+            loader.run(move || load(&engine));
+        }
     }
 
     /// Returns machine code for a component that came with the program.

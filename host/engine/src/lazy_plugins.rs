@@ -2,15 +2,13 @@
 //!
 //! A hook opens its journal and reads its shell text while the plugins that it will call are
 //! mapped. The code that needs a slot locks it, and finds it loaded or loads it: it waits only for
-//! the one plugin that is being loaded. The thread that loads a plugin makes no difference to the
-//! plugin.
+//! the one plugin that is being loaded.
 
 use crate::backstop::TimeBudget;
 use crate::engine::Engine;
 use crate::kind::Kind;
 use crate::plugin::{LazyPlugin, PluginSpec, Source};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::Builder;
 
 /// The needs of a review.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,41 +73,39 @@ impl LazyPlugins {
             .map(|(_, slot)| lock_slot(slot))
     }
 
-    /// Loads the plugins that a review will need on a separate thread, in the order of their use,
-    /// except for files that must prepare themselves first.
+    /// Loads the plugins that a review will need on the engine's loader, in the order of their use,
+    /// except for files that must prepare themselves first. Without a loader, each plugin is loaded
+    /// at its call.
     pub(crate) fn preload(&self, engine: &Engine, now_ms: u64, ahead: Preload) {
         let theirs = Self {
             reader: Arc::clone(&self.reader),
             kinds: self.kinds.clone(),
             slots: Arc::clone(&self.slots),
         };
-        let engine = engine.clone();
-        let load = move || {
-            let _room = reserve_heap();
-            let load = |slot: &mut LazyPlugin| {
-                drop(slot.load(&engine, now_ms, &mut TimeBudget::unbounded()))
-            };
-            if ahead.shell {
-                load(&mut theirs.reader());
-            }
-            let kinds: &[Kind] =
-                if ahead.ended { &[Kind::Pattern] } else { &[Kind::RiskCalculator, Kind::Pattern] };
-            for kind in kinds {
-                for mut slot in theirs.maybe(*kind) {
-                    // No clock runs here: a file whose own code would have to run first is loaded
-                    // at its call.
-                    let awaited = ahead.ended || !slot.waits_for_outcome(&engine);
-                    if awaited
-                        && slot.loads_without_guest_code(&engine)
-                        && slot.kind(&engine) == Some(*kind)
-                    {
-                        load(&mut slot);
-                    }
+        engine.run_ahead(move |engine| theirs.load_for(engine, now_ms, ahead));
+    }
+
+    fn load_for(&self, engine: &Engine, now_ms: u64, ahead: Preload) {
+        let load =
+            |slot: &mut LazyPlugin| drop(slot.load(engine, now_ms, &mut TimeBudget::unbounded()));
+        if ahead.shell {
+            load(&mut self.reader());
+        }
+        let kinds: &[Kind] =
+            if ahead.ended { &[Kind::Pattern] } else { &[Kind::RiskCalculator, Kind::Pattern] };
+        for kind in kinds {
+            for mut slot in self.maybe(*kind) {
+                // No clock runs here: a file whose own code would have to run first is loaded at
+                // its call.
+                let awaited = ahead.ended || !slot.waits_for_outcome(engine);
+                if awaited
+                    && slot.loads_without_guest_code(engine)
+                    && slot.kind(engine) == Some(*kind)
+                {
+                    load(&mut slot);
                 }
             }
-        };
-        // Without a thread, each plugin is loaded at its call.
-        drop(Builder::new().name("portcullis-load".into()).spawn(load));
+        }
     }
 }
 
@@ -117,17 +113,4 @@ impl LazyPlugins {
 /// at its call.
 fn lock_slot(slot: &Mutex<LazyPlugin>) -> MutexGuard<'_, LazyPlugin> {
     slot.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Reserves heap for the plugins, allocated at once and freed except for its end. glibc lets the
-/// heap of a thread other than the first grow by a page at a time, each with a system call that
-/// makes all threads of the process wait: two hundred of them in a hook. On other systems it costs
-/// nothing.
-fn reserve_heap() -> Vec<u8> {
-    /// Larger blocks would not be on the heap.
-    const BLOCK: usize = 112 << 10;
-    const BLOCKS: usize = 9;
-    let mut blocks: Vec<Vec<u8>> =
-        (0..BLOCKS).map(|_| std::hint::black_box(Vec::with_capacity(BLOCK))).collect();
-    blocks.pop().unwrap_or_default()
 }

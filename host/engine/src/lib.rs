@@ -34,6 +34,7 @@ mod kind;
 mod lazy_plugins;
 mod limits;
 mod load_error;
+mod loader;
 mod machine_code;
 mod plugin;
 mod set;

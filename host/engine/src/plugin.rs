@@ -435,6 +435,23 @@ impl InspectedPlugin {
     }
 }
 
+impl Engine {
+    /// Loads the component of a plugin that came with the program on the loader's thread: for a
+    /// plugin that will be needed whatever the configuration says. Does nothing if its metadata is
+    /// not in the cache, since its code would have to be hashed, or compiled.
+    pub fn load_ahead(&self, spec: PluginSpec) {
+        self.run_ahead(move |engine| {
+            let Source::Builtin { digest, .. } = spec.source else { return };
+            if let Ok(known) = InspectedPlugin::of(engine, &spec)
+                && known.cached.is_some()
+            {
+                // The call finds and reports a failure again.
+                drop(engine.shared.get_or_load(digest, || known.world(engine, &spec)));
+            }
+        });
+    }
+}
+
 /// Checks that the digest found is the pinned one.
 fn check_pin(pin: Option<(&str, Option<&str>)>, path: &Path, found: &str) -> Result<(), LoadError> {
     match pin {

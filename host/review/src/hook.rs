@@ -6,6 +6,7 @@
 
 use crate::checkpoints::CheckpointWriter;
 use crate::installed;
+use crate::plugin_specs::unconfigured_reader_spec;
 use crate::process_tree::measure_processes;
 use crate::reviewer::{ReviewContext, Reviewer, to_store};
 use crate::stopped::{self, StopFile};
@@ -155,6 +156,12 @@ impl<'a> HookCall<'a> {
         // Open the home first: if configuration and state share a folder, its error is more
         // helpful.
         let home = Home::open_root(&places.state).map_err(|error| store_fault(&error))?;
+        let ahead = preload(event, &places.person);
+        let engine = installed::open_engine(&home).map_err(configuration_fault)?.with_loader();
+        if ahead.is_some_and(|ahead| ahead.shell) {
+            // Loading it takes longer than all that the main thread does before it is needed.
+            engine.load_ahead(unconfigured_reader_spec());
+        }
         let mut config = Config::load(places, Some(&home)).map_err(configuration_fault)?;
         // A pause file that was not written by a person's command pauses nothing; `doctor` and the
         // session start report it.
@@ -164,11 +171,11 @@ impl<'a> HookCall<'a> {
         }
         let durability = config.durability;
         let untrusted = config.notice();
-        let mut reviewer =
-            installed::load_for_hook(places, &home, config, now).map_err(configuration_fault)?;
+        let mut reviewer = installed::load_for_hook(places, &home, engine, config, now)
+            .map_err(configuration_fault)?;
         reviewer.plugins.with_compiler(Arc::new(Processes::of_hook()));
         reviewer.plugins.free_memory_at_exit();
-        if let Some(ahead) = preload(event, &places.person) {
+        if let Some(ahead) = ahead {
             reviewer.plugins.use_preload(ahead);
         }
         Ok(Self { agent, places, event, now, begun, home, pause, durability, untrusted, reviewer })

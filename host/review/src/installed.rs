@@ -2,13 +2,13 @@
 //! the key for masking and the cache of compiled code.
 
 use crate::bundles::verify::{self, ReceiptPolicy};
-use crate::reviewer::{Reviewer, Setup, code_cache};
+use crate::reviewer::{Reviewer, Setup, code_cache, new_engine};
 use crate::rules;
 use anyhow::Result;
 use portcullis_config::Config;
 use portcullis_config::paths::Paths;
 use portcullis_core::policy::Mode;
-use portcullis_engine::ReviewClock;
+use portcullis_engine::{Engine, ReviewClock};
 use portcullis_store::Home;
 use std::path::PathBuf;
 
@@ -25,7 +25,7 @@ pub fn load_reviewer(
     extra: &[PathBuf],
     now: u64,
 ) -> Result<Reviewer> {
-    load(places, home, home, config, extra, now, ReceiptPolicy::None)
+    load(places, home, open_engine(home)?, config, extra, now, ReceiptPolicy::None)
 }
 
 /// Loads the same reviewer with the compiled code of another home.
@@ -39,21 +39,35 @@ pub fn load_with_code_of(
     config: Config,
     now: u64,
 ) -> Result<Reviewer> {
-    load(places, home, code, config, &[], now, ReceiptPolicy::None)
+    load(places, home, open_engine(code)?, config, &[], now, ReceiptPolicy::None)
 }
 
 /// Loads the reviewer of a hook: its verification is remembered for the next one.
 ///
 /// # Errors
 /// Fails like [`load_reviewer`].
-pub fn load_for_hook(places: &Paths, home: &Home, config: Config, now: u64) -> Result<Reviewer> {
-    load(places, home, home, config, &[], now, ReceiptPolicy::Kept)
+pub fn load_for_hook(
+    places: &Paths,
+    home: &Home,
+    engine: Engine,
+    config: Config,
+    now: u64,
+) -> Result<Reviewer> {
+    load(places, home, engine, config, &[], now, ReceiptPolicy::Kept)
+}
+
+/// Returns the sandbox with a home's compiled code.
+///
+/// # Errors
+/// Fails if WebAssembly cannot run on this machine.
+pub fn open_engine(home: &Home) -> Result<Engine> {
+    new_engine(Some(code_cache(home)))
 }
 
 fn load(
     places: &Paths,
     home: &Home,
-    code: &Home,
+    engine: Engine,
     mut config: Config,
     extra: &[PathBuf],
     now: u64,
@@ -74,7 +88,7 @@ fn load(
         clock: ReviewClock { now_ms: now, backstop: Some(ReviewClock::BACKSTOP) },
         observes: true,
         mask_key: home.derive_key("portcullis 2026 masking"),
-        cache: Some(code_cache(code)),
+        engine,
         person: places.person.clone(),
         project: places.project.clone(),
         places: Some(places.clone()),

@@ -4,7 +4,7 @@
 
 use crate::bundles::receipt::PluginPin;
 use crate::recording::EPOCH;
-use crate::reviewer::{REPLAY_KEY, Reviewer, Setup};
+use crate::reviewer::{REPLAY_KEY, Reviewer, Setup, new_engine};
 use anyhow::Result;
 use portcullis_config::{Config, PluginConfig};
 use portcullis_core::policy::Policy;
@@ -50,7 +50,7 @@ pub fn new_reviewer(
         clock: ReviewClock { now_ms: EPOCH, backstop: None },
         observes: false,
         mask_key: REPLAY_KEY,
-        cache,
+        engine: new_engine(cache)?,
         person: PERSON.into(),
         project: None,
         places: None,

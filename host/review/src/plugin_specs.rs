@@ -96,6 +96,12 @@ pub fn reader_spec(config: &Config) -> PluginSpec {
     }
 }
 
+/// Returns the shell reader's specification without a configuration.
+pub fn unconfigured_reader_spec() -> PluginSpec {
+    let reader = &portcullis_builtin::SHELL_READER;
+    PluginSpec { limits: Limits::shell_reader(), ..unconfigured_spec(reader) }
+}
+
 fn is_enabled(config: &Config, name: &str) -> bool {
     config.plugins.get(name).and_then(|plugin| plugin.enabled) != Some(false)
 }
@@ -103,6 +109,17 @@ fn is_enabled(config: &Config, name: &str) -> bool {
 /// Returns a builtin plugin's specification under the configuration.
 fn builtin_spec(builtin: &'static Builtin, config: &Config) -> PluginSpec {
     let said = config.plugins.get(builtin.name);
+    let spec = unconfigured_spec(builtin);
+    PluginSpec {
+        settings: settings(said, builtin, config),
+        on_fault: said.and_then(|plugin| plugin.on_fault).unwrap_or(spec.on_fault),
+        shadow: said.is_some_and(|plugin| plugin.shadow),
+        ..spec
+    }
+}
+
+/// Returns a builtin plugin's specification without a configuration.
+fn unconfigured_spec(builtin: &'static Builtin) -> PluginSpec {
     PluginSpec {
         name: builtin.name.to_owned(),
         source: Source::Builtin {
@@ -113,23 +130,26 @@ fn builtin_spec(builtin: &'static Builtin, config: &Config) -> PluginSpec {
             digest: builtin.component.digest,
             bytes: builtin.component.bytes,
         },
-        settings: settings(said, builtin, config),
+        settings: choice(builtin).into_iter().collect(),
         injected_settings: Vec::new(),
-        on_fault: said.and_then(|plugin| plugin.on_fault).unwrap_or(OnFault::Block),
+        on_fault: OnFault::Block,
         limits: Limits::builtin(),
         // Builtin plugins ask for no grants.
         grants: Arc::default(),
-        shadow: said.is_some_and(|plugin| plugin.shadow),
+        shadow: false,
     }
 }
 
 /// Returns the settings for a builtin plugin's `prepare`: its name, if its component holds several
 /// plugins; its own settings; and the shared settings that it declares.
 fn settings(said: Option<&PluginConfig>, builtin: &Builtin, config: &Config) -> Vec<Setting> {
-    let choice = builtin
-        .choice()
-        .map(|name| Setting { key: CHOICE.into(), value: SettingValue::Text(name.into()) });
-    choice.into_iter().chain(own_settings(said, builtin, config)).collect()
+    choice(builtin).into_iter().chain(own_settings(said, builtin, config)).collect()
+}
+
+/// Returns the setting that names the plugin, if its component holds several.
+fn choice(builtin: &Builtin) -> Option<Setting> {
+    let name = builtin.choice()?;
+    Some(Setting { key: CHOICE.into(), value: SettingValue::Text(name.into()) })
 }
 
 fn own_settings(said: Option<&PluginConfig>, builtin: &Builtin, config: &Config) -> Vec<Setting> {

@@ -65,8 +65,8 @@ pub struct Setup<'a> {
     pub observes: bool,
     /// The key under which secrets are masked.
     pub mask_key: [u8; 32],
-    /// The cache of compiled code; without one, everything is recompiled.
-    pub cache: Option<CodeCache>,
+    /// The sandbox that runs the plugins.
+    pub engine: Engine,
     /// The person's home folder.
     pub person: String,
     /// The project's folder, for plugins that may read it.
@@ -82,10 +82,6 @@ impl Reviewer {
     /// # Errors
     /// Fails if the plugin folder cannot be read, or if two plugins have the same name.
     pub fn new(setup: Setup<'_>) -> Result<Self> {
-        let engine = Engine::new(setup.cache)
-            .context("cannot set up the sandbox")?
-            .with_compiler(Arc::new(Processes::with_patience()));
-        let engine = engine.with_web(Web::new(Arc::new(NameService)));
         let scope = GrantScope {
             granted: setup.observes,
             person: &setup.person,
@@ -95,7 +91,7 @@ impl Reviewer {
         unknown_plugins(&setup.config, |name| specs.iter().any(|spec| spec.name == name))?;
         let patterns = setup.config.patterns.enabled.clone();
         let reader = reader_spec(&setup.config);
-        let mut plugins = PluginSet::new(engine, reader, specs, setup.clock)
+        let mut plugins = PluginSet::new(setup.engine, reader, specs, setup.clock)
             .context("cannot set up the plugins")?;
         only_what_judges_looks_on(&mut plugins, &setup.config)?;
         interventions_are_there(&mut plugins, &setup.config)?;
@@ -240,6 +236,16 @@ pub struct ReviewContext<'a> {
     pub measured: Option<&'a Measured>,
     /// Takes checkpoints of files before an action; if `None`, nothing is kept.
     pub undo: Option<&'a dyn Undo>,
+}
+
+/// Returns the sandbox for plugins; without a cache of compiled code, everything is recompiled.
+///
+/// # Errors
+/// Fails if WebAssembly cannot run on this machine.
+pub fn new_engine(cache: Option<CodeCache>) -> Result<Engine> {
+    let engine = Engine::new(cache).context("cannot set up the sandbox")?;
+    let engine = engine.with_compiler(Arc::new(Processes::with_patience()));
+    Ok(engine.with_web(Web::new(Arc::new(NameService))))
 }
 
 /// Returns a home's cache of compiled code.

@@ -15,10 +15,9 @@ use portcullis_config::paths::Paths;
 use portcullis_core::session::State;
 use portcullis_core::undo::RecordedUndo;
 use portcullis_engine::ReviewClock;
+use portcullis_review::installed::open_engine;
 use portcullis_review::recording::{self, EPOCH, RecordedEvent, Recording};
-use portcullis_review::reviewer::{
-    Disk, REPLAY_KEY, ReviewContext, Reviewer, Setup, code_cache, to_store,
-};
+use portcullis_review::reviewer::{Disk, REPLAY_KEY, ReviewContext, Reviewer, Setup, to_store};
 use portcullis_review::session::ReviewSession;
 use portcullis_review::step_detail;
 use portcullis_review::workspace::told::ToldDisk;
@@ -74,7 +73,7 @@ fn reviewer(cache: &Home, folder: &Path) -> Reviewer {
         clock: ReviewClock { now_ms: EPOCH, backstop: None },
         observes: false,
         mask_key: REPLAY_KEY,
-        cache: Some(code_cache(cache)),
+        engine: open_engine(cache).unwrap(),
         person: places.person,
         project: None,
         places: None,

@@ -14,8 +14,9 @@ use portcullis_config::paths::Paths;
 use portcullis_core::policy::Mode;
 use portcullis_engine::ReviewClock;
 use portcullis_review::bundles::verify;
+use portcullis_review::installed::open_engine;
 use portcullis_review::recording::past::{PastEvents, PastSession, list_sessions};
-use portcullis_review::reviewer::{REPLAY_KEY, Reviewer, Setup, code_cache};
+use portcullis_review::reviewer::{REPLAY_KEY, Reviewer, Setup};
 use portcullis_review::session::ReviewSession;
 use portcullis_store::Home;
 use std::io::IsTerminal;
@@ -39,7 +40,7 @@ pub fn run_past(arguments: &Arguments) -> Result<CommandExit> {
         clock: ReviewClock { now_ms: now_ms(), backstop: None },
         observes: false,
         mask_key: REPLAY_KEY,
-        cache: Some(code_cache(&home)),
+        engine: open_engine(&home)?,
         person: person.clone(),
         project: None,
         places: None,

@@ -5,7 +5,8 @@ use portcullis_config::Config;
 use portcullis_config::paths::Paths;
 use portcullis_engine::ReviewClock;
 use portcullis_review::bundles::verify;
-use portcullis_review::reviewer::{REPLAY_KEY, Reviewer, Setup, code_cache};
+use portcullis_review::installed::open_engine;
+use portcullis_review::reviewer::{REPLAY_KEY, Reviewer, Setup};
 use portcullis_store::Home;
 use std::path::PathBuf;
 
@@ -84,7 +85,7 @@ impl TrialSetup {
             clock: ReviewClock { now_ms: portcullis_review::recording::EPOCH, backstop: None },
             observes: false,
             mask_key: REPLAY_KEY,
-            cache: Some(code_cache(&home)),
+            engine: open_engine(&home)?,
             person: "/home/user".into(),
             project: None,
             places: None,
