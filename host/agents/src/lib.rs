@@ -16,6 +16,7 @@ pub mod invocation;
 pub mod json;
 pub mod listing;
 mod others;
+mod payload;
 pub mod recorded;
 pub mod request;
 pub mod run;

@@ -60,7 +60,7 @@ impl Agent for Claude {
     }
 
     fn max_input(&self) -> usize {
-        wire::MAX_INPUT
+        crate::payload::MAX_INPUT
     }
 
     fn parse(&self, input: &[u8]) -> Result<Event, WireError> {
