@@ -8,6 +8,7 @@ pub mod backup;
 pub mod claude;
 pub mod file;
 mod find;
+mod grouped_hooks;
 pub mod hook_handler;
 mod hook_output;
 pub mod hook_reply;

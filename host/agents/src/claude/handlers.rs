@@ -4,6 +4,7 @@
 //! parsed as shell text, and a start costs half. The measured behaviour behind each choice is in
 //! the constants' docs.
 
+use crate::grouped_hooks::GroupedHooks;
 use crate::invocation::{EventSubscription, Invocation};
 use serde_json::{Value, json};
 
@@ -50,15 +51,14 @@ pub(super) fn render_handler(invocation: &Invocation, listened: &EventSubscripti
     handler
 }
 
-/// Returns a group with one handler for everything.
-#[must_use]
-pub(super) fn group(handler: &Value) -> Value {
-    json!({ "hooks": [handler] })
-}
+/// Our hooks in the client's settings files.
+pub(super) const HOOKS: GroupedHooks =
+    GroupedHooks { events: EVENTS, render: render_handler, by_shell: false };
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::grouped_hooks::group;
     use std::path::{Path, PathBuf};
 
     #[test]

@@ -3,8 +3,7 @@
 //!
 //! The client starts a session for that, so `SessionStart` and `SessionEnd` hooks run once.
 
-use super::handlers::EVENTS;
-use super::registered;
+use super::handlers::{EVENTS, HOOKS};
 use super::settings::source;
 use crate::invocation::Invocation;
 use crate::listing::{DisabledReason, HookListing, ListingProblem};
@@ -107,10 +106,10 @@ impl HookListing for Listing {
             .sources
             .iter()
             .filter(|(source, _)| source == self::source(scope))
-            .flat_map(|(_, settings)| registered::find(settings, wanted))
+            .flat_map(|(_, settings)| HOOKS.find(settings, wanted))
             .collect();
         let missing: Vec<&str> =
-            registered::missing(&found).iter().map(|listened| listened.event).collect();
+            HOOKS.missing(&found).iter().map(|listened| listened.event).collect();
         if !missing.is_empty() {
             return Some(DisabledReason::NotLoaded(missing));
         }

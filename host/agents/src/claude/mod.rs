@@ -3,11 +3,11 @@
 mod answer;
 mod call_end;
 mod command_line;
-mod edit;
 mod handlers;
+#[cfg(test)]
+mod handlers_tests;
 mod listing;
 mod profile;
-mod registered;
 mod restore_hooks;
 mod run_hooks;
 mod settings;
@@ -22,6 +22,7 @@ pub mod wire;
 pub(crate) use profile::PROFILE;
 
 use crate::find::find_program;
+use crate::grouped_hooks::GroupedHooks;
 use crate::hook_handler::HookHandler;
 use crate::hook_reply::HookReply;
 use crate::hook_settings::HookSettings;
@@ -35,6 +36,7 @@ use crate::settings_problem::SettingsProblem;
 use crate::version::Version;
 use crate::{Agent, HookOutput, Invocation, ShownCall, WireError};
 use anyhow::Result;
+use handlers::HOOKS;
 use portcullis_core::client::ClientProfile;
 use portcullis_core::event::{CallEnd, Event, Reply};
 use portcullis_core::session::{TokenCursor, TokenReading};
@@ -183,15 +185,15 @@ impl HookSettings for Claude {
     }
 
     fn find_handlers(&self, settings: &Value, wanted: &Invocation) -> Vec<HookHandler> {
-        registered::find(settings, wanted)
+        HOOKS.find(settings, wanted)
     }
 
     fn foreign_commands(&self, settings: &Value, event: &str, wanted: &Invocation) -> Vec<String> {
-        registered::others(settings, event, wanted)
+        GroupedHooks::find_foreign(settings, event, wanted)
     }
 
     fn add_handlers(&self, document: &JsonDocument, wanted: &Invocation) -> Result<JsonDocument> {
-        edit::install(document, wanted)
+        HOOKS.add(document, wanted)
     }
 
     fn remove_handlers(
@@ -200,10 +202,10 @@ impl HookSettings for Claude {
         wanted: &Invocation,
         keep: &[String],
     ) -> Result<JsonDocument> {
-        edit::uninstall(document, wanted, keep)
+        HOOKS.remove(document, wanted, keep)
     }
 
     fn empty_containers(&self, settings: &Value) -> Vec<String> {
-        edit::empty_containers(settings)
+        HOOKS.empty_containers(settings)
     }
 }

@@ -5,8 +5,7 @@
 //! in a file that `install` wrote: all other changes stay. A person who wants to remove the hooks
 //! has `uninstall`, which forgets the installation before it edits the file.
 
-use super::edit;
-use super::registered::{find, missing};
+use super::handlers::HOOKS;
 use super::validate::MOST_BYTES;
 use crate::invocation::Invocation;
 use crate::json::JsonDocument;
@@ -37,12 +36,12 @@ pub(super) fn restore_hooks(
         .map_err(|error| {
             anyhow!("`{}` is no longer valid JSON ({})", path.display(), error.what)
         })?;
-    let gone = missing(&find(document.value(), wanted)).len();
+    let gone = HOOKS.missing(&HOOKS.find(document.value(), wanted)).len();
     let off = document.value().get(OFF) == Some(&json!(true));
     if gone == 0 && !off {
         return Ok(None);
     }
-    let mut edited = edit::install(&document, wanted)?;
+    let mut edited = HOOKS.add(&document, wanted)?;
     if off {
         edited = edited
             .replace_value(&format!("/{OFF}"), &json!(false))

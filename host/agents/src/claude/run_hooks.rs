@@ -1,7 +1,8 @@
 //! The hooks of one run: passed to the client on its command line, and confirmed as loaded by the
 //! client before it gets the prompt.
 
-use super::handlers::{EVENTS, group, render_handler};
+use super::handlers::{EVENTS, render_handler};
+use crate::grouped_hooks::group;
 use crate::invocation::Invocation;
 use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value, json};
@@ -79,7 +80,7 @@ fn of<'a>(hook: &'a Value, name: &str) -> &'a str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::claude::registered;
+    use crate::claude::handlers::HOOKS;
 
     fn wanted() -> Invocation {
         Invocation {
@@ -144,7 +145,7 @@ mod tests {
             (&merged["model"], &merged["hooks"]["Stop"][0]),
             (&own["model"], &own["hooks"]["Stop"][0])
         );
-        assert!(registered::missing(&registered::find(&merged, &wanted())).is_empty(), "{merged}");
+        assert!(HOOKS.missing(&HOOKS.find(&merged, &wanted())).is_empty(), "{merged}");
         for wrong in [json!({"hooks": []}), json!({"hooks": {"Stop": {}}})] {
             assert!(with_hooks(wrong.as_object().unwrap().clone(), &wanted()).is_err(), "{wrong}");
         }

@@ -1,0 +1,187 @@
+//! Finds our handlers in settings, in any form that a person may have written, and reports how each
+//! deviates from the one that `install` would write.
+
+use super::GroupedHooks;
+use crate::hook_handler::{Deviation, HookHandler};
+use crate::invocation::{EventSubscription, Invocation};
+use serde_json::Value;
+use std::path::Path;
+
+impl GroupedHooks {
+    /// Returns our handlers in settings, compared with `wanted`.
+    #[must_use]
+    pub(crate) fn find(&self, settings: &Value, wanted: &Invocation) -> Vec<HookHandler> {
+        let mut found = Vec::new();
+        for (event, groups) in
+            settings.get("hooks").and_then(Value::as_object).into_iter().flatten()
+        {
+            let first = found.len();
+            for (at, group) in groups.as_array().into_iter().flatten().enumerate() {
+                for (index, handler) in
+                    group.get("hooks").and_then(Value::as_array).into_iter().flatten().enumerate()
+                {
+                    let pointer =
+                        format!("/hooks/{}/{at}/hooks/{index}", crate::json::escape_name(event));
+                    found.extend(self.judge(event, pointer, group, handler, wanted));
+                }
+            }
+            repeated(found.get_mut(first..).unwrap_or_default());
+        }
+        found
+    }
+
+    /// Returns our events without a correct handler.
+    #[must_use]
+    pub(crate) fn missing(&self, found: &[HookHandler]) -> Vec<&'static EventSubscription> {
+        let has = |listened: &&EventSubscription| {
+            found
+                .iter()
+                .any(|handler| handler.event == listened.event && handler.deviations.is_empty())
+        };
+        self.events.iter().filter(|listened| !has(listened)).collect()
+    }
+
+    /// Returns the commands of foreign handlers for an event, shortened.
+    #[must_use]
+    pub(crate) fn find_foreign(settings: &Value, event: &str, wanted: &Invocation) -> Vec<String> {
+        let groups =
+            settings.get("hooks").and_then(|hooks| hooks.get(event)).and_then(Value::as_array);
+        let handlers = groups
+            .into_iter()
+            .flatten()
+            .filter_map(|group| group.get("hooks")?.as_array())
+            .flatten();
+        handlers
+            .filter(|handler| whose(handler, wanted).is_none())
+            .map(|handler| {
+                let field = |name: &str| handler.get(name).and_then(Value::as_str);
+                field("command")
+                    .or(field("url"))
+                    .or(field("tool"))
+                    .or(field("prompt"))
+                    .unwrap_or("a hook without a command")
+                    .to_owned()
+            })
+            .collect()
+    }
+
+    fn judge(
+        &self,
+        event: &str,
+        pointer: String,
+        group: &Value,
+        handler: &Value,
+        wanted: &Invocation,
+    ) -> Option<HookHandler> {
+        let ours = whose(handler, wanted)?;
+        let listened = self.events.iter().find(|listened| listened.event == event);
+        let right = listened.map(|listened| (self.render)(wanted, listened));
+        let text = |value: &Value, name: &str| {
+            value
+                .get(name)
+                .and_then(Value::as_str)
+                .filter(|text| !text.is_empty())
+                .map(str::to_owned)
+        };
+        let truth = |name: &str| handler.get(name).and_then(Value::as_bool) == Some(true);
+        let mut deviations = Vec::new();
+        deviations.extend(listened.is_none().then_some(Deviation::Event));
+        let matcher =
+            text(group, "matcher").filter(|matcher| !matches!(matcher.as_str(), "*" | ".*"));
+        deviations.extend(matcher.map(Deviation::Matcher));
+        deviations.extend(text(handler, "if").map(Deviation::Condition));
+        deviations.extend((truth("async") || truth("asyncRewake")).then_some(Deviation::Async));
+        deviations.extend(truth("once").then_some(Deviation::Once));
+        let same = right.as_ref().is_some_and(|right| {
+            ["command", "args"].iter().all(|name| right.get(*name) == handler.get(*name))
+        });
+        let program =
+            if same { wanted.program.to_string_lossy().into_owned() } else { ours.program };
+        if !same {
+            deviations.extend((ours.shell && !self.by_shell).then_some(Deviation::Shell));
+            deviations.extend(ours.mixed.then_some(Deviation::Mixed));
+            if Path::new(&program) != wanted.program {
+                deviations.push(Deviation::Program(program.clone()));
+            }
+            deviations
+                .extend((ours.arguments != wanted.arguments()).then_some(Deviation::Arguments));
+        }
+        if let (Some(listened), Some(right)) = (listened, right) {
+            let closed = handler.get("onFailure").and_then(Value::as_str) == Some("block");
+            deviations.extend((listened.closed && !closed).then_some(Deviation::Open));
+            let timeout = handler.get("timeout");
+            let shown = timeout.map_or_else(|| "not set".to_owned(), Value::to_string);
+            deviations
+                .extend((timeout != right.get("timeout")).then_some(Deviation::Timeout(shown)));
+        }
+        Some(HookHandler { event: event.to_owned(), pointer, program, deviations })
+    }
+}
+
+/// Marks repeated handlers: of several correct ones, one is enough.
+fn repeated(of_event: &mut [HookHandler]) {
+    let right = of_event.iter().position(|handler| handler.deviations.is_empty()).unwrap_or(0);
+    for (index, handler) in of_event.iter_mut().enumerate() {
+        if index != right && !handler.deviations.contains(&Deviation::Mixed) {
+            handler.deviations.push(Deviation::Repeated);
+        }
+    }
+}
+
+/// A command that starts our program.
+struct StartCommand {
+    program: String,
+    arguments: Vec<String>,
+    shell: bool,
+    mixed: bool,
+}
+
+/// Parses a handler that starts `hook` of a program that is ours by name or by path.
+fn whose(handler: &Value, wanted: &Invocation) -> Option<StartCommand> {
+    let command = handler.get("command")?.as_str()?;
+    if let Some(arguments) = handler.get("args").and_then(Value::as_array) {
+        let arguments: Vec<String> =
+            arguments.iter().filter_map(|argument| argument.as_str().map(str::to_owned)).collect();
+        if is_ours(command, wanted) && arguments.iter().any(|argument| argument == "hook") {
+            return Some(StartCommand {
+                program: command.to_owned(),
+                arguments,
+                shell: false,
+                mixed: false,
+            });
+        }
+        // Another program that starts ours, such as `env` or `sh -c`.
+        let line = format!("{command} {}", arguments.join(" "));
+        return shell(&line, wanted).map(|start| StartCommand { mixed: true, ..start });
+    }
+    shell(command, wanted)
+}
+
+fn shell(line: &str, wanted: &Invocation) -> Option<StartCommand> {
+    let mixed = line.contains(['|', '&', ';', '<', '>', '`', '\n']) || line.contains("$(");
+    let plain = line.replace(['"', '\''], "");
+    let mut words =
+        plain.split_whitespace().map(|word| word.trim_end_matches([';', '&', '|', ')']));
+    let before = words
+        .by_ref()
+        .take_while(|word| !is_ours(word, wanted))
+        .filter(|word| *word != "exec")
+        .count();
+    // The program is the word at which `take_while` stopped.
+    let program = plain
+        .split_whitespace()
+        .map(|word| word.trim_end_matches([';', '&', '|', ')']))
+        .find(|word| is_ours(word, wanted))?;
+    let arguments: Vec<String> = words.map(str::to_owned).collect();
+    arguments.iter().any(|argument| argument == "hook").then(|| StartCommand {
+        program: program.to_owned(),
+        arguments,
+        shell: true,
+        mixed: mixed || before > 0,
+    })
+}
+
+fn is_ours(program: &str, wanted: &Invocation) -> bool {
+    let name = program.rsplit('/').next().unwrap_or_default();
+    name == crate::PROGRAM || Path::new(program) == wanted.program
+}
