@@ -24,11 +24,14 @@ pub mod run;
 pub mod settings;
 pub mod settings_problem;
 mod shown_call;
+mod supervision;
+mod transcript;
 pub mod version;
 
 pub use hook_output::{HookOutput, WireError};
 pub use invocation::Invocation;
 pub use shown_call::ShownCall;
+pub use supervision::Supervision;
 
 use anyhow::Result;
 use hook_reply::HookReply;
@@ -39,7 +42,6 @@ use portcullis_core::event::{CallEnd, Event, Reply};
 use portcullis_core::session::{TokenCursor, TokenReading};
 use portcullis_store::Home;
 use recorded::{OpenCalls, TimedEvent};
-use request::AgentRequest;
 use serde_json::{Map, Value};
 use settings::folder_in_environment;
 use std::ffi::OsString;
@@ -160,26 +162,11 @@ pub trait Agent: Sync + std::fmt::Debug {
     /// Returns the command with which a person continues a session.
     fn resume_command(&self, session: &str) -> String;
 
-    /// Parses the command line of a run: the program and its arguments.
-    ///
-    /// # Errors
-    /// Fails if it is not a command that can be followed and reviewed; the message names the
-    /// argument and the fix.
-    fn read_command(&self, words: &[String]) -> Result<AgentRequest>;
-
-    /// Returns the settings of one run: those that the person gave, with our hooks.
-    ///
-    /// # Errors
-    /// Fails if the given settings cannot be read, switch hooks off, or are not as the client takes
-    /// them.
-    fn run_settings(&self, asked: &AgentRequest, wanted: &Invocation) -> Result<String>;
-
-    /// Checks a running client's list of its hooks, and returns a warning if there is one.
-    ///
-    /// # Errors
-    /// Fails if the list lacks one of our hooks for some event, since the agent would run
-    /// unreviewed.
-    fn check_loaded_hooks(&self, listing: &Value, wanted: &Invocation) -> Result<Option<String>>;
+    /// Returns the way in which a program that starts the client supervises it; `None` if the client
+    /// has no interface for that.
+    fn supervision(&self) -> Option<&'static dyn Supervision> {
+        None
+    }
 }
 
 /// All clients that can be reviewed, in the order in which help texts list them.

@@ -33,8 +33,9 @@ use crate::recorded::{OpenCalls, TimedEvent};
 use crate::request::AgentRequest;
 use crate::settings::SettingsLayout;
 use crate::settings_problem::SettingsProblem;
+use crate::transcript::{path_in, session_path_in};
 use crate::version::Version;
-use crate::{Agent, HookOutput, Invocation, ShownCall, WireError};
+use crate::{Agent, HookOutput, Invocation, ShownCall, Supervision, WireError};
 use anyhow::Result;
 use handlers::HOOKS;
 use portcullis_core::client::ClientProfile;
@@ -86,7 +87,7 @@ impl Agent for Claude {
     }
 
     fn shown_calls(&self, input: &[u8], since: u64) -> Vec<ShownCall> {
-        let path = transcript::path_in(input);
+        let path = path_in(input);
         path.and_then(|path| transcript::calls(&path, since).ok()).unwrap_or_default()
     }
 
@@ -96,7 +97,7 @@ impl Agent for Claude {
         agent: Option<&str>,
         cursor: Option<&TokenCursor>,
     ) -> Option<TokenReading> {
-        let transcript = transcript::session_path_in(input)?;
+        let transcript = session_path_in(input)?;
         let transcript = transcript_tokens::find_transcript(&transcript, agent)?;
         transcript_tokens::read_tokens(&transcript, agent.is_some(), cursor).ok()
     }
@@ -150,6 +151,12 @@ impl Agent for Claude {
         format!("claude --resume {session}")
     }
 
+    fn supervision(&self) -> Option<&'static dyn Supervision> {
+        Some(&Self)
+    }
+}
+
+impl Supervision for Claude {
     fn read_command(&self, words: &[String]) -> Result<AgentRequest> {
         command_line::read_command(words)
     }

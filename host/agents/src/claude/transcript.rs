@@ -6,38 +6,15 @@
 
 use super::call_end::{call_end, is_marked, message};
 use crate::shown_call::ShownCall;
+use crate::transcript::{MOST_BYTES, contains, for_each_line};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::Path;
 
-/// The most bytes that are read of one transcript, from its end: the newest calls.
-pub(super) const MOST_BYTES: u64 = 8 << 20;
-/// The longest line that is read, in bytes; longer ones are skipped.
-const MOST_LINE: u64 = 1 << 20;
 /// The most calls that are returned.
 const MOST_CALLS: usize = 1000;
-
-/// The transcripts named in a hook's input.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Transcripts {
-    transcript_path: Option<PathBuf>,
-    agent_transcript_path: Option<PathBuf>,
-}
-
-/// Returns the transcript of the acting agent: a subagent's own, otherwise the session's.
-pub(super) fn path_in(input: &[u8]) -> Option<PathBuf> {
-    let named: Transcripts = serde_json::from_slice(input).unwrap_or_default();
-    named.agent_transcript_path.or(named.transcript_path)
-}
-
-/// Returns the transcript of the session, whichever agent acts.
-pub(super) fn session_path_in(input: &[u8]) -> Option<PathBuf> {
-    serde_json::from_slice::<Transcripts>(input).ok()?.transcript_path
-}
 
 /// Returns the calls that began at `since` (milliseconds since 1970) or later and ended, in order.
 /// Calls that never ran, because the client does not know the tool or the parameters do not fit it,
@@ -46,58 +23,17 @@ pub(super) fn session_path_in(input: &[u8]) -> Option<PathBuf> {
 /// # Errors
 /// Fails if it is not a file, or cannot be read.
 pub(super) fn calls(transcript: &Path, since: u64) -> io::Result<Vec<ShownCall>> {
-    let mut file = File::options().read(true).open(checked(transcript)?)?;
-    let start = file.metadata()?.len().saturating_sub(MOST_BYTES);
-    file.seek(SeekFrom::Start(start))?;
-    let mut lines = Lines { reader: BufReader::new(file.take(MOST_BYTES)), cut: start > 0 };
     let mut found = Calls::default();
-    while let Some(line) = lines.next()? {
+    for_each_line(transcript, MOST_BYTES, |line| {
         // Most lines are prompts and copies of them; only lines with these two words are worth
         // parsing.
-        if [b"\"tool_use\"".as_slice(), b"\"tool_result\""].iter().any(|mark| contains(&line, mark))
-            && let Ok(entry) = serde_json::from_slice::<Entry>(&line)
+        if [b"\"tool_use\"".as_slice(), b"\"tool_result\""].iter().any(|mark| contains(line, mark))
+            && let Ok(entry) = serde_json::from_slice::<Entry>(line)
         {
             found.take(entry, since);
         }
-    }
+    })?;
     Ok(found.ended())
-}
-
-/// Checks for a regular file: a pipe would wait for a writer, and a device might never end.
-fn checked(path: &Path) -> io::Result<&Path> {
-    if std::fs::metadata(path)?.is_file() {
-        Ok(path)
-    } else {
-        Err(io::Error::other("it is not a file"))
-    }
-}
-
-pub(super) fn contains(line: &[u8], mark: &[u8]) -> bool {
-    line.windows(mark.len()).any(|window| window == mark)
-}
-
-struct Lines<R> {
-    reader: R,
-    /// True if the first line began before the part that is read.
-    cut: bool,
-}
-
-impl<R: BufRead> Lines<R> {
-    fn next(&mut self) -> io::Result<Option<Vec<u8>>> {
-        loop {
-            let mut line = Vec::new();
-            if self.reader.by_ref().take(MOST_LINE).read_until(b'\n', &mut line)? == 0 {
-                return Ok(None);
-            }
-            let whole = line.ends_with(b"\n");
-            if !whole {
-                self.reader.skip_until(b'\n')?;
-            }
-            if !std::mem::take(&mut self.cut) && (whole || (line.len() as u64) < MOST_LINE) {
-                return Ok(Some(line));
-            }
-        }
-    }
 }
 
 #[derive(Deserialize)]

@@ -5,16 +5,13 @@
 //! written to it. The transcript is the client's internal format, lags behind, and the agent can
 //! write to it: a line that cannot be read counts nothing.
 
-use super::transcript::contains;
+use crate::transcript::{contains, read_new_tokens};
 use portcullis_core::session::{TokenCursor, TokenReading};
 use portcullis_core::text::hash_parts;
 use serde::Deserialize;
-use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io;
 use std::path::{Path, PathBuf};
 
-/// The most bytes that are read for one event; the rest follows with the next ones.
-const MOST_BYTES: u64 = 1 << 20;
 /// The most messages that can still grow.
 const MOST_MESSAGES: usize = 8;
 /// The part of a line that has the usage of a message.
@@ -39,37 +36,13 @@ pub(super) fn read_tokens(
     subagent: bool,
     cursor: Option<&TokenCursor>,
 ) -> io::Result<TokenReading> {
-    let file = hash_parts(&[&transcript.to_string_lossy()]);
-    let length = match std::fs::metadata(transcript) {
-        Ok(found) if found.is_file() => found.len(),
-        Ok(_) => return Err(io::Error::other("it is not a file")),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
-        Err(error) => return Err(error),
-    };
-    let known = cursor.filter(|cursor| cursor.file == file && cursor.offset <= length).cloned();
-    let begin =
-        TokenCursor { file, offset: if subagent { 0 } else { length }, ..Default::default() };
-    let mut cursor = known.unwrap_or(begin);
-    if cursor.offset == length {
-        return Ok(TokenReading { added: 0, cursor });
-    }
-    let mut open = File::open(transcript)?;
-    open.seek(SeekFrom::Start(cursor.offset))?;
-    let mut bytes = Vec::new();
-    open.take(MOST_BYTES).read_to_end(&mut bytes)?;
-    let whole = bytes.iter().rposition(|byte| *byte == b'\n').map(|end| end.saturating_add(1));
-    // A line that is longer than all of this is skipped in parts that cannot be read.
-    let end = whole.unwrap_or(if bytes.len() as u64 == MOST_BYTES { bytes.len() } else { 0 });
-    let mut added = 0_u64;
-    for line in bytes.get(..end).unwrap_or_default().split(|byte| *byte == b'\n') {
-        if contains(line, MARK)
-            && let Ok(line) = serde_json::from_slice::<Line>(line)
-        {
-            added = added.saturating_add(count_line(line, &mut cursor.messages));
+    read_new_tokens(transcript, subagent, cursor, &|line, cursor| {
+        if !contains(line, MARK) {
+            return 0;
         }
-    }
-    cursor.offset = cursor.offset.saturating_add(end as u64);
-    Ok(TokenReading { added, cursor })
+        serde_json::from_slice::<Line>(line)
+            .map_or(0, |line| count_line(line, &mut cursor.messages))
+    })
 }
 
 #[derive(Deserialize)]

@@ -118,10 +118,18 @@ pub fn run_reentered(arguments: &mut dyn Iterator<Item = OsString>) -> Option<Ex
 
 pub fn run_agent(arguments: &Arguments) -> Result<CommandExit> {
     let client = portcullis_agents::find_by_program(&arguments.command);
-    let asked = client.read_command(&arguments.command)?;
+    let supervision = client.supervision().ok_or_else(|| {
+        Error::refused(format!("{} cannot be followed while it runs", client.display_name()))
+            .with_hint(format!(
+                "start it yourself: `{} install {}` puts a review before its actions",
+                portcullis_agents::PROGRAM,
+                client.name()
+            ))
+    })?;
+    let asked = supervision.read_command(&arguments.command)?;
     let places = Paths::from_environment()?;
     let wanted = guard::hook_invocation(client, &places)?;
-    let settings = client.run_settings(&asked, &wanted)?;
+    let settings = supervision.run_settings(&asked, &wanted)?;
     let home = Home::open_root(&places.state)?;
     let config = Config::load(&places, Some(&home))?;
     let terms = RunSettings::from_arguments(arguments, &config.running, &places)?;
@@ -156,7 +164,7 @@ pub fn run_agent(arguments: &Arguments) -> Result<CommandExit> {
     let person = Person::at_terminal(terms.answer);
     let talk = Conversation {
         prompt: &prompt,
-        agent: client,
+        supervision,
         wanted: &wanted,
         person,
         shared: shared.clone(),

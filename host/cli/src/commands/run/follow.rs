@@ -6,7 +6,7 @@ use super::view::print_line;
 use super::watch::Shared;
 use crate::error::Error;
 use crate::paint;
-use portcullis_agents::{Agent, Invocation};
+use portcullis_agents::{Invocation, Supervision};
 use portcullis_core::text::one_line;
 use portcullis_run::{
     Question, Run, RunEvent, Stopper, StreamLine, parse_response, prompt_message, refuse_message,
@@ -26,8 +26,8 @@ const HOOK_STOPPED: &str = "hook_stopped";
 pub struct Conversation<'a> {
     /// The person's prompt.
     pub prompt: &'a str,
-    /// The client.
-    pub agent: &'a dyn Agent,
+    /// The client's own way of being supervised.
+    pub supervision: &'a dyn Supervision,
     /// The hooks that it must have.
     pub wanted: &'a Invocation,
     /// The person who is asked, or why nobody can be.
@@ -118,8 +118,8 @@ fn control(
                 one_line(&error, 300)
             ))
         });
-        let confirmed =
-            loaded.and_then(|listing| Ok(talk.agent.check_loaded_hooks(&listing, talk.wanted)?));
+        let confirmed = loaded
+            .and_then(|listing| Ok(talk.supervision.check_loaded_hooks(&listing, talk.wanted)?));
         match confirmed {
             Ok(warning) => {
                 if let Some(warning) = warning {
