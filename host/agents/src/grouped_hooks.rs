@@ -3,6 +3,7 @@
 
 mod edit;
 mod find;
+mod problems;
 
 use crate::invocation::{EventSubscription, Invocation};
 use serde_json::{Value, json};

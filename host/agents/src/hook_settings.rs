@@ -13,6 +13,11 @@ pub trait HookSettings: Sync {
     /// Returns the places of the files.
     fn layout(&self) -> &'static SettingsLayout;
 
+    /// Returns true if the machine's settings are a file like the others.
+    fn has_managed_file(&self) -> bool {
+        true
+    }
+
     /// Returns the most bytes that the client reads of one file.
     fn most_bytes(&self) -> u64;
 
@@ -23,7 +28,9 @@ pub trait HookSettings: Sync {
     fn find_problems(&self, document: &JsonDocument) -> Vec<SettingsProblem>;
 
     /// Returns the variable with which the client writes no transcript, if there is one.
-    fn transcript_switch(&self) -> Option<&'static str>;
+    fn transcript_switch(&self) -> Option<&'static str> {
+        None
+    }
 
     /// Returns our handlers in settings, compared with `wanted`.
     fn find_handlers(&self, settings: &Value, wanted: &Invocation) -> Vec<HookHandler>;

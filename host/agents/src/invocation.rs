@@ -1,6 +1,7 @@
 //! The command that a client starts for an event.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// An event with the settings of its handler.
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +26,22 @@ pub struct Invocation {
     pub pinned: Option<(PathBuf, PathBuf)>,
 }
 
+/// The timeout of a handler, in seconds: far above the time of a review, so that a loaded machine
+/// does not cause refusals. A hook answers before it ([`DEADLINE`]).
+pub const TIMEOUT: u64 = 30;
+
+/// The time after which a hook refuses by itself: most clients run the tool after their timeout.
+pub const DEADLINE: Duration = Duration::from_secs(24);
+
 impl Invocation {
+    /// Returns the program and its arguments as one line for a shell.
+    #[must_use]
+    pub fn shell_line(&self) -> String {
+        let program = self.program.to_string_lossy().into_owned();
+        let words = std::iter::once(program).chain(self.arguments());
+        words.map(|word| quote_word(&word)).collect::<Vec<_>>().join(" ")
+    }
+
     /// Returns the arguments after the program.
     #[must_use]
     pub fn arguments(&self) -> Vec<String> {
@@ -41,4 +57,13 @@ impl Invocation {
         }
         arguments
     }
+}
+
+/// Returns a word as a POSIX shell reads it back.
+fn quote_word(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@+".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
 }

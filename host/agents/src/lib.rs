@@ -6,6 +6,7 @@
 
 pub mod backup;
 pub mod claude;
+pub mod codex;
 pub mod file;
 mod find;
 mod grouped_hooks;
@@ -26,6 +27,7 @@ pub mod settings_problem;
 mod shown_call;
 mod supervision;
 mod transcript;
+pub mod trust;
 pub mod version;
 
 pub use hook_output::{HookOutput, WireError};
@@ -46,6 +48,7 @@ use serde_json::{Map, Value};
 use settings::folder_in_environment;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use trust::HookTrust;
 use version::Version;
 
 /// The program's name in settings files, hook commands and version lines.
@@ -61,6 +64,11 @@ pub trait Agent: Sync + std::fmt::Debug {
         self.profile().name
     }
 
+    /// Returns our command that installs the client's hooks.
+    fn install_command(&self) -> String {
+        format!("{PROGRAM} install {}", self.name())
+    }
+
     /// Returns the name for people, such as `Codex CLI`.
     fn display_name(&self) -> &'static str {
         self.profile().display_name
@@ -74,6 +82,9 @@ pub trait Agent: Sync + std::fmt::Debug {
     /// # Errors
     /// Fails if the input is empty, too large, malformed, or lacks a part that every event has.
     fn parse(&self, input: &[u8]) -> Result<Event, WireError>;
+
+    /// Adds to an event what only the client's transcript says, which a hook's standard input names.
+    fn complete(&self, _event: &mut Event, _input: &[u8]) {}
 
     /// Formats the answer to an event of that name. A ruling that the client cannot express becomes
     /// the nearest stricter one.
@@ -147,17 +158,24 @@ pub trait Agent: Sync + std::fmt::Debug {
     /// Returns the client's settings files and our handlers in them.
     fn hook_settings(&self) -> &'static dyn HookSettings;
 
+    /// Returns the client's record of trusted hooks; `None` if it runs every hook in its settings.
+    fn trust(&self) -> Option<&'static dyn HookTrust> {
+        None
+    }
+
     /// Puts our hooks back into a settings file that `install` wrote; returns the missing parts, or
-    /// `None` if nothing was missing.
+    /// `None` if nothing was missing, or if the client tells no hook of such a change.
     ///
     /// # Errors
     /// Fails if the file cannot be read, parsed or written.
     fn restore_hooks(
         &self,
-        home: &Home,
-        file: &Path,
-        invocation: &Invocation,
-    ) -> Result<Option<String>>;
+        _home: &Home,
+        _file: &Path,
+        _invocation: &Invocation,
+    ) -> Result<Option<String>> {
+        Ok(None)
+    }
 
     /// Returns the command with which a person continues a session.
     fn resume_command(&self, session: &str) -> String;
@@ -170,7 +188,7 @@ pub trait Agent: Sync + std::fmt::Debug {
 }
 
 /// All clients that can be reviewed, in the order in which help texts list them.
-pub const ALL: &[&dyn Agent] = &[&claude::Claude];
+pub const ALL: &[&dyn Agent] = &[&claude::Claude, &codex::Codex];
 
 /// The client that commands mean if they name none.
 pub const DEFAULT: &dyn Agent = &claude::Claude;
@@ -179,7 +197,7 @@ pub const DEFAULT: &dyn Agent = &claude::Claude;
 /// programs count as agents.
 pub const PROFILES: &[&ClientProfile] = &[
     &claude::PROFILE,
-    &others::CODEX,
+    &codex::PROFILE,
     &others::GEMINI,
     &others::OPENCODE,
     &others::CURSOR,
@@ -189,7 +207,7 @@ pub const PROFILES: &[&ClientProfile] = &[
 /// Returns the command that installs the hooks of the client that commands mean if they name none.
 #[must_use]
 pub fn install_command() -> String {
-    format!("{PROGRAM} install {}", DEFAULT.name())
+    DEFAULT.install_command()
 }
 
 /// Returns the client that a command line starts, by its program; the default one if it is no

@@ -14,6 +14,12 @@ pub trait HookListing {
 
     /// Returns the number of our events that are loaded from `scope`.
     fn count_loaded(&self, scope: SettingsScope, wanted: &Invocation) -> usize;
+
+    /// Returns key and hash of each of our hooks of `scope`, for the client's record of trust; none
+    /// if it keeps no such record.
+    fn trust_entries(&self, _scope: SettingsScope, _wanted: &Invocation) -> Vec<(String, String)> {
+        Vec::new()
+    }
 }
 
 /// An entry of a settings file that the client could not use.
@@ -41,6 +47,8 @@ pub enum DisabledReason {
     ManagedOnly,
     /// The client did not load our handlers for these events.
     NotLoaded(Vec<&'static str>),
+    /// Nobody has trusted our handlers for these events.
+    Untrusted(Vec<&'static str>),
 }
 
 impl std::fmt::Display for DisabledReason {
@@ -50,6 +58,9 @@ impl std::fmt::Display for DisabledReason {
             Self::Disabled => f.write_str("`disableAllHooks` in one of its settings files switches them off"),
             Self::ManagedOnly => {
                 f.write_str("the machine's settings let only its own hooks run (`allowManagedHooksOnly`): install with --managed")
+            }
+            Self::Untrusted(events) => {
+                write!(f, "it waits for a person to trust them, for {}", events.join(", "))
             }
             Self::NotLoaded(events) => write!(f, "it did not load them for {}", events.join(", ")),
         }

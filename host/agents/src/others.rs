@@ -16,16 +16,6 @@ const NONE: ClientProfile = ClientProfile {
     hooked: None,
 };
 
-pub(super) const CODEX: ClientProfile = ClientProfile {
-    name: "codex",
-    display_name: "Codex CLI",
-    programs: &["codex"],
-    packages: &["@openai/codex"],
-    marks: &["CODEX_SANDBOX"],
-    start_up_files: &[".codex/config.toml"],
-    ..NONE
-};
-
 pub(super) const GEMINI: ClientProfile = ClientProfile {
     name: "gemini",
     display_name: "Gemini CLI",

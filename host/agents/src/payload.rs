@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 /// The most bytes of standard input that are read as an event: the client sends whole file contents,
 /// and 16 MiB is far past what a tool call can hold.
-pub(crate) const MAX_INPUT: usize = 16 * 1024 * 1024;
+pub const MAX_INPUT: usize = 16 * 1024 * 1024;
 
 /// The most values of an event, keys included: each takes a hundred times its two bytes of input in
 /// memory, so that 16 MiB of them would take 1.75 GB without this limit.

@@ -1,10 +1,10 @@
 //! Runs a program that may hang, with a timeout and a limit for its output.
 
 use rustix::process::{Pid, Signal, kill_process_group};
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -40,12 +40,7 @@ pub fn run_program(
         let _ = stdin.write_all(input);
     }
     let ended = wait(&mut child, deadline);
-    let late = || {
-        io::Error::new(
-            io::ErrorKind::TimedOut,
-            format!("it did not answer within {} s", limit.as_secs()),
-        )
-    };
+    let late = || late(limit);
     let text = |reader: Option<Receiver<Vec<u8>>>| {
         let left =
             deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(200));
@@ -61,6 +56,70 @@ pub fn run_program(
         end(&mut child);
     }
     said
+}
+
+/// Runs a program that serves until its input ends: passes it `input`, returns its lines up to the
+/// one that `is_last`, and kills its process group.
+///
+/// # Errors
+/// Fails if it cannot be started, ends or does not answer with such a line in time.
+pub fn ask_program(
+    mut command: Command,
+    input: &[u8],
+    limit: Duration,
+    is_last: impl Fn(&str) -> bool,
+) -> io::Result<String> {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
+    let deadline = Instant::now() + limit;
+    let mut child = command.spawn()?;
+    let stdin = child.stdin.take();
+    let answered = child.stdout.take().map_or_else(
+        || Err(io::Error::other("it has no output")),
+        |stdout| {
+            let lines = lines_of(stdout);
+            // Its input stays open: a server ends with it, maybe before it has answered.
+            let mut stdin = stdin;
+            if let Some(stdin) = &mut stdin {
+                stdin.write_all(input)?;
+                stdin.flush()?;
+            }
+            let mut said = String::new();
+            loop {
+                let left = deadline.saturating_duration_since(Instant::now());
+                let line = lines.recv_timeout(left).map_err(|error| match error {
+                    RecvTimeoutError::Timeout => late(limit),
+                    RecvTimeoutError::Disconnected => {
+                        io::Error::other("it ended without an answer")
+                    }
+                })?;
+                said.push_str(&line);
+                said.push('\n');
+                if is_last(&line) {
+                    return Ok(said);
+                }
+            }
+        },
+    );
+    end(&mut child);
+    answered
+}
+
+/// Reads lines on a separate thread, up to the limit for its output.
+fn lines_of(from: impl Read + Send + 'static) -> Receiver<String> {
+    let (sender, receiver) = channel();
+    thread::spawn(move || {
+        for line in BufReader::new(from.take(MOST_OUTPUT)).lines().map_while(Result::ok) {
+            if sender.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    receiver
+}
+
+fn late(limit: Duration) -> io::Error {
+    let why = format!("it did not answer within {} s", limit.as_secs());
+    io::Error::new(io::ErrorKind::TimedOut, why)
 }
 
 /// Reads on a separate thread: a program that fills one pipe must not block until the other is
@@ -102,6 +161,19 @@ mod tests {
         let mut command = Command::new("/bin/sh");
         command.args(["-c", script]);
         run_program(command, b"in", limit)
+    }
+
+    #[test]
+    fn a_server_is_asked_and_ended() {
+        let ask = |script: &str, limit: u64| {
+            let mut command = Command::new("/bin/sh");
+            command.args(["-c", script]);
+            ask_program(command, b"hello\n", Duration::from_millis(limit), |line| line == "last")
+        };
+        let answer = ask("read x; echo $x; echo last; echo more; sleep 60", 20_000).unwrap();
+        assert_eq!(answer, "hello\nlast\n");
+        assert_eq!(ask("sleep 60", 300).unwrap_err().kind(), io::ErrorKind::TimedOut);
+        assert_eq!(ask("read x; exit 1", 20_000).unwrap_err().kind(), io::ErrorKind::Other);
     }
 
     #[test]

@@ -55,6 +55,10 @@ pub struct SettingsLayout {
     pub own_drop_in: &'static str,
     /// Folders below the person's folder that bring hooks.
     pub plugins: &'static [&'static str],
+    /// Other files below the person's folder that can switch hooks off.
+    pub switch_files: &'static [&'static str],
+    /// Such files of a project, below the folder in which the client is started.
+    pub project_switch_files: &'static [&'static str],
     /// The folder of transcripts, below the person's folder.
     pub transcripts: &'static str,
     /// Other files and folders of the client below the home folder, to which it writes.

@@ -35,6 +35,7 @@ const LOCK: &str = "the project's lock of Portcullis, which names the bundles th
 const RULES: &str = "the rules of Portcullis";
 const PROMPTS: &str = "the templates of Portcullis, which are its words to the agent";
 const SETTINGS: &str = "the client's settings, which name its hooks";
+const SWITCHES: &str = "the client's settings, which can switch hooks off";
 const PLUGINS: &str = "the client's plugins, which bring hooks";
 const MANAGED: &str = "the client's managed settings, which name its hooks";
 
@@ -138,6 +139,12 @@ impl List {
 
     fn client(&mut self, folders: &Folders) {
         self.add(&folders.settings_file(SettingsScope::User), SETTINGS);
+        for file in folders.layout.switch_files {
+            self.add(&folders.person.join(file), SWITCHES);
+        }
+        for file in folders.layout.project_switch_files {
+            self.in_project(&folders.project, Path::new(file), SWITCHES);
+        }
         for plugins in folders.layout.plugins {
             self.add(&folders.person.join(plugins), PLUGINS);
         }
@@ -174,7 +181,8 @@ impl List {
 
     fn anywhere(&mut self) {
         for layout in layouts() {
-            for file in std::iter::once(layout.project_file).chain(layout.local_file) {
+            let files = std::iter::once(layout.project_file).chain(layout.local_file);
+            for file in files.chain(layout.project_switch_files.iter().copied()) {
                 self.entries.push(GuardedPath::new(format!("**/{file}"), SETTINGS));
             }
         }

@@ -5,11 +5,8 @@
 //! the constants' docs.
 
 use crate::grouped_hooks::GroupedHooks;
-use crate::invocation::{EventSubscription, Invocation};
+use crate::invocation::{EventSubscription, Invocation, TIMEOUT};
 use serde_json::{Value, json};
-
-/// A timeout far above the time of a review, so that a loaded machine does not cause refusals.
-const TIMEOUT: u64 = 30;
 
 /// The timeout at the end of a session. All handlers then have 1.5 s together, unless one asks for
 /// more; a person may wait that long for their terminal.

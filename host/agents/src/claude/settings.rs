@@ -16,6 +16,8 @@ pub(super) const LAYOUT: SettingsLayout = SettingsLayout {
     // It is read after `managed-settings.json`, and nobody else edits it.
     own_drop_in: "50-portcullis.json",
     plugins: &["plugins"],
+    switch_files: &[],
+    project_switch_files: &[],
     transcripts: "projects",
     writes: &[
         ".claude.json",

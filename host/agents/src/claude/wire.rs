@@ -10,6 +10,7 @@
 
 use super::PROFILE;
 use super::call_end::{MARK, call_end};
+pub use crate::payload::MAX_INPUT;
 use crate::payload::{self, call, duration, optional, text_of, type_name};
 use crate::{HookOutput, WireError};
 use portcullis_core::event::{Call, CallEnd, CallResult, Disposition, Event, EventKind, Reply};

@@ -1,0 +1,184 @@
+//! Codex CLI: its hook format, its settings files, its record of trusted hooks, its transcript, and
+//! our registration in them. Measured with 0.169.0.
+//!
+//! Every failure of a hook lets the action run, and nothing in a handler closes that: a crash, a
+//! missing program, a timeout, an answer with an unknown part. So an answer is exact, and the hook
+//! answers before the client's timeout. A hook runs only after a person has trusted its definition.
+
+mod answer;
+mod hooks;
+mod listing;
+mod profile;
+mod rollout;
+mod trust;
+mod wire;
+
+pub(crate) use profile::PROFILE;
+
+use crate::find::find_program;
+use crate::grouped_hooks::GroupedHooks;
+use crate::hook_handler::HookHandler;
+use crate::hook_reply::HookReply;
+use crate::hook_settings::HookSettings;
+use crate::invocation::EventSubscription;
+use crate::json::JsonDocument;
+use crate::listing::HookListing;
+use crate::payload::MAX_INPUT;
+use crate::recorded::{OpenCalls, TimedEvent};
+use crate::settings::SettingsLayout;
+use crate::settings_problem::SettingsProblem;
+use crate::transcript::path_in;
+use crate::trust::HookTrust;
+use crate::version::Version;
+use crate::{Agent, HookOutput, Invocation, ShownCall, WireError};
+use anyhow::Result;
+use hooks::HOOKS;
+use portcullis_core::client::ClientProfile;
+use portcullis_core::event::{CallEnd, Event, Reply};
+use portcullis_core::session::{TokenCursor, TokenReading};
+use serde_json::{Map, Value};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// The first version whose answers were measured.
+const OLDEST: Version = Version(0, 169, 0);
+
+/// Codex CLI.
+#[derive(Clone, Copy, Debug)]
+pub struct Codex;
+
+impl Agent for Codex {
+    fn profile(&self) -> &'static ClientProfile {
+        &PROFILE
+    }
+
+    fn max_input(&self) -> usize {
+        MAX_INPUT
+    }
+
+    fn parse(&self, input: &[u8]) -> Result<Event, WireError> {
+        wire::parse_event(input)
+    }
+
+    fn complete(&self, event: &mut Event, input: &[u8]) {
+        rollout::add_end(event, input);
+    }
+
+    fn render(&self, event: &str, reply: &Reply) -> HookOutput {
+        wire::render_reply(event, reply)
+    }
+
+    fn interpret_answer(&self, code: Option<i32>, stdout: &str, stderr: &str) -> HookReply {
+        answer::interpret_answer(code, stdout, stderr)
+    }
+
+    fn hook_environment(&self, _project: &Path, _session: &str) -> Vec<(&'static str, OsString)> {
+        Vec::new()
+    }
+
+    fn shown_calls(&self, input: &[u8], since: u64) -> Vec<ShownCall> {
+        let path = path_in(input);
+        path.and_then(|path| rollout::calls(&path, since).ok()).unwrap_or_default()
+    }
+
+    fn read_tokens(
+        &self,
+        input: &[u8],
+        _agent: Option<&str>,
+        cursor: Option<&TokenCursor>,
+    ) -> Option<TokenReading> {
+        rollout::read_tokens(&path_in(input)?, cursor).ok()
+    }
+
+    fn process_variable(&self) -> Option<&'static str> {
+        None
+    }
+
+    fn read_transcript_line(
+        &self,
+        line: &Map<String, Value>,
+        open: &mut OpenCalls<'_>,
+    ) -> Vec<TimedEvent> {
+        rollout::read_line(line, open)
+    }
+
+    fn call_end(&self, _tool: &str, _result: &str) -> CallEnd {
+        CallEnd::Finished
+    }
+
+    fn find_program(&self, home: &Path) -> Option<PathBuf> {
+        find_program(PROFILE.name, &[".local/bin/codex"], home)
+    }
+
+    fn oldest_version(&self) -> Version {
+        OLDEST
+    }
+
+    fn oldest_version_reason(&self) -> &'static str {
+        "it is not known which answers of a hook it takes"
+    }
+
+    fn query_listing(&self, program: &Path, folder: &Path) -> Result<Box<dyn HookListing>> {
+        Ok(Box::new(listing::query_listing(program, folder)?))
+    }
+
+    fn hook_settings(&self) -> &'static dyn HookSettings {
+        &Codex
+    }
+
+    fn trust(&self) -> Option<&'static dyn HookTrust> {
+        Some(&trust::ConfigTrust)
+    }
+
+    fn resume_command(&self, session: &str) -> String {
+        format!("codex resume {session}")
+    }
+}
+
+impl HookSettings for Codex {
+    fn layout(&self) -> &'static SettingsLayout {
+        &hooks::LAYOUT
+    }
+
+    fn has_managed_file(&self) -> bool {
+        // It is TOML.
+        false
+    }
+
+    fn most_bytes(&self) -> u64 {
+        hooks::MOST_BYTES
+    }
+
+    fn events(&self) -> &'static [EventSubscription] {
+        hooks::EVENTS
+    }
+
+    fn find_problems(&self, document: &JsonDocument) -> Vec<SettingsProblem> {
+        HOOKS.find_problems(document)
+    }
+
+    fn find_handlers(&self, settings: &Value, wanted: &Invocation) -> Vec<HookHandler> {
+        HOOKS.find(settings, wanted)
+    }
+
+    fn foreign_commands(&self, settings: &Value, event: &str, wanted: &Invocation) -> Vec<String> {
+        GroupedHooks::find_foreign(settings, event, wanted)
+    }
+
+    fn add_handlers(&self, document: &JsonDocument, wanted: &Invocation) -> Result<JsonDocument> {
+        HOOKS.add(document, wanted)
+    }
+
+    fn remove_handlers(
+        &self,
+        document: &JsonDocument,
+        wanted: &Invocation,
+        keep: &[String],
+    ) -> Result<JsonDocument> {
+        HOOKS.remove(document, wanted, keep)
+    }
+
+    fn empty_containers(&self, settings: &Value) -> Vec<String> {
+        HOOKS.empty_containers(settings)
+    }
+}

@@ -1,0 +1,366 @@
+//! Codex CLI's transcript ("rollout"): how a call ended, the tokens, and the calls that no hook saw.
+//!
+//! A hook gets a command's output and not its exit code, which the transcript has by then. It also
+//! has the input that an agent writes to a running command, for which the client calls no hook. It
+//! is the client's internal format, may lag behind, and the agent can write to it: a line that
+//! cannot be read counts nothing, and a missing call proves nothing.
+
+use super::PROFILE;
+use crate::recorded::{OpenCalls, TimedEvent};
+use crate::shown_call::ShownCall;
+use crate::transcript::{MOST_BYTES, contains, for_each_line, path_in, read_new_tokens};
+use portcullis_core::event::{Call, CallResult, Event, EventKind};
+use portcullis_core::session::{TokenCursor, TokenReading};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use std::io;
+use std::path::Path;
+
+/// The most bytes that are read to learn how a call ended: its line is the newest or close to it.
+const MOST_TAIL: u64 = 1 << 20;
+/// The most calls that are returned.
+const MOST_CALLS: usize = 1000;
+/// The tool that writes to a running command: the client calls no hook for it.
+const UNHOOKED: &str = "write_stdin";
+
+#[derive(Deserialize)]
+struct Line {
+    #[serde(default)]
+    timestamp: String,
+    payload: Payload,
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Payload {
+    /// The model calls a tool.
+    FunctionCall {
+        name: String,
+        #[serde(default)]
+        arguments: String,
+        call_id: String,
+    },
+    /// The model calls a tool with text.
+    CustomToolCall {
+        name: String,
+        #[serde(default)]
+        input: String,
+        call_id: String,
+    },
+    /// A call's result, as the model gets it.
+    FunctionCallOutput {
+        call_id: String,
+        output: Value,
+    },
+    CustomToolCallOutput {
+        call_id: String,
+        output: Value,
+    },
+    /// A part of a turn ended.
+    ItemCompleted {
+        item: Item,
+    },
+    /// The tokens so far.
+    TokenCount {
+        info: Option<Usage>,
+    },
+    /// The person's words.
+    UserMessage {
+        message: String,
+    },
+    #[serde(other)]
+    Other,
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "type")]
+enum Item {
+    CommandExecution {
+        id: String,
+        exit_code: Option<i64>,
+        #[serde(default)]
+        status: String,
+        duration: Option<Elapsed>,
+    },
+    #[serde(other)]
+    Other,
+}
+
+#[derive(Deserialize)]
+struct Elapsed {
+    secs: u64,
+    nanos: u32,
+}
+
+#[derive(Deserialize)]
+struct Usage {
+    total_token_usage: Tokens,
+    last_token_usage: Tokens,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Tokens {
+    input_tokens: u64,
+    cached_input_tokens: u64,
+    output_tokens: u64,
+}
+
+impl Tokens {
+    /// Returns those that were not read from a cache.
+    const fn spent(&self) -> u64 {
+        let input = self.input_tokens.saturating_sub(self.cached_input_tokens);
+        input.saturating_add(self.output_tokens)
+    }
+}
+
+/// Adds to the end of a call what only the transcript says: whether it failed, and how long it took.
+pub(super) fn add_end(event: &mut Event, input: &[u8]) {
+    let EventKind::AfterTool(call, result) = &mut event.kind else { return };
+    let (Some(id), Some(path)) = (&call.id, path_in(input)) else { return };
+    let mut found = None;
+    // A transcript that cannot be read adds nothing.
+    let _read = for_each_line(&path, MOST_TAIL, |line| {
+        if contains(line, b"CommandExecution")
+            && contains(line, id.as_bytes())
+            && let Ok(Line { payload: Payload::ItemCompleted { item }, .. }) =
+                serde_json::from_slice(line)
+            && let Item::CommandExecution { id: of, exit_code, status, duration } = item
+            && of == *id
+        {
+            found = Some((exit_code.map_or(status == "failed", |code| code != 0), duration));
+        }
+    });
+    let Some((failed, duration)) = found else { return };
+    if failed && !result.failed {
+        result.failed = true;
+        result.error = std::mem::take(&mut result.output);
+    }
+    result.duration_ms = duration.map(|elapsed| {
+        let ms =
+            elapsed.secs.saturating_mul(1000).saturating_add(u64::from(elapsed.nanos / 1_000_000));
+        u32::try_from(ms).unwrap_or(u32::MAX)
+    });
+}
+
+/// Reads the tokens on from `cursor`.
+///
+/// # Errors
+/// Fails if the transcript is not a file, or cannot be read.
+pub(super) fn read_tokens(
+    transcript: &Path,
+    cursor: Option<&TokenCursor>,
+) -> io::Result<TokenReading> {
+    read_new_tokens(transcript, false, cursor, &|line, cursor| {
+        if !contains(line, b"\"token_count\"") {
+            return 0;
+        }
+        let Ok(Line { payload: Payload::TokenCount { info: Some(usage) }, .. }) =
+            serde_json::from_slice(line)
+        else {
+            return 0;
+        };
+        // A line may repeat the one before it, so the total counts; the first total of a session
+        // holds what was counted before.
+        let total = usage.total_token_usage.spent();
+        match cursor.messages.first_mut() {
+            Some((_, known)) => {
+                let added = total.saturating_sub(*known);
+                *known = total;
+                added
+            }
+            None => {
+                cursor.messages.push((0, total));
+                usage.last_token_usage.spent()
+            }
+        }
+    })
+}
+
+/// Returns the calls without a hook that began at `since` (milliseconds since 1970) or later.
+///
+/// # Errors
+/// Fails if the transcript is not a file, or cannot be read.
+pub(super) fn calls(transcript: &Path, since: u64) -> io::Result<Vec<ShownCall>> {
+    let mut found: Vec<ShownCall> = Vec::new();
+    for_each_line(transcript, MOST_BYTES, |line| {
+        if !contains(line, b"call_id") {
+            return;
+        }
+        let Ok(Line { timestamp, payload }) = serde_json::from_slice(line) else { return };
+        match payload {
+            Payload::FunctionCall { name, arguments, call_id } if name == UNHOOKED => {
+                if found.len() < MOST_CALLS && at(&timestamp).is_none_or(|at| at >= since) {
+                    found.push(ShownCall {
+                        id: call_id,
+                        tool: name,
+                        input: serde_json::from_str(&arguments).unwrap_or_default(),
+                        failed: false,
+                        output: String::new(),
+                    });
+                }
+            }
+            Payload::FunctionCallOutput { call_id, output } => {
+                if let Some(call) = found.iter_mut().find(|call| call.id == call_id) {
+                    call.output = crate::payload::text_of(&output);
+                }
+            }
+            _ => {}
+        }
+    })?;
+    Ok(found)
+}
+
+fn at(timestamp: &str) -> Option<u64> {
+    let time = timestamp.parse::<jiff::Timestamp>().ok()?;
+    u64::try_from(time.as_millisecond()).ok()
+}
+
+/// Returns the events of one line, by the names that hooks use.
+pub(super) fn read_line(object: &Map<String, Value>, open: &mut OpenCalls<'_>) -> Vec<TimedEvent> {
+    // Its first line names the session and the folder; here each line stands alone.
+    let Ok(Line { timestamp, payload }) = Line::deserialize(&Value::Object(object.clone())) else {
+        return Vec::new();
+    };
+    let (name, kind) = match payload {
+        Payload::UserMessage { message } => ("UserPromptSubmit", EventKind::Prompt(message)),
+        Payload::FunctionCall { name, arguments, call_id } => {
+            let given: Map<String, Value> = serde_json::from_str(&arguments).unwrap_or_default();
+            ("PreToolUse", EventKind::BeforeTool(hooked(call_id, name, given)))
+        }
+        Payload::CustomToolCall { name, input, call_id } => {
+            let input = [("command".to_owned(), Value::String(input))].into_iter().collect();
+            ("PreToolUse", EventKind::BeforeTool(Call { id: Some(call_id), tool: name, input }))
+        }
+        Payload::FunctionCallOutput { call_id, output }
+        | Payload::CustomToolCallOutput { call_id, output } => {
+            let Some((tool, input)) = open(&call_id) else { return Vec::new() };
+            let text = crate::payload::text_of(&output);
+            let failed = shown_code(&text).is_some_and(|code| code != 0);
+            let call = Call { id: Some(call_id), tool, input };
+            ("PostToolUse", EventKind::AfterTool(call, CallResult::from_text(text, failed)))
+        }
+        _ => return Vec::new(),
+    };
+    let event = Event {
+        client: format!("{}-transcript", PROFILE.name),
+        session: String::new(),
+        agent: None,
+        cwd: String::new(),
+        permission_mode: None,
+        name: name.into(),
+        kind,
+    };
+    vec![TimedEvent { event, at: at(&timestamp) }]
+}
+
+/// Returns a call as a hook sees it: the model's tool for commands has another name and other
+/// parameters.
+fn hooked(id: String, tool: String, mut input: Map<String, Value>) -> Call {
+    if tool != "exec_command" {
+        return Call { id: Some(id), tool, input };
+    }
+    if let Some(command) = input.shift_remove("cmd") {
+        input.insert("command".into(), command);
+    }
+    Call { id: Some(id), tool: "Bash".into(), input }
+}
+
+/// Returns the exit code in a result as the model gets it.
+fn shown_code(text: &str) -> Option<i64> {
+    let begins = ["Process exited with code ", "Exit code: "];
+    let mut head = text.lines().take(6);
+    head.find_map(|line| {
+        begins.iter().find_map(|begin| line.strip_prefix(begin)?.trim().parse().ok())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use std::fs;
+
+    fn line(payload: &Value) -> String {
+        format!(
+            "{}\n",
+            json!({"timestamp": "2026-11-26T00:47:00.650Z", "ordinal": 1, "type": "event_msg", "payload": payload})
+        )
+    }
+
+    fn command(id: &str, code: i64) -> String {
+        line(&json!({"type": "item_completed", "item": {"type": "CommandExecution", "id": id,
+            "status": if code == 0 { "completed" } else { "failed" }, "exit_code": code,
+            "aggregated_output": "x", "duration": {"secs": 1, "nanos": 500_000_000}}}))
+    }
+
+    #[test]
+    fn a_command_failed_if_the_transcript_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.jsonl");
+        let forged = line(&json!({"type": "item_completed", "item": {"type": "AgentMessage",
+            "text": "CommandExecution a exit_code 7"}}));
+        fs::write(&path, [forged, "no json\n".into(), command("b", 0), command("a", 3)].concat())
+            .unwrap();
+        for (id, transcript, failed) in [
+            ("a", path.clone(), true),
+            ("b", path.clone(), false),
+            ("c", path.clone(), false),
+            ("a", folder.path().join("none"), false),
+            ("a", "/dev/zero".into(), false),
+        ] {
+            let input = json!({"session_id": "s", "cwd": "/p", "hook_event_name": "PostToolUse",
+                "transcript_path": transcript, "tool_name": "Bash", "tool_use_id": id,
+                "tool_input": {"command": "false"}, "tool_response": "bad\n"})
+            .to_string();
+            let mut event = super::super::wire::parse_event(input.as_bytes()).unwrap();
+            add_end(&mut event, input.as_bytes());
+            let EventKind::AfterTool(_, result) = event.kind else { panic!("another event") };
+            assert_eq!(result.failed, failed, "{id} {}", transcript.display());
+            assert_eq!(if failed { &result.error } else { &result.output }, "bad\n");
+        }
+    }
+
+    #[test]
+    fn tokens_count_once() {
+        let count = |total: u64, last: u64| {
+            let tokens = |spent: u64| json!({"input_tokens": spent, "cached_input_tokens": 0, "output_tokens": 0});
+            line(
+                &json!({"type": "token_count", "info": {"total_token_usage": tokens(total), "last_token_usage": tokens(last)}}),
+            )
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.jsonl");
+        let (mut cursor, mut written, mut added) = (None, String::new(), Vec::new());
+        for text in
+            [count(100, 10), count(130, 30), count(130, 30), command("a", 0), count(150, 20)]
+        {
+            written.push_str(&text);
+            fs::write(&path, &written).unwrap();
+            let reading = read_tokens(&path, cursor.as_ref()).unwrap();
+            cursor = Some(reading.cursor);
+            added.push(reading.added);
+        }
+        assert_eq!(added, [0, 30, 0, 0, 20]);
+    }
+
+    #[test]
+    fn input_of_a_running_command_is_a_call_that_no_hook_saw() {
+        let call = |name: &str, id: &str| {
+            line(
+                &json!({"type": "function_call", "name": name, "call_id": id, "arguments": "{\"chars\":\"rm -rf x\\n\",\"session_id\":1}"}),
+            )
+        };
+        let result =
+            line(&json!({"type": "function_call_output", "call_id": "w", "output": "done"}));
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.jsonl");
+        fs::write(&path, [call("exec_command", "e"), call("write_stdin", "w"), result].concat())
+            .unwrap();
+        let found = calls(&path, 0).unwrap();
+        let shown: Vec<_> =
+            found.iter().map(|call| (call.id.as_str(), call.output.as_str())).collect();
+        assert_eq!(shown, [("w", "done")]);
+        assert_eq!(calls(&path, u64::MAX).unwrap(), []);
+    }
+}

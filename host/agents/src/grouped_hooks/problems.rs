@@ -1,0 +1,105 @@
+//! Values in a file of hooks that a client cannot use: it drops the file, or what stands there,
+//! without a word to the person.
+
+use super::GroupedHooks;
+use crate::json::{JsonDocument, escape_name};
+use crate::settings_problem::SettingsProblem;
+use serde_json::Value;
+
+impl GroupedHooks {
+    /// Returns all values below `hooks` that are not of the type that they must have.
+    pub(crate) fn find_problems(&self, document: &JsonDocument) -> Vec<SettingsProblem> {
+        let mut found = Found { document, problems: Vec::new() };
+        let settings = document.value();
+        if !settings.is_object() {
+            found.add("", settings, "an object, at least `{}`");
+            return found.problems;
+        }
+        match settings.get("hooks") {
+            None => {}
+            Some(Value::Object(events)) => {
+                for (event, groups) in events {
+                    found.groups(&format!("/hooks/{}", escape_name(event)), groups);
+                }
+            }
+            Some(other) => found.add("/hooks", other, "an object of events"),
+        }
+        for pointer in
+            document.repeated().into_iter().filter(|pointer| pointer.starts_with("/hooks"))
+        {
+            found.problems.push(SettingsProblem {
+                place: document.find_position(&pointer),
+                pointer,
+                what: "it is given twice, and only the last one counts".to_owned(),
+                fix: "join them, or remove one".to_owned(),
+            });
+        }
+        found.problems.sort_by_key(|problem| (problem.place.line, problem.place.column));
+        found.problems
+    }
+}
+
+struct Found<'a> {
+    document: &'a JsonDocument,
+    problems: Vec<SettingsProblem>,
+}
+
+impl Found<'_> {
+    fn add(&mut self, pointer: &str, value: &Value, wanted: &str) {
+        let what = match value {
+            Value::Array(_) => "it is an array".to_owned(),
+            Value::Object(_) => "it is an object".to_owned(),
+            other => format!("it is `{}`", portcullis_core::text::one_line(&other.to_string(), 40)),
+        };
+        self.problems.push(SettingsProblem {
+            pointer: pointer.to_owned(),
+            place: self.document.find_position(pointer),
+            what,
+            fix: format!("make it {wanted}, or remove it"),
+        });
+    }
+
+    fn groups(&mut self, pointer: &str, groups: &Value) {
+        let Value::Array(groups) = groups else {
+            return self.add(pointer, groups, "an array of groups");
+        };
+        for (at, group) in groups.iter().enumerate() {
+            let pointer = format!("{pointer}/{at}");
+            let handlers = group.get("hooks");
+            if let Some(matcher) = group.get("matcher").filter(|value| !is_text_or_null(value)) {
+                self.add(&format!("{pointer}/matcher"), matcher, "text");
+            }
+            match handlers {
+                Some(Value::Array(handlers)) => {
+                    for (index, handler) in handlers.iter().enumerate() {
+                        self.handler(&format!("{pointer}/hooks/{index}"), handler);
+                    }
+                }
+                Some(other) => {
+                    self.add(&format!("{pointer}/hooks"), other, "an array of handlers");
+                }
+                None => self.add(&pointer, group, "an object with an array `hooks`"),
+            }
+        }
+    }
+
+    fn handler(&mut self, pointer: &str, handler: &Value) {
+        let kind = handler.get("type").and_then(Value::as_str);
+        if kind.is_none() {
+            return self.add(pointer, handler, "an object with a `type`");
+        }
+        let wrong = |name: &str, fits: fn(&Value) -> bool| {
+            handler.get(name).filter(|value| !fits(value)).cloned()
+        };
+        if kind == Some("command") && !handler.get("command").is_some_and(Value::is_string) {
+            self.add(pointer, handler, "a handler with a `command`, which is text");
+        }
+        if let Some(timeout) = wrong("timeout", |value| value.as_f64().is_some_and(|t| t > 0.0)) {
+            self.add(&format!("{pointer}/timeout"), &timeout, "a number above 0");
+        }
+    }
+}
+
+fn is_text_or_null(value: &Value) -> bool {
+    value.is_string() || value.is_null()
+}
