@@ -198,6 +198,11 @@ fn main() -> ExitCode {
         pins.hold_overrides();
         return ExitCode::from(commands::hook::run_hook(agent));
     }
+    if std::env::args_os().len() == 1
+        && let Some(code) = commands::hook::run_bare_hook()
+    {
+        return ExitCode::from(code);
+    }
     // Started by this program for untrusted bytes: it limits itself before anything is read.
     let mut arguments = std::env::args_os().skip(1);
     if arguments.next().is_some_and(|first| first == portcullis_review::compiler::COMMAND) {

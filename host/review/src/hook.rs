@@ -15,6 +15,7 @@ use crate::{
     notifications, quarantine, step_detail,
 };
 use anyhow::Result;
+use portcullis_agents::invocation::DEADLINE;
 use portcullis_agents::{Agent, HookOutput, Invocation, PROFILES, WireError};
 use portcullis_config::Config;
 use portcullis_config::clock;
@@ -54,7 +55,7 @@ pub struct HookAnswer {
 #[must_use]
 pub fn answer_event(agent: &'static dyn Agent, input: &[u8]) -> HookAnswer {
     let (now, begun) = (clock::now_ms(), Instant::now());
-    let event = match agent.parse(input) {
+    let mut event = match agent.parse(input) {
         Ok(event) => event,
         Err(error) => {
             return HookAnswer {
@@ -63,6 +64,7 @@ pub fn answer_event(agent: &'static dyn Agent, input: &[u8]) -> HookAnswer {
             };
         }
     };
+    agent.complete(&mut event, input);
     if pipeline::needs_no_review(&event) {
         return HookAnswer {
             output: agent.render(&event.name, &Reply::default()),
@@ -95,6 +97,39 @@ pub fn answer_to_panic(agent: &dyn Agent, input: &[u8]) -> HookAnswer {
     let event = agent.parse(input).map(|event| event.name).unwrap_or_default();
     let fault = Fault::from_host(FaultKind::Internal, "a defect of portcullis, please report it");
     HookAnswer { output: agent.render(&event, &pipeline::fault_reply(&fault)), work_is_due: false }
+}
+
+/// Returns the answer to an event whose review takes too long. It refuses a call in observe mode
+/// too, since what takes long may be what reads the mode. Reads nothing but `input`.
+#[must_use]
+pub fn answer_late(agent: &dyn Agent, input: &[u8]) -> HookOutput {
+    match agent.parse(input) {
+        Ok(event) => agent.render(&event.name, &fault_reply_for(&event, &late_fault())),
+        Err(error) => agent.render(
+            error.event.as_deref().unwrap_or_default(),
+            &pipeline::fault_reply(&late_fault()),
+        ),
+    }
+}
+
+/// Records that the review of an event took too long, so that its answer was a refusal, whatever
+/// its record says.
+pub fn record_late(agent: &dyn Agent, input: &[u8]) {
+    let event = agent.parse(input).ok();
+    let origin = FaultOrigin {
+        client: agent.name(),
+        event: event.as_ref().map(|event| event.name.as_str()),
+        session: event.as_ref().map(|event| event.session.as_str()),
+    };
+    record_fault(&late_fault(), origin, clock::now_ms());
+}
+
+fn late_fault() -> Fault {
+    let what = format!(
+        "the review took longer than {} s; the machine is overloaded, or a disk does not answer",
+        DEADLINE.as_secs()
+    );
+    Fault::from_host(FaultKind::Timeout, what)
 }
 
 /// Returns the reply to a fault. Only a call that waits for the answer can be refused; for other

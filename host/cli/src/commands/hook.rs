@@ -1,23 +1,99 @@
 //! `portcullis hook AGENT`: one event on standard input, one answer on standard output.
 
 use crate::exit::CommandExit;
+use portcullis_agents::invocation::DEADLINE;
 use portcullis_agents::{Agent, HookOutput};
-use portcullis_review::hook::{answer_event, answer_to_panic};
-use std::io::{Read, Write};
+use portcullis_review::hook::{answer_event, answer_late, answer_to_panic, record_late};
+use std::io::{IsTerminal, Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::process::exit;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, Builder};
+use std::time::Duration;
+
+/// The time that a review still has after its deadline, to record itself. With [`DEADLINE`] it is
+/// below every timeout of a handler.
+const GRACE: Duration = Duration::from_secs(2);
+/// The wait for the payload of a client that starts this program without arguments.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Runs the hook of an agent's client; returns the process's exit code.
 pub fn run_hook(agent: &'static dyn Agent) -> u8 {
+    let late = LateAnswer::start(agent);
+    answer(agent, read_input(agent.max_input()), &late)
+}
+
+/// Runs as a hook if a client started this program without arguments and passes it an event: some
+/// clients drop the arguments in the settings of another one. `None` if nobody passes an event.
+pub fn run_bare_hook() -> Option<u8> {
+    if std::io::stdin().is_terminal() {
+        return None;
+    }
+    let agent = portcullis_agents::DEFAULT;
+    let (sender, receiver) = channel();
+    thread::spawn(move || {
+        // After the wait nobody receives it.
+        let _ = sender.send(read_input(agent.max_input()));
+    });
+    let input = receiver.recv_timeout(PATIENCE).ok()?;
+    agent.parse(&input).ok()?;
+    Some(answer(agent, input, &LateAnswer::start(agent)))
+}
+
+fn answer(agent: &'static dyn Agent, input: Vec<u8>, late: &LateAnswer) -> u8 {
     survive_file_size_limits();
-    let input = read_input(agent.max_input());
+    late.know(&input);
     let answered = catch_unwind(AssertUnwindSafe(|| answer_event(agent, &input)))
         .unwrap_or_else(|_| answer_to_panic(agent, &input));
+    if !late.claim() {
+        record_late(agent, &input);
+        return answer_late(agent, &input).exit;
+    }
     let exit = deliver(&answered.output);
     if answered.work_is_due {
         super::maintain::start_detached();
     }
     exit
+}
+
+/// The answer that is given when the review takes too long: a refusal, since a client that waits for
+/// its own timeout runs the tool.
+struct LateAnswer {
+    /// True once somebody answers.
+    claimed: Arc<AtomicBool>,
+    input: Arc<Mutex<Vec<u8>>>,
+}
+
+impl LateAnswer {
+    /// Starts to wait. Without a thread, the client's own timeout is what is left.
+    fn start(agent: &'static dyn Agent) -> Self {
+        let late = Self { claimed: Arc::default(), input: Arc::default() };
+        let (claimed, input) = (Arc::clone(&late.claimed), Arc::clone(&late.input));
+        let wait = move || {
+            thread::sleep(DEADLINE);
+            if claimed.swap(true, Ordering::SeqCst) {
+                return;
+            }
+            let input = input.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let code = deliver(&answer_late(agent, &input));
+            thread::sleep(GRACE);
+            exit(i32::from(code));
+        };
+        drop(Builder::new().name("portcullis-late".into()).spawn(wait));
+        late
+    }
+
+    /// Sets the event, so that a late answer fits it.
+    fn know(&self, input: &[u8]) {
+        input.clone_into(&mut self.input.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Returns true if nobody has answered yet; then the caller has to.
+    fn claim(&self) -> bool {
+        !self.claimed.swap(true, Ordering::SeqCst)
+    }
 }
 
 /// Makes a write beyond the limit on file sizes fail, so that it is handled like a full disk, with
