@@ -5,7 +5,9 @@ use crate::exit::CommandExit;
 use crate::paint;
 use portcullis_config::clock::now_ms;
 use portcullis_config::paths::Paths;
-use portcullis_review::health::{FindingGroup, HealthFinding, HealthInput, Level, worst_level};
+use portcullis_review::health::{
+    FindingGroup, HealthFinding, HealthInput, Level, find_installed, worst_level,
+};
 use portcullis_terminal::wrap::break_line;
 use serde_json::json;
 use std::env;
@@ -21,6 +23,9 @@ pub struct Arguments {
     /// Skip checks that start programs, compile plugins or read the whole journal
     #[arg(long)]
     quick: bool,
+    /// Check this agent's client; all with hooks of ours without it
+    #[arg(long, value_parser = clap::builder::PossibleValuesParser::new(crate::agent_names()))]
+    agent: Option<String>,
     /// Check the settings of a client started in this folder instead of the current one
     #[arg(long, value_name = "DIR")]
     project: Option<PathBuf>,
@@ -37,13 +42,15 @@ pub fn run_doctor(arguments: &Arguments) -> Result<CommandExit> {
         named.and_then(std::fs::canonicalize).context("cannot find the project's folder")?;
     let places = Paths::from_environment()?.in_project_of(&project);
     let person = places.person.clone();
-    let scene = HealthInput {
-        agent: portcullis_agents::DEFAULT,
-        places,
-        project,
-        now: now_ms(),
-        quick: arguments.quick,
+    let agents = match &arguments.agent {
+        Some(name) => vec![crate::agent_of(name)?],
+        None => match find_installed(&places, &project) {
+            installed if installed.is_empty() => vec![portcullis_agents::DEFAULT],
+            installed => installed,
+        },
     };
+    let only = agents.first().filter(|_| agents.len() == 1).map(|agent| agent.name());
+    let scene = HealthInput { agents, places, project, now: now_ms(), quick: arguments.quick };
     let terminal = std::io::stderr().is_terminal() && !arguments.json;
     let findings = scene.examine_all(|part| {
         if terminal {
@@ -68,13 +75,14 @@ pub fn run_doctor(arguments: &Arguments) -> Result<CommandExit> {
     } else {
         paint::print_text(&page(
             &findings.into_iter().map(|finding| at_home(finding, &person)).collect::<Vec<_>>(),
+            only,
         ));
     }
     Ok(if level == Level::Problem { CommandExit::Unprotected } else { CommandExit::Success })
 }
 
 /// Formats the findings: problems and warnings first, with their fixes; then one line per check.
-fn page(findings: &[HealthFinding]) -> String {
+fn page(findings: &[HealthFinding], only: Option<&'static str>) -> String {
     let mut page = String::new();
     for level in [Level::Problem, Level::Warning] {
         for finding in findings.iter().filter(|finding| finding.level == level) {
@@ -85,15 +93,18 @@ fn page(findings: &[HealthFinding]) -> String {
     if !page.is_empty() {
         page.push('\n');
     }
-    for (index, group) in FindingGroup::ALL.iter().enumerate() {
-        let of_group = || findings.iter().filter(|finding| finding.check.group() == *group);
-        if of_group().next().is_none() {
-            continue;
-        }
+    for (index, (group, client)) in sections(findings).into_iter().enumerate() {
+        let of_section = findings
+            .iter()
+            .filter(|finding| finding.check.group() == group && finding.client == client);
         page.push_str(if index > 0 { "\n" } else { "" });
-        let _ = writeln!(page, "{}", paint::bold(group.group_title()));
+        let name = client.or(only).filter(|_| group == FindingGroup::Client);
+        let title = name
+            .and_then(portcullis_agents::find_agent)
+            .map_or(group.group_title(), |agent| agent.display_name());
+        let _ = writeln!(page, "{}", paint::bold(title));
         let mut last = None;
-        for finding in of_group() {
+        for finding in of_section {
             // A check with trouble has one line here: its details are above.
             if finding.level <= Level::Note {
                 page.push_str(&line(finding));
@@ -114,6 +125,19 @@ fn page(findings: &[HealthFinding]) -> String {
     }
     let _ = write!(page, "\n{}\n", verdict(findings));
     page
+}
+
+/// Returns the sections that have findings: one for each client, then the others.
+fn sections(findings: &[HealthFinding]) -> Vec<(FindingGroup, Option<&'static str>)> {
+    let mut sections = Vec::new();
+    for group in FindingGroup::ALL {
+        for finding in findings.iter().filter(|finding| finding.check.group() == *group) {
+            if !sections.contains(&(*group, finding.client)) {
+                sections.push((*group, finding.client));
+            }
+        }
+    }
+    sections
 }
 
 /// Abbreviates paths below the person's home with `~`. Commands to type are left unchanged.
@@ -158,7 +182,12 @@ fn mark(level: Level) -> String {
 }
 
 fn line(finding: &HealthFinding) -> String {
-    let line = format!("{} {:<14}  {}", mark(finding.level), finding.check.as_str(), finding.what);
+    let check = finding.check.as_str();
+    // Trouble stands above all sections, so it names its client.
+    let client = finding.client.filter(|_| finding.level > Level::Note);
+    let named = client.and_then(portcullis_agents::find_agent);
+    let client = named.map(|agent| format!("{}: ", agent.display_name())).unwrap_or_default();
+    let line = format!("{} {check:<14}  {client}{}", mark(finding.level), finding.what);
     format!("{}\n", break_line(&line, paint::prose_width(WIDTH), INDENT))
 }
 

@@ -125,10 +125,16 @@ fn stand(folder: &Path) -> GuardStatus {
         Ok(config) => config,
         Err(error) => return GuardStatus::Off(format!("{error:#}")),
     };
-    match health::inspect_hooks(portcullis_agents::DEFAULT, &places, folder) {
-        HookStatus::Off(why) => return GuardStatus::Off(why),
-        HookStatus::Weak(why) => return GuardStatus::Weak(why),
-        HookStatus::Well => {}
+    let mut agents = health::find_installed(&places, folder);
+    if agents.is_empty() {
+        agents.push(portcullis_agents::DEFAULT);
+    }
+    for agent in agents {
+        match health::inspect_hooks(agent, &places, folder) {
+            HookStatus::Off(why) => return GuardStatus::Off(why),
+            HookStatus::Weak(why) => return GuardStatus::Weak(why),
+            HookStatus::Well => {}
+        }
     }
     let pause = pause::read_current(&home, now_ms()).ok().flatten();
     let observes = pause.is_some() || config.policy.mode == Mode::Observe;

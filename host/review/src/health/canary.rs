@@ -6,7 +6,6 @@ use super::handlers::Handler;
 use super::settings::ClientFile;
 use crate::canary_session::CANARY_SESSION;
 use portcullis_agents::hook_reply::HookReply;
-use portcullis_agents::install_command;
 use portcullis_agents::run;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -83,7 +82,7 @@ fn drive(
         );
         let fix = format!(
             "look at it; `{} --project` names a program outside the project",
-            install_command()
+            handler.agent.install_command()
         );
         return CanaryOutcome {
             findings: vec![HealthFinding::problem(Check::Canary, what, fix)],
@@ -102,16 +101,11 @@ fn drive(
     } else {
         bad.clone()
     };
-    let mut findings = judge_good(&good, handler.closed());
+    let mut findings = judge_good(&good, handler);
     if findings.is_empty() {
-        findings.extend(judge_bad(&bad, "", observing, handler.closed()));
+        findings.extend(judge_bad(&bad, "", observing, handler));
         if bare != bad {
-            findings.extend(judge_bad(
-                &bare,
-                " in an empty environment",
-                observing,
-                handler.closed(),
-            ));
+            findings.extend(judge_bad(&bare, " in an empty environment", observing, handler));
         }
     }
     if took > SLOW {
@@ -210,14 +204,14 @@ fn variables(files: &[ClientFile]) -> Vec<(String, String)> {
         .collect()
 }
 
-fn judge_good(answer: &HookReply, closed: bool) -> Vec<HealthFinding> {
+fn judge_good(answer: &HookReply, handler: &Handler) -> Vec<HealthFinding> {
     let what = match answer {
         HookReply::Nothing => return Vec::new(),
         HookReply::Refused(reason) => format!("an ordinary action (`{GOOD}`) is refused: {reason}"),
         HookReply::Asked => format!("an ordinary action (`{GOOD}`) waits for a person"),
         HookReply::Rewritten => format!("an ordinary action (`{GOOD}`) is rewritten"),
-        HookReply::Failed(how) => return vec![failed(how, closed)],
-        HookReply::Unread(how) => return vec![unread(how)],
+        HookReply::Failed(how) => return vec![failed(how, handler)],
+        HookReply::Unread(how) => return vec![unread(how, handler)],
     };
     vec![HealthFinding::problem(
         Check::Canary,
@@ -230,7 +224,7 @@ fn judge_bad(
     answer: &HookReply,
     where_to: &str,
     observing: bool,
-    closed: bool,
+    handler: &Handler,
 ) -> Vec<HealthFinding> {
     let found = match answer {
         HookReply::Refused(_) => return Vec::new(),
@@ -238,8 +232,8 @@ fn judge_bad(
         HookReply::Nothing => "runs",
         HookReply::Asked => "waits for a person",
         HookReply::Rewritten => "runs in another form",
-        HookReply::Failed(how) => return vec![failed(how, closed)],
-        HookReply::Unread(how) => return vec![unread(how)],
+        HookReply::Failed(how) => return vec![failed(how, handler)],
+        HookReply::Unread(how) => return vec![unread(how, handler)],
     };
     let what = format!("a known-bad action (`{BAD}`) {found}{where_to}: it must be refused");
     vec![HealthFinding::problem(
@@ -249,8 +243,8 @@ fn judge_bad(
     )]
 }
 
-fn failed(how: &str, closed: bool) -> HealthFinding {
-    let then = if closed {
+fn failed(how: &str, handler: &Handler) -> HealthFinding {
+    let then = if handler.closed() {
         "the client refuses every action"
     } else {
         "the client runs every action unreviewed"
@@ -258,13 +252,17 @@ fn failed(how: &str, closed: bool) -> HealthFinding {
     HealthFinding::problem(
         Check::Canary,
         format!("the hook fails ({how}): {then}"),
-        format!("run `{}`", install_command()),
+        format!("run `{}`", handler.agent.install_command()),
     )
 }
 
-fn unread(how: &str) -> HealthFinding {
+fn unread(how: &str, handler: &Handler) -> HealthFinding {
     let what = format!(
         "the hook's answer means nothing to the client ({how}): every action runs unreviewed"
     );
-    HealthFinding::problem(Check::Canary, what, format!("run `{}`", install_command()))
+    HealthFinding::problem(
+        Check::Canary,
+        what,
+        format!("run `{}`", handler.agent.install_command()),
+    )
 }

@@ -6,7 +6,7 @@ use super::settings::ClientFile;
 use portcullis_agents::listing::{DisabledReason, HookListing};
 use portcullis_agents::settings::SettingsScope;
 use portcullis_agents::version::query_version;
-use portcullis_agents::{Agent, Invocation, install_command};
+use portcullis_agents::{Agent, Invocation};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -125,7 +125,7 @@ fn compare(
     Some(HealthFinding::problem(
         Check::Listing,
         what,
-        format!("restart the client; if it stays so, run `{}`", install_command()),
+        format!("restart the client; if it stays so, run `{}`", first.agent.install_command()),
     ))
 }
 

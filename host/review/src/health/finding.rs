@@ -44,10 +44,10 @@ impl FindingGroup {
     /// All groups, in display order.
     pub const ALL: &[Self] = &[Self::Client, Self::Guard, Self::Journal, Self::Machine];
 
-    /// Returns the title for people.
+    /// Returns the title for people; that of a client is the client's name.
     pub fn group_title(self) -> &'static str {
         match self {
-            Self::Client => portcullis_agents::DEFAULT.display_name(),
+            Self::Client => "Client",
             Self::Guard => "Portcullis",
             Self::Journal => "Journal",
             Self::Machine => "Machine",
@@ -140,6 +140,8 @@ checks! {
 pub struct HealthFinding {
     /// The subject of the check.
     pub check: Check,
+    /// The client that it concerns, by its name; none if it concerns no client, or the only one.
+    pub client: Option<&'static str>,
     /// Its level.
     pub level: Level,
     /// The observation, in one line.
@@ -171,14 +173,18 @@ impl HealthFinding {
 
     fn new(check: Check, level: Level, what: impl Into<String>, fix: impl Into<String>) -> Self {
         let line = |text: String| portcullis_core::text::one_line(&text, 1024);
-        Self { check, level, what: line(what.into()), fix: line(fix.into()) }
+        Self { check, client: None, level, what: line(what.into()), fix: line(fix.into()) }
     }
 }
 
 impl Serialize for HealthFinding {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut fields = serializer.serialize_struct("Finding", 4)?;
+        let mut fields = serializer.serialize_struct("Finding", 5)?;
         fields.serialize_field("check", self.check.as_str())?;
+        match self.client {
+            Some(client) => fields.serialize_field("client", client)?,
+            None => fields.skip_field("client")?,
+        }
         fields.serialize_field("level", self.level.as_str())?;
         fields.serialize_field("what", &self.what)?;
         fields.serialize_field("fix", &self.fix)?;

@@ -4,9 +4,8 @@ use super::finding::{Check, HealthFinding};
 use super::program;
 use super::settings::{ClientFile, switched_off};
 use portcullis_agents::hook_handler::{Deviation, HookHandler};
-use portcullis_agents::invocation::EventSubscription;
 use portcullis_agents::settings::SettingsScope;
-use portcullis_agents::{Agent, Invocation, install_command};
+use portcullis_agents::{Agent, Invocation};
 use portcullis_config::paths::{PathOverrides, Paths};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -151,7 +150,7 @@ pub(super) fn check(
             HealthFinding::note(
                 Check::Handlers,
                 "our hooks come with the client's plugin, not from a settings file",
-                format!("`{}` pins the folders too", install_command()),
+                format!("`{}` pins the folders too", agent.install_command()),
             )
         } else {
             HealthFinding::problem(
@@ -160,14 +159,14 @@ pub(super) fn check(
                     "no settings file that {} reads here has our hooks: nothing is reviewed",
                     agent.display_name()
                 ),
-                install(SettingsScope::User),
+                install(agent, SettingsScope::User),
             )
         }];
     }
     let all = agent.hook_settings().events();
-    let mut findings = Vec::from_iter(missing(all, handlers));
+    let mut findings = Vec::from_iter(missing(agent, handlers));
     findings.extend(differing(all.len(), handlers, places));
-    findings.extend(programs(handlers));
+    findings.extend(programs(agent, handlers));
     if findings.is_empty() {
         let mut files: Vec<String> =
             handlers.iter().map(|handler| handler.file.display().to_string()).collect();
@@ -181,8 +180,8 @@ pub(super) fn check(
 }
 
 /// Returns the advice that fixes most problems of a scope.
-fn install(scope: SettingsScope) -> String {
-    let command = install_command();
+fn install(agent: &dyn Agent, scope: SettingsScope) -> String {
+    let command = agent.install_command();
     match scope {
         SettingsScope::User => format!("run `{command}`"),
         SettingsScope::Project => format!("run `{command} --project`"),
@@ -191,7 +190,8 @@ fn install(scope: SettingsScope) -> String {
     }
 }
 
-fn missing(all: &[EventSubscription], handlers: &[Handler]) -> Option<HealthFinding> {
+fn missing(agent: &dyn Agent, handlers: &[Handler]) -> Option<HealthFinding> {
+    let all = agent.hook_settings().events();
     // The `switches` check reports that all hooks are off.
     let all_off = handlers.iter().all(|handler| handler.off);
     let covered = |event: &str| {
@@ -209,7 +209,7 @@ fn missing(all: &[EventSubscription], handlers: &[Handler]) -> Option<HealthFind
     Some(HealthFinding::problem(
         Check::Handlers,
         format!("none of our hooks covers {}{unseen}", names(&missing, all.len())),
-        install(scope),
+        install(agent, scope),
     ))
 }
 
@@ -245,7 +245,7 @@ fn judge(
     deviation: &Deviation,
     places: &Paths,
 ) -> Option<(HealthFinding, String)> {
-    let fix = install(handler.scope);
+    let fix = install(handler.agent, handler.scope);
     let problem =
         |what: String| Some((HealthFinding::problem(Check::Handlers, "", fix.as_str()), what));
     let warning =
@@ -282,7 +282,7 @@ fn timeout(handler: &Handler, said: &str) -> Option<String> {
 }
 
 fn arguments(handler: &Handler, places: &Paths) -> Option<(HealthFinding, String)> {
-    let fix = install(handler.scope);
+    let fix = install(handler.agent, handler.scope);
     let Ok(pins) = handler.pins() else {
         return Some((
             HealthFinding::problem(Check::Handlers, "", fix),
@@ -319,7 +319,7 @@ fn arguments(handler: &Handler, places: &Paths) -> Option<(HealthFinding, String
 }
 
 /// Reports handlers that start more than one program.
-fn programs(handlers: &[Handler]) -> Option<HealthFinding> {
+fn programs(agent: &dyn Agent, handlers: &[Handler]) -> Option<HealthFinding> {
     let mut programs: Vec<&str> =
         handlers.iter().map(|handler| handler.registered.program.as_str()).collect();
     programs.sort_unstable();
@@ -328,7 +328,7 @@ fn programs(handlers: &[Handler]) -> Option<HealthFinding> {
     (!rest.is_empty()).then(|| {
         let what =
             format!("the hooks start more than one program: `{first}`, `{}`", rest.join("`, `"));
-        HealthFinding::warning(Check::Handlers, what, install(SettingsScope::User))
+        HealthFinding::warning(Check::Handlers, what, install(agent, SettingsScope::User))
     })
 }
 

@@ -30,7 +30,7 @@ pub use start::{HookStatus, Journal, find_weaknesses, inspect_hooks};
 use crate::installed;
 use handlers::Handler;
 use portcullis_agents::settings::SettingsScope;
-use portcullis_agents::{Agent, Invocation, install_command};
+use portcullis_agents::{Agent, Invocation};
 use portcullis_config::Config;
 use portcullis_config::paths::Paths;
 use portcullis_core::policy::Mode;
@@ -42,11 +42,11 @@ use std::path::{Path, PathBuf};
 
 /// The installation to check.
 pub struct HealthInput {
-    /// The client.
-    pub agent: &'static dyn Agent,
+    /// The clients.
+    pub agents: Vec<&'static dyn Agent>,
     /// Our folders.
     pub places: Paths,
-    /// The folder in which the client would be started.
+    /// The folder in which a client would be started.
     pub project: PathBuf,
     /// The time, in milliseconds since 1970.
     pub now: u64,
@@ -72,23 +72,44 @@ impl HealthInput {
         progress("the journal");
         self.journal(&guard, &mut findings);
         self.machine(&mut findings);
-        progress("the client's settings");
-        let (files, handlers) = self.registration(&mut findings);
-        let held = guard.config.as_ref().map(|config| &config.policy.limits);
-        findings.extend(limits::check(self.agent, &files, held));
-        if !self.quick {
-            progress("the hooks as they are installed");
-            self.started(&guard, &files, &handlers, &mut findings, &mut progress);
+        for agent in &self.agents {
+            let of_client = self.client(*agent, &guard, &mut progress);
+            let named = of_client.into_iter().map(|finding| HealthFinding {
+                client: (self.agents.len() > 1 && finding.check.group() == FindingGroup::Client)
+                    .then(|| agent.name()),
+                ..finding
+            });
+            findings.extend(named);
         }
-        // A stable order: by subject, the worst first.
+        // A stable order: by subject, the worst first. Clients stay in their order.
         findings.sort_by_key(|finding| (finding.check, std::cmp::Reverse(finding.level)));
+        findings.dedup();
         findings
     }
 
-    /// Returns all limits of a prompt, and which of them are measured for the client.
+    fn client(
+        &self,
+        agent: &'static dyn Agent,
+        guard: &Guard,
+        progress: &mut impl FnMut(&str),
+    ) -> Vec<HealthFinding> {
+        let mut findings = Vec::new();
+        progress(&format!("the settings of {}", agent.display_name()));
+        let (files, handlers) = self.registration(agent, &mut findings);
+        let held = guard.config.as_ref().map(|config| &config.policy.limits);
+        findings.extend(limits::check(agent, &files, held));
+        if !self.quick {
+            progress("the hooks as they are installed");
+            self.started(agent, guard, &files, &handlers, &mut findings, progress);
+        }
+        findings
+    }
+
+    /// Returns all limits of a prompt, and which of them are measured for the first client.
     pub fn list_limits(&self) -> Vec<LimitMeasurement> {
-        let registration = Registration::read(self.agent, &self.places, &self.project);
-        limits::list(self.agent, &registration.files)
+        let Some(agent) = self.agents.first() else { return Vec::new() };
+        let registration = Registration::read(*agent, &self.places, &self.project);
+        limits::list(*agent, &registration.files)
     }
 
     fn guard(&self, findings: &mut Vec<HealthFinding>) -> Guard {
@@ -213,8 +234,12 @@ impl HealthInput {
         }
     }
 
-    fn registration(&self, findings: &mut Vec<HealthFinding>) -> (Vec<ClientFile>, Vec<Handler>) {
-        let registration = Registration::read(self.agent, &self.places, &self.project);
+    fn registration(
+        &self,
+        agent: &'static dyn Agent,
+        findings: &mut Vec<HealthFinding>,
+    ) -> (Vec<ClientFile>, Vec<Handler>) {
+        let registration = Registration::read(agent, &self.places, &self.project);
         findings.extend(registration.findings(&self.places));
         for path in registration.programs() {
             findings.extend(program::judge(&path, &program::look(&path, !self.quick)));
@@ -224,6 +249,7 @@ impl HealthInput {
 
     fn started(
         &self,
+        agent: &'static dyn Agent,
         guard: &Guard,
         files: &[ClientFile],
         handlers: &[Handler],
@@ -250,17 +276,17 @@ impl HealthInput {
         };
         let outcome = canary::run(handlers, &stage, guard.observing);
         findings.extend(outcome.findings);
-        findings.extend(outcome.unrefused.and_then(|session| recorded(guard, &session)));
-        progress("the client");
-        let client = self.agent.find_program(Path::new(&self.places.person));
-        let version = client::version(self.agent, client.as_deref());
+        findings.extend(outcome.unrefused.and_then(|session| recorded(agent, guard, &session)));
+        progress(agent.display_name());
+        let client = agent.find_program(Path::new(&self.places.person));
+        let version = client::version(agent, client.as_deref());
         let usable = version.level == Level::Ok;
         findings.push(version);
         if let Some(client) = client.filter(|_| usable) {
-            let ours = invocation(self.agent, &self.places);
+            let ours = invocation(agent, &self.places);
             let folder =
-                client::safe_folder(self.agent, &self.project, &scratch, files, handlers, &ours);
-            findings.extend(client::listing(self.agent, &client, folder, handlers));
+                client::safe_folder(agent, &self.project, &scratch, files, handlers, &ours);
+            findings.extend(client::listing(agent, &client, folder, handlers));
         }
         // At worst an empty temporary folder remains.
         let _ = fs::remove_dir_all(&scratch);
@@ -269,7 +295,7 @@ impl HealthInput {
 
 /// Checks the recorded review in observe mode, in which the known-bad action runs: it must contain
 /// the verdict that would have applied.
-fn recorded(guard: &Guard, session: &str) -> Option<HealthFinding> {
+fn recorded(agent: &dyn Agent, guard: &Guard, session: &str) -> Option<HealthFinding> {
     let store = Store::open_existing(guard.home.as_ref()?, Durability::Process).ok()?;
     match journal::canary_verdict(&store, session).as_deref() {
         Some("block") => None,
@@ -281,9 +307,18 @@ fn recorded(guard: &Guard, session: &str) -> Option<HealthFinding> {
         None => Some(HealthFinding::problem(
             Check::Canary,
             "the hook ran, and the journal that was looked at has no record of it",
-            format!("the hook works with another folder: run `{}`", install_command()),
+            format!("the hook works with another folder: run `{}`", agent.install_command()),
         )),
     }
+}
+
+/// Returns the clients with our hooks in settings that a client started in `project` reads.
+#[must_use]
+pub fn find_installed(places: &Paths, project: &Path) -> Vec<&'static dyn Agent> {
+    let has_hooks = |agent: &&'static dyn Agent| {
+        !Registration::read(*agent, places, project).handlers.is_empty()
+    };
+    portcullis_agents::ALL.iter().copied().filter(has_hooks).collect()
 }
 
 /// The registration that a client started in a folder would use.

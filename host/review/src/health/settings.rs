@@ -7,7 +7,7 @@ use portcullis_agents::hook_settings::HookSettings;
 use portcullis_agents::json::JsonDocument;
 use portcullis_agents::settings::{Folders, SettingsScope};
 use portcullis_agents::settings_problem::SettingsProblem;
-use portcullis_agents::{Agent, Invocation, install_command};
+use portcullis_agents::{Agent, Invocation};
 use portcullis_core::text::count_noun;
 use serde_json::Value;
 use std::env;
@@ -166,7 +166,7 @@ pub(super) fn switches(
             reported.push(key);
             let what = format!("`{key}` in `{}` switches our hooks off", file.shown());
             let fix = if key == "allowManagedHooksOnly" {
-                format!("install with `sudo {} --managed`", install_command())
+                format!("install with `sudo {} --managed`", agent.install_command())
             } else {
                 "remove that line".to_owned()
             };
