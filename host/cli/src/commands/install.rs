@@ -8,6 +8,7 @@ mod changes;
 pub mod prepare;
 pub mod report;
 mod surroundings;
+pub mod trust;
 
 use crate::error::{Context, Error, Result};
 use crate::exit::CommandExit;
@@ -32,9 +33,9 @@ use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// The agent
+    /// The agent; those that are installed here without it
     #[arg(value_parser = clap::builder::PossibleValuesParser::new(crate::agent_names()))]
-    agent: String,
+    agent: Option<String>,
     #[command(flatten)]
     scope: ScopeArguments,
     /// Show what would change and change nothing
@@ -124,6 +125,13 @@ impl Site {
             return Err(Error::refused("the machine's settings are for the superuser")
                 .with_hint("run it with sudo, or leave --managed out"));
         }
+        if scope == SettingsScope::Managed && !agent.hook_settings().has_managed_file() {
+            return Err(Error::refused(format!(
+                "Portcullis cannot edit the machine's settings of {} yet",
+                agent.display_name()
+            ))
+            .with_hint("the page on agents in the book has the lines to add by hand"));
+        }
         // The configuration of one project says nothing about an installation.
         let places = Paths::from_environment()?.without_project();
         let current = std::env::current_dir().context("cannot determine the current folder")?;
@@ -164,8 +172,35 @@ impl Site {
 
 pub fn run_install(arguments: &Arguments) -> Result<CommandExit> {
     interactive::refuse_agents()?;
+    let agents = match &arguments.agent {
+        Some(name) => vec![crate::agent_of(name)?],
+        None => find_clients(&Paths::from_environment()?)?,
+    };
+    let mut exit = CommandExit::Success;
+    for agent in agents {
+        let installed = install(agent, arguments)?;
+        if installed != CommandExit::Success {
+            exit = installed;
+        }
+    }
+    Ok(exit)
+}
+
+/// Returns the clients that are installed here.
+fn find_clients(places: &Paths) -> Result<Vec<&'static dyn Agent>> {
+    let person = Path::new(&places.person);
+    let is_here = |agent: &&'static dyn Agent| agent.find_program(person).is_some();
+    let found: Vec<_> = portcullis_agents::ALL.iter().copied().filter(is_here).collect();
+    if found.is_empty() {
+        let names: Vec<&str> = crate::agent_names().collect();
+        return Err(Error::not_found("no client that Portcullis knows is installed here")
+            .with_hint(format!("name the one to install for: {}", names.join(", "))));
+    }
+    Ok(found)
+}
+
+fn install(agent: &'static dyn Agent, arguments: &Arguments) -> Result<CommandExit> {
     let scope = arguments.scope.scope();
-    let agent = crate::agent_of(&arguments.agent)?;
     let site = Site::new(agent, scope, arguments.program.as_deref(), !arguments.dry_run)?;
     let client = agent.find_program(Path::new(&site.places.person));
     let mut report = InstallReport::new(arguments.json, scope, &site.folders.settings_file(scope));
@@ -188,12 +223,25 @@ pub fn run_install(arguments: &Arguments) -> Result<CommandExit> {
     if arguments.dry_run {
         return Ok(report.finish_with("dry_run", "nothing was written (--dry-run)"));
     }
+    if trust::asks_for_trust(&site) && changes {
+        report.print_line(&format!(
+            "{} runs a hook only after a person has trusted it: installing records your trust in these",
+            agent.display_name()
+        ));
+    }
     if changes && !arguments.yes {
         agree(&found.path)?;
     }
     let home = prepare::prepare(&site, arguments.observe, &mut report)?;
     if changes {
         write(&site, &home, &found, &document, &edited, client.as_deref(), &mut report)?;
+    }
+    if let Some(client) = client.as_deref() {
+        trust::record_trust(&site, &home, client, &question_folder(&site), &mut report)?;
+    } else if trust::asks_for_trust(&site) {
+        report.print_warning(
+            "the client will ask you to trust the hooks when it starts: until you do, it does not run them",
+        );
     }
     let off = client.as_deref().and_then(|client| ask(client, &site, &mut report));
     if let Some(DisabledReason::NotLoaded(events)) = &off
@@ -427,10 +475,7 @@ pub fn append_record(home: &Home, subject: &str, summary: &str, report: &mut Ins
 }
 
 fn ask(client: &Path, site: &Site, report: &mut InstallReport) -> Option<DisabledReason> {
-    // Outside a project, the project's hooks do not run for this check.
-    let shared = matches!(site.scope, SettingsScope::Project | SettingsScope::Local);
-    let folder = if shared { site.folders.project.clone() } else { site.places.state.clone() };
-    match site.agent.query_listing(client, &folder) {
+    match site.agent.query_listing(client, &question_folder(site)) {
         Ok(listing) => {
             let off = listing.disabled_reason(site.scope, &site.wanted);
             let loaded = listing.count_loaded(site.scope, &site.wanted);
@@ -452,6 +497,13 @@ fn ask(client: &Path, site: &Site, report: &mut InstallReport) -> Option<Disable
             None
         }
     }
+}
+
+/// Returns the folder in which the client is asked for its hooks: outside a project, the project's
+/// hooks do not run for that.
+fn question_folder(site: &Site) -> PathBuf {
+    let shared = matches!(site.scope, SettingsScope::Project | SettingsScope::Local);
+    if shared { site.folders.project.clone() } else { site.places.state.clone() }
 }
 
 fn take_back(site: &Site, home: &Home, found: &SettingsFile) -> Result<()> {

@@ -3,7 +3,7 @@
 //! handlers.
 
 use super::install::report::InstallReport;
-use super::install::{ScopeArguments, Site, append_record, remove_empty};
+use super::install::{ScopeArguments, Site, append_record, remove_empty, trust};
 use crate::error::{Context, Error, Result};
 use crate::exit::CommandExit;
 use crate::interactive;
@@ -14,7 +14,7 @@ use portcullis_agents::settings::SettingsScope;
 use portcullis_agents::settings_problem::SettingsProblem;
 use portcullis_config::paths::Paths;
 use portcullis_store::Home;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::fs;
 
 #[derive(clap::Args)]
@@ -89,6 +89,9 @@ pub fn run_uninstall(arguments: &Arguments) -> Result<CommandExit> {
         return Ok(report.finish_with(outcome, "nothing was written"));
     }
     interactive::confirm_action(&question(&site, &found, unchanged, arguments.purge))?;
+    if !unchanged && let Some(settings) = readable(&found) {
+        trust::remove_trust(&site, home.as_ref(), &settings)?;
+    }
     match &after {
         FileChange::Bytes(bytes) => drop(found.replace_content(bytes, scope.file_mode())?),
         FileChange::Gone => found.remove()?,
@@ -112,6 +115,11 @@ pub fn run_uninstall(arguments: &Arguments) -> Result<CommandExit> {
     }
     report.print_line("running sessions keep their hooks until they are restarted");
     Ok(report.finish_with("uninstalled", "uninstalled"))
+}
+
+fn readable(found: &SettingsFile) -> Option<Value> {
+    let document = JsonDocument::parse_document(found.bytes.as_deref()?).ok()?;
+    Some(document.value().clone())
 }
 
 fn question(site: &Site, found: &SettingsFile, unchanged: bool, purge: bool) -> String {
