@@ -1,0 +1,64 @@
+//! One case: a script of the model, and the expectations.
+
+use crate::play::Scene;
+use anyhow::{Context, Result};
+use serde::Deserialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Case {
+    /// What the case shows; for readers.
+    #[serde(rename = "about")]
+    _about: String,
+    /// Our configuration, if it is not the default.
+    #[serde(default)]
+    pub(crate) config: String,
+    /// Files with their texts, before the run.
+    #[serde(default)]
+    pub(crate) files: BTreeMap<PathBuf, String>,
+    /// The person's prompt.
+    pub(crate) prompt: String,
+    /// The model's answers, in order.
+    pub(crate) turns: Vec<Vec<Step>>,
+    pub(crate) expect: Expect,
+}
+
+/// A part of the model's answer.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub(crate) enum Step {
+    /// Text for the person.
+    Text(String),
+    /// A call of the client's tool for commands.
+    Shell(String),
+    /// A call of its tool for patches.
+    Patch(String),
+    /// A call of any tool, by the model's name for it.
+    Call(String, Value),
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Expect {
+    /// Files with their texts after the run; `null` is a file that is not there.
+    #[serde(default)]
+    pub(crate) files: BTreeMap<PathBuf, Option<String>>,
+    /// For each call in order, parts of what the model is told.
+    pub(crate) told: Vec<Vec<String>>,
+    /// The journal's records of actions: kind, tool and verdict of each, in order.
+    pub(crate) journal: Vec<[String; 3]>,
+}
+
+impl Case {
+    /// Reads a case; folders are named as `@project@` and `@home@`.
+    pub(crate) fn read(file: &Path, scene: &Scene) -> Result<Self> {
+        let text = fs::read_to_string(file)
+            .with_context(|| format!("cannot read `{}`", file.display()))?;
+        serde_json::from_str(&scene.fill(&text))
+            .with_context(|| format!("`{}` is no case", file.display()))
+    }
+}

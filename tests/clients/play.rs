@@ -1,0 +1,262 @@
+//! Plays one case: installs our hooks, runs the client between them and the scripted model, removes
+//! the hooks, and compares.
+
+use crate::case::Case;
+use crate::client::ClientKind;
+use crate::responses::{Model, told};
+use crate::{Programs, process};
+use anyhow::{Context, Result, bail, ensure};
+use portcullis_tests::terminal::{Answer, converse, script};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+/// The timeout of a run, and of one of our own commands.
+const LIMIT: Duration = Duration::from_secs(90);
+
+/// The folders of one run: a project, a home, our state.
+#[derive(Debug)]
+pub(crate) struct Scene {
+    root: PathBuf,
+}
+
+impl Scene {
+    fn create(root: &Path) -> Result<Self> {
+        if root.exists() {
+            fs::remove_dir_all(root)
+                .with_context(|| format!("cannot clear `{}`", root.display()))?;
+        }
+        let scene = Self { root: root.to_owned() };
+        for folder in [scene.project(), scene.home(), scene.root.join("tmp")] {
+            fs::create_dir_all(&folder)
+                .with_context(|| format!("cannot make `{}`", folder.display()))?;
+        }
+        Ok(scene)
+    }
+
+    /// Returns the agent's working folder.
+    pub(crate) fn project(&self) -> PathBuf {
+        self.root.join("project")
+    }
+
+    /// Returns the folder for `~` of the client, its tools and our hooks.
+    pub(crate) fn home(&self) -> PathBuf {
+        self.root.join("home")
+    }
+
+    fn config(&self) -> PathBuf {
+        self.home().join(".config/portcullis")
+    }
+
+    /// Replaces the names of folders by their paths.
+    pub(crate) fn fill(&self, text: &str) -> String {
+        let folders = [("@project@", self.project()), ("@home@", self.home())];
+        folders.iter().fold(text.to_owned(), |text, (name, folder)| {
+            text.replace(name, &folder.to_string_lossy())
+        })
+    }
+
+    /// Sets the folder and the environment of a client, its tools and our hooks. The proxy is a
+    /// closed port: without a network namespace, requests of tools still end there.
+    fn surround(&self, command: &mut Command, client: &Path) {
+        let nowhere = "http://127.0.0.1:9";
+        let folder = client.parent().unwrap_or(client);
+        let path = std::env::var("PATH").unwrap_or_else(|_| "/usr/local/bin:/usr/bin:/bin".into());
+        command
+            .current_dir(self.project())
+            .env_clear()
+            .env("PATH", format!("{}:{path}", folder.display()))
+            .env("HOME", self.home())
+            .env("TMPDIR", self.root.join("tmp"))
+            .env("LANG", "C.UTF-8")
+            .env("SHELL", "/bin/bash")
+            .env("TERM", "dumb")
+            .envs([("http_proxy", nowhere), ("https_proxy", nowhere)])
+            .env("no_proxy", "127.0.0.1,localhost");
+    }
+
+    /// Runs one of our own commands; returns its output.
+    fn own(&self, programs: &Programs, arguments: &[&str]) -> Result<String> {
+        let mut command = Command::new(&programs.portcullis);
+        self.surround(&mut command, &programs.client);
+        command.args(arguments);
+        let log = self.root.join(arguments.join("-"));
+        let ended = process::run(command, &log, LIMIT)?;
+        ensure!(
+            ended.success,
+            "`portcullis {}` failed: {}{}",
+            arguments.join(" "),
+            ended.stdout,
+            ended.stderr.trim()
+        );
+        Ok(ended.stdout)
+    }
+
+    /// Returns every file of the home that is not ours, with its bytes.
+    fn client_files(&self) -> Result<BTreeMap<PathBuf, Vec<u8>>> {
+        let (mut open, mut found) = (vec![self.home()], BTreeMap::new());
+        while let Some(folder) = open.pop() {
+            for entry in fs::read_dir(folder)? {
+                let path = entry?.path();
+                let ours = ["portcullis", "state"]
+                    .iter()
+                    .any(|name| path.file_name().is_some_and(|found| found == *name));
+                if path.is_dir() && !path.is_symlink() && !ours {
+                    open.push(path);
+                } else if path.is_file() {
+                    found.insert(path.clone(), fs::read(&path)?);
+                }
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// Plays a case in `root`, which is kept if it fails.
+pub(crate) fn play(
+    client: &ClientKind,
+    root: &Path,
+    file: &Path,
+    programs: &Programs,
+) -> Result<()> {
+    let scene = Scene::create(root)?;
+    let case = Case::read(file, &scene)?;
+    let compared = run(client, &scene, &case, programs);
+    compared.with_context(|| format!("all that the run left is in `{}`", root.display()))?;
+    fs::remove_dir_all(root).with_context(|| format!("cannot remove `{}`", root.display()))
+}
+
+fn run(client: &ClientKind, scene: &Scene, case: &Case, programs: &Programs) -> Result<()> {
+    for (path, text) in &case.files {
+        write(path, text)?;
+    }
+    if !case.config.is_empty() {
+        write(&scene.config().join("config.toml"), &case.config)?;
+    }
+    let model = Model::start(case.turns.clone())?;
+    (client.furnish)(scene, &model.url())?;
+    let before = scene.client_files()?;
+    scene.own(programs, &["install", client.name, "--yes"])?;
+    let mut command = (client.command)(scene, &programs.client, &case.prompt);
+    let own: Vec<_> = command
+        .get_envs()
+        .filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())))
+        .collect();
+    scene.surround(&mut command, &programs.client);
+    command.envs(own);
+    let ended = process::run(command, &scene.root.join("client"), LIMIT);
+    process::end_marked(&format!("HOME={}", scene.home().display()));
+    let (requests, unplayed) = model.finish()?;
+    let lines: String = requests.iter().map(|request| format!("{request}\n")).collect();
+    fs::write(scene.root.join("requests.jsonl"), lines)?;
+    let ended = ended?;
+    let mut wrong = Vec::new();
+    if !ended.success {
+        wrong.push(format!("the client ended with {:?}: {}", ended.code, ended.stderr.trim()));
+    }
+    if unplayed > 0 {
+        wrong.push(format!("{unplayed} turns were not played"));
+    }
+    wrong.extend(compare_told(&case.expect.told, &told(&requests)));
+    wrong.extend(compare_files(case));
+    wrong.extend(compare_journal(scene, programs, &case.expect.journal)?);
+    scene.own(programs, &["doctor", "--agent", client.name])?;
+    wrong.extend(compare_uninstalled(client, scene, programs, &before)?);
+    ensure!(wrong.is_empty(), "{}", wrong.join("\n"));
+    Ok(())
+}
+
+fn compare_told(expected: &[Vec<String>], told: &[String]) -> Vec<String> {
+    if expected.len() != told.len() {
+        return vec![format!("the model was told of {} calls: {told:#?}", told.len())];
+    }
+    let mut wrong = Vec::new();
+    for (index, (parts, text)) in expected.iter().zip(told).enumerate() {
+        for part in parts.iter().filter(|part| !text.contains(part.as_str())) {
+            wrong.push(format!("call {index} was told without `{part}`: {text}"));
+        }
+    }
+    wrong
+}
+
+fn compare_files(case: &Case) -> Vec<String> {
+    let differs = |(path, expected): (&PathBuf, &Option<String>)| {
+        let found = fs::read_to_string(path).ok();
+        (found != *expected).then(|| format!("`{}` holds {found:?}", path.display()))
+    };
+    case.expect.files.iter().filter_map(differs).collect()
+}
+
+fn compare_journal(
+    scene: &Scene,
+    programs: &Programs,
+    expected: &[[String; 3]],
+) -> Result<Vec<String>> {
+    scene.own(programs, &["audit", "verify"])?;
+    let mut found = Vec::new();
+    for line in scene.own(programs, &["audit", "show", "--json"])?.lines() {
+        let record: Value = serde_json::from_str(line)?;
+        let text =
+            |name: &str| record.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        if matches!(text("kind").as_str(), "review" | "outcome" | "unreviewed" | "fault") {
+            found.push([text("kind"), text("subject"), text("verdict")]);
+        }
+    }
+    found.sort();
+    let mut wanted = expected.to_vec();
+    wanted.sort();
+    Ok(if found == wanted { Vec::new() } else { vec![format!("the journal holds {found:#?}")] })
+}
+
+/// Removes our hooks, and compares the client's files with those before the installation. The client
+/// writes files of its own while it runs.
+fn compare_uninstalled(
+    client: &ClientKind,
+    scene: &Scene,
+    programs: &Programs,
+    before: &BTreeMap<PathBuf, Vec<u8>>,
+) -> Result<Vec<String>> {
+    let hooks = |files: &BTreeMap<PathBuf, Vec<u8>>| {
+        let ours = |bytes: &Vec<u8>| bytes.windows(15).any(|part| part == b"portcullis hook");
+        let installed =
+            |path: &Path| path.extension().is_some_and(|end| end == "json" || end == "toml");
+        let found = files.iter().filter(|(path, bytes)| installed(path) && ours(bytes));
+        found.map(|(path, _)| path.clone()).collect::<Vec<_>>()
+    };
+    if hooks(&scene.client_files()?).is_empty() {
+        bail!("no file of the client has our hooks after the installation");
+    }
+    uninstall(client, scene, programs)?;
+    let after = scene.client_files()?;
+    let mut wrong: Vec<String> = hooks(&after)
+        .iter()
+        .map(|path| format!("`{}` still has our hooks", path.display()))
+        .collect();
+    for (path, bytes) in before {
+        if after.get(path) != Some(bytes) {
+            wrong.push(format!("`{}` is not as it was before", path.display()));
+        }
+    }
+    Ok(wrong)
+}
+
+/// Removes our hooks as a person at a terminal, who types the requested word.
+fn uninstall(client: &ClientKind, scene: &Scene, programs: &Programs) -> Result<()> {
+    let ours = programs.portcullis.to_string_lossy().into_owned();
+    let mut script = script(&[ours, "uninstall".to_owned(), client.name.to_owned()]);
+    scene.surround(&mut script, &programs.client);
+    let shown = converse(script, Answer::Word)?.text;
+    ensure!(shown.contains("uninstalled"), "`portcullis uninstall` said `{}`", shown.trim());
+    Ok(())
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)
+            .with_context(|| format!("cannot make `{}`", folder.display()))?;
+    }
+    fs::write(path, text).with_context(|| format!("cannot write `{}`", path.display()))
+}
