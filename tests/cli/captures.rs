@@ -191,6 +191,9 @@ fn shipped() -> Result<()> {
 }
 
 /// Payloads of the real client, which are not ours to publish.
+/// The clients whose payloads are read.
+const AGENTS: &[&str] = &["claude", "codex"];
+
 fn captured(folder: &Path) -> Result<()> {
     let site = Site::new("captures")?;
     let mut count = 0;
@@ -199,10 +202,14 @@ fn captured(folder: &Path) -> Result<()> {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let capture: Value = serde_json::from_slice(&fs::read(&path)?)
             .with_context(|| format!("`{name}` is no JSON"))?;
-        let Some(payload) = capture.get("payload").filter(|_| name.starts_with("claude.")) else {
+        let agent = name.split('.').next().unwrap_or_default();
+        let Some(payload) = capture.get("payload").filter(|_| AGENTS.contains(&agent)) else {
             continue;
         };
-        let reply = site.hook(payload).with_context(|| name.clone())?;
+        let hook = site.command(&["hook", agent]);
+        let reply = site
+            .ask(hook, name_of(payload), payload.to_string().as_bytes())
+            .with_context(|| name.clone())?;
         let expected: &[Answer] = match name_of(payload) {
             "PreToolUse" => &[Answer::Quiet, Answer::Informed],
             "ConfigChange" => &[Answer::Held],
@@ -211,7 +218,7 @@ fn captured(folder: &Path) -> Result<()> {
         ensure!(expected.contains(&reply.answer), "{name}: {reply:?}");
         count += 1;
     }
-    ensure!(count > 0, "`{}` holds no payload of this client", folder.display());
+    ensure!(count > 0, "`{}` holds no payload of these clients", folder.display());
     let faulty: Vec<Value> =
         site.records()?.into_iter().filter(|record| record["faults"].is_array()).collect();
     ensure!(faulty.is_empty(), "there are faults: {faulty:?}");

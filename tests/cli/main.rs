@@ -48,6 +48,7 @@ mod rules;
 mod run;
 mod settings;
 mod spellings;
+mod started;
 mod steps;
 mod timelines;
 mod upkeep;
@@ -92,6 +93,7 @@ fn main() -> ExitCode {
         run::tests(),
         settings::tests(),
         spellings::tests(),
+        started::tests(),
         steps::tests(),
         timelines::tests(),
         upkeep::tests(),

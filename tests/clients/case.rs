@@ -17,6 +17,10 @@ pub(crate) struct Case {
     /// Our configuration, if it is not the default.
     #[serde(default)]
     pub(crate) config: String,
+    /// A shell script that the hooks start in place of our program, which is `$PORTCULLIS` in it: a
+    /// hook that fails. It is written after the installation, so that the client trusts it.
+    #[serde(default)]
+    pub(crate) hook: Option<String>,
     /// Files with their texts, before the run.
     #[serde(default)]
     pub(crate) files: BTreeMap<PathBuf, String>,
@@ -49,6 +53,9 @@ pub(crate) struct Expect {
     pub(crate) files: BTreeMap<PathBuf, Option<String>>,
     /// For each call in order, parts of what the model is told.
     pub(crate) told: Vec<Vec<String>>,
+    /// Whether `doctor` finds a problem afterwards; it is not asked where that would take minutes.
+    #[serde(default)]
+    pub(crate) problem: Option<bool>,
     /// The journal's records of actions: kind, tool and verdict of each, in order.
     pub(crate) journal: Vec<[String; 3]>,
 }

@@ -9,7 +9,8 @@ use anyhow::{Context, Result, bail, ensure};
 use portcullis_tests::terminal::{Answer, converse, script};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -139,7 +140,18 @@ fn run(client: &ClientKind, scene: &Scene, case: &Case, programs: &Programs) -> 
     let model = Model::start(case.turns.clone())?;
     (client.furnish)(scene, &model.url())?;
     let before = scene.client_files()?;
-    scene.own(programs, &["install", client.name, "--yes"])?;
+    let program = scene.root.join("bin/portcullis");
+    match &case.hook {
+        None => drop(scene.own(programs, &["install", client.name, "--yes"])?),
+        Some(script) => {
+            write(&program, "")?;
+            fs::set_permissions(&program, Permissions::from_mode(0o755))?;
+            let named = program.to_string_lossy();
+            scene.own(programs, &["install", client.name, "--yes", "--program", &named])?;
+            let ours = programs.portcullis.display();
+            write(&program, &format!("#!/bin/sh\nPORTCULLIS='{ours}'\n{script}\n"))?;
+        }
+    }
     let mut command = (client.command)(scene, &programs.client, &case.prompt);
     let own: Vec<_> = command
         .get_envs()
@@ -163,7 +175,12 @@ fn run(client: &ClientKind, scene: &Scene, case: &Case, programs: &Programs) -> 
     wrong.extend(compare_told(&case.expect.told, &told(&requests)));
     wrong.extend(compare_files(case));
     wrong.extend(compare_journal(scene, programs, &case.expect.journal)?);
-    scene.own(programs, &["doctor", "--agent", client.name])?;
+    if let Some(problem) = case.expect.problem {
+        let doctor = scene.own(programs, &["doctor", "--agent", client.name]);
+        if doctor.is_err() != problem {
+            wrong.push(format!("`doctor`: {doctor:?}"));
+        }
+    }
     wrong.extend(compare_uninstalled(client, scene, programs, &before)?);
     ensure!(wrong.is_empty(), "{}", wrong.join("\n"));
     Ok(())

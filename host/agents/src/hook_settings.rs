@@ -24,6 +24,11 @@ pub trait HookSettings: Sync {
     /// Returns every event that our hooks handle.
     fn events(&self) -> &'static [EventSubscription];
 
+    /// Returns the event before an action, which can refuse it.
+    fn gate_event(&self) -> &'static str {
+        "PreToolUse"
+    }
+
     /// Returns all values in a file that the client does not accept, in its order.
     fn find_problems(&self, document: &JsonDocument) -> Vec<SettingsProblem>;
 

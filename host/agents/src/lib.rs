@@ -64,6 +64,14 @@ pub trait Agent: Sync + std::fmt::Debug {
         self.profile().name
     }
 
+    /// Returns true if the client runs the tool when our hook exceeds its timeout.
+    fn runs_after_timeout(&self) -> bool {
+        self.hook_settings()
+            .events()
+            .iter()
+            .any(|listened| listened.event == self.hook_settings().gate_event() && !listened.closed)
+    }
+
     /// Returns our command that installs the client's hooks.
     fn install_command(&self) -> String {
         format!("{PROGRAM} install {}", self.name())
@@ -127,6 +135,19 @@ pub trait Agent: Sync + std::fmt::Debug {
 
     /// Returns the installed program that a person would start.
     fn find_program(&self, home: &Path) -> Option<PathBuf>;
+
+    /// Reads the output of the client's `--version`.
+    fn parse_version(&self, text: &str) -> Option<Version> {
+        text.parse().ok()
+    }
+
+    /// Asks an installed client for its version.
+    ///
+    /// # Errors
+    /// Fails if it cannot be started, does not answer in time, or does not print a version.
+    fn query_version(&self, program: &Path) -> Result<Version> {
+        version::query_version(program, |text| self.parse_version(text))
+    }
 
     /// Returns the oldest supported version: from it on a hook that fails refuses the action.
     fn oldest_version(&self) -> Version;

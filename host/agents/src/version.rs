@@ -40,13 +40,16 @@ impl FromStr for Version {
 ///
 /// # Errors
 /// Fails if it cannot be started, does not answer in time, or does not print a version.
-pub fn query_version(client: &Path) -> Result<Version> {
+pub(crate) fn query_version(
+    client: &Path,
+    parse: impl Fn(&str) -> Option<Version>,
+) -> Result<Version> {
     let mut command = Command::new(client);
     command.arg("--version");
     let said = run::run_program(command, b"", LIMIT)
         .with_context(|| format!("cannot ask `{}` for its version", client.display()))?;
-    match Version::from_str(&said.stdout) {
-        Ok(version) if said.code == Some(0) => Ok(version),
+    match parse(&said.stdout) {
+        Some(version) if said.code == Some(0) => Ok(version),
         _ => bail!("`{} --version` did not answer with a version", client.display()),
     }
 }

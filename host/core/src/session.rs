@@ -386,7 +386,7 @@ impl AgentState {
         let index = self.next_step;
         self.next_step = self.next_step.saturating_add(1);
         let outside = new.effects.iter().filter(|(_, outside)| *outside).count();
-        let files = new.effects.iter().filter(|(effect, _)| effect.kind.changes_files()).count();
+        let files = new.effects.iter().filter(|(effect, _)| effect.counts_as_write()).count();
         let small = |count: usize| u16::try_from(count).unwrap_or(u16::MAX);
         let refused = matches!(new.verdict, Verdict::Block | Verdict::Ask);
         let step = Step {

@@ -110,6 +110,10 @@ impl Agent for Codex {
         find_program(PROFILE.name, &[".local/bin/codex"], home)
     }
 
+    fn parse_version(&self, text: &str) -> Option<Version> {
+        text.strip_prefix("codex-cli ")?.parse().ok()
+    }
+
     fn oldest_version(&self) -> Version {
         OLDEST
     }

@@ -58,8 +58,7 @@ fn answer(agent: &'static dyn Agent, input: Vec<u8>, late: &LateAnswer) -> u8 {
     exit
 }
 
-/// The answer that is given when the review takes too long: a refusal, since a client that waits for
-/// its own timeout runs the tool.
+/// The answer that is given when the review takes too long: a refusal.
 struct LateAnswer {
     /// True once somebody answers.
     claimed: Arc<AtomicBool>,
@@ -67,9 +66,13 @@ struct LateAnswer {
 }
 
 impl LateAnswer {
-    /// Starts to wait. Without a thread, the client's own timeout is what is left.
+    /// Starts to wait, if the client runs the tool after its own timeout: a thread costs a hook some
+    /// percent. Where the system gives no thread, that timeout is what is left.
     fn start(agent: &'static dyn Agent) -> Self {
         let late = Self { claimed: Arc::default(), input: Arc::default() };
+        if !agent.runs_after_timeout() {
+            return late;
+        }
         let (claimed, input) = (Arc::clone(&late.claimed), Arc::clone(&late.input));
         let wait = move || {
             thread::sleep(DEADLINE);

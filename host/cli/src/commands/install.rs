@@ -18,7 +18,6 @@ use portcullis_agents::file::{self, SettingsFile};
 use portcullis_agents::json::JsonDocument;
 use portcullis_agents::listing::DisabledReason;
 use portcullis_agents::settings::{Folders, SettingsScope};
-use portcullis_agents::version::query_version;
 use portcullis_agents::{Agent, Invocation};
 use portcullis_config::clock::now_ms;
 use portcullis_config::paths::Paths;
@@ -296,7 +295,7 @@ fn check_version(
         ));
         return Ok(());
     };
-    let version = query_version(client)?;
+    let version = agent.query_version(client)?;
     agent.check_version(client, version)?;
     report.set_value("client", json!({ "program": client, "version": version.to_string() }));
     Ok(())

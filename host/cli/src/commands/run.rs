@@ -23,7 +23,6 @@ use crate::exit::CommandExit;
 use crate::paint;
 use follow::{Conversation, FollowResult};
 use person::Person;
-use portcullis_agents::version::query_version;
 use portcullis_config::Config;
 use portcullis_config::clock::now_ms;
 use portcullis_config::duration;
@@ -236,7 +235,7 @@ fn program(client: &dyn portcullis_agents::Agent, named: &str, places: &Paths) -
                 .with_hint(format!("install {title}, or name it by its path"))
         })?
     };
-    client.check_version(&program, query_version(&program)?)?;
+    client.check_version(&program, client.query_version(&program)?)?;
     Ok(program)
 }
 

@@ -5,7 +5,6 @@ use super::handlers::Handler;
 use super::settings::ClientFile;
 use portcullis_agents::listing::{DisabledReason, HookListing};
 use portcullis_agents::settings::SettingsScope;
-use portcullis_agents::version::query_version;
 use portcullis_agents::{Agent, Invocation};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -21,7 +20,7 @@ pub(super) fn version(agent: &dyn Agent, client: Option<&Path>) -> HealthFinding
     };
     let shown = client.display();
     let oldest = agent.oldest_version();
-    match query_version(client) {
+    match agent.query_version(client) {
         Ok(found) if found < oldest => {
             let what = format!(
                 "`{shown}` is {found}: it runs a tool whenever a hook fails, since {}",
