@@ -70,14 +70,8 @@ const CIRCLES: &[(&str, &[&str], &str)] = &[
     ),
     (
         "plugins/shell",
-        &[
-            "walk::elsewhere",
-            "walk::interpreters",
-            "walk::launchers",
-            "walk::scripts::running",
-            "walk::simple",
-        ],
-        "a launcher starts a command, here or elsewhere, which may be a launcher",
+        &["walk::interpreters", "walk::scripts::running", "walk::simple"],
+        "a command may run a text or a file, which holds commands",
     ),
     (
         "plugins/strict-toml",

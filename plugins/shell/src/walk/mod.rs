@@ -41,7 +41,9 @@ mod parameters;
 mod patch;
 mod programs;
 mod recipes;
+mod redirections;
 mod rehearsals;
+mod remembered_files;
 mod remotes;
 mod requests;
 mod rounds;
@@ -61,6 +63,7 @@ mod sources;
 mod spelling;
 mod sql;
 mod taint;
+mod wrappers;
 mod written;
 
 use crate::bindings::exports::portcullis::shell::reader::{Reading, Surroundings};

@@ -8,7 +8,7 @@ use super::names::Whereabouts;
 use super::scripts::Manner;
 use super::{Setting, Walker};
 use crate::catalogue::{self, Found, Plan};
-use crate::places::{self, Place};
+use crate::places;
 use crate::syntax::{Assignment, DEEP, DEPTH, Part, Redirect, Span, Word};
 use crate::types::{self, Attribute, Attributes, Command, Direction, EffectKind, Redirection};
 
@@ -22,10 +22,6 @@ pub(super) struct Call {
     pub end: u32,
 }
 
-/// The maximum number of file descriptors that are followed.
-const DESCRIPTORS: usize = 256;
-/// The maximum number of programs that are named before the one that they start.
-const WRAPPERS: usize = 32;
 /// What a nested command takes from the budget of text, in bytes. A text that runs itself is read many
 /// times, and its short commands cost as much as long ones.
 const COMMAND: usize = 64;
@@ -33,25 +29,17 @@ const COMMAND: usize = 64;
 const OUTERMOST: usize = 2;
 
 /// The next step after a program's words.
-enum Step {
+pub(super) enum Step {
     Done(Feed),
     /// It only starts this.
     Inner(Box<Inner>),
 }
 
 /// A program that another one starts, with its words.
-struct Inner {
-    fields: Vec<Field>,
-    call: Call,
-    setting: Setting,
-}
-
-/// The effect of redirections on the streams.
-#[derive(Default)]
-pub(super) struct Streams {
-    pub input: Option<Feed>,
-    /// The output goes to a file.
-    pub captured: bool,
+pub(super) struct Inner {
+    pub fields: Vec<Field>,
+    pub call: Call,
+    pub setting: Setting,
 }
 
 impl Walker<'_> {
@@ -192,87 +180,6 @@ impl Walker<'_> {
             &Field { text: value.text.clone(), known: value.known, span, ..Field::default() },
             setting,
         );
-    }
-
-    /// Applies redirections, and notes their targets.
-    pub(super) fn redirections(
-        &mut self,
-        redirects: &[Redirect],
-        command: Option<u32>,
-        setting: &Setting,
-    ) -> (Vec<Redirection>, Streams) {
-        let mut list = Vec::new();
-        let mut io = Streams::default();
-        for redirect in redirects {
-            let target = match redirect.heredoc.and_then(|index| setting.heredocs.get(index)) {
-                Some(word) => self.single(word, setting),
-                None => self.single(&redirect.target, setting),
-            };
-            self.redirect(redirect, &target, command, setting, &mut io);
-            list.push(Redirection {
-                descriptor: redirect.descriptor,
-                direction: redirect.direction,
-                target: word_of(&target),
-            });
-        }
-        (list, io)
-    }
-
-    fn redirect(
-        &mut self,
-        redirect: &Redirect,
-        target: &Field,
-        command: Option<u32>,
-        setting: &Setting,
-        io: &mut Streams,
-    ) {
-        match redirect.direction {
-            Direction::Duplicate => {
-                let other = target
-                    .text
-                    .parse()
-                    .ok()
-                    .and_then(|number| self.descriptors.get(&number))
-                    .cloned();
-                io.input = other.filter(|_| redirect.descriptor == 0).or(io.input.take());
-            }
-            Direction::Heredoc => {
-                let text = target.known.then(|| std::rc::Rc::from(target.text.as_str()));
-                let items = (!target.known).then(|| target.text.clone());
-                self.opened(
-                    redirect.descriptor,
-                    Feed { text, items, source: target.source, open: true, from: None },
-                    io,
-                );
-            }
-            Direction::Input => {
-                let (before, dumps) = (self.secrets.len(), self.dumps);
-                self.file(EffectKind::FileRead, target, false, command, setting);
-                let mut feed =
-                    target.feed.clone().unwrap_or_else(|| self.file_content(&target.text));
-                feed.open = true;
-                feed.source.secret |= self.secrets.len() > before;
-                feed.source.dumped |= self.dumps > dumps;
-                self.opened(redirect.descriptor, feed, io);
-            }
-            Direction::Output | Direction::Append => {
-                io.captured |= redirect.descriptor == 1;
-                let setting =
-                    Setting { appends: redirect.direction == Direction::Append, ..setting.clone() };
-                self.file(EffectKind::FileModify, target, false, command, &setting);
-            }
-        }
-    }
-
-    fn opened(&mut self, descriptor: u32, feed: Feed, io: &mut Streams) {
-        if descriptor == 0 {
-            io.input = Some(feed);
-        } else if self.descriptors.len() < DESCRIPTORS || self.descriptors.contains_key(&descriptor)
-        {
-            self.descriptors.insert(descriptor, feed);
-        } else {
-            self.out.limit("more open files than are followed");
-        }
     }
 
     /// Runs a program with its words: `fields` begins with the program. A program that only starts
@@ -519,141 +426,6 @@ impl Walker<'_> {
         }
     }
 
-    /// Follows a program that starts another one with the rest of its words.
-    fn wrapper(
-        &mut self,
-        name: &str,
-        plan: &Plan,
-        at: usize,
-        rest: &[Field],
-        call: &Call,
-        setting: &Setting,
-    ) -> Step {
-        let mut inner = setting.clone();
-        if inner.wrappers.len() < WRAPPERS {
-            inner.wrappers.push(name.to_owned());
-        }
-        inner.started = !matches!(name, "time" | "noglob" | "nocorrect" | "coproc");
-        self.out.shape(name);
-        self.out.shape(" ");
-        inner.privileged |= plan.raises();
-        if let Some(place) = self.place(name, plan, rest) {
-            inner.place = place;
-        }
-        let command = u32::try_from(self.out.commands.len()).ok();
-        self.effects_of(plan, rest, command, setting);
-        self.texts_of(name, plan, rest, command, call, setting);
-        let contained = matches!(inner.place, Place::Container(..));
-        if contained {
-            self.container(rest, plan, command, setting);
-        }
-        let mut fields: Vec<Field> = rest.get(at..).unwrap_or_default().to_vec();
-        if let Some(dashes) = fields
-            .iter()
-            .position(|field| field.text == "--")
-            .filter(|_| fields.first().is_some_and(|field| field.text.starts_with('-')))
-        {
-            fields.drain(..=dashes);
-        }
-        // `env - PROGRAM`: the dash alone empties the environment.
-        if name == "env" && fields.first().is_some_and(|field| field.text == "-") {
-            fields.remove(0);
-        }
-        // `env env env ...`: each but the last only starts the next.
-        let again =
-            if at == 0 { fields.iter().take_while(|field| field.text == name).count() } else { 0 };
-        fields.drain(..again.saturating_sub(1));
-        let mut call = call.clone();
-        if name == "env" || name == "sudo" || name == "doas" {
-            let count = fields.iter().take_while(|field| is_assignment(&field.text)).count();
-            let given = fields.drain(..count).filter_map(|field| {
-                field.text.split_once('=').map(|(name, value)| Attribute {
-                    name: name.to_owned(),
-                    value: value.to_owned(),
-                })
-            });
-            let given: Vec<Attribute> = given.collect();
-            self.given.clone_from(&fields);
-            for set in &given {
-                let value = Value {
-                    text: set.value.clone(),
-                    known: !set.value.contains(UNKNOWN),
-                    ..Value::default()
-                };
-                self.telling_variable(
-                    &set.name,
-                    &value,
-                    Span { start: 0, end: call.end },
-                    command,
-                    setting,
-                );
-            }
-            self.given.clear();
-            self.carried_by_pairs(&given, Span { start: 0, end: call.end }, command, setting);
-            call.assignments.extend(given);
-        }
-        if fields.is_empty() {
-            let command = self.record(
-                name,
-                &Field::plain(name, Span::default()),
-                rest,
-                None,
-                None,
-                &call,
-                setting,
-            );
-            return Step::Done(Feed {
-                from: command,
-                source: Source::ENVIRONMENT,
-                open: true,
-                ..Feed::default()
-            });
-        }
-        let there = matches!(inner.place, Place::Host(_));
-        if there && super::elsewhere::joins_words(name) {
-            self.hand_on(name, rest, plan, &call, command, setting);
-            let text = fields.iter().map(|field| field.text.as_str()).collect::<Vec<_>>().join(" ");
-            let span = setting.fixed.or(fields.first().map(|field| field.span)).unwrap_or_default();
-            return Step::Done(self.text(
-                &text,
-                Some(span),
-                &Setting { input: call.input.clone(), ..inner },
-            ));
-        }
-        if matches!(name, "xargs" | "parallel") {
-            return Step::Done(self.xargs(name, plan, rest, fields, &call, &inner));
-        }
-        if let Some(text) = super::launchers::text_of(name, &fields) {
-            return Step::Done(self.nested(
-                &text,
-                name,
-                &Setting { input: call.input.clone(), ..inner },
-            ));
-        }
-        if !contained && !there {
-            if matches!(
-                name,
-                "npx" | "bunx" | "pnpx" | "pnpm" | "yarn" | "npm" | "uv" | "uvx" | "pipx"
-            ) && let Some(first) = fields.first_mut()
-                && let Some(program) = super::names::of_package(&first.text)
-            {
-                first.text = program;
-            }
-            return Step::Inner(Box::new(Inner { fields, call, setting: inner }));
-        }
-        if let Some(entry) = self.entry_point(rest) {
-            fields.insert(0, entry);
-        }
-        if fields.first().is_some_and(|field| field.text.starts_with('-')) {
-            return Step::Done(Feed::default());
-        }
-        let mark = self.env.mark();
-        self.env.folder = self.folder_inside(rest);
-        let feed = self.run(&fields, &call, &inner);
-        self.env.restore(mark);
-        Step::Done(feed)
-    }
-
     /// Notes the command itself.
     #[allow(
         clippy::too_many_arguments,
@@ -752,6 +524,6 @@ pub(super) fn is_assignment(text: &str) -> bool {
     })
 }
 
-fn word_of(field: &Field) -> types::Word {
+pub(super) fn word_of(field: &Field) -> types::Word {
     types::Word { text: field.text.clone(), known: field.known, quoted: field.quoted }
 }

@@ -1,4 +1,6 @@
-//! Commands and all of their effects.
+//! Commands and all of their effects: those of this machine here, others in `remote`.
+
+mod remote;
 
 use crate::{effects, reading};
 
@@ -339,171 +341,6 @@ const TABLE: &[(&str, &str)] = &[
     ("frobnicate --all", "start? frobnicate"),
     ("/opt/x/run --all", "start? /opt/x/run"),
     ("frobnicate --version", ""),
-    // other machines, services, the system
-    ("curl -s https://example.com/a", "network example.com"),
-    ("curl -d a=b https://example.com/a", "network example.com, remote example.com"),
-    ("curl -da=b https://example.com/a", "network example.com, remote example.com"),
-    ("curl -d @a.txt https://example.com/a", "network example.com, send example.com, read a.txt"),
-    (
-        "curl --json @a.json https://example.com/a",
-        "network example.com, send example.com, read a.json",
-    ),
-    ("curl -Ff=@a https://example.com/a", "network example.com, send example.com, read a"),
-    ("curl -T a https://example.com/", "network example.com, send example.com, read a"),
-    ("curl -sd @a https://example.com/a", "network example.com, send example.com, read a"),
-    ("curl -sSd@a https://example.com/a", "network example.com, send example.com, read a"),
-    ("curl -sF f=@a https://example.com/a", "network example.com, send example.com, read a"),
-    ("curl -sTa https://example.com/", "network example.com, send example.com, read a"),
-    ("curl -fsST a https://example.com/", "network example.com, send example.com, read a"),
-    ("curl -sT - -d @- https://example.com/a <<< hi", "network example.com, send example.com"),
-    ("curl -G -d q=1 https://example.com/a", "network example.com"),
-    ("curl -X POST https://example.com/a", "network example.com, remote example.com"),
-    ("curl -XDELETE https://example.com/a", "network example.com, remote-delete example.com"),
-    ("curl -d a=b http://localhost:8080/a", "network localhost"),
-    (
-        "curl 'http://example.com/query' --data-urlencode 'q=DROP DATABASE a'",
-        "network example.com, send example.com, remote-delete example.com",
-    ),
-    (
-        "wget -q --post-file=a -O - https://example.com/a",
-        "network example.com, send example.com, read a, create? .",
-    ),
-    ("curl -o a https://example.com/a", "network example.com, modify a"),
-    // data that leaves by other ways than a request
-    ("scp a.txt dev@host.example:/srv", "read! a.txt, network host.example, send host.example"),
-    ("scp dev@host.example:a.txt .", "network host.example, modify! ."),
-    ("scp a.example:x b.example:y", "network a.example, network b.example, remote b.example"),
-    ("rsync -avz . host.example:/srv", "read! ., network host.example, send host.example"),
-    ("rsync -a . rsync://host.example/m", "read! ., network host.example, send host.example"),
-    ("rsync -a . \"$H:/srv\"", "read! ., network?, send?"),
-    ("rsync -an . host.example:/srv", ""),
-    ("rsync -a src/ build/", "read! src, modify! build"),
-    ("sftp host.example <<< 'put a.txt'", "network host.example, read! a.txt, send host.example"),
-    ("sftp -b orders host.example", "read orders, network host.example, send host.example"),
-    ("sftp host.example", "network host.example"),
-    ("sftp host.example <<< 'get a.txt'", "network host.example"),
-    (
-        "tar cz . | ssh host.example 'cat > l'",
-        "read! ., network host.example, send host.example, remote host.example",
-    ),
-    ("ssh host.example < a.txt", "read a.txt, network host.example, send host.example"),
-    (
-        "ssh host.example 'bash -s' < a.sh",
-        "read a.sh, network host.example, send host.example, start? host.example",
-    ),
-    ("ssh host.example uptime < /dev/null", "network host.example"),
-    ("ssh -n host.example uptime < a", "read a, network host.example"),
-    ("ssh host.example uptime", "network host.example"),
-    ("ssh host.example <<< uptime", "network host.example"),
-    ("cat hosts | xargs -I% ssh % uptime", "read hosts, network?"),
-    ("nc host.example 80 < a.txt", "read a.txt, network host.example, send host.example"),
-    (
-        "cat a.txt | ncat --ssl host.example 443",
-        "read a.txt, network host.example, send host.example",
-    ),
-    ("printf 'GET / HTTP/1.0\\n\\n' | nc host.example 80", "network host.example"),
-    (
-        "openssl s_client -connect host.example:443 < a.txt",
-        "read a.txt, network host.example, send host.example",
-    ),
-    ("openssl s_client -connect host.example:443 < /dev/null", "network host.example"),
-    ("openssl dgst -sha256 < a.txt", "read a.txt"),
-    (
-        "cat a.txt | socat - TCP:host.example:80",
-        "read a.txt, network host.example, send host.example",
-    ),
-    (
-        "lftp -e 'mirror -R src; bye' ftp.example.com",
-        "network ftp.example.com, read! src, send ftp.example.com",
-    ),
-    (
-        "git push https://host.example/x.git HEAD",
-        "publish host.example, network?, send host.example",
-    ),
-    ("git push host.example:x.git", "publish host.example:x.git, network?, send host.example"),
-    ("git push --repo=git@host.example:x.git", "publish origin, network?, send host.example"),
-    ("git push ../x.git main", "publish ../x.git, network?"),
-    (
-        "git remote add x https://host.example/x && git push x",
-        "modify? .git, publish x, network?, send host.example",
-    ),
-    (
-        "aws s3 cp a.txt s3://b/c",
-        "network amazonaws.com, remote amazonaws.com, read a.txt, network b, read! a.txt, send amazonaws.com",
-    ),
-    (
-        "aws s3 cp s3://b/c a.txt",
-        "network amazonaws.com, remote amazonaws.com, network b, create a.txt",
-    ),
-    (
-        "tar cz . | aws s3 cp - s3://b/c",
-        "read! ., network amazonaws.com, remote amazonaws.com, network b, send amazonaws.com",
-    ),
-    (
-        "gsutil cp a.txt gs://b",
-        "network googleapis.com, remote googleapis.com, read a.txt, network b, read! a.txt, send googleapis.com",
-    ),
-    ("rclone copy src far:b", "network storage, remote storage, read src, read! src, send storage"),
-    ("rclone copy far:b src", "network storage, remote storage, read far:b"),
-    ("ping -c1 \"$(whoami).host.example\"", "network?, send? host.example"),
-    ("mail -s x -A a.txt a@host.example < b", "read b, read a.txt, send?"),
-    (
-        "wget --post-file a https://host.example",
-        "network host.example, send host.example, read a, create? .",
-    ),
-    ("docker cp a.txt web:/tmp", "read a.txt, modify web:/tmp"),
-    // databases for tests and development on this machine, and the others
-    ("dropdb app_test && createdb app_test", "network database, remote database"),
-    ("dropdb -h 127.0.0.1 app_test", "network database, remote database"),
-    ("dropdb -h db.example.com app_test", "network database, remote-delete database"),
-    ("PGHOST=db.example.com dropdb app_test", "network database, remote-delete database"),
-    ("export PGHOST=db.example.com; dropdb app_test", "network database, remote-delete database"),
-    ("kubectl exec db -- dropdb app_test", "network database, remote-delete database"),
-    (
-        "ssh host.example dropdb app_test",
-        "network host.example, network database, remote-delete database",
-    ),
-    ("dropdb prod", "network database, remote-delete database"),
-    ("dropdb \"$DB\"", "network database, remote-delete database"),
-    ("RAILS_ENV=test rails db:drop", "remote database"),
-    ("RAILS_ENV=test bundle exec rails db:drop db:create", "remote database"),
-    ("export RAILS_ENV=test; bin/rails db:reset", "remote database, modify? ."),
-    ("rake db:drop RAILS_ENV=test", "remote database"),
-    ("MIX_ENV=test mix ecto.drop", "modify? ., remote database"),
-    ("RAILS_ENV=production rails db:drop", "remote-delete database"),
-    (
-        "RAILS_ENV=test DATABASE_URL=postgres://db.example.com/a_test rails db:drop",
-        "remote-delete database",
-    ),
-    ("DATABASE_URL=postgres://localhost/a_test prisma migrate reset", "remote database, modify? ."),
-    ("psql -d app_test -c 'drop table a'", "network database, remote database"),
-    ("psql postgres -c 'DROP DATABASE IF EXISTS app_test'", "network database, remote database"),
-    ("psql app_test -c '-- x\ndrop database app'", "network database, remote-delete database"),
-    ("psql app_test -c '\\c app' -c 'drop table a'", "network database, remote-delete database"),
-    ("mysql app_test -e 'use app; drop table a'", "network database, remote-delete database"),
-    ("mysql app_test -e 'drop table app.a'", "network database, remote-delete database"),
-    (
-        "mysql app_test -e 'drop database app_test' --execute='drop database app'",
-        "network database, remote-delete database",
-    ),
-    ("psql app_test -c 'drop database app'", "network database, remote-delete database"),
-    (
-        "psql postgres://db.example.com/app_test -c 'drop table a'",
-        "network database, remote-delete database",
-    ),
-    ("mysql -u root -e 'drop database app_test'", "network database, remote database"),
-    // one's own server on this machine
-    ("curl -X DELETE localhost:3000/x", "network localhost"),
-    ("curl -X DELETE http://127.0.0.1:8080/users/1", "network 127.0.0.1"),
-    ("curl -X DELETE localhost:9200/logs", "network localhost, remote-delete localhost"),
-    (
-        "curl --unix-socket /var/run/docker.sock -X DELETE http://localhost/containers/a",
-        "network localhost, remote-delete localhost",
-    ),
-    (
-        "curl -X DELETE https://api.example.com/x",
-        "network api.example.com, remote-delete api.example.com",
-    ),
     // files that run by themselves, through every writer
     (
         "echo x > .git/hooks/pre-commit",
@@ -541,13 +378,7 @@ const TABLE: &[(&str, &str)] = &[
         "cat .github/workflows/ci.yml package.json",
         "read .github/workflows/ci.yml, read package.json",
     ),
-    ("aws s3 ls", "network amazonaws.com"),
-    (
-        "aws ec2 terminate-instances --instance-ids i",
-        "network amazonaws.com, remote-delete amazonaws.com",
-    ),
-    ("kubectl get pods", "network cluster"),
-    ("kubectl -n web delete pod x", "network cluster, remote-delete cluster"),
+    // the system, and the traces of a session
     (
         "> /var/log/auth.log",
         "system /var/log/auth.log, modify /var/log/auth.log, evade /var/log/auth.log",
@@ -556,28 +387,6 @@ const TABLE: &[(&str, &str)] = &[
     ("export HISTSIZE=0", "evade?"),
     ("Get-Content a.txt", "read a.txt"),
     ("Get-Unknown a.txt", ""),
-    ("terraform destroy", "network infrastructure, remote-delete infrastructure"),
-    // databases
-    ("psql -c 'drop table a'", "network database, remote-delete database"),
-    ("psql -c 'select 1'", "network database"),
-    ("psql -c 'delete from a where b = 1'", "network database, remote database"),
-    ("psql -c 'delete from a where 1=1'", "network database, remote-delete database"),
-    ("psql -c \"select 'drop table a'\"", "network database"),
-    ("psql <<'E'\nupdate a\nset b = 1\nE", "network database, remote-delete database"),
-    ("psql -c 'explain delete from a'", "network database"),
-    ("psql -c '\\! rm a'", "network database, delete a"),
-    ("mysql -e 'insert into a values (1)'", "network database, remote database"),
-    ("mysql --execute='TRUNCATE a'", "network database, remote-delete database"),
-    ("echo 'drop table a' | psql", "network database, remote-delete database"),
-    ("mongosh --eval 'db.a.find()'", "network database"),
-    ("mongosh --eval 'db.a.drop()'", "network database, remote-delete database"),
-    ("redis-cli get a", "network database"),
-    ("redis-cli set a b", "network database, remote database"),
-    ("redis-cli FLUSHALL", "network database, remote-delete database"),
-    ("DROP TABLE users;", "network database, remote-delete database"),
-    ("delete from a where b = 1;", "network database, remote database"),
-    ("SELECT * FROM a;", "network database"),
-    ("sqlite3 a.db 'delete from t'", "read a.db, modify a.db"),
     ("kill 123", "stop 123"),
     ("systemctl status x", ""),
     ("systemctl enable x", "persist x, system x"),
@@ -590,11 +399,6 @@ const TABLE: &[(&str, &str)] = &[
     ("cat ~/.ssh/id_rsa.pub", "read /home/dev/.ssh/id_rsa.pub"),
     ("sqlite3 'file:/srv/a.key?mode=ro' .tables", "secret /srv/a.key, read /srv/a.key"),
     ("git log --output .git/config", "persist .git/config, modify .git/config"),
-    ("consul kv delete -recurse team/x", "network consul, remote-delete consul"),
-    (
-        "aws iam delete-policy-version --version 4",
-        "network amazonaws.com, remote-delete amazonaws.com",
-    ),
     ("git remote add origin https://x.example/y", "modify? .git"),
     ("cat .env", "secret .env, read .env"),
     ("cat .env.example", "read .env.example"),
@@ -614,7 +418,7 @@ const TABLE: &[(&str, &str)] = &[
 #[test]
 fn commands_have_these_effects_and_no_others() {
     let mut wrong = Vec::new();
-    for (command, expected) in TABLE {
+    for (command, expected) in TABLE.iter().chain(remote::TABLE) {
         let mut found = effects(&reading(command));
         let mut expected: Vec<String> =
             expected.split(", ").filter(|effect| !effect.is_empty()).map(str::to_owned).collect();

@@ -1,7 +1,7 @@
 //! Calls of a cloud's services through its libraries: a method is the verb of the command line.
 
 use super::super::{Setting, Walker};
-use super::effects::{Place, option, texts_of};
+use super::values::{Place, option, texts_of};
 use crate::catalogue::{self, Item};
 use crate::places;
 use crate::types::EffectKind;

@@ -13,6 +13,7 @@ mod requests;
 mod signs;
 mod stores;
 mod tcl;
+mod values;
 
 pub(super) use foreign::awk_streams;
 

@@ -4,7 +4,7 @@ use super::super::expand::Field;
 use super::super::feed::Feed;
 use super::super::routines::quoted;
 use super::super::{Setting, Walker};
-use super::effects::{Place, argument, option, source_of, texts_of};
+use super::values::{Place, argument, option, source_of, texts_of};
 use super::{BUILT, unknown_text};
 use crate::types::EffectKind;
 use portcullis_inline_code::{Call, HOLE, Kind, Value};

@@ -2,7 +2,7 @@
 
 use super::super::expand::Field;
 use super::super::{Setting, Walker};
-use super::effects::{Place, option, texts_of};
+use super::values::{Place, option, texts_of};
 use crate::types::EffectKind;
 use portcullis_inline_code::{Call, HOLE, Kind, Value};
 
@@ -111,7 +111,7 @@ impl Walker<'_> {
                     matches!(first.kind, Kind::List(_)) || first.as_text().is_some()
                 })
         });
-        super::effects::first_part(connection)
+        super::values::first_part(connection)
             .filter(|first| first.as_text().is_some() || matches!(first.kind, Kind::List(_)))
             .or_else(|| connected.and_then(|call| call.arguments.first().cloned()))
     }

@@ -1,7 +1,7 @@
 //! Databases that parsed code empties, and processes that it stops: where they are decides.
 
 use super::super::{Setting, Walker};
-use super::effects::{Place, option, texts_of};
+use super::values::{Place, option, texts_of};
 use crate::places;
 use crate::types::EffectKind;
 use portcullis_inline_code::{Call, HOLE, Kind, Value};
