@@ -1,6 +1,8 @@
 //! The plugins of a review: the built-in ones first, then files, each by name. Each answer is
 //! checked, each failure named.
 
+mod invocation;
+
 use crate::backstop::{BudgetOwner, ReviewDeadline, TimeBudget};
 use crate::breakers::{CircuitBreakers, FileOutcome, Hold};
 use crate::check::RENDERED_BYTES;
@@ -13,12 +15,13 @@ use crate::lazy_plugins::{LazyPlugins, Preload};
 use crate::load_error::LoadError;
 use crate::plugin::{LazyPlugin, LoadedPlugin, PluginSpec, Source, is_file};
 use crate::shell_cache::{self, ShellCache, ShellCacheConfig, ShellCacheStats};
-use crate::state::{CallEnv, GuestState};
+use crate::state::GuestState;
 use crate::watch::{LoadTimes, ObservedCall};
-use crate::world::{self, BoundPlugin, CallOutcome, GuestResult, ready, wrong_kind};
+use crate::world::{BoundPlugin, GuestResult, ready, wrong_kind};
 use crate::{cache::CacheEvent, check, from_shell, from_wit, to_wit};
+use invocation::Invocation;
 use portcullis_core::action::{Action, Context, History, Reading};
-use portcullis_core::fault::{Fault, FaultKind, OnFault};
+use portcullis_core::fault::{Fault, OnFault};
 use portcullis_core::finding::{
     Assessment, AuditRecord, Issue, Rendered, Report, Response, Situation,
 };
@@ -485,80 +488,6 @@ impl Plugins for PluginSet {
         let answer = turn.take(&mut slot, self.backstop.part(whose), ask, from_wit::response);
         self.breakers.note(&answer);
         Some(answer)
-    }
-}
-
-/// The call of one plugin in a review.
-struct Invocation<'a> {
-    engine: &'a Engine,
-    now_ms: u64,
-    answer_bytes: usize,
-    details: &'a Details<'a>,
-    breakers: &'a CircuitBreakers,
-    watched: Option<&'a RefCell<Vec<ObservedCall>>>,
-}
-
-impl Invocation<'_> {
-    fn take<W, T>(
-        &self,
-        slot: &mut LazyPlugin,
-        part: TimeBudget<'_>,
-        ask: impl FnOnce(&LoadedPlugin, &mut Store<GuestState>) -> GuestResult<W>,
-        accept: impl FnOnce(W) -> Result<T, UnnamedFault>,
-    ) -> PluginResponse<T> {
-        let called = self.call(slot, part, ask, accept);
-        let plugin = slot.identity();
-        if let Some(watched) = self.watched {
-            watched
-                .borrow_mut()
-                .push(ObservedCall { plugin: plugin.name.clone(), cost: called.cost });
-        }
-        let result =
-            called.result.map_err(|failure| plugin.new_fault(failure.kind, failure.detail));
-        PluginResponse { plugin, result, log: called.log, fuel: called.fuel, uses: called.uses }
-    }
-
-    fn call<W, T>(
-        &self,
-        slot: &mut LazyPlugin,
-        mut part: TimeBudget<'_>,
-        ask: impl FnOnce(&LoadedPlugin, &mut Store<GuestState>) -> GuestResult<W>,
-        accept: impl FnOnce(W) -> Result<T, UnnamedFault>,
-    ) -> CallOutcome<T> {
-        if let Some(held) = self.breakers.held(&slot.identity()) {
-            return CallOutcome::failed(held);
-        }
-        if part.is_over() {
-            return CallOutcome::not_run();
-        }
-        if let Err(failure) = slot.load(self.engine, self.now_ms, &mut part) {
-            return CallOutcome::failed(failure);
-        }
-        let grants = Arc::clone(&slot.entry.grants);
-        let (identity, limits) = (slot.identity(), slot.entry.limits.clone());
-        let Some(loaded) = slot.loaded() else {
-            return CallOutcome::failed(UnnamedFault::new(
-                FaultKind::Internal,
-                "it was not loaded",
-            ));
-        };
-        let run = |deadline| {
-            let seat = CallEnv {
-                limits: &limits,
-                answer_bytes: self.answer_bytes,
-                now_ms: self.now_ms,
-                deadline,
-                seed: &identity.digest,
-                grants: &grants,
-                web: &self.engine.web,
-                foreign: identity.foreign,
-                left: self.engine.left.as_deref(),
-                details: self.details,
-            };
-            world::call(&self.engine.inner, &seat, |store| ask(loaded, store), accept)
-        };
-        part.during(&self.engine.inner, limits.fuel, run)
-            .unwrap_or_else(|_over| CallOutcome::not_run())
     }
 }
 

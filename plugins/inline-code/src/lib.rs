@@ -24,6 +24,7 @@ mod evaluate;
 mod guard;
 mod javascript;
 mod library;
+mod members;
 mod methods;
 mod names;
 mod python;

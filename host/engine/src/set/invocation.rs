@@ -1,0 +1,89 @@
+//! One call of one plugin in a review, with its limits and its share of the time.
+
+use crate::backstop::TimeBudget;
+use crate::breakers::CircuitBreakers;
+use crate::engine::Engine;
+use crate::faults::UnnamedFault;
+use crate::plugin::{LazyPlugin, LoadedPlugin};
+use crate::state::{CallEnv, GuestState};
+use crate::watch::ObservedCall;
+use crate::world::{self, CallOutcome, GuestResult};
+use portcullis_core::fault::FaultKind;
+use portcullis_core::plugins::{Details, PluginResponse};
+use std::cell::RefCell;
+use std::sync::Arc;
+use wasmtime::Store;
+
+/// The call of one plugin in a review.
+pub(super) struct Invocation<'a> {
+    pub(super) engine: &'a Engine,
+    pub(super) now_ms: u64,
+    pub(super) answer_bytes: usize,
+    pub(super) details: &'a Details<'a>,
+    pub(super) breakers: &'a CircuitBreakers,
+    pub(super) watched: Option<&'a RefCell<Vec<ObservedCall>>>,
+}
+
+impl Invocation<'_> {
+    pub(super) fn take<W, T>(
+        &self,
+        slot: &mut LazyPlugin,
+        part: TimeBudget<'_>,
+        ask: impl FnOnce(&LoadedPlugin, &mut Store<GuestState>) -> GuestResult<W>,
+        accept: impl FnOnce(W) -> Result<T, UnnamedFault>,
+    ) -> PluginResponse<T> {
+        let called = self.call(slot, part, ask, accept);
+        let plugin = slot.identity();
+        if let Some(watched) = self.watched {
+            watched
+                .borrow_mut()
+                .push(ObservedCall { plugin: plugin.name.clone(), cost: called.cost });
+        }
+        let result =
+            called.result.map_err(|failure| plugin.new_fault(failure.kind, failure.detail));
+        PluginResponse { plugin, result, log: called.log, fuel: called.fuel, uses: called.uses }
+    }
+
+    fn call<W, T>(
+        &self,
+        slot: &mut LazyPlugin,
+        mut part: TimeBudget<'_>,
+        ask: impl FnOnce(&LoadedPlugin, &mut Store<GuestState>) -> GuestResult<W>,
+        accept: impl FnOnce(W) -> Result<T, UnnamedFault>,
+    ) -> CallOutcome<T> {
+        if let Some(held) = self.breakers.held(&slot.identity()) {
+            return CallOutcome::failed(held);
+        }
+        if part.is_over() {
+            return CallOutcome::not_run();
+        }
+        if let Err(failure) = slot.load(self.engine, self.now_ms, &mut part) {
+            return CallOutcome::failed(failure);
+        }
+        let grants = Arc::clone(&slot.entry.grants);
+        let (identity, limits) = (slot.identity(), slot.entry.limits.clone());
+        let Some(loaded) = slot.loaded() else {
+            return CallOutcome::failed(UnnamedFault::new(
+                FaultKind::Internal,
+                "it was not loaded",
+            ));
+        };
+        let run = |deadline| {
+            let seat = CallEnv {
+                limits: &limits,
+                answer_bytes: self.answer_bytes,
+                now_ms: self.now_ms,
+                deadline,
+                seed: &identity.digest,
+                grants: &grants,
+                web: &self.engine.web,
+                foreign: identity.foreign,
+                left: self.engine.left.as_deref(),
+                details: self.details,
+            };
+            world::call(&self.engine.inner, &seat, |store| ask(loaded, store), accept)
+        };
+        part.during(&self.engine.inner, limits.fuel, run)
+            .unwrap_or_else(|_over| CallOutcome::not_run())
+    }
+}
