@@ -107,6 +107,9 @@ impl<'a> ShellPlace<'a> {
 pub struct FileReading {
     /// The files that the reader would read if it had their text, absolute.
     pub wants: Vec<String>,
+    /// Those of them whose absence would change the reading too.
+    #[serde(default)]
+    pub absences: Vec<String>,
     /// The commands that stand in files.
     pub lines: Vec<RunLine>,
     /// The files whose provenance the command line changes.

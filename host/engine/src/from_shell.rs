@@ -35,6 +35,7 @@ pub(crate) fn reading(reading: s::Reading) -> Checked<a::Reading> {
         })?,
         files: FileReading {
             wants: texts("wants", reading.wants)?,
+            absences: texts("absences", reading.absences)?,
             lines: list("lines", reading.lines, ITEMS, |line| {
                 let path = text("lines", line.path)?;
                 Ok(RunLine { command: line.command, path, line: line.line })

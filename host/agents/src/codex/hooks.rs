@@ -8,13 +8,16 @@ use serde_json::{Value, json};
 /// The most bytes of a file of hooks that are read.
 pub(super) const MOST_BYTES: u64 = 2 * 1024 * 1024;
 
+/// The timeout at the end of a session; the client cuts a longer one.
+const END_TIMEOUT: u64 = 3;
+
 /// Every event that our hooks handle. None can be closed: the client goes on when a hook fails.
 pub(super) const EVENTS: &[EventSubscription] = &[
     EventSubscription { event: "PreToolUse", closed: false, timeout: TIMEOUT },
     EventSubscription { event: "PostToolUse", closed: false, timeout: TIMEOUT },
     EventSubscription { event: "UserPromptSubmit", closed: false, timeout: TIMEOUT },
     EventSubscription { event: "SessionStart", closed: false, timeout: TIMEOUT },
-    EventSubscription { event: "SessionEnd", closed: false, timeout: TIMEOUT },
+    EventSubscription { event: "SessionEnd", closed: false, timeout: END_TIMEOUT },
     EventSubscription { event: "Stop", closed: false, timeout: TIMEOUT },
     EventSubscription { event: "SubagentStart", closed: false, timeout: TIMEOUT },
     EventSubscription { event: "SubagentStop", closed: false, timeout: TIMEOUT },

@@ -115,11 +115,6 @@ fn read(answer: &Value) -> Listing {
             path: String::new(),
             message: text(error, "message"),
         }));
-        listing.problems.extend(list("warnings").map(|warning| ListingProblem {
-            file: String::new(),
-            path: String::new(),
-            message: warning.as_str().unwrap_or_default().to_owned(),
-        }));
     }
     listing
 }

@@ -189,16 +189,18 @@ pub(super) fn calls(transcript: &Path, since: u64) -> io::Result<Vec<ShownCall>>
         }
         let Ok(Line { timestamp, payload }) = serde_json::from_slice(line) else { return };
         match payload {
-            Payload::FunctionCall { name, arguments, call_id } if name == UNHOOKED => {
-                if found.len() < MOST_CALLS && at(&timestamp).is_none_or(|at| at >= since) {
-                    found.push(ShownCall {
-                        id: call_id,
-                        tool: name,
-                        input: serde_json::from_str(&arguments).unwrap_or_default(),
-                        failed: false,
-                        output: String::new(),
-                    });
-                }
+            Payload::FunctionCall { name, arguments, call_id }
+                if name == UNHOOKED
+                    && found.len() < MOST_CALLS
+                    && at(&timestamp).is_none_or(|at| at >= since) =>
+            {
+                found.push(ShownCall {
+                    id: call_id,
+                    tool: name,
+                    input: serde_json::from_str(&arguments).unwrap_or_default(),
+                    failed: false,
+                    output: String::new(),
+                });
             }
             Payload::FunctionCallOutput { call_id, output } => {
                 if let Some(call) = found.iter_mut().find(|call| call.id == call_id) {

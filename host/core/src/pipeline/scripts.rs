@@ -57,7 +57,7 @@ impl ScriptFiles {
             let around = ShellPlace { cwd: &place.cwd, home: &place.home, files: &self.known };
             let reading = plugins.read_shell(text, &around)?;
             rounds += 1;
-            let asks = rounds <= ROUNDS && self.look_at(&reading.files.wants, look, place);
+            let asks = rounds <= ROUNDS && self.look_at(&reading.files, look, place);
             let shape = shape.get_or_insert_with(|| reading.shape.clone());
             if !asks {
                 let shape = std::mem::take(shape);
@@ -77,17 +77,18 @@ impl ScriptFiles {
         reading
     }
 
-    /// Looks at files; returns true if anything new is known.
+    /// Looks at files; returns true if anything new is known that makes a difference.
     fn look_at(
         &mut self,
-        wants: &[String],
+        reading: &FileReading,
         look: &mut ScriptLook<'_, '_>,
         place: &CallLocation,
     ) -> bool {
         let Some(observe) = look.observe.as_mut() else { return false };
         let texts = self.known.iter().filter(|file| is_text(file.contents.as_ref())).count();
         let looked = self.known.iter().filter(|file| file.contents.is_some()).count();
-        let queries: Vec<Query> = wants
+        let queries: Vec<Query> = reading
+            .wants
             .iter()
             .filter(|path| path.starts_with('/') && !path.contains(crate::mask::PLACEHOLDER))
             .filter(|path| !self.is_looked_at(path))
@@ -119,7 +120,8 @@ impl ScriptFiles {
                 contents => masked(contents, look.masker),
             });
             let Some(contents) = contents else { continue };
-            news = true;
+            // Most builders look for many files of which few are there.
+            news |= contents != FileContents::Missing || reading.absences.contains(&query.path);
             room -= usize::from(is_text(Some(&contents)));
             let committed = seen.git == GitState::Clean;
             seen.contents = Some(contents.clone());

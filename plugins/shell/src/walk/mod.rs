@@ -134,8 +134,9 @@ pub(crate) fn read(text: &str, surroundings: &Surroundings) -> (Reading, u64) {
     let leaves = walker.left_files();
     walker.read_written();
     let steps = walker.steps;
+    let absences = walker.absences();
     let (wants, lines) = walker.asked_files();
-    (Reading { wants, leaves, ..walker.out.finish(lines) }, steps)
+    (Reading { wants, absences, leaves, ..walker.out.finish(lines) }, steps)
 }
 
 /// Walks one command line.

@@ -166,6 +166,7 @@ impl Output {
             shape: self.shape,
             gaps,
             wants: Vec::new(),
+            absences: Vec::new(),
             lines,
             leaves: Vec::new(),
         }

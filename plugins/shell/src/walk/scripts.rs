@@ -18,6 +18,7 @@ use crate::bindings::exports::portcullis::shell::reader::{
 };
 use crate::places::{self, Place};
 use running::Running;
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
@@ -44,6 +45,8 @@ pub(super) struct Scripts {
     /// The files whose text is being read, innermost last.
     running: Vec<Running>,
     wants: Vec<String>,
+    /// Files that are asked for and whose absence makes a difference.
+    absences: RefCell<BTreeSet<String>>,
     /// No more files are asked for.
     closed: bool,
     lines: Vec<RunLine>,
@@ -249,6 +252,12 @@ impl Walker<'_> {
             .collect()
     }
 
+    /// Returns the files that are asked for and whose absence makes a difference.
+    pub(super) fn absences(&self) -> Vec<String> {
+        let minded = self.scripts.absences.borrow();
+        self.scripts.wants.iter().filter(|path| minded.contains(*path)).cloned().collect()
+    }
+
     /// Returns the questions that are left, and the commands that stand in files.
     pub(super) fn asked_files(&mut self) -> (Vec<String>, Vec<RunLine>) {
         (std::mem::take(&mut self.scripts.wants), std::mem::take(&mut self.scripts.lines))
@@ -304,7 +313,15 @@ impl Walker<'_> {
 
     /// Returns true if the contents of a file are known, or that there is none.
     pub(super) fn is_known(&self, path: &str) -> bool {
+        self.mind_absence(path);
         self.scripts.found.contains_key(path) || self.content_of(path).is_some()
+    }
+
+    /// Notes that the reading depends on whether a file is missing, which is not known yet.
+    pub(super) fn mind_absence(&self, path: &str) {
+        if !self.scripts.found.contains_key(path) {
+            self.scripts.absences.borrow_mut().insert(path.to_owned());
+        }
     }
 
     fn looked_up(&mut self, path: &str) -> Option<Found> {

@@ -78,6 +78,27 @@ fn commands_of_builders_are_read() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// Most builders look for files of which few are there: the reader says for which ones it matters
+/// that they are missing.
+#[test]
+fn few_absences_make_a_difference() {
+    for (command, minded) in [
+        ("cargo test", None),
+        ("pytest -q", None),
+        ("make all", None),
+        ("npm test", None),
+        ("bash x.sh", None),
+        ("curl -K settings.curl https://a.example", Some("settings.curl")),
+        ("git config core.pager ./tools/pager", Some("tools/pager")),
+    ] {
+        let reading = reading(command);
+        let found: Vec<_> = reading.absences.iter().map(|path| path.rsplit_once('/')).collect();
+        assert!(reading.absences.iter().all(|path| reading.wants.contains(path)), "{command}");
+        let named = |wanted: &str| reading.absences.iter().any(|path| path.ends_with(wanted));
+        assert!(minded.map_or(found.is_empty(), named), "{command}: {:?}", reading.absences);
+    }
+}
+
 /// Variables, flags and recipes that name code outside of the project or of another host.
 #[test]
 fn code_from_elsewhere_is_told() {

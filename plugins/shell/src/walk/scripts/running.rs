@@ -372,6 +372,7 @@ impl Walker<'_> {
     }
 
     fn is_missing(&self, path: &str) -> bool {
+        self.mind_absence(path);
         matches!(self.scripts.found.get(path), Some(Found::Missing))
     }
 
