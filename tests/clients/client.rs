@@ -21,6 +21,8 @@ pub(crate) struct ClientKind {
     pub(crate) version: &'static str,
     /// Its program below the folder of the installation.
     pub(crate) program: &'static str,
+    /// Its folder below the home folder.
+    pub(crate) folder: &'static str,
     /// Writes the settings with which it uses the scripted model at that URL.
     pub(crate) furnish: fn(&Scene, url: &str) -> Result<()>,
     /// Returns its command for a prompt.

@@ -12,6 +12,7 @@ pub(crate) const CODEX: ClientKind = ClientKind {
     package: "@openai/codex",
     version: "0.169.0",
     program: "node_modules/.bin/codex",
+    folder: ".codex",
     furnish,
     command,
 };

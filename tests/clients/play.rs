@@ -35,6 +35,10 @@ impl Scene {
             fs::create_dir_all(&folder)
                 .with_context(|| format!("cannot make `{}`", folder.display()))?;
         }
+        let mut git = Command::new("git");
+        git.args(["init", "--quiet", "--initial-branch=main"]).arg(scene.project());
+        let made = git.status().context("cannot start `git`: install it")?;
+        ensure!(made.success(), "`git init` failed");
         Ok(scene)
     }
 
@@ -84,7 +88,7 @@ impl Scene {
         let mut command = Command::new(&programs.portcullis);
         self.surround(&mut command, &programs.client);
         command.args(arguments);
-        let log = self.root.join(arguments.join("-"));
+        let log = self.root.join(arguments.first().unwrap_or(&"own"));
         let ended = process::run(command, &log, LIMIT)?;
         ensure!(
             ended.success,
@@ -96,16 +100,13 @@ impl Scene {
         Ok(ended.stdout)
     }
 
-    /// Returns every file of the home that is not ours, with its bytes.
-    fn client_files(&self) -> Result<BTreeMap<PathBuf, Vec<u8>>> {
-        let (mut open, mut found) = (vec![self.home()], BTreeMap::new());
+    /// Returns every file of the client's folder, with its bytes.
+    fn client_files(&self, client: &ClientKind) -> Result<BTreeMap<PathBuf, Vec<u8>>> {
+        let (mut open, mut found) = (vec![self.home().join(client.folder)], BTreeMap::new());
         while let Some(folder) = open.pop() {
             for entry in fs::read_dir(folder)? {
                 let path = entry?.path();
-                let ours = ["portcullis", "state"]
-                    .iter()
-                    .any(|name| path.file_name().is_some_and(|found| found == *name));
-                if path.is_dir() && !path.is_symlink() && !ours {
+                if path.is_dir() && !path.is_symlink() {
                     open.push(path);
                 } else if path.is_file() {
                     found.insert(path.clone(), fs::read(&path)?);
@@ -139,7 +140,7 @@ fn run(client: &ClientKind, scene: &Scene, case: &Case, programs: &Programs) -> 
     }
     let model = Model::start(case.turns.clone())?;
     (client.furnish)(scene, &model.url())?;
-    let before = scene.client_files()?;
+    let before = scene.client_files(client)?;
     let program = scene.root.join("bin/portcullis");
     match &case.hook {
         None => drop(scene.own(programs, &["install", client.name, "--yes"])?),
@@ -243,11 +244,11 @@ fn compare_uninstalled(
         let found = files.iter().filter(|(path, bytes)| installed(path) && ours(bytes));
         found.map(|(path, _)| path.clone()).collect::<Vec<_>>()
     };
-    if hooks(&scene.client_files()?).is_empty() {
+    if hooks(&scene.client_files(client)?).is_empty() {
         bail!("no file of the client has our hooks after the installation");
     }
     uninstall(client, scene, programs)?;
-    let after = scene.client_files()?;
+    let after = scene.client_files(client)?;
     let mut wrong: Vec<String> = hooks(&after)
         .iter()
         .map(|path| format!("`{}` still has our hooks", path.display()))
