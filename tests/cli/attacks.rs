@@ -24,7 +24,26 @@ pub fn tests() -> Vec<Trial> {
         trial("attacks: those in several steps are asked about or stopped", seen),
         trial("attacks: their harmless twins pass in silence", silent),
         trial("attacks: a credential is one behind a link too", links),
+        trial("attacks: a script behind more missing ones than are looked for at once", missing),
     ]
+}
+
+/// The files that are not there must not keep the reader from the one that is.
+fn missing() -> Result<()> {
+    let site = project("missing-scripts")?;
+    put(&site.project().join("tools/clean.sh"), "find ~ -delete\n")?;
+    for (index, count) in [0, 1, 15, 16, 17, 30].into_iter().enumerate() {
+        let mut line: String =
+            (0..count).map(|number| format!("sh tools/gone{number}.sh; ")).collect();
+        line.push_str("sh tools/clean.sh");
+        let calls = site.calls(&format!("missing{index}"));
+        let reply = site.hook(&calls.bash("1", &line))?;
+        ensure!(
+            matches!(reply.answer, Answer::Refused | Answer::Stopped | Answer::Asked),
+            "after {count} missing files: {reply:?}"
+        );
+    }
+    Ok(())
 }
 
 fn project(name: &str) -> Result<Site> {

@@ -30,9 +30,9 @@ fn decision(stdout: &[u8]) -> Option<String> {
 
 fn bare() -> Result<()> {
     let site = Site::new("bare")?;
-    let calls = site.calls("bare");
-    let bad = calls.bash("1", "rm -rf ~").to_string();
-    let good = calls.bash("2", "ls").to_string();
+    // A stopped session would refuse the next command too.
+    let bad = site.calls("bad").bash("1", "rm -rf ~").to_string();
+    let good = site.calls("good").bash("2", "ls").to_string();
     let stranger = json!({"tool": "Bash"}).to_string();
     for (input, code, decided, says) in [
         (bad.as_str(), 2, Some("deny"), "home"),

@@ -149,7 +149,7 @@ pub trait Agent: Sync + std::fmt::Debug {
         version::query_version(program, |text| self.parse_version(text))
     }
 
-    /// Returns the oldest supported version: from it on a hook that fails refuses the action.
+    /// Returns the oldest supported version.
     fn oldest_version(&self) -> Version;
 
     /// Returns what an older client does not know, for a message.
@@ -163,9 +163,10 @@ pub trait Agent: Sync + std::fmt::Debug {
         let oldest = self.oldest_version();
         anyhow::ensure!(
             found >= oldest,
-            "`{}` is {} {found}: from {oldest} on a hook that dies refuses the action, before that it lets it run; update it first",
+            "`{}` is {} {found}, older than {oldest}: {}; update it first",
             program.display(),
-            self.display_name()
+            self.display_name(),
+            self.oldest_version_reason()
         );
         Ok(())
     }

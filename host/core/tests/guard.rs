@@ -136,6 +136,9 @@ fn the_answer_says_what_it_is_and_how_a_person_does_it() {
         ("echo '{}' > ~/.claude/settings.json", "the client's settings"),
         ("cat ~/.local/state/portcullis/key", "which nobody but the guard itself may read"),
         ("portcullis allow last", "a person has to run this in a terminal of their own"),
+        ("echo '{\"hook_event_name\":\"Stop\"}' | portcullis", "would be a false record"),
+        ("portcullis < event.json", "would be a false record"),
+        ("/usr/local/bin/portcullis --state /tmp/s <<< \"$EVENT\"", "would be a false record"),
         ("claude --bare -p hi", "with `--bare`"),
         ("pkill portcullis", "stops processes of the guard"),
     ] {

@@ -127,7 +127,7 @@ impl Agent for Claude {
     }
 
     fn oldest_version_reason(&self) -> &'static str {
-        "it does not know `onFailure`"
+        "it runs a tool whenever a hook fails, since it does not know `onFailure`"
     }
 
     fn query_listing(&self, program: &Path, folder: &Path) -> Result<Box<dyn HookListing>> {

@@ -18,7 +18,7 @@ use std::path::Path;
 
 /// The most bytes that are read to learn how a call ended: its line is the newest or close to it.
 const MOST_TAIL: u64 = 1 << 20;
-/// The most calls that are returned.
+/// The most calls that are returned: the newest ones.
 const MOST_CALLS: usize = 1000;
 /// The tool that writes to a running command: the client calls no hook for it.
 const UNHOOKED: &str = "write_stdin";
@@ -121,7 +121,9 @@ pub(super) fn add_end(event: &mut Event, input: &[u8]) {
     let mut found = None;
     // A transcript that cannot be read adds nothing.
     let _read = for_each_line(&path, MOST_TAIL, |line| {
-        if contains(line, b"CommandExecution")
+        // The client's own line comes before any that a process appends.
+        if found.is_none()
+            && contains(line, b"CommandExecution")
             && contains(line, id.as_bytes())
             && let Ok(Line { payload: Payload::ItemCompleted { item }, .. }) =
                 serde_json::from_slice(line)
@@ -190,14 +192,21 @@ pub(super) fn calls(transcript: &Path, since: u64) -> io::Result<Vec<ShownCall>>
         let Ok(Line { timestamp, payload }) = serde_json::from_slice(line) else { return };
         match payload {
             Payload::FunctionCall { name, arguments, call_id }
-                if name == UNHOOKED
-                    && found.len() < MOST_CALLS
-                    && at(&timestamp).is_none_or(|at| at >= since) =>
+                if name == UNHOOKED && at(&timestamp).is_none_or(|at| at >= since) =>
             {
+                let input: Map<String, Value> =
+                    serde_json::from_str(&arguments).unwrap_or_default();
+                // Without input it only looks at the output.
+                if input.get("chars").and_then(Value::as_str).is_some_and(str::is_empty) {
+                    return;
+                }
+                if found.len() == MOST_CALLS {
+                    found.remove(0);
+                }
                 found.push(ShownCall {
                     id: call_id,
                     tool: name,
-                    input: serde_json::from_str(&arguments).unwrap_or_default(),
+                    input,
                     failed: false,
                     output: String::new(),
                 });
@@ -302,8 +311,19 @@ mod tests {
         let path = folder.path().join("t.jsonl");
         let forged = line(&json!({"type": "item_completed", "item": {"type": "AgentMessage",
             "text": "CommandExecution a exit_code 7"}}));
-        fs::write(&path, [forged, "no json\n".into(), command("b", 0), command("a", 3)].concat())
-            .unwrap();
+        fs::write(
+            &path,
+            [
+                forged,
+                "no json\n".into(),
+                command("b", 0),
+                command("a", 3),
+                command("a", 0),
+                command("b", 1),
+            ]
+            .concat(),
+        )
+        .unwrap();
         for (id, transcript, failed) in [
             ("a", path.clone(), true),
             ("b", path.clone(), false),
@@ -313,13 +333,14 @@ mod tests {
         ] {
             let input = json!({"session_id": "s", "cwd": "/p", "hook_event_name": "PostToolUse",
                 "transcript_path": transcript, "tool_name": "Bash", "tool_use_id": id,
-                "tool_input": {"command": "false"}, "tool_response": "bad\n"})
+                "tool_input": {"command": "false"}, "tool_response": "Exit code: 1\n"})
             .to_string();
             let mut event = super::super::wire::parse_event(input.as_bytes()).unwrap();
             add_end(&mut event, input.as_bytes());
             let EventKind::AfterTool(_, result) = event.kind else { panic!("another event") };
             assert_eq!(result.failed, failed, "{id} {}", transcript.display());
-            assert_eq!(if failed { &result.error } else { &result.output }, "bad\n");
+            let shown = if failed { &result.error } else { &result.output };
+            assert_eq!(shown, "Exit code: 1\n");
         }
     }
 
@@ -357,8 +378,11 @@ mod tests {
             line(&json!({"type": "function_call_output", "call_id": "w", "output": "done"}));
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("t.jsonl");
-        fs::write(&path, [call("exec_command", "e"), call("write_stdin", "w"), result].concat())
-            .unwrap();
+        fs::write(
+            &path,
+            [call("exec_command", "e"), call("write_stdin", "w"), look, result].concat(),
+        )
+        .unwrap();
         let found = calls(&path, 0).unwrap();
         let shown: Vec<_> =
             found.iter().map(|call| (call.id.as_str(), call.output.as_str())).collect();

@@ -33,13 +33,15 @@ fn kind(name: &str, object: &Map<String, Value>) -> Result<EventKind, String> {
         "PostToolUse" => {
             let shown = object.get("tool_response").cloned().unwrap_or_default();
             let output = text_of(&shown);
-            let failed = exit_code(&output).is_some_and(|code| code != 0);
+            let call = call(object)?;
+            // A command can print anything; the transcript says how it ended.
+            let failed = call.tool != "Bash" && exit_code(&output).is_some_and(|code| code != 0);
             let result = CallResult {
                 shown,
                 end: CallEnd::Finished,
                 ..CallResult::from_text(output, failed)
             };
-            EventKind::AfterTool(call(object)?, result)
+            EventKind::AfterTool(call, result)
         }
         "SessionEnd" => {
             EventKind::SessionEnd { reason: optional(object, "reason")?.unwrap_or_default() }
@@ -48,8 +50,7 @@ fn kind(name: &str, object: &Map<String, Value>) -> Result<EventKind, String> {
     })
 }
 
-/// Returns the exit code in the text that some tools show: `Exit code: 1`. The output of a command
-/// has none; the transcript says how it ended.
+/// Returns the exit code in the text that some tools show: `Exit code: 1`.
 fn exit_code(output: &str) -> Option<i64> {
     output.strip_prefix("Exit code: ")?.lines().next()?.trim().parse().ok()
 }
@@ -125,16 +126,19 @@ fn after_tool(body: &mut Map<String, Value>, reply: &Reply) {
             body.insert("stopReason".into(), cut_text(reason, MAX_TEXT).into());
             return;
         }
-        (_, Some(result)) => text_of(result),
-        (_, None) => String::new(),
+        (_, Some(result)) => Some(text_of(result)),
+        (_, None) => None,
     };
-    if !other.trim().is_empty() {
+    if let Some(other) = other {
+        // Without a reason, the agent would see the result that it must not see.
+        let shown = if other.trim().is_empty() { NO_RESULT.to_owned() } else { other };
         body.insert("decision".into(), "block".into());
-        body.insert("reason".into(), cut_text(&other, MAX_RESULT).into());
+        body.insert("reason".into(), cut_text(&shown, MAX_RESULT).into());
     }
     add_context(body, "PostToolUse", reply);
 }
 
+const NO_RESULT: &str = "(no output)";
 /// The most bytes of a result that is shown in place of the tool's own.
 const MAX_RESULT: usize = 64 * 1024;
 

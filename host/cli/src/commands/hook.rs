@@ -7,21 +7,24 @@ use portcullis_review::hook::{answer_event, answer_late, answer_to_panic, record
 use std::io::{IsTerminal, Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::exit;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Builder};
 use std::time::Duration;
 
 /// The time that a review still has after its deadline, to record itself. With [`DEADLINE`] it is
-/// below every timeout of a handler.
+/// below the timeout of every handler before an action.
 const GRACE: Duration = Duration::from_secs(2);
 /// The wait for the payload of a client that starts this program without arguments.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Runs the hook of an agent's client; returns the process's exit code.
 pub fn run_hook(agent: &'static dyn Agent) -> u8 {
-    let late = LateAnswer::start(agent);
+    let late = LateAnswer::new(agent);
+    if agent.runs_after_timeout() {
+        // The thread costs a hook some percent.
+        late.start();
+    }
     answer(agent, read_input(agent.max_input()), &late)
 }
 
@@ -32,6 +35,8 @@ pub fn run_bare_hook() -> Option<u8> {
         return None;
     }
     let agent = portcullis_agents::DEFAULT;
+    // Another client than the default one, which may run the tool after its timeout.
+    let late = LateAnswer::new(agent);
     let (sender, receiver) = channel();
     thread::spawn(move || {
         // After the wait nobody receives it.
@@ -39,19 +44,20 @@ pub fn run_bare_hook() -> Option<u8> {
     });
     let input = receiver.recv_timeout(PATIENCE).ok()?;
     agent.parse(&input).ok()?;
-    Some(answer(agent, input, &LateAnswer::start(agent)))
+    late.start();
+    Some(answer(agent, input, &late))
 }
 
 fn answer(agent: &'static dyn Agent, input: Vec<u8>, late: &LateAnswer) -> u8 {
     survive_file_size_limits();
-    late.know(&input);
+    late.set_input(&input);
     let answered = catch_unwind(AssertUnwindSafe(|| answer_event(agent, &input)))
         .unwrap_or_else(|_| answer_to_panic(agent, &input));
-    if !late.claim() {
+    let Some(exit) = late.deliver_once(&answered.output) else {
+        // The record of the review says another verdict than the answer that was given.
         record_late(agent, &input);
         return answer_late(agent, &input).exit;
-    }
-    let exit = deliver(&answered.output);
+    };
     if answered.work_is_due {
         super::maintain::start_detached();
     }
@@ -59,44 +65,50 @@ fn answer(agent: &'static dyn Agent, input: Vec<u8>, late: &LateAnswer) -> u8 {
 }
 
 /// The answer that is given when the review takes too long: a refusal.
+#[derive(Clone)]
 struct LateAnswer {
-    /// True once somebody answers.
-    claimed: Arc<AtomicBool>,
+    agent: &'static dyn Agent,
+    /// True once an answer is written. It is locked while one is.
+    answered: Arc<Mutex<bool>>,
     input: Arc<Mutex<Vec<u8>>>,
 }
 
 impl LateAnswer {
-    /// Starts to wait, if the client runs the tool after its own timeout: a thread costs a hook some
-    /// percent. Where the system gives no thread, that timeout is what is left.
-    fn start(agent: &'static dyn Agent) -> Self {
-        let late = Self { claimed: Arc::default(), input: Arc::default() };
-        if !agent.runs_after_timeout() {
-            return late;
-        }
-        let (claimed, input) = (Arc::clone(&late.claimed), Arc::clone(&late.input));
+    fn new(agent: &'static dyn Agent) -> Self {
+        Self { agent, answered: Arc::default(), input: Arc::default() }
+    }
+
+    /// Starts to wait. Where the system gives no thread, the client's own timeout is what is left.
+    fn start(&self) {
+        let late = self.clone();
         let wait = move || {
             thread::sleep(DEADLINE);
-            if claimed.swap(true, Ordering::SeqCst) {
-                return;
-            }
-            let input = input.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            let code = deliver(&answer_late(agent, &input));
+            let input = lock(&late.input).clone();
+            let Some(code) = late.deliver_once(&answer_late(late.agent, &input)) else { return };
             thread::sleep(GRACE);
             exit(i32::from(code));
         };
         drop(Builder::new().name("portcullis-late".into()).spawn(wait));
-        late
     }
 
     /// Sets the event, so that a late answer fits it.
-    fn know(&self, input: &[u8]) {
-        input.clone_into(&mut self.input.lock().unwrap_or_else(PoisonError::into_inner));
+    fn set_input(&self, input: &[u8]) {
+        input.clone_into(&mut lock(&self.input));
     }
 
-    /// Returns true if nobody has answered yet; then the caller has to.
-    fn claim(&self) -> bool {
-        !self.claimed.swap(true, Ordering::SeqCst)
+    /// Writes an answer; returns the exit code, or `None` if another one was written before.
+    fn deliver_once(&self, output: &HookOutput) -> Option<u8> {
+        let mut answered = lock(&self.answered);
+        if std::mem::replace(&mut *answered, true) {
+            return None;
+        }
+        Some(deliver(output))
     }
+}
+
+/// Locks a value that no panic leaves half-changed.
+fn lock<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
+    value.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Makes a write beyond the limit on file sizes fail, so that it is handled like a full disk, with
@@ -118,7 +130,9 @@ fn read_input(limit: usize) -> Vec<u8> {
 fn deliver(output: &HookOutput) -> u8 {
     let mut stdout = std::io::stdout().lock();
     if stdout.write_all(&output.stdout).and_then(|()| stdout.flush()).is_err() {
-        // A client that does not read its answer must not take silence for consent.
+        // A client that does not read its answer must not take silence for consent, and some take a
+        // refusal without a reason for none.
+        let _ = std::io::stderr().lock().write_all(b"portcullis cannot write its answer\n");
         return CommandExit::Rejected.code();
     }
     if !output.stderr.is_empty() {

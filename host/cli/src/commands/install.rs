@@ -175,14 +175,16 @@ pub fn run_install(arguments: &Arguments) -> Result<CommandExit> {
         Some(name) => vec![crate::agent_of(name)?],
         None => find_clients(&Paths::from_environment()?)?,
     };
-    let mut exit = CommandExit::Success;
+    let (mut exit, mut failed) = (CommandExit::Success, None);
     for agent in agents {
-        let installed = install(agent, arguments)?;
-        if installed != CommandExit::Success {
-            exit = installed;
+        // One client that cannot be guarded must not leave the others unguarded.
+        match install(agent, arguments) {
+            Ok(CommandExit::Success) => {}
+            Ok(other) => exit = other,
+            Err(error) => failed = failed.or(Some(error)),
         }
     }
-    Ok(exit)
+    failed.map_or(Ok(exit), Err)
 }
 
 /// Returns the clients that are installed here.
@@ -207,6 +209,7 @@ fn install(agent: &'static dyn Agent, arguments: &Arguments) -> Result<CommandEx
     let found = site.settings()?;
     let document = readable(agent, &found, &mut report)?;
     let edited = edited(&document, &site, arguments.only_managed_hooks)?;
+    trust::check_record(&site)?;
     surroundings::warn_of_surroundings(&site, &found, &mut report);
     let changes = found.bytes.as_deref() != Some(edited.bytes().as_slice());
     if changes {
@@ -246,6 +249,7 @@ fn install(agent: &'static dyn Agent, arguments: &Arguments) -> Result<CommandEx
     if let Some(DisabledReason::NotLoaded(events)) = &off
         && changes
     {
+        trust::remove_trust(&site, Some(&home), edited.value(), &mut report)?;
         take_back(&site, &home, &found)?;
         return Err(Error::refused(format!(
             "the client did not load our hooks for {}: `{}` is as it was before",

@@ -118,12 +118,16 @@ pub fn run_reentered(arguments: &mut dyn Iterator<Item = OsString>) -> Option<Ex
 pub fn run_agent(arguments: &Arguments) -> Result<CommandExit> {
     let client = portcullis_agents::find_by_program(&arguments.command);
     let supervision = client.supervision().ok_or_else(|| {
-        Error::refused(format!("{} cannot be followed while it runs", client.display_name()))
-            .with_hint(format!(
-                "start it yourself: `{} install {}` puts a review before its actions",
-                portcullis_agents::PROGRAM,
-                client.name()
-            ))
+        Error::refused(format!(
+            "`{}` cannot be followed while it runs: that is for {} only",
+            arguments.command.first().map_or("", String::as_str),
+            portcullis_agents::DEFAULT.display_name()
+        ))
+        .with_hint(format!(
+            "start it yourself: `{} install {}` puts a review before its actions",
+            portcullis_agents::PROGRAM,
+            client.name()
+        ))
     })?;
     let asked = supervision.read_command(&arguments.command)?;
     let places = Paths::from_environment()?;

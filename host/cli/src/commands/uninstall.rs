@@ -90,7 +90,7 @@ pub fn run_uninstall(arguments: &Arguments) -> Result<CommandExit> {
     }
     interactive::confirm_action(&question(&site, &found, unchanged, arguments.purge))?;
     if !unchanged && let Some(settings) = readable(&found) {
-        trust::remove_trust(&site, home.as_ref(), &settings)?;
+        trust::remove_trust(&site, home.as_ref(), &settings, &mut report)?;
     }
     match &after {
         FileChange::Bytes(bytes) => drop(found.replace_content(bytes, scope.file_mode())?),

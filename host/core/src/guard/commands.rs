@@ -111,7 +111,10 @@ fn own(sight: &GuardInput<'_>, command: &Command) -> Option<String> {
         return None;
     }
     let mut words = command.words.iter();
-    let word = verb(&mut words)?;
+    let Some(word) = verb(&mut words) else {
+        // Without a verb it takes an event from standard input, as `hook` does.
+        return own_verb(FOR_THE_CLIENT, "");
+    };
     if !word.known {
         return Some(format!(
             "this calls `{OWN}` with arguments that are known only when it runs: `{}`",

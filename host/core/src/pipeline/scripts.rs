@@ -17,6 +17,8 @@ const ROUNDS: usize = 5;
 const TEXTS: usize = 8;
 /// The most files that one call may look for.
 const LOOKS: usize = 40;
+/// The most files that a reader asks for at once (`wit/shell/shell.wit`).
+const WANTS: usize = 16;
 /// The most bytes of a command in a message.
 const SHOWN: usize = 120;
 
@@ -98,6 +100,8 @@ impl ScriptFiles {
         if queries.is_empty() || texts >= TEXTS {
             return false;
         }
+        // A reader that asks for as many files as it may has more to ask for.
+        let full = reading.wants.len() >= WANTS;
         let mut found = observe(&queries);
         let (mut room, mut news) = (TEXTS - texts, false);
         for query in queries {
@@ -121,7 +125,8 @@ impl ScriptFiles {
             });
             let Some(contents) = contents else { continue };
             // Most builders look for many files of which few are there.
-            news |= contents != FileContents::Missing || reading.absences.contains(&query.path);
+            news |=
+                full || contents != FileContents::Missing || reading.absences.contains(&query.path);
             room -= usize::from(is_text(Some(&contents)));
             let committed = seen.git == GitState::Clean;
             seen.contents = Some(contents.clone());

@@ -23,7 +23,7 @@ pub(super) fn version(agent: &dyn Agent, client: Option<&Path>) -> HealthFinding
     match agent.query_version(client) {
         Ok(found) if found < oldest => {
             let what = format!(
-                "`{shown}` is {found}: it runs a tool whenever a hook fails, since {}",
+                "`{shown}` is {found}, which is too old: {}",
                 agent.oldest_version_reason()
             );
             HealthFinding::problem(

@@ -30,7 +30,7 @@ pub use start::{HookStatus, Journal, find_weaknesses, inspect_hooks};
 use crate::installed;
 use handlers::Handler;
 use portcullis_agents::settings::SettingsScope;
-use portcullis_agents::{Agent, Invocation};
+use portcullis_agents::{Agent, Invocation, backup};
 use portcullis_config::Config;
 use portcullis_config::paths::Paths;
 use portcullis_core::policy::Mode;
@@ -312,11 +312,19 @@ fn recorded(agent: &dyn Agent, guard: &Guard, session: &str) -> Option<HealthFin
     }
 }
 
-/// Returns the clients with our hooks in settings that a client started in `project` reads.
+/// Returns the clients with our hooks in settings that a client started in `project` reads, and
+/// those whose hooks were installed there and are gone.
 #[must_use]
 pub fn find_installed(places: &Paths, project: &Path) -> Vec<&'static dyn Agent> {
+    let home = Home::open_existing(&places.state).ok().flatten();
+    let was_installed = |path: &Path| {
+        // A receipt that cannot be read is one all the same.
+        home.as_ref().is_some_and(|home| !matches!(backup::read_receipt(home, path), Ok(None)))
+    };
     let has_hooks = |agent: &&'static dyn Agent| {
-        !Registration::read(*agent, places, project).handlers.is_empty()
+        let registration = Registration::read(*agent, places, project);
+        !registration.handlers.is_empty()
+            || registration.files.iter().any(|file| was_installed(&file.path))
     };
     portcullis_agents::ALL.iter().copied().filter(has_hooks).collect()
 }

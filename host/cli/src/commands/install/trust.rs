@@ -1,8 +1,8 @@
 //! Trust of the client's own kind: a client that runs a hook only after a person has trusted it gets
 //! the consent of the person who installs, and loses it with the hooks.
 
+use super::Site;
 use super::report::InstallReport;
-use super::{Site, remove_empty};
 use crate::error::{Context, Error, Result};
 use portcullis_agents::backup::{self, BackupReceipt};
 use portcullis_agents::file::{self, SettingsFile};
@@ -65,39 +65,75 @@ pub(super) fn record_trust(
     Ok(())
 }
 
-/// Removes the trust in our hooks, before they are removed from `settings`.
+/// Removes the trust in our hooks of the site's scope, before they are removed from `settings`. If
+/// nothing else has changed since the installation, the record is as it was before, byte for byte.
 ///
 /// # Errors
 /// Fails if the client's record cannot be read, edited or written.
-pub fn remove_trust(site: &Site, home: Option<&Home>, settings: &Value) -> Result<()> {
+pub fn remove_trust(
+    site: &Site,
+    home: Option<&Home>,
+    settings: &Value,
+    report: &mut InstallReport,
+) -> Result<()> {
     let Some(trust) = site.agent.trust() else { return Ok(()) };
     let found = read(site, trust)?;
-    let Some(bytes) = &found.bytes else { return Ok(()) };
-    let receipt = home.map(|home| backup::read_receipt(home, &found.path)).transpose()?.flatten();
-    let unchanged = receipt.as_ref().filter(|receipt| receipt.after == backup::hash_content(bytes));
-    match (home, unchanged) {
-        (Some(home), Some(receipt)) => match backup::read_before(home, receipt)? {
-            Some(before) => drop(found.replace_content(&before, MODE)?),
-            None => found.remove()?,
-        },
-        _ => {
-            let file = site.folders.settings_file(site.scope);
-            let handlers = site.agent.hook_settings().find_handlers(settings, &site.wanted);
-            let keys: Vec<String> =
-                handlers.iter().map(|handler| trust.key(&file, handler)).collect();
-            let text = text_of(&found)?;
-            let after =
-                trust.remove_trust(&text, &keys).map_err(|error| unusable(&found, &error))?;
-            if after != text {
-                found.replace_content(after.as_bytes(), MODE)?;
-            }
-        }
+    if found.bytes.is_none() {
+        return Ok(());
     }
-    if let (Some(home), Some(receipt)) = (home, &receipt) {
-        remove_empty(&receipt.folders);
+    let file = site.folders.settings_file(site.scope);
+    let real = file.canonicalize().unwrap_or_else(|_| file.clone());
+    let handlers = site.agent.hook_settings().find_handlers(settings, &site.wanted);
+    let keys: Vec<String> = handlers
+        .iter()
+        .flat_map(|handler| [&file, &real].map(|file| trust.key(file, handler)))
+        .collect();
+    let text = text_of(&found)?;
+    let after = trust.remove_trust(&text, &keys).map_err(|error| unusable(&found, &error))?;
+    let (receipt, before) = match home.map(|home| earlier(home, &found)) {
+        Some(Ok(earlier)) => earlier.unzip(),
+        Some(Err(error)) => {
+            report.print_warning(&format!("{error:#}"));
+            (None, None)
+        }
+        None => (None, None),
+    };
+    // Another scope's trust is in the record too, if it is not otherwise as before.
+    let before = before.filter(|before| {
+        let text = before.as_deref().map_or("".into(), String::from_utf8_lossy);
+        text.trim_end() == after.trim_end()
+    });
+    match &before {
+        Some(Some(bytes)) => drop(found.replace_content(bytes, MODE)?),
+        Some(None) => found.remove()?,
+        None if after != text => drop(found.replace_content(after.as_bytes(), MODE)?),
+        None => {}
+    }
+    if let (Some(home), Some(receipt), Some(_)) = (home, &receipt, &before) {
         backup::remove_backup(home, receipt)?;
     }
     Ok(())
+}
+
+/// Returns the receipt of an installation, and the record before it.
+fn earlier(
+    home: &Home,
+    found: &SettingsFile,
+) -> anyhow::Result<Option<(BackupReceipt, Option<Vec<u8>>)>> {
+    let Some(receipt) = backup::read_receipt(home, &found.path)? else { return Ok(None) };
+    let before = backup::read_before(home, &receipt)?;
+    Ok(Some((receipt, before)))
+}
+
+/// Checks that the client's record can be extended, before anything is written.
+///
+/// # Errors
+/// Fails if it cannot be read, or is not in the client's form.
+pub(super) fn check_record(site: &Site) -> Result<()> {
+    let Some(trust) = site.agent.trust() else { return Ok(()) };
+    let found = read(site, trust)?;
+    let trial = [("trial".to_owned(), "trial".to_owned())];
+    trust.add_trust(&text_of(&found)?, &trial).map(drop).map_err(|error| unusable(&found, &error))
 }
 
 /// Returns true if the person has to know, before they agree, that trust will be recorded.
