@@ -376,6 +376,9 @@ mod tests {
         };
         let result =
             line(&json!({"type": "function_call_output", "call_id": "w", "output": "done"}));
+        let look = line(
+            &json!({"type": "function_call", "name": "write_stdin", "call_id": "l", "arguments": "{\"chars\":\"\"}"}),
+        );
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("t.jsonl");
         fs::write(
