@@ -3,7 +3,7 @@
 //! processes.
 
 use super::GuardInput;
-use crate::action::{Command, EffectKind, Word};
+use crate::action::{Command, Direction, EffectKind, Word};
 use crate::client::{ClientProfile, HookBypasses};
 
 /// Variables that point any client, or portcullis, to other settings.
@@ -113,7 +113,7 @@ fn own(sight: &GuardInput<'_>, command: &Command) -> Option<String> {
     let mut words = command.words.iter();
     let Some(word) = verb(&mut words) else {
         // Without a verb it takes an event from standard input, as `hook` does.
-        return own_verb(FOR_THE_CLIENT, "");
+        return is_fed(command).then(|| own_verb(FOR_THE_CLIENT, "")).flatten();
     };
     if !word.known {
         return Some(format!(
@@ -129,6 +129,12 @@ fn own(sight: &GuardInput<'_>, command: &Command) -> Option<String> {
         &word.text,
         unknown.map_or_else(|| below.map_or("", |word| word.text.as_str()), |(_, below)| below),
     )
+}
+
+/// Returns true if a command gets something on standard input.
+fn is_fed(command: &Command) -> bool {
+    let reads = |direction: Direction| !matches!(direction, Direction::Output | Direction::Append);
+    command.input_from.is_some() || command.redirections.iter().any(|to| reads(to.direction))
 }
 
 /// Returns the next word that is neither an option nor an option's value.
