@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 /// Our hooks in such a file.
 #[derive(Debug)]
-pub(crate) struct GroupedHooks {
+pub struct GroupedHooks {
     /// Every event that our hooks handle.
     pub(crate) events: &'static [EventSubscription],
     /// Returns the handler for an event in its correct form.

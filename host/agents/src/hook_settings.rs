@@ -1,5 +1,6 @@
 //! Our handlers in a client's settings files.
 
+use crate::grouped_hooks::GroupedHooks;
 use crate::hook_handler::HookHandler;
 use crate::invocation::{EventSubscription, Invocation};
 use crate::json::JsonDocument;
@@ -21,8 +22,13 @@ pub trait HookSettings: Sync {
     /// Returns the most bytes that the client reads of one file.
     fn most_bytes(&self) -> u64;
 
+    /// Returns our hooks in the files.
+    fn hooks(&self) -> &'static GroupedHooks;
+
     /// Returns every event that our hooks handle.
-    fn events(&self) -> &'static [EventSubscription];
+    fn events(&self) -> &'static [EventSubscription] {
+        self.hooks().events
+    }
 
     /// Returns the event before an action, which can refuse it.
     fn gate_event(&self) -> &'static str {
@@ -38,27 +44,23 @@ pub trait HookSettings: Sync {
     }
 
     /// Returns our handlers in settings, compared with `wanted`.
-    fn find_handlers(&self, settings: &Value, wanted: &Invocation) -> Vec<HookHandler>;
-
-    /// Returns our events without a correct handler.
-    fn missing_events(&self, found: &[HookHandler]) -> Vec<&'static EventSubscription> {
-        let has = |listened: &&EventSubscription| {
-            found
-                .iter()
-                .any(|handler| handler.event == listened.event && handler.deviations.is_empty())
-        };
-        self.events().iter().filter(|listened| !has(listened)).collect()
+    fn find_handlers(&self, settings: &Value, wanted: &Invocation) -> Vec<HookHandler> {
+        self.hooks().find(settings, wanted)
     }
 
     /// Returns the commands of foreign handlers for an event, shortened.
-    fn foreign_commands(&self, settings: &Value, event: &str, wanted: &Invocation) -> Vec<String>;
+    fn foreign_commands(&self, settings: &Value, event: &str, wanted: &Invocation) -> Vec<String> {
+        GroupedHooks::find_foreign(settings, event, wanted)
+    }
 
     /// Returns the document with each of our handlers in its correct form, once for each event.
     ///
     /// # Errors
     /// Fails if the document has a shape that cannot be extended, or if the result would change
     /// something else.
-    fn add_handlers(&self, document: &JsonDocument, wanted: &Invocation) -> Result<JsonDocument>;
+    fn add_handlers(&self, document: &JsonDocument, wanted: &Invocation) -> Result<JsonDocument> {
+        self.hooks().add(document, wanted)
+    }
 
     /// Returns the document without our handlers and the containers that this leaves empty; `keep`
     /// names containers that stay, since they existed before.
@@ -70,9 +72,13 @@ pub trait HookSettings: Sync {
         document: &JsonDocument,
         wanted: &Invocation,
         keep: &[String],
-    ) -> Result<JsonDocument>;
+    ) -> Result<JsonDocument> {
+        self.hooks().remove(document, wanted, keep)
+    }
 
     /// Returns the empty containers that our handlers would use: they stay when the handlers are
     /// removed.
-    fn empty_containers(&self, settings: &Value) -> Vec<String>;
+    fn empty_containers(&self, settings: &Value) -> Vec<String> {
+        self.hooks().empty_containers(settings)
+    }
 }

@@ -9,7 +9,7 @@ pub mod claude;
 pub mod codex;
 pub mod file;
 mod find;
-mod grouped_hooks;
+pub mod grouped_hooks;
 pub mod hook_handler;
 mod hook_output;
 pub mod hook_reply;

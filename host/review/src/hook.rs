@@ -192,7 +192,10 @@ impl<'a> HookCall<'a> {
         // helpful.
         let home = Home::open_root(&places.state).map_err(|error| store_fault(&error))?;
         let ahead = preload(event, &places.person);
-        let engine = installed::open_engine(&home).map_err(configuration_fault)?.with_loader();
+        let mut engine = installed::open_engine(&home).map_err(configuration_fault)?;
+        if ahead.is_some() {
+            engine = engine.with_loader();
+        }
         if ahead.is_some_and(|ahead| ahead.shell) {
             // Loading it takes longer than all that the main thread does before it is needed.
             engine.load_ahead(unconfigured_reader_spec());

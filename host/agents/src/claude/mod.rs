@@ -23,10 +23,8 @@ pub(crate) use profile::PROFILE;
 
 use crate::find::find_program;
 use crate::grouped_hooks::GroupedHooks;
-use crate::hook_handler::HookHandler;
 use crate::hook_reply::HookReply;
 use crate::hook_settings::HookSettings;
-use crate::invocation::EventSubscription;
 use crate::json::JsonDocument;
 use crate::listing::HookListing;
 use crate::recorded::{OpenCalls, TimedEvent};
@@ -179,8 +177,8 @@ impl HookSettings for Claude {
         validate::MOST_BYTES
     }
 
-    fn events(&self) -> &'static [EventSubscription] {
-        handlers::EVENTS
+    fn hooks(&self) -> &'static GroupedHooks {
+        &HOOKS
     }
 
     fn find_problems(&self, document: &JsonDocument) -> Vec<SettingsProblem> {
@@ -189,30 +187,5 @@ impl HookSettings for Claude {
 
     fn transcript_switch(&self) -> Option<&'static str> {
         Some("CLAUDE_CODE_SKIP_PROMPT_HISTORY")
-    }
-
-    fn find_handlers(&self, settings: &Value, wanted: &Invocation) -> Vec<HookHandler> {
-        HOOKS.find(settings, wanted)
-    }
-
-    fn foreign_commands(&self, settings: &Value, event: &str, wanted: &Invocation) -> Vec<String> {
-        GroupedHooks::find_foreign(settings, event, wanted)
-    }
-
-    fn add_handlers(&self, document: &JsonDocument, wanted: &Invocation) -> Result<JsonDocument> {
-        HOOKS.add(document, wanted)
-    }
-
-    fn remove_handlers(
-        &self,
-        document: &JsonDocument,
-        wanted: &Invocation,
-        keep: &[String],
-    ) -> Result<JsonDocument> {
-        HOOKS.remove(document, wanted, keep)
-    }
-
-    fn empty_containers(&self, settings: &Value) -> Vec<String> {
-        HOOKS.empty_containers(settings)
     }
 }

@@ -138,12 +138,7 @@ pub fn render_reply(event: &str, reply: &Reply) -> HookOutput {
         "ConfigChange" => config_change(&mut body, reply),
         _ => None,
     };
-    let mut stdout = Value::Object(body).to_string().into_bytes();
-    stdout.push(b'\n');
-    match refusal {
-        Some(reason) => HookOutput { stdout, stderr: format!("{reason}\n").into_bytes(), exit: 2 },
-        None => HookOutput { stdout, stderr: Vec::new(), exit: 0 },
-    }
+    HookOutput::from_answer(body, refusal)
 }
 
 /// Fills the answer to `PreToolUse`; returns the reason if the call is refused.

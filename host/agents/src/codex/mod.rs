@@ -17,10 +17,8 @@ pub(crate) use profile::PROFILE;
 
 use crate::find::find_program;
 use crate::grouped_hooks::GroupedHooks;
-use crate::hook_handler::HookHandler;
 use crate::hook_reply::HookReply;
 use crate::hook_settings::HookSettings;
-use crate::invocation::EventSubscription;
 use crate::json::JsonDocument;
 use crate::listing::HookListing;
 use crate::payload::MAX_INPUT;
@@ -30,7 +28,7 @@ use crate::settings_problem::SettingsProblem;
 use crate::transcript::path_in;
 use crate::trust::HookTrust;
 use crate::version::Version;
-use crate::{Agent, HookOutput, Invocation, ShownCall, WireError};
+use crate::{Agent, HookOutput, ShownCall, WireError};
 use anyhow::Result;
 use hooks::HOOKS;
 use portcullis_core::client::ClientProfile;
@@ -153,36 +151,11 @@ impl HookSettings for Codex {
         hooks::MOST_BYTES
     }
 
-    fn events(&self) -> &'static [EventSubscription] {
-        hooks::EVENTS
+    fn hooks(&self) -> &'static GroupedHooks {
+        &HOOKS
     }
 
     fn find_problems(&self, document: &JsonDocument) -> Vec<SettingsProblem> {
         HOOKS.find_problems(document)
-    }
-
-    fn find_handlers(&self, settings: &Value, wanted: &Invocation) -> Vec<HookHandler> {
-        HOOKS.find(settings, wanted)
-    }
-
-    fn foreign_commands(&self, settings: &Value, event: &str, wanted: &Invocation) -> Vec<String> {
-        GroupedHooks::find_foreign(settings, event, wanted)
-    }
-
-    fn add_handlers(&self, document: &JsonDocument, wanted: &Invocation) -> Result<JsonDocument> {
-        HOOKS.add(document, wanted)
-    }
-
-    fn remove_handlers(
-        &self,
-        document: &JsonDocument,
-        wanted: &Invocation,
-        keep: &[String],
-    ) -> Result<JsonDocument> {
-        HOOKS.remove(document, wanted, keep)
-    }
-
-    fn empty_containers(&self, settings: &Value) -> Vec<String> {
-        HOOKS.empty_containers(settings)
     }
 }

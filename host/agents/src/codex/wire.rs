@@ -10,9 +10,9 @@
 //!   are refused too.
 
 use super::PROFILE;
-use crate::payload::{self, call, optional, text_of};
+use crate::payload::{self, call, text_of};
 use crate::{HookOutput, WireError};
-use portcullis_core::event::{CallEnd, CallResult, Disposition, Event, EventKind, Reply};
+use portcullis_core::event::{CallResult, Disposition, Event, EventKind, Reply};
 use portcullis_core::text::cut_text;
 use serde_json::{Map, Value};
 
@@ -36,15 +36,8 @@ fn kind(name: &str, object: &Map<String, Value>) -> Result<EventKind, String> {
             let call = call(object)?;
             // A command can print anything; the transcript says how it ended.
             let failed = call.tool != "Bash" && exit_code(&output).is_some_and(|code| code != 0);
-            let result = CallResult {
-                shown,
-                end: CallEnd::Finished,
-                ..CallResult::from_text(output, failed)
-            };
+            let result = CallResult { shown, ..CallResult::from_text(output, failed) };
             EventKind::AfterTool(call, result)
-        }
-        "SessionEnd" => {
-            EventKind::SessionEnd { reason: optional(object, "reason")?.unwrap_or_default() }
         }
         _ => payload::shared_kind(name, object)?.unwrap_or(EventKind::Other),
     })
@@ -75,12 +68,7 @@ pub(super) fn render_reply(event: &str, reply: &Reply) -> HookOutput {
         }
         _ => None,
     };
-    let mut stdout = Value::Object(body).to_string().into_bytes();
-    stdout.push(b'\n');
-    match refusal {
-        Some(reason) => HookOutput { stdout, stderr: format!("{reason}\n").into_bytes(), exit: 2 },
-        None => HookOutput { stdout, stderr: Vec::new(), exit: 0 },
-    }
+    HookOutput::from_answer(body, refusal)
 }
 
 /// Fills the answer to `PreToolUse`; returns the reason if the call is refused.

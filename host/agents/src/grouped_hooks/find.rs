@@ -32,7 +32,7 @@ impl GroupedHooks {
 
     /// Returns our events without a correct handler.
     #[must_use]
-    pub(crate) fn missing(&self, found: &[HookHandler]) -> Vec<&'static EventSubscription> {
+    pub fn missing(&self, found: &[HookHandler]) -> Vec<&'static EventSubscription> {
         let has = |listened: &&EventSubscription| {
             found
                 .iter()

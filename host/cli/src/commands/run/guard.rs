@@ -33,9 +33,9 @@ pub fn hook_invocation(agent: &dyn Agent, places: &Paths) -> Result<Invocation> 
     let settings: Vec<Value> =
         folders.files().iter().filter_map(|(_, path)| settings(hooks, path)).collect();
     let installed = |wanted: &Invocation| {
-        settings
-            .iter()
-            .any(|settings| hooks.missing_events(&hooks.find_handlers(settings, wanted)).is_empty())
+        settings.iter().any(|settings| {
+            hooks.hooks().missing(&hooks.find_handlers(settings, wanted)).is_empty()
+        })
     };
     Ok(if installed(&shared) && !installed(&pinned) { shared } else { pinned })
 }
