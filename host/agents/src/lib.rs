@@ -102,6 +102,12 @@ pub trait Agent: Sync + std::fmt::Debug {
     /// standard output and standard error.
     fn interpret_answer(&self, code: Option<i32>, stdout: &str, stderr: &str) -> HookReply;
 
+    /// Returns the event before a shell command, as the client passes it to a hook. The session's
+    /// name is the call's id too.
+    fn command_event(&self, session: &str, folder: &Path, command: &str) -> Value {
+        payload::command_event(self.hook_settings().gate_event(), session, folder, command)
+    }
+
     /// Returns the variables that the client sets for the hooks of a session in `project`.
     fn hook_environment(&self, project: &Path, session: &str) -> Vec<(&'static str, OsString)>;
 

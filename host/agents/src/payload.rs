@@ -3,7 +3,8 @@
 
 use crate::WireError;
 use portcullis_core::event::{Call, Event, EventKind};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
+use std::path::Path;
 
 /// The most bytes of standard input that are read as an event: the client sends whole file contents,
 /// and 16 MiB is far past what a tool call can hold.
@@ -93,6 +94,20 @@ fn event(object: &Map<String, Value>, client: &str, kind: KindReader) -> Result<
         permission_mode: optional(object, "permission_mode")?,
         kind: kind(&name, object)?,
         name,
+    })
+}
+
+/// Returns the event before a shell command in the shared form.
+pub(crate) fn command_event(event: &str, session: &str, folder: &Path, command: &str) -> Value {
+    json!({
+        "session_id": session,
+        "transcript_path": "/dev/null",
+        "cwd": folder,
+        "permission_mode": "default",
+        "hook_event_name": event,
+        "tool_name": "Bash",
+        "tool_input": { "command": command },
+        "tool_use_id": session,
     })
 }
 

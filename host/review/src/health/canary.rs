@@ -7,7 +7,7 @@ use super::settings::ClientFile;
 use crate::canary_session::CANARY_SESSION;
 use portcullis_agents::hook_reply::HookReply;
 use portcullis_agents::run;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -43,13 +43,14 @@ pub(super) struct CanaryOutcome {
     pub unrefused: Option<String>,
 }
 
-/// Runs each of our enabled handlers for `PreToolUse`.
+/// Runs each of our enabled handlers for the event before an action.
 pub(super) fn run(handlers: &[Handler], stage: &CanarySetup<'_>, observing: bool) -> CanaryOutcome {
     let mut outcome = CanaryOutcome { findings: Vec::new(), unrefused: None };
     let mut seen: Vec<(Option<&Value>, Option<&Value>)> = Vec::new();
-    for handler in
-        handlers.iter().filter(|handler| handler.registered.event == "PreToolUse" && !handler.off)
-    {
+    let gates = |handler: &&Handler| {
+        handler.registered.event == handler.agent.hook_settings().gate_event() && !handler.off
+    };
+    for handler in handlers.iter().filter(gates) {
         let start = (handler.value.get("command"), handler.value.get("args"));
         if seen.contains(&start) {
             continue;
@@ -147,16 +148,7 @@ fn ask(
     action: &str,
     surroundings: CanaryEnvironment,
 ) -> HookReply {
-    let event = json!({
-        "session_id": session,
-        "transcript_path": "/dev/null",
-        "cwd": stage.folder,
-        "permission_mode": "default",
-        "hook_event_name": "PreToolUse",
-        "tool_name": "Bash",
-        "tool_input": { "command": action },
-        "tool_use_id": session,
-    });
+    let event = handler.agent.command_event(session, stage.folder, action);
     let Some(mut command) = command(handler) else {
         return HookReply::Failed("it has no command".to_owned());
     };

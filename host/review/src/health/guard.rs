@@ -17,7 +17,6 @@ use portcullis_core::score::Verdict;
 use portcullis_core::session::State;
 use portcullis_engine::{Description, Source};
 use portcullis_store::{Breakers, Home};
-use serde_json::json;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -326,16 +325,8 @@ pub(super) fn held_plugins(
 
 /// Passes a known-bad action to the loaded plugins. Nothing of it is recorded.
 pub(super) fn judgement(reviewer: &mut Reviewer, known: &Breakers, now: u64) -> HealthFinding {
-    let event = json!({
-        "session_id": "portcullis-doctor",
-        "transcript_path": "/dev/null",
-        "cwd": "/",
-        "permission_mode": "default",
-        "hook_event_name": "PreToolUse",
-        "tool_name": "Bash",
-        "tool_input": { "command": BAD },
-        "tool_use_id": "portcullis-doctor",
-    });
+    let client = portcullis_agents::DEFAULT;
+    let event = client.command_event("portcullis-doctor", Path::new("/"), BAD);
     let wrong = |what: String| {
         HealthFinding::problem(
             Check::Judgement,
@@ -343,7 +334,7 @@ pub(super) fn judgement(reviewer: &mut Reviewer, known: &Breakers, now: u64) -> 
             "`portcullis review --command 'rm -rf ~'` shows what each plugin says; do not let an agent work until it is refused",
         )
     };
-    let event = match portcullis_agents::parse_payload(event.to_string().as_bytes()) {
+    let event = match client.parse(event.to_string().as_bytes()) {
         Ok(event) => event,
         Err(error) => {
             return wrong(format!("a known-bad action could not be read: {}", error.problem));

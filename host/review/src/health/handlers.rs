@@ -204,7 +204,8 @@ fn missing(agent: &dyn Agent, handlers: &[Handler]) -> Option<HealthFinding> {
     if missing.is_empty() {
         return None;
     }
-    let unseen = if missing.contains(&"PreToolUse") { ": actions run unreviewed" } else { "" };
+    let gate = agent.hook_settings().gate_event();
+    let unseen = if missing.contains(&gate) { ": actions run unreviewed" } else { "" };
     let scope = handlers.first().map_or(SettingsScope::User, |handler| handler.scope);
     Some(HealthFinding::problem(
         Check::Handlers,
@@ -250,7 +251,8 @@ fn judge(
         |what: String| Some((HealthFinding::problem(Check::Handlers, "", fix.as_str()), what));
     let warning =
         |what: String| Some((HealthFinding::warning(Check::Handlers, "", fix.as_str()), what));
-    let holds_back = matches!(handler.registered.event.as_str(), "PreToolUse" | "ConfigChange");
+    let event = handler.registered.event.as_str();
+    let holds_back = event == handler.agent.hook_settings().gate_event() || event == "ConfigChange";
     match deviation {
         Deviation::Matcher(_) | Deviation::Condition(_) | Deviation::Async | Deviation::Once => {
             problem(deviation.to_string())

@@ -260,12 +260,12 @@ pub(super) fn rivals(
     ours: &Invocation,
 ) -> Vec<HealthFinding> {
     let mut findings = Vec::new();
+    let gate = agent.hook_settings().gate_event();
     for file in files.iter().filter(|file| switched_off(files, file.scope).is_none()) {
         let Some(settings) = file.settings() else { continue };
-        for command in agent.hook_settings().foreign_commands(settings, "PreToolUse", ours) {
+        for command in agent.hook_settings().foreign_commands(settings, gate, ours) {
             let what = format!(
-                "`{}` in `{}` answers PreToolUse too: of two rewrites of a call the last one wins",
-                command,
+                "`{command}` in `{}` answers {gate} too: of two rewrites of a call the last one wins",
                 file.shown()
             );
             findings.push(HealthFinding::warning(
@@ -289,7 +289,7 @@ pub(super) fn rivals(
             findings.push(HealthFinding::note(Check::Rivals, what, ""));
         }
     }
-    or_ok(findings, Check::Rivals, "no other hook answers PreToolUse")
+    or_ok(findings, Check::Rivals, &format!("no other hook answers {gate}"))
 }
 
 #[cfg(test)]

@@ -70,9 +70,10 @@ fn settings(
             "`{path}` lets only the machine's hooks run: install with --managed"
         ));
     }
-    for other in site.agent.hook_settings().foreign_commands(settings, "PreToolUse", &site.wanted) {
+    let gate = site.agent.hook_settings().gate_event();
+    for other in site.agent.hook_settings().foreign_commands(settings, gate, &site.wanted) {
         let other = portcullis_core::text::one_line(&other, 120);
-        report.print_warning(&format!("`{path}` has another PreToolUse hook, `{other}`: if both rewrite a call, the one that ends last wins"));
+        report.print_warning(&format!("`{path}` has another {gate} hook, `{other}`: if both rewrite a call, the one that ends last wins"));
     }
     let found = site.agent.hook_settings().find_handlers(settings, &site.wanted);
     for mixed in found.iter().filter(|handler| handler.deviations.contains(&Deviation::Mixed)) {
