@@ -4,9 +4,10 @@
 mod foreign;
 
 use portcullis_core::action::{
-    Command, Coverage, Direction, EffectKind, Entry, GitState, Intent, Operation, Origin, Reading,
-    Redirection, Scope, Word,
+    Access, Command, Coverage, Direction, EffectKind, Entry, GitState, Intent, Operation, Origin,
+    Reading, Redirection, Scope, Word,
 };
+use portcullis_core::client::{ClientProfile, ToolMeaning};
 use portcullis_core::event::Call;
 use portcullis_core::facts::{self, CallFacts, CallLocation, normalise_path, scope_of};
 use portcullis_core::fault::{Fault, FaultKind, OnFault};
@@ -20,6 +21,7 @@ fn place() -> CallLocation {
         roots: vec!["/home/me/shop".into()],
         paths: Vec::new(),
         scratch: ["/tmp", "~/.cache"].map(String::from).to_vec(),
+        client: "claude".into(),
         clients: portcullis_agents::PROFILES,
     }
 }
@@ -113,6 +115,57 @@ fn a_root_that_would_take_in_everything_is_none() {
         let place = CallLocation { roots: vec![root.into()], ..place() };
         assert_ne!(scope_of("/etc/passwd", &place), Scope::Inside, "{root}");
         assert_ne!(scope_of("/home/me/x", &place), Scope::Inside, "{root}");
+    }
+}
+
+/// Clients that give one name to tools with other parameters.
+const RIVALS: &[&ClientProfile] = &[
+    &ClientProfile {
+        name: "first",
+        tools: &[("edit", ToolMeaning::File("path", Access::Modify)), ("run", ToolMeaning::Shell)],
+        ..UNNAMED
+    },
+    &ClientProfile {
+        name: "second",
+        tools: &[("edit", ToolMeaning::File("filePath", Access::Read))],
+        ..UNNAMED
+    },
+];
+const UNNAMED: ClientProfile = ClientProfile {
+    name: "",
+    display_name: "",
+    programs: &[],
+    packages: &[],
+    package_folders: &[],
+    marks: &[],
+    start_up_files: &[],
+    credential_files: &[],
+    tools: &[],
+    hooked: None,
+};
+
+#[test]
+fn a_tool_is_read_as_the_client_that_calls_it_means_it() {
+    let input = json!({"path": "first.rs", "filePath": "second.rs", "command": "ls"});
+    for (client, tool, read) in [
+        ("first", "edit", Some((Intent::FileModification, "/home/me/shop/first.rs"))),
+        ("second", "edit", Some((Intent::FileRead, "/home/me/shop/second.rs"))),
+        ("unknown", "edit", Some((Intent::FileModification, "/home/me/shop/first.rs"))),
+        ("second", "run", None),
+    ] {
+        let input = input.as_object().cloned().unwrap_or_default();
+        let call = Call { id: None, tool: tool.into(), input };
+        let place = CallLocation { client: client.into(), clients: RIVALS, ..place() };
+        let mut asked = false;
+        let found = facts::of_call(&call, &place, &mut |_, _| {
+            asked = true;
+            Ok(reading())
+        });
+        assert_eq!(asked, read.is_none(), "{client} {tool}");
+        if let Some((intent, path)) = read {
+            assert_eq!(found.intent, intent, "{client} {tool}");
+            assert_eq!(found.facts.paths[0].text, path, "{client} {tool}");
+        }
     }
 }
 
@@ -383,7 +436,13 @@ fn the_reader_is_asked_about_texts_that_run_alone() {
                 asked = true;
                 Ok(reading())
             });
-            let needed = facts::needs_shell_reader(&call, place.clients, &place.cwd, &place.home);
+            let needed = facts::needs_shell_reader(
+                &call,
+                &place.client,
+                place.clients,
+                &place.cwd,
+                &place.home,
+            );
             assert_eq!((asked, needed), (expected, expected), "{tool} {path}");
         }
     }

@@ -13,6 +13,7 @@ fn effects(input: &Value) -> Vec<String> {
         roots: vec!["/home/me/shop".into()],
         paths: Vec::new(),
         scratch: Vec::new(),
+        client: "claude".into(),
         clients: portcullis_agents::PROFILES,
     };
     let call = Call {

@@ -326,7 +326,7 @@ impl<'a> HookCall<'a> {
 /// Returns the plugins to load while the store is being opened; `None` for events that plugins
 /// rarely review.
 fn preload(event: &Event, home: &str) -> Option<Preload> {
-    let shell = |call| facts::needs_shell_reader(call, PROFILES, &event.cwd, home);
+    let shell = |call| facts::needs_shell_reader(call, &event.client, PROFILES, &event.cwd, home);
     match &event.kind {
         EventKind::BeforeTool(call) => Some(Preload { ended: false, shell: shell(call) }),
         EventKind::AfterTool(call, _) => Some(Preload { ended: true, shell: shell(call) }),

@@ -18,6 +18,8 @@ pub struct CallLocation {
     pub paths: Vec<glob::Pattern>,
     /// Temporary folders and build caches, absolute or `~/…`.
     pub scratch: Vec<String>,
+    /// The name of the client that calls.
+    pub client: String,
     /// The agents' clients that this machine may have.
     pub clients: &'static [&'static ClientProfile],
 }

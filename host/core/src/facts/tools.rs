@@ -21,21 +21,22 @@ type Read = (Operation, Intent, String, Option<Fault>);
 /// Returns true if, judging by its name, the tool runs a shell command; a tool of a server may do
 /// so too.
 #[must_use]
-pub fn is_shell(tool: &str, clients: &[&'static ClientProfile]) -> bool {
-    matches!(meaning(tool, clients), Some(ToolMeaning::Shell))
+pub fn is_shell(tool: &str, place: &CallLocation) -> bool {
+    matches!(meaning(tool, &place.client, place.clients), Some(ToolMeaning::Shell))
 }
 
-/// Returns true if the reader of shell text will be asked about a call that runs in a folder: for a
-/// command, or for a text that a file tool writes and that something will run. `cwd` and `home` are
-/// absolute.
+/// Returns true if the reader of shell text will be asked about a call of a client that runs in a
+/// folder: for a command, or for a text that a file tool writes and that something will run. `cwd`
+/// and `home` are absolute.
 #[must_use]
 pub fn needs_shell_reader(
     call: &Call,
+    client: &str,
     clients: &[&'static ClientProfile],
     cwd: &str,
     home: &str,
 ) -> bool {
-    match meaning(&call.tool, clients) {
+    match meaning(&call.tool, client, clients) {
         Some(ToolMeaning::Shell) => true,
         Some(ToolMeaning::File(parameter, _)) => {
             let path = call.input.get(*parameter).and_then(Value::as_str).unwrap_or_default();
@@ -45,9 +46,15 @@ pub fn needs_shell_reader(
     }
 }
 
-/// Returns the meaning of a client's tool; the first client that has one of that name counts.
-fn meaning(tool: &str, clients: &[&'static ClientProfile]) -> Option<&'static ToolMeaning> {
-    let mut tools = clients.iter().flat_map(|client| client.tools);
+/// Returns the meaning of a tool for the client that calls it. Another client's tool of that name
+/// counts only if the client itself has none: the same name can have other parameters there.
+fn meaning(
+    tool: &str,
+    client: &str,
+    clients: &[&'static ClientProfile],
+) -> Option<&'static ToolMeaning> {
+    let own = clients.iter().filter(|known| known.name == client);
+    let mut tools = own.chain(clients).flat_map(|known| known.tools);
     tools.find(|(name, _)| *name == tool).map(|(_, meaning)| meaning)
 }
 
@@ -57,7 +64,7 @@ pub(super) fn read(
     facts: &mut Collector<'_>,
     read_shell: &mut ShellReader<'_>,
 ) -> Read {
-    match meaning(&call.tool, place.clients) {
+    match meaning(&call.tool, &place.client, place.clients) {
         Some(ToolMeaning::Shell) => shell(call, place, facts, read_shell),
         Some(ToolMeaning::File(parameter, access)) => {
             let (operation, intent, shape, _) = file(call, parameter, *access, facts);
@@ -139,14 +146,11 @@ fn only_data_follows(reading: &Reading) -> bool {
 
 /// Notes that plugins do not see all parameters. A tool that runs its input may run the part that
 /// they do not see.
-pub(crate) fn note_cut_parameters(
-    tool: &str,
-    clients: &[&'static ClientProfile],
-    facts: &mut Facts,
-) {
+pub(crate) fn note_cut_parameters(tool: &str, place: &CallLocation, facts: &mut Facts) {
     facts.coverage = Coverage::Partial;
     let what = "its parameters are larger than 64 KiB".to_owned();
-    let executes = meaning(tool, clients).is_none() && !foreign::only_writes(tool);
+    let executes =
+        meaning(tool, &place.client, place.clients).is_none() && !foreign::only_writes(tool);
     if executes { &mut facts.limits } else { &mut facts.gaps }.push(what);
 }
 

@@ -82,8 +82,8 @@ impl Run<'_, '_> {
         }
         let parameters = masked(&Value::Object(call.input.clone()), &mask).to_string();
         // A shell command's own reading shows the cut.
-        if parameters.len() > facts::MOST_TEXT && !facts::is_shell(&call.tool, self.place.clients) {
-            facts::note_cut_parameters(&call.tool, self.place.clients, &mut found.facts);
+        if parameters.len() > facts::MOST_TEXT && !facts::is_shell(&call.tool, &self.place) {
+            facts::note_cut_parameters(&call.tool, &self.place, &mut found.facts);
         }
         let outcome = result.map(|result| self.outcome(result, &mask));
         let mut action = Action {

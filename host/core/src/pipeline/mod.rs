@@ -171,6 +171,7 @@ fn place(event: &Event, state: &State, settings: &Settings<'_>) -> CallLocation 
         roots,
         paths,
         scratch: settings.policy.scope.scratch.clone(),
+        client: event.client.clone(),
         clients: settings.policy.clients,
     }
 }
