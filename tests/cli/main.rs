@@ -37,6 +37,7 @@ mod limits;
 mod lines;
 mod metrics;
 mod notifications;
+mod own_agent;
 mod pages;
 mod past;
 mod people;
@@ -93,6 +94,7 @@ fn main() -> ExitCode {
         run::tests(),
         settings::tests(),
         spellings::tests(),
+        own_agent::tests(),
         started::tests(),
         steps::tests(),
         timelines::tests(),

@@ -9,6 +9,7 @@ pub mod claude;
 pub mod codex;
 pub mod file;
 mod find;
+pub mod generic;
 pub mod grouped_hooks;
 pub mod hook_handler;
 mod hook_output;
@@ -230,6 +231,7 @@ pub const PROFILES: &[&ClientProfile] = &[
     &others::OPENCODE,
     &others::CURSOR,
     &others::CONTINUE,
+    &generic::PROFILE,
 ];
 
 /// Returns the command that installs the hooks of the client that commands mean if they name none.

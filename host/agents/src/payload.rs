@@ -15,10 +15,10 @@ pub const MAX_INPUT: usize = 16 * 1024 * 1024;
 const MAX_VALUES: usize = 500_000;
 
 /// The most bytes of a name or an id.
-const MAX_NAME: usize = 256;
+pub(crate) const MAX_NAME: usize = 256;
 
 /// The most bytes of a path: what operating systems allow.
-const MAX_PATH: usize = 4096;
+pub(crate) const MAX_PATH: usize = 4096;
 
 /// Reads what is special about an event, by its name.
 pub(crate) type KindReader = fn(&str, &Map<String, Value>) -> Result<EventKind, String>;
@@ -38,20 +38,7 @@ pub(crate) fn parse_event(
         event: name_in(bytes, "hook_event_name"),
         session: name_in(bytes, "session_id"),
     };
-    if bytes.iter().all(u8::is_ascii_whitespace) {
-        return Err(fail(
-            "the hook's standard input is empty: expected one JSON object from the client".into(),
-        ));
-    }
-    if bytes.len() > MAX_INPUT {
-        return Err(fail(format!(
-            "the hook's standard input is larger than {} MiB",
-            MAX_INPUT >> 20
-        )));
-    }
-    if bytes.len() > MAX_VALUES && values(bytes) > MAX_VALUES {
-        return Err(fail(format!("the hook's standard input holds more than {MAX_VALUES} values")));
-    }
+    check_size(bytes, "the hook's standard input", MAX_INPUT).map_err(fail)?;
     let value: Value = serde_json::from_slice(bytes)
         .map_err(|error| fail(format!("the hook's standard input is not valid JSON: {error}")))?;
     let Value::Object(object) = value else {
@@ -65,6 +52,23 @@ pub(crate) fn parse_event(
         event: own("hook_event_name"),
         session: own("session_id"),
     })
+}
+
+/// Checks that bytes can be read as one JSON object without much memory; `what` names them.
+///
+/// # Errors
+/// Fails if they are empty, more than `most`, or hold too many values.
+pub(crate) fn check_size(bytes: &[u8], what: &str, most: usize) -> Result<(), String> {
+    if bytes.iter().all(u8::is_ascii_whitespace) {
+        return Err(format!("{what} is empty: expected one JSON object from the client"));
+    }
+    if bytes.len() > most {
+        return Err(format!("{what} is larger than {} MiB", most >> 20));
+    }
+    if bytes.len() > MAX_VALUES && values(bytes) > MAX_VALUES {
+        return Err(format!("{what} holds more than {MAX_VALUES} values"));
+    }
+    Ok(())
 }
 
 /// Returns an upper bound for the number of values and keys of a JSON document, by counting the

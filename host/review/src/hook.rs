@@ -171,7 +171,8 @@ fn late_fault() -> Fault {
 
 /// Returns the reply to a fault. Only a call that waits for the answer can be refused; for other
 /// events the fault becomes a message, so that the person does not lose their prompt.
-fn fault_reply_for(event: &Event, fault: &Fault) -> Reply {
+#[must_use]
+pub fn fault_reply_for(event: &Event, fault: &Fault) -> Reply {
     match event.kind {
         EventKind::BeforeTool(_) | EventKind::ConfigChange { .. } => pipeline::fault_reply(fault),
         _ => pipeline::fault_reply(&Fault { policy: OnFault::Warn, ..fault.clone() }),
@@ -584,6 +585,17 @@ fn configuration_fault(error: anyhow::Error) -> Fault {
 
 fn store_fault(error: &StoreError) -> Fault {
     Fault::from_host(FaultKind::Store, error.to_string())
+}
+
+/// Records input without a hook that is not an event, on a best-effort basis.
+pub fn record_unreadable(error: &WireError) {
+    let fault = Fault::from_host(FaultKind::BadInput, error.problem.clone());
+    let origin = FaultOrigin {
+        client: portcullis_agents::generic::NAME,
+        event: error.event.as_deref(),
+        session: error.session.as_deref(),
+    };
+    record_fault(&fault, origin, clock::now_ms());
 }
 
 /// Refuses unreadable input, since it could have been a call, and records that if the journal is

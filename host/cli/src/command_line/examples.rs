@@ -39,6 +39,7 @@ pub const EXAMPLES: &[(&str, &[&str])] = &[
             "portcullis review -c 'git push --force'",
             "portcullis review -q -c 'rm -rf build'   # the verdict and its reason only",
             "portcullis review --json event.json",
+            "portcullis review --stdin < events.jsonl   # the actions of your own agent",
         ],
     ),
     (

@@ -1,4 +1,7 @@
-//! `portcullis review`: judges one action and shows the details, without recording anything.
+//! `portcullis review`: judges one action and shows the details, without recording anything; or
+//! answers the events of an agent's own loop.
+
+mod stream;
 
 use crate::error::{Context, Error, Result};
 use crate::exit::CommandExit;
@@ -32,6 +35,12 @@ pub struct Arguments {
     /// Load this component too
     #[arg(long, value_name = "FILE")]
     plugin: Vec<PathBuf>,
+    /// Answer the events of your own agent, one JSON object a line, and record them
+    #[arg(long, conflicts_with_all = ["file", "command", "session", "goal", "plugin", "quiet", "json"])]
+    stdin: bool,
+    /// Print the JSON Schema of these events and answers
+    #[arg(long, exclusive = true)]
+    schema: bool,
     /// Print only the verdict, its risk and its primary reason
     #[arg(long, short, conflicts_with = "json")]
     quiet: bool,
@@ -47,6 +56,13 @@ happened before can change the verdict: see `--goal TEXT` and `--session ID`.
 ";
 
 pub fn run_review(arguments: &Arguments) -> Result<CommandExit> {
+    if arguments.schema {
+        paint::print_text(portcullis_agents::generic::SCHEMA);
+        return Ok(CommandExit::Success);
+    }
+    if arguments.stdin {
+        return stream::run_stream();
+    }
     let mut event = event(arguments)?;
     let places = Paths::for_event(&event.cwd)?;
     let home = Home::open_root(&places.state)?;
