@@ -177,11 +177,12 @@ pub trait Agent: Sync + std::fmt::Debug {
         Ok(())
     }
 
-    /// Asks an installed client which hooks it loads when it is started in `folder`.
+    /// Asks an installed client which hooks it loads when it is started in `folder`; `None` if the
+    /// client does not tell.
     ///
     /// # Errors
     /// Fails if it cannot be started, does not answer in time, or does not know the request.
-    fn query_listing(&self, program: &Path, folder: &Path) -> Result<Box<dyn HookListing>>;
+    fn query_listing(&self, program: &Path, folder: &Path) -> Result<Option<Box<dyn HookListing>>>;
 
     /// Returns the client's settings files and our handlers in them.
     fn hook_settings(&self) -> &'static dyn HookSettings;
