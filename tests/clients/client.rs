@@ -3,6 +3,7 @@
 
 use crate::play::Scene;
 use crate::process;
+use crate::wire::Wire;
 use anyhow::{Context, Result, anyhow, ensure};
 use std::env;
 use std::fs;
@@ -23,14 +24,16 @@ pub(crate) struct ClientKind {
     pub(crate) program: &'static str,
     /// Its folder below the home folder.
     pub(crate) folder: &'static str,
+    /// The API of models that it speaks.
+    pub(crate) wire: &'static Wire,
     /// Writes the settings with which it uses the scripted model at that URL.
     pub(crate) furnish: fn(&Scene, url: &str) -> Result<()>,
-    /// Returns its command for a prompt.
-    pub(crate) command: fn(&Scene, program: &Path, prompt: &str) -> Command,
+    /// Returns its command for a prompt, with the scripted model at that URL.
+    pub(crate) command: fn(&Scene, program: &Path, prompt: &str, url: &str) -> Command,
 }
 
 /// All clients under test.
-pub(crate) const CLIENTS: &[&ClientKind] = &[&crate::codex::CODEX];
+pub(crate) const CLIENTS: &[&ClientKind] = &[&crate::codex::CODEX, &crate::gemini::GEMINI];
 
 /// Returns the client's program, from the folder of clients (`AGENT_CLIENTS`, by default
 /// `~/.cache/agent-clients`), or newly installed there.

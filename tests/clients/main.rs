@@ -12,8 +12,10 @@
 mod case;
 mod client;
 mod codex;
+mod gemini;
+mod model;
 mod play;
-mod responses;
+mod wire;
 
 #[path = "../client/offline.rs"]
 mod offline;

@@ -9,6 +9,7 @@ pub mod claude;
 pub mod codex;
 pub mod file;
 mod find;
+pub mod gemini;
 pub mod grouped_hooks;
 pub mod hook_handler;
 mod hook_output;
@@ -40,7 +41,7 @@ use hook_reply::HookReply;
 use hook_settings::HookSettings;
 use listing::HookListing;
 use portcullis_core::client::ClientProfile;
-use portcullis_core::event::{CallEnd, Event, Reply};
+use portcullis_core::event::{CallEnd, Event, EventKind, Reply};
 use portcullis_core::session::{TokenCursor, TokenReading};
 use portcullis_store::Home;
 use recorded::{OpenCalls, TimedEvent};
@@ -217,7 +218,7 @@ pub trait Agent: Sync + std::fmt::Debug {
 }
 
 /// All clients that can be reviewed, in the order in which help texts list them.
-pub const ALL: &[&dyn Agent] = &[&claude::Claude, &codex::Codex];
+pub const ALL: &[&dyn Agent] = &[&claude::Claude, &codex::Codex, &gemini::Gemini];
 
 /// The client that commands mean if they name none.
 pub const DEFAULT: &dyn Agent = &claude::Claude;
@@ -227,7 +228,7 @@ pub const DEFAULT: &dyn Agent = &claude::Claude;
 pub const PROFILES: &[&ClientProfile] = &[
     &claude::PROFILE,
     &codex::PROFILE,
-    &others::GEMINI,
+    &gemini::PROFILE,
     &others::OPENCODE,
     &others::CURSOR,
     &others::CONTINUE,
@@ -255,13 +256,16 @@ pub fn find_agent(name: &str) -> Option<&'static dyn Agent> {
     ALL.iter().copied().find(|agent| agent.name() == name)
 }
 
-/// Reads a recorded hook payload that does not name its client: the first client that can read it
-/// counts.
+/// Reads a recorded hook payload that does not name its client: the first client that knows the
+/// event counts.
 ///
 /// # Errors
 /// Fails if no client can read it, with the problem that the default client found.
 pub fn parse_payload(payload: &[u8]) -> Result<Event, WireError> {
-    let read = ALL.iter().find_map(|agent| agent.parse(payload).ok());
+    let read: Vec<Event> = ALL.iter().filter_map(|agent| agent.parse(payload).ok()).collect();
+    // A client reads another's event as one that means nothing to it.
+    let known = read.iter().position(|event| event.kind != EventKind::Other);
+    let read = read.into_iter().nth(known.unwrap_or(0));
     read.map_or_else(|| DEFAULT.parse(payload), Ok)
 }
 

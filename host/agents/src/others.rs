@@ -17,16 +17,6 @@ const NONE: ClientProfile = ClientProfile {
     hooked: None,
 };
 
-pub(super) const GEMINI: ClientProfile = ClientProfile {
-    name: "gemini",
-    display_name: "Gemini CLI",
-    programs: &["gemini"],
-    packages: &["@google/gemini-cli"],
-    marks: &["GEMINI_CLI"],
-    start_up_files: &[".gemini/settings.json"],
-    ..NONE
-};
-
 pub(super) const OPENCODE: ClientProfile = ClientProfile {
     name: "opencode",
     display_name: "OpenCode",
