@@ -241,7 +241,11 @@ fn compare_uninstalled(
     before: &BTreeMap<PathBuf, Vec<u8>>,
 ) -> Result<Vec<String>> {
     let hooks = |files: &BTreeMap<PathBuf, Vec<u8>>| {
-        let ours = |bytes: &Vec<u8>| bytes.windows(15).any(|part| part == b"portcullis hook");
+        // As one line for a shell, or as an argument of its own.
+        let ours = |bytes: &Vec<u8>| {
+            let text = String::from_utf8_lossy(bytes);
+            text.contains("portcullis hook") || text.contains("\"hook\"")
+        };
         let installed =
             |path: &Path| path.extension().is_some_and(|end| end == "json" || end == "toml");
         let found = files.iter().filter(|(path, bytes)| installed(path) && ours(bytes));

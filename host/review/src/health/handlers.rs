@@ -39,15 +39,17 @@ impl Handler {
     /// Returns the program and its arguments, if the client starts it without a shell.
     pub(super) fn exec(&self) -> Option<(&str, Vec<&str>)> {
         let arguments = self.value.get("args")?.as_array()?;
-        Some((
-            self.value.get("command")?.as_str()?,
-            arguments.iter().filter_map(Value::as_str).collect(),
-        ))
+        Some((self.command()?, arguments.iter().filter_map(Value::as_str).collect()))
     }
 
     /// Returns the line that the client passes to a shell.
     pub(super) fn line(&self) -> Option<&str> {
-        self.value.get("command")?.as_str().filter(|_| self.value.get("args").is_none())
+        self.command().filter(|_| self.value.get("args").is_none())
+    }
+
+    /// Returns the program or the shell line, by the names that clients give it.
+    fn command(&self) -> Option<&str> {
+        ["command", "exec", "bash"].iter().find_map(|name| self.value.get(*name)?.as_str())
     }
 
     /// Returns the client's timeout in seconds.
