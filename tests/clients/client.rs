@@ -20,6 +20,8 @@ pub(crate) struct ClientKind {
     pub(crate) package: &'static str,
     /// The version with which the cases were measured.
     pub(crate) version: &'static str,
+    /// Other npm packages that it needs, with their versions.
+    pub(crate) companions: &'static [&'static str],
     /// Its program below the folder of the installation.
     pub(crate) program: &'static str,
     /// Its folder below the home folder.
@@ -33,7 +35,8 @@ pub(crate) struct ClientKind {
 }
 
 /// All clients under test.
-pub(crate) const CLIENTS: &[&ClientKind] = &[&crate::codex::CODEX, &crate::gemini::GEMINI];
+pub(crate) const CLIENTS: &[&ClientKind] =
+    &[&crate::codex::CODEX, &crate::gemini::GEMINI, &crate::qwen::QWEN];
 
 /// Returns the client's program, from the folder of clients (`AGENT_CLIENTS`, by default
 /// `~/.cache/agent-clients`), or newly installed there.
@@ -62,6 +65,7 @@ fn install(client: &ClientKind, clients: &Path, folder: &Path) -> Result<()> {
     let package = format!("{}@{}", client.package, client.version);
     let mut npm = Command::new("npm");
     npm.args(["install", "--ignore-scripts", "--no-audit", "--no-fund", &package])
+        .args(client.companions)
         .current_dir(&unfinished);
     let installed =
         process::run(npm, &unfinished.join("npm"), Duration::from_secs(300)).and_then(|ended| {

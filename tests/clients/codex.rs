@@ -12,6 +12,7 @@ pub(crate) const CODEX: ClientKind = ClientKind {
     name: "codex",
     package: "@openai/codex",
     version: "0.169.0",
+    companions: &[],
     program: "node_modules/.bin/codex",
     folder: ".codex",
     wire: &RESPONSES,

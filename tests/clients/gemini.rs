@@ -13,6 +13,7 @@ pub(crate) const GEMINI: ClientKind = ClientKind {
     name: "gemini",
     package: "@google/gemini-cli",
     version: "0.61.0",
+    companions: &[],
     program: "node_modules/.bin/gemini",
     folder: ".gemini",
     wire: &GENERATE,

@@ -15,6 +15,7 @@ mod codex;
 mod gemini;
 mod model;
 mod play;
+mod qwen;
 mod wire;
 
 #[path = "../client/offline.rs"]

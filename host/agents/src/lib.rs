@@ -20,6 +20,7 @@ pub mod json;
 pub mod listing;
 mod others;
 mod payload;
+pub mod qwen;
 pub mod recorded;
 pub mod request;
 pub mod run;
@@ -218,7 +219,7 @@ pub trait Agent: Sync + std::fmt::Debug {
 }
 
 /// All clients that can be reviewed, in the order in which help texts list them.
-pub const ALL: &[&dyn Agent] = &[&claude::Claude, &codex::Codex, &gemini::Gemini];
+pub const ALL: &[&dyn Agent] = &[&claude::Claude, &codex::Codex, &gemini::Gemini, &qwen::Qwen];
 
 /// The client that commands mean if they name none.
 pub const DEFAULT: &dyn Agent = &claude::Claude;
@@ -229,6 +230,7 @@ pub const PROFILES: &[&ClientProfile] = &[
     &claude::PROFILE,
     &codex::PROFILE,
     &gemini::PROFILE,
+    &qwen::PROFILE,
     &others::OPENCODE,
     &others::CURSOR,
     &others::CONTINUE,
