@@ -36,7 +36,7 @@ pub(crate) struct ClientKind {
 
 /// All clients under test.
 pub(crate) const CLIENTS: &[&ClientKind] =
-    &[&crate::codex::CODEX, &crate::gemini::GEMINI, &crate::qwen::QWEN];
+    &[&crate::codex::CODEX, &crate::copilot::COPILOT, &crate::gemini::GEMINI, &crate::qwen::QWEN];
 
 /// Returns the client's program, from the folder of clients (`AGENT_CLIENTS`, by default
 /// `~/.cache/agent-clients`), or newly installed there.

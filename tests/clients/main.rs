@@ -12,6 +12,7 @@
 mod case;
 mod client;
 mod codex;
+mod copilot;
 mod gemini;
 mod model;
 mod play;

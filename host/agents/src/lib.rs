@@ -7,6 +7,7 @@
 pub mod backup;
 pub mod claude;
 pub mod codex;
+pub mod copilot;
 pub mod file;
 mod find;
 pub mod gemini;
@@ -219,7 +220,8 @@ pub trait Agent: Sync + std::fmt::Debug {
 }
 
 /// All clients that can be reviewed, in the order in which help texts list them.
-pub const ALL: &[&dyn Agent] = &[&claude::Claude, &codex::Codex, &gemini::Gemini, &qwen::Qwen];
+pub const ALL: &[&dyn Agent] =
+    &[&claude::Claude, &codex::Codex, &gemini::Gemini, &qwen::Qwen, &copilot::Copilot];
 
 /// The client that commands mean if they name none.
 pub const DEFAULT: &dyn Agent = &claude::Claude;
@@ -231,6 +233,7 @@ pub const PROFILES: &[&ClientProfile] = &[
     &codex::PROFILE,
     &gemini::PROFILE,
     &qwen::PROFILE,
+    &copilot::PROFILE,
     &others::OPENCODE,
     &others::CURSOR,
     &others::CONTINUE,
