@@ -53,6 +53,9 @@ pub(crate) struct Expect {
     pub(crate) files: BTreeMap<PathBuf, Option<String>>,
     /// For each call in order, parts of what the model is told.
     pub(crate) told: Vec<Vec<String>>,
+    /// Texts that the model must not be told.
+    #[serde(default)]
+    pub(crate) untold: Vec<String>,
     /// Whether `doctor` finds a problem afterwards; it is not asked where that would take minutes.
     #[serde(default)]
     pub(crate) problem: Option<bool>,

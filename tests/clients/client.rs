@@ -3,6 +3,7 @@
 
 use crate::play::Scene;
 use crate::process;
+use crate::wire::Wire;
 use anyhow::{Context, Result, anyhow, ensure};
 use std::env;
 use std::fs;
@@ -19,18 +20,23 @@ pub(crate) struct ClientKind {
     pub(crate) package: &'static str,
     /// The version with which the cases were measured.
     pub(crate) version: &'static str,
+    /// Other npm packages that it needs, with their versions.
+    pub(crate) companions: &'static [&'static str],
     /// Its program below the folder of the installation.
     pub(crate) program: &'static str,
     /// Its folder below the home folder.
     pub(crate) folder: &'static str,
+    /// The API of models that it speaks.
+    pub(crate) wire: &'static Wire,
     /// Writes the settings with which it uses the scripted model at that URL.
     pub(crate) furnish: fn(&Scene, url: &str) -> Result<()>,
-    /// Returns its command for a prompt.
-    pub(crate) command: fn(&Scene, program: &Path, prompt: &str) -> Command,
+    /// Returns its command for a prompt, with the scripted model at that URL.
+    pub(crate) command: fn(&Scene, program: &Path, prompt: &str, url: &str) -> Command,
 }
 
 /// All clients under test.
-pub(crate) const CLIENTS: &[&ClientKind] = &[&crate::codex::CODEX];
+pub(crate) const CLIENTS: &[&ClientKind] =
+    &[&crate::codex::CODEX, &crate::copilot::COPILOT, &crate::gemini::GEMINI, &crate::qwen::QWEN];
 
 /// Returns the client's program, from the folder of clients (`AGENT_CLIENTS`, by default
 /// `~/.cache/agent-clients`), or newly installed there.
@@ -59,6 +65,7 @@ fn install(client: &ClientKind, clients: &Path, folder: &Path) -> Result<()> {
     let package = format!("{}@{}", client.package, client.version);
     let mut npm = Command::new("npm");
     npm.args(["install", "--ignore-scripts", "--no-audit", "--no-fund", &package])
+        .args(client.companions)
         .current_dir(&unfinished);
     let installed =
         process::run(npm, &unfinished.join("npm"), Duration::from_secs(300)).and_then(|ended| {

@@ -2,6 +2,7 @@
 
 use crate::client::ClientKind;
 use crate::play::Scene;
+use crate::wire::responses::RESPONSES;
 use anyhow::Result;
 use std::fs;
 use std::path::Path;
@@ -11,8 +12,10 @@ pub(crate) const CODEX: ClientKind = ClientKind {
     name: "codex",
     package: "@openai/codex",
     version: "0.169.0",
+    companions: &[],
     program: "node_modules/.bin/codex",
     folder: ".codex",
+    wire: &RESPONSES,
     furnish,
     command,
 };
@@ -45,7 +48,7 @@ fn furnish(scene: &Scene, url: &str) -> Result<()> {
     Ok(())
 }
 
-fn command(scene: &Scene, program: &Path, prompt: &str) -> Command {
+fn command(scene: &Scene, program: &Path, prompt: &str, _url: &str) -> Command {
     let mut command = Command::new(program);
     command
         .args(["exec", "--json", "--skip-git-repo-check"])

@@ -12,8 +12,12 @@
 mod case;
 mod client;
 mod codex;
+mod copilot;
+mod gemini;
+mod model;
 mod play;
-mod responses;
+mod qwen;
+mod wire;
 
 #[path = "../client/offline.rs"]
 mod offline;

@@ -3,7 +3,7 @@
 
 use crate::case::Case;
 use crate::client::ClientKind;
-use crate::responses::{Model, told};
+use crate::model::Model;
 use crate::{Programs, process};
 use anyhow::{Context, Result, bail, ensure};
 use portcullis_tests::terminal::{Answer, converse, script};
@@ -138,8 +138,9 @@ fn run(client: &ClientKind, scene: &Scene, case: &Case, programs: &Programs) -> 
     if !case.config.is_empty() {
         write(&scene.config().join("config.toml"), &case.config)?;
     }
-    let model = Model::start(case.turns.clone())?;
-    (client.furnish)(scene, &model.url())?;
+    let model = Model::start(client.wire, case.turns.clone())?;
+    let url = model.url();
+    (client.furnish)(scene, &url)?;
     let before = scene.client_files(client)?;
     let program = scene.root.join("bin/portcullis");
     match &case.hook {
@@ -153,7 +154,7 @@ fn run(client: &ClientKind, scene: &Scene, case: &Case, programs: &Programs) -> 
             write(&program, &format!("#!/bin/sh\nPORTCULLIS='{ours}'\n{script}\n"))?;
         }
     }
-    let mut command = (client.command)(scene, &programs.client, &case.prompt);
+    let mut command = (client.command)(scene, &programs.client, &case.prompt, &url);
     let own: Vec<_> = command
         .get_envs()
         .filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())))
@@ -164,7 +165,7 @@ fn run(client: &ClientKind, scene: &Scene, case: &Case, programs: &Programs) -> 
     process::end_marked(&format!("HOME={}", scene.home().display()));
     let (requests, unplayed) = model.finish()?;
     let lines: String = requests.iter().map(|request| format!("{request}\n")).collect();
-    fs::write(scene.root.join("requests.jsonl"), lines)?;
+    fs::write(scene.root.join("requests.jsonl"), &lines)?;
     let ended = ended?;
     let mut wrong = Vec::new();
     if !ended.success {
@@ -173,7 +174,9 @@ fn run(client: &ClientKind, scene: &Scene, case: &Case, programs: &Programs) -> 
     if unplayed > 0 {
         wrong.push(format!("{unplayed} turns were not played"));
     }
-    wrong.extend(compare_told(&case.expect.told, &told(&requests)));
+    wrong.extend(compare_told(&case.expect.told, &(client.wire.told)(&requests)));
+    let leaked = case.expect.untold.iter().filter(|text| lines.contains(text.as_str()));
+    wrong.extend(leaked.map(|text| format!("the model was told `{text}`")));
     wrong.extend(compare_files(case));
     wrong.extend(compare_journal(scene, programs, &case.expect.journal)?);
     if let Some(problem) = case.expect.problem {
@@ -238,7 +241,11 @@ fn compare_uninstalled(
     before: &BTreeMap<PathBuf, Vec<u8>>,
 ) -> Result<Vec<String>> {
     let hooks = |files: &BTreeMap<PathBuf, Vec<u8>>| {
-        let ours = |bytes: &Vec<u8>| bytes.windows(15).any(|part| part == b"portcullis hook");
+        // As one line for a shell, or as an argument of its own.
+        let ours = |bytes: &Vec<u8>| {
+            let text = String::from_utf8_lossy(bytes);
+            text.contains("portcullis hook") || text.contains("\"hook\"")
+        };
         let installed =
             |path: &Path| path.extension().is_some_and(|end| end == "json" || end == "toml");
         let found = files.iter().filter(|(path, bytes)| installed(path) && ours(bytes));

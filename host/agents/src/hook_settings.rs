@@ -9,6 +9,9 @@ use crate::settings_problem::SettingsProblem;
 use anyhow::Result;
 use serde_json::Value;
 
+/// The usual timeout of a handler that sets none, in seconds.
+const DEFAULT_TIMEOUT: f64 = 600.0;
+
 /// The settings files of a client that keeps its hooks in JSON.
 pub trait HookSettings: Sync {
     /// Returns the places of the files.
@@ -41,6 +44,17 @@ pub trait HookSettings: Sync {
     /// Returns the variable with which the client writes no transcript, if there is one.
     fn transcript_switch(&self) -> Option<&'static str> {
         None
+    }
+
+    /// Returns the time that the client gives a handler, in seconds.
+    fn timeout(&self, handler: &Value) -> f64 {
+        handler.get("timeout").and_then(Value::as_f64).unwrap_or(DEFAULT_TIMEOUT)
+    }
+
+    /// Returns the key by which these settings switch all hooks off, if they do.
+    fn off_switch(&self, settings: &Value) -> Option<&'static str> {
+        let key = "disableAllHooks";
+        (settings.get(key) == Some(&Value::Bool(true))).then_some(key)
     }
 
     /// Returns our handlers in settings, compared with `wanted`.

@@ -7,8 +7,10 @@
 pub mod backup;
 pub mod claude;
 pub mod codex;
+pub mod copilot;
 pub mod file;
 mod find;
+pub mod gemini;
 pub mod generic;
 pub mod grouped_hooks;
 pub mod hook_handler;
@@ -20,6 +22,7 @@ pub mod json;
 pub mod listing;
 mod others;
 mod payload;
+pub mod qwen;
 pub mod recorded;
 pub mod request;
 pub mod run;
@@ -41,7 +44,7 @@ use hook_reply::HookReply;
 use hook_settings::HookSettings;
 use listing::HookListing;
 use portcullis_core::client::ClientProfile;
-use portcullis_core::event::{CallEnd, Event, Reply};
+use portcullis_core::event::{CallEnd, Event, EventKind, Reply};
 use portcullis_core::session::{TokenCursor, TokenReading};
 use portcullis_store::Home;
 use recorded::{OpenCalls, TimedEvent};
@@ -178,11 +181,12 @@ pub trait Agent: Sync + std::fmt::Debug {
         Ok(())
     }
 
-    /// Asks an installed client which hooks it loads when it is started in `folder`.
+    /// Asks an installed client which hooks it loads when it is started in `folder`; `None` if the
+    /// client does not tell.
     ///
     /// # Errors
     /// Fails if it cannot be started, does not answer in time, or does not know the request.
-    fn query_listing(&self, program: &Path, folder: &Path) -> Result<Box<dyn HookListing>>;
+    fn query_listing(&self, program: &Path, folder: &Path) -> Result<Option<Box<dyn HookListing>>>;
 
     /// Returns the client's settings files and our handlers in them.
     fn hook_settings(&self) -> &'static dyn HookSettings;
@@ -217,7 +221,8 @@ pub trait Agent: Sync + std::fmt::Debug {
 }
 
 /// All clients that can be reviewed, in the order in which help texts list them.
-pub const ALL: &[&dyn Agent] = &[&claude::Claude, &codex::Codex];
+pub const ALL: &[&dyn Agent] =
+    &[&claude::Claude, &codex::Codex, &gemini::Gemini, &qwen::Qwen, &copilot::Copilot];
 
 /// The client that commands mean if they name none.
 pub const DEFAULT: &dyn Agent = &claude::Claude;
@@ -227,7 +232,9 @@ pub const DEFAULT: &dyn Agent = &claude::Claude;
 pub const PROFILES: &[&ClientProfile] = &[
     &claude::PROFILE,
     &codex::PROFILE,
-    &others::GEMINI,
+    &gemini::PROFILE,
+    &qwen::PROFILE,
+    &copilot::PROFILE,
     &others::OPENCODE,
     &others::CURSOR,
     &others::CONTINUE,
@@ -256,13 +263,16 @@ pub fn find_agent(name: &str) -> Option<&'static dyn Agent> {
     ALL.iter().copied().find(|agent| agent.name() == name)
 }
 
-/// Reads a recorded hook payload that does not name its client: the first client that can read it
-/// counts.
+/// Reads a recorded hook payload that does not name its client: the first client that knows the
+/// event counts.
 ///
 /// # Errors
 /// Fails if no client can read it, with the problem that the default client found.
 pub fn parse_payload(payload: &[u8]) -> Result<Event, WireError> {
-    let read = ALL.iter().find_map(|agent| agent.parse(payload).ok());
+    let read: Vec<Event> = ALL.iter().filter_map(|agent| agent.parse(payload).ok()).collect();
+    // A client reads another's event as one that means nothing to it.
+    let known = read.iter().position(|event| event.kind != EventKind::Other);
+    let read = read.into_iter().nth(known.unwrap_or(0));
     read.map_or_else(|| DEFAULT.parse(payload), Ok)
 }
 

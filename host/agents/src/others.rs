@@ -13,17 +13,8 @@ const NONE: ClientProfile = ClientProfile {
     start_up_files: &[],
     credential_files: &[],
     tools: &[],
+    drops_early_notes: false,
     hooked: None,
-};
-
-pub(super) const GEMINI: ClientProfile = ClientProfile {
-    name: "gemini",
-    display_name: "Gemini CLI",
-    programs: &["gemini"],
-    packages: &["@google/gemini-cli"],
-    marks: &["GEMINI_CLI"],
-    start_up_files: &[".gemini/settings.json"],
-    ..NONE
 };
 
 pub(super) const OPENCODE: ClientProfile = ClientProfile {

@@ -33,17 +33,7 @@ pub(crate) fn parse_event(
     client: &str,
     kind: KindReader,
 ) -> Result<Event, WireError> {
-    let fail = |problem: String| WireError {
-        problem,
-        event: name_in(bytes, "hook_event_name"),
-        session: name_in(bytes, "session_id"),
-    };
-    check_size(bytes, "the hook's standard input", MAX_INPUT).map_err(fail)?;
-    let value: Value = serde_json::from_slice(bytes)
-        .map_err(|error| fail(format!("the hook's standard input is not valid JSON: {error}")))?;
-    let Value::Object(object) = value else {
-        return Err(fail("the hook's standard input is JSON but not an object".into()));
-    };
+    let object = parse_object(bytes, "session_id")?;
     let own = |key: &str| {
         object.get(key).and_then(Value::as_str).filter(|name| is_plain(name)).map(str::to_owned)
     };
@@ -52,6 +42,26 @@ pub(crate) fn parse_event(
         event: own("hook_event_name"),
         session: own("session_id"),
     })
+}
+
+/// Reads a hook's input as one object. `session` is the key of the session's name, for the error.
+///
+/// # Errors
+/// Fails if the input is empty, too large, not JSON, not an object, or nested deeper than 127
+/// levels.
+pub(crate) fn parse_object(bytes: &[u8], session: &str) -> Result<Map<String, Value>, WireError> {
+    let fail = |problem: String| WireError {
+        problem,
+        event: name_in(bytes, "hook_event_name"),
+        session: name_in(bytes, session),
+    };
+    check_size(bytes, "the hook's standard input", MAX_INPUT).map_err(fail)?;
+    let value: Value = serde_json::from_slice(bytes)
+        .map_err(|error| fail(format!("the hook's standard input is not valid JSON: {error}")))?;
+    match value {
+        Value::Object(object) => Ok(object),
+        _ => Err(fail("the hook's standard input is JSON but not an object".into())),
+    }
 }
 
 /// Checks that bytes can be read as one JSON object without much memory; `what` names them.

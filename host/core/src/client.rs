@@ -27,6 +27,9 @@ pub struct ClientProfile {
     /// Its own tools, with the meaning of their parameters. A tool that no client lists is read as a
     /// tool of a server.
     pub tools: &'static [(&'static str, ToolMeaning)],
+    /// True if it drops the text for the agent in an answer before a tool: the agent then gets it
+    /// with the outcome.
+    pub drops_early_notes: bool,
     /// The ways in which it can be started without its hooks; `None` if no hooks of ours are in it.
     pub hooked: Option<&'static HookBypasses>,
 }
@@ -38,7 +41,7 @@ pub enum ToolMeaning {
     Shell,
     /// The parameter that holds the path, and the access to it.
     File(&'static str, Access),
-    /// It searches below the folder in `path`; the working folder if that is missing.
+    /// It searches below the folder in `path` or `dir_path`; the working folder without either.
     Search,
     /// The parameter that holds an address.
     Fetch(&'static str),

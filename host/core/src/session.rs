@@ -180,7 +180,8 @@ pub struct Pending {
     pub step: u64,
     /// The review's id.
     pub review: String,
-    /// The message that the agent gets when it ends: before that, a rewrite leaves no room for it.
+    /// The message that the agent gets when it ends: before that, a rewrite leaves no room for it, and
+    /// some clients drop it.
     pub note: Option<String>,
 }
 
@@ -488,9 +489,16 @@ impl AgentState {
         push(&mut self.pending, pending, PENDING);
     }
 
-    /// Removes a call that ended from the pending ones.
+    /// Removes a call that ended from the pending ones. Without ids, equal calls have one key: then
+    /// the newest that was not refused has ended, since a refused one did not run.
     pub fn end_call(&mut self, key: u64) -> Option<Pending> {
-        let index = self.pending.iter().rposition(|pending| pending.key == key)?;
+        let refused = |pending: &Pending| {
+            let step = self.steps.iter().rev().find(|step| step.index == pending.step);
+            step.is_some_and(|step| step.status == Status::Refused)
+        };
+        let equal = |pending: &Pending| pending.key == key;
+        let ran = self.pending.iter().rposition(|pending| equal(pending) && !refused(pending));
+        let index = ran.or_else(|| self.pending.iter().rposition(equal))?;
         self.pending.remove(index)
     }
 

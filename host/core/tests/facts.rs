@@ -141,6 +141,7 @@ const UNNAMED: ClientProfile = ClientProfile {
     start_up_files: &[],
     credential_files: &[],
     tools: &[],
+    drops_early_notes: false,
     hooked: None,
 };
 

@@ -4,7 +4,7 @@
 //! parsed as shell text, and a start costs half. The measured behaviour behind each choice is in
 //! the constants' docs.
 
-use crate::grouped_hooks::GroupedHooks;
+use crate::grouped_hooks::{GroupedHooks, HookForm};
 use crate::invocation::{EventSubscription, Invocation, TIMEOUT};
 use serde_json::{Value, json};
 
@@ -49,8 +49,12 @@ pub(super) fn render_handler(invocation: &Invocation, listened: &EventSubscripti
 }
 
 /// Our hooks in the client's settings files.
-pub(super) const HOOKS: GroupedHooks =
-    GroupedHooks { events: EVENTS, render: render_handler, by_shell: false };
+pub(super) const HOOKS: GroupedHooks = GroupedHooks {
+    events: EVENTS,
+    render: render_handler,
+    by_shell: false,
+    form: HookForm::Groups,
+};
 
 #[cfg(test)]
 mod tests {

@@ -128,8 +128,8 @@ impl Agent for Claude {
         "it runs a tool whenever a hook fails, since it does not know `onFailure`"
     }
 
-    fn query_listing(&self, program: &Path, folder: &Path) -> Result<Box<dyn HookListing>> {
-        Ok(Box::new(listing::query_listing(program, folder)?))
+    fn query_listing(&self, program: &Path, folder: &Path) -> Result<Option<Box<dyn HookListing>>> {
+        Ok(Some(Box::new(listing::query_listing(program, folder)?)))
     }
 
     fn hook_settings(&self) -> &'static dyn HookSettings {

@@ -13,6 +13,7 @@ pub(crate) const PROFILE: ClientProfile = ClientProfile {
     start_up_files: &[".claude/settings.json", ".claude.json"],
     credential_files: &[".claude/.credentials.json"],
     tools: super::tools::TOOLS,
+    drops_early_notes: false,
     hooked: Some(&BYPASSES),
 };
 

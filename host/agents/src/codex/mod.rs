@@ -120,8 +120,8 @@ impl Agent for Codex {
         "it is not known which answers of a hook it takes"
     }
 
-    fn query_listing(&self, program: &Path, folder: &Path) -> Result<Box<dyn HookListing>> {
-        Ok(Box::new(listing::query_listing(program, folder)?))
+    fn query_listing(&self, program: &Path, folder: &Path) -> Result<Option<Box<dyn HookListing>>> {
+        Ok(Some(Box::new(listing::query_listing(program, folder)?)))
     }
 
     fn hook_settings(&self) -> &'static dyn HookSettings {

@@ -13,6 +13,7 @@ pub(crate) const PROFILE: ClientProfile = ClientProfile {
     start_up_files: &[".codex/config.toml", ".codex/hooks.json"],
     credential_files: &[".codex/auth.json"],
     tools: TOOLS,
+    drops_early_notes: false,
     hooked: Some(&BYPASSES),
 };
 

@@ -3,7 +3,7 @@
 //! The result of either edit is checked before it is written: foreign parts must be the same before
 //! and after.
 
-use super::{GroupedHooks, group};
+use super::{GroupedHooks, HookForm};
 use crate::hook_handler::{Deviation, HookHandler};
 use crate::invocation::Invocation;
 use crate::json::{JsonDocument, NotJson};
@@ -93,7 +93,12 @@ impl GroupedHooks {
                 .transpose();
         }
         let Some(listened) = self.missing(&found).into_iter().next() else { return Ok(None) };
-        let group = group(&(self.render)(wanted, listened));
+        if let HookForm::Flat { version } = self.form
+            && document.value().get(VERSION).is_none()
+        {
+            return document.add_member("", VERSION, &json!(version)).map(Some);
+        }
+        let group = self.element((self.render)(wanted, listened));
         let above = format!("/hooks/{}", listened.event);
         match (document.value().get("hooks"), document.value().pointer(&above)) {
             (None, _) => document.add_member("", "hooks", &json!({})),
@@ -129,6 +134,11 @@ impl GroupedHooks {
             .map(|handler| handler.pointer)
             .collect();
         let mut settings = settings.clone();
+        if let (HookForm::Flat { version }, Some(members)) = (self.form, settings.as_object_mut())
+            && members.get(VERSION) == Some(&json!(version))
+        {
+            members.shift_remove(VERSION);
+        }
         let Some(hooks) = settings.get_mut("hooks").and_then(Value::as_object_mut) else {
             if let Some(members) = settings
                 .as_object_mut()
@@ -140,6 +150,15 @@ impl GroupedHooks {
         };
         for (event, groups) in hooks.iter_mut() {
             let Some(groups) = groups.as_array_mut() else { continue };
+            if matches!(self.form, HookForm::Flat { .. }) {
+                let mut at = 0;
+                groups.retain(|_| {
+                    let pointer = format!("/hooks/{}/{at}", crate::json::escape_name(event));
+                    at += 1;
+                    !ours.contains(&pointer)
+                });
+                continue;
+            }
             for (at, group) in groups.iter_mut().enumerate() {
                 let Some(handlers) = group.get_mut("hooks").and_then(Value::as_array_mut) else {
                     continue;
@@ -162,6 +181,9 @@ impl GroupedHooks {
     }
 }
 
+/// The key of the version of a file's form.
+const VERSION: &str = "version";
+
 /// Returns true for a handler that contains nothing foreign.
 fn alone(handler: &HookHandler) -> bool {
     !handler.deviations.contains(&Deviation::Mixed)
@@ -179,11 +201,13 @@ fn take_out(
             at.rsplit_once('/').map_or_else(String::new, |(at, _)| at.to_owned())
         })
     };
+    // `/hooks/EVENT/0`, or `/hooks/EVENT/0/hooks/0` in a group.
+    let event = if pointer.split('/').count() > 4 { 3 } else { 1 };
     let group = above(pointer, 2);
-    if edited.value().pointer(&group).is_some_and(idle) {
+    if event == 3 && edited.value().pointer(&group).is_some_and(idle) {
         edited = edited.remove_value(&group)?;
     }
-    for container in [above(pointer, 3), above(pointer, 4)] {
+    for container in [above(pointer, event), above(pointer, event.saturating_add(1))] {
         let value = edited.value().pointer(&container);
         if !keep.contains(&container)
             && value.is_some_and(|value| *value == json!([]) || *value == json!({}))

@@ -1,7 +1,7 @@
 //! Finds our handlers in settings, in any form that a person may have written, and reports how each
 //! deviates from the one that `install` would write.
 
-use super::GroupedHooks;
+use super::{GroupedHooks, handlers_in};
 use crate::hook_handler::{Deviation, HookHandler};
 use crate::invocation::{EventSubscription, Invocation};
 use serde_json::Value;
@@ -17,11 +17,8 @@ impl GroupedHooks {
         {
             let first = found.len();
             for (at, group) in groups.as_array().into_iter().flatten().enumerate() {
-                for (index, handler) in
-                    group.get("hooks").and_then(Value::as_array).into_iter().flatten().enumerate()
-                {
-                    let pointer =
-                        format!("/hooks/{}/{at}/hooks/{index}", crate::json::escape_name(event));
+                for (below, handler) in handlers_in(group) {
+                    let pointer = format!("/hooks/{}/{at}{below}", crate::json::escape_name(event));
                     found.extend(self.judge(event, pointer, group, handler, wanted));
                 }
             }
@@ -46,16 +43,12 @@ impl GroupedHooks {
     pub(crate) fn find_foreign(settings: &Value, event: &str, wanted: &Invocation) -> Vec<String> {
         let groups =
             settings.get("hooks").and_then(|hooks| hooks.get(event)).and_then(Value::as_array);
-        let handlers = groups
-            .into_iter()
-            .flatten()
-            .filter_map(|group| group.get("hooks")?.as_array())
-            .flatten();
+        let handlers = groups.into_iter().flatten().flat_map(handlers_in);
         handlers
-            .filter(|handler| whose(handler, wanted).is_none())
-            .map(|handler| {
+            .filter(|(_, handler)| whose(handler, wanted).is_none())
+            .map(|(_, handler)| {
                 let field = |name: &str| handler.get(name).and_then(Value::as_str);
-                field("command")
+                command_of(handler)
                     .or(field("url"))
                     .or(field("tool"))
                     .or(field("prompt"))
@@ -93,7 +86,9 @@ impl GroupedHooks {
         deviations.extend((truth("async") || truth("asyncRewake")).then_some(Deviation::Async));
         deviations.extend(truth("once").then_some(Deviation::Once));
         let same = right.as_ref().is_some_and(|right| {
-            ["command", "args"].iter().all(|name| right.get(*name) == handler.get(*name))
+            ["command", "exec", "bash", "args"]
+                .iter()
+                .all(|name| right.get(*name) == handler.get(*name))
         });
         let program =
             if same { wanted.program.to_string_lossy().into_owned() } else { ours.program };
@@ -109,10 +104,11 @@ impl GroupedHooks {
         if let (Some(listened), Some(right)) = (listened, right) {
             let closed = handler.get("onFailure").and_then(Value::as_str) == Some("block");
             deviations.extend((listened.closed && !closed).then_some(Deviation::Open));
-            let timeout = handler.get("timeout");
+            let keys = ["timeout", "timeoutSec"];
+            let key = keys.into_iter().find(|key| right.get(key).is_some()).unwrap_or_default();
+            let timeout = handler.get(key);
             let shown = timeout.map_or_else(|| "not set".to_owned(), Value::to_string);
-            deviations
-                .extend((timeout != right.get("timeout")).then_some(Deviation::Timeout(shown)));
+            deviations.extend((timeout != right.get(key)).then_some(Deviation::Timeout(shown)));
         }
         Some(HookHandler { event: event.to_owned(), pointer, program, deviations })
     }
@@ -136,9 +132,14 @@ struct StartCommand {
     mixed: bool,
 }
 
+/// Returns the program or the shell line of a handler, by any of the names that clients give it.
+fn command_of(handler: &Value) -> Option<&str> {
+    ["command", "exec", "bash"].iter().find_map(|name| handler.get(*name)?.as_str())
+}
+
 /// Parses a handler that starts `hook` of a program that is ours by name or by path.
 fn whose(handler: &Value, wanted: &Invocation) -> Option<StartCommand> {
-    let command = handler.get("command")?.as_str()?;
+    let command = command_of(handler)?;
     if let Some(arguments) = handler.get("args").and_then(Value::as_array) {
         let arguments: Vec<String> =
             arguments.iter().filter_map(|argument| argument.as_str().map(str::to_owned)).collect();

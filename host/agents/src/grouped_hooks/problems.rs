@@ -1,7 +1,7 @@
 //! Values in a file of hooks that a client cannot use: it drops the file, or what stands there,
 //! without a word to the person.
 
-use super::GroupedHooks;
+use super::{GroupedHooks, HookForm};
 use crate::json::{JsonDocument, escape_name};
 use crate::settings_problem::SettingsProblem;
 use serde_json::Value;
@@ -19,10 +19,19 @@ impl GroupedHooks {
             None => {}
             Some(Value::Object(events)) => {
                 for (event, groups) in events {
-                    found.groups(&format!("/hooks/{}", escape_name(event)), groups);
+                    let pointer = format!("/hooks/{}", escape_name(event));
+                    match self.form {
+                        HookForm::Groups => found.groups(&pointer, groups),
+                        HookForm::Flat { .. } => found.handlers(&pointer, groups),
+                    }
                 }
             }
             Some(other) => found.add("/hooks", other, "an object of events"),
+        }
+        if let (HookForm::Flat { version }, Some(other)) = (self.form, settings.get("version"))
+            && *other != version
+        {
+            found.add("/version", other, &format!("the number {version}"));
         }
         for pointer in
             document.repeated().into_iter().filter(|pointer| pointer.starts_with("/hooks"))
@@ -83,6 +92,19 @@ impl Found<'_> {
         }
     }
 
+    fn handlers(&mut self, pointer: &str, handlers: &Value) {
+        let Value::Array(handlers) = handlers else {
+            return self.add(pointer, handlers, "an array of handlers");
+        };
+        for (index, handler) in handlers.iter().enumerate() {
+            let pointer = format!("{pointer}/{index}");
+            if let Some(matcher) = handler.get("matcher").filter(|value| !is_text_or_null(value)) {
+                self.add(&format!("{pointer}/matcher"), matcher, "text");
+            }
+            self.handler(&pointer, handler);
+        }
+    }
+
     fn handler(&mut self, pointer: &str, handler: &Value) {
         let kind = handler.get("type").and_then(Value::as_str);
         if kind.is_none() {
@@ -91,11 +113,15 @@ impl Found<'_> {
         let wrong = |name: &str, fits: fn(&Value) -> bool| {
             handler.get(name).filter(|value| !fits(value)).cloned()
         };
-        if kind == Some("command") && !handler.get("command").is_some_and(Value::is_string) {
+        let names = ["command", "exec", "bash", "powershell"];
+        let starts = |name: &str| handler.get(name).is_some_and(Value::is_string);
+        if kind == Some("command") && !names.into_iter().any(starts) {
             self.add(pointer, handler, "a handler with a `command`, which is text");
         }
-        if let Some(timeout) = wrong("timeout", |value| value.as_f64().is_some_and(|t| t > 0.0)) {
-            self.add(&format!("{pointer}/timeout"), &timeout, "a number above 0");
+        for name in ["timeout", "timeoutSec"] {
+            if let Some(timeout) = wrong(name, |value| value.as_f64().is_some_and(|t| t > 0.0)) {
+                self.add(&format!("{pointer}/{name}"), &timeout, "a number above 0");
+            }
         }
     }
 }

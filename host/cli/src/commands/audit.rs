@@ -36,6 +36,9 @@ pub struct Show {
     /// Show only records of this session
     #[arg(long)]
     session: Option<String>,
+    /// Show only records of this agent
+    #[arg(long, value_parser = PossibleValuesParser::new(crate::agent_names()))]
+    agent: Option<String>,
     /// Show only records of this kind
     #[arg(long, value_parser = PossibleValuesParser::new(RecordKind::ALL.iter().map(|kind| kind.as_str())))]
     kind: Option<String>,
@@ -102,13 +105,28 @@ fn show(arguments: &Show) -> Result<CommandExit> {
         ..Default::default()
     };
     let mut newest = std::collections::VecDeque::new();
+    let wanted = |stored: &StoredRecord| match &arguments.agent {
+        None => Ok(true),
+        Some(agent) => is_of_client(stored, agent),
+    };
+    let mut unreadable = None;
     store.query_records(&filter, |stored| {
-        newest.push_back(stored);
+        match wanted(&stored) {
+            Ok(true) => newest.push_back(stored),
+            Ok(false) => {}
+            Err(error) => {
+                unreadable = Some(error);
+                return ControlFlow::Break(());
+            }
+        }
         if newest.len() > arguments.limit {
             newest.pop_front();
         }
         ControlFlow::Continue(())
     })?;
+    if let Some(error) = unreadable {
+        return Err(error);
+    }
     if newest.is_empty() && !arguments.json {
         paint::print_text("no records\n");
     }
@@ -133,6 +151,13 @@ fn show(arguments: &Show) -> Result<CommandExit> {
         paint::print_wrapped(&line, INDENT);
     }
     Ok(CommandExit::Success)
+}
+
+/// Returns true if a record is about that client.
+fn is_of_client(stored: &StoredRecord, client: &str) -> Result<bool> {
+    let record: Record = serde_json::from_str(&stored.record.document)
+        .with_context(|| format!("record {}", stored.sequence))?;
+    Ok(record.client == client)
 }
 
 /// Formats a record with its position in the chain as one JSON object.

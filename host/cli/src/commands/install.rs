@@ -479,7 +479,14 @@ pub fn append_record(home: &Home, subject: &str, summary: &str, report: &mut Ins
 
 fn ask(client: &Path, site: &Site, report: &mut InstallReport) -> Option<DisabledReason> {
     match site.agent.query_listing(client, &question_folder(site)) {
-        Ok(listing) => {
+        Ok(None) => {
+            report.print_line(&format!(
+                "{} does not tell which hooks it loads: a new session shows it, in `portcullis audit show`",
+                site.agent.display_name()
+            ));
+            None
+        }
+        Ok(Some(listing)) => {
             let off = listing.disabled_reason(site.scope, &site.wanted);
             let loaded = listing.count_loaded(site.scope, &site.wanted);
             report.set_value("loaded", json!(loaded));

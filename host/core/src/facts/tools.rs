@@ -169,15 +169,21 @@ fn file(call: &Call, name: &str, access: Access, facts: &mut Collector<'_>) -> R
     let operation = FileOperation {
         access,
         path: facts.facts.paths.first().map(|path| path.text.clone()).unwrap_or_default(),
-        content: text(&["content", "new_string", "new_source"]).map(|text| bounded(text, facts)),
-        replaced: text(&["old_string"]).map(|text| bounded(text, facts)),
-        every: call.input.get("replace_all").and_then(Value::as_bool) == Some(true),
+        content: text(&CONTENTS).map(|text| bounded(text, facts)),
+        replaced: text(&["old_string", "old_str"]).map(|text| bounded(text, facts)),
+        every: ["replace_all", "allow_multiple"]
+            .iter()
+            .any(|name| call.input.get(*name).and_then(Value::as_bool) == Some(true)),
     };
     (Operation::File(operation), intent, access.to_string(), None)
 }
 
+/// The parameters that hold what a file gets.
+const CONTENTS: [&str; 5] = ["content", "file_text", "new_string", "new_str", "new_source"];
+
 fn search(call: &Call, facts: &mut Collector<'_>) -> Read {
-    let path = call.input.get("path").and_then(Value::as_str).unwrap_or(".");
+    let named = ["path", "dir_path"].iter().find_map(|name| call.input.get(*name)?.as_str());
+    let path = named.unwrap_or(".");
     facts.file_as_named(EffectKind::FileRead, path);
     let path = facts.facts.paths.first().map(|path| path.text.clone()).unwrap_or_default();
     let operation =

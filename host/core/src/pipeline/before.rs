@@ -325,11 +325,21 @@ impl<'s> Run<'s, '_> {
             rewritten.second.facts.identity
         });
         let key = call.id.as_deref().map_or(identity, |id| hash_parts(&[id]));
-        // The client accepts a rewrite only without text: messages about it are delivered with the
-        // outcome.
-        let note = matches!(self.reply.ruling, Disposition::Rewrite(_))
-            .then(|| cut_text(&std::mem::take(&mut self.reply.agent).join("\n"), MOST_NOTE));
+        // A client accepts a rewrite only without text, and some accept no text at all before a tool:
+        // these messages are delivered with the outcome.
+        let late = match self.reply.ruling {
+            Disposition::Rewrite(_) => true,
+            Disposition::None => self.drops_early_notes() && !self.reply.agent.is_empty(),
+            Disposition::Ask(_) | Disposition::Refuse(_) | Disposition::Stop(_) => false,
+        };
+        let note =
+            late.then(|| cut_text(&std::mem::take(&mut self.reply.agent).join("\n"), MOST_NOTE));
         self.state.agent.start_call(Pending { key, step, review: review.to_owned(), note });
+    }
+
+    fn drops_early_notes(&self) -> bool {
+        let mut clients = self.place.clients.iter();
+        clients.any(|client| client.name == self.event.client && client.drops_early_notes)
     }
 
     fn reply_to(&mut self, judged: &CallReview, rewritten: Option<&RewriteReview>, id: &str) {

@@ -46,12 +46,12 @@ pub(super) struct CanaryOutcome {
 /// Runs each of our enabled handlers for the event before an action.
 pub(super) fn run(handlers: &[Handler], stage: &CanarySetup<'_>, observing: bool) -> CanaryOutcome {
     let mut outcome = CanaryOutcome { findings: Vec::new(), unrefused: None };
-    let mut seen: Vec<(Option<&Value>, Option<&Value>)> = Vec::new();
+    let mut seen = Vec::new();
     let gates = |handler: &&Handler| {
         handler.registered.event == handler.agent.hook_settings().gate_event() && !handler.off
     };
     for handler in handlers.iter().filter(gates) {
-        let start = (handler.value.get("command"), handler.value.get("args"));
+        let start = (handler.exec(), handler.line());
         if seen.contains(&start) {
             continue;
         }

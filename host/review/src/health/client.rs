@@ -53,7 +53,14 @@ pub(super) fn listing(
     handlers: &[Handler],
 ) -> Vec<HealthFinding> {
     let listing = match agent.query_listing(client, folder) {
-        Ok(listing) => listing,
+        Ok(Some(listing)) => listing,
+        Ok(None) => {
+            let what = format!(
+                "{} does not tell which hooks it loads: only its files were checked",
+                agent.display_name()
+            );
+            return vec![HealthFinding::note(Check::Listing, what, "")];
+        }
         Err(error) => {
             return vec![HealthFinding::warning(
                 Check::Listing,

@@ -17,8 +17,6 @@ const SHORT: f64 = 5.0;
 /// The longest timeout that is not reported, in seconds: a hanging hook would look like a hanging
 /// client.
 const LONG: f64 = 600.0;
-/// The client's timeout for handlers that do not set one, in seconds.
-const DEFAULT_TIMEOUT: f64 = 600.0;
 
 /// One of our handlers as it is registered.
 #[derive(Clone, Debug)]
@@ -41,20 +39,22 @@ impl Handler {
     /// Returns the program and its arguments, if the client starts it without a shell.
     pub(super) fn exec(&self) -> Option<(&str, Vec<&str>)> {
         let arguments = self.value.get("args")?.as_array()?;
-        Some((
-            self.value.get("command")?.as_str()?,
-            arguments.iter().filter_map(Value::as_str).collect(),
-        ))
+        Some((self.command()?, arguments.iter().filter_map(Value::as_str).collect()))
     }
 
     /// Returns the line that the client passes to a shell.
     pub(super) fn line(&self) -> Option<&str> {
-        self.value.get("command")?.as_str().filter(|_| self.value.get("args").is_none())
+        self.command().filter(|_| self.value.get("args").is_none())
+    }
+
+    /// Returns the program or the shell line, by the names that clients give it.
+    fn command(&self) -> Option<&str> {
+        ["command", "exec", "bash"].iter().find_map(|name| self.value.get(*name)?.as_str())
     }
 
     /// Returns the client's timeout in seconds.
     pub(super) fn timeout(&self) -> f64 {
-        self.value.get("timeout").and_then(Value::as_f64).unwrap_or(DEFAULT_TIMEOUT)
+        self.agent.hook_settings().timeout(&self.value)
     }
 
     /// Returns true if the client refuses when the handler fails.
@@ -121,7 +121,7 @@ pub(super) fn find(
     let mut handlers = Vec::new();
     for file in files {
         let Some(settings) = file.settings() else { continue };
-        let off = switched_off(files, file.scope).is_some();
+        let off = switched_off(agent, files, file.scope).is_some();
         for registered in agent.hook_settings().find_handlers(settings, wanted) {
             let value = settings.pointer(&registered.pointer).cloned().unwrap_or_default();
             handlers.push(Handler {
@@ -261,7 +261,7 @@ fn judge(
         Deviation::Open | Deviation::Shell | Deviation::Mixed | Deviation::Repeated => {
             warning(deviation.to_string())
         }
-        Deviation::Timeout(said) => timeout(handler, said)
+        Deviation::Timeout(_) => timeout(handler)
             .map(|what| (HealthFinding::warning(Check::Handlers, "", fix.as_str()), what)),
         Deviation::Arguments => arguments(handler, places),
         Deviation::Event => {
@@ -272,15 +272,16 @@ fn judge(
     }
 }
 
-fn timeout(handler: &Handler, said: &str) -> Option<String> {
+fn timeout(handler: &Handler) -> Option<String> {
     let seconds = handler.timeout();
     if seconds < SHORT {
         return Some(format!(
-            "the client waits {said} s for it, which a loaded machine can exceed"
+            "the client waits {seconds} s for it, which a loaded machine can exceed"
         ));
     }
-    (seconds > LONG)
-        .then(|| format!("the client waits {said} s for it, which looks like a client that hangs"))
+    (seconds > LONG).then(|| {
+        format!("the client waits {seconds} s for it, which looks like a client that hangs")
+    })
 }
 
 fn arguments(handler: &Handler, places: &Paths) -> Option<(HealthFinding, String)> {

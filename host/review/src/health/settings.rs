@@ -126,17 +126,20 @@ fn unusable(file: &ClientFile) -> Vec<HealthFinding> {
 }
 
 /// Returns the file that disables the hooks of a scope, if any.
-pub(super) fn switched_off(
-    files: &[ClientFile],
+pub(super) fn switched_off<'a>(
+    agent: &dyn Agent,
+    files: &'a [ClientFile],
     scope: SettingsScope,
-) -> Option<(&ClientFile, &'static str)> {
+) -> Option<(&'a ClientFile, &'static str)> {
     let says = |file: &&ClientFile, name: &str| {
         file.settings().and_then(|settings| settings.get(name)) == Some(&Value::Bool(true))
     };
+    let switch =
+        |file: &'a ClientFile| Some((file, agent.hook_settings().off_switch(file.settings()?)?));
     let managed = |file: &&ClientFile| file.scope == SettingsScope::Managed;
     let of_machine = || files.iter().filter(managed);
-    if let Some(file) = of_machine().find(|file| says(file, "disableAllHooks")) {
-        return Some((file, "disableAllHooks"));
+    if let Some(found) = of_machine().find_map(switch) {
+        return Some(found);
     }
     if scope == SettingsScope::Managed {
         return None;
@@ -144,7 +147,7 @@ pub(super) fn switched_off(
     if let Some(file) = of_machine().find(|file| says(file, "allowManagedHooksOnly")) {
         return Some((file, "allowManagedHooksOnly"));
     }
-    files.iter().find(|file| says(file, "disableAllHooks")).map(|file| (file, "disableAllHooks"))
+    files.iter().find_map(switch)
 }
 
 /// Reports entries in the files, and variables of this process's environment, that disable or
@@ -159,7 +162,7 @@ pub(super) fn switches(
     let mut reported = Vec::new();
     let scopes: Vec<SettingsScope> =
         if ours.is_empty() { vec![SettingsScope::User] } else { ours.to_vec() };
-    let off: Vec<_> = scopes.iter().map(|scope| switched_off(files, *scope)).collect();
+    let off: Vec<_> = scopes.iter().map(|scope| switched_off(agent, files, *scope)).collect();
     let any_on = off.iter().any(Option::is_none);
     for (file, key) in off.into_iter().flatten().filter(|_| !any_on) {
         if !reported.contains(&key) {
@@ -261,7 +264,7 @@ pub(super) fn rivals(
 ) -> Vec<HealthFinding> {
     let mut findings = Vec::new();
     let gate = agent.hook_settings().gate_event();
-    for file in files.iter().filter(|file| switched_off(files, file.scope).is_none()) {
+    for file in files.iter().filter(|file| switched_off(agent, files, file.scope).is_none()) {
         let Some(settings) = file.settings() else { continue };
         for command in agent.hook_settings().foreign_commands(settings, gate, ours) {
             let what = format!(
@@ -289,7 +292,7 @@ pub(super) fn rivals(
             findings.push(HealthFinding::note(Check::Rivals, what, ""));
         }
     }
-    or_ok(findings, Check::Rivals, &format!("no other hook answers {gate}"))
+    or_ok(findings, Check::Rivals, format!("no other hook answers {gate}"))
 }
 
 #[cfg(test)]
@@ -322,7 +325,7 @@ mod tests {
             (vec![file(SettingsScope::User, json!({ "disableAllHooks": "true" }))], None, None),
             (vec![file(SettingsScope::User, json!({ "disableAllHooks": false }))], None, None),
         ] {
-            let key = |scope| switched_off(&files, scope).map(|(_, key)| key);
+            let key = |scope| switched_off(DEFAULT, &files, scope).map(|(_, key)| key);
             assert_eq!(
                 (key(SettingsScope::User), key(SettingsScope::Managed)),
                 (of_user, of_machine),

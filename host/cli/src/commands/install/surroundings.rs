@@ -57,10 +57,9 @@ fn settings(
     let path = path.display();
     let truth = |name: &str| settings.get(name) == Some(&json!(true));
     let reaches = scope == SettingsScope::Managed || site.scope != SettingsScope::Managed;
-    if truth("disableAllHooks") && reaches {
-        report.print_warning(&format!(
-            "`{path}` has `disableAllHooks`: no hook runs until it is taken out"
-        ));
+    if let Some(switch) = site.agent.hook_settings().off_switch(settings).filter(|_| reaches) {
+        report
+            .print_warning(&format!("`{path}` has `{switch}`: no hook runs until it is taken out"));
     }
     if truth("allowManagedHooksOnly")
         && scope == SettingsScope::Managed

@@ -32,7 +32,7 @@ pub(super) fn record_trust(
     report: &mut InstallReport,
 ) -> Result<()> {
     let Some(trust) = site.agent.trust() else { return Ok(()) };
-    let listing = site.agent.query_listing(client, folder)?;
+    let Some(listing) = site.agent.query_listing(client, folder)? else { return Ok(()) };
     let entries = listing.trust_entries(site.scope, &site.wanted);
     let found = read(site, trust)?;
     let text = text_of(&found)?;

@@ -1,0 +1,112 @@
+//! Reads a hook's answer to `preToolUse` as Copilot CLI would, measured with 1.0.102: any exit code
+//! but 0 refuses the tool, and what it cannot read with code 0 lets it run.
+
+use crate::hook_reply::HookReply;
+use portcullis_core::text::one_line;
+use serde_json::{Map, Value};
+
+/// Reads the exit code (`None` after a signal) and standard output; the client shows no standard
+/// error.
+pub(super) fn interpret_answer(code: Option<i32>, stdout: &str, _stderr: &str) -> HookReply {
+    let text = stdout.trim();
+    let document = serde_json::from_str(text);
+    let read = match &document {
+        Ok(Value::Object(document)) => Some(read_document(document)),
+        _ => None,
+    };
+    match (code, read) {
+        (Some(0), Some(read)) => read,
+        (Some(0), None) if text.is_empty() => HookReply::Unread("it answered nothing".to_owned()),
+        (Some(0), None) => {
+            let shown = one_line(text, 80);
+            HookReply::Unread(format!("its answer is not a JSON object: `{shown}`"))
+        }
+        (_, Some(HookReply::Refused(reason))) => HookReply::Refused(reason),
+        (Some(code), _) => HookReply::Refused(format!("the hook ended with code {code}")),
+        (None, _) => HookReply::Refused("a signal ended the hook".to_owned()),
+    }
+}
+
+fn read_document(document: &Map<String, Value>) -> HookReply {
+    let text = |name: &str| document.get(name).and_then(Value::as_str).unwrap_or_default();
+    match (text("permissionDecision"), document.get("modifiedArgs")) {
+        ("deny", _) => {
+            let reason = Some(text("permissionDecisionReason")).filter(|reason| !reason.is_empty());
+            HookReply::Refused(reason.unwrap_or("No reason provided").to_owned())
+        }
+        ("ask", _) => HookReply::Asked,
+        (_, Some(Value::Object(_))) => HookReply::Rewritten,
+        _ => HookReply::Nothing,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::copilot::wire::render_reply;
+    use portcullis_core::event::{Disposition, Reply};
+
+    fn read(code: Option<i32>, stdout: &str, stderr: &str) -> &'static str {
+        match interpret_answer(code, stdout, stderr) {
+            HookReply::Refused(_) => "refused",
+            HookReply::Asked => "asked",
+            HookReply::Rewritten => "rewritten",
+            HookReply::Nothing => "nothing",
+            HookReply::Failed(_) => "failed",
+            HookReply::Unread(_) => "unread",
+        }
+    }
+
+    #[test]
+    fn answers_are_read_as_the_client_reads_them() {
+        for (code, stdout, expected) in [
+            (Some(0), r#"{"permissionDecision":"deny"}"#, "refused"),
+            (Some(1), r#"{"permissionDecision":"allow"}"#, "refused"),
+            (Some(2), r#"{"permissionDecision":"deny"}"#, "refused"),
+            (Some(2), "", "refused"),
+            (Some(127), "", "refused"),
+            (None, "", "refused"),
+            (Some(0), r#"{"permissionDecision":"ask"}"#, "asked"),
+            (Some(0), r#"{"permissionDecision":"nope"}"#, "nothing"),
+            (Some(0), r#"{"permissionDecision":5}"#, "nothing"),
+            (Some(0), r#"{"decision":"block"}"#, "nothing"),
+            (Some(0), r#"{"modifiedArgs":{}}"#, "rewritten"),
+            (Some(0), r#"{"updatedInput":{}}"#, "nothing"),
+            (Some(0), "{}", "nothing"),
+            (Some(0), "", "unread"),
+            (Some(0), "denied", "unread"),
+            (Some(0), r#"{"permissionDecision":"#, "unread"),
+        ] {
+            assert_eq!(read(code, stdout, "no"), expected, "{code:?} {stdout}");
+        }
+    }
+
+    /// Each ruling is an answer that the client takes.
+    #[test]
+    fn our_answers_are_taken() {
+        let texts = || vec!["a note".to_owned()];
+        for (ruling, expected) in [
+            (Disposition::None, "nothing"),
+            (Disposition::Rewrite(Map::new()), "rewritten"),
+            (Disposition::Ask("why".into()), "asked"),
+            (Disposition::Refuse("why".into()), "refused"),
+            (Disposition::Refuse(" ".into()), "refused"),
+            (Disposition::Stop("why".into()), "refused"),
+        ] {
+            for (agent, person) in [(vec![], vec![]), (texts(), vec![]), (texts(), texts())] {
+                let reply = Reply { ruling: ruling.clone(), agent, person, result: None };
+                for event in ["preToolUse", ""] {
+                    let output = render_reply(event, &reply);
+                    let stdout = String::from_utf8(output.stdout).unwrap();
+                    let code = Some(i32::from(output.exit));
+                    assert_eq!(read(code, &stdout, ""), expected, "{stdout}");
+                    if expected == "refused" {
+                        // Each of the two ways is enough.
+                        assert_eq!(read(Some(0), &stdout, ""), expected, "{stdout}");
+                        assert_eq!(read(code, "", ""), expected);
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Gemini CLI: its hook format, its settings files, its transcript, and our registration in them.
+//! Measured with 0.61.0.
+//!
+//! A hook that dies without a word, is silent or late lets the action run, and nothing in a handler
+//! closes that; a missing program is a refusal. The client names no call: an outcome joins the review
+//! of the same action.
+
+mod answer;
+mod hooks;
+mod profile;
+mod tokens;
+mod wire;
+
+pub(crate) use profile::PROFILE;
+
+use crate::find::find_program;
+use crate::grouped_hooks::GroupedHooks;
+use crate::hook_reply::HookReply;
+use crate::hook_settings::HookSettings;
+use crate::json::JsonDocument;
+use crate::listing::HookListing;
+use crate::payload::MAX_INPUT;
+use crate::recorded::{OpenCalls, TimedEvent};
+use crate::settings::SettingsLayout;
+use crate::settings_problem::SettingsProblem;
+use crate::transcript::path_in;
+use crate::version::Version;
+use crate::{Agent, HookOutput, ShownCall, WireError};
+use anyhow::Result;
+use hooks::HOOKS;
+use portcullis_core::client::ClientProfile;
+use portcullis_core::event::{CallEnd, Event, Reply};
+use portcullis_core::session::{TokenCursor, TokenReading};
+use serde_json::{Map, Value};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// The first version whose answers were measured.
+const OLDEST: Version = Version(0, 61, 0);
+
+/// Gemini CLI.
+#[derive(Clone, Copy, Debug)]
+pub struct Gemini;
+
+impl Agent for Gemini {
+    fn profile(&self) -> &'static ClientProfile {
+        &PROFILE
+    }
+
+    fn max_input(&self) -> usize {
+        MAX_INPUT
+    }
+
+    fn parse(&self, input: &[u8]) -> Result<Event, WireError> {
+        wire::parse_event(input)
+    }
+
+    fn render(&self, event: &str, reply: &Reply) -> HookOutput {
+        wire::render_reply(event, reply)
+    }
+
+    fn interpret_answer(&self, code: Option<i32>, stdout: &str, stderr: &str) -> HookReply {
+        answer::interpret_answer(code, stdout, stderr)
+    }
+
+    fn command_event(&self, session: &str, folder: &Path, command: &str) -> Value {
+        wire::command_event(session, folder, command)
+    }
+
+    fn hook_environment(&self, project: &Path, session: &str) -> Vec<(&'static str, OsString)> {
+        vec![
+            ("GEMINI_PROJECT_DIR", project.into()),
+            ("GEMINI_CWD", project.into()),
+            ("GEMINI_SESSION_ID", session.into()),
+        ]
+    }
+
+    /// A hook's input names no call, so a call in the transcript cannot be told from a reviewed one.
+    fn shown_calls(&self, _input: &[u8], _since: u64) -> Vec<ShownCall> {
+        Vec::new()
+    }
+
+    fn read_tokens(
+        &self,
+        input: &[u8],
+        _agent: Option<&str>,
+        cursor: Option<&TokenCursor>,
+    ) -> Option<TokenReading> {
+        tokens::read_tokens(&path_in(input)?, cursor).ok()
+    }
+
+    fn process_variable(&self) -> Option<&'static str> {
+        None
+    }
+
+    fn read_transcript_line(
+        &self,
+        _line: &Map<String, Value>,
+        _open: &mut OpenCalls<'_>,
+    ) -> Vec<TimedEvent> {
+        Vec::new()
+    }
+
+    fn call_end(&self, _tool: &str, _result: &str) -> CallEnd {
+        CallEnd::Finished
+    }
+
+    fn find_program(&self, home: &Path) -> Option<PathBuf> {
+        find_program(PROFILE.name, &[".local/bin/gemini", ".npm-global/bin/gemini"], home)
+    }
+
+    fn oldest_version(&self) -> Version {
+        OLDEST
+    }
+
+    fn oldest_version_reason(&self) -> &'static str {
+        "it is not known which answers of a hook it takes"
+    }
+
+    fn query_listing(
+        &self,
+        _program: &Path,
+        _folder: &Path,
+    ) -> Result<Option<Box<dyn HookListing>>> {
+        Ok(None)
+    }
+
+    fn hook_settings(&self) -> &'static dyn HookSettings {
+        &Gemini
+    }
+
+    fn resume_command(&self, session: &str) -> String {
+        format!("gemini --resume {session}")
+    }
+}
+
+impl HookSettings for Gemini {
+    fn layout(&self) -> &'static SettingsLayout {
+        &hooks::LAYOUT
+    }
+
+    fn most_bytes(&self) -> u64 {
+        hooks::MOST_BYTES
+    }
+
+    fn hooks(&self) -> &'static GroupedHooks {
+        &HOOKS
+    }
+
+    fn gate_event(&self) -> &'static str {
+        "BeforeTool"
+    }
+
+    fn find_problems(&self, document: &JsonDocument) -> Vec<SettingsProblem> {
+        let problems = HOOKS.find_problems(document).into_iter();
+        problems.filter(|problem| !hooks::is_switch(&problem.pointer)).collect()
+    }
+
+    fn timeout(&self, handler: &Value) -> f64 {
+        hooks::timeout(handler)
+    }
+
+    fn off_switch(&self, settings: &Value) -> Option<&'static str> {
+        hooks::off_switch(settings)
+    }
+}

@@ -1,0 +1,73 @@
+//! The events that our hooks handle, the handler for each, and the places of the client's settings.
+
+use crate::grouped_hooks::{GroupedHooks, HookForm};
+use crate::invocation::{EventSubscription, Invocation, TIMEOUT};
+use crate::settings::SettingsLayout;
+use serde_json::{Value, json};
+
+/// The most bytes of a settings file that are read.
+pub(super) const MOST_BYTES: u64 = 2 * 1024 * 1024;
+
+/// The timeout at the end of a session, for which a person waits.
+const END_TIMEOUT: u64 = 10;
+/// The client's timeout for a handler that sets none, in seconds.
+const DEFAULT_TIMEOUT: f64 = 60.0;
+/// The number from which on the client reads milliseconds.
+const MILLISECONDS: f64 = 1000.0;
+
+/// Every event that our hooks handle. None can be closed: the client goes on when a hook fails.
+const EVENTS: &[EventSubscription] = &[
+    EventSubscription { event: "PreToolUse", closed: false, timeout: TIMEOUT },
+    EventSubscription { event: "PostToolUse", closed: false, timeout: TIMEOUT },
+    EventSubscription { event: "PostToolUseFailure", closed: false, timeout: TIMEOUT },
+    EventSubscription { event: "PostToolBatch", closed: false, timeout: TIMEOUT },
+    EventSubscription { event: "UserPromptSubmit", closed: false, timeout: TIMEOUT },
+    EventSubscription { event: "SessionStart", closed: false, timeout: TIMEOUT },
+    EventSubscription { event: "SessionEnd", closed: false, timeout: END_TIMEOUT },
+    EventSubscription { event: "Stop", closed: false, timeout: TIMEOUT },
+    EventSubscription { event: "SubagentStart", closed: false, timeout: TIMEOUT },
+    EventSubscription { event: "SubagentStop", closed: false, timeout: TIMEOUT },
+];
+
+/// Our hooks in the client's files.
+pub(super) const HOOKS: GroupedHooks =
+    GroupedHooks { events: EVENTS, render: render_handler, by_shell: true, form: HookForm::Groups };
+
+/// The places of the client's settings.
+pub(super) const LAYOUT: SettingsLayout = SettingsLayout {
+    person: ".qwen",
+    person_variable: Some("QWEN_HOME"),
+    project_variable: Some("QWEN_PROJECT_DIR"),
+    managed: "/etc/qwen-code",
+    user_file: "settings.json",
+    project_file: ".qwen/settings.json",
+    local_file: None,
+    managed_file: "settings.json",
+    drop_ins: None,
+    own_drop_in: "",
+    plugins: &["extensions"],
+    // `.env` sets the client's variables, which name other settings.
+    switch_files: &["trustedFolders.json", ".env"],
+    project_switch_files: &[".qwen/.env"],
+    transcripts: "projects",
+    writes: &[],
+};
+
+/// Returns the handler for an event, as in a settings file. A shell starts it: the client drops
+/// `args`.
+fn render_handler(invocation: &Invocation, listened: &EventSubscription) -> Value {
+    json!({
+        "type": "command",
+        "command": invocation.shell_line(),
+        "timeout": listened.timeout,
+    })
+}
+
+/// Returns a handler's timeout in seconds.
+pub(super) fn timeout(handler: &Value) -> f64 {
+    match handler.get("timeout").and_then(Value::as_f64) {
+        None => DEFAULT_TIMEOUT,
+        Some(units) if units < MILLISECONDS => units,
+        Some(units) => units / MILLISECONDS,
+    }
+}

@@ -1,0 +1,283 @@
+//! Qwen Code's hooks: one JSON object on standard input, one on standard output.
+//!
+//! The client runs the tool whenever it cannot read an answer, so the forms here are measured to
+//! work:
+//!
+//! - a refusal is JSON with exit code 0 that says it in three ways: `continue: false` is the one that
+//!   no other hook's `allow` overrules, and exit code 2 would drop the JSON;
+//! - a rewrite becomes a refusal that names the other form, since the client ignores another input;
+//! - a question becomes a refusal, since without a terminal the client refuses anyway;
+//! - a stop is a refusal; the session's next actions are refused too;
+//! - another result is the reason of a stop after the tool, which replaces the result and does not
+//!   stop the run.
+
+use super::PROFILE;
+use crate::payload::{self, at_most, call, duration, optional, text_of, type_name};
+use crate::{HookOutput, WireError};
+use portcullis_core::event::{Call, CallEnd, CallResult, Disposition, Event, EventKind, Reply};
+use portcullis_core::text::cut_text;
+use serde_json::{Map, Value, json};
+use std::path::Path;
+
+/// The most bytes of one text in an answer.
+const MAX_TEXT: usize = 8 * 1024;
+/// The most bytes of a result that is shown in place of the tool's own.
+const MAX_RESULT: usize = 64 * 1024;
+/// The most bytes of a path.
+const MAX_PATH: usize = 4096;
+/// The most bytes of an id.
+const MAX_NAME: usize = 256;
+/// The tools that run commands.
+const SHELLS: &[&str] = &["run_shell_command", "monitor"];
+/// The parameter of those tools that names the folder in which they run one.
+const FOLDER: &str = "directory";
+
+/// Reads one event.
+///
+/// # Errors
+/// Fails if the input is empty, too large, not JSON, nested deeper than 127 levels, or lacks a part
+/// that every event has.
+pub(super) fn parse_event(bytes: &[u8]) -> Result<Event, WireError> {
+    let mut event = payload::parse_event(bytes, PROFILE.name, kind)?;
+    if let EventKind::BeforeTool(call) | EventKind::AfterTool(call, _) = &event.kind
+        && SHELLS.contains(&call.tool.as_str())
+        && let Some(folder) = call.input.get(FOLDER).and_then(Value::as_str)
+    {
+        // A command is judged in the folder in which it runs.
+        event.cwd = Path::new(&event.cwd).join(folder).to_string_lossy().into_owned();
+    }
+    Ok(event)
+}
+
+fn kind(name: &str, object: &Map<String, Value>) -> Result<EventKind, String> {
+    Ok(match name {
+        "PreToolUse" => EventKind::BeforeTool(named_call(object)?),
+        "PostToolUse" => {
+            let response = object.get("tool_response");
+            let shown = response.and_then(|it| it.get("llmContent")).or(response);
+            let shown = shown.cloned().unwrap_or_default();
+            let result = CallResult {
+                duration_ms: duration(object),
+                ..CallResult::from_text(text_of(&shown), false)
+            };
+            EventKind::AfterTool(named_call(object)?, CallResult { shown, ..result })
+        }
+        "PostToolUseFailure" => EventKind::AfterTool(named_call(object)?, failure(object)),
+        "PostToolBatch" => EventKind::AfterBatch(batch(object)?),
+        // The client calls the hook before each of the model's turns, with the prompt in the first.
+        "UserPromptSubmit" if object.get("prompt") == Some(&Value::String(String::new())) => {
+            EventKind::Other
+        }
+        "BeforeTool" | "preToolUse" => {
+            return Err(format!("`{name}` is not an event of {}", PROFILE.display_name));
+        }
+        _ => payload::shared_kind(name, object)?.unwrap_or(EventKind::Other),
+    })
+}
+
+/// Reads a call. Its id is the model's, which is the only one that the end of a batch has.
+fn named_call(object: &Map<String, Value>) -> Result<Call, String> {
+    let call = call(object)?;
+    if SHELLS.contains(&call.tool.as_str()) {
+        at_most(&call.input, FOLDER, MAX_PATH)
+            .map_err(|problem| format!("in `tool_input`: {problem}"))?;
+    }
+    let id = at_most(object, "tool_call_id", MAX_NAME)?.filter(|id| !id.is_empty());
+    Ok(Call { id: id.or(call.id), ..call })
+}
+
+fn failure(object: &Map<String, Value>) -> CallResult {
+    let text = object.get("error").map(text_of).unwrap_or_default();
+    let interrupted = object.get("is_interrupt").and_then(Value::as_bool) == Some(true);
+    CallResult {
+        end: if interrupted { CallEnd::Interrupted } else { CallEnd::Finished },
+        duration_ms: duration(object),
+        ..CallResult::from_text(text, true)
+    }
+}
+
+fn batch(object: &Map<String, Value>) -> Result<Vec<(Call, CallResult)>, String> {
+    let calls = match object.get("tool_calls") {
+        Some(Value::Array(calls)) => calls,
+        None | Some(Value::Null) => return Ok(Vec::new()),
+        Some(other) => {
+            return Err(format!("`tool_calls` must be an array, not {}", type_name(other)));
+        }
+    };
+    let read = |(index, entry): (usize, &Value)| {
+        let entry = entry.as_object().ok_or_else(|| {
+            format!("`tool_calls[{index}]` must be an object, not {}", type_name(entry))
+        })?;
+        let call =
+            named_call(entry).map_err(|problem| format!("in `tool_calls[{index}]`: {problem}"))?;
+        Ok((call, batched(entry)?))
+    };
+    calls.iter().enumerate().map(read).collect()
+}
+
+/// Reads the end of a batch's call. The client says which calls never began.
+fn batched(entry: &Map<String, Value>) -> Result<CallResult, String> {
+    let response = entry.get("tool_response");
+    let part = |name: &str| response.and_then(|response| response.get(name));
+    let failed = optional(entry, "status")?.is_some_and(|status| status != "success");
+    let text = part("error").or_else(|| part("response_parts")).map(text_of).unwrap_or_default();
+    let idle = part("execution_status").and_then(Value::as_str) == Some("not_started");
+    let end = if failed && idle { CallEnd::Dropped } else { CallEnd::Finished };
+    Ok(CallResult { end, ..CallResult::from_text(text, failed) })
+}
+
+/// Returns the event before a shell command.
+pub(super) fn command_event(session: &str, folder: &Path, command: &str) -> Value {
+    json!({
+        "session_id": session,
+        "transcript_path": "/dev/null",
+        "cwd": folder,
+        "hook_event_name": "PreToolUse",
+        "timestamp": "2026-01-01T00:00:00.000Z",
+        "permission_mode": "default",
+        "tool_name": "run_shell_command",
+        "tool_input": { "command": command, "is_background": false },
+        "tool_use_id": session,
+        "tool_call_id": session,
+    })
+}
+
+/// Formats the answer to the event of that name. An empty or unknown name gets the answer of
+/// `PreToolUse`, the only event that can refuse a tool.
+pub(super) fn render_reply(event: &str, reply: &Reply) -> HookOutput {
+    let mut body = Map::new();
+    if !reply.person.is_empty() {
+        body.insert("systemMessage".into(), bounded(&reply.person));
+    }
+    match event {
+        "PostToolUse" => after_tool(&mut body, reply),
+        "PostToolUseFailure" | "UserPromptSubmit" | "SessionStart" | "SubagentStart" => {
+            add_context(&mut body, event, reply);
+        }
+        "PostToolBatch" | "Stop" | "SubagentStop" | "SessionEnd" => {}
+        _ => before_tool(&mut body, reply),
+    }
+    // Any other exit code would drop the answer.
+    HookOutput::from_answer(body, None)
+}
+
+fn before_tool(body: &mut Map<String, Value>, reply: &Reply) {
+    let reason = match &reply.ruling {
+        Disposition::None => return,
+        Disposition::Rewrite(input) => format!("{UNTAKEN}{}", shown_input(input)),
+        Disposition::Ask(reason) => format!("{UNASKED}{reason}"),
+        Disposition::Refuse(reason) | Disposition::Stop(reason) => reason.clone(),
+    };
+    let reason = match cut_text(reason.trim(), MAX_TEXT) {
+        reason if reason.is_empty() => NO_REASON.to_owned(),
+        reason => reason,
+    };
+    body.insert("continue".into(), false.into());
+    body.insert("stopReason".into(), reason.as_str().into());
+    body.insert("decision".into(), "deny".into());
+    body.insert("reason".into(), reason.as_str().into());
+    let specific = json!({
+        "hookEventName": "PreToolUse",
+        "permissionDecision": "deny",
+        "permissionDecisionReason": reason,
+    });
+    body.insert("hookSpecificOutput".into(), specific);
+}
+
+/// The beginning of a refusal that is a question where there is an interface for one.
+const UNASKED: &str = "A person has to decide this, and Qwen Code has no safe way for a hook to ask. Tell them, and ask them to run it themselves: ";
+/// The beginning of a refusal that is a rewrite where a client takes one.
+const UNTAKEN: &str = "This may not run as it is, and Qwen Code takes no other form of a call from a hook. Call the tool again, with this in its place: ";
+const NO_REASON: &str = "Portcullis refuses this action.";
+
+/// Returns the part of a rewritten input that the agent needs to repeat the call.
+fn shown_input(input: &Map<String, Value>) -> String {
+    match input.get("command") {
+        Some(Value::String(command)) => command.clone(),
+        _ => Value::Object(input.clone()).to_string(),
+    }
+}
+
+/// Fills the answer after a tool: context, or another result.
+fn after_tool(body: &mut Map<String, Value>, reply: &Reply) {
+    let mut shown = match (&reply.ruling, &reply.result) {
+        (Disposition::Stop(reason), _) => cut_text(reason, MAX_TEXT),
+        (_, Some(result)) => cut_text(&text_of(result), MAX_RESULT),
+        (_, None) => return add_context(body, "PostToolUse", reply),
+    };
+    for note in &reply.agent {
+        shown.push_str("\n\n");
+        shown.push_str(note);
+    }
+    if shown.trim().is_empty() {
+        NO_RESULT.clone_into(&mut shown);
+    }
+    body.insert("continue".into(), false.into());
+    body.insert("stopReason".into(), shown.into());
+}
+
+const NO_RESULT: &str = "(no output)";
+
+fn add_context(body: &mut Map<String, Value>, event: &str, reply: &Reply) {
+    if !reply.agent.is_empty() {
+        let context = bounded(&reply.agent);
+        let specific = json!({"hookEventName": event, "additionalContext": context});
+        body.insert("hookSpecificOutput".into(), specific);
+    }
+}
+
+fn bounded(texts: &[String]) -> Value {
+    cut_text(&texts.join("\n"), MAX_TEXT).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(event: Value) -> Result<Event, WireError> {
+        let mut whole = json!({"session_id": "s", "cwd": "/w", "permission_mode": "yolo"});
+        for (name, value) in event.as_object().unwrap() {
+            whole[name] = value.clone();
+        }
+        parse_event(whole.to_string().as_bytes())
+    }
+
+    #[test]
+    fn a_prompt_is_counted_once() {
+        let prompt = |text: &str| {
+            parse(json!({"hook_event_name": "UserPromptSubmit", "prompt": text})).unwrap().kind
+        };
+        assert_eq!(prompt("do it"), EventKind::Prompt("do it".into()));
+        assert_eq!(prompt(""), EventKind::Other);
+    }
+
+    #[test]
+    fn a_call_has_the_models_id_and_the_folder_in_which_it_runs() {
+        let event =
+            parse(json!({"hook_event_name": "PreToolUse", "tool_name": "run_shell_command",
+            "tool_input": {"command": "ls", "directory": "/w/sub"}, "tool_use_id": "t",
+            "tool_call_id": "c"}));
+        let Event { cwd, kind: EventKind::BeforeTool(call), .. } = event.unwrap() else { panic!() };
+        assert_eq!((cwd.as_str(), call.id.as_deref()), ("/w/sub", Some("c")));
+    }
+
+    #[test]
+    fn a_batch_says_which_calls_never_began() {
+        let entry = |status: &str, execution: &str| {
+            json!({"tool_name": "x", "tool_input": {}, "tool_call_id": "c", "status": status,
+                "tool_response": {"error": "no such tool", "execution_status": execution}})
+        };
+        for (status, execution, failed, end) in [
+            ("error", "not_started", true, CallEnd::Dropped),
+            ("error", "failed", true, CallEnd::Finished),
+            ("success", "success", false, CallEnd::Finished),
+        ] {
+            let event = json!({"hook_event_name": "PostToolBatch",
+                "tool_calls": [entry(status, execution)]});
+            let EventKind::AfterBatch(calls) = parse(event).unwrap().kind else { panic!() };
+            assert_eq!((calls[0].1.failed, calls[0].1.end), (failed, end), "{status} {execution}");
+        }
+        let wrong = parse(json!({"hook_event_name": "PostToolBatch", "tool_calls": [1]}));
+        assert!(wrong.unwrap_err().problem.contains("tool_calls[0]"));
+    }
+}

@@ -1,0 +1,41 @@
+//! Copilot CLI under test.
+
+use crate::client::ClientKind;
+use crate::play::Scene;
+use crate::wire::chat::BASH;
+use anyhow::Result;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+pub(crate) const COPILOT: ClientKind = ClientKind {
+    name: "copilot",
+    package: "@github/copilot",
+    version: "1.0.102",
+    companions: &[],
+    program: "node_modules/.bin/copilot",
+    folder: ".copilot",
+    wire: &BASH,
+    furnish,
+    command,
+};
+
+/// Writes a file of hooks of the person's own, which has to survive.
+fn furnish(scene: &Scene, _url: &str) -> Result<()> {
+    let folder = scene.home().join(".copilot/hooks");
+    fs::create_dir_all(&folder)?;
+    fs::write(folder.join("own.json"), "{\"version\": 1, \"hooks\": {}}\n")?;
+    Ok(())
+}
+
+fn command(_scene: &Scene, program: &Path, prompt: &str, url: &str) -> Command {
+    let mut command = Command::new(program);
+    command
+        .args(["-p", prompt, "--output-format", "json", "--no-auto-update", "--allow-all"])
+        .env("COPILOT_OFFLINE", "true")
+        .env("COPILOT_PROVIDER_BASE_URL", format!("{url}/v1"))
+        .env("COPILOT_PROVIDER_API_KEY", "none")
+        .env("COPILOT_MODEL", "scripted")
+        .env("COPILOT_AUTO_UPDATE", "false");
+    command
+}

@@ -1,0 +1,47 @@
+//! Gemini CLI under test.
+
+use crate::client::ClientKind;
+use crate::play::Scene;
+use crate::wire::generate::GENERATE;
+use anyhow::Result;
+use serde_json::json;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+pub(crate) const GEMINI: ClientKind = ClientKind {
+    name: "gemini",
+    package: "@google/gemini-cli",
+    version: "0.61.0",
+    companions: &[],
+    program: "node_modules/.bin/gemini",
+    folder: ".gemini",
+    wire: &GENERATE,
+    furnish,
+    command,
+};
+
+/// Writes settings with the person's own, which have to survive.
+fn furnish(scene: &Scene, _url: &str) -> Result<()> {
+    let folder = scene.home().join(".gemini");
+    fs::create_dir_all(&folder)?;
+    let settings = json!({
+        "security": {"auth": {"selectedType": "gemini-api-key"}},
+        "general": {"enableAutoUpdate": false},
+        "privacy": {"usageStatisticsEnabled": false},
+        "telemetry": {"enabled": false}
+    });
+    fs::write(folder.join("settings.json"), format!("{settings:#}\n"))?;
+    Ok(())
+}
+
+fn command(_scene: &Scene, program: &Path, prompt: &str, url: &str) -> Command {
+    let mut command = Command::new(program);
+    command
+        .args(["-p", prompt, "-o", "stream-json", "-m", "gemini-2.5-pro"])
+        .args(["--skip-trust", "--approval-mode", "yolo"])
+        .env("GEMINI_API_KEY", "none")
+        .env("GOOGLE_GEMINI_BASE_URL", url)
+        .env("GEMINI_CLI_NO_RELAUNCH", "true");
+    command
+}

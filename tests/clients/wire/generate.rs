@@ -1,0 +1,56 @@
+//! The `generateContent` API.
+
+use super::{Answer, Turn, Wire, text_of};
+use crate::case::Step;
+use serde_json::{Value, json};
+
+pub(crate) const GENERATE: Wire = Wire {
+    // The client also asks for titles and the like, without tools.
+    is_turn: |path, body| path.to_lowercase().contains("generatecontent") && has_tools(body),
+    play,
+    answer_aside: |path| Some(answer(path, &[json!({"text": "{}"})])),
+    told,
+};
+
+fn has_tools(body: &Value) -> bool {
+    body.get("tools").and_then(Value::as_array).is_some_and(|tools| !tools.is_empty())
+}
+
+fn play(turn: &Turn<'_>) -> Answer {
+    let call =
+        |name: &str, arguments: &Value| json!({"functionCall": {"name": name, "args": arguments}});
+    let part = |(_, step): &(String, Step)| match step {
+        Step::Text(text) => json!({ "text": text }),
+        Step::Shell(command) => call("run_shell_command", &json!({ "command": command })),
+        Step::Call(name, arguments) => call(name, arguments),
+        Step::Patch(_) => json!({"text": "this client has no tool for patches"}),
+    };
+    let parts: Vec<Value> = turn.steps.iter().map(part).collect();
+    answer(turn.path, &parts)
+}
+
+fn answer(path: &str, parts: &[Value]) -> Answer {
+    if path.contains("countTokens") {
+        return Answer::json(&json!({"totalTokens": 10}));
+    }
+    let document = json!({
+        "candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": "STOP",
+            "index": 0}],
+        "usageMetadata": {"promptTokenCount": 100, "candidatesTokenCount": 20,
+            "totalTokenCount": 120},
+        "modelVersion": "scripted"
+    });
+    if path.contains("stream") {
+        Answer::stream(format!("data: {document}\n\n"))
+    } else {
+        Answer::json(&document)
+    }
+}
+
+fn told(requests: &[Value]) -> Vec<String> {
+    let contents = requests.last().and_then(|request| request.get("contents")?.as_array());
+    let parts =
+        contents.into_iter().flatten().filter_map(|content| content.get("parts")?.as_array());
+    let results = parts.flatten().filter_map(|part| part.pointer("/functionResponse/response"));
+    results.map(text_of).collect()
+}
