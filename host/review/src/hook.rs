@@ -4,6 +4,8 @@
 //! written if the journal is writable. The answer of a review is returned only after its record is
 //! durable. A panic leaves no record, and its answer refuses in observe mode too.
 
+mod restored_hooks;
+
 use crate::checkpoints::CheckpointWriter;
 use crate::installed;
 use crate::plugin_specs::unconfigured_reader_spec;
@@ -16,10 +18,10 @@ use crate::{
 };
 use anyhow::Result;
 use portcullis_agents::invocation::DEADLINE;
-use portcullis_agents::{Agent, HookOutput, Invocation, PROFILES, WireError};
+use portcullis_agents::{Agent, HookOutput, PROFILES, WireError};
 use portcullis_config::Config;
 use portcullis_config::clock;
-use portcullis_config::paths::{PathOverrides, Paths};
+use portcullis_config::paths::Paths;
 use portcullis_config::pause::{self, Pause};
 use portcullis_core::event::{Disposition, Event, EventKind, Reply};
 use portcullis_core::exceptions::Exception;
@@ -27,10 +29,9 @@ use portcullis_core::facts;
 use portcullis_core::fault::{Fault, FaultKind, OnFault};
 use portcullis_core::pipeline::{self, FaultOrigin, MissedCall};
 use portcullis_core::policy::Mode;
-use portcullis_core::record::{Record, RecordKind};
+use portcullis_core::record::RecordKind;
 use portcullis_core::score::Verdict;
 use portcullis_core::session::{Measured, State, StateError};
-use portcullis_core::text::one_line;
 use portcullis_engine::Preload;
 use portcullis_store::{
     Commit, Durability, Home, PendingCommit, SessionHistory, SessionSnapshot, Store, StoreError,
@@ -49,6 +50,22 @@ pub struct HookAnswer {
     pub output: HookOutput,
     /// True if work is due for `maintain`: notifications, retention, the journal's log.
     pub work_is_due: bool,
+}
+
+/// The reply to an event, independent of the client.
+#[derive(Debug)]
+pub struct EventReply {
+    /// The reply.
+    pub reply: Reply,
+    /// True if work is due for `maintain`.
+    pub work_is_due: bool,
+}
+
+/// The message of a client that an event was read from.
+#[derive(Clone, Copy)]
+struct Payload<'a> {
+    agent: &'static dyn Agent,
+    bytes: &'a [u8],
 }
 
 /// Reviews one event and commits its records.
@@ -71,23 +88,35 @@ pub fn answer_event(agent: &'static dyn Agent, input: &[u8]) -> HookAnswer {
             work_is_due: false,
         };
     }
-    match review_at_its_paths(agent, &event, input, now, begun) {
-        Ok((reply, work_is_due)) => {
-            HookAnswer { output: agent.render(&event.name, &reply), work_is_due }
-        }
-        Err(fault) => {
-            let origin = FaultOrigin {
-                client: agent.name(),
-                event: Some(&event.name),
-                session: Some(&event.session),
-            };
-            record_fault(&fault, origin, now);
-            HookAnswer {
-                output: agent.render(&event.name, &fault_reply_for(&event, &fault)),
-                work_is_due: false,
+    let (reply, work_is_due) =
+        match review_at_its_paths(Some(Payload { agent, bytes: input }), &event, now, begun) {
+            Ok(answered) => (answered.reply, answered.work_is_due),
+            Err(fault) => {
+                record_event_fault(&fault, &event, now);
+                (fault_reply_for(&event, &fault), false)
             }
-        }
-    }
+        };
+    HookAnswer { output: agent.render(&event.name, &reply), work_is_due }
+}
+
+/// Reviews one event that no hook received, such as a call that passes a gateway, and commits its
+/// records. Configuration and plugins are loaded for this event and freed afterwards.
+///
+/// # Errors
+/// Fails with the fault that kept the event from being reviewed, after it was recorded. Its policy
+/// is [`OnFault::Warn`] in observe mode.
+pub fn review_without_hook(event: &Event) -> Result<EventReply, Fault> {
+    let now = clock::now_ms();
+    let reviewed = review_at_its_paths(None, event, now, Instant::now());
+    reviewed.inspect_err(|fault| record_event_fault(fault, event, now))
+}
+
+/// Records that an event could not be reviewed in time, and returns the fault.
+#[must_use]
+pub fn record_late_event(event: &Event) -> Fault {
+    let fault = late_fault();
+    record_event_fault(&fault, event, clock::now_ms());
+    fault
 }
 
 /// Returns the answer after a panic, which is a defect of this program: a refusal, in observe mode
@@ -124,6 +153,15 @@ pub fn record_late(agent: &dyn Agent, input: &[u8]) {
     record_fault(&late_fault(), origin, clock::now_ms());
 }
 
+fn record_event_fault(fault: &Fault, event: &Event, now: u64) {
+    let origin = FaultOrigin {
+        client: &event.client,
+        event: Some(&event.name),
+        session: Some(&event.session),
+    };
+    record_fault(fault, origin, now);
+}
+
 fn late_fault() -> Fault {
     let what = format!(
         "the review took longer than {} s; the machine is overloaded, or a disk does not answer",
@@ -142,23 +180,23 @@ fn fault_reply_for(event: &Event, fault: &Fault) -> Reply {
 }
 
 fn review_at_its_paths(
-    agent: &'static dyn Agent,
+    payload: Option<Payload<'_>>,
     event: &Event,
-    input: &[u8],
     now: u64,
     begun: Instant,
-) -> Result<(Reply, bool), Fault> {
+) -> Result<EventReply, Fault> {
     let places = Paths::for_event(&event.cwd).map_err(configuration_fault)?;
-    let reviewed =
-        HookCall::open(agent, &places, event, now, begun).and_then(|call| call.review(input));
+    let reviewed = HookCall::open(payload, &places, event, now, begun).and_then(HookCall::review);
     reviewed.map_err(|fault| {
         // Observe mode does not refuse because of our own faults either.
         if observes(&places, now) { Fault { policy: OnFault::Warn, ..fault } } else { fault }
     })
 }
 
-/// Returns true if the configuration or a pause asks to observe, as far as either is readable.
-fn observes(places: &Paths, now: u64) -> bool {
+/// Returns true if the configuration or a pause asks to observe at `now` (milliseconds since 1970),
+/// as far as either is readable.
+#[must_use]
+pub fn observes(places: &Paths, now: u64) -> bool {
     Config::load(places, None)
         .is_ok_and(|config| matches!(config.policy.mode, Mode::Observe | Mode::Off))
         || Home::open_root(&places.state)
@@ -167,7 +205,9 @@ fn observes(places: &Paths, now: u64) -> bool {
 
 /// One hook call with everything that its review needs.
 struct HookCall<'a> {
-    agent: &'static dyn Agent,
+    /// The client's message; `None` for an event that no hook received. The process of a hook ends
+    /// with its answer, any other goes on.
+    payload: Option<Payload<'a>>,
     places: &'a Paths,
     event: &'a Event,
     now: u64,
@@ -182,7 +222,7 @@ struct HookCall<'a> {
 
 impl<'a> HookCall<'a> {
     fn open(
-        agent: &'static dyn Agent,
+        payload: Option<Payload<'a>>,
         places: &'a Paths,
         event: &'a Event,
         now: u64,
@@ -212,15 +252,28 @@ impl<'a> HookCall<'a> {
         let mut reviewer = installed::load_for_hook(places, &home, engine, config, now)
             .map_err(configuration_fault)?;
         reviewer.plugins.with_compiler(Arc::new(Processes::of_hook()));
-        reviewer.plugins.free_memory_at_exit();
+        if payload.is_some() {
+            reviewer.plugins.free_memory_at_exit();
+        }
         if let Some(ahead) = ahead {
             reviewer.plugins.use_preload(ahead);
         }
-        Ok(Self { agent, places, event, now, begun, home, pause, durability, untrusted, reviewer })
+        Ok(Self {
+            payload,
+            places,
+            event,
+            now,
+            begun,
+            home,
+            pause,
+            durability,
+            untrusted,
+            reviewer,
+        })
     }
 
     /// Reviews the event, commits, and returns the reply and whether work waits for `maintain`.
-    fn review(mut self, input: &[u8]) -> Result<(Reply, bool), Fault> {
+    fn review(mut self) -> Result<EventReply, Fault> {
         let mut store = Store::open_database(&self.home, self.durability)
             .map_err(|error| store_fault(&error))?;
         let known_stop = stopped::read_stop(&self.home, &self.event.session)
@@ -234,14 +287,13 @@ impl<'a> HookCall<'a> {
             self.now,
         );
         keeper.settle_ended();
-        let missed = self.find_missed_calls(input, &store);
+        let missed = self.find_missed_calls(&store);
         let committed = commit_review(
             &mut self.reviewer,
             &mut store,
             &keeper,
             &Input {
-                agent: self.agent,
-                bytes: input,
+                payload: self.payload,
                 event: self.event,
                 now: self.now,
                 begun: self.begun,
@@ -253,10 +305,12 @@ impl<'a> HookCall<'a> {
         );
         let work_is_due = store.checkpoint_due() || store.work_due(self.now).unwrap_or(false);
         drop(keeper);
-        let Self { agent, event, now, home, pause, durability, untrusted, reviewer, .. } = self;
-        // The process ends now: unmapping and closing one by one would only delay the answer.
-        std::mem::forget(reviewer);
-        std::mem::forget(store);
+        let Self { payload, event, now, home, pause, durability, untrusted, reviewer, .. } = self;
+        if payload.is_some() {
+            // The process ends now: unmapping and closing one by one would only delay the answer.
+            std::mem::forget(reviewer);
+            std::mem::forget(store);
+        }
         let (mut reply, stop) = committed.map_err(ReviewError::into_fault)?;
         if let Some(stop) = stop.filter(|_| !event.session.starts_with(CANARY_SESSION)) {
             // The stop is in the journal. If its file cannot be written, the session's next event
@@ -268,29 +322,34 @@ impl<'a> HookCall<'a> {
             (EventKind::ConfigChange { file: Some(file), .. }, None)
                 if matches!(reply.ruling, Disposition::Refuse(_)) =>
             {
-                reply.person.extend(restore_hooks(
-                    agent,
-                    &home,
-                    Path::new(file),
-                    event,
-                    now,
-                    durability,
-                ));
+                let restored = payload.and_then(|payload| {
+                    restored_hooks::restore_hooks(
+                        payload.agent,
+                        &home,
+                        Path::new(file),
+                        event,
+                        now,
+                        durability,
+                    )
+                });
+                reply.person.extend(restored);
             }
             (EventKind::SessionStart { .. }, _) => reply.person.extend(untrusted),
             _ => {}
         }
-        Ok((reply, work_is_due))
+        Ok(EventReply { reply, work_is_due })
     }
 
     /// Returns the weaknesses of the protection at a session start, one sentence each.
     fn find_weaknesses(&mut self, store: &Store) -> Result<Vec<String>, Fault> {
-        if !matches!(self.event.kind, EventKind::SessionStart { .. }) {
+        let Some(Payload { agent, .. }) =
+            self.payload.filter(|_| matches!(self.event.kind, EventKind::SessionStart { .. }))
+        else {
             return Ok(Vec::new());
-        }
+        };
         let journal = health::Journal::read_journal(store).map_err(|error| store_fault(&error))?;
         Ok(health::find_weaknesses(
-            self.agent,
+            agent,
             self.places,
             &self.home,
             &mut self.reviewer,
@@ -302,7 +361,7 @@ impl<'a> HookCall<'a> {
 
     /// Returns calls in the client's transcript that were not reviewed, when a turn or a session
     /// ends or begins. Calls from before the installation do not count.
-    fn find_missed_calls(&self, input: &[u8], store: &Store) -> Vec<MissedCall> {
+    fn find_missed_calls(&self, store: &Store) -> Vec<MissedCall> {
         let looks = matches!(
             self.event.kind,
             EventKind::Stop
@@ -310,10 +369,10 @@ impl<'a> HookCall<'a> {
                 | EventKind::SessionEnd { .. }
                 | EventKind::SessionStart { .. }
         );
-        if !looks {
+        let Some(Payload { agent, bytes }) = self.payload.filter(|_| looks) else {
             return Vec::new();
-        }
-        let shown = self.agent.shown_calls(input, installed_at(&self.home));
+        };
+        let shown = agent.shown_calls(bytes, installed_at(&self.home));
         let ids: Vec<&str> = shown.iter().map(|call| call.id.as_str()).collect();
         let Ok(reviewed) = store.reviewed_calls(&self.event.session, &ids) else {
             return Vec::new();
@@ -337,9 +396,7 @@ fn preload(event: &Event, home: &str) -> Option<Preload> {
 
 /// One event, as [`commit_review`] takes it.
 struct Input<'a> {
-    agent: &'static dyn Agent,
-    /// The event as the client sent it.
-    bytes: &'a [u8],
+    payload: Option<Payload<'a>>,
     event: &'a Event,
     now: u64,
     begun: Instant,
@@ -448,14 +505,14 @@ fn review_snapshot(
 /// Measures what the event itself does not say: tokens in the client's transcript, and before an
 /// action the agent's processes.
 fn measure_agent(input: &Input<'_>, state: &State) -> Measured {
-    let agent = input.event.agent.as_deref();
+    let Some(Payload { agent, bytes }) = input.payload else { return Measured::default() };
     let cursor = state.agent.tokens.as_ref();
     let mut measured = Measured {
-        tokens: input.agent.read_tokens(input.bytes, agent, cursor),
+        tokens: agent.read_tokens(bytes, input.event.agent.as_deref(), cursor),
         ..Measured::default()
     };
     if matches!(input.event.kind, EventKind::BeforeTool(_)) && state.session.is_look_due() {
-        measure_processes(input.agent, &state.session, &mut measured);
+        measure_processes(agent, &state.session, &mut measured);
     }
     measured
 }
@@ -474,46 +531,6 @@ fn installed_at(home: &Home) -> u64 {
     let made = std::fs::metadata(home.path().join("key")).and_then(|found| found.modified());
     let since = made.ok().and_then(|made| made.duration_since(UNIX_EPOCH).ok());
     since.and_then(|since| u64::try_from(since.as_millis()).ok()).unwrap_or(0)
-}
-
-/// Restores our hooks in a settings file after a refused change. The running session keeps its
-/// hooks, but the next one would start without them.
-fn restore_hooks(
-    agent: &dyn Agent,
-    home: &Home,
-    file: &Path,
-    event: &Event,
-    now: u64,
-    durability: Durability,
-) -> Option<String> {
-    let program = std::env::current_exe().ok()?;
-    let wanted = Invocation { agent: agent.name(), program, pinned: PathOverrides::held_folders() };
-    let restored = agent.restore_hooks(home, file, &wanted);
-    let shown = one_line(&file.display().to_string(), 240);
-    let message = match restored {
-        Ok(None) => return None,
-        Ok(Some(change)) => format!(
-            "Portcullis put its hooks back into `{shown}`, since {change}; to remove Portcullis, run `portcullis uninstall {}`.",
-            agent.name()
-        ),
-        Err(error) => format!(
-            "The next session may run without Portcullis: {}. Fix it and run `portcullis install {}`.",
-            one_line(&format!("{error:#}"), 512),
-            agent.name()
-        ),
-    };
-    let mut record = Record::outside_session(
-        RecordKind::Configuration,
-        "put-back",
-        &message,
-        now,
-        &event.session,
-    );
-    record.session.clone_from(&event.session);
-    // The person gets the message even if it cannot be recorded.
-    let _written = Store::open_database(home, durability)
-        .and_then(|mut store| store.append_records(vec![to_store(&record)]));
-    Some(message)
 }
 
 /// A failed review on a snapshot.
