@@ -25,7 +25,7 @@ const FLOORS: &[&[&str]] = &[
     &["fs"],
     &["core"],
     &["bundle", "checkpoint", "engine", "notify", "run", "store"],
-    &["agents", "registry"],
+    &["agents", "mcp", "registry"],
     &["config"],
     &["review", "terminal"],
     &["author"],

@@ -309,6 +309,11 @@ library_errors! {
     serde_json::Error: |error| if error.is_io() { ErrorKind::Io } else { ErrorKind::Invalid },
     toml_edit::TomlError: |_| ErrorKind::Invalid,
     portcullis_agents::WireError: |_| ErrorKind::Invalid,
+    portcullis_mcp::PinError: |error| match error {
+        portcullis_mcp::PinError::Forged(..) => ErrorKind::Integrity,
+        portcullis_mcp::PinError::TooMany => ErrorKind::Invalid,
+        portcullis_mcp::PinError::File(..) | portcullis_mcp::PinError::Folder(..) => ErrorKind::Io,
+    },
     portcullis_core::session::StateError: |_| ErrorKind::Integrity,
     KnownFailure: |error| match error {
         KnownFailure::NotFound(_) => ErrorKind::NotFound,

@@ -127,6 +127,8 @@ enum Command {
     /// Run an agent under watch, with hooks for this run only
     #[cfg(target_os = "linux")]
     Run(commands::run::Arguments),
+    /// Review the calls to a server of the Model Context Protocol
+    Mcp(commands::mcp::Arguments),
     /// Show and check the configuration, and print its schema
     #[command(subcommand)]
     Config(commands::config::Command),
@@ -272,6 +274,7 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Notifications(command) => commands::notifications::run_notifications(&command),
         #[cfg(target_os = "linux")]
         Command::Run(arguments) => commands::run::run_agent(&arguments),
+        Command::Mcp(arguments) => return commands::mcp::run_mcp(arguments),
         Command::Trust(arguments) => commands::trust::run_trust(&arguments),
         Command::Plugin(command) => commands::plugin::run_plugin(&command),
         Command::Bundle(command) => commands::bundle::run_bundle(&command),

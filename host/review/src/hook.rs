@@ -4,6 +4,8 @@
 //! written if the journal is writable. The answer of a review is returned only after its record is
 //! durable. A panic leaves no record, and its answer refuses in observe mode too.
 
+mod restored_hooks;
+
 use crate::checkpoints::CheckpointWriter;
 use crate::installed;
 use crate::plugin_specs::unconfigured_reader_spec;
@@ -16,10 +18,10 @@ use crate::{
 };
 use anyhow::Result;
 use portcullis_agents::invocation::DEADLINE;
-use portcullis_agents::{Agent, HookOutput, Invocation, PROFILES, WireError};
+use portcullis_agents::{Agent, HookOutput, PROFILES, WireError};
 use portcullis_config::Config;
 use portcullis_config::clock;
-use portcullis_config::paths::{PathOverrides, Paths};
+use portcullis_config::paths::Paths;
 use portcullis_config::pause::{self, Pause};
 use portcullis_core::event::{Disposition, Event, EventKind, Reply};
 use portcullis_core::exceptions::Exception;
@@ -27,10 +29,9 @@ use portcullis_core::facts;
 use portcullis_core::fault::{Fault, FaultKind, OnFault};
 use portcullis_core::pipeline::{self, FaultOrigin, MissedCall};
 use portcullis_core::policy::Mode;
-use portcullis_core::record::{Record, RecordKind};
+use portcullis_core::record::RecordKind;
 use portcullis_core::score::Verdict;
 use portcullis_core::session::{Measured, State, StateError};
-use portcullis_core::text::one_line;
 use portcullis_engine::Preload;
 use portcullis_store::{
     Commit, Durability, Home, PendingCommit, SessionHistory, SessionSnapshot, Store, StoreError,
@@ -193,8 +194,10 @@ fn review_at_its_paths(
     })
 }
 
-/// Returns true if the configuration or a pause asks to observe, as far as either is readable.
-fn observes(places: &Paths, now: u64) -> bool {
+/// Returns true if the configuration or a pause asks to observe at `now` (milliseconds since 1970),
+/// as far as either is readable.
+#[must_use]
+pub fn observes(places: &Paths, now: u64) -> bool {
     Config::load(places, None)
         .is_ok_and(|config| matches!(config.policy.mode, Mode::Observe | Mode::Off))
         || Home::open_root(&places.state)
@@ -321,7 +324,14 @@ impl<'a> HookCall<'a> {
                 if matches!(reply.ruling, Disposition::Refuse(_)) =>
             {
                 let restored = payload.and_then(|payload| {
-                    restore_hooks(payload.agent, &home, Path::new(file), event, now, durability)
+                    restored_hooks::restore_hooks(
+                        payload.agent,
+                        &home,
+                        Path::new(file),
+                        event,
+                        now,
+                        durability,
+                    )
                 });
                 reply.person.extend(restored);
             }
@@ -522,46 +532,6 @@ fn installed_at(home: &Home) -> u64 {
     let made = std::fs::metadata(home.path().join("key")).and_then(|found| found.modified());
     let since = made.ok().and_then(|made| made.duration_since(UNIX_EPOCH).ok());
     since.and_then(|since| u64::try_from(since.as_millis()).ok()).unwrap_or(0)
-}
-
-/// Restores our hooks in a settings file after a refused change. The running session keeps its
-/// hooks, but the next one would start without them.
-fn restore_hooks(
-    agent: &dyn Agent,
-    home: &Home,
-    file: &Path,
-    event: &Event,
-    now: u64,
-    durability: Durability,
-) -> Option<String> {
-    let program = std::env::current_exe().ok()?;
-    let wanted = Invocation { agent: agent.name(), program, pinned: PathOverrides::held_folders() };
-    let restored = agent.restore_hooks(home, file, &wanted);
-    let shown = one_line(&file.display().to_string(), 240);
-    let message = match restored {
-        Ok(None) => return None,
-        Ok(Some(change)) => format!(
-            "Portcullis put its hooks back into `{shown}`, since {change}; to remove Portcullis, run `portcullis uninstall {}`.",
-            agent.name()
-        ),
-        Err(error) => format!(
-            "The next session may run without Portcullis: {}. Fix it and run `portcullis install {}`.",
-            one_line(&format!("{error:#}"), 512),
-            agent.name()
-        ),
-    };
-    let mut record = Record::outside_session(
-        RecordKind::Configuration,
-        "put-back",
-        &message,
-        now,
-        &event.session,
-    );
-    record.session.clone_from(&event.session);
-    // The person gets the message even if it cannot be recorded.
-    let _written = Store::open_database(home, durability)
-        .and_then(|mut store| store.append_records(vec![to_store(&record)]));
-    Some(message)
 }
 
 /// A failed review on a snapshot.

@@ -38,6 +38,7 @@ pub(crate) const PROFILE: ClientProfile = ClientProfile {
     credential_files: &[],
     tools: TOOLS,
     hooked: None,
+    drops_early_notes: false,
 };
 
 const TOOLS: &[(&str, ToolMeaning)] = &[

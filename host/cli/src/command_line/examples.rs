@@ -301,6 +301,21 @@ pub const EXAMPLES: &[(&str, &[&str])] = &[
             "portcullis run --confine --json -- claude -p 'Update the docs.'",
         ],
     ),
+    (
+        "mcp",
+        &[
+            "portcullis mcp -- npx -y @modelcontextprotocol/server-everything",
+            "portcullis mcp --name files -- mcp-files --root /srv/data",
+        ],
+    ),
+    ("mcp pins", &["portcullis mcp pins list", "portcullis mcp pins diff"]),
+    ("mcp pins list", &["portcullis mcp pins list", "portcullis mcp pins list --json"]),
+    ("mcp pins diff", &["portcullis mcp pins diff", "portcullis mcp pins diff 3f2a"]),
+    (
+        "mcp pins accept",
+        &["portcullis mcp pins accept 3f2a", "portcullis mcp pins accept 3f2a read_file"],
+    ),
+    ("mcp pins forget", &["portcullis mcp pins forget 3f2a"]),
     ("config", &["portcullis config show", "portcullis config check"]),
     (
         "config show",

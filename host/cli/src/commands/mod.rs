@@ -17,6 +17,7 @@ pub mod incident;
 pub mod install;
 pub mod maintain;
 pub mod man;
+pub mod mcp;
 pub mod metrics;
 pub mod notifications;
 pub mod pause;

@@ -38,6 +38,9 @@ const BELOW_FOR_A_PERSON: &[(&str, &str)] = &[
     ("incident", "supervise"),
     ("incident", "lift"),
     ("incident", "abort"),
+    ("mcp", "pins"),
+    ("mcp", "wrap"),
+    ("mcp", "unwrap"),
     ("quarantine", "restore"),
     ("quarantine", "purge"),
 ];

@@ -1,0 +1,68 @@
+//! `portcullis mcp`: a gateway in front of a server of the Model Context Protocol.
+
+mod gate;
+mod pins;
+mod server;
+
+use crate::error::{Error, Result};
+use crate::exit::CommandExit;
+use portcullis_mcp::ServerIdentity;
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// The most characters of a server's name.
+const MOST_NAME: usize = 64;
+
+#[derive(clap::Args)]
+#[command(args_conflicts_with_subcommands = true, arg_required_else_help = true)]
+pub struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
+    /// The server's name in the client's configuration (default: its program's name)
+    #[arg(long, value_parser = parse_name)]
+    name: Option<String>,
+    /// The command that starts the server
+    #[arg(last = true, required = true, value_name = "SERVER")]
+    server: Vec<OsString>,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    /// Show the agreed tools of servers, and those that are held (not for agents)
+    Pins(pins::Arguments),
+}
+
+/// Runs the gateway until the server or the client ends, or a command about it.
+pub fn run_mcp(arguments: Arguments) -> Result<ExitCode> {
+    if let Some(Command::Pins(arguments)) = &arguments.command {
+        return pins::run_pins(arguments).map(ExitCode::from);
+    }
+    let words: Vec<String> = arguments
+        .server
+        .iter()
+        .map(|word| word.to_str().map(str::to_owned))
+        .collect::<Option<_>>()
+        .ok_or_else(|| Error::invalid("the server's command is not UTF-8"))?;
+    let Some((program, parameters)) = arguments.server.split_first() else {
+        return Ok(CommandExit::Rejected.into());
+    };
+    let name = arguments.name.unwrap_or_else(|| default_name(Path::new(program)));
+    let gate = gate::ReviewGate::open(name, ServerIdentity::of_command(&words))?;
+    server::run_server(program, parameters, gate)
+}
+
+fn default_name(program: &Path) -> String {
+    let name = program.file_stem().map(|name| name.to_string_lossy().into_owned());
+    let name = name.unwrap_or_default().chars().take(MOST_NAME).collect::<String>();
+    if name.is_empty() { "server".into() } else { name }
+}
+
+fn parse_name(text: &str) -> std::result::Result<String, String> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-. ".contains(c);
+    if (1..=MOST_NAME).contains(&text.len()) && text.chars().all(plain) {
+        Ok(text.to_owned())
+    } else {
+        Err(format!("a name has 1 to {MOST_NAME} letters, digits, blanks or `_-.`"))
+    }
+}

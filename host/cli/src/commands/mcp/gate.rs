@@ -1,0 +1,286 @@
+//! The gate of the gateway: the reviewer that hooks use, and the agreed tools of the server.
+
+use crate::commands::maintain;
+use crate::error::{Context, Error, Result};
+use portcullis_agents::invocation::DEADLINE;
+use portcullis_config::Config;
+use portcullis_config::clock::now_ms;
+use portcullis_config::paths::Paths;
+use portcullis_core::event::{Call, CallEnd, CallResult, Disposition, Event, EventKind, Reply};
+use portcullis_core::fault::{Fault, OnFault};
+use portcullis_core::pipeline::fault_reply;
+use portcullis_core::record::{Record, RecordKind};
+use portcullis_core::text::{cut_text, one_line};
+use portcullis_mcp::{
+    CallRuling, Gate, HoldReason, ListedTool, PinError, PinStore, ResultRuling, ServerIdentity,
+    ToolCall, ToolDefinition, ToolResult, ToolState, tool_name,
+};
+use portcullis_review::hook::{observes, record_late_event, review_without_hook};
+use portcullis_review::joined::is_reviewed;
+use portcullis_review::reviewer::{Reviewer, to_store};
+use portcullis_review::{installed, tool_texts};
+use portcullis_store::{Durability, Home, Store};
+use serde_json::Value;
+use std::collections::HashSet;
+use std::io::Write;
+use std::sync::mpsc::channel;
+use std::sync::{Mutex, PoisonError};
+use std::thread::Builder;
+
+/// The client's name in records.
+const CLIENT: &str = "mcp";
+/// The name beside the arguments under which a client that runs hooks says its id of a call.
+const HOOKED_CALL: &str = "claudecode/toolUseId";
+/// The names of the two events in records.
+const BEFORE: &str = "tools/call";
+const AFTER: &str = "tools/call result";
+/// The most bytes of a text for the agent.
+const MOST_TEXT: usize = 8 * 1024;
+
+/// Reviews the calls of one gateway, which is one session.
+pub struct ReviewGate {
+    server: String,
+    identity: ServerIdentity,
+    session: String,
+    cwd: String,
+    places: Paths,
+    home: Home,
+    /// The ids of calls that passed on a hook's review: each counts once.
+    joined: Mutex<HashSet<String>>,
+    /// The texts that were recorded.
+    recorded: Mutex<HashSet<String>>,
+}
+
+impl ReviewGate {
+    /// Opens the gate of a server.
+    pub fn open(server: String, identity: ServerIdentity) -> Result<Self> {
+        let places = Paths::from_environment()?;
+        let home = Home::open_root(&places.state)?;
+        let cwd = std::env::current_dir().context("cannot determine the current folder")?;
+        let mut random = [0; 8];
+        getrandom::fill(&mut random)
+            .map_err(|error| Error::io(format!("the system gives no random bytes: {error}")))?;
+        let session = format!("mcp-{:016x}", u64::from_le_bytes(random));
+        Ok(Self {
+            server,
+            identity,
+            session,
+            cwd: cwd.display().to_string(),
+            places,
+            home,
+            joined: Mutex::default(),
+            recorded: Mutex::default(),
+        })
+    }
+
+    fn event(&self, name: &str, kind: EventKind) -> Event {
+        Event {
+            client: CLIENT.into(),
+            session: self.session.clone(),
+            agent: None,
+            cwd: self.cwd.clone(),
+            permission_mode: None,
+            name: name.into(),
+            kind,
+        }
+    }
+
+    fn call(&self, call: &ToolCall) -> Call {
+        Call {
+            id: Some(format!("{}-{}", self.session, call.number)),
+            tool: tool_name(&self.server, &call.name),
+            input: call.reviewed_input(),
+        }
+    }
+
+    /// Returns true if a hook of the client has reviewed this call.
+    fn is_reviewed_by_hook(&self, call: &ToolCall, reviewed: &Call) -> bool {
+        let Some(id) = call.meta.get(HOOKED_CALL).and_then(Value::as_str) else { return false };
+        let hooked = Call { id: Some(id.to_owned()), ..reviewed.clone() };
+        let known = Store::open_existing(&self.home, Durability::Process)
+            .and_then(|store| is_reviewed(&store, &hooked, now_ms()));
+        // Without a journal that can be read, the review here fails with the reason.
+        known.unwrap_or(false)
+            && self.joined.lock().unwrap_or_else(PoisonError::into_inner).insert(id.to_owned())
+    }
+
+    /// Reviews an event, in a thread of its own: a defect or a review without an end must not end
+    /// the gateway.
+    fn review(&self, event: &Event) -> std::result::Result<Reply, Fault> {
+        let (sender, receiver) = channel();
+        let owned = event.clone();
+        let work = move || {
+            // After the deadline nobody receives it.
+            let _ = sender.send(review_without_hook(&owned));
+        };
+        let started = Builder::new().name("portcullis-event".into()).spawn(work);
+        let received = started.ok().and_then(|_| receiver.recv_timeout(DEADLINE).ok());
+        let answered = received.unwrap_or_else(|| Err(record_late_event(event)))?;
+        if answered.work_is_due {
+            maintain::start_detached();
+        }
+        answered.reply.person.iter().for_each(|text| self.report(text));
+        Ok(answered.reply)
+    }
+
+    fn observes(&self) -> bool {
+        observes(&self.places, now_ms())
+    }
+
+    /// Returns the text for a tool that is held.
+    fn held_text(&self, tool: &str, reason: &HoldReason) -> String {
+        let (tool, why, id) = (one_line(tool, 128), reason.describe(), self.identity.id());
+        let fix = match reason {
+            HoldReason::Unlisted | HoldReason::Name | HoldReason::Repeated => String::new(),
+            _ => format!(
+                " A person has to look at it: `portcullis mcp pins diff {id}`, then `portcullis mcp pins accept {id}`."
+            ),
+        };
+        format!("Portcullis did not run `{tool}`: the tool {why}.{fix}")
+    }
+
+    /// Records something about the agreed tools, once.
+    fn record_pins(&self, summary: &str) {
+        let mut recorded = self.recorded.lock().unwrap_or_else(PoisonError::into_inner);
+        if !recorded.insert(summary.to_owned()) {
+            return;
+        }
+        let kind = RecordKind::Configuration;
+        let record = Record {
+            client: CLIENT.into(),
+            session: self.session.clone(),
+            ..Record::outside_session(kind, "mcp-pins", summary, now_ms(), &self.session)
+        };
+        // The tool is held even if that cannot be recorded.
+        let _written = Store::open_database(&self.home, Durability::default())
+            .and_then(|mut store| store.append_records(vec![to_store(&record)]));
+    }
+
+    /// Loads the reviewer that reads the texts of tools.
+    fn load_reader(&self) -> anyhow::Result<Reviewer> {
+        let config = Config::load(&self.places, Some(&self.home))?;
+        installed::load_reviewer(&self.places, &self.home, config, &[], now_ms())
+    }
+}
+
+impl Gate for ReviewGate {
+    fn review_call(&self, call: &ToolCall) -> CallRuling {
+        match PinStore::new(&self.home).find_state(&self.identity, &call.name) {
+            Ok(Some(ToolState::Held(reason))) if !self.observes() => {
+                let name = one_line(&call.name, 128);
+                self.record_pins(&format!("a call of the held tool `{name}` was refused"));
+                return CallRuling::Refuse(self.held_text(&call.name, &reason));
+            }
+            Ok(_) => {}
+            Err(_) if self.observes() => {}
+            Err(error) => return CallRuling::Refuse(unreviewed(&error.to_string())),
+        }
+        let reviewed = self.call(call);
+        if self.is_reviewed_by_hook(call, &reviewed) {
+            return CallRuling::ForwardReviewed;
+        }
+        let event = self.event(BEFORE, EventKind::BeforeTool(reviewed));
+        let reply = self.review(&event).unwrap_or_else(|fault| fault_reply(&fault));
+        match reply.ruling {
+            Disposition::None => CallRuling::Forward,
+            Disposition::Rewrite(input) => CallRuling::Rewrite(input, bounded(reply.agent)),
+            Disposition::Ask(reason) => CallRuling::Refuse(cut_text(
+                &format!(
+                    "A person has to decide about this call, so it did not run. {reason}\nThe person can allow it once with `portcullis allow last` in a terminal; then make the same call again."
+                ),
+                MOST_TEXT,
+            )),
+            Disposition::Refuse(reason) | Disposition::Stop(reason) => {
+                CallRuling::Refuse(cut_text(&reason, MOST_TEXT))
+            }
+        }
+    }
+
+    fn review_result(&self, call: &ToolCall, result: &ToolResult) -> ResultRuling {
+        let text = result.text();
+        let (error, output) =
+            if result.failed { (text, String::new()) } else { (String::new(), text) };
+        let ended = CallResult {
+            failed: result.failed,
+            end: CallEnd::Finished,
+            error,
+            output,
+            duration_ms: Some(result.duration_ms),
+            tokens: None,
+            shown: result.value.clone(),
+        };
+        let event = self.event(AFTER, EventKind::AfterTool(self.call(call), ended));
+        match self.review(&event) {
+            Ok(Reply { ruling: Disposition::Stop(reason), .. }) => ResultRuling {
+                withheld: Some(cut_text(&reason, MOST_TEXT)),
+                ..ResultRuling::default()
+            },
+            Ok(reply) => ResultRuling {
+                withheld: None,
+                replacement: reply.result,
+                notes: bounded(reply.agent),
+            },
+            Err(fault) if fault.policy == OnFault::Warn => ResultRuling::default(),
+            Err(fault) => ResultRuling {
+                withheld: Some(format!(
+                    "The call ran, but its result is withheld. {}",
+                    unreviewed(&fault.detail)
+                )),
+                ..ResultRuling::default()
+            },
+        }
+    }
+
+    fn review_tools(
+        &self,
+        tools: &[ListedTool],
+        first_use: bool,
+    ) -> std::result::Result<Vec<ToolState>, PinError> {
+        let mut reader: Option<anyhow::Result<Reviewer>> = None;
+        let mut find = |definition: &ToolDefinition| {
+            let reader = reader.get_or_insert_with(|| self.load_reader());
+            match reader {
+                Ok(reader) => {
+                    let tool = tool_name(&self.server, &definition.name);
+                    let event = self.event("tools/list", EventKind::Other);
+                    let texts = definition.texts();
+                    tool_texts::find_instructions(reader, &event, &tool, &texts, now_ms())
+                }
+                Err(error) => Some(one_line(&format!("it could not be read: {error:#}"), 200)),
+            }
+        };
+        let pins = PinStore::new(&self.home);
+        let states = pins.compare_page(&self.identity, tools, first_use, now_ms(), &mut find);
+        if self.observes() {
+            return Ok(vec![ToolState::Agreed; tools.len()]);
+        }
+        let states = states?;
+        for (tool, state) in tools.iter().zip(&states) {
+            if let ToolState::Held(reason) = state {
+                let (name, server) = (one_line(&tool.name, 128), one_line(&self.server, 64));
+                let why = reason.describe();
+                self.record_pins(&format!("the tool `{name}` of `{server}` is held: it {why}"));
+            }
+        }
+        Ok(states)
+    }
+
+    fn is_first_use(&self) -> bool {
+        // A document that cannot be read is one.
+        matches!(PinStore::new(&self.home).read_server(&self.identity.id()), Ok(None))
+    }
+
+    fn report(&self, what: &str) {
+        // The client may have closed it.
+        let line = format!("portcullis mcp: {}\n", one_line(what, 2000));
+        let _ = std::io::stderr().lock().write_all(line.as_bytes());
+    }
+}
+
+fn unreviewed(problem: &str) -> String {
+    cut_text(&format!("Portcullis could not review this: {problem}"), MOST_TEXT)
+}
+
+fn bounded(texts: Vec<String>) -> Vec<String> {
+    if texts.is_empty() { texts } else { vec![cut_text(&texts.join("\n"), MOST_TEXT)] }
+}

@@ -1,0 +1,37 @@
+//! A gateway between a client of the Model Context Protocol and one server.
+//!
+//! ```text
+//! client -> line -> message -> relay -> server
+//!                                |
+//!                     gate: reviews calls, results and lists of tools
+//! ```
+//!
+//! A message that nobody has to change passes with the bytes that its sender wrote. A message that
+//! can be read in more than one way passes never, since the server might read it in the other way.
+//! The gateway knows both generations of the protocol only by the methods that it reviews; anything
+//! else passes untouched, in both directions.
+//!
+//! The rulings come from a [`Gate`]: this crate has no reviewer, reads no arguments and prints
+//! nothing.
+
+mod definition;
+mod gate;
+mod id_scanner;
+mod line;
+mod listing;
+mod message;
+mod pin_store;
+mod relay;
+mod reply;
+mod tool_call;
+mod waiting;
+
+pub use definition::ToolDefinition;
+pub use gate::{CallRuling, Gate, ListedTool, ResultRuling};
+pub use line::{Line, LineReader};
+pub use message::{MAX_MESSAGE, Message, MessageError, MessageKind, RequestId};
+pub use pin_store::{
+    HeldTool, HoldReason, PinError, PinStore, PinnedServer, ServerIdentity, ToolState,
+};
+pub use relay::{Relay, RelayEvent, Streams};
+pub use tool_call::{ToolCall, ToolResult, tool_name};

@@ -1,0 +1,144 @@
+//! A real client, a real server and the protocol's own suite, with the gateway and without it.
+
+use crate::Test;
+use crate::packages::node;
+use crate::scene::Scene;
+use anyhow::{Context, Result, anyhow, ensure};
+use serde_json::Value;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+pub(crate) const TESTS: &[Test] = &[
+    ("real: a client and a server agree as without the gateway", client_and_server),
+    ("real: the conformance suite finds the same as without the gateway", conformance),
+];
+
+/// The least number of checks of the suite: fewer mean that it did not run.
+const LEAST_CHECKS: usize = 30;
+
+/// Copies a script beside the packages that it imports.
+fn beside_packages(scene: &Scene, name: &str) -> Result<PathBuf> {
+    let folder = scene.home().join("scripts");
+    fs::create_dir_all(&folder)?;
+    let modules = folder.join("node_modules");
+    if !modules.exists() {
+        std::os::unix::fs::symlink(scene.packages()?.join("node_modules"), modules)?;
+    }
+    let script = folder.join(name);
+    fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join("mcp").join(name), &script)?;
+    Ok(script)
+}
+
+fn words(command: &Command) -> Vec<String> {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    words.map(|word| word.to_string_lossy().into_owned()).collect()
+}
+
+fn run_node(scene: &Scene, script: &Path, server: &[String]) -> Result<Value> {
+    let mut command = Command::new(node(scene.packages()?));
+    scene.surround(&mut command);
+    command.arg(script).args(server).stdin(Stdio::null());
+    let ended = command.output().context("cannot start Node")?;
+    let problem = String::from_utf8_lossy(&ended.stderr);
+    ensure!(ended.status.success(), "the client failed: {problem}");
+    Ok(serde_json::from_slice(&ended.stdout)?)
+}
+
+fn client_and_server(scene: &Scene) -> Result<()> {
+    let script = beside_packages(scene, "client.mjs")?;
+    let packages = scene.packages()?;
+    let everything = "node_modules/@modelcontextprotocol/server-everything/dist/index.js";
+    let server = [node(packages), packages.join(everything), "stdio".into()]
+        .map(|word| word.display().to_string());
+    let direct = run_node(scene, &script, &server)?;
+    let reviewed = run_node(scene, &script, &words(&scene.gateway(&server)))?;
+    let (direct, reviewed) = (
+        direct.as_object().ok_or_else(|| anyhow!("no results"))?,
+        reviewed.as_object().ok_or_else(|| anyhow!("no results"))?,
+    );
+    ensure!(direct.len() >= 12, "the client did little: {direct:?}");
+    for (name, result) in direct {
+        let other = reviewed.get(name).unwrap_or(&Value::Null);
+        ensure!(result == other, "`{name}` differs:\n{result}\n{other}");
+    }
+    let journal = scene.journal()?;
+    let reviews = journal.iter().filter(|record| record["kind"] == "review").count();
+    ensure!(reviews >= 5, "{reviews} calls were reviewed");
+    Ok(())
+}
+
+/// A bridge from HTTP to a server on standard input and output. It is killed with this value.
+struct Bridge {
+    child: Child,
+    url: String,
+}
+
+impl Bridge {
+    fn start(scene: &Scene, script: &Path, server: &[String]) -> Result<Self> {
+        let mut command = Command::new(node(scene.packages()?));
+        scene.surround(&mut command);
+        command.arg(script).args(server).stdin(Stdio::null()).stdout(Stdio::piped());
+        let mut child = command.spawn().context("cannot start Node")?;
+        let output = child.stdout.take().ok_or_else(|| anyhow!("no output"))?;
+        let mut url = String::new();
+        BufReader::new(output).read_line(&mut url)?;
+        Ok(Self { child, url: url.trim().to_owned() })
+    }
+}
+
+impl Drop for Bridge {
+    fn drop(&mut self) {
+        // It runs until then.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Returns the state of every check of the suite, by scenario and check, in order.
+fn run_suite(scene: &Scene, server: &[String]) -> Result<Vec<String>> {
+    let bridge = Bridge::start(scene, &beside_packages(scene, "bridge.mjs")?, server)?;
+    let suite = "node_modules/@modelcontextprotocol/conformance/dist/index.js";
+    let results = scene.home().join(format!("results-{}", bridge.child.id()));
+    let mut command = Command::new(node(scene.packages()?));
+    scene.surround(&mut command);
+    command.arg(scene.packages()?.join(suite)).args(["server", "--url", &bridge.url]);
+    command.arg("--output-dir").arg(&results).stdin(Stdio::null());
+    // It fails if one check does, and the server is no complete one.
+    let ended = command.output().context("cannot start the suite")?;
+    let mut states = Vec::new();
+    let entries = fs::read_dir(&results).with_context(|| {
+        format!("the suite wrote no results: {}", String::from_utf8_lossy(&ended.stdout))
+    })?;
+    for entry in entries {
+        let folder = entry?.path();
+        let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        // The name ends with the time.
+        let scenario = name.split("-202").next().unwrap_or_default().to_owned();
+        let checks: Value = serde_json::from_slice(&fs::read(folder.join("checks.json"))?)?;
+        for check in checks.as_array().into_iter().flatten() {
+            states.push(format!("{scenario}: {} {}", check["id"], check["status"]));
+        }
+    }
+    states.sort();
+    Ok(states)
+}
+
+fn conformance(scene: &Scene) -> Result<()> {
+    let script = beside_packages(scene, "conformance-server.mjs")?;
+    let server = [node(scene.packages()?), script].map(|word| word.display().to_string());
+    let direct = run_suite(scene, &server)?;
+    let reviewed = run_suite(scene, &words(&scene.gateway(&server)))?;
+    ensure!(direct.len() >= LEAST_CHECKS, "only {} checks ran: {direct:#?}", direct.len());
+    let passed =
+        |states: &[String]| states.iter().filter(|state| state.contains("SUCCESS")).count();
+    ensure!(passed(&direct) >= LEAST_CHECKS, "{} checks passed: {direct:#?}", passed(&direct));
+    let differing: Vec<_> = direct
+        .iter()
+        .filter(|state| !reviewed.contains(state))
+        .chain(reviewed.iter().filter(|state| !direct.contains(state)))
+        .collect();
+    ensure!(differing.is_empty() && direct.len() == reviewed.len(), "{differing:#?}");
+    Ok(())
+}
