@@ -17,6 +17,7 @@ pub mod hook_settings;
 pub mod invocation;
 pub mod json;
 pub mod listing;
+pub mod mcp_servers;
 mod others;
 mod payload;
 pub mod recorded;
