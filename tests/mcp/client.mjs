@@ -47,7 +47,8 @@ results.long = await call(
   { duration: 0.3, steps: 3 },
   { onprogress: (progress) => steps.push(progress) },
 );
-results.steps = steps;
+// The last one may come after the result, and then the library drops it.
+results.steps = steps.slice(0, 2);
 if (names.includes("trigger-sampling-request")) {
   results.sampling = await call("trigger-sampling-request", { prompt: "hi", maxTokens: 5 });
 }

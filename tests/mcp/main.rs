@@ -12,12 +12,14 @@
 
 mod case;
 mod gateway;
+mod joined;
 mod lifetime;
 mod mutations;
 mod packages;
 mod pins;
 mod real;
 mod scene;
+mod wrapped;
 
 use anyhow::{Context, Result, anyhow, ensure};
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -69,7 +71,8 @@ fn trials(portcullis: Option<PathBuf>, packages: Option<PathBuf>) -> Result<Vec<
         };
         trials.push(trial(format!("case: {name}"), ignored, test));
     }
-    let scripted = [lifetime::TESTS, mutations::TESTS, pins::TESTS].concat();
+    let scripted =
+        [joined::TESTS, lifetime::TESTS, mutations::TESTS, pins::TESTS, wrapped::TESTS].concat();
     for (name, test) in scripted {
         let portcullis = portcullis.clone();
         let ignored = portcullis.is_none();

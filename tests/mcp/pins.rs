@@ -4,7 +4,6 @@ use crate::Test;
 use crate::gateway::Connection;
 use crate::scene::Scene;
 use anyhow::{Result, anyhow, ensure};
-use portcullis_tests::terminal::{Answer, converse, script};
 use serde_json::{Value, json};
 use std::fs;
 use std::process::Stdio;
@@ -36,17 +35,6 @@ fn server_id(scene: &Scene) -> Result<String> {
     let listed: Value = serde_json::from_slice(&listed.stdout)?;
     let id = listed["servers"][0]["id"].as_str();
     Ok(id.ok_or_else(|| anyhow!("no server: {listed}"))?.to_owned())
-}
-
-/// Runs a command as a person does, at a terminal, and confirms it.
-fn confirm(scene: &Scene, words: &[&str]) -> Result<()> {
-    let program = scene.portcullis.display().to_string();
-    let words = std::iter::once(program.as_str()).chain(words.iter().copied());
-    let mut command = script(&words.map(str::to_owned).collect::<Vec<_>>());
-    scene.surround(&mut command);
-    let shown = converse(command, Answer::Word)?;
-    ensure!(shown.code == Some(0), "{}", shown.text);
-    Ok(())
 }
 
 fn changed_meanwhile(scene: &Scene) -> Result<()> {
@@ -94,7 +82,7 @@ fn changed_between(scene: &Scene) -> Result<()> {
     ] {
         ensure!(text.contains(part), "the difference lacks `{part}`: {text}");
     }
-    confirm(scene, &["mcp", "pins", "accept", &id])?;
+    scene.confirm(&["mcp", "pins", "accept", &id])?;
     // The running gateway reads it too.
     ensure!(second.list(3)? == ["a"], "the accepted tool is hidden");
     let answer = second.call(4, "a", json!({}))?;
@@ -103,7 +91,7 @@ fn changed_between(scene: &Scene) -> Result<()> {
     scene.direct(&json!({ "tools": [tool("a", "reads")] }))?;
     let mut third = Connection::open(scene)?;
     ensure!(third.list(1)?.is_empty(), "the older tool is shown");
-    confirm(scene, &["mcp", "pins", "forget", &id])?;
+    scene.confirm(&["mcp", "pins", "forget", &id])?;
     third.close()?;
     let mut fourth = Connection::open(scene)?;
     ensure!(fourth.list(1)? == ["a"], "a forgotten server has no first list");

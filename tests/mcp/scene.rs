@@ -1,6 +1,7 @@
 //! The folders of one test: a project, a home with our state, and what the server is told.
 
 use anyhow::{Context, Result, anyhow, ensure};
+use portcullis_tests::terminal::{Answer, converse, script};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -128,6 +129,17 @@ impl Scene {
     /// Runs one of our own commands to its end.
     pub(crate) fn run_own(&self, words: &[&str]) -> Result<Output> {
         self.own(words).stdin(Stdio::null()).output().context("cannot start the program")
+    }
+
+    /// Runs one of our own commands as a person does, at a terminal, and confirms it.
+    pub(crate) fn confirm(&self, words: &[&str]) -> Result<()> {
+        let program = self.portcullis.display().to_string();
+        let words = std::iter::once(program.as_str()).chain(words.iter().copied());
+        let mut command = script(&words.map(str::to_owned).collect::<Vec<_>>());
+        self.surround(&mut command);
+        let shown = converse(command, Answer::Word)?;
+        ensure!(shown.code == Some(0), "{}", shown.text);
+        Ok(())
     }
 
     /// Returns the records of the journal, oldest first.

@@ -20,6 +20,7 @@ pub mod hook_settings;
 pub mod invocation;
 pub mod json;
 pub mod listing;
+pub mod mcp_servers;
 mod others;
 mod payload;
 pub mod qwen;

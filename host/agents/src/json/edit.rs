@@ -39,6 +39,24 @@ impl JsonDocument {
         self.spliced(span, &Style::of(self).write(value))
     }
 
+    /// Returns the text of the value at `pointer`, as it is in the file.
+    #[must_use]
+    pub fn find_text(&self, pointer: &str) -> Option<&str> {
+        self.text.get(self.find(pointer)?.span.clone())
+    }
+
+    /// Replaces the value at `pointer` by the text of another value.
+    ///
+    /// # Errors
+    /// Fails if there is no value, or if the text is none.
+    pub fn replace_text(&self, pointer: &str, text: &str) -> Result<Self, NotJson> {
+        let span = self
+            .find(pointer)
+            .map(|node| node.span.clone())
+            .ok_or_else(|| self.nothing(pointer))?;
+        self.spliced(span, text)
+    }
+
     /// Removes a member or an element, with its superfluous comma.
     ///
     /// # Errors

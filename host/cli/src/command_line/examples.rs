@@ -308,6 +308,14 @@ pub const EXAMPLES: &[(&str, &[&str])] = &[
             "portcullis mcp --name files -- mcp-files --root /srv/data",
         ],
     ),
+    (
+        "mcp wrap",
+        &[
+            "portcullis mcp wrap claude --dry-run",
+            "portcullis mcp wrap --file .vscode/servers.json",
+        ],
+    ),
+    ("mcp unwrap", &["portcullis mcp unwrap claude"]),
     ("mcp pins", &["portcullis mcp pins list", "portcullis mcp pins diff"]),
     ("mcp pins list", &["portcullis mcp pins list", "portcullis mcp pins list --json"]),
     ("mcp pins diff", &["portcullis mcp pins diff", "portcullis mcp pins diff 3f2a"]),

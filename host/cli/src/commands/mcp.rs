@@ -3,6 +3,7 @@
 mod gate;
 mod pins;
 mod server;
+mod wrap;
 
 use crate::error::{Error, Result};
 use crate::exit::CommandExit;
@@ -31,12 +32,21 @@ pub struct Arguments {
 enum Command {
     /// Show the agreed tools of servers, and those that are held (not for agents)
     Pins(pins::Arguments),
+    /// Put the gateway in front of the servers that a client starts (not for agents)
+    Wrap(wrap::Arguments),
+    /// Take the gateway out again (interactive)
+    Unwrap(wrap::Arguments),
 }
 
 /// Runs the gateway until the server or the client ends, or a command about it.
 pub fn run_mcp(arguments: Arguments) -> Result<ExitCode> {
-    if let Some(Command::Pins(arguments)) = &arguments.command {
-        return pins::run_pins(arguments).map(ExitCode::from);
+    if let Some(command) = &arguments.command {
+        let exit = match command {
+            Command::Pins(arguments) => pins::run_pins(arguments),
+            Command::Wrap(arguments) => wrap::run_wrap(arguments),
+            Command::Unwrap(arguments) => wrap::run_unwrap(arguments),
+        };
+        return exit.map(ExitCode::from);
     }
     let words: Vec<String> = arguments
         .server

@@ -1,0 +1,219 @@
+//! MCP servers in the configuration of clients, and the gateway in front of them.
+//!
+//! Clients share the form of a server that they start: an object with `command` and `args`, in an
+//! object by the servers' names. Files and places of that object are data.
+
+use crate::PROGRAM;
+use crate::json::{JsonDocument, escape_name};
+use serde_json::{Map, Value};
+use std::path::{Path, PathBuf};
+
+/// The subcommand of the gateway.
+const GATEWAY: &str = "mcp";
+/// The word before a server's own command.
+const SEPARATOR: &str = "--";
+/// A part of a place that stands for every member.
+const ANY: &str = "*";
+/// The most bytes of a server's name on our command line.
+const MOST_NAME: usize = 64;
+
+/// A client's file with MCP servers.
+#[derive(Clone, Copy, Debug)]
+pub struct McpFile {
+    /// The client's name.
+    pub client: &'static str,
+    /// True if it is below the project's folder, otherwise it is below the home folder.
+    pub of_project: bool,
+    /// The path below that folder.
+    pub path: &'static str,
+    /// The variable that names another folder for the person's file.
+    pub variable: Option<&'static str>,
+    /// The places of the objects with servers: JSON pointers in which `*` is any name.
+    pub places: &'static [&'static str],
+}
+
+const SERVERS: &[&str] = &["/mcpServers"];
+
+const fn file(client: &'static str, of_project: bool, path: &'static str) -> McpFile {
+    McpFile { client, of_project, path, variable: None, places: SERVERS }
+}
+
+/// All known files. Servers in files of another format than JSON are not in this table.
+pub const FILES: &[McpFile] = &[
+    McpFile {
+        variable: Some("CLAUDE_CONFIG_DIR"),
+        places: &["/mcpServers", "/projects/*/mcpServers"],
+        ..file("claude", false, ".claude.json")
+    },
+    file("claude", true, ".mcp.json"),
+    file("gemini", false, ".gemini/settings.json"),
+    file("gemini", true, ".gemini/settings.json"),
+    file("cursor", false, ".cursor/mcp.json"),
+    file("cursor", true, ".cursor/mcp.json"),
+];
+
+/// Returns the clients with such files, in order.
+pub fn list_clients() -> impl Iterator<Item = &'static str> {
+    let mut last = "";
+    FILES.iter().map(|file| file.client).filter(move |client| {
+        let is_new = *client != last;
+        last = client;
+        is_new
+    })
+}
+
+impl McpFile {
+    /// Returns its path for a home folder and a project.
+    #[must_use]
+    pub fn find_path(&self, home: &Path, project: &Path) -> PathBuf {
+        let named = self.variable.and_then(crate::settings::folder_in_environment);
+        match named {
+            Some(folder) if !self.of_project => folder.join(self.path),
+            _ if self.of_project => project.join(self.path),
+            _ => home.join(self.path),
+        }
+    }
+}
+
+/// A server in a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct McpServer {
+    /// Its name.
+    pub name: String,
+    /// Its place: a JSON pointer.
+    pub pointer: String,
+    /// Its entry.
+    pub entry: Value,
+}
+
+impl McpServer {
+    /// Returns true if the gateway is in front of it.
+    #[must_use]
+    pub fn is_wrapped(&self) -> bool {
+        own_command(&self.entry).is_some()
+    }
+
+    /// Returns its entry with the gateway in front; `None` if the client does not start it, or if
+    /// its command is no text. `gateway` is our program with its options.
+    #[must_use]
+    pub fn wrapped_entry(&self, gateway: &[String]) -> Option<Value> {
+        let (program, options) = gateway.split_first()?;
+        let entry = self.entry.as_object()?;
+        let command = entry.get("command")?.as_str()?;
+        let words = match entry.get("args") {
+            None => Vec::new(),
+            Some(Value::Array(words)) => words.clone(),
+            Some(_) => return None,
+        };
+        let name = plain_name(&self.name);
+        let own = [GATEWAY, "--name", &name, SEPARATOR, command].map(str::to_owned);
+        let arguments = options.iter().cloned().chain(own).map(Value::from).chain(words);
+        let mut wrapped = entry.clone();
+        wrapped.insert("command".into(), program.as_str().into());
+        wrapped.insert("args".into(), arguments.collect());
+        Some(Value::Object(wrapped))
+    }
+
+    /// Returns its entry without the gateway; `None` if there is none in front.
+    #[must_use]
+    pub fn unwrapped_entry(&self) -> Option<Value> {
+        let (command, words) = own_command(&self.entry)?;
+        let mut entry: Map<String, Value> = self.entry.as_object()?.clone();
+        entry.insert("command".into(), command.clone());
+        entry.insert("args".into(), words.to_vec().into());
+        Some(Value::Object(entry))
+    }
+}
+
+/// Returns the command behind the gateway and its arguments, if an entry starts the gateway.
+fn own_command(entry: &Value) -> Option<(&Value, &[Value])> {
+    let program = Path::new(entry.get("command")?.as_str()?).file_name()?;
+    let words = entry.get("args")?.as_array()?;
+    let at = |wanted: &str| words.iter().position(|word| word.as_str() == Some(wanted));
+    let (gateway, separator) = (at(GATEWAY)?, at(SEPARATOR)?);
+    if program != PROGRAM || gateway > separator {
+        return None;
+    }
+    words.get(separator + 1..)?.split_first()
+}
+
+/// Returns all servers of a file, in order.
+#[must_use]
+pub fn find_servers(document: &JsonDocument, places: &[&str]) -> Vec<McpServer> {
+    let mut servers = Vec::new();
+    for place in places {
+        let mut found = vec![(String::new(), document.value())];
+        for part in place.split('/').skip(1) {
+            found = found
+                .into_iter()
+                .flat_map(|(pointer, value)| below(&pointer, value, part))
+                .collect();
+        }
+        for (pointer, value) in found {
+            servers.extend(below(&pointer, value, ANY).into_iter().map(|(pointer, entry)| {
+                let name = pointer.rsplit('/').next().unwrap_or_default();
+                let name = name.replace("~1", "/").replace("~0", "~");
+                McpServer { name, pointer, entry: entry.clone() }
+            }));
+        }
+    }
+    servers
+}
+
+/// Returns the members of a value with that name, each with its place.
+fn below<'v>(pointer: &str, value: &'v Value, part: &str) -> Vec<(String, &'v Value)> {
+    let members = value.as_object().into_iter().flatten();
+    members
+        .filter(|(name, _)| part == ANY || *name == part)
+        .map(|(name, value)| (format!("{pointer}/{}", escape_name(name)), value))
+        .collect()
+}
+
+/// Returns a name that our command line takes.
+fn plain_name(name: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "_-. ".contains(c) { c } else { '_' };
+    let name: String = name.chars().map(plain).take(MOST_NAME).collect();
+    if name.is_empty() { "server".into() } else { name }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn servers(text: &str) -> Vec<McpServer> {
+        let document = JsonDocument::parse_document(text.as_bytes()).unwrap();
+        find_servers(&document, &["/mcpServers", "/projects/*/mcpServers"])
+    }
+
+    #[test]
+    fn servers_are_found_at_every_place() {
+        let found = servers(
+            r#"{"mcpServers":{"a":{"command":"x"}},"projects":{"/p/q":{"mcpServers":{"b":{"command":"y"}}},"/r":{}}}"#,
+        );
+        let shown: Vec<_> =
+            found.iter().map(|server| (server.name.as_str(), server.pointer.as_str())).collect();
+        assert_eq!(shown, [("a", "/mcpServers/a"), ("b", "/projects/~1p~1q/mcpServers/b")]);
+        assert_eq!(servers(r#"{"mcpServers":[1],"projects":3}"#), []);
+    }
+
+    #[test]
+    fn the_gateway_goes_in_front_and_away() {
+        let gateway = ["/opt/portcullis", "--state", "/s"].map(str::to_owned);
+        let found = servers(
+            r#"{"mcpServers":{"a/b":{"type":"stdio","command":"npx","args":["-y","--","mcp"],"env":{"K":"v"}},"url":{"type":"http","url":"http://x"},"array":{"command":["x"]},"bare":{"command":"x"}}}"#,
+        );
+        let wrapped = found[0].wrapped_entry(&gateway).unwrap();
+        let words = ["--state", "/s", "mcp", "--name", "a_b", "--", "npx", "-y", "--", "mcp"];
+        assert_eq!(
+            wrapped,
+            json!({ "type": "stdio", "command": "/opt/portcullis", "args": words, "env": { "K": "v" } })
+        );
+        let server = McpServer { entry: wrapped, ..found[0].clone() };
+        assert!(server.is_wrapped() && !found[0].is_wrapped());
+        assert_eq!(server.unwrapped_entry(), Some(found[0].entry.clone()));
+        assert_eq!(found[1].wrapped_entry(&gateway), None);
+        assert_eq!(found[2].wrapped_entry(&gateway), None);
+        assert!(found[3].wrapped_entry(&gateway).is_some());
+    }
+}

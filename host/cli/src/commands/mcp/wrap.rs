@@ -1,0 +1,278 @@
+//! `portcullis mcp wrap` and `unwrap`: the gateway in front of the servers of a client's
+//! configuration.
+//!
+//! The text of each changed entry is kept, sealed, so that it comes back byte for byte, whatever
+//! else changes in the file meanwhile.
+
+use crate::error::{Context, Error, Result};
+use crate::exit::CommandExit;
+use crate::{differ, interactive, paint};
+use portcullis_agents::file::{SettingsFile, read_settings};
+use portcullis_agents::json::JsonDocument;
+use portcullis_agents::mcp_servers::{FILES, McpFile, find_servers, list_clients};
+use portcullis_config::clock::now_ms;
+use portcullis_config::paths::{PathOverrides, Paths};
+use portcullis_core::record::{Record, RecordKind};
+use portcullis_core::text::one_line;
+use portcullis_fs::SealedDocument;
+use portcullis_review::reviewer::to_store;
+use portcullis_store::{Durability, Home, Store};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// The most bytes of a client's file.
+const MOST_FILE: u64 = 64 << 20;
+/// The most bytes of the kept entries of a file.
+const MOST_KEPT: u64 = 16 << 20;
+/// The purpose of the key of the kept entries.
+const PURPOSE: &str = "portcullis 2026 mcp wrapped servers";
+/// The mode of a file that somebody removed meanwhile.
+const MODE: u32 = 0o600;
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// The client whose servers are meant
+    #[arg(value_parser = clap::builder::PossibleValuesParser::new(list_clients()), required_unless_present = "file")]
+    client: Option<String>,
+    /// Another file with `mcpServers`, in place of the client's
+    #[arg(long, conflicts_with = "client")]
+    file: Option<PathBuf>,
+    /// Show the changes and change nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Do not ask
+    #[arg(long, short)]
+    yes: bool,
+}
+
+/// The entries that were changed in one file.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct KeptEntries {
+    /// The file.
+    file: PathBuf,
+    /// By its place, each entry as it was and as it was written.
+    entries: BTreeMap<String, KeptEntry>,
+}
+
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct KeptEntry {
+    before: String,
+    after: Value,
+}
+
+/// The direction of a change.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Direction {
+    Wrap,
+    Unwrap,
+}
+
+/// The change of one file.
+struct FileChange {
+    file: SettingsFile,
+    before: JsonDocument,
+    after: JsonDocument,
+    kept: KeptEntries,
+    /// The names of the changed servers.
+    servers: Vec<String>,
+}
+
+pub fn run_wrap(arguments: &Arguments) -> Result<CommandExit> {
+    change_files(arguments, Direction::Wrap)
+}
+
+pub fn run_unwrap(arguments: &Arguments) -> Result<CommandExit> {
+    change_files(arguments, Direction::Unwrap)
+}
+
+fn change_files(arguments: &Arguments, direction: Direction) -> Result<CommandExit> {
+    if !arguments.dry_run {
+        interactive::refuse_agents()?;
+    }
+    let places = Paths::from_environment()?;
+    let home = Home::open_root(&places.state)?;
+    let gateway = gateway_command()?;
+    let mut changes = Vec::new();
+    let mut left = Vec::new();
+    for (path, locations) in files(arguments, &places)? {
+        let file = read_settings(&path, MOST_FILE)?;
+        if file.bytes.is_some() {
+            let change = FileChange::find(file, locations, &home, &gateway, direction, &mut left)?;
+            changes.extend(change);
+        }
+    }
+    for server in &left {
+        paint::print_text(&format!("left as it is: {server}\n"));
+    }
+    if changes.is_empty() {
+        paint::print_text("there is nothing to change\n");
+        return Ok(CommandExit::Success);
+    }
+    for change in &changes {
+        paint::print_text(&change.format());
+    }
+    if arguments.dry_run {
+        return Ok(CommandExit::Success);
+    }
+    let end = match direction {
+        Direction::Wrap => "Portcullis will review the calls to these servers.",
+        Direction::Unwrap => "Portcullis will no longer review the calls to these servers.",
+    };
+    // Only what protects less needs a person at a terminal.
+    if direction == Direction::Unwrap || !arguments.yes {
+        interactive::confirm_action(end)?;
+    }
+    for change in changes {
+        change.write(&home, direction)?;
+    }
+    Ok(CommandExit::Success)
+}
+
+/// Returns our program with the options that name its folders.
+fn gateway_command() -> Result<Vec<String>> {
+    let program = std::env::current_exe().context("cannot find this program")?;
+    let words = std::iter::once(program.into_os_string()).chain(PathOverrides::held_arguments());
+    words
+        .map(|word| word.into_string().map_err(|_| Error::invalid("a path is not UTF-8")))
+        .collect()
+}
+
+/// Returns the files that are meant, with the places of servers in them.
+fn files(arguments: &Arguments, places: &Paths) -> Result<Vec<(PathBuf, &'static [&'static str])>> {
+    if let Some(file) = &arguments.file {
+        let path = std::path::absolute(file).context("cannot find the file")?;
+        if !path.exists() {
+            let shown = one_line(&path.display().to_string(), 400);
+            return Err(Error::not_found(format!("there is no `{shown}`")));
+        }
+        return Ok(vec![(path, &["/mcpServers"])]);
+    }
+    let project = std::env::current_dir().context("cannot determine the current folder")?;
+    let of_client = |file: &&McpFile| arguments.client.as_deref() == Some(file.client);
+    let person = Path::new(&places.person);
+    let found = FILES.iter().filter(of_client);
+    Ok(found.map(|file| (file.find_path(person, &project), file.places)).collect())
+}
+
+impl FileChange {
+    /// Finds the change of a file; `None` if there is none. The servers that cannot be changed are
+    /// added to `left`.
+    fn find(
+        file: SettingsFile,
+        locations: &[&str],
+        home: &Home,
+        gateway: &[String],
+        direction: Direction,
+        left: &mut Vec<String>,
+    ) -> Result<Option<Self>> {
+        let shown = one_line(&file.path.display().to_string(), 400);
+        let bytes = file.bytes.as_deref().unwrap_or_default();
+        let before = JsonDocument::parse_document(bytes).map_err(|error| {
+            Error::invalid(format!("`{shown}`, {}: {}", error.place, error.what))
+        })?;
+        let servers = find_servers(&before, locations);
+        let repeated = before.repeated();
+        if let Some(name) = repeated
+            .iter()
+            .find(|name| servers.iter().any(|server| server.pointer.starts_with(name.as_str())))
+        {
+            return Err(Error::invalid(format!(
+                "`{shown}` has `{}` twice: remove one of them",
+                one_line(name, 200)
+            )));
+        }
+        let document = kept_document(home, &file.path);
+        let kept = document.read_content::<KeptEntries>().map_err(|error| {
+            Error::invalid(format!("cannot use `{}`: {error}", document.path().display()))
+                .with_hint("move it away: the servers are then restored from their commands")
+        })?;
+        let mut kept = kept
+            .unwrap_or_else(|| KeptEntries { file: file.path.clone(), entries: BTreeMap::new() });
+        let mut after = before.clone();
+        let mut names = Vec::new();
+        for server in servers {
+            let name = format!("{} in `{shown}`", one_line(&server.name, 128));
+            let changed = match direction {
+                Direction::Wrap if server.is_wrapped() => continue,
+                Direction::Wrap => {
+                    let Some(entry) = server.wrapped_entry(gateway) else {
+                        left.push(format!("{name}: the client does not start it by a command"));
+                        continue;
+                    };
+                    let text = before.find_text(&server.pointer).unwrap_or_default().to_owned();
+                    let changed = after.replace_value(&server.pointer, &entry);
+                    kept.entries
+                        .insert(server.pointer.clone(), KeptEntry { before: text, after: entry });
+                    changed
+                }
+                Direction::Unwrap => {
+                    let Some(entry) = server.unwrapped_entry() else { continue };
+                    let kept = kept.entries.remove(&server.pointer);
+                    match kept.filter(|kept| kept.after == server.entry) {
+                        Some(kept) => after.replace_text(&server.pointer, &kept.before),
+                        // Somebody changed it meanwhile.
+                        None => after.replace_value(&server.pointer, &entry),
+                    }
+                }
+            };
+            after = changed.map_err(|error| {
+                Error::invalid(format!("cannot change {name}: {}: {}", error.place, error.what))
+            })?;
+            names.push(one_line(&server.name, 128));
+        }
+        if names.is_empty() {
+            return Ok(None);
+        }
+        file.check_writable()?;
+        Ok(Some(Self { file, before, after, kept, servers: names }))
+    }
+
+    fn format(&self) -> String {
+        let [before, after] = [&self.before, &self.after]
+            .map(|document| String::from_utf8_lossy(&document.bytes()).into_owned());
+        let path = one_line(&self.file.path.display().to_string(), 400);
+        differ::painted_diff(&before, &after, &path, &path)
+    }
+
+    fn write(self, home: &Home, direction: Direction) -> Result<()> {
+        let path = one_line(&self.file.path.display().to_string(), 400);
+        let document = kept_document(home, &self.file.path);
+        let save = |kept: &KeptEntries| {
+            document.write_content(kept).map_err(|error| {
+                Error::io(format!("cannot write `{}`: {error}", document.path().display()))
+            })
+        };
+        // What is in the file is kept as long as it is there.
+        if direction == Direction::Wrap {
+            save(&self.kept)?;
+        }
+        self.file.replace_content(&self.after.bytes(), MODE)?;
+        if self.kept.entries.is_empty() {
+            document.remove().context("cannot remove the kept entries")?;
+        } else if direction == Direction::Unwrap {
+            save(&self.kept)?;
+        }
+        let (verb, names) = (
+            if direction == Direction::Wrap { "wrapped" } else { "unwrapped" },
+            one_line(&self.servers.join(", "), 400),
+        );
+        let summary = format!("a person {verb} the servers {names} in `{path}`");
+        let (kind, now) = (RecordKind::Configuration, now_ms());
+        let record = Record::outside_session(kind, "mcp-wrap", &summary, now, &summary);
+        // The person sees the change even if it cannot be recorded.
+        let _written = Store::open_database(home, Durability::default())
+            .and_then(|mut store| store.append_records(vec![to_store(&record)]));
+        paint::print_text(&format!("{verb} in `{path}`: {names}\n"));
+        Ok(())
+    }
+}
+
+fn kept_document(home: &Home, file: &Path) -> SealedDocument {
+    let name = blake3::hash(file.as_os_str().as_encoded_bytes()).to_hex();
+    let name = format!("{}.wrapped", name.get(..32).unwrap_or_default());
+    SealedDocument::new(home.path().join("mcp").join(name), home.derive_key(PURPOSE), MOST_KEPT)
+}
