@@ -93,9 +93,9 @@ pub fn output(arguments: &[&str]) -> String {
 
 /// The commands that a help page lists, under whatever headings; none where it takes none.
 fn commands(help: &str) -> Option<Vec<&str>> {
-    help.lines()
-        .find(|line| line.starts_with("Usage:"))
-        .filter(|usage| usage.contains("<COMMAND>"))?;
+    let usage = help.lines().skip_while(|line| !line.starts_with("Usage:"));
+    let mut usage = usage.take_while(|line| !line.is_empty());
+    usage.find(|line| line.contains("<COMMAND>"))?;
     let listed = help.lines().filter_map(|line| {
         line.strip_prefix("  ")
             .filter(|rest| rest.starts_with(|first: char| first.is_ascii_lowercase()))

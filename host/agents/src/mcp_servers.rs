@@ -38,6 +38,10 @@ const fn file(client: &'static str, of_project: bool, path: &'static str) -> Mcp
     McpFile { client, of_project, path, variable: None, places: SERVERS }
 }
 
+/// The names beside the arguments of a call under which clients that run hooks say their own id of
+/// it.
+pub const HOOKED_CALLS: &[&str] = &["claudecode/toolUseId"];
+
 /// All known files. Servers in files of another format than JSON are not in this table.
 pub const FILES: &[McpFile] = &[
     McpFile {

@@ -12,6 +12,15 @@ const MOST_LINE: usize = 120;
 /// The most bytes of a name.
 const MOST_NAME: usize = 128;
 
+/// One tool of a list, as the gate is asked about it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ListedTool {
+    /// Its name; empty if it has none.
+    pub name: String,
+    /// Its description as the server sent it.
+    pub value: Value,
+}
+
 /// A definition with its digest.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolDefinition {

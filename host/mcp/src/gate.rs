@@ -1,5 +1,6 @@
 //! The rulings that the gateway asks for.
 
+use crate::definition::ListedTool;
 use crate::pin_store::{PinError, ToolState};
 use crate::tool_call::{ToolCall, ToolResult};
 use serde_json::{Map, Value};
@@ -27,15 +28,6 @@ pub struct ResultRuling {
     pub replacement: Option<Value>,
     /// Texts that are added for the agent.
     pub notes: Vec<String>,
-}
-
-/// One tool of a list, as the gate is asked about it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ListedTool {
-    /// Its name; empty if it has none.
-    pub name: String,
-    /// Its description as the server sent it.
-    pub value: Value,
 }
 
 /// Rules on everything that the gateway does not just pass on.

@@ -1,6 +1,6 @@
 //! Finds the id of a message that is too long, or not in order, so that its sender gets an error.
 
-use crate::message::RequestId;
+use crate::request_id::RequestId;
 
 /// The most bytes of an id.
 const MOST_ID: usize = 256;

@@ -23,15 +23,17 @@ mod message;
 mod pin_store;
 mod relay;
 mod reply;
+mod request_id;
 mod tool_call;
 mod waiting;
 
-pub use definition::ToolDefinition;
-pub use gate::{CallRuling, Gate, ListedTool, ResultRuling};
+pub use definition::{ListedTool, ToolDefinition};
+pub use gate::{CallRuling, Gate, ResultRuling};
 pub use line::{Line, LineReader};
-pub use message::{MAX_MESSAGE, Message, MessageError, MessageKind, RequestId};
+pub use message::{MAX_MESSAGE, Message, MessageError, MessageKind};
 pub use pin_store::{
     HeldTool, HoldReason, PinError, PinStore, PinnedServer, ServerIdentity, ToolState,
 };
 pub use relay::{Relay, RelayEvent, Streams};
+pub use request_id::RequestId;
 pub use tool_call::{ToolCall, ToolResult, tool_name};

@@ -1,7 +1,7 @@
 //! Lines of a stream, within a limit: each message is one.
 
 use crate::id_scanner::IdScanner;
-use crate::message::RequestId;
+use crate::request_id::RequestId;
 use std::io::{BufRead, BufReader, Read, Result};
 
 /// One line, or what is known of it.

@@ -1,6 +1,6 @@
 //! Lists of tools: which page belongs to a server's first list, and a page without held tools.
 
-use crate::gate::ListedTool;
+use crate::definition::ListedTool;
 use crate::message::Message;
 use crate::pin_store::ToolState;
 use crate::reply::to_line;

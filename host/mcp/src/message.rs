@@ -5,6 +5,7 @@
 //! refused.
 
 use crate::id_scanner::IdScanner;
+use crate::request_id::RequestId;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 use std::cell::Cell;
@@ -17,50 +18,8 @@ pub const MAX_MESSAGE: usize = 16 << 20;
 /// memory.
 const MAX_VALUES: usize = 500_000;
 
-/// The largest whole number that every reader of JSON reads exactly.
-const MAX_EXACT: i64 = (1 << 53) - 1;
-
 /// The names at the top of a message.
 const NAMES: &[&str] = &["jsonrpc", "id", "method", "params", "result", "error"];
-
-/// A request's id.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum RequestId {
-    /// A text.
-    Text(String),
-    /// A whole number, at most 2^53 - 1 from zero.
-    Number(i64),
-}
-
-impl RequestId {
-    /// Reads an id; returns `None` for any value that is none.
-    #[must_use]
-    pub fn from_value(value: &Value) -> Option<Self> {
-        match value {
-            Value::String(text) => Some(Self::Text(text.clone())),
-            Value::Number(number) => number
-                .as_i64()
-                .filter(|number| (-MAX_EXACT..=MAX_EXACT).contains(number))
-                .map(Self::Number),
-            _ => None,
-        }
-    }
-
-    /// Returns it as JSON.
-    #[must_use]
-    pub fn to_value(&self) -> Value {
-        match self {
-            Self::Text(text) => text.as_str().into(),
-            Self::Number(number) => (*number).into(),
-        }
-    }
-}
-
-impl From<&str> for RequestId {
-    fn from(text: &str) -> Self {
-        Self::Text(text.into())
-    }
-}
 
 /// The kinds of messages.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,8 +3,7 @@
 //! The first list of a server is agreed as it is, except for tools whose texts instruct the agent.
 //! From then on a tool that is new, or is not what it was, is held until a person accepts it.
 
-use crate::definition::ToolDefinition;
-use crate::gate::ListedTool;
+use crate::definition::{ListedTool, ToolDefinition};
 use portcullis_fs::{SealError, SealedDocument, create_private_folder, open_lock_file};
 use portcullis_store::Home;
 use serde::{Deserialize, Serialize};

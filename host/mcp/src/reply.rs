@@ -1,6 +1,6 @@
 //! Messages that the gateway writes itself.
 
-use crate::message::RequestId;
+use crate::request_id::RequestId;
 use serde_json::{Map, Value, json};
 
 /// The code for a message that is no JSON.

@@ -1,6 +1,6 @@
 //! The client's requests that have no answer yet.
 
-use crate::message::RequestId;
+use crate::request_id::RequestId;
 use crate::tool_call::ToolCall;
 use serde_json::Value;
 use std::collections::HashMap;

@@ -3,9 +3,10 @@
 use super::{Relay, lock};
 use crate::gate::{CallRuling, ResultRuling};
 use crate::listing::{FirstList, next_cursor, tools_of, without_held};
-use crate::message::{Message, RequestId};
+use crate::message::Message;
 use crate::pin_store::ToolState;
 use crate::reply::{INTERNAL_ERROR, error_line, refusal_line, text_block, to_line};
+use crate::request_id::RequestId;
 use crate::tool_call::{ToolCall, ToolResult, replace_input};
 use crate::waiting::{ForwardedCall, Waiting};
 use serde_json::{Map, Value};

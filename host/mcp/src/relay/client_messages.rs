@@ -1,8 +1,9 @@
 //! Messages of the client.
 
 use super::{Job, Relay, lock};
-use crate::message::{Message, MessageKind, RequestId, fold_case};
+use crate::message::{Message, MessageKind, fold_case};
 use crate::reply::{INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR, error_line};
+use crate::request_id::RequestId;
 use crate::tool_call::{CALL, ToolCall};
 use crate::waiting::Waiting;
 use serde_json::Value;

@@ -3,6 +3,7 @@
 use crate::commands::maintain;
 use crate::error::{Context, Error, Result};
 use portcullis_agents::invocation::DEADLINE;
+use portcullis_agents::mcp_servers::HOOKED_CALLS;
 use portcullis_config::Config;
 use portcullis_config::clock::now_ms;
 use portcullis_config::paths::Paths;
@@ -20,7 +21,6 @@ use portcullis_review::joined::is_reviewed;
 use portcullis_review::reviewer::{Reviewer, to_store};
 use portcullis_review::{installed, tool_texts};
 use portcullis_store::{Durability, Home, Store};
-use serde_json::Value;
 use std::collections::HashSet;
 use std::io::Write;
 use std::sync::mpsc::channel;
@@ -29,8 +29,6 @@ use std::thread::Builder;
 
 /// The client's name in records.
 const CLIENT: &str = "mcp";
-/// The name beside the arguments under which a client that runs hooks says its id of a call.
-const HOOKED_CALL: &str = "claudecode/toolUseId";
 /// The names of the two events in records.
 const BEFORE: &str = "tools/call";
 const AFTER: &str = "tools/call result";
@@ -95,7 +93,8 @@ impl ReviewGate {
 
     /// Returns true if a hook of the client has reviewed this call.
     fn is_reviewed_by_hook(&self, call: &ToolCall, reviewed: &Call) -> bool {
-        let Some(id) = call.meta.get(HOOKED_CALL).and_then(Value::as_str) else { return false };
+        let mut ids = HOOKED_CALLS.iter().filter_map(|name| call.meta.get(*name)?.as_str());
+        let Some(id) = ids.next() else { return false };
         let hooked = Call { id: Some(id.to_owned()), ..reviewed.clone() };
         let known = Store::open_existing(&self.home, Durability::Process)
             .and_then(|store| is_reviewed(&store, &hooked, now_ms()));
