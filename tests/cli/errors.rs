@@ -147,6 +147,13 @@ const ROWS: &[Failing] = &[
     row("config show --pipeline x", "not-found", &["no pipeline `x`"], "`portcullis config show`"),
     row("config check --frob", "usage", &["unexpected argument '--frob'"], "--help"),
     row("config schema --frob", "usage", &["unexpected argument '--frob'"], "--help"),
+    row("mcp -- no-such-server", "not-found", &["cannot start the server `no-such-server`"], ""),
+    row("mcp pins list --frob", "usage", &["unexpected argument '--frob'"], "--help"),
+    row("mcp pins diff 0123", "not-found", &["the id `0123`"], "`portcullis mcp pins list`"),
+    row("mcp pins accept 0123", "not-found", &["the id `0123`"], "`portcullis mcp pins list`"),
+    row("mcp pins forget 0123", "not-found", &["the id `0123`"], "`portcullis mcp pins list`"),
+    row("mcp wrap --file nowhere.json", "not-found", &["there is no `", "nowhere.json`"], ""),
+    row("mcp unwrap nobody", "usage", &["invalid value 'nobody'"], "--help"),
     row("notifications list --frob", "usage", &["unexpected argument '--frob'"], "--help"),
     row("notifications test x", "not-found", &["no channel `x`"], "none is configured"),
     row("notifications retry --frob", "usage", &["unexpected argument '--frob'"], "--help"),
@@ -323,9 +330,12 @@ fn is_of(words: &str, command: &str) -> bool {
 
 fn leaves(site: &Site, group: &[&str], all: &mut Vec<(String, bool)>) -> Result<()> {
     let help = site.output(&[group, &["--help"]].concat())?;
-    let usage = help.lines().find(|line| line.starts_with("Usage:")).unwrap_or_default();
-    if !usage.ends_with("<COMMAND>") {
-        all.push((group.join(" "), help.split_whitespace().any(|word| word == JSON)));
+    let usage = help.lines().skip_while(|line| !line.starts_with("Usage:"));
+    let usage: Vec<&str> = usage.take_while(|line| !line.is_empty()).collect();
+    let is_group = |line: &&str| line.ends_with("<COMMAND>");
+    let own = || (group.join(" "), help.split_whitespace().any(|word| word == JSON));
+    if !usage.iter().any(is_group) {
+        all.push(own());
         return Ok(());
     }
     let listed = help.lines().filter_map(|line| line.strip_prefix("  "));
@@ -334,7 +344,11 @@ fn leaves(site: &Site, group: &[&str], all: &mut Vec<(String, bool)>) -> Result<
         .filter_map(|line| line.split_whitespace().next())
         // Examples in the help begin with the program's name.
         .filter(|name| !["help", "portcullis"].contains(name))
-        .try_for_each(|name| leaves(site, &[group, &[name]].concat(), all))
+        .try_for_each(|name| leaves(site, &[group, &[name]].concat(), all))?;
+    // Some are a command of their own too. A line belongs to the longest command that it begins
+    // with, so those below come first.
+    all.extend(usage.first().filter(|line| !is_group(line)).map(|_| own()));
+    Ok(())
 }
 
 /// Starts a server that answers every connection in plain HTTP.

@@ -8,8 +8,10 @@ use serde_json::{Value, json};
 use std::io::Write;
 use std::process::Stdio;
 
-pub(crate) const TESTS: &[Test] =
-    &[("joined: a call that a hook reviewed is not reviewed again, once", joined)];
+pub(crate) const TESTS: &[Test] = &[
+    ("joined: a call that a hook reviewed is not reviewed again, once", joined),
+    ("joined: a call that a person allows runs when it is made again", allowed),
+];
 
 /// Runs the hook before a call.
 fn run_hook(scene: &Scene, id: &str, tool: &str, input: &Value) -> Result<()> {
@@ -24,6 +26,23 @@ fn run_hook(scene: &Scene, id: &str, tool: &str, input: &Value) -> Result<()> {
         stdin.write_all(event.to_string().as_bytes())?;
     }
     child.wait()?;
+    Ok(())
+}
+
+fn allowed(scene: &Scene) -> Result<()> {
+    scene.direct(&json!({}))?;
+    let mut connection = Connection::open(scene)?;
+    let asked = json!({ "command": "git reset --hard" });
+    let answer = connection.call(1, "run", asked.clone())?;
+    ensure!(answer["result"]["isError"] == true, "{answer}");
+    scene.confirm(&["allow", "last"])?;
+    let answer = connection.call(2, "run", json!({ "command": "git reset --hard HEAD~1" }))?;
+    ensure!(answer["result"]["isError"] == true, "another call runs: {answer}");
+    let answer = connection.call(3, "run", asked.clone())?;
+    ensure!(answer["result"]["isError"].is_null(), "{answer}");
+    let answer = connection.call(4, "run", asked)?;
+    ensure!(answer["result"]["isError"] == true, "it runs twice: {answer}");
+    connection.close()?;
     Ok(())
 }
 

@@ -99,10 +99,7 @@ impl Message {
 
 fn kind(object: &Map<String, Value>) -> Result<MessageKind, String> {
     check_names(object, NAMES, "a message")?;
-    let id = match object.get("id") {
-        None => None,
-        Some(id) => Some(RequestId::from_value(id)),
-    };
+    let id = object.get("id").map(RequestId::from_value);
     let answers = object.contains_key("result") || object.contains_key("error");
     match (object.get("method"), id) {
         (Some(_), _) if answers => {

@@ -71,7 +71,7 @@ impl std::fmt::Debug for Relay {
 
 /// Work for the thread that reviews.
 enum Job {
-    Call { id: RequestId, call: ToolCall, message: Message },
+    Call { id: RequestId, call: Box<ToolCall>, message: Message },
     Result { id: RequestId, call: Arc<ForwardedCall>, message: Message },
     List { id: RequestId, cursor: Option<String>, message: Message },
     ClientEnded,
@@ -127,7 +127,7 @@ impl Relay {
         let mut first = if self.gate.is_first_use() { FirstList::Begins } else { FirstList::Ended };
         for job in jobs {
             match job {
-                Job::Call { id, call, message } => self.review_call(&id, call, message),
+                Job::Call { id, call, message } => self.review_call(&id, *call, message),
                 Job::Result { id, call, message } => self.review_result(&id, &call, message),
                 Job::List { id, cursor, message } => {
                     self.review_list(&id, cursor.as_deref(), &message, &mut first);

@@ -59,7 +59,7 @@ fn answer(agent: &'static dyn Agent, input: Vec<u8>, late: &LateAnswer) -> u8 {
         return answer_late(agent, &input).exit;
     };
     if answered.work_is_due {
-        super::maintain::start_detached();
+        drop(super::maintain::start_detached());
     }
     exit
 }

@@ -26,7 +26,7 @@ use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 #[derive(clap::Args)]
@@ -340,13 +340,14 @@ fn print_result(arguments: &Arguments, kind: &str, what: &str) {
 
 /// Starts `maintain` in a process group and session of its own, without inherited descriptors: the
 /// client that waits for this hook must not wait for it, and its timeout must not end it.
-pub fn start_detached() {
-    let Ok(program) = std::env::current_exe() else { return };
+/// Returns the process; `None` if it could not be started.
+pub fn start_detached() -> Option<Child> {
+    let program = std::env::current_exe().ok()?;
     // Our own descriptors close by themselves; the client may have passed on others.
     close_fds::set_fds_cloexec_threadsafe(3, &[]);
     let mut command = Command::new(program);
     command.args(["maintain", "--detached"]).args(PathOverrides::held_arguments()).current_dir("/");
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
     // If it cannot be started, the log grows until a commit checkpoints it.
-    drop(command.spawn());
+    command.spawn().ok()
 }

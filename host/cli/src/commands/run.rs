@@ -204,7 +204,7 @@ pub fn run_agent(arguments: &Arguments) -> Result<CommandExit> {
         paint::print_text(&format!("{text}\n"));
     }
     if view.work_waits(now_ms()) {
-        super::maintain::start_detached();
+        drop(super::maintain::start_detached());
     }
     Ok(ended.outcome.into())
 }

@@ -56,7 +56,7 @@ impl Relay {
                     .map_err(|problem| (INVALID_PARAMS, problem))?;
                 call.number = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
                 self.wait(id, Waiting::Reviewing { cancelled: false })?;
-                self.queue(Job::Call { id: id.clone(), call, message });
+                self.queue(Job::Call { id: id.clone(), call: Box::new(call), message });
                 return Ok(());
             }
             LIST => Waiting::Listing(text("cursor")),

@@ -32,6 +32,8 @@ const CLIENT: &str = "mcp";
 /// The names of the two events in records.
 const BEFORE: &str = "tools/call";
 const AFTER: &str = "tools/call result";
+/// The most different records about agreed tools of one gateway.
+const MOST_RECORDED: usize = 1000;
 /// The most bytes of a text for the agent.
 const MOST_TEXT: usize = 8 * 1024;
 
@@ -116,7 +118,7 @@ impl ReviewGate {
         let received = started.ok().and_then(|_| receiver.recv_timeout(DEADLINE).ok());
         let answered = received.unwrap_or_else(|| Err(record_late_event(event)))?;
         if answered.work_is_due {
-            maintain::start_detached();
+            maintain_beside();
         }
         answered.reply.person.iter().for_each(|text| self.report(text));
         Ok(answered.reply)
@@ -141,7 +143,8 @@ impl ReviewGate {
     /// Records something about the agreed tools, once.
     fn record_pins(&self, summary: &str) {
         let mut recorded = self.recorded.lock().unwrap_or_else(PoisonError::into_inner);
-        if !recorded.insert(summary.to_owned()) {
+        // An agent chooses the names of the tools that it calls.
+        if recorded.len() >= MOST_RECORDED || !recorded.insert(summary.to_owned()) {
             return;
         }
         let kind = RecordKind::Configuration;
@@ -274,6 +277,13 @@ impl Gate for ReviewGate {
         let line = format!("portcullis mcp: {}\n", one_line(what, 2000));
         let _ = std::io::stderr().lock().write_all(line.as_bytes());
     }
+}
+
+/// Starts `maintain`, and awaits its end beside the gateway, which would keep its remains.
+fn maintain_beside() {
+    let Some(mut process) = maintain::start_detached() else { return };
+    let wait = move || drop(process.wait());
+    drop(Builder::new().name("portcullis-maintain".into()).spawn(wait));
 }
 
 fn unreviewed(problem: &str) -> String {
