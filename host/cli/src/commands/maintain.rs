@@ -27,6 +27,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::thread::Builder;
 use std::time::Duration;
 
 #[derive(clap::Args)]
@@ -336,6 +337,14 @@ fn print_result(arguments: &Arguments, kind: &str, what: &str) {
     } else if !arguments.detached {
         paint::print_text(&format!("{kind:10} {what}\n"));
     }
+}
+
+/// Starts `maintain` beside a process that goes on, and awaits its end there: otherwise the process
+/// would keep its remains.
+pub fn start_beside() {
+    let Some(mut process) = start_detached() else { return };
+    let wait = move || drop(process.wait());
+    drop(Builder::new().name("portcullis-maintain".into()).spawn(wait));
 }
 
 /// Starts `maintain` in a process group and session of its own, without inherited descriptors: the

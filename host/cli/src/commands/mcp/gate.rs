@@ -118,7 +118,7 @@ impl ReviewGate {
         let received = started.ok().and_then(|_| receiver.recv_timeout(DEADLINE).ok());
         let answered = received.unwrap_or_else(|| Err(record_late_event(event)))?;
         if answered.work_is_due {
-            maintain_beside();
+            maintain::start_beside();
         }
         answered.reply.person.iter().for_each(|text| self.report(text));
         Ok(answered.reply)
@@ -277,13 +277,6 @@ impl Gate for ReviewGate {
         let line = format!("portcullis mcp: {}\n", one_line(what, 2000));
         let _ = std::io::stderr().lock().write_all(line.as_bytes());
     }
-}
-
-/// Starts `maintain`, and awaits its end beside the gateway, which would keep its remains.
-fn maintain_beside() {
-    let Some(mut process) = maintain::start_detached() else { return };
-    let wait = move || drop(process.wait());
-    drop(Builder::new().name("portcullis-maintain".into()).spawn(wait));
 }
 
 fn unreviewed(problem: &str) -> String {

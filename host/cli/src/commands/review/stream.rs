@@ -69,7 +69,7 @@ fn answer_line(line: &[u8]) -> (Answer, Option<Error>) {
     match review_in_time(&event) {
         Ok(reviewed) => {
             if reviewed.work_is_due {
-                maintain::start_detached();
+                maintain::start_beside();
             }
             (answer_reply(&event, &reviewed.reply), None)
         }
