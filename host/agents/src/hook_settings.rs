@@ -9,6 +9,8 @@ use crate::settings_problem::SettingsProblem;
 use anyhow::Result;
 use serde_json::Value;
 
+/// The usual limit of a file that is read, in bytes.
+const MOST_BYTES: u64 = 2 * 1024 * 1024;
 /// The usual timeout of a handler that sets none, in seconds.
 const DEFAULT_TIMEOUT: f64 = 600.0;
 
@@ -22,8 +24,10 @@ pub trait HookSettings: Sync {
         true
     }
 
-    /// Returns the most bytes that the client reads of one file.
-    fn most_bytes(&self) -> u64;
+    /// Returns the most bytes that are read of one file.
+    fn most_bytes(&self) -> u64 {
+        MOST_BYTES
+    }
 
     /// Returns our hooks in the files.
     fn hooks(&self) -> &'static GroupedHooks;
@@ -39,7 +43,9 @@ pub trait HookSettings: Sync {
     }
 
     /// Returns all values in a file that the client does not accept, in its order.
-    fn find_problems(&self, document: &JsonDocument) -> Vec<SettingsProblem>;
+    fn find_problems(&self, document: &JsonDocument) -> Vec<SettingsProblem> {
+        self.hooks().find_problems(document)
+    }
 
     /// Returns the variable with which the client writes no transcript, if there is one.
     fn transcript_switch(&self) -> Option<&'static str> {

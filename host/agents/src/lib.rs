@@ -88,7 +88,9 @@ pub trait Agent: Sync + std::fmt::Debug {
     }
 
     /// Returns the most bytes that one event may have. Larger input is refused.
-    fn max_input(&self) -> usize;
+    fn max_input(&self) -> usize {
+        payload::MAX_INPUT
+    }
 
     /// Reads one event from a hook's standard input.
     ///
@@ -118,31 +120,41 @@ pub trait Agent: Sync + std::fmt::Debug {
 
     /// Returns the calls that ended at `since` (milliseconds since 1970) or later, according to the
     /// transcript that a hook's standard input names. Returns nothing without a readable
-    /// transcript: a missing call proves nothing.
-    fn shown_calls(&self, input: &[u8], since: u64) -> Vec<ShownCall>;
+    /// transcript, or from a client whose hooks get no name of a call: a missing call proves nothing.
+    fn shown_calls(&self, _input: &[u8], _since: u64) -> Vec<ShownCall> {
+        Vec::new()
+    }
 
     /// Returns the tokens that the acting agent has used since `cursor`, according to the transcript
     /// that a hook's standard input names; none without a readable transcript.
     fn read_tokens(
         &self,
-        input: &[u8],
-        agent: Option<&str>,
-        cursor: Option<&TokenCursor>,
-    ) -> Option<TokenReading>;
+        _input: &[u8],
+        _agent: Option<&str>,
+        _cursor: Option<&TokenCursor>,
+    ) -> Option<TokenReading> {
+        None
+    }
 
     /// Returns the variable in which the client names its own process to its hooks, if it does.
-    fn process_variable(&self) -> Option<&'static str>;
+    fn process_variable(&self) -> Option<&'static str> {
+        None
+    }
 
     /// Returns the events of one line of the client's transcripts; none if the line is not an
     /// event. `open` gives the calls that earlier lines announced.
     fn read_transcript_line(
         &self,
-        line: &Map<String, Value>,
-        open: &mut OpenCalls<'_>,
-    ) -> Vec<TimedEvent>;
+        _line: &Map<String, Value>,
+        _open: &mut OpenCalls<'_>,
+    ) -> Vec<TimedEvent> {
+        Vec::new()
+    }
 
     /// Returns the completeness of a failed call, by the result that the client shows for it.
-    fn call_end(&self, tool: &str, result: &str) -> CallEnd;
+    fn call_end(&self, _tool: &str, _result: &str) -> CallEnd {
+        CallEnd::Finished
+    }
 
     /// Returns the installed program that a person would start.
     fn find_program(&self, home: &Path) -> Option<PathBuf>;
@@ -187,7 +199,13 @@ pub trait Agent: Sync + std::fmt::Debug {
     ///
     /// # Errors
     /// Fails if it cannot be started, does not answer in time, or does not know the request.
-    fn query_listing(&self, program: &Path, folder: &Path) -> Result<Option<Box<dyn HookListing>>>;
+    fn query_listing(
+        &self,
+        _program: &Path,
+        _folder: &Path,
+    ) -> Result<Option<Box<dyn HookListing>>> {
+        Ok(None)
+    }
 
     /// Returns the client's settings files and our handlers in them.
     fn hook_settings(&self) -> &'static dyn HookSettings;

@@ -60,10 +60,6 @@ impl Agent for Claude {
         &PROFILE
     }
 
-    fn max_input(&self) -> usize {
-        crate::payload::MAX_INPUT
-    }
-
     fn parse(&self, input: &[u8]) -> Result<Event, WireError> {
         wire::parse_event(input)
     }

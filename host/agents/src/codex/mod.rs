@@ -19,12 +19,9 @@ use crate::find::find_program;
 use crate::grouped_hooks::GroupedHooks;
 use crate::hook_reply::HookReply;
 use crate::hook_settings::HookSettings;
-use crate::json::JsonDocument;
 use crate::listing::HookListing;
-use crate::payload::MAX_INPUT;
 use crate::recorded::{OpenCalls, TimedEvent};
 use crate::settings::SettingsLayout;
-use crate::settings_problem::SettingsProblem;
 use crate::transcript::path_in;
 use crate::trust::HookTrust;
 use crate::version::Version;
@@ -32,7 +29,7 @@ use crate::{Agent, HookOutput, ShownCall, WireError};
 use anyhow::Result;
 use hooks::HOOKS;
 use portcullis_core::client::ClientProfile;
-use portcullis_core::event::{CallEnd, Event, Reply};
+use portcullis_core::event::{Event, Reply};
 use portcullis_core::session::{TokenCursor, TokenReading};
 use serde_json::{Map, Value};
 use std::ffi::OsString;
@@ -48,10 +45,6 @@ pub struct Codex;
 impl Agent for Codex {
     fn profile(&self) -> &'static ClientProfile {
         &PROFILE
-    }
-
-    fn max_input(&self) -> usize {
-        MAX_INPUT
     }
 
     fn parse(&self, input: &[u8]) -> Result<Event, WireError> {
@@ -88,20 +81,12 @@ impl Agent for Codex {
         rollout::read_tokens(&path_in(input)?, cursor).ok()
     }
 
-    fn process_variable(&self) -> Option<&'static str> {
-        None
-    }
-
     fn read_transcript_line(
         &self,
         line: &Map<String, Value>,
         open: &mut OpenCalls<'_>,
     ) -> Vec<TimedEvent> {
         rollout::read_line(line, open)
-    }
-
-    fn call_end(&self, _tool: &str, _result: &str) -> CallEnd {
-        CallEnd::Finished
     }
 
     fn find_program(&self, home: &Path) -> Option<PathBuf> {
@@ -147,15 +132,7 @@ impl HookSettings for Codex {
         false
     }
 
-    fn most_bytes(&self) -> u64 {
-        hooks::MOST_BYTES
-    }
-
     fn hooks(&self) -> &'static GroupedHooks {
         &HOOKS
-    }
-
-    fn find_problems(&self, document: &JsonDocument) -> Vec<SettingsProblem> {
-        HOOKS.find_problems(document)
     }
 }

@@ -16,20 +16,14 @@ use crate::find::find_program;
 use crate::grouped_hooks::GroupedHooks;
 use crate::hook_reply::HookReply;
 use crate::hook_settings::HookSettings;
-use crate::json::JsonDocument;
-use crate::listing::HookListing;
-use crate::payload::MAX_INPUT;
-use crate::recorded::{OpenCalls, TimedEvent};
 use crate::settings::SettingsLayout;
-use crate::settings_problem::SettingsProblem;
 use crate::version::Version;
-use crate::{Agent, HookOutput, ShownCall, WireError};
+use crate::{Agent, HookOutput, WireError};
 use anyhow::Result;
 use hooks::HOOKS;
 use portcullis_core::client::ClientProfile;
-use portcullis_core::event::{CallEnd, Event, Reply};
-use portcullis_core::session::{TokenCursor, TokenReading};
-use serde_json::{Map, Value};
+use portcullis_core::event::{Event, Reply};
+use serde_json::Value;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -43,10 +37,6 @@ pub struct Copilot;
 impl Agent for Copilot {
     fn profile(&self) -> &'static ClientProfile {
         &PROFILE
-    }
-
-    fn max_input(&self) -> usize {
-        MAX_INPUT
     }
 
     fn parse(&self, input: &[u8]) -> Result<Event, WireError> {
@@ -69,36 +59,6 @@ impl Agent for Copilot {
         vec![("COPILOT_CLI", "1".into()), ("COPILOT_PROJECT_DIR", project.into())]
     }
 
-    /// A hook's input names no call, so a call in the transcript cannot be told from a reviewed one.
-    fn shown_calls(&self, _input: &[u8], _since: u64) -> Vec<ShownCall> {
-        Vec::new()
-    }
-
-    fn read_tokens(
-        &self,
-        _input: &[u8],
-        _agent: Option<&str>,
-        _cursor: Option<&TokenCursor>,
-    ) -> Option<TokenReading> {
-        None
-    }
-
-    fn process_variable(&self) -> Option<&'static str> {
-        None
-    }
-
-    fn read_transcript_line(
-        &self,
-        _line: &Map<String, Value>,
-        _open: &mut OpenCalls<'_>,
-    ) -> Vec<TimedEvent> {
-        Vec::new()
-    }
-
-    fn call_end(&self, _tool: &str, _result: &str) -> CallEnd {
-        CallEnd::Finished
-    }
-
     fn find_program(&self, home: &Path) -> Option<PathBuf> {
         find_program(PROFILE.name, &[".local/bin/copilot", ".npm-global/bin/copilot"], home)
     }
@@ -115,14 +75,6 @@ impl Agent for Copilot {
         "it can run an action after a question that nobody can answer"
     }
 
-    fn query_listing(
-        &self,
-        _program: &Path,
-        _folder: &Path,
-    ) -> Result<Option<Box<dyn HookListing>>> {
-        Ok(None)
-    }
-
     fn hook_settings(&self) -> &'static dyn HookSettings {
         &Copilot
     }
@@ -137,20 +89,12 @@ impl HookSettings for Copilot {
         &hooks::LAYOUT
     }
 
-    fn most_bytes(&self) -> u64 {
-        hooks::MOST_BYTES
-    }
-
     fn hooks(&self) -> &'static GroupedHooks {
         &HOOKS
     }
 
     fn gate_event(&self) -> &'static str {
         "preToolUse"
-    }
-
-    fn find_problems(&self, document: &JsonDocument) -> Vec<SettingsProblem> {
-        HOOKS.find_problems(document)
     }
 
     fn timeout(&self, handler: &Value) -> f64 {

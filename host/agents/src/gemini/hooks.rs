@@ -6,9 +6,6 @@ use crate::invocation::{EventSubscription, Invocation, TIMEOUT};
 use crate::settings::SettingsLayout;
 use serde_json::{Value, json};
 
-/// The most bytes of a settings file that are read.
-pub(super) const MOST_BYTES: u64 = 2 * 1024 * 1024;
-
 /// The timeout at the end of a session, for which a person waits.
 const END_TIMEOUT: u64 = 10;
 /// The client's timeout for a handler that sets none, in seconds.

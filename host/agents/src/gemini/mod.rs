@@ -18,20 +18,17 @@ use crate::grouped_hooks::GroupedHooks;
 use crate::hook_reply::HookReply;
 use crate::hook_settings::HookSettings;
 use crate::json::JsonDocument;
-use crate::listing::HookListing;
-use crate::payload::MAX_INPUT;
-use crate::recorded::{OpenCalls, TimedEvent};
 use crate::settings::SettingsLayout;
 use crate::settings_problem::SettingsProblem;
 use crate::transcript::path_in;
 use crate::version::Version;
-use crate::{Agent, HookOutput, ShownCall, WireError};
+use crate::{Agent, HookOutput, WireError};
 use anyhow::Result;
 use hooks::HOOKS;
 use portcullis_core::client::ClientProfile;
-use portcullis_core::event::{CallEnd, Event, Reply};
+use portcullis_core::event::{Event, Reply};
 use portcullis_core::session::{TokenCursor, TokenReading};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -45,10 +42,6 @@ pub struct Gemini;
 impl Agent for Gemini {
     fn profile(&self) -> &'static ClientProfile {
         &PROFILE
-    }
-
-    fn max_input(&self) -> usize {
-        MAX_INPUT
     }
 
     fn parse(&self, input: &[u8]) -> Result<Event, WireError> {
@@ -75,11 +68,6 @@ impl Agent for Gemini {
         ]
     }
 
-    /// A hook's input names no call, so a call in the transcript cannot be told from a reviewed one.
-    fn shown_calls(&self, _input: &[u8], _since: u64) -> Vec<ShownCall> {
-        Vec::new()
-    }
-
     fn read_tokens(
         &self,
         input: &[u8],
@@ -87,22 +75,6 @@ impl Agent for Gemini {
         cursor: Option<&TokenCursor>,
     ) -> Option<TokenReading> {
         tokens::read_tokens(&path_in(input)?, cursor).ok()
-    }
-
-    fn process_variable(&self) -> Option<&'static str> {
-        None
-    }
-
-    fn read_transcript_line(
-        &self,
-        _line: &Map<String, Value>,
-        _open: &mut OpenCalls<'_>,
-    ) -> Vec<TimedEvent> {
-        Vec::new()
-    }
-
-    fn call_end(&self, _tool: &str, _result: &str) -> CallEnd {
-        CallEnd::Finished
     }
 
     fn find_program(&self, home: &Path) -> Option<PathBuf> {
@@ -117,14 +89,6 @@ impl Agent for Gemini {
         "it is not known which answers of a hook it takes"
     }
 
-    fn query_listing(
-        &self,
-        _program: &Path,
-        _folder: &Path,
-    ) -> Result<Option<Box<dyn HookListing>>> {
-        Ok(None)
-    }
-
     fn hook_settings(&self) -> &'static dyn HookSettings {
         &Gemini
     }
@@ -137,10 +101,6 @@ impl Agent for Gemini {
 impl HookSettings for Gemini {
     fn layout(&self) -> &'static SettingsLayout {
         &hooks::LAYOUT
-    }
-
-    fn most_bytes(&self) -> u64 {
-        hooks::MOST_BYTES
     }
 
     fn hooks(&self) -> &'static GroupedHooks {

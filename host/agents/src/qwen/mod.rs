@@ -4,6 +4,7 @@
 //! A hook that dies, is missing, silent or late lets the action run, and nothing in a handler closes
 //! that. Another hook's `allow` wins over a plain refusal, so ours says `continue: false` too. The
 //! client takes no other input from a hook: a rewrite is a refusal that names the other form.
+//! Calls that reached no hook before a tool are in the event after their batch.
 
 mod answer;
 mod hooks;
@@ -17,21 +18,16 @@ use crate::find::find_program;
 use crate::grouped_hooks::GroupedHooks;
 use crate::hook_reply::HookReply;
 use crate::hook_settings::HookSettings;
-use crate::json::JsonDocument;
-use crate::listing::HookListing;
-use crate::payload::MAX_INPUT;
-use crate::recorded::{OpenCalls, TimedEvent};
 use crate::settings::SettingsLayout;
-use crate::settings_problem::SettingsProblem;
 use crate::transcript::path_in;
 use crate::version::Version;
-use crate::{Agent, HookOutput, ShownCall, WireError};
+use crate::{Agent, HookOutput, WireError};
 use anyhow::Result;
 use hooks::HOOKS;
 use portcullis_core::client::ClientProfile;
-use portcullis_core::event::{CallEnd, Event, Reply};
+use portcullis_core::event::{Event, Reply};
 use portcullis_core::session::{TokenCursor, TokenReading};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -45,10 +41,6 @@ pub struct Qwen;
 impl Agent for Qwen {
     fn profile(&self) -> &'static ClientProfile {
         &PROFILE
-    }
-
-    fn max_input(&self) -> usize {
-        MAX_INPUT
     }
 
     fn parse(&self, input: &[u8]) -> Result<Event, WireError> {
@@ -71,11 +63,6 @@ impl Agent for Qwen {
         vec![("QWEN_PROJECT_DIR", project.into()), ("QWEN_CODE_SESSION_ID", session.into())]
     }
 
-    /// The client reports calls that reached no hook before a tool at the end of their batch.
-    fn shown_calls(&self, _input: &[u8], _since: u64) -> Vec<ShownCall> {
-        Vec::new()
-    }
-
     fn read_tokens(
         &self,
         input: &[u8],
@@ -83,22 +70,6 @@ impl Agent for Qwen {
         cursor: Option<&TokenCursor>,
     ) -> Option<TokenReading> {
         tokens::read_tokens(&path_in(input)?, cursor).ok()
-    }
-
-    fn process_variable(&self) -> Option<&'static str> {
-        None
-    }
-
-    fn read_transcript_line(
-        &self,
-        _line: &Map<String, Value>,
-        _open: &mut OpenCalls<'_>,
-    ) -> Vec<TimedEvent> {
-        Vec::new()
-    }
-
-    fn call_end(&self, _tool: &str, _result: &str) -> CallEnd {
-        CallEnd::Finished
     }
 
     fn find_program(&self, home: &Path) -> Option<PathBuf> {
@@ -111,14 +82,6 @@ impl Agent for Qwen {
 
     fn oldest_version_reason(&self) -> &'static str {
         "it is not known which answers of a hook it takes"
-    }
-
-    fn query_listing(
-        &self,
-        _program: &Path,
-        _folder: &Path,
-    ) -> Result<Option<Box<dyn HookListing>>> {
-        Ok(None)
     }
 
     fn hook_settings(&self) -> &'static dyn HookSettings {
@@ -135,16 +98,8 @@ impl HookSettings for Qwen {
         &hooks::LAYOUT
     }
 
-    fn most_bytes(&self) -> u64 {
-        hooks::MOST_BYTES
-    }
-
     fn hooks(&self) -> &'static GroupedHooks {
         &HOOKS
-    }
-
-    fn find_problems(&self, document: &JsonDocument) -> Vec<SettingsProblem> {
-        HOOKS.find_problems(document)
     }
 
     fn timeout(&self, handler: &Value) -> f64 {
