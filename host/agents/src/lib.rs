@@ -4,6 +4,7 @@
 //! makes no decisions about actions and prints nothing. Nothing outside it names a client: other
 //! crates take names, files and programs from [`Agent`] and from [`PROFILES`].
 
+mod answer_text;
 pub mod backup;
 pub mod claude;
 pub mod codex;

@@ -2,7 +2,7 @@
 //! name, the session, the folder, and a tool with its input.
 
 use crate::WireError;
-use portcullis_core::event::{Call, Event, EventKind};
+use portcullis_core::event::{Call, CallResult, Event, EventKind};
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
@@ -125,6 +125,63 @@ pub(crate) fn command_event(event: &str, session: &str, folder: &Path, command: 
     })
 }
 
+/// The tools that run commands, and the parameter that names the folder in which they do: a command
+/// is judged where it runs.
+pub(crate) struct ShellFolder {
+    /// The tools.
+    pub(crate) tools: &'static [&'static str],
+    /// The parameter.
+    pub(crate) parameter: &'static str,
+}
+
+impl ShellFolder {
+    /// Checks the folder that a call names.
+    ///
+    /// # Errors
+    /// Fails if it is no path.
+    pub(crate) fn check(&self, call: &Call) -> Result<(), String> {
+        if self.tools.contains(&call.tool.as_str()) {
+            at_most(&call.input, self.parameter, MAX_PATH)
+                .map_err(|problem| format!("in `tool_input`: {problem}"))?;
+        }
+        Ok(())
+    }
+
+    /// Moves an event into the folder that its call names.
+    pub(crate) fn enter(&self, event: &mut Event) {
+        if let EventKind::BeforeTool(call) | EventKind::AfterTool(call, _) = &event.kind
+            && self.tools.contains(&call.tool.as_str())
+            && let Some(folder) = call.input.get(self.parameter).and_then(Value::as_str)
+        {
+            event.cwd = Path::new(&event.cwd).join(folder).to_string_lossy().into_owned();
+        }
+    }
+}
+
+/// Reads the calls of a batch; `read` reads each, which names its own tool.
+///
+/// # Errors
+/// Fails with the index of the first one that cannot be read.
+pub(crate) fn batch(
+    object: &Map<String, Value>,
+    read: fn(&Map<String, Value>) -> Result<(Call, CallResult), String>,
+) -> Result<Vec<(Call, CallResult)>, String> {
+    let calls = match object.get("tool_calls") {
+        Some(Value::Array(calls)) => calls,
+        None | Some(Value::Null) => return Ok(Vec::new()),
+        Some(other) => {
+            return Err(format!("`tool_calls` must be an array, not {}", type_name(other)));
+        }
+    };
+    let read = |(index, entry): (usize, &Value)| {
+        let entry = entry.as_object().ok_or_else(|| {
+            format!("`tool_calls[{index}]` must be an object, not {}", type_name(entry))
+        })?;
+        read(entry).map_err(|problem| format!("in `tool_calls[{index}]`: {problem}"))
+    };
+    calls.iter().enumerate().map(read).collect()
+}
+
 /// Reads the events that are the same for all such clients; `None` for another one.
 ///
 /// # Errors
@@ -197,7 +254,7 @@ pub(crate) fn required(object: &Map<String, Value>, key: &str) -> Result<String,
 }
 
 /// Returns a required name or id.
-fn filled(object: &Map<String, Value>, key: &str) -> Result<String, String> {
+pub(crate) fn filled(object: &Map<String, Value>, key: &str) -> Result<String, String> {
     let name = required(object, key)?;
     if name.is_empty() || name.len() > MAX_NAME {
         Err(format!("`{key}` must have 1 to {MAX_NAME} bytes"))

@@ -15,7 +15,7 @@ pub(super) fn interpret_answer(code: Option<i32>, stdout: &str, stderr: &str) ->
         (Some(2), _) => HookReply::Refused(stderr.trim().to_owned()),
         (None, _) => HookReply::Failed("a signal ended it".to_owned()),
         (Some(0), Ok(Some(answer))) => answer,
-        (Some(0), Ok(None)) => HookReply::Unread("it answered nothing".to_owned()),
+        (Some(0), Ok(None)) => HookReply::unread(""),
         (Some(0), Err(unreadable)) => unreadable,
         (Some(code), _) => HookReply::Failed(format!("it ended with code {code}")),
     }
@@ -33,10 +33,7 @@ fn document(stdout: &str) -> Result<Option<HookReply>, HookReply> {
         Ok([_, _, ..]) => {
             Err(HookReply::Failed("it answered more than one JSON document".to_owned()))
         }
-        _ => Err(HookReply::Unread(format!(
-            "its answer is not a JSON object: `{}`",
-            portcullis_core::text::one_line(text, 80)
-        ))),
+        _ => Err(HookReply::unread(text)),
     }
 }
 

@@ -10,15 +10,13 @@
 
 use super::PROFILE;
 use super::call_end::{MARK, call_end};
+use crate::answer_text::{MAX_TEXT, join_texts};
 pub use crate::payload::MAX_INPUT;
-use crate::payload::{self, call, duration, optional, text_of, type_name};
+use crate::payload::{self, call, duration, optional, text_of};
 use crate::{HookOutput, WireError};
-use portcullis_core::event::{Call, CallEnd, CallResult, Disposition, Event, EventKind, Reply};
+use portcullis_core::event::{CallEnd, CallResult, Disposition, Event, EventKind, Reply};
 use portcullis_core::text::cut_text;
 use serde_json::{Map, Value};
-
-/// The most bytes of one text in an answer. The client moves longer ones into a file.
-const MAX_TEXT: usize = 8 * 1024;
 
 /// Reads one event.
 ///
@@ -36,7 +34,9 @@ fn kind(name: &str, object: &Map<String, Value>) -> Result<EventKind, String> {
             EventKind::AfterTool(call(object)?, CallResult { shown, ..success(object) })
         }
         "PostToolUseFailure" => EventKind::AfterTool(call(object)?, failure(object)?),
-        "PostToolBatch" => EventKind::AfterBatch(batch(object)?),
+        "PostToolBatch" => EventKind::AfterBatch(payload::batch(object, |entry| {
+            Ok((call(entry)?, batched(entry)))
+        })?),
         "ConfigChange" => EventKind::ConfigChange {
             source: optional(object, "source")?.unwrap_or_default(),
             file: optional(object, "file_path")?,
@@ -85,28 +85,6 @@ fn failure(object: &Map<String, Value>) -> Result<CallResult, String> {
     })
 }
 
-fn batch(object: &Map<String, Value>) -> Result<Vec<(Call, CallResult)>, String> {
-    let calls = match object.get("tool_calls") {
-        Some(Value::Array(calls)) => calls,
-        None | Some(Value::Null) => return Ok(Vec::new()),
-        Some(other) => {
-            return Err(format!("`tool_calls` must be an array, not {}", type_name(other)));
-        }
-    };
-    calls
-        .iter()
-        .enumerate()
-        .map(|(index, entry)| {
-            let entry = entry.as_object().ok_or_else(|| {
-                format!("`tool_calls[{index}]` must be an object, not {}", type_name(entry))
-            })?;
-            let call =
-                call(entry).map_err(|problem| format!("in `tool_calls[{index}]`: {problem}"))?;
-            Ok((call, batched(entry)))
-        })
-        .collect()
-}
-
 /// Reads a batch's entry, which holds the text that the model got. That text marks a call that
 /// never ran, such as one of a tool that does not exist; no other event reports those.
 fn batched(entry: &Map<String, Value>) -> CallResult {
@@ -127,7 +105,7 @@ pub fn render_reply(event: &str, reply: &Reply) -> HookOutput {
     let event = if event.is_empty() { "PreToolUse" } else { event };
     let mut body = Map::new();
     if !reply.person.is_empty() {
-        body.insert("systemMessage".into(), bounded(&reply.person));
+        body.insert("systemMessage".into(), join_texts(&reply.person));
     }
     let refusal = match event {
         "PreToolUse" => before_tool(&mut body, reply),
@@ -167,7 +145,7 @@ fn before_tool(body: &mut Map<String, Value>, reply: &Reply) -> Option<String> {
         }
     };
     if !reply.agent.is_empty() && !matches!(reply.ruling, Disposition::Rewrite(_)) {
-        specific.insert("additionalContext".into(), bounded(&reply.agent));
+        specific.insert("additionalContext".into(), join_texts(&reply.agent));
     }
     body.insert("hookSpecificOutput".into(), Value::Object(specific));
     refusal.map(|reason| cut_text(&reason, MAX_TEXT))
@@ -189,7 +167,7 @@ fn after(body: &mut Map<String, Value>, event: &str, reply: &Reply) -> Option<St
     // Context at the end of a turn would start another one.
     let ends_a_turn = matches!(event, "Stop" | "SubagentStop");
     if !reply.agent.is_empty() && !ends_a_turn {
-        specific.insert("additionalContext".into(), bounded(&reply.agent));
+        specific.insert("additionalContext".into(), join_texts(&reply.agent));
     }
     // No other event's answer can replace a result.
     if let Some(result) = reply.result.as_ref().filter(|_| event == "PostToolUse") {
@@ -211,8 +189,4 @@ fn config_change(body: &mut Map<String, Value>, reply: &Reply) -> Option<String>
     body.insert("decision".into(), "block".into());
     body.insert("reason".into(), cut_text(reason, MAX_TEXT).into());
     None
-}
-
-fn bounded(texts: &[String]) -> Value {
-    cut_text(&texts.join("\n"), MAX_TEXT).into()
 }

@@ -2,8 +2,7 @@
 //! it does not take for a refusal or a rewrite lets the tool run.
 
 use crate::hook_reply::HookReply;
-use portcullis_core::text::one_line;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// The parts of an answer, and those of its `hookSpecificOutput`. Any other part voids the answer.
 const PARTS: &[&str] =
@@ -23,7 +22,10 @@ const REFUSED_PARTS: &[&str] = &["stopReason", "suppressOutput"];
 pub(super) fn interpret_answer(code: Option<i32>, stdout: &str, stderr: &str) -> HookReply {
     let stderr = stderr.trim();
     match code {
-        Some(0) => read_document(stdout.trim()),
+        Some(0) => match HookReply::read_object(stdout) {
+            Ok(document) => read_document(&document),
+            Err(unread) => unread,
+        },
         Some(2) if !stderr.is_empty() => HookReply::Refused(stderr.to_owned()),
         Some(2) => HookReply::Failed("it ended with code 2 and gave no reason".to_owned()),
         Some(code) => HookReply::Failed(format!("it ended with code {code}")),
@@ -31,14 +33,7 @@ pub(super) fn interpret_answer(code: Option<i32>, stdout: &str, stderr: &str) ->
     }
 }
 
-fn read_document(text: &str) -> HookReply {
-    if text.is_empty() {
-        return HookReply::Unread("it answered nothing".to_owned());
-    }
-    let Ok(Value::Object(document)) = serde_json::from_str(text) else {
-        let shown = one_line(text, 80);
-        return HookReply::Unread(format!("its answer is not a JSON object: `{shown}`"));
-    };
+fn read_document(document: &Map<String, Value>) -> HookReply {
     let specific = document.get(SPECIFIC).and_then(Value::as_object);
     let unknown = document
         .keys()
@@ -72,17 +67,10 @@ mod tests {
     use super::*;
     use crate::codex::wire::render_reply;
     use portcullis_core::event::{Disposition, Reply};
-    use serde_json::{Map, json};
+    use serde_json::json;
 
     fn read(code: Option<i32>, stdout: &str, stderr: &str) -> &'static str {
-        match interpret_answer(code, stdout, stderr) {
-            HookReply::Refused(_) => "refused",
-            HookReply::Asked => "asked",
-            HookReply::Rewritten => "rewritten",
-            HookReply::Nothing => "nothing",
-            HookReply::Failed(_) => "failed",
-            HookReply::Unread(_) => "unread",
-        }
+        interpret_answer(code, stdout, stderr).name()
     }
 
     #[test]

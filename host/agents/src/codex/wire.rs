@@ -10,14 +10,12 @@
 //!   are refused too.
 
 use super::PROFILE;
+use crate::answer_text::{MAX_RESULT, MAX_TEXT, join_texts, refusal_reason, replace_result};
 use crate::payload::{self, call, text_of};
 use crate::{HookOutput, WireError};
 use portcullis_core::event::{CallResult, Disposition, Event, EventKind, Reply};
 use portcullis_core::text::cut_text;
 use serde_json::{Map, Value};
-
-/// The most bytes of one text in an answer. The client moves longer ones into a file.
-const MAX_TEXT: usize = 8 * 1024;
 
 /// Reads one event.
 ///
@@ -54,7 +52,7 @@ pub(super) fn render_reply(event: &str, reply: &Reply) -> HookOutput {
     let event = if event.is_empty() { "PreToolUse" } else { event };
     let mut body = Map::new();
     if !reply.person.is_empty() {
-        body.insert("systemMessage".into(), bounded(&reply.person));
+        body.insert("systemMessage".into(), join_texts(&reply.person));
     }
     let refusal = match event {
         "PreToolUse" => before_tool(&mut body, reply),
@@ -85,17 +83,13 @@ fn before_tool(body: &mut Map<String, Value>, reply: &Reply) -> Option<String> {
         Disposition::Ask(reason) => Some(format!("{UNASKED}{reason}")),
         Disposition::Refuse(reason) | Disposition::Stop(reason) => Some(reason.clone()),
     };
-    // The client takes a refusal without a reason for none.
-    let refusal = refusal.map(|reason| match cut_text(reason.trim(), MAX_TEXT) {
-        reason if reason.is_empty() => NO_REASON.to_owned(),
-        reason => reason,
-    });
+    let refusal = refusal.map(|reason| refusal_reason(&reason));
     if let Some(reason) = &refusal {
         specific.insert("permissionDecision".into(), "deny".into());
         specific.insert("permissionDecisionReason".into(), reason.as_str().into());
     }
     if !reply.agent.is_empty() && !matches!(reply.ruling, Disposition::Rewrite(_)) {
-        specific.insert("additionalContext".into(), bounded(&reply.agent));
+        specific.insert("additionalContext".into(), join_texts(&reply.agent));
     }
     body.insert("hookSpecificOutput".into(), Value::Object(specific));
     refusal
@@ -103,7 +97,6 @@ fn before_tool(body: &mut Map<String, Value>, reply: &Reply) -> Option<String> {
 
 /// The beginning of a refusal that is a question where there is an interface for one.
 const UNASKED: &str = "A person has to decide this, and Codex CLI has no way for a hook to ask. Tell them, and ask them to run it themselves: ";
-const NO_REASON: &str = "Portcullis refuses this action.";
 
 /// Fills the answer after a tool: context, another result, or the end of the turn. The client shows
 /// the agent the reason of a block in place of the result.
@@ -118,17 +111,12 @@ fn after_tool(body: &mut Map<String, Value>, reply: &Reply) {
         (_, None) => None,
     };
     if let Some(other) = other {
-        // Without a reason, the agent would see the result that it must not see.
-        let shown = if other.trim().is_empty() { NO_RESULT.to_owned() } else { other };
+        let shown = replace_result(cut_text(&other, MAX_RESULT), &[]);
         body.insert("decision".into(), "block".into());
-        body.insert("reason".into(), cut_text(&shown, MAX_RESULT).into());
+        body.insert("reason".into(), shown.into());
     }
     add_context(body, "PostToolUse", reply);
 }
-
-const NO_RESULT: &str = "(no output)";
-/// The most bytes of a result that is shown in place of the tool's own.
-const MAX_RESULT: usize = 64 * 1024;
 
 fn add_context(body: &mut Map<String, Value>, event: &str, reply: &Reply) {
     if reply.agent.is_empty() {
@@ -136,10 +124,6 @@ fn add_context(body: &mut Map<String, Value>, event: &str, reply: &Reply) {
     }
     let mut specific = Map::new();
     specific.insert("hookEventName".into(), event.into());
-    specific.insert("additionalContext".into(), bounded(&reply.agent));
+    specific.insert("additionalContext".into(), join_texts(&reply.agent));
     body.insert("hookSpecificOutput".into(), specific.into());
-}
-
-fn bounded(texts: &[String]) -> Value {
-    cut_text(&texts.join("\n"), MAX_TEXT).into()
 }

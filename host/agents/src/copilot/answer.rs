@@ -2,26 +2,18 @@
 //! but 0 refuses the tool, and what it cannot read with code 0 lets it run.
 
 use crate::hook_reply::HookReply;
-use portcullis_core::text::one_line;
 use serde_json::{Map, Value};
 
 /// Reads the exit code (`None` after a signal) and standard output; the client shows no standard
 /// error.
 pub(super) fn interpret_answer(code: Option<i32>, stdout: &str, _stderr: &str) -> HookReply {
-    let text = stdout.trim();
-    let document = serde_json::from_str(text);
-    let read = match &document {
-        Ok(Value::Object(document)) => Some(read_document(document)),
-        _ => None,
+    let read = match HookReply::read_object(stdout) {
+        Ok(document) => read_document(&document),
+        Err(unread) => unread,
     };
     match (code, read) {
-        (Some(0), Some(read)) => read,
-        (Some(0), None) if text.is_empty() => HookReply::Unread("it answered nothing".to_owned()),
-        (Some(0), None) => {
-            let shown = one_line(text, 80);
-            HookReply::Unread(format!("its answer is not a JSON object: `{shown}`"))
-        }
-        (_, Some(HookReply::Refused(reason))) => HookReply::Refused(reason),
+        (Some(0), read) => read,
+        (_, HookReply::Refused(reason)) => HookReply::Refused(reason),
         (Some(code), _) => HookReply::Refused(format!("the hook ended with code {code}")),
         (None, _) => HookReply::Refused("a signal ended the hook".to_owned()),
     }
@@ -47,14 +39,7 @@ mod tests {
     use portcullis_core::event::{Disposition, Reply};
 
     fn read(code: Option<i32>, stdout: &str, stderr: &str) -> &'static str {
-        match interpret_answer(code, stdout, stderr) {
-            HookReply::Refused(_) => "refused",
-            HookReply::Asked => "asked",
-            HookReply::Rewritten => "rewritten",
-            HookReply::Nothing => "nothing",
-            HookReply::Failed(_) => "failed",
-            HookReply::Unread(_) => "unread",
-        }
+        interpret_answer(code, stdout, stderr).name()
     }
 
     #[test]

@@ -10,21 +10,16 @@
 //! - a stop is a refusal; the session's next actions are refused too.
 
 use super::PROFILE;
-use crate::payload::{self, at_most, optional, required, text_of, type_name};
+use crate::answer_text::{MAX_RESULT, MAX_TEXT, join_texts, refusal_reason};
+use crate::payload::{
+    self, MAX_NAME, MAX_PATH, at_most, filled, optional, required, text_of, type_name,
+};
 use crate::{HookOutput, WireError};
 use portcullis_core::event::{Call, CallResult, Disposition, Event, EventKind, Reply};
 use portcullis_core::text::cut_text;
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
-/// The most bytes of one text in an answer.
-const MAX_TEXT: usize = 8 * 1024;
-/// The most bytes of a result that is shown in place of the tool's own.
-const MAX_RESULT: usize = 64 * 1024;
-/// The most bytes of a path.
-const MAX_PATH: usize = 4096;
-/// The most bytes of a name or an id.
-const MAX_NAME: usize = 256;
 /// The event before an action.
 const GATE: &str = "preToolUse";
 
@@ -121,11 +116,6 @@ fn call(object: &Map<String, Value>) -> Result<Call, String> {
     Ok(Call { id: None, tool: filled(object, "toolName")?, input })
 }
 
-fn filled(object: &Map<String, Value>, key: &str) -> Result<String, String> {
-    let name = at_most(object, key, MAX_NAME)?.filter(|name| !name.is_empty());
-    name.ok_or_else(|| format!("`{key}` must have 1 to {MAX_NAME} bytes"))
-}
-
 /// Reads the end of a call. A command that fails is a success to the client.
 fn result(call: &Call, result: &Value) -> CallResult {
     let shown = result.get("textResultForLlm").cloned().unwrap_or_default();
@@ -188,16 +178,11 @@ fn before_tool(body: &mut Map<String, Value>, reply: &Reply) -> Option<String> {
         Disposition::Ask(reason) => ("ask", reason),
         Disposition::Refuse(reason) | Disposition::Stop(reason) => ("deny", reason),
     };
-    let reason = match cut_text(reason.trim(), MAX_TEXT) {
-        reason if reason.is_empty() => NO_REASON.to_owned(),
-        reason => reason,
-    };
+    let reason = refusal_reason(reason);
     body.insert("permissionDecision".into(), decision.into());
     body.insert("permissionDecisionReason".into(), reason.as_str().into());
     (decision == "deny").then_some(reason)
 }
-
-const NO_REASON: &str = "Portcullis refuses this action.";
 
 /// Fills the answer after a tool: context, another result, or a reason in place of the result.
 fn after_tool(body: &mut Map<String, Value>, reply: &Reply) {
@@ -216,8 +201,7 @@ fn after_tool(body: &mut Map<String, Value>, reply: &Reply) {
 
 fn add_context(body: &mut Map<String, Value>, reply: &Reply) {
     if !reply.agent.is_empty() {
-        let context = cut_text(&reply.agent.join("\n"), MAX_TEXT);
-        body.insert("additionalContext".into(), context.into());
+        body.insert("additionalContext".into(), join_texts(&reply.agent));
     }
 }
 

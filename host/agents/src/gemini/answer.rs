@@ -2,7 +2,6 @@
 //! whatever the exit code is, and other text refuses the tool if the code is above 1.
 
 use crate::hook_reply::HookReply;
-use portcullis_core::text::one_line;
 use serde_json::{Map, Value};
 
 /// Reads the exit code (`None` after a signal), standard output and standard error.
@@ -17,25 +16,13 @@ pub(super) fn interpret_answer(code: Option<i32>, stdout: &str, stderr: &str) ->
         Some(code) => Some(format!("it ended with code {code}")),
         None => Some("a signal ended it".to_owned()),
     };
-    if text.is_empty() {
-        return fails.map_or_else(
-            || HookReply::Unread("it answered nothing".to_owned()),
-            HookReply::Failed,
-        );
-    }
     match (serde_json::from_str::<Value>(text), code) {
         (Ok(Value::Object(document)), _) => match (read_document(&document), fails) {
             (HookReply::Nothing, Some(how)) => HookReply::Failed(how),
             (read, _) => read,
         },
-        (Err(_), Some(code)) if code > 1 => HookReply::Refused(text.to_owned()),
-        _ => fails.map_or_else(
-            || {
-                let shown = one_line(text, 80);
-                HookReply::Unread(format!("its answer is not a JSON object: `{shown}`"))
-            },
-            HookReply::Failed,
-        ),
+        (Err(_), Some(code)) if code > 1 && !text.is_empty() => HookReply::Refused(text.to_owned()),
+        _ => fails.map_or_else(|| HookReply::unread(text), HookReply::Failed),
     }
 }
 
@@ -68,14 +55,7 @@ mod tests {
     use serde_json::json;
 
     fn read(code: Option<i32>, stdout: &str, stderr: &str) -> &'static str {
-        match interpret_answer(code, stdout, stderr) {
-            HookReply::Refused(_) => "refused",
-            HookReply::Asked => "asked",
-            HookReply::Rewritten => "rewritten",
-            HookReply::Nothing => "nothing",
-            HookReply::Failed(_) => "failed",
-            HookReply::Unread(_) => "unread",
-        }
+        interpret_answer(code, stdout, stderr).name()
     }
 
     #[test]

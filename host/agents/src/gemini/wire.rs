@@ -11,25 +11,19 @@
 //! - a stop is a refusal with `continue: false`, which ends the run.
 
 use super::PROFILE;
-use crate::payload::{self, at_most, call, optional, required, text_of};
+use crate::answer_text::{MAX_RESULT, MAX_TEXT, join_texts, refusal_reason, replace_result};
+use crate::payload::{self, ShellFolder, call, optional, required, text_of};
 use crate::{HookOutput, WireError};
 use portcullis_core::event::{Call, CallResult, Disposition, Event, EventKind, Reply};
 use portcullis_core::text::cut_text;
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
-/// The most bytes of one text in an answer.
-const MAX_TEXT: usize = 8 * 1024;
-/// The most bytes of a result that is shown in place of the tool's own.
-const MAX_RESULT: usize = 64 * 1024;
-/// The most bytes of a path.
-const MAX_PATH: usize = 4096;
 /// The event before an action.
 const GATE: &str = "BeforeTool";
 /// The tool that runs commands.
 const SHELL: &str = "run_shell_command";
-/// The parameter of that tool that names the folder in which it runs them.
-const FOLDER: &str = "dir_path";
+const FOLDER: ShellFolder = ShellFolder { tools: &[SHELL], parameter: "dir_path" };
 
 /// Reads one event.
 ///
@@ -38,22 +32,21 @@ const FOLDER: &str = "dir_path";
 /// that every event has, or is an event of another client.
 pub(super) fn parse_event(bytes: &[u8]) -> Result<Event, WireError> {
     let mut event = payload::parse_event(bytes, PROFILE.name, kind)?;
-    if let EventKind::BeforeTool(call) | EventKind::AfterTool(call, _) = &event.kind
-        && call.tool == SHELL
-        && let Some(folder) = call.input.get(FOLDER).and_then(Value::as_str)
-    {
-        // A command is judged in the folder in which it runs.
-        event.cwd = Path::new(&event.cwd).join(folder).to_string_lossy().into_owned();
-    }
+    FOLDER.enter(&mut event);
     Ok(event)
 }
 
 fn kind(name: &str, object: &Map<String, Value>) -> Result<EventKind, String> {
     let text = |key: &str| Ok::<_, String>(optional(object, key)?.unwrap_or_default());
     Ok(match name {
-        GATE => EventKind::BeforeTool(checked(call(object)?)?),
+        GATE => {
+            let call = call(object)?;
+            FOLDER.check(&call)?;
+            EventKind::BeforeTool(call)
+        }
         "AfterTool" => {
-            let call = checked(call(object)?)?;
+            let call = call(object)?;
+            FOLDER.check(&call)?;
             let result = result(&call, object.get("tool_response"));
             EventKind::AfterTool(call, result)
         }
@@ -67,15 +60,6 @@ fn kind(name: &str, object: &Map<String, Value>) -> Result<EventKind, String> {
         }
         _ => EventKind::Other,
     })
-}
-
-/// Checks the folder of a command, which decides what the command means.
-fn checked(call: Call) -> Result<Call, String> {
-    if call.tool == SHELL {
-        at_most(&call.input, FOLDER, MAX_PATH)
-            .map_err(|problem| format!("in `tool_input`: {problem}"))?;
-    }
-    Ok(call)
 }
 
 /// Reads the end of a call. A command's exit code is only in the text that the model gets.
@@ -114,7 +98,7 @@ pub(super) fn command_event(session: &str, folder: &Path, command: &str) -> Valu
 pub(super) fn render_reply(event: &str, reply: &Reply) -> HookOutput {
     let mut body = Map::new();
     if !reply.person.is_empty() {
-        body.insert("systemMessage".into(), bounded(&reply.person));
+        body.insert("systemMessage".into(), join_texts(&reply.person));
     }
     let refusal = match event {
         "AfterTool" => {
@@ -143,10 +127,7 @@ fn before_tool(body: &mut Map<String, Value>, reply: &Reply) -> Option<String> {
         Disposition::Ask(reason) => format!("{UNASKED}{reason}"),
         Disposition::Refuse(reason) | Disposition::Stop(reason) => reason.clone(),
     };
-    let reason = match cut_text(reason.trim(), MAX_TEXT) {
-        reason if reason.is_empty() => NO_REASON.to_owned(),
-        reason => reason,
-    };
+    let reason = refusal_reason(&reason);
     body.insert("decision".into(), "deny".into());
     body.insert("reason".into(), reason.as_str().into());
     if matches!(reply.ruling, Disposition::Stop(_)) {
@@ -157,7 +138,6 @@ fn before_tool(body: &mut Map<String, Value>, reply: &Reply) -> Option<String> {
 
 /// The beginning of a refusal that is a question where there is an interface for one.
 const UNASKED: &str = "A person has to decide this, and Gemini CLI has no safe way for a hook to ask. Tell them, and ask them to run it themselves: ";
-const NO_REASON: &str = "Portcullis refuses this action.";
 
 fn stop(body: &mut Map<String, Value>, reason: &str) {
     body.insert("continue".into(), false.into());
@@ -172,27 +152,17 @@ fn after_tool(body: &mut Map<String, Value>, reply: &Reply) {
     }
     let Some(result) = &reply.result else { return add_context(body, "AfterTool", reply) };
     // A refusal leaves no place for context.
-    let mut shown = cut_text(&text_of(result), MAX_RESULT);
-    for note in &reply.agent {
-        shown.push_str("\n\n");
-        shown.push_str(note);
-    }
+    let shown = replace_result(cut_text(&text_of(result), MAX_RESULT), &reply.agent);
     body.insert("decision".into(), "deny".into());
-    body.insert("reason".into(), if shown.trim().is_empty() { NO_RESULT } else { &shown }.into());
+    body.insert("reason".into(), shown.into());
 }
-
-const NO_RESULT: &str = "(no output)";
 
 fn add_context(body: &mut Map<String, Value>, event: &str, reply: &Reply) {
     if !reply.agent.is_empty() {
-        let context = bounded(&reply.agent);
+        let context = join_texts(&reply.agent);
         let specific = json!({"hookEventName": event, "additionalContext": context});
         body.insert("hookSpecificOutput".into(), specific);
     }
-}
-
-fn bounded(texts: &[String]) -> Value {
-    cut_text(&texts.join("\n"), MAX_TEXT).into()
 }
 
 #[cfg(test)]

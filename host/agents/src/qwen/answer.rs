@@ -2,35 +2,25 @@
 //! ignored, and exit code 2 counts with its standard error only.
 
 use crate::hook_reply::HookReply;
-use portcullis_core::text::one_line;
 use serde_json::{Map, Value};
 
 /// Reads the exit code (`None` after a signal), standard output and standard error.
 pub(super) fn interpret_answer(code: Option<i32>, stdout: &str, stderr: &str) -> HookReply {
-    let (stdout, stderr) = (stdout.trim(), stderr.trim());
+    let stderr = stderr.trim();
+    let read = || match HookReply::read_object(stdout) {
+        Ok(document) => read_document(&document),
+        Err(unread) => unread,
+    };
     match code {
-        Some(0) => read_text(stdout),
+        Some(0) => read(),
         Some(2) if !stderr.is_empty() => HookReply::Refused(stderr.to_owned()),
         Some(2) => HookReply::Failed("it ended with code 2 and gave no reason".to_owned()),
-        Some(1) => match read_text(stdout) {
+        Some(1) => match read() {
             HookReply::Refused(reason) => HookReply::Refused(reason),
             _ => HookReply::Failed("it ended with code 1".to_owned()),
         },
         Some(code) => HookReply::Failed(format!("it ended with code {code}")),
         None => HookReply::Failed("a signal ended it".to_owned()),
-    }
-}
-
-fn read_text(text: &str) -> HookReply {
-    if text.is_empty() {
-        return HookReply::Unread("it answered nothing".to_owned());
-    }
-    match serde_json::from_str(text) {
-        Ok(Value::Object(document)) => read_document(&document),
-        _ => {
-            let shown = one_line(text, 80);
-            HookReply::Unread(format!("its answer is not a JSON object: `{shown}`"))
-        }
     }
 }
 
@@ -70,14 +60,7 @@ mod tests {
     use serde_json::json;
 
     fn read(code: Option<i32>, stdout: &str, stderr: &str) -> &'static str {
-        match interpret_answer(code, stdout, stderr) {
-            HookReply::Refused(_) => "refused",
-            HookReply::Asked => "asked",
-            HookReply::Rewritten => "rewritten",
-            HookReply::Nothing => "nothing",
-            HookReply::Failed(_) => "failed",
-            HookReply::Unread(_) => "unread",
-        }
+        interpret_answer(code, stdout, stderr).name()
     }
 
     #[test]

@@ -12,25 +12,16 @@
 //!   stop the run.
 
 use super::PROFILE;
-use crate::payload::{self, at_most, call, duration, optional, text_of, type_name};
+use crate::answer_text::{MAX_RESULT, MAX_TEXT, join_texts, refusal_reason, replace_result};
+use crate::payload::{self, MAX_NAME, ShellFolder, at_most, call, duration, optional, text_of};
 use crate::{HookOutput, WireError};
 use portcullis_core::event::{Call, CallEnd, CallResult, Disposition, Event, EventKind, Reply};
 use portcullis_core::text::cut_text;
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
-/// The most bytes of one text in an answer.
-const MAX_TEXT: usize = 8 * 1024;
-/// The most bytes of a result that is shown in place of the tool's own.
-const MAX_RESULT: usize = 64 * 1024;
-/// The most bytes of a path.
-const MAX_PATH: usize = 4096;
-/// The most bytes of an id.
-const MAX_NAME: usize = 256;
-/// The tools that run commands.
-const SHELLS: &[&str] = &["run_shell_command", "monitor"];
-/// The parameter of those tools that names the folder in which they run one.
-const FOLDER: &str = "directory";
+const FOLDER: ShellFolder =
+    ShellFolder { tools: &["run_shell_command", "monitor"], parameter: "directory" };
 
 /// Reads one event.
 ///
@@ -39,13 +30,7 @@ const FOLDER: &str = "directory";
 /// that every event has.
 pub(super) fn parse_event(bytes: &[u8]) -> Result<Event, WireError> {
     let mut event = payload::parse_event(bytes, PROFILE.name, kind)?;
-    if let EventKind::BeforeTool(call) | EventKind::AfterTool(call, _) = &event.kind
-        && SHELLS.contains(&call.tool.as_str())
-        && let Some(folder) = call.input.get(FOLDER).and_then(Value::as_str)
-    {
-        // A command is judged in the folder in which it runs.
-        event.cwd = Path::new(&event.cwd).join(folder).to_string_lossy().into_owned();
-    }
+    FOLDER.enter(&mut event);
     Ok(event)
 }
 
@@ -63,7 +48,9 @@ fn kind(name: &str, object: &Map<String, Value>) -> Result<EventKind, String> {
             EventKind::AfterTool(named_call(object)?, CallResult { shown, ..result })
         }
         "PostToolUseFailure" => EventKind::AfterTool(named_call(object)?, failure(object)),
-        "PostToolBatch" => EventKind::AfterBatch(batch(object)?),
+        "PostToolBatch" => EventKind::AfterBatch(payload::batch(object, |entry| {
+            Ok((named_call(entry)?, batched(entry)?))
+        })?),
         // The client calls the hook before each of the model's turns, with the prompt in the first.
         "UserPromptSubmit" if object.get("prompt") == Some(&Value::String(String::new())) => {
             EventKind::Other
@@ -78,10 +65,7 @@ fn kind(name: &str, object: &Map<String, Value>) -> Result<EventKind, String> {
 /// Reads a call. Its id is the model's, which is the only one that the end of a batch has.
 fn named_call(object: &Map<String, Value>) -> Result<Call, String> {
     let call = call(object)?;
-    if SHELLS.contains(&call.tool.as_str()) {
-        at_most(&call.input, FOLDER, MAX_PATH)
-            .map_err(|problem| format!("in `tool_input`: {problem}"))?;
-    }
+    FOLDER.check(&call)?;
     let id = at_most(object, "tool_call_id", MAX_NAME)?.filter(|id| !id.is_empty());
     Ok(Call { id: id.or(call.id), ..call })
 }
@@ -94,25 +78,6 @@ fn failure(object: &Map<String, Value>) -> CallResult {
         duration_ms: duration(object),
         ..CallResult::from_text(text, true)
     }
-}
-
-fn batch(object: &Map<String, Value>) -> Result<Vec<(Call, CallResult)>, String> {
-    let calls = match object.get("tool_calls") {
-        Some(Value::Array(calls)) => calls,
-        None | Some(Value::Null) => return Ok(Vec::new()),
-        Some(other) => {
-            return Err(format!("`tool_calls` must be an array, not {}", type_name(other)));
-        }
-    };
-    let read = |(index, entry): (usize, &Value)| {
-        let entry = entry.as_object().ok_or_else(|| {
-            format!("`tool_calls[{index}]` must be an object, not {}", type_name(entry))
-        })?;
-        let call =
-            named_call(entry).map_err(|problem| format!("in `tool_calls[{index}]`: {problem}"))?;
-        Ok((call, batched(entry)?))
-    };
-    calls.iter().enumerate().map(read).collect()
 }
 
 /// Reads the end of a batch's call. The client says which calls never began.
@@ -147,7 +112,7 @@ pub(super) fn command_event(session: &str, folder: &Path, command: &str) -> Valu
 pub(super) fn render_reply(event: &str, reply: &Reply) -> HookOutput {
     let mut body = Map::new();
     if !reply.person.is_empty() {
-        body.insert("systemMessage".into(), bounded(&reply.person));
+        body.insert("systemMessage".into(), join_texts(&reply.person));
     }
     match event {
         "PostToolUse" => after_tool(&mut body, reply),
@@ -168,10 +133,7 @@ fn before_tool(body: &mut Map<String, Value>, reply: &Reply) {
         Disposition::Ask(reason) => format!("{UNASKED}{reason}"),
         Disposition::Refuse(reason) | Disposition::Stop(reason) => reason.clone(),
     };
-    let reason = match cut_text(reason.trim(), MAX_TEXT) {
-        reason if reason.is_empty() => NO_REASON.to_owned(),
-        reason => reason,
-    };
+    let reason = refusal_reason(&reason);
     body.insert("continue".into(), false.into());
     body.insert("stopReason".into(), reason.as_str().into());
     body.insert("decision".into(), "deny".into());
@@ -188,7 +150,6 @@ fn before_tool(body: &mut Map<String, Value>, reply: &Reply) {
 const UNASKED: &str = "A person has to decide this, and Qwen Code has no safe way for a hook to ask. Tell them, and ask them to run it themselves: ";
 /// The beginning of a refusal that is a rewrite where a client takes one.
 const UNTAKEN: &str = "This may not run as it is, and Qwen Code takes no other form of a call from a hook. Call the tool again, with this in its place: ";
-const NO_REASON: &str = "Portcullis refuses this action.";
 
 /// Returns the part of a rewritten input that the agent needs to repeat the call.
 fn shown_input(input: &Map<String, Value>) -> String {
@@ -200,34 +161,22 @@ fn shown_input(input: &Map<String, Value>) -> String {
 
 /// Fills the answer after a tool: context, or another result.
 fn after_tool(body: &mut Map<String, Value>, reply: &Reply) {
-    let mut shown = match (&reply.ruling, &reply.result) {
+    let shown = match (&reply.ruling, &reply.result) {
         (Disposition::Stop(reason), _) => cut_text(reason, MAX_TEXT),
         (_, Some(result)) => cut_text(&text_of(result), MAX_RESULT),
         (_, None) => return add_context(body, "PostToolUse", reply),
     };
-    for note in &reply.agent {
-        shown.push_str("\n\n");
-        shown.push_str(note);
-    }
-    if shown.trim().is_empty() {
-        NO_RESULT.clone_into(&mut shown);
-    }
+    let shown = replace_result(shown, &reply.agent);
     body.insert("continue".into(), false.into());
     body.insert("stopReason".into(), shown.into());
 }
 
-const NO_RESULT: &str = "(no output)";
-
 fn add_context(body: &mut Map<String, Value>, event: &str, reply: &Reply) {
     if !reply.agent.is_empty() {
-        let context = bounded(&reply.agent);
+        let context = join_texts(&reply.agent);
         let specific = json!({"hookEventName": event, "additionalContext": context});
         body.insert("hookSpecificOutput".into(), specific);
     }
-}
-
-fn bounded(texts: &[String]) -> Value {
-    cut_text(&texts.join("\n"), MAX_TEXT).into()
 }
 
 #[cfg(test)]
