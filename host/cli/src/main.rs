@@ -12,6 +12,7 @@ mod exit;
 mod interactive;
 mod page;
 mod password_prompt;
+mod recorded_action;
 mod show;
 mod verdict_matrix;
 mod what_if_clean;

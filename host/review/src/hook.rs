@@ -5,12 +5,15 @@
 //! durable. A panic leaves no record, and its answer refuses in observe mode too.
 
 mod restored_hooks;
+mod without_hook;
+
+pub use without_hook::{ReviewFailure, review_without_hook};
 
 use crate::checkpoints::CheckpointWriter;
 use crate::installed;
 use crate::plugin_specs::unconfigured_reader_spec;
 use crate::process_tree::measure_processes;
-use crate::reviewer::{ReviewContext, Reviewer, to_store};
+use crate::reviewer::{ReviewContext, Reviewer, to_store, write_record};
 use crate::stopped::{self, StopFile};
 use crate::{
     breakers, canary_session::CANARY_SESSION, compiler::Processes, health, incidents,
@@ -75,10 +78,7 @@ pub fn answer_event(agent: &'static dyn Agent, input: &[u8]) -> HookAnswer {
     let mut event = match agent.parse(input) {
         Ok(event) => event,
         Err(error) => {
-            return HookAnswer {
-                output: refuse_unreadable(agent, &error, now),
-                work_is_due: false,
-            };
+            return HookAnswer { output: refuse_unreadable(agent, &error), work_is_due: false };
         }
     };
     agent.complete(&mut event, input);
@@ -99,24 +99,10 @@ pub fn answer_event(agent: &'static dyn Agent, input: &[u8]) -> HookAnswer {
     HookAnswer { output: agent.render(&event.name, &reply), work_is_due }
 }
 
-/// Reviews one event that no hook received, such as a call that passes a gateway, and commits its
-/// records. Configuration and plugins are loaded for this event and freed afterwards.
-///
-/// # Errors
-/// Fails with the fault that kept the event from being reviewed, after it was recorded. Its policy
-/// is [`OnFault::Warn`] in observe mode.
-pub fn review_without_hook(event: &Event) -> Result<EventReply, Fault> {
-    let now = clock::now_ms();
-    let reviewed = review_at_its_paths(None, event, now, Instant::now());
-    reviewed.inspect_err(|fault| record_event_fault(fault, event, now))
-}
-
-/// Records that an event could not be reviewed in time, and returns the fault.
-#[must_use]
-pub fn record_late_event(event: &Event) -> Fault {
-    let fault = late_fault();
-    record_event_fault(&fault, event, clock::now_ms());
-    fault
+/// Refuses unreadable input, since it could have been a call.
+fn refuse_unreadable(agent: &dyn Agent, error: &WireError) -> HookOutput {
+    let fault = record_unreadable(agent.name(), error);
+    agent.render(error.event.as_deref().unwrap_or_default(), &pipeline::fault_reply(&fault))
 }
 
 /// Returns the answer after a panic, which is a defect of this program: a refusal, in observe mode
@@ -557,28 +543,14 @@ fn store_fault(error: &StoreError) -> Fault {
     Fault::from_host(FaultKind::Store, error.to_string())
 }
 
-/// Records input without a hook that is not an event, on a best-effort basis.
-pub fn record_unreadable(error: &WireError) {
+/// Records that a client of that name sent something that is not an event, on a best-effort basis.
+/// Returns the fault.
+pub fn record_unreadable(client: &str, error: &WireError) -> Fault {
     let fault = Fault::from_host(FaultKind::BadInput, error.problem.clone());
-    let origin = FaultOrigin {
-        client: portcullis_agents::generic::NAME,
-        event: error.event.as_deref(),
-        session: error.session.as_deref(),
-    };
+    let origin =
+        FaultOrigin { client, event: error.event.as_deref(), session: error.session.as_deref() };
     record_fault(&fault, origin, clock::now_ms());
-}
-
-/// Refuses unreadable input, since it could have been a call, and records that if the journal is
-/// writable.
-fn refuse_unreadable(agent: &dyn Agent, error: &WireError, now: u64) -> HookOutput {
-    let fault = Fault::from_host(FaultKind::BadInput, error.problem.clone());
-    let origin = FaultOrigin {
-        client: agent.name(),
-        event: error.event.as_deref(),
-        session: error.session.as_deref(),
-    };
-    record_fault(&fault, origin, now);
-    agent.render(error.event.as_deref().unwrap_or_default(), &pipeline::fault_reply(&fault))
+    fault
 }
 
 /// Records a fault on a best-effort basis: if the journal itself is at fault, nothing can be
@@ -591,7 +563,7 @@ fn record_fault(fault: &Fault, origin: FaultOrigin<'_>, now: u64) {
             Config::load(&places, Some(&home)).map(|config| config.durability).unwrap_or_default();
         let seed = format!("{}\0{:?}", std::process::id(), SystemTime::now());
         let record = pipeline::fault_record(fault, origin, now, &seed);
-        Store::open_database(&home, durability)?.append_records(vec![to_store(&record)])?;
+        write_record(&home, durability, &record)?;
         Ok(())
     };
     let _ = written();

@@ -29,7 +29,7 @@ use portcullis_core::undo::{NoUndo, Undo};
 use portcullis_engine::{
     CodeCache, Engine, Hold, Kind, PluginSet, ReviewClock, ShellCacheConfig, Web,
 };
-use portcullis_store::{Home, NewRecord};
+use portcullis_store::{Durability, Home, NewRecord, Store, StoreError};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -340,6 +340,18 @@ fn unknown_plugins(config: &Config, loaded: impl Fn(&str) -> bool) -> Result<()>
         }
     }
     Ok(())
+}
+
+/// Opens the journal and appends one record.
+///
+/// # Errors
+/// Fails if the journal cannot be opened or written.
+pub fn write_record(
+    home: &Home,
+    durability: Durability,
+    record: &Record,
+) -> Result<(), StoreError> {
+    Store::open_database(home, durability)?.append_records(vec![to_store(record)]).map(drop)
 }
 
 /// Converts a record for the store.

@@ -9,15 +9,13 @@ use portcullis_bundle::{BundleName, CandidateBundle, InstalledBundle, Lock, Lock
 use portcullis_config::Config;
 use portcullis_config::file;
 use portcullis_config::paths::Paths;
-use portcullis_core::record::{Record, RecordKind};
 use portcullis_review::bundles::locks::{self, LOCK_FILE, RequiredBundle};
 use portcullis_review::bundles::policies::{Policies, TrustedBundle};
 use portcullis_review::bundles::receipt::InstalledRef;
 use portcullis_review::bundles::verify::Consent;
 use portcullis_review::bundles::{SHELF, check_description, open_store, receipt, verify};
 use portcullis_review::plugin_specs::{COMPONENT, OURS};
-use portcullis_review::reviewer::to_store;
-use portcullis_store::{Home, Store};
+use portcullis_store::Home;
 use semver::Version;
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -364,24 +362,6 @@ pub fn remove_unused(places: &Paths, home: &Home, name: &BundleName, now: u64) -
     if !gone.is_empty() {
         shelf.collect()?;
     }
-    Ok(())
-}
-
-/// Records an action of a person in the journal.
-///
-/// # Errors
-/// Fails if the journal cannot be written.
-pub fn record_action(places: &Paths, home: &Home, act: &str, what: &str, now: u64) -> Result<()> {
-    let durability =
-        Config::load(places, Some(home)).map(|config| config.durability).unwrap_or_default();
-    let record = Record::outside_session(
-        RecordKind::Configuration,
-        act,
-        what,
-        now,
-        &std::process::id().to_string(),
-    );
-    Store::open_database(home, durability)?.append_records(vec![to_store(&record)])?;
     Ok(())
 }
 

@@ -9,8 +9,8 @@ use portcullis_config::paths::Paths;
 use portcullis_config::pause::{self, Pause};
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::text::one_line;
-use portcullis_review::reviewer::to_store;
-use portcullis_store::{Durability, Home, Store};
+use portcullis_review::reviewer::write_record;
+use portcullis_store::{Durability, Home};
 use serde_json::json;
 
 #[derive(clap::Args)]
@@ -85,9 +85,7 @@ pub fn run_resume(arguments: &Resume) -> Result<CommandExit> {
 fn journal(home: &Home, summary: &str, at: u64) {
     let seed = std::process::id().to_string();
     let record = Record::outside_session(RecordKind::Exception, "pause", summary, at, &seed);
-    let written = Store::open_database(home, Durability::Full)
-        .and_then(|mut store| store.append_records(vec![to_store(&record)]));
-    if let Err(error) = written {
+    if let Err(error) = write_record(home, Durability::Full, &record) {
         anstream::eprintln!("{}: this could not be recorded: {error}", paint::warn("warning"));
     }
 }

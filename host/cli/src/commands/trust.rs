@@ -12,8 +12,8 @@ use portcullis_config::paths::Paths;
 use portcullis_config::{Config, trust};
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::text::one_line;
-use portcullis_review::reviewer::to_store;
-use portcullis_store::{Home, Store};
+use portcullis_review::reviewer::write_record;
+use portcullis_store::Home;
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -242,6 +242,5 @@ fn record(places: &Paths, home: &Home, what: &str, changes: &[String]) -> Result
     if !changes.is_empty() {
         record.details.insert("changes".into(), changes.into());
     }
-    Store::open_database(home, durability)?.append_records(vec![to_store(&record)])?;
-    Ok(())
+    Ok(write_record(home, durability, &record)?)
 }

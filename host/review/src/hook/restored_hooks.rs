@@ -1,12 +1,12 @@
 //! Puts our hooks back after a change of the settings that was refused.
 
-use crate::reviewer::to_store;
+use crate::reviewer::write_record;
 use portcullis_agents::{Agent, Invocation};
 use portcullis_config::paths::PathOverrides;
 use portcullis_core::event::Event;
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::text::one_line;
-use portcullis_store::{Durability, Home, Store};
+use portcullis_store::{Durability, Home};
 use std::path::Path;
 
 /// Restores our hooks in a settings file after a refused change. The running session keeps its
@@ -44,7 +44,6 @@ pub(super) fn restore_hooks(
     );
     record.session.clone_from(&event.session);
     // The person gets the message even if it cannot be recorded.
-    let _written = Store::open_database(home, durability)
-        .and_then(|mut store| store.append_records(vec![to_store(&record)]));
+    let _written = write_record(home, durability, &record);
     Some(message)
 }

@@ -5,6 +5,7 @@ use crate::bundles::install::{self, InstallLock, InstallPlan, LockFile};
 use crate::bundles::source::{self, BundleSource, RegistryOptions};
 use crate::error::{Context, Result};
 use crate::exit::CommandExit;
+use crate::recorded_action::record_action;
 use crate::{interactive, paint};
 use portcullis_config::clock::now_ms;
 use portcullis_config::paths::Paths;
@@ -130,7 +131,7 @@ pub(super) fn install_and_record(
         about.version,
         install::display_path(&target.path)
     );
-    install::record_action(places, home, "bundle", &what, now_ms())?;
+    record_action(places, home, "bundle", &what, now_ms())?;
     warn_if_kept(install::remove_unused(places, home, &about.name, now_ms()));
     Ok(())
 }
@@ -199,7 +200,7 @@ fn locked(
                 fetched.join(", "),
                 lost.join(", ")
             );
-            install::record_action(places, home, "bundle", &what, now_ms())?;
+            record_action(places, home, "bundle", &what, now_ms())?;
         }
     }
     if arguments.json {

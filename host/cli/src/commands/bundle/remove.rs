@@ -4,6 +4,7 @@ use super::install::warn_if_kept;
 use crate::bundles::install::{self, InstallLock, LockFile};
 use crate::error::{Error, Result};
 use crate::exit::CommandExit;
+use crate::recorded_action::record_action;
 use crate::{interactive, paint};
 use portcullis_bundle::BundleName;
 use portcullis_config::clock::now_ms;
@@ -39,7 +40,7 @@ pub fn run_remove(arguments: &Arguments) -> Result<CommandExit> {
         "`{name} {version}` will be removed from `{lock}`: reviews will no longer use it."
     ))?;
     let others = install::remove_bundle(&places, &home, &mut target, name, now_ms())?;
-    install::record_action(
+    record_action(
         &places,
         &home,
         "bundle",

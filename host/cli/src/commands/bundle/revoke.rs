@@ -4,9 +4,10 @@
 //! edits its own policy itself.
 
 use crate::bundles::archive;
-use crate::bundles::install::{display_path, record_action};
+use crate::bundles::install::display_path;
 use crate::error::{Context, Error, Result};
 use crate::exit::CommandExit;
+use crate::recorded_action::record_action;
 use crate::{interactive, paint};
 use portcullis_bundle::{BundleName, Digest, TrustPolicy};
 use portcullis_config::clock::now_ms;

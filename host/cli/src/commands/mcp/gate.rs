@@ -2,12 +2,11 @@
 
 use crate::commands::maintain;
 use crate::error::{Context, Error, Result};
-use portcullis_agents::invocation::DEADLINE;
 use portcullis_agents::mcp_servers::HOOKED_CALLS;
 use portcullis_config::Config;
 use portcullis_config::clock::now_ms;
 use portcullis_config::paths::Paths;
-use portcullis_core::event::{Call, CallEnd, CallResult, Disposition, Event, EventKind, Reply};
+use portcullis_core::event::{Call, CallResult, Disposition, Event, EventKind, Reply};
 use portcullis_core::fault::{Fault, OnFault};
 use portcullis_core::pipeline::fault_reply;
 use portcullis_core::record::{Record, RecordKind};
@@ -16,16 +15,14 @@ use portcullis_mcp::{
     CallRuling, Gate, HoldReason, ListedTool, PinError, PinStore, ResultRuling, ServerIdentity,
     ToolCall, ToolDefinition, ToolResult, ToolState, tool_name,
 };
-use portcullis_review::hook::{observes, record_late_event, review_without_hook};
+use portcullis_review::hook::{ReviewFailure, observes, review_without_hook};
 use portcullis_review::joined::is_reviewed;
-use portcullis_review::reviewer::{Reviewer, to_store};
+use portcullis_review::reviewer::{Reviewer, write_record};
 use portcullis_review::{installed, tool_texts};
 use portcullis_store::{Durability, Home, Store};
 use std::collections::HashSet;
 use std::io::Write;
-use std::sync::mpsc::channel;
 use std::sync::{Mutex, PoisonError};
-use std::thread::Builder;
 
 /// The client's name in records.
 const CLIENT: &str = "mcp";
@@ -105,18 +102,8 @@ impl ReviewGate {
             && self.joined.lock().unwrap_or_else(PoisonError::into_inner).insert(id.to_owned())
     }
 
-    /// Reviews an event, in a thread of its own: a defect or a review without an end must not end
-    /// the gateway.
     fn review(&self, event: &Event) -> std::result::Result<Reply, Fault> {
-        let (sender, receiver) = channel();
-        let owned = event.clone();
-        let work = move || {
-            // After the deadline nobody receives it.
-            let _ = sender.send(review_without_hook(&owned));
-        };
-        let started = Builder::new().name("portcullis-event".into()).spawn(work);
-        let received = started.ok().and_then(|_| receiver.recv_timeout(DEADLINE).ok());
-        let answered = received.unwrap_or_else(|| Err(record_late_event(event)))?;
+        let answered = review_without_hook(event).map_err(ReviewFailure::into_fault)?;
         if answered.work_is_due {
             maintain::start_beside();
         }
@@ -154,8 +141,7 @@ impl ReviewGate {
             ..Record::outside_session(kind, "mcp-pins", summary, now_ms(), &self.session)
         };
         // The tool is held even if that cannot be recorded.
-        let _written = Store::open_database(&self.home, Durability::default())
-            .and_then(|mut store| store.append_records(vec![to_store(&record)]));
+        let _written = write_record(&self.home, Durability::default(), &record);
     }
 
     /// Loads the reviewer that reads the texts of tools.
@@ -199,17 +185,10 @@ impl Gate for ReviewGate {
     }
 
     fn review_result(&self, call: &ToolCall, result: &ToolResult) -> ResultRuling {
-        let text = result.text();
-        let (error, output) =
-            if result.failed { (text, String::new()) } else { (String::new(), text) };
         let ended = CallResult {
-            failed: result.failed,
-            end: CallEnd::Finished,
-            error,
-            output,
             duration_ms: Some(result.duration_ms),
-            tokens: None,
             shown: result.value.clone(),
+            ..CallResult::from_text(result.text(), result.failed)
         };
         let event = self.event(AFTER, EventKind::AfterTool(self.call(call), ended));
         match self.review(&event) {

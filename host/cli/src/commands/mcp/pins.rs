@@ -2,14 +2,13 @@
 
 use crate::error::{Error, Result};
 use crate::exit::CommandExit;
+use crate::recorded_action::record_action;
 use crate::{differ, interactive, paint};
 use portcullis_config::clock::now_ms;
 use portcullis_config::paths::Paths;
-use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::text::one_line;
 use portcullis_mcp::{PinStore, PinnedServer, ToolDefinition};
-use portcullis_review::reviewer::to_store;
-use portcullis_store::{Durability, Home, Store};
+use portcullis_store::Home;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -49,13 +48,16 @@ enum Command {
 }
 
 pub fn run_pins(arguments: &Arguments) -> Result<CommandExit> {
-    let home = Home::open_root(Paths::from_environment()?.state)?;
+    let places = Paths::from_environment()?;
+    let home = Home::open_root(&places.state)?;
     let pins = PinStore::new(&home);
+    // The person sees a change even if it cannot be recorded.
+    let record = |what: &str| drop(record_action(&places, &home, "mcp-pins", what, now_ms()));
     match &arguments.command {
         Command::List { json } => list(pins, *json),
         Command::Diff { server } => diff(pins, server.as_deref()),
-        Command::Accept { server, tools } => accept(&home, pins, server, tools),
-        Command::Forget { server } => forget(&home, pins, server),
+        Command::Accept { server, tools } => accept(pins, server, tools, &record),
+        Command::Forget { server } => forget(pins, server, &record),
     }
 }
 
@@ -150,7 +152,12 @@ const fn is_hidden(c: char) -> bool {
         | '\u{e0000}'..='\u{e0fff}')
 }
 
-fn accept(home: &Home, pins: PinStore<'_>, wanted: &str, names: &[String]) -> Result<CommandExit> {
+fn accept(
+    pins: PinStore<'_>,
+    wanted: &str,
+    names: &[String],
+    record: &dyn Fn(&str),
+) -> Result<CommandExit> {
     interactive::refuse_agents()?;
     let (id, server) = one_server(pins, wanted)?;
     if let Some(name) = names.iter().find(|name| !server.held.contains_key(*name)) {
@@ -166,14 +173,14 @@ fn accept(home: &Home, pins: PinStore<'_>, wanted: &str, names: &[String]) -> Re
     interactive::confirm_action("The agent will see and may call these tools as shown above.")?;
     let accepted = pins.accept_tools(&id, names, &digests, now_ms())?;
     let shown = one_line(&accepted.join(", "), 400);
-    journal(home, &format!("a person accepted tools of {id}: {shown}"));
+    record(&format!("a person accepted tools of {id}: {shown}"));
     paint::print_text(&format!(
         "accepted: {shown}. A running client sees them when it lists the tools again.\n"
     ));
     Ok(CommandExit::Success)
 }
 
-fn forget(home: &Home, pins: PinStore<'_>, wanted: &str) -> Result<CommandExit> {
+fn forget(pins: PinStore<'_>, wanted: &str, record: &dyn Fn(&str)) -> Result<CommandExit> {
     interactive::refuse_agents()?;
     let ids = find_ids(pins, Some(wanted))?;
     let [id] = ids.as_slice() else { return Err(ambiguous(wanted)) };
@@ -181,18 +188,9 @@ fn forget(home: &Home, pins: PinStore<'_>, wanted: &str) -> Result<CommandExit> 
         "The next list of tools of {id} will be agreed without a question."
     ))?;
     pins.forget_server(id)?;
-    journal(home, &format!("a person made the gateway forget the tools of {id}"));
+    record(&format!("a person made the gateway forget the tools of {id}"));
     paint::print_text(&format!("forgotten: {id}\n"));
     Ok(CommandExit::Success)
-}
-
-fn journal(home: &Home, summary: &str) {
-    let now = now_ms();
-    let record =
-        Record::outside_session(RecordKind::Configuration, "mcp-pins", summary, now, summary);
-    // The person sees the change even if it cannot be recorded.
-    let _written = Store::open_database(home, Durability::default())
-        .and_then(|mut store| store.append_records(vec![to_store(&record)]));
 }
 
 fn find_ids(pins: PinStore<'_>, wanted: Option<&str>) -> Result<Vec<String>> {

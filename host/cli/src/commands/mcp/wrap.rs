@@ -6,17 +6,16 @@
 
 use crate::error::{Context, Error, Result};
 use crate::exit::CommandExit;
+use crate::recorded_action::record_action;
 use crate::{differ, interactive, paint};
 use portcullis_agents::file::{SettingsFile, read_settings};
 use portcullis_agents::json::JsonDocument;
 use portcullis_agents::mcp_servers::{FILES, McpFile, find_servers, list_clients};
 use portcullis_config::clock::now_ms;
 use portcullis_config::paths::{PathOverrides, Paths};
-use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::text::one_line;
 use portcullis_fs::SealedDocument;
-use portcullis_review::reviewer::to_store;
-use portcullis_store::{Durability, Home, Store};
+use portcullis_store::Home;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -127,7 +126,7 @@ fn change_files(arguments: &Arguments, direction: Direction) -> Result<CommandEx
         interactive::confirm_action(end)?;
     }
     for change in changes {
-        change.write(&home, direction)?;
+        change.write(&places, &home, direction)?;
     }
     Ok(CommandExit::Success)
 }
@@ -238,7 +237,7 @@ impl FileChange {
         differ::painted_diff(&before, &after, &path, &path)
     }
 
-    fn write(self, home: &Home, direction: Direction) -> Result<()> {
+    fn write(self, places: &Paths, home: &Home, direction: Direction) -> Result<()> {
         let path = one_line(&self.file.path.display().to_string(), 400);
         let document = kept_document(home, &self.file.path);
         let save = |kept: &KeptEntries| {
@@ -261,11 +260,8 @@ impl FileChange {
             one_line(&self.servers.join(", "), 400),
         );
         let summary = format!("a person {verb} the servers {names} in `{path}`");
-        let (kind, now) = (RecordKind::Configuration, now_ms());
-        let record = Record::outside_session(kind, "mcp-wrap", &summary, now, &summary);
         // The person sees the change even if it cannot be recorded.
-        let _written = Store::open_database(home, Durability::default())
-            .and_then(|mut store| store.append_records(vec![to_store(&record)]));
+        let _written = record_action(places, home, "mcp-wrap", &summary, now_ms());
         paint::print_text(&format!("{verb} in `{path}`: {names}\n"));
         Ok(())
     }

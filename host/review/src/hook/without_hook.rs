@@ -1,0 +1,69 @@
+//! Reviews of events that no hook received: calls that pass a gateway, and the events of an agent's
+//! own loop. The process goes on after each of them.
+
+use super::{EventReply, late_fault, record_event_fault, review_at_its_paths};
+use portcullis_agents::invocation::DEADLINE;
+use portcullis_config::clock;
+use portcullis_core::event::Event;
+use portcullis_core::fault::{Fault, FaultKind};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread::Builder;
+use std::time::Instant;
+
+/// The stack of a review, in bytes: that of a main thread, on which hooks run.
+const STACK: usize = 8 * 1024 * 1024;
+
+/// A review without a reply. Its fault was recorded; the policy of the fault is
+/// [`OnFault::Warn`](portcullis_core::fault::OnFault::Warn) in observe mode, if the mode could be
+/// read.
+#[derive(Debug)]
+pub enum ReviewFailure {
+    /// It failed; the next one may not.
+    Failed(Fault),
+    /// It exceeded the deadline, and still holds what the next one needs.
+    Late(Fault),
+}
+
+impl ReviewFailure {
+    /// Returns the fault.
+    #[must_use]
+    pub fn into_fault(self) -> Fault {
+        match self {
+            Self::Failed(fault) | Self::Late(fault) => fault,
+        }
+    }
+}
+
+/// Reviews one event and commits its records. Configuration and plugins are loaded for this event
+/// and freed afterwards.
+///
+/// The review has a thread of its own: a defect must not end the process, and nothing can interrupt
+/// a disk that does not answer.
+///
+/// # Errors
+/// Fails if the event could not be reviewed, or not within [`DEADLINE`].
+pub fn review_without_hook(event: &Event) -> Result<EventReply, ReviewFailure> {
+    let fail = |fault: Fault| {
+        record_event_fault(&fault, event, clock::now_ms());
+        fault
+    };
+    let internal =
+        |what: String| ReviewFailure::Failed(fail(Fault::from_host(FaultKind::Internal, what)));
+    let (sender, receiver) = channel();
+    let owned = event.clone();
+    let review = move || {
+        // After the deadline nobody receives it.
+        let _ = sender.send(review_at_its_paths(None, &owned, clock::now_ms(), Instant::now()));
+    };
+    let thread = Builder::new().name("portcullis-event".into()).stack_size(STACK);
+    if let Err(error) = thread.spawn(review) {
+        return Err(internal(format!("the system gives no thread for a review: {error}")));
+    }
+    match receiver.recv_timeout(DEADLINE) {
+        Ok(reviewed) => reviewed.map_err(|fault| ReviewFailure::Failed(fail(fault))),
+        Err(RecvTimeoutError::Timeout) => Err(ReviewFailure::Late(fail(late_fault()))),
+        Err(RecvTimeoutError::Disconnected) => {
+            Err(internal("a defect of portcullis, please report it".to_owned()))
+        }
+    }
+}
