@@ -256,7 +256,7 @@ struct Example {
     calls: &'static str,
     file: &'static str,
     program: &'static str,
-    /// What an interpreter without types does not read.
+    /// The type annotations, which an interpreter without types cannot read.
     types: &'static [&'static str],
 }
 

@@ -46,7 +46,7 @@ impl Connection {
         });
         let errors = thread::spawn(move || {
             let mut text = Vec::new();
-            // What was read so far is shown.
+            // The error shows the lines that were read.
             let _ = errors.read_to_end(&mut text);
             String::from_utf8_lossy(&text).into_owned()
         });

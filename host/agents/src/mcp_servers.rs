@@ -15,7 +15,7 @@ const SEPARATOR: &str = "--";
 /// A part of a place that stands for every member.
 const ANY: &str = "*";
 /// The most bytes of a server's name on our command line.
-const MOST_NAME: usize = 64;
+pub const MOST_NAME: usize = 64;
 
 /// A client's file with MCP servers.
 #[derive(Clone, Copy, Debug)]
@@ -173,9 +173,15 @@ fn below<'v>(pointer: &str, value: &'v Value, part: &str) -> Vec<(String, &'v Va
         .collect()
 }
 
+/// Returns true if a server's name on our command line may have this letter.
+#[must_use]
+pub const fn is_name_letter(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-' | '.' | ' ')
+}
+
 /// Returns a name that our command line takes.
 fn plain_name(name: &str) -> String {
-    let plain = |c: char| if c.is_ascii_alphanumeric() || "_-. ".contains(c) { c } else { '_' };
+    let plain = |c: char| if is_name_letter(c) { c } else { '_' };
     let name: String = name.chars().map(plain).take(MOST_NAME).collect();
     if name.is_empty() { "server".into() } else { name }
 }

@@ -66,7 +66,7 @@ pub(crate) fn without_held(message: &Message, states: &[ToolState]) -> Vec<u8> {
             result.insert("cacheScope".into(), "private".into());
         }
     }
-    to_line(object)
+    to_line(&Value::Object(object))
 }
 
 #[cfg(test)]

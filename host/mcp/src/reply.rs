@@ -1,7 +1,7 @@
 //! Messages that the gateway writes itself.
 
 use crate::request_id::RequestId;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 /// The code for a message that is no JSON.
 pub(crate) const PARSE_ERROR: i32 = -32700;
@@ -15,23 +15,19 @@ pub(crate) const INVALID_PARAMS: i32 = -32602;
 pub(crate) const INTERNAL_ERROR: i32 = -32603;
 
 /// Returns a message as a line.
-pub(crate) fn to_line(object: Map<String, Value>) -> Vec<u8> {
-    let mut line = Value::Object(object).to_string().into_bytes();
+pub(crate) fn to_line(message: &Value) -> Vec<u8> {
+    let mut line = message.to_string().into_bytes();
     line.push(b'\n');
     line
 }
 
 /// Returns an error of the protocol; without an id if the message has none that can be read.
 pub(crate) fn error_line(id: Option<&RequestId>, code: i32, problem: &str) -> Vec<u8> {
-    let mut line = json!({
+    to_line(&json!({
         "jsonrpc": "2.0",
         "id": id.map(RequestId::to_value),
         "error": { "code": code, "message": format!("portcullis: {problem}") },
-    })
-    .to_string()
-    .into_bytes();
-    line.push(b'\n');
-    line
+    }))
 }
 
 /// Returns the result of a call that did not run, or whose result the agent does not get. Clients
@@ -42,10 +38,7 @@ pub(crate) fn refusal_line(id: &RequestId, reason: &str, typed: bool) -> Vec<u8>
     if let Some(result) = result.as_object_mut().filter(|_| typed) {
         result.insert("resultType".into(), "complete".into());
     }
-    let message = json!({ "jsonrpc": "2.0", "id": id.to_value(), "result": result });
-    let mut line = message.to_string().into_bytes();
-    line.push(b'\n');
-    line
+    to_line(&json!({ "jsonrpc": "2.0", "id": id.to_value(), "result": result }))
 }
 
 /// Returns a text as a block of a result.

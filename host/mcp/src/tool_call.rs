@@ -28,7 +28,7 @@ pub struct ToolCall {
     pub name: String,
     /// The arguments.
     pub arguments: Map<String, Value>,
-    /// What the client says beside them.
+    /// The metadata of the request.
     pub meta: Map<String, Value>,
     /// The answers of the person to questions of the server, if this call repeats one.
     pub answers: Option<Value>,
@@ -98,7 +98,7 @@ pub(crate) fn replace_input(message: &Message, mut input: Map<String, Value>) ->
             None => params.shift_remove(INPUT_RESPONSES),
         };
     }
-    crate::reply::to_line(object)
+    crate::reply::to_line(&Value::Object(object))
 }
 
 /// The end of a call.

@@ -148,30 +148,16 @@ impl GroupedHooks {
             }
             return settings;
         };
-        for (event, groups) in hooks.iter_mut() {
-            let Some(groups) = groups.as_array_mut() else { continue };
-            if matches!(self.form, HookForm::Flat { .. }) {
-                let mut at = 0;
-                groups.retain(|_| {
-                    let pointer = format!("/hooks/{}/{at}", crate::json::escape_name(event));
-                    at += 1;
-                    !ours.contains(&pointer)
-                });
-                continue;
+        for (event, elements) in hooks.iter_mut() {
+            let Some(elements) = elements.as_array_mut() else { continue };
+            let above = format!("/hooks/{}", crate::json::escape_name(event));
+            for (at, element) in elements.iter_mut().enumerate() {
+                if let Some(handlers) = element.get_mut("hooks").and_then(Value::as_array_mut) {
+                    remove_ours(handlers, &format!("{above}/{at}/hooks"), &ours);
+                }
             }
-            for (at, group) in groups.iter_mut().enumerate() {
-                let Some(handlers) = group.get_mut("hooks").and_then(Value::as_array_mut) else {
-                    continue;
-                };
-                let mut index = 0;
-                handlers.retain(|_| {
-                    let pointer =
-                        format!("/hooks/{}/{at}/hooks/{index}", crate::json::escape_name(event));
-                    index += 1;
-                    !ours.contains(&pointer)
-                });
-            }
-            groups.retain(|group| !idle(group));
+            remove_ours(elements, &above, &ours);
+            elements.retain(|element| !idle(element));
         }
         hooks.retain(|_, groups| !groups.is_null() && groups != &json!([]));
         if hooks.is_empty() {
@@ -179,6 +165,16 @@ impl GroupedHooks {
         }
         settings
     }
+}
+
+/// Removes the elements of the list at `above` that are among `ours`.
+fn remove_ours(elements: &mut Vec<Value>, above: &str, ours: &[String]) {
+    let mut index = 0;
+    elements.retain(|_| {
+        let pointer = format!("{above}/{index}");
+        index += 1;
+        !ours.contains(&pointer)
+    });
 }
 
 /// The key of the version of a file's form.

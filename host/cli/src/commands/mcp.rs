@@ -7,13 +7,11 @@ mod wrap;
 
 use crate::error::{Error, Result};
 use crate::exit::CommandExit;
+use portcullis_agents::mcp_servers::{MOST_NAME, is_name_letter};
 use portcullis_mcp::ServerIdentity;
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
-
-/// The most characters of a server's name.
-const MOST_NAME: usize = 64;
 
 #[derive(clap::Args)]
 #[command(args_conflicts_with_subcommands = true, arg_required_else_help = true)]
@@ -69,8 +67,7 @@ fn default_name(program: &Path) -> String {
 }
 
 fn parse_name(text: &str) -> std::result::Result<String, String> {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "_-. ".contains(c);
-    if (1..=MOST_NAME).contains(&text.len()) && text.chars().all(plain) {
+    if (1..=MOST_NAME).contains(&text.len()) && text.chars().all(is_name_letter) {
         Ok(text.to_owned())
     } else {
         Err(format!("a name has 1 to {MOST_NAME} letters, digits, blanks or `_-.`"))

@@ -1,4 +1,4 @@
-//! What the thread that reviews does with calls, results and lists.
+//! The work of the thread that reviews: calls, results and lists of tools.
 
 use super::{Relay, lock};
 use crate::gate::{CallRuling, ResultRuling};
@@ -107,7 +107,7 @@ fn changed_result(name: &str, message: Message, ruling: ResultRuling) -> Vec<u8>
     if let Some(Value::Object(value)) = object.get_mut(name) {
         add_notes(name, value, &ruling.notes);
     }
-    to_line(object)
+    to_line(&Value::Object(object))
 }
 
 /// Adds notes for the agent: as blocks to a result, at the end of an error's message.

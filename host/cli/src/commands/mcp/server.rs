@@ -20,7 +20,7 @@ const AFTER_INPUT: Duration = Duration::from_secs(10);
 const AFTER_SIGNAL: Duration = Duration::from_secs(2);
 /// The time in which the rest of its output reaches the client.
 const LAST_WORDS: Duration = Duration::from_secs(5);
-/// What a shell adds to a signal's number.
+/// The number that shells add to a signal's for an exit code.
 const SIGNALLED: u8 = 128;
 
 /// Something that happened to the gateway.
@@ -94,7 +94,7 @@ fn supervise(group: &ProcessGroup, happened: &Receiver<Happening>) -> Option<Exi
         match happening {
             Ok(Happening::Exited(ended)) => {
                 status = Some(ended);
-                // What it left behind may hold its output open.
+                // Processes that it started may hold its output open.
                 group.send(Signal::TERM);
                 next = NextStep::GiveUp(Instant::now() + LAST_WORDS);
             }

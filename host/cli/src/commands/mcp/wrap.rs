@@ -245,7 +245,7 @@ impl FileChange {
                 Error::io(format!("cannot write `{}`: {error}", document.path().display()))
             })
         };
-        // What is in the file is kept as long as it is there.
+        // The kept entries must exist as long as the wrapped ones are in the file.
         if direction == Direction::Wrap {
             save(&self.kept)?;
         }
