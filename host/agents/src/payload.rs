@@ -158,14 +158,17 @@ impl ShellFolder {
     }
 }
 
+/// A call with its end.
+type EndedCall = (Call, CallResult);
+
 /// Reads the calls of a batch; `read` reads each, which names its own tool.
 ///
 /// # Errors
 /// Fails with the index of the first one that cannot be read.
 pub(crate) fn batch(
     object: &Map<String, Value>,
-    read: fn(&Map<String, Value>) -> Result<(Call, CallResult), String>,
-) -> Result<Vec<(Call, CallResult)>, String> {
+    read: fn(&Map<String, Value>) -> Result<EndedCall, String>,
+) -> Result<Vec<EndedCall>, String> {
     let calls = match object.get("tool_calls") {
         Some(Value::Array(calls)) => calls,
         None | Some(Value::Null) => return Ok(Vec::new()),
