@@ -61,7 +61,7 @@ fn failed(error: anyhow::Error) -> Failed {
 fn handlers(parent: &Path) -> Result<()> {
     for installed in [Installed::Project, Installed::User, Installed::Managed] {
         let scratch = Scratch::create(parent, &format!("fail-open-handlers-{installed:?}"))?;
-        let program = crate::portcullis()?;
+        let program = portcullis_tests::programs::find_portcullis()?;
         scratch.install(&program, &program, installed)?;
         let file = scratch.settings(installed).ok_or_else(|| anyhow!("no settings"))?;
         let settings: Value = serde_json::from_str(&fs::read_to_string(file)?)?;

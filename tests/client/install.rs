@@ -2,14 +2,12 @@
 //! updated.
 
 use std::env;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, ensure};
 
-use crate::process;
+use portcullis_tests::programs::find_installed;
 
 /// The version with which the cases were measured.
 pub(crate) const PINNED: &str = "2.1.329";
@@ -25,28 +23,15 @@ pub(crate) fn client() -> Result<PathBuf> {
         );
         return Ok(path);
     }
-    let clients = clients()?;
-    let folder = clients.join(format!("claude-{PINNED}"));
-    let program = folder.join(program()?);
-    if !program.is_file() {
-        install(&clients, &folder)?;
-    }
+    let package = format!("@anthropic-ai/claude-code@{PINNED}");
+    let program = find_installed(&format!("claude-{PINNED}"), &program()?, &[&package])?;
     let version = version(&program)?;
     ensure!(
         version.starts_with(PINNED),
-        "`{}` is version `{version}`, not {PINNED}: remove the folder `{}`",
-        program.display(),
-        folder.display()
+        "`{}` is version `{version}`, not {PINNED}: remove its folder of packages",
+        program.display()
     );
     Ok(program)
-}
-
-fn clients() -> Result<PathBuf> {
-    let home = || env::var_os("HOME").map(|home| Path::new(&home).join(".cache/agent-clients"));
-    env::var_os("AGENT_CLIENTS")
-        .map(PathBuf::from)
-        .or_else(home)
-        .ok_or_else(|| anyhow!("neither AGENT_CLIENTS nor HOME is set"))
 }
 
 fn program() -> Result<String> {
@@ -65,36 +50,6 @@ fn program() -> Result<String> {
         other => return Err(anyhow!("the client is not packaged for `{other}`")),
     };
     Ok(format!("node_modules/@anthropic-ai/claude-code-{system}-{processor}/claude"))
-}
-
-/// Installs into a sibling folder and then moves it, so that an incomplete installation never
-/// counts.
-fn install(clients: &Path, folder: &Path) -> Result<()> {
-    let unfinished = clients.join(format!("claude-{PINNED}.{}", std::process::id()));
-    fs::create_dir_all(&unfinished)
-        .with_context(|| format!("cannot make `{}`", unfinished.display()))?;
-    fs::write(unfinished.join("package.json"), "{\"private\": true}")?;
-    let package = format!("@anthropic-ai/claude-code@{PINNED}");
-    let mut npm = Command::new("npm");
-    npm.args(["install", "--ignore-scripts", "--no-audit", "--no-fund", &package])
-        .current_dir(&unfinished);
-    let installed =
-        process::run(npm, &unfinished.join("npm"), Duration::from_secs(300)).and_then(|ended| {
-            ensure!(
-                ended.success,
-                "`npm install {package}` failed: {}",
-                ended.stderr.trim().replace('\n', "; ")
-            );
-            match fs::rename(&unfinished, folder) {
-                Err(_) if folder.exists() => Ok(()),
-                moved => moved
-                    .with_context(|| format!("cannot move the client to `{}`", folder.display())),
-            }
-        });
-    if unfinished.exists() {
-        drop(fs::remove_dir_all(&unfinished));
-    }
-    installed
 }
 
 fn version(program: &Path) -> Result<String> {

@@ -19,7 +19,6 @@ mod machine;
 mod model;
 mod offline;
 mod person;
-mod process;
 mod run;
 mod scratch;
 mod staying;
@@ -32,8 +31,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Result, anyhow};
 use libtest_mimic::{Arguments, Failed, Trial};
+use portcullis_tests::programs::{find_portcullis, list_cases, scratch_folder};
 
 use crate::case::Case;
 use crate::run::Programs;
@@ -50,8 +50,9 @@ fn main() -> Result<ExitCode> {
     if !arguments.list && !ready(&programs)? {
         return Ok(ExitCode::FAILURE);
     }
-    let cases = cases()?.into_iter().map(|(name, file)| trial(name, file, &programs));
-    let parent = parent()?;
+    let cases =
+        list_cases("client/cases")?.into_iter().map(|(name, file)| trial(name, file, &programs));
+    let parent = scratch()?;
     let rest = [
         fail_open::trials(&parent, &programs)?,
         installed::trials(&parent, &programs),
@@ -103,7 +104,7 @@ fn trial(name: String, file: PathBuf, programs: &Result<Programs>) -> Trial {
 
 /// Plays one case. Its folders are kept if it fails.
 fn play(name: &str, file: &Path, programs: &Programs) -> Result<()> {
-    let scratch = Scratch::create(&parent()?, name)?;
+    let scratch = Scratch::create(&scratch()?, name)?;
     let case = Case::read(file, &scratch)?;
     scratch.furnish(&case.committed, &case.files)?;
     scratch.install(&programs.portcullis, &programs.portcullis, Installed::Project)?;
@@ -115,51 +116,12 @@ fn play(name: &str, file: &Path, programs: &Programs) -> Result<()> {
     scratch.remove()
 }
 
-fn cases() -> Result<Vec<(String, PathBuf)>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("client/cases");
-    let mut cases = vec![];
-    for entry in
-        fs::read_dir(&folder).with_context(|| format!("cannot list `{}`", folder.display()))?
-    {
-        let file = entry?.path();
-        let name = file.file_stem().ok_or_else(|| anyhow!("`{}` has no name", file.display()))?;
-        cases.push((name.to_string_lossy().into_owned(), file));
-    }
-    cases.sort();
-    Ok(cases)
+fn scratch() -> Result<PathBuf> {
+    scratch_folder(env!("CARGO_TARGET_TMPDIR"), "client")
 }
 
 fn programs() -> Result<Programs> {
-    Ok(Programs { portcullis: portcullis()?, client: install::client()? })
-}
-
-fn portcullis() -> Result<PathBuf> {
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let built = || {
-        workspace
-            .join(env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
-            .join("release/portcullis")
-    };
-    let binary = env::var_os("PORTCULLIS_BIN").map_or_else(built, PathBuf::from);
-    ensure!(
-        binary.is_file(),
-        "there is no `{}`: run `cargo build --release`, or set PORTCULLIS_BIN",
-        binary.display()
-    );
-    Ok(binary.canonicalize()?)
-}
-
-/// Returns the parent of this process's scratch folders: cargo's folder for tests, or the person's
-/// cache if that one is in a temporary folder, whose files the reviewer considers in scope.
-fn parent() -> Result<PathBuf> {
-    let own = format!("client-{}", std::process::id());
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let temporary = [env::temp_dir(), "/tmp".into(), "/var/tmp".into()];
-    if !temporary.iter().any(|temporary| folder.starts_with(temporary)) {
-        return Ok(folder.join(own));
-    }
-    let home = env::var_os("HOME").ok_or_else(|| anyhow!("HOME is not set"))?;
-    Ok(Path::new(&home).join(".cache/portcullis-tests").join(own))
+    Ok(Programs { portcullis: find_portcullis()?, client: install::client()? })
 }
 
 #[expect(clippy::print_stderr, reason = "the test harness prints; this is what it cannot say")]

@@ -11,9 +11,10 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
 use crate::case::Turn;
+use crate::machine;
 use crate::model::{Conversation, Model};
 use crate::scratch::Scratch;
-use crate::{machine, process};
+use portcullis_tests::process;
 
 /// The variable for the folder of our hooks' state; no two runs share one.
 pub(crate) const STATE: &str = "PORTCULLIS_HOME";

@@ -13,9 +13,9 @@ use serde_json::{Value, json};
 
 use crate::case::Turn;
 use crate::model::{Conversation, Model};
-use crate::process;
 use crate::run::{self, Programs, STATE};
 use crate::scratch::Scratch;
+use portcullis_tests::process;
 
 /// The timeout of an answer.
 const LIMIT: Duration = Duration::from_secs(60);

@@ -14,9 +14,9 @@ use serde_json::{Value, json};
 
 use crate::case::Block;
 use crate::evidence::tool_results;
-use crate::process;
 use crate::run::{self, Programs, Session};
 use crate::scratch::{Installed, Scratch};
+use portcullis_tests::process;
 
 /// The actions of an agent, from a person's perspective.
 struct Case {

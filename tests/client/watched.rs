@@ -16,9 +16,9 @@ use serde_json::{Value, json};
 use crate::case::{Block, Turn};
 use crate::installed::{self, Test};
 use crate::model::{Conversation, Model};
-use crate::process::{self, Ended};
 use crate::run::{self, Programs, STATE};
 use crate::scratch::{Installed, Scratch};
+use portcullis_tests::process::{self, Ended};
 
 mod disobeys;
 mod limits;

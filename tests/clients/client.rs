@@ -2,14 +2,11 @@
 //! client is never updated.
 
 use crate::play::Scene;
-use crate::process;
 use crate::wire::Wire;
-use anyhow::{Context, Result, anyhow, ensure};
-use std::env;
-use std::fs;
+use anyhow::Result;
+use portcullis_tests::programs::find_installed;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
 
 /// A client under test.
 #[derive(Debug)]
@@ -38,50 +35,9 @@ pub(crate) struct ClientKind {
 pub(crate) const CLIENTS: &[&ClientKind] =
     &[&crate::codex::CODEX, &crate::copilot::COPILOT, &crate::gemini::GEMINI, &crate::qwen::QWEN];
 
-/// Returns the client's program, from the folder of clients (`AGENT_CLIENTS`, by default
-/// `~/.cache/agent-clients`), or newly installed there.
+/// Returns the client's program, which is installed if it is missing.
 pub(crate) fn find_program(client: &ClientKind) -> Result<PathBuf> {
-    let clients = env::var_os("AGENT_CLIENTS")
-        .map(PathBuf::from)
-        .or_else(|| env::var_os("HOME").map(|home| Path::new(&home).join(".cache/agent-clients")))
-        .ok_or_else(|| anyhow!("neither AGENT_CLIENTS nor HOME is set"))?;
-    let folder = clients.join(format!("{}-{}", client.name, client.version));
-    let program = folder.join(client.program);
-    if !program.is_file() {
-        install(client, &clients, &folder)?;
-    }
-    ensure!(program.is_file(), "`{}` has no `{}`", client.package, client.program);
-    Ok(program)
-}
-
-/// Installs into a sibling folder and then moves it, so that an incomplete installation never
-/// counts.
-fn install(client: &ClientKind, clients: &Path, folder: &Path) -> Result<()> {
-    let own = format!("{}-{}.{}", client.name, client.version, std::process::id());
-    let unfinished = clients.join(own);
-    fs::create_dir_all(&unfinished)
-        .with_context(|| format!("cannot make `{}`", unfinished.display()))?;
-    fs::write(unfinished.join("package.json"), "{\"private\": true}")?;
     let package = format!("{}@{}", client.package, client.version);
-    let mut npm = Command::new("npm");
-    npm.args(["install", "--ignore-scripts", "--no-audit", "--no-fund", &package])
-        .args(client.companions)
-        .current_dir(&unfinished);
-    let installed =
-        process::run(npm, &unfinished.join("npm"), Duration::from_secs(300)).and_then(|ended| {
-            ensure!(
-                ended.success,
-                "`npm install {package}` failed: {}",
-                ended.stderr.trim().replace('\n', "; ")
-            );
-            match fs::rename(&unfinished, folder) {
-                Err(_) if folder.exists() => Ok(()),
-                moved => moved
-                    .with_context(|| format!("cannot move the client to `{}`", folder.display())),
-            }
-        });
-    if unfinished.exists() {
-        drop(fs::remove_dir_all(&unfinished));
-    }
-    installed
+    let packages = [&[package.as_str()], client.companions].concat();
+    find_installed(&format!("{}-{}", client.name, client.version), client.program, &packages)
 }

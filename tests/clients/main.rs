@@ -21,13 +21,11 @@ mod wire;
 
 #[path = "../client/offline.rs"]
 mod offline;
-#[path = "../client/process.rs"]
-#[allow(dead_code, reason = "the other target uses all of it")]
-mod process;
 
 use crate::client::{CLIENTS, ClientKind};
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Result, anyhow};
 use libtest_mimic::{Arguments, Failed, Trial};
+use portcullis_tests::programs::{find_portcullis, list_cases, scratch_folder};
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -46,7 +44,7 @@ fn main() -> Result<ExitCode> {
         if let Err(error) = &programs {
             obstacles.push(format!("{}: {error:#}", client.name));
         }
-        for (name, file) in cases(client)? {
+        for (name, file) in list_cases(&format!("clients/cases/{}", client.name))? {
             trials.push(trial(client, &name, &file, &programs));
         }
     }
@@ -65,7 +63,7 @@ fn main() -> Result<ExitCode> {
     }
     let conclusion = libtest_mimic::run(&arguments, trials);
     // It remains if a case kept its folders.
-    let _ = fs::remove_dir(parent()?);
+    let _ = fs::remove_dir(scratch()?);
     Ok(conclusion.exit_code())
 }
 
@@ -76,8 +74,12 @@ struct Programs {
     client: PathBuf,
 }
 
+fn scratch() -> Result<PathBuf> {
+    scratch_folder(env!("CARGO_TARGET_TMPDIR"), "clients")
+}
+
 fn programs(client: &ClientKind) -> Result<Programs> {
-    Ok(Programs { portcullis: portcullis()?, client: client::find_program(client)? })
+    Ok(Programs { portcullis: find_portcullis()?, client: client::find_program(client)? })
 }
 
 fn trial(
@@ -92,7 +94,7 @@ fn trial(
             let (programs, file) = (programs.clone(), file.to_owned());
             let folder = name.replace(": ", "-");
             Trial::test(name, move || {
-                parent()
+                scratch()
                     .and_then(|parent| play::play(client, &parent.join(folder), &file, &programs))
                     .map_err(|error| Failed::from(format!("{error:#}")))
             })
@@ -102,46 +104,6 @@ fn trial(
             Trial::test(name, || Err(Failed::from(why))).with_ignored_flag(true)
         }
     }
-}
-
-fn cases(client: &ClientKind) -> Result<Vec<(String, PathBuf)>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("clients/cases").join(client.name);
-    let mut cases = Vec::new();
-    for entry in
-        fs::read_dir(&folder).with_context(|| format!("cannot list `{}`", folder.display()))?
-    {
-        let file = entry?.path();
-        let name = file.file_stem().ok_or_else(|| anyhow!("`{}` has no name", file.display()))?;
-        cases.push((name.to_string_lossy().into_owned(), file));
-    }
-    cases.sort();
-    Ok(cases)
-}
-
-fn portcullis() -> Result<PathBuf> {
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let target = env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
-    let built = || workspace.join(target).join("release/portcullis");
-    let binary = env::var_os("PORTCULLIS_BIN").map_or_else(built, PathBuf::from);
-    ensure!(
-        binary.is_file(),
-        "there is no `{}`: run `cargo build --release`, or set PORTCULLIS_BIN",
-        binary.display()
-    );
-    Ok(binary.canonicalize()?)
-}
-
-/// Returns the parent of this process's scratch folders: cargo's folder for tests, or the person's
-/// cache if that one is in a temporary folder, whose files the reviewer considers in scope.
-fn parent() -> Result<PathBuf> {
-    let own = format!("clients-{}", std::process::id());
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let temporary = [env::temp_dir(), "/tmp".into(), "/var/tmp".into()];
-    if !temporary.iter().any(|temporary| folder.starts_with(temporary)) {
-        return Ok(folder.join(own));
-    }
-    let home = env::var_os("HOME").ok_or_else(|| anyhow!("HOME is not set"))?;
-    Ok(Path::new(&home).join(".cache/portcullis-tests").join(own))
 }
 
 #[expect(clippy::print_stderr, reason = "the test harness prints; this is what it cannot say")]

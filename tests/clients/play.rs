@@ -1,11 +1,12 @@
 //! Plays one case: installs our hooks, runs the client between them and the scripted model, removes
 //! the hooks, and compares.
 
+use crate::Programs;
 use crate::case::Case;
 use crate::client::ClientKind;
 use crate::model::Model;
-use crate::{Programs, process};
 use anyhow::{Context, Result, bail, ensure};
+use portcullis_tests::process;
 use portcullis_tests::terminal::{Answer, converse, script};
 use serde_json::Value;
 use std::collections::BTreeMap;

@@ -21,12 +21,13 @@ mod real;
 mod scene;
 mod wrapped;
 
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Result, anyhow, ensure};
 use libtest_mimic::{Arguments, Failed, Trial};
+use portcullis_tests::programs::{find_portcullis, list_cases};
 use scene::Scene;
 use std::env;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
 /// A test: its name, and the test in a scene of its own.
@@ -55,18 +56,19 @@ fn main() -> Result<ExitCode> {
     let conclusion = libtest_mimic::run(&arguments, trials(portcullis, packages)?);
     if !conclusion.has_failed() {
         // Another run may have removed it.
-        let _ = fs::remove_dir_all(scene::scratch());
+        let _ = fs::remove_dir_all(scene::scratch()?);
     }
     Ok(conclusion.exit_code())
 }
 
 fn trials(portcullis: Option<PathBuf>, packages: Option<PathBuf>) -> Result<Vec<Trial>> {
     let mut trials = Vec::new();
-    for (name, file) in cases()? {
+    for (name, file) in list_cases("mcp/cases")? {
         let portcullis = portcullis.clone();
         let ignored = portcullis.is_none();
+        let folder = name.clone();
         let test = move || {
-            let scene = Scene::create(&name_of(&file), portcullis.as_deref(), None)?;
+            let scene = Scene::create(&folder, portcullis.as_deref(), None)?;
             case::play_case(&scene, &file)
         };
         trials.push(trial(format!("case: {name}"), ignored, test));
@@ -93,36 +95,11 @@ fn trial(name: String, ignored: bool, test: impl FnOnce() -> Result<()> + Send +
     Trial::test(name, test).with_ignored_flag(ignored)
 }
 
-fn cases() -> Result<Vec<(String, PathBuf)>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("mcp/cases");
-    let mut cases = Vec::new();
-    for entry in
-        fs::read_dir(&folder).with_context(|| format!("cannot list `{}`", folder.display()))?
-    {
-        let file = entry?.path();
-        cases.push((name_of(&file), file));
-    }
-    cases.sort();
-    Ok(cases)
-}
-
-fn name_of(file: &Path) -> String {
-    file.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
-}
-
 fn needed_programs() -> Result<PathBuf> {
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let target = env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
-    let built = || workspace.join(target).join("release/portcullis");
-    let binary = env::var_os("PORTCULLIS_BIN").map_or_else(built, PathBuf::from);
-    ensure!(
-        binary.is_file(),
-        "there is no `{}`: run `cargo build --release`, or set PORTCULLIS_BIN",
-        binary.display()
-    );
+    let portcullis = find_portcullis()?;
     let python = Command::new("python3").arg("--version").output();
     ensure!(python.is_ok_and(|ended| ended.status.success()), "there is no `python3`: install it");
-    Ok(binary.canonicalize()?)
+    Ok(portcullis)
 }
 
 #[expect(clippy::print_stderr, reason = "the test harness prints; this is what it cannot say")]

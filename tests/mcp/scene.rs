@@ -1,6 +1,7 @@
 //! The folders of one test: a project, a home with our state, and what the server is told.
 
 use anyhow::{Context, Result, anyhow, ensure};
+use portcullis_tests::programs::scratch_folder;
 use portcullis_tests::terminal::{Answer, converse, script};
 use serde_json::Value;
 use std::fs;
@@ -25,7 +26,7 @@ impl Scene {
         let folder: String =
             name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
         let scene = Self {
-            root: scratch().join(folder),
+            root: scratch()?.join(folder),
             portcullis: portcullis.ok_or_else(|| anyhow!("the program is missing"))?.to_owned(),
             packages: packages.map(Path::to_owned),
         };
@@ -35,7 +36,7 @@ impl Scene {
         fs::create_dir_all(scene.project())?;
         fs::create_dir_all(scene.config())?;
         fs::create_dir_all(scene.state())?;
-        copy_folder(&prepared().join("state"), &scene.state())?;
+        copy_folder(&prepared()?.join("state"), &scene.state())?;
         let mut git = Command::new("git");
         git.args(["init", "--quiet", "--initial-branch=main"]).arg(scene.project());
         ensure!(git.status().context("cannot start `git`")?.success(), "`git init` failed");
@@ -153,26 +154,26 @@ impl Scene {
 }
 
 /// Returns the parent of this process's folders.
-pub(crate) fn scratch() -> PathBuf {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("mcp-{}", std::process::id()))
+pub(crate) fn scratch() -> Result<PathBuf> {
+    scratch_folder(env!("CARGO_TARGET_TMPDIR"), "mcp")
 }
 
-fn prepared() -> PathBuf {
-    scratch().join("prepared")
+fn prepared() -> Result<PathBuf> {
+    Ok(scratch()?.join("prepared"))
 }
 
 /// Compiles the builtin plugins once, for the states of all tests.
 pub(crate) fn prepare_code(portcullis: &Path) -> Result<()> {
-    let state = prepared().join("state");
+    let state = prepared()?.join("state");
     fs::create_dir_all(&state)?;
     let mut command = Command::new(portcullis);
     command
         .arg("--state")
         .arg(&state)
         .arg("--config")
-        .arg(prepared().join("config"))
+        .arg(prepared()?.join("config"))
         .args(["review", "--quiet", "--command", "true"])
-        .env("HOME", prepared());
+        .env("HOME", prepared()?);
     let ended = command.output().context("cannot start the program")?;
     ensure!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
     Ok(())

@@ -1,5 +1,7 @@
 //! Support for several of these test programs.
 
+pub mod process;
+pub mod programs;
 pub mod terminal;
 
 use std::collections::BTreeMap;

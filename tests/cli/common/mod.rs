@@ -18,6 +18,7 @@ pub mod terminal;
 
 use anyhow::{Context, Result, anyhow, ensure};
 use libtest_mimic::{Arguments, Failed, Trial};
+use portcullis_tests::programs::find_portcullis;
 use serde_json::Value;
 use std::env;
 use std::fs::{self, Permissions};
@@ -136,7 +137,7 @@ pub fn tell(line: &str) {
 }
 
 fn lay() -> Result<Ground> {
-    let built = built()?;
+    let built = find_portcullis()?;
     let root = tempfile::Builder::new()
         .prefix("portcullis-cli-")
         .permissions(Permissions::from_mode(0o755))
@@ -157,22 +158,6 @@ fn lay_program(built: &Path, to: &Path) -> Result<()> {
         format!("cannot copy `{}`: run `cargo build --release`", built.display())
     })?;
     fs::set_permissions(to, Permissions::from_mode(0o755)).context("cannot give it away")
-}
-
-fn built() -> Result<PathBuf> {
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let release = || {
-        workspace
-            .join(env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
-            .join("release/portcullis")
-    };
-    let binary = env::var_os("PORTCULLIS_BIN").map_or_else(release, PathBuf::from);
-    ensure!(
-        binary.is_file(),
-        "there is no `{}`: run `cargo build --release`, or set PORTCULLIS_BIN",
-        binary.display()
-    );
-    Ok(binary)
 }
 
 /// Creates a warm home by running the demo, which compiles every plugin.

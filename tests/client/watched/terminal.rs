@@ -12,9 +12,9 @@ use super::{agents, bash, command, mark, text};
 use crate::case::Turn;
 use crate::evidence::{ToolResult, tool_results};
 use crate::model::{Conversation, Model};
-use crate::process;
 use crate::run::{self, Programs};
 use crate::scratch::Scratch;
+use portcullis_tests::process;
 
 /// A command that the review asks a person about: it hides what it runs, `echo hidden > out.txt`.
 const HIDDEN: &str = "echo ZWNobyBoaWRkZW4gPiBvdXQudHh0Cg== | base64 -d | sh";

@@ -12,20 +12,23 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 /// The results of a program.
 #[derive(Debug)]
-pub(crate) struct Ended {
+pub struct Ended {
     /// True if it ended by itself with code 0.
-    pub(crate) success: bool,
+    pub success: bool,
     /// Its exit code; `None` if a signal ended it.
-    pub(crate) code: Option<i32>,
+    pub code: Option<i32>,
     /// Its standard output.
-    pub(crate) stdout: String,
+    pub stdout: String,
     /// Its standard error.
-    pub(crate) stderr: String,
+    pub stderr: String,
 }
 
 /// Runs `command` with no input, in a process group of its own. Its output goes to `log.out` and
 /// `log.err`, so that a program that outlives it cannot block the test.
-pub(crate) fn run(mut command: Command, log: &Path, limit: Duration) -> Result<Ended> {
+///
+/// # Errors
+/// Fails if it cannot be started, or does not end within `limit`.
+pub fn run(mut command: Command, log: &Path, limit: Duration) -> Result<Ended> {
     let name = command.get_program().to_string_lossy().into_owned();
     let (out, err) = (log.with_extension("out"), log.with_extension("err"));
     command
@@ -49,7 +52,7 @@ pub(crate) fn run(mut command: Command, log: &Path, limit: Duration) -> Result<E
 /// Kills every process whose environment contains `mark`, an assignment that only one run has: a
 /// client starts processes in sessions of their own, outside any group. It reads `/proc`, so it
 /// finds none on a system without that folder.
-pub(crate) fn end_marked(mark: &str) {
+pub fn end_marked(mark: &str) {
     for id in marked(mark) {
         // An error means that it has already ended.
         let _ = kill_process(id, Signal::KILL);
@@ -57,7 +60,8 @@ pub(crate) fn end_marked(mark: &str) {
 }
 
 /// Returns the processes whose environment contains `mark`.
-pub(crate) fn marked(mark: &str) -> Vec<Pid> {
+#[must_use]
+pub fn marked(mark: &str) -> Vec<Pid> {
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     let marked = processes.filter(|process| {
         let environment = fs::read(process.path().join("environ")).unwrap_or_default();
