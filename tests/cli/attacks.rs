@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use table::Step::{Bash, Edit, Fetch, Left, Linked, Read, Server, Write};
 use table::{ATTACKS, KEY, PASSING, Step};
 
@@ -25,6 +26,7 @@ pub fn tests() -> Vec<Trial> {
         trial("attacks: their harmless twins pass in silence", silent),
         trial("attacks: a credential is one behind a link too", links),
         trial("attacks: a script behind more missing ones than are looked for at once", missing),
+        trial("attacks: a script behind more scripts than are read", padded),
     ]
 }
 
@@ -44,6 +46,97 @@ fn missing() -> Result<()> {
         );
     }
     Ok(())
+}
+
+/// Scripts that lead to the last one.
+#[derive(Clone, Copy, Debug)]
+enum Lead {
+    /// The command line runs all of them.
+    Row,
+    /// The first one runs all of them.
+    Fan,
+    /// Each runs the next one.
+    Chain,
+    /// The first one is a recipe of make that runs all of them.
+    Recipe,
+    /// None of those before the last one exists.
+    Gone,
+}
+
+/// However many scripts there are, what none of them shows is never milder than a question. Scripts
+/// that git holds as they are may be as many as people like, and a few are always read.
+fn padded() -> Result<()> {
+    let mut wrong = Vec::new();
+    for (index, lead) in
+        [Lead::Row, Lead::Fan, Lead::Chain, Lead::Recipe, Lead::Gone].into_iter().enumerate()
+    {
+        for count in [0, 3, 6, 8, 15, 17, 45] {
+            for (last, committed) in
+                [("find ~ -delete", false), ("echo done", false), ("echo done", true)]
+            {
+                let site = Site::new(&format!("padded{index}-{count}-{committed}-{}", last.len()))?;
+                let line = put_scripts(&site, lead, count, last)?;
+                if committed {
+                    let script = "git init -q . && git add -A && git -c user.name=a -c user.email=a@b commit -qm a";
+                    let done = Command::new("sh")
+                        .args(["-c", script])
+                        .current_dir(site.project())
+                        .status()?;
+                    ensure!(done.success(), "git: {done}");
+                }
+                let reply = site.hook(&site.calls("s").bash("1", &line))?;
+                let held =
+                    matches!(reply.answer, Answer::Refused | Answer::Stopped | Answer::Asked);
+                // A row of scripts that are there is read up to sixteen, and a chain four deep.
+                let few = match lead {
+                    Lead::Chain => count <= 3,
+                    _ => count <= 14,
+                };
+                let right = match (last, committed) {
+                    ("find ~ -delete", _) => held,
+                    (_, true) => !held,
+                    _ => !few || !held,
+                };
+                if !right {
+                    wrong.push(format!(
+                        "{lead:?} {count} `{last}`, committed {committed}: {reply:?}"
+                    ));
+                }
+            }
+        }
+    }
+    ensure!(wrong.is_empty(), "{}", wrong.join("\n"));
+    Ok(())
+}
+
+/// Writes the scripts; returns the command line that runs them.
+fn put_scripts(site: &Site, lead: Lead, count: usize, last: &str) -> Result<String> {
+    let at = |name: &str| site.project().join("tools").join(name);
+    let name = |number: usize| {
+        if number == count { "last.sh".to_owned() } else { format!("s{number}.sh") }
+    };
+    let all: Vec<String> = (0..=count).map(|number| format!("sh tools/{}", name(number))).collect();
+    for number in 0..=count {
+        let text = match lead {
+            _ if number == count => last.to_owned(),
+            Lead::Chain => format!("sh tools/{}", name(number + 1)),
+            Lead::Gone => continue,
+            _ => format!("echo {number}"),
+        };
+        put(&at(&name(number)), &format!("{text}\n"))?;
+    }
+    Ok(match lead {
+        Lead::Row | Lead::Gone => all.join("; "),
+        Lead::Chain => all.first().cloned().unwrap_or_default(),
+        Lead::Fan => {
+            put(&at("all.sh"), &all.join("\n"))?;
+            "sh tools/all.sh".into()
+        }
+        Lead::Recipe => {
+            put(&site.project().join("Makefile"), &format!("all:\n\t{}\n", all.join("\n\t")))?;
+            "make all".into()
+        }
+    })
 }
 
 fn project(name: &str) -> Result<Site> {

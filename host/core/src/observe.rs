@@ -27,17 +27,26 @@ pub struct Query {
     pub changes: bool,
     /// True if its text is to be read, and nothing else.
     pub text: bool,
+    /// True if it matters if git holds that text as it is, however short it is.
+    pub committed: bool,
 }
 
 impl Query {
     const fn of(path: String, glob: bool) -> Self {
-        Self { path, glob, removes: false, recursive: false, changes: false, text: false }
+        Self {
+            path,
+            glob,
+            removes: false,
+            recursive: false,
+            changes: false,
+            text: false,
+            committed: false,
+        }
     }
 
-    /// Creates a query for the text of a file that is run.
-    pub(crate) const fn of_text(path: String) -> Self {
-        let (glob, removes, recursive, changes) = (false, false, false, false);
-        Self { path, glob, removes, recursive, changes, text: true }
+    /// Creates a query for the text of a file that is run; `committed` as the field.
+    pub(crate) fn of_text(path: String, committed: bool) -> Self {
+        Self { text: true, committed, ..Self::of(path, false) }
     }
 
     /// Returns the key of its answer: a pattern and a file with the same text are different.

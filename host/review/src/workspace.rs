@@ -42,7 +42,7 @@ pub(crate) fn observe(queries: &[Query], guarded: &[GuardedPath]) -> Observation
         .iter()
         .map(|query| {
             let seen = if query.text {
-                Some(look_at_text(Path::new(&query.path), &mut around))
+                Some(look_at_text(query, &mut around))
             } else {
                 settled::inspect_path(query)
             };
@@ -52,14 +52,15 @@ pub(crate) fn observe(queries: &[Query], guarded: &[GuardedPath]) -> Observation
 }
 
 /// Reads the text of a file; of a longer one it also matters if git holds it as it is.
-fn look_at_text(path: &Path, around: &mut WorkspaceContext<'_>) -> Observed {
+fn look_at_text(query: &Query, around: &mut WorkspaceContext<'_>) -> Observed {
+    let path = Path::new(&query.path);
     let seen = scripts::read_script(path);
-    let long = match &seen.contents {
-        Some(FileContents::Text(text)) => text.len() > SHORT_TEXT,
+    let asks_git = match &seen.contents {
+        Some(FileContents::Text(text)) => query.committed || text.len() > SHORT_TEXT,
         Some(FileContents::Part(_)) => true,
         _ => false,
     };
-    if !long {
+    if !asks_git {
         return seen;
     }
     let real = real_path(path);
@@ -313,6 +314,7 @@ mod tests {
             recursive: true,
             changes: false,
             text: false,
+            committed: false,
         }
     }
 

@@ -15,7 +15,7 @@ mod verbs;
 mod written;
 
 pub(crate) use addresses::unescaped;
-pub(crate) use parts::host_of;
+pub(crate) use parts::{LIMIT, host_of};
 pub use paths::{
     CallLocation, as_glob, climbs_above, collapse_path, is_glob, is_within, make_absolute,
     normalise_path, only_name, scope_of,

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 /// The prefix of a limit in the shell reader's list of gaps. Its contract has one list for both and
 /// is frozen; from here on they are two.
-pub(super) const LIMIT: &str = "limit: ";
+pub(crate) const LIMIT: &str = "limit: ";
 
 /// Copies a reading into the facts within the host's limits, and drops indices that are out of
 /// range.

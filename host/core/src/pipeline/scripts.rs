@@ -1,8 +1,8 @@
 //! Reads a command line together with the files that it runs: the reader asks for files, the
 //! workspace is looked at, and the reader reads again.
 
-use crate::action::{Action, Command, Effect, EffectKind, GitState, Operation, Reading};
-use crate::facts::{self, CallLocation};
+use crate::action::{Action, Command, Coverage, Effect, EffectKind, GitState, Operation, Reading};
+use crate::facts::{self, CallLocation, LIMIT};
 use crate::fault::Fault;
 use crate::mask::Masker;
 use crate::observe::{Observations, Observer, Query};
@@ -14,7 +14,7 @@ use crate::text::one_line;
 /// The most times that a command line is read: one for each depth of files that run files.
 const ROUNDS: usize = 5;
 /// The most files whose text one call may read.
-const TEXTS: usize = 8;
+const TEXTS: usize = 16;
 /// The most files that one call may look for.
 const LOOKS: usize = 40;
 /// The most files that a reader asks for at once (`wit/shell/shell.wit`).
@@ -30,6 +30,8 @@ pub(super) struct ScriptFiles {
     pub observed: Observations,
     /// The part of the last reading that is about files.
     pub reading: FileReading,
+    /// The first text beyond [`TEXTS`] that is not as it was committed.
+    unread: Option<String>,
 }
 
 /// The means by which files are looked at.
@@ -63,9 +65,35 @@ impl ScriptFiles {
             let shape = shape.get_or_insert_with(|| reading.shape.clone());
             if !asks {
                 let shape = std::mem::take(shape);
-                return Ok(self.finish(Reading { shape, ..reading }));
+                let mut reading = Reading { shape, ..reading };
+                if let Some(path) = self.find_unread(&reading.files, rounds, place) {
+                    reading.coverage = Coverage::Partial;
+                    reading.gaps.insert(0, format!("{LIMIT}`{path}` is one of too many files"));
+                }
+                return Ok(self.finish(reading));
             }
         }
+    }
+
+    /// Returns a file that was not read since a limit on files or on depth was reached. Anything may
+    /// stand in it.
+    fn find_unread(
+        &self,
+        reading: &FileReading,
+        rounds: usize,
+        place: &CallLocation,
+    ) -> Option<String> {
+        let full = rounds > ROUNDS || self.count_looked() >= LOOKS;
+        let unread = self.unread.as_deref().or_else(|| {
+            let mut wanted = reading.wants.iter().filter(|path| is_askable(path));
+            wanted.find(|path| full && !self.is_looked_at(path)).map(String::as_str)
+        })?;
+        let inside = unread.strip_prefix(&place.cwd).and_then(|path| path.strip_prefix('/'));
+        Some(one_line(inside.unwrap_or(unread), 256))
+    }
+
+    fn count_looked(&self) -> usize {
+        self.known.iter().filter(|file| file.contents.is_some()).count()
     }
 
     /// Takes the part about files out of the last reading.
@@ -88,22 +116,24 @@ impl ScriptFiles {
     ) -> bool {
         let Some(observe) = look.observe.as_mut() else { return false };
         let texts = self.known.iter().filter(|file| is_text(file.contents.as_ref())).count();
-        let looked = self.known.iter().filter(|file| file.contents.is_some()).count();
+        let looked = self.count_looked();
+        let mut room = TEXTS.saturating_sub(texts);
         let queries: Vec<Query> = reading
             .wants
             .iter()
-            .filter(|path| path.starts_with('/') && !path.contains(crate::mask::PLACEHOLDER))
-            .filter(|path| !self.is_looked_at(path))
+            .filter(|path| is_askable(path) && !self.is_looked_at(path))
             .take(LOOKS.saturating_sub(looked))
-            .map(|path| Query::of_text(path.clone()))
+            .enumerate()
+            // Beyond the room that is left, a text may be one too many.
+            .map(|(index, path)| Query::of_text(path.clone(), index >= room))
             .collect();
-        if queries.is_empty() || texts >= TEXTS {
+        if queries.is_empty() {
             return false;
         }
         // A reader that asks for as many files as it may has more to ask for.
         let full = reading.wants.len() >= WANTS;
         let mut found = observe(&queries);
-        let (mut room, mut news) = (TEXTS - texts, false);
+        let mut news = false;
         for query in queries {
             let key = query.key();
             let withheld = facts::is_credential(&query.path, place)
@@ -114,11 +144,16 @@ impl ScriptFiles {
             let Some(mut seen) = found.remove(&key) else {
                 continue;
             };
+            let committed = seen.git == GitState::Clean;
             let contents = seen.contents.take().map(|contents| match contents {
                 _ if withheld => {
                     FileContents::Unreadable("is not read, because of its content".into())
                 }
                 contents if is_text(Some(&contents)) && room == 0 => {
+                    // A committed file is the work of people: the reader reports a gap.
+                    if !committed {
+                        self.unread.get_or_insert_with(|| query.path.clone());
+                    }
                     FileContents::Unreadable("is one of too many files".into())
                 }
                 contents => masked(contents, look.masker),
@@ -128,7 +163,6 @@ impl ScriptFiles {
             news |=
                 full || contents != FileContents::Missing || reading.absences.contains(&query.path);
             room -= usize::from(is_text(Some(&contents)));
-            let committed = seen.git == GitState::Clean;
             seen.contents = Some(contents.clone());
             self.observed.insert(key, seen);
             match self.known.iter_mut().find(|file| file.path == query.path) {
@@ -167,6 +201,11 @@ impl ScriptFiles {
             }
         }
     }
+}
+
+/// Returns true for a path at which the workspace can be asked for a file.
+fn is_askable(path: &str) -> bool {
+    path.starts_with('/') && !path.contains(crate::mask::PLACEHOLDER)
 }
 
 const fn is_text(contents: Option<&FileContents>) -> bool {
@@ -234,6 +273,6 @@ mod tests {
     fn only_texts_count_as_texts() {
         assert!(is_text(Some(&FileContents::Part(String::new()))));
         assert!(!is_text(Some(&FileContents::Missing)) && !is_text(None));
-        assert!(Query::of_text("/a".into()).text);
+        assert!(Query::of_text("/a".into(), false).text);
     }
 }

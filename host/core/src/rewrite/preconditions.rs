@@ -77,6 +77,7 @@ impl Preconditions {
             recursive: false,
             changes: false,
             text: false,
+            committed: false,
         })
         .collect()
     }

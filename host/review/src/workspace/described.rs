@@ -242,6 +242,7 @@ mod tests {
             recursive: true,
             changes: false,
             text: false,
+            committed: false,
         }
     }
 
@@ -315,6 +316,7 @@ mod tests {
             recursive: false,
             changes: false,
             text: true,
+            committed: false,
         };
         let found = disk().observe(std::slice::from_ref(&query));
         let contents = found.into_values().next().unwrap().contents;

@@ -69,6 +69,7 @@ mod tests {
             recursive: true,
             changes: false,
             text: false,
+            committed: false,
         };
         let mut found = Vec::new();
         for item in &recordings[0].items {
@@ -120,6 +121,7 @@ mod tests {
                 recursive: true,
                 changes: false,
                 text: false,
+                committed: false,
             };
             let seen = ToldDisk::default().observe(&[query]);
             assert_eq!(seen.values().any(|seen| seen.restorable), expected, "{path}");
