@@ -4,6 +4,7 @@ use crate::evaluate::{Known, Reader};
 use crate::javascript::module_name;
 use crate::library;
 use crate::methods;
+use crate::names::is_environment;
 use crate::scope::{Inner, Local, Scope};
 use crate::tree::Function;
 use crate::value::{HOLE, Kind, Value, elements};
@@ -49,6 +50,19 @@ const RUNNERS: &[&str] = &[
     "Function",
 ];
 /// Calls that run a text or call a function.
+/// Beginnings of the names of calls that start a program.
+const STARTERS: &[&str] = &[
+    "Bun.spawn",
+    "asyncio.create_subprocess",
+    "child_process.",
+    "execa",
+    "node-pty.",
+    "os.exec",
+    "os.posix_spawn",
+    "os.spawn",
+    "pexpect.",
+    "subprocess.",
+];
 const TIMERS: &[&str] = &["setTimeout", "setInterval", "setImmediate"];
 /// Calls of a function for each item of a list.
 const MAPPERS: &[&str] = &[
@@ -301,8 +315,13 @@ impl Reader<'_> {
             | "functools.lru_cache"
             | "functools.cache"
             | "contextlib.closing"
-            | "Object.freeze"
-            | "Object.assign" => return first,
+            | "Object.freeze" => return first,
+            "Object.assign" => return assigned(&arguments),
+            "dict" if is_whole(&first) => {
+                let all = [("**".to_owned(), first)].into_iter().chain(keywords);
+                return Value::map(all.collect());
+            }
+            "os.environ.copy" => return Value::name("os.environ"),
             "asyncio.gather" | "Promise.all" | "Promise.allSettled" => {
                 return match &first.kind {
                     Kind::List(_) => first,
@@ -346,10 +365,7 @@ impl Reader<'_> {
         let method = name.rsplit('.').next().unwrap_or(name);
         let maps = MAPPERS.contains(&method);
         let results = self.call_back(&arguments, &keywords, receiver, maps, scope);
-        let used = arguments
-            .iter()
-            .chain(keywords.iter().filter(|(key, _)| key != "env").map(|(_, value)| value));
-        self.uses(&used.cloned().collect::<Vec<_>>());
+        self.uses(&used_by(name, &arguments, &keywords));
         let call = self.emit(name, receiver.cloned(), arguments.clone(), keywords.clone());
         let all: Vec<&Value> = arguments.iter().chain(receiver).collect();
         let computed = match receiver {
@@ -513,6 +529,7 @@ impl Reader<'_> {
         if matches!(of.kind, Kind::Text(_) | Kind::Number(_) | Kind::List(_)) || of.is_list() {
             let results = self.call_back(&arguments, &keywords, Some(of), maps, scope);
             let all: Vec<&Value> = arguments.iter().chain([of]).collect();
+            self.uses_environment(&all);
             return methods::of_value(of, name, &arguments, &keywords, results.as_ref())
                 .with_origins(&all);
         }
@@ -523,6 +540,42 @@ impl Reader<'_> {
         }
         self.call_outside(&whole, Some(of), arguments, keywords, scope)
     }
+}
+
+/// Returns the values that a call may tell somebody. The variables that a program gets, which the
+/// code starts, stay on this machine.
+fn used_by(name: &str, arguments: &[Value], keywords: &Keywords) -> Vec<Value> {
+    let starts = STARTERS.iter().any(|starter| name.starts_with(starter));
+    let told = |(key, value): &(String, Value)| (!starts || key != "env").then(|| value.clone());
+    let mut used = Vec::new();
+    for value in arguments {
+        match &value.kind {
+            Kind::Map(options) if starts => used.extend(options.iter().filter_map(told)),
+            _ => used.push(value.clone()),
+        }
+    }
+    used.extend(keywords.iter().filter_map(told));
+    used
+}
+
+/// Returns an object with the members of all of these, as an object that spreads them has.
+fn assigned(objects: &[Value]) -> Value {
+    let Some((Value { kind: Kind::Map(first), .. }, others)) = objects.split_first() else {
+        return objects.first().cloned().unwrap_or_else(Value::unknown);
+    };
+    let mut all = first.as_ref().clone();
+    for other in others {
+        match &other.kind {
+            Kind::Map(items) => all.extend(items.iter().cloned()),
+            _ => all.push(("**".to_owned(), other.clone())),
+        }
+    }
+    Value::map(all)
+}
+
+/// Returns true for the whole environment.
+fn is_whole(value: &Value) -> bool {
+    matches!(&value.kind, Kind::Name(name) if is_environment(name))
 }
 
 fn is_function(value: &Value) -> bool {

@@ -2,6 +2,7 @@
 
 use crate::guard::{self, Refused};
 use crate::methods;
+use crate::names::is_environment;
 use crate::scope::{Inner, Local, Scope};
 use crate::tree::{CallNode, Class, Function, Loop, Node, Operator};
 use crate::value::{HOLE, Kind, Value, elements};
@@ -184,6 +185,9 @@ impl Reader<'_> {
             }
             Node::Binary(operator, left, right) => {
                 let (left, right) = (self.evaluate(left, scope), self.evaluate(right, scope));
+                if matches!(operator, Operator::Add | Operator::Remainder) {
+                    self.uses_environment(&[&left, &right]);
+                }
                 binary(*operator, &left, &right)
             }
             Node::Either(parts) => Value::any(self.all(parts, scope)),
@@ -409,6 +413,15 @@ impl Reader<'_> {
             Err(gap) => {
                 self.gap(if gap == Gap::Syntax { Gap::Dynamic } else { gap });
                 Value::unknown()
+            }
+        }
+    }
+
+    /// Notes the whole environment among values that become a part of a text.
+    pub(crate) fn uses_environment(&mut self, values: &[&Value]) {
+        for value in values {
+            if matches!(&value.kind, Kind::Name(name) if is_environment(name)) {
+                self.uses(std::slice::from_ref(value));
             }
         }
     }

@@ -2,7 +2,7 @@
 
 mod expressions;
 
-use crate::tree::{Class, Function, Loop, Node, Parameter, Target};
+use crate::tree::{CallNode, Class, Function, Loop, Node, Parameter, Target};
 use expressions::{assigned, binding, expression, key_of};
 use oxc_allocator::Allocator;
 use oxc_ast::ast::{
@@ -51,7 +51,12 @@ fn statement(from: &Statement<'_>) -> Node {
         ),
         Statement::ExpressionStatement(inner) => expression(&inner.expression),
         Statement::ForInStatement(inner) => {
-            Node::Block(vec![expression(&inner.right), looped(&inner.left, unknown(), &inner.body)])
+            let names = Node::Call(Box::new(CallNode {
+                callee: Node::Member(Box::new(Node::Name("Object".to_owned())), "keys".to_owned()),
+                arguments: vec![expression(&inner.right)],
+                keywords: Vec::new(),
+            }));
+            looped(&inner.left, names, &inner.body)
         }
         Statement::ForOfStatement(inner) => {
             looped(&inner.left, expression(&inner.right), &inner.body)

@@ -98,9 +98,7 @@ impl Reader<'_> {
             "process.env.HOME" | "os.environ.HOME" => Value::text("~"),
             "process.env.PWD" | "os.environ.PWD" => Value::text("."),
             _ if module == "sys.modules" => Value::name(name),
-            _ if matches!(module, "process.env" | "os.environ" | "os.environb")
-                && !is_method_of_environment(name) =>
-            {
+            _ if is_environment(module) && !is_method_of_environment(name) => {
                 Value::made("environment", vec![Value::text(name)], None)
             }
             "builtins.builtins" => Value::name("builtins"),
@@ -139,6 +137,11 @@ impl Reader<'_> {
         let all = before.iter().copied().chain(words.iter().map(String::as_str));
         Value::list(all.map(Value::text).collect())
     }
+}
+
+/// Returns true for the name of all variables together.
+pub(crate) fn is_environment(name: &str) -> bool {
+    matches!(name, "process.env" | "os.environ" | "os.environb")
 }
 
 fn is_method_of_environment(name: &str) -> bool {

@@ -300,6 +300,20 @@ impl Walker<'_> {
         self.text(&code.text, Some(span), &inner)
     }
 
+    /// Follows a command that code starts. Its output is the code's, so a command that prints the
+    /// whole environment is a reading of it.
+    pub(super) fn nested_for_code(
+        &mut self,
+        text: &Field,
+        command: Option<u32>,
+        setting: &Setting,
+    ) {
+        let output = self.nested(text, "code", setting);
+        if output.source.trust == Trust::Environment {
+            self.plain(EffectKind::SecretRead, "environment", false, command, setting);
+        }
+    }
+
     /// Notes that text which nobody has seen is run.
     pub(super) fn unseen(&mut self, source: Source, command: Option<u32>, setting: &Setting) {
         let form = match source.trust {

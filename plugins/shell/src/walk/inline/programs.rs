@@ -213,7 +213,7 @@ impl Walker<'_> {
             span: place.field.span,
             ..Field::default()
         };
-        self.nested(&field, "code", &inner);
+        self.nested_for_code(&field, place.command, &inner);
         self.env.restore(mark);
         if call.looped
             && ["subprocess.Popen", "child_process.spawn", "child_process.fork"]

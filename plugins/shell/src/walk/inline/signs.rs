@@ -2,6 +2,7 @@
 //! programs or reach the network. A call's arguments are known only if they are literals, and
 //! comments and texts do not count.
 
+mod environment;
 mod imports;
 mod literals;
 mod tables;
@@ -86,7 +87,7 @@ impl Walker<'_> {
             self.out.gap(gap);
             self.plain(EffectKind::ProcessStart, "", false, command, setting);
         }
-        self.whole_environment(&mask(&field.text, language), command, setting);
+        self.whole_environment(&field.text, language, command, setting);
         if language == "osascript" {
             self.asks_the_desktop(field, command, setting);
         }
@@ -170,7 +171,7 @@ impl Walker<'_> {
             self.out.form("remote-shell", command);
             self.plain(EffectKind::UnseenCode, "", false, command, setting);
         }
-        self.whole_environment(&masked, command, setting);
+        self.whole_environment(&field.text, language, command, setting);
         let code = Code { field, language, variables: variables(&field.text, &masked) };
         let calls = calls(table, &masked, &field.text);
         if calls.iter().any(|call| call.cut) {
@@ -388,25 +389,6 @@ impl Walker<'_> {
         }
     }
 
-    /// Notes code that takes the whole environment, which often holds credentials.
-    fn whole_environment(&mut self, masked: &str, command: Option<u32>, setting: &Setting) {
-        let whole = ["os.environ", "process.env", "ENV.to_h", "%ENV", "$_ENV", "getenv()"]
-            .iter()
-            .any(|name| {
-                masked.match_indices(name).take(16).any(|(at, _)| {
-                    let rest = masked.get(at + name.len()..).unwrap_or("").trim_start();
-                    rest.is_empty()
-                        || rest.starts_with([')', ',', ';', '}'])
-                        || rest.starts_with(".items")
-                        || rest.starts_with(".copy")
-                        || rest.starts_with("\n")
-                })
-            });
-        if whole {
-            self.plain(EffectKind::SecretRead, "environment", false, command, setting);
-        }
-    }
-
     /// Follows a program that code starts: a shell's text, or a list of words.
     fn started(
         &mut self,
@@ -433,7 +415,7 @@ impl Walker<'_> {
             span: code.span,
             ..Field::default()
         };
-        self.nested(&field, "code", setting);
+        self.nested_for_code(&field, None, setting);
     }
 
     /// Follows `%x(COMMAND)`: up to the bracket that closes it.
@@ -450,7 +432,7 @@ impl Walker<'_> {
             span: code.span,
             ..Field::default()
         };
-        self.nested(&field, "code", setting);
+        self.nested_for_code(&field, None, setting);
     }
 
     /// Follows backquotes, which run a command in perl, ruby, php and julia.
@@ -463,16 +445,13 @@ impl Walker<'_> {
             if let [start, end] = pair
                 && let Some(text) = code.field.text.get(start + 1..*end)
             {
-                self.nested(
-                    &Field {
-                        text: text.to_owned(),
-                        known: true,
-                        span: code.field.span,
-                        ..Field::default()
-                    },
-                    "code",
-                    setting,
-                );
+                let field = Field {
+                    text: text.to_owned(),
+                    known: true,
+                    span: code.field.span,
+                    ..Field::default()
+                };
+                self.nested_for_code(&field, None, setting);
             }
         }
     }

@@ -265,7 +265,6 @@ pub(super) const CALLS: &[(&str, Act)] = &[
     ("twine.commands.upload.upload", Act::Publish),
     // the environment
     ("os.environ.items", Act::Environment),
-    ("os.environ.copy", Act::Environment),
     ("os.environ.values", Act::Environment),
     ("keyring.get_password", Act::Secret("keyring")),
     ("getpass.getpass", Act::Print),

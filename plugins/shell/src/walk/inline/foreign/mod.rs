@@ -447,7 +447,7 @@ impl Walker<'_> {
             setting.input.clone()
         };
         let field = Field { text, known, span: place.field.span, ..Field::default() };
-        self.nested(&field, "code", &Setting { input, ..setting.clone() });
+        self.nested_for_code(&field, place.command, &Setting { input, ..setting.clone() });
     }
 
     /// Follows a text that is run as code: read as such if it is known.
