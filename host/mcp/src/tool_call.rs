@@ -15,7 +15,7 @@ pub(crate) const ANSWERS: &str = "mcp/inputResponses";
 const INPUT_RESPONSES: &str = "inputResponses";
 /// The name beside the arguments under which a client says its version of the protocol, since the
 /// generation without `initialize`.
-const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+pub(crate) const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 /// The most bytes of a tool's name.
 const MOST_NAME: usize = 128;
 
@@ -86,19 +86,19 @@ impl ToolCall {
     }
 }
 
-/// Returns the line of a call with other arguments, and with other answers if it has some.
-/// `input` has the form of [`ToolCall::reviewed_input`].
-pub(crate) fn replace_input(message: &Message, mut input: Map<String, Value>) -> Vec<u8> {
-    let mut object = message.object.clone();
+/// Returns a call with other arguments, and with other answers if it has some. `input` has the form
+/// of [`ToolCall::reviewed_input`].
+pub(crate) fn replace_input(mut message: Message, mut input: Map<String, Value>) -> Message {
     let answers = input.shift_remove(ANSWERS);
-    if let Some(Value::Object(params)) = object.get_mut("params") {
+    if let Some(Value::Object(params)) = message.object.get_mut("params") {
         params.insert("arguments".into(), Value::Object(input));
         match answers {
             Some(answers) => params.insert(INPUT_RESPONSES.into(), answers),
             None => params.shift_remove(INPUT_RESPONSES),
         };
     }
-    crate::reply::to_line(&Value::Object(object))
+    let line = crate::reply::to_line(&Value::Object(message.object.clone()));
+    Message { bytes: line, ..message }
 }
 
 /// The end of a call.
@@ -196,7 +196,7 @@ mod tests {
         let message = Message::parse(text.as_bytes().to_vec()).unwrap();
         let mut input = ToolCall::from_message(&message).unwrap().reviewed_input();
         input.insert("x".into(), 2.into());
-        let line = String::from_utf8(replace_input(&message, input)).unwrap();
+        let line = String::from_utf8(replace_input(message, input).bytes).unwrap();
         assert_eq!(line, format!("{}\n", text.replace("\"x\":1", "\"x\":2")));
     }
 

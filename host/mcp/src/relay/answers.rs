@@ -15,10 +15,10 @@ use std::time::Instant;
 
 impl Relay {
     pub(super) fn review_call(&self, id: &RequestId, call: ToolCall, message: Message) {
-        let (line, notes, reviewed_elsewhere) = match self.gate.review_call(&call) {
-            CallRuling::Forward => (message.bytes, Vec::new(), false),
-            CallRuling::ForwardReviewed => (message.bytes, Vec::new(), true),
-            CallRuling::Rewrite(input, notes) => (replace_input(&message, input), notes, false),
+        let (message, notes, reviewed_elsewhere) = match self.gate.review_call(&call) {
+            CallRuling::Forward => (message, Vec::new(), false),
+            CallRuling::ForwardReviewed => (message, Vec::new(), true),
+            CallRuling::Rewrite(input, notes) => (replace_input(message, input), notes, false),
             CallRuling::Refuse(reason) => {
                 if lock(&self.waiting).end_review(id, None) {
                     let line = refusal_line(id, &reason, call.wants_typed_results());
@@ -30,7 +30,7 @@ impl Relay {
         let since = Instant::now();
         let called = Arc::new(ForwardedCall { call, since, notes, reviewed_elsewhere });
         if lock(&self.waiting).end_review(id, Some(Waiting::Called(called))) {
-            self.send_to_server(&line);
+            self.server.send(&message);
         }
     }
 

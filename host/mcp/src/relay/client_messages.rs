@@ -14,7 +14,7 @@ const LIST: &str = "tools/list";
 /// The method that fetches the result of a call in the background.
 const TASK_RESULT: &str = "tasks/result";
 /// The notification that gives up a request.
-const CANCELLED: &str = "notifications/cancelled";
+pub(crate) const CANCELLED: &str = "notifications/cancelled";
 
 /// The methods that are reviewed, or whose answers are.
 const REVIEWED: &[&str] = &[CALL, LIST, TASK_RESULT];
@@ -38,7 +38,7 @@ impl Relay {
                 }
             }
             MessageKind::Notification { method } => self.take_notification(method, &message),
-            MessageKind::Response { .. } => self.send_to_server(&message.bytes),
+            MessageKind::Response { .. } => self.server.send(&message),
         }
     }
 
@@ -64,7 +64,7 @@ impl Relay {
             _ => Waiting::Plain,
         };
         self.wait(id, waiting)?;
-        self.send_to_server(&message.bytes);
+        self.server.send(&message);
         Ok(())
     }
 
@@ -85,7 +85,7 @@ impl Relay {
             // The server does not have the call, and gets it no more.
             return;
         }
-        self.send_to_server(&message.bytes);
+        self.server.send(message);
     }
 }
 
