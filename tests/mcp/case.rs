@@ -96,7 +96,7 @@ pub(crate) fn play_case(scene: &Scene, file: &Path, by_address: bool) -> Result<
         if let Some(config) = &step.config {
             scene.configure(config)?;
         }
-        play_step(scene, &mut connection, step)
+        play_step(scene, &mut connection, step, by_address)
             .with_context(|| format!("in step {} of \"{}\"", number + 1, case.about))?;
     }
     let (rest, errors, status) = connection.close()?;
@@ -117,7 +117,12 @@ pub(crate) fn play_case(scene: &Scene, file: &Path, by_address: bool) -> Result<
     Ok(())
 }
 
-fn play_step(scene: &Scene, connection: &mut Connection, step: &Step) -> Result<()> {
+fn play_step(
+    scene: &Scene,
+    connection: &mut Connection,
+    step: &Step,
+    by_address: bool,
+) -> Result<()> {
     let send = &step.send;
     match send {
         Value::String(line) => connection.write(line.as_bytes())?,
@@ -139,7 +144,10 @@ fn play_step(scene: &Scene, connection: &mut Connection, step: &Step) -> Result<
     );
     for (expected, line) in step.server.iter().zip(&received) {
         let written = Value::String(format!("{send}\n"));
+        // The end of a line belongs to the pipe.
+        let sent = Value::String(format!("{}\n", send.as_str().unwrap_or_default().trim_end()));
         let expected = match expected.as_str() {
+            Some("same") if by_address => &sent,
             Some("same") => send,
             Some("same-message") => &written,
             _ => expected,
