@@ -53,6 +53,7 @@ pub fn tests() -> Vec<Trial> {
             "checkpoints: an intervention goes back to one, or hands it to a person",
             rollback::rollback,
         ),
+        trial("checkpoints: a rollback restores the limits with the files", rollback::limits),
         trial("checkpoints: a project switches them on, and not off", by_project),
         trial("checkpoints: list, show, diff, and ids that mean nothing or too much", looked_at),
         trial("checkpoints: a restore is a person's", for_a_person),

@@ -82,7 +82,12 @@ fn changed_between(scene: &Scene) -> Result<()> {
     ] {
         ensure!(text.contains(part), "the difference lacks `{part}`: {text}");
     }
-    scene.confirm(&["mcp", "pins", "accept", &id])?;
+    let diff = scene.run_own(&["mcp", "pins", "diff", "--json"])?;
+    let held: Value = serde_json::from_slice(&diff.stdout)?;
+    let held = &held["held"][0];
+    ensure!(held["tool"] == "a" && held["agreed"] != held["offered"], "{held}");
+    let shown = scene.confirm(&["mcp", "pins", "accept", &id, "--json"])?;
+    ensure!(shown.contains(r#""accepted":["a"]"#), "{shown}");
     // The running gateway reads it too.
     ensure!(second.list(3)? == ["a"], "the accepted tool is hidden");
     let answer = second.call(4, "a", json!({}))?;
@@ -91,7 +96,8 @@ fn changed_between(scene: &Scene) -> Result<()> {
     scene.direct(&json!({ "tools": [tool("a", "reads")] }))?;
     let mut third = Connection::open(scene)?;
     ensure!(third.list(1)?.is_empty(), "the older tool is shown");
-    scene.confirm(&["mcp", "pins", "forget", &id])?;
+    let shown = scene.confirm(&["mcp", "pins", "forget", &id, "--json"])?;
+    ensure!(shown.contains(r#""forgotten":""#), "{shown}");
     third.close()?;
     let mut fourth = Connection::open(scene)?;
     ensure!(fourth.list(1)? == ["a"], "a forgotten server has no first list");

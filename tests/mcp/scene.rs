@@ -139,15 +139,16 @@ impl Scene {
         self.own(words).stdin(Stdio::null()).output().context("cannot start the program")
     }
 
-    /// Runs one of our own commands as a person does, at a terminal, and confirms it.
-    pub(crate) fn confirm(&self, words: &[&str]) -> Result<()> {
+    /// Runs one of our own commands as a person does, at a terminal, and confirms it;
+    /// returns what the terminal showed.
+    pub(crate) fn confirm(&self, words: &[&str]) -> Result<String> {
         let program = self.portcullis.display().to_string();
         let words = std::iter::once(program.as_str()).chain(words.iter().copied());
         let mut command = script(&words.map(str::to_owned).collect::<Vec<_>>());
         self.surround(&mut command);
         let shown = converse(command, Answer::Word)?;
         ensure!(shown.code == Some(0), "{}", shown.text);
-        Ok(())
+        Ok(shown.text)
     }
 
     /// Returns the records of the journal, oldest first.

@@ -6,6 +6,7 @@ use crate::scene::Scene;
 use anyhow::{Result, anyhow, ensure};
 use serde_json::{Value, json};
 use std::fs;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 pub(crate) const TESTS: &[Test] = &[
@@ -74,6 +75,7 @@ fn wrapped(scene: &Scene) -> Result<()> {
     }
     let file = scene.project().join("servers.json");
     fs::write(&file, text(scene))?;
+    json_form(scene, &file)?;
     let named = file.display().to_string();
     wrap(scene, &["wrap", "--file", &named, "--yes"])?;
     scene.confirm(&["mcp", "unwrap", "--file", &named])?;
@@ -82,6 +84,28 @@ fn wrapped(scene: &Scene) -> Result<()> {
     let kept: Vec<_> =
         kept.filter(|entry| entry.path().extension().is_some_and(|end| end == "wrapped")).collect();
     ensure!(kept.is_empty(), "entries are kept for nothing: {kept:?}");
+    Ok(())
+}
+
+/// A plan that changes nothing, a change, and nothing left to change.
+fn json_form(scene: &Scene, file: &Path) -> Result<()> {
+    let named = file.display().to_string();
+    let before = fs::read_to_string(file)?;
+    for (words, changed, servers) in [
+        (&["wrap", "--file", &named, "--json", "--dry-run"], false, json!([["t", "bare"]])),
+        (&["wrap", "--file", &named, "--json", "--yes"], true, json!([["t", "bare"]])),
+        (&["wrap", "--file", &named, "--json", "--yes"], false, json!([])),
+    ] {
+        let report: Value = serde_json::from_str(&wrap(scene, words)?)?;
+        let files = report["files"].as_array().into_iter().flatten();
+        let found: Vec<&Value> = files.map(|file| &file["servers"]).collect();
+        ensure!(report["changed"] == changed && json!(found) == servers, "{report}");
+        ensure!(report["left"][0]["server"] == "web", "{report}");
+        ensure!((fs::read_to_string(file)? == before) == words.contains(&"--dry-run"), "{report}");
+    }
+    let shown = scene.confirm(&["mcp", "unwrap", "--file", &named, "--json"])?;
+    ensure!(shown.contains(r#""changed":true"#), "{shown}");
+    ensure!(fs::read_to_string(file)? == before, "the file is not as it was");
     Ok(())
 }
 

@@ -237,6 +237,32 @@ fn a_return_before_the_delay_counts_as_failure() {
     assert_eq!(levels, [0, 1]);
 }
 
+#[test]
+fn a_disabled_choice_of_the_decider_becomes_the_next_milder_one() {
+    let cases = [
+        (Severity::High, &[][..], THROTTLE),
+        (Severity::High, &[THROTTLE][..], CONTEXT),
+        (Severity::High, &[THROTTLE, CONTEXT][..], SOFT),
+        (Severity::Critical, &[STOP][..], ROLLBACK),
+        (Severity::Medium, &[][..], CONTEXT),
+        (Severity::Medium, &[STOP][..], CONTEXT),
+    ];
+    for (severity, disabled, expected) in cases {
+        let mut world = World::with(interventions(&[]));
+        world.policy.interventions = InterventionPolicy {
+            strategy: Course::Custom,
+            decider: Some("decider".into()),
+            disabled: disabled.iter().map(|kind| (*kind).to_owned()).collect(),
+            ..InterventionPolicy::default()
+        };
+        // The host's own choice is the mildest here.
+        notice(&mut world, &[detection("goal_drift", severity, 0, 0)]);
+        let answers = answered(&world.bash("make", "t1"));
+        let kinds: Vec<&str> = answers.iter().map(|(kind, _)| kind.as_str()).collect();
+        assert_eq!(kinds, [expected], "{severity:?} without {disabled:?}");
+    }
+}
+
 fn any_detection() -> impl Strategy<Value = Detection> {
     let patterns = &[
         "loop",

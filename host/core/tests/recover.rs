@@ -117,7 +117,7 @@ fn disabled_interventions_stay_off() {
     let mut world = custom(Some(stop()));
     world.policy.interventions.disabled = vec!["emergency_stop".into()];
     let sent = world.bash("noisy", "t1");
-    assert_eq!((kind(&sent), world.state().session.stopped), (Some("soft_correction"), None));
+    assert_eq!((kind(&sent), world.state().session.stopped), (Some("checkpoint_rollback"), None));
 }
 
 #[test]

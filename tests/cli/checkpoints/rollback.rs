@@ -5,6 +5,7 @@ use crate::common::reply::{Answer, Reply};
 use crate::common::site::Site;
 use anyhow::{Context, Result, ensure};
 use portcullis_tests::{differing, tree};
+use serde_json::{Value, json};
 use std::fs;
 
 /// The name, whether files are restored automatically, whether a person edits one of them first,
@@ -107,4 +108,34 @@ fn insist(site: &Site) -> Result<Option<Reply>> {
         }
     }
     Ok(None)
+}
+
+/// Acts on a missing file first cut a hundred writes to seventy, and then go back.
+const TIGHTENS: &str = "[interventions]
+auto_rollback = true
+escalation_delay_steps = 0
+ladders.hallucination = [\"resource_throttling\", \"checkpoint_rollback\", \"checkpoint_rollback\", \"checkpoint_rollback\"]
+";
+
+/// A rollback restores the limits of the checkpoint, and their use begins again.
+pub fn limits() -> Result<()> {
+    let site = site("checkpoints-rollback-limits", &format!("{ON}{TIGHTENS}"))?;
+    act(&site, "s", "c1", "sed -i s/main/other/ src/main.rs")?;
+    act(&site, "s", "c2", "sh rewrite.sh")?;
+    let answered = insist(&site)?.context("no intervention goes back")?;
+    answered.says(&["the limits are those of the checkpoint again: "])?;
+    let limits = |record: &Value| record["intervention"]["response"].to_string();
+    let given = site.shown(&["--kind", "intervention"])?;
+    let tightening = given.iter().position(|record| record["subject"] == "resource_throttling");
+    let back = given.iter().position(|record| record["subject"] == "checkpoint_rollback");
+    ensure!(tightening.is_some() && tightening < back, "{given:?}");
+    let tightened = tightening.and_then(|index| given.get(index)).map(limits).unwrap_or_default();
+    ensure!(tightened.contains("\"maximum\":70"), "{tightened}");
+    let asked = json!({ "session_id": "s", "cwd": site.project() }).to_string();
+    let status = site.feed(&["status", "--json"], asked.as_bytes())?;
+    let status: Value = serde_json::from_slice(&status.stdout)?;
+    let files = json!({ "quantity": "file-operations", "maximum": 100, "used": 0 });
+    let shown = status["limits"].as_array().into_iter().flatten().next();
+    ensure!(shown == Some(&files), "{shown:?}");
+    site.verify()
 }

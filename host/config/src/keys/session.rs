@@ -186,7 +186,7 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || None,
         default_text: "",
         project: ProjectScope::Trust,
-        doc: "the intervention plugin that decides, with `strategy = \"custom\"`; if it fails, `progressive` applies",
+        doc: "the intervention plugin that decides, with `strategy = \"custom\"`; a disabled kind becomes the next milder one, and `progressive` applies if it fails",
     },
     ConfigKey {
         path: "interventions.plugins.*",

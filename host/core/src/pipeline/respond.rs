@@ -81,7 +81,7 @@ impl Run<'_, '_> {
     }
 
     /// Asks the plugin that decides, if one is configured, and otherwise the strictest intervention
-    /// that is due and available. Milder ones replace missing ones. `said` is the strictest answer
+    /// that is due and available. Milder ones replace missing and disabled ones. `said` is the strictest answer
     /// to this event so far: guidance that is no stricter would only blur it.
     fn answer(
         &mut self,
@@ -106,7 +106,9 @@ impl Run<'_, '_> {
                     format!("there is no intervention `{decider}` to decide"),
                 )),
                 Some(answer) => match answer.result.as_ref().map(InterventionKind::of_response) {
-                    Ok(kind) if !self.is_open(kind) => wanted = wanted.min(kind),
+                    // A worse issue must not be answered more mildly, so the decider's choice counts,
+                    // and not the host's own, which may be milder.
+                    Ok(kind) if !self.is_open(kind) => wanted = kind,
                     Ok(kind) if silent(kind) => return Answer::Silenced,
                     Ok(kind) => {
                         return Answer::Given(self.carry_out(

@@ -7,7 +7,7 @@ use crate::{differ, interactive, paint};
 use portcullis_config::clock::now_ms;
 use portcullis_config::paths::Paths;
 use portcullis_core::text::one_line;
-use portcullis_mcp::{PinStore, PinnedServer, ToolDefinition};
+use portcullis_mcp::{HeldTool, PinStore, PinnedServer, ToolDefinition};
 use portcullis_store::Home;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -32,6 +32,9 @@ enum Command {
     Diff {
         /// The server: its id or the start of one (default: all)
         server: Option<String>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
     },
     /// Agree to held tools of a server (interactive)
     Accept {
@@ -39,11 +42,17 @@ enum Command {
         server: String,
         /// The tools (default: all that are held)
         tools: Vec<String>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
     },
     /// Forget a server: its next list of tools is its first one (interactive)
     Forget {
         /// The server: its id or the start of one
         server: String,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
     },
 }
 
@@ -55,10 +64,14 @@ pub fn run_pins(arguments: &Arguments) -> Result<CommandExit> {
     let record = |what: &str| drop(record_action(&places, &home, "mcp-pins", what, now_ms()));
     match &arguments.command {
         Command::List { json } => list(pins, *json),
-        Command::Diff { server } => diff(pins, server.as_deref()),
-        Command::Accept { server, tools } => accept(pins, server, tools, &record),
-        Command::Forget { server } => forget(pins, server, &record),
+        Command::Diff { server, json } => diff(pins, server.as_deref(), *json),
+        Command::Accept { server, tools, json } => accept(pins, (server, tools), *json, &record),
+        Command::Forget { server, json } => forget(pins, server, *json, &record),
     }
+}
+
+fn print_json(document: &Value) {
+    paint::print_text(&format!("{document}\n"));
 }
 
 fn list(pins: PinStore<'_>, as_json: bool) -> Result<CommandExit> {
@@ -66,7 +79,7 @@ fn list(pins: PinStore<'_>, as_json: bool) -> Result<CommandExit> {
     if as_json {
         let servers: Vec<Value> =
             servers.iter().map(|(id, server)| as_document(id, server)).collect();
-        paint::print_text(&format!("{}\n", json!({ "servers": servers })));
+        print_json(&json!({ "servers": servers }));
         return Ok(CommandExit::Success);
     }
     if servers.is_empty() {
@@ -106,11 +119,30 @@ fn as_document(id: &str, server: &PinnedServer) -> Value {
     json!({ "id": id, "server": server.server.shown(), "tools": agreed, "held": held })
 }
 
-fn diff(pins: PinStore<'_>, wanted: Option<&str>) -> Result<CommandExit> {
+fn diff(pins: PinStore<'_>, wanted: Option<&str>, as_json: bool) -> Result<CommandExit> {
     let servers = read_servers(pins, wanted)?;
+    if as_json {
+        let held: Vec<Value> = servers.iter().flat_map(held_documents).collect();
+        print_json(&json!({ "held": held }));
+        return Ok(CommandExit::Success);
+    }
     let text: String = servers.iter().map(|(id, server)| shown_diff(id, server, &[])).collect();
     paint::print_text(if text.is_empty() { "no tool is held\n" } else { &text });
     Ok(CommandExit::Success)
+}
+
+/// Returns the held tools of a server, each with its agreed parts, if it has any, and its new ones.
+fn held_documents((id, server): &(String, PinnedServer)) -> Vec<Value> {
+    let document = |(name, held): (&String, &HeldTool)| {
+        json!({
+            "server": id,
+            "tool": name,
+            "reason": held.reason.describe(),
+            "agreed": server.tools.get(name).map(|agreed| &agreed.parts),
+            "offered": held.parts,
+        })
+    };
+    server.held.iter().map(document).collect()
 }
 
 /// Shows the held tools of a server, each beside what was agreed; all of them if none is named.
@@ -154,8 +186,8 @@ const fn is_hidden(c: char) -> bool {
 
 fn accept(
     pins: PinStore<'_>,
-    wanted: &str,
-    names: &[String],
+    (wanted, names): (&str, &[String]),
+    as_json: bool,
     record: &dyn Fn(&str),
 ) -> Result<CommandExit> {
     interactive::refuse_agents()?;
@@ -166,21 +198,40 @@ fn accept(
     let digests: BTreeMap<String, String> =
         server.held.iter().map(|(name, held)| (name.clone(), held.digest.clone())).collect();
     if digests.is_empty() {
-        paint::print_text("no tool is held\n");
+        if as_json {
+            print_json(&json!({ "server": id, "accepted": [] }));
+        } else {
+            paint::print_text("no tool is held\n");
+        }
         return Ok(CommandExit::Success);
     }
-    paint::print_text(&shown_diff(&id, &server, names));
-    interactive::confirm_action("The agent will see and may call these tools as shown above.")?;
+    let difference = shown_diff(&id, &server, names);
+    if !as_json {
+        paint::print_text(&difference);
+    }
+    let shown = if as_json { difference.as_str() } else { "" };
+    interactive::confirm_action(&format!(
+        "{shown}The agent will see and may call these tools as shown above."
+    ))?;
     let accepted = pins.accept_tools(&id, names, &digests, now_ms())?;
     let shown = one_line(&accepted.join(", "), 400);
     record(&format!("a person accepted tools of {id}: {shown}"));
-    paint::print_text(&format!(
-        "accepted: {shown}. A running client sees them when it lists the tools again.\n"
-    ));
+    if as_json {
+        print_json(&json!({ "server": id, "accepted": accepted }));
+    } else {
+        paint::print_text(&format!(
+            "accepted: {shown}. A running client sees them when it lists the tools again.\n"
+        ));
+    }
     Ok(CommandExit::Success)
 }
 
-fn forget(pins: PinStore<'_>, wanted: &str, record: &dyn Fn(&str)) -> Result<CommandExit> {
+fn forget(
+    pins: PinStore<'_>,
+    wanted: &str,
+    as_json: bool,
+    record: &dyn Fn(&str),
+) -> Result<CommandExit> {
     interactive::refuse_agents()?;
     let ids = find_ids(pins, Some(wanted))?;
     let [id] = ids.as_slice() else { return Err(ambiguous(wanted)) };
@@ -189,7 +240,11 @@ fn forget(pins: PinStore<'_>, wanted: &str, record: &dyn Fn(&str)) -> Result<Com
     ))?;
     pins.forget_server(id)?;
     record(&format!("a person made the gateway forget the tools of {id}"));
-    paint::print_text(&format!("forgotten: {id}\n"));
+    if as_json {
+        print_json(&json!({ "forgotten": id }));
+    } else {
+        paint::print_text(&format!("forgotten: {id}\n"));
+    }
     Ok(CommandExit::Success)
 }
 

@@ -17,7 +17,7 @@ use portcullis_core::text::one_line;
 use portcullis_fs::SealedDocument;
 use portcullis_store::Home;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -44,6 +44,9 @@ pub struct Arguments {
     /// Do not ask
     #[arg(long, short)]
     yes: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
 }
 
 /// The entries that were changed in one file.
@@ -68,6 +71,32 @@ struct KeptEntry {
 enum Direction {
     Wrap,
     Unwrap,
+}
+
+impl Direction {
+    /// Returns the word for a server after the change.
+    const fn done(self) -> &'static str {
+        match self {
+            Self::Wrap => "wrapped",
+            Self::Unwrap => "unwrapped",
+        }
+    }
+
+    /// Returns the sentence that a person confirms.
+    const fn end(self) -> &'static str {
+        match self {
+            Self::Wrap => "Portcullis will review the calls to these servers.",
+            Self::Unwrap => "Portcullis will no longer review the calls to these servers.",
+        }
+    }
+}
+
+/// A server that the gateway cannot stand in front of.
+#[derive(Serialize)]
+struct LeftServer {
+    server: String,
+    file: PathBuf,
+    reason: &'static str,
 }
 
 /// The change of one file.
@@ -104,31 +133,37 @@ fn change_files(arguments: &Arguments, direction: Direction) -> Result<CommandEx
             changes.extend(change);
         }
     }
-    for server in &left {
-        paint::print_text(&format!("left as it is: {server}\n"));
+    let difference: String = changes.iter().map(FileChange::format).collect();
+    if !arguments.json {
+        print_plan(&left, &difference);
     }
-    if changes.is_empty() {
-        paint::print_text("there is nothing to change\n");
-        return Ok(CommandExit::Success);
+    let files: Vec<Value> = changes.iter().map(FileChange::to_json).collect();
+    let writes = !changes.is_empty() && !arguments.dry_run;
+    if writes {
+        // Only what protects less needs a person at a terminal.
+        if direction == Direction::Unwrap || !arguments.yes {
+            let shown = if arguments.json { difference.as_str() } else { "" };
+            interactive::confirm_action(&format!("{shown}{}", direction.end()))?;
+        }
+        for change in changes {
+            change.write(&places, &home, direction, arguments.json)?;
+        }
     }
-    for change in &changes {
-        paint::print_text(&change.format());
-    }
-    if arguments.dry_run {
-        return Ok(CommandExit::Success);
-    }
-    let end = match direction {
-        Direction::Wrap => "Portcullis will review the calls to these servers.",
-        Direction::Unwrap => "Portcullis will no longer review the calls to these servers.",
-    };
-    // Only what protects less needs a person at a terminal.
-    if direction == Direction::Unwrap || !arguments.yes {
-        interactive::confirm_action(end)?;
-    }
-    for change in changes {
-        change.write(&places, &home, direction)?;
+    if arguments.json {
+        let report = json!({ "changed": writes, "files": files, "left": left });
+        paint::print_text(&format!("{report}\n"));
     }
     Ok(CommandExit::Success)
+}
+
+fn print_plan(left: &[LeftServer], difference: &str) {
+    for server in left {
+        let file = one_line(&server.file.display().to_string(), 400);
+        let name = one_line(&server.server, 128);
+        paint::print_text(&format!("left as it is: {name} in `{file}`: {}\n", server.reason));
+    }
+    let nothing = "there is nothing to change\n";
+    paint::print_text(if difference.is_empty() { nothing } else { difference });
 }
 
 /// Returns our program with the options that name its folders.
@@ -158,7 +193,7 @@ fn files(arguments: &Arguments, places: &Paths) -> Result<Vec<(PathBuf, &'static
 }
 
 impl FileChange {
-    /// Finds the change of a file; `None` if there is none. The servers that cannot be changed are
+    /// Finds the change of a file; `None` if there is none. Servers that cannot be changed are
     /// added to `left`.
     fn find(
         file: SettingsFile,
@@ -166,7 +201,7 @@ impl FileChange {
         home: &Home,
         gateway: &[String],
         direction: Direction,
-        left: &mut Vec<String>,
+        left: &mut Vec<LeftServer>,
     ) -> Result<Option<Self>> {
         let shown = one_line(&file.path.display().to_string(), 400);
         let bytes = file.bytes.as_deref().unwrap_or_default();
@@ -199,7 +234,11 @@ impl FileChange {
                 Direction::Wrap if server.is_wrapped() => continue,
                 Direction::Wrap => {
                     let Some(entry) = server.wrapped_entry(gateway) else {
-                        left.push(format!("{name}: the client does not start it by a command"));
+                        left.push(LeftServer {
+                            server: server.name.clone(),
+                            file: file.path.clone(),
+                            reason: "the client does not start it by a command",
+                        });
                         continue;
                     };
                     let text = before.find_text(&server.pointer).unwrap_or_default().to_owned();
@@ -237,7 +276,11 @@ impl FileChange {
         differ::painted_diff(&before, &after, &path, &path)
     }
 
-    fn write(self, places: &Paths, home: &Home, direction: Direction) -> Result<()> {
+    fn to_json(&self) -> Value {
+        json!({ "file": self.file.path, "servers": self.servers })
+    }
+
+    fn write(self, places: &Paths, home: &Home, direction: Direction, as_json: bool) -> Result<()> {
         let path = one_line(&self.file.path.display().to_string(), 400);
         let document = kept_document(home, &self.file.path);
         let save = |kept: &KeptEntries| {
@@ -255,14 +298,13 @@ impl FileChange {
         } else if direction == Direction::Unwrap {
             save(&self.kept)?;
         }
-        let (verb, names) = (
-            if direction == Direction::Wrap { "wrapped" } else { "unwrapped" },
-            one_line(&self.servers.join(", "), 400),
-        );
+        let (verb, names) = (direction.done(), one_line(&self.servers.join(", "), 400));
         let summary = format!("a person {verb} the servers {names} in `{path}`");
         // The person sees the change even if it cannot be recorded.
         let _written = record_action(places, home, "mcp-wrap", &summary, now_ms());
-        paint::print_text(&format!("{verb} in `{path}`: {names}\n"));
+        if !as_json {
+            paint::print_text(&format!("{verb} in `{path}`: {names}\n"));
+        }
         Ok(())
     }
 }
