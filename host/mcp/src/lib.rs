@@ -41,5 +41,5 @@ pub use pin_store::{
 pub use relay::{ClientStreams, Relay, RelayEvent};
 pub use request_id::RequestId;
 pub use stdio::StdioServer;
-pub use tool_call::{ToolCall, ToolResult, tool_name};
+pub use tool_call::{CallKind, ToolCall, ToolResult, tool_name};
 pub use transport::{ServerInbox, ServerTransport};

@@ -3,7 +3,7 @@
 use super::mirrored::{MirroredArgument, encode_header};
 use crate::message::{Message, MessageKind};
 use crate::request_id::RequestId;
-use crate::tool_call::{CALL, VERSION};
+use crate::tool_call::{CALL, PROMPT, READ, VERSION};
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 use ureq::http::header::{HeaderMap, HeaderName, HeaderValue};
@@ -14,8 +14,7 @@ pub(super) const VERSION_HEADER: HeaderName = HeaderName::from_static("mcp-proto
 const METHOD_HEADER: HeaderName = HeaderName::from_static("mcp-method");
 const NAME_HEADER: HeaderName = HeaderName::from_static("mcp-name");
 /// The methods with a name, and the parameter that holds it.
-const NAMED: &[(&str, &str)] =
-    &[(CALL, "name"), ("resources/read", "uri"), ("prompts/get", "name")];
+const NAMED: &[(&str, &str)] = &[(CALL, "name"), (READ, "uri"), (PROMPT, "name")];
 
 /// The methods that the transport knows.
 pub(super) const INITIALIZE: &str = "initialize";

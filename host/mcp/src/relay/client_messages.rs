@@ -4,7 +4,7 @@ use super::{Job, Relay, lock};
 use crate::message::{Message, MessageKind, fold_case};
 use crate::reply::{INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR, error_line};
 use crate::request_id::RequestId;
-use crate::tool_call::{CALL, ToolCall};
+use crate::tool_call::{CALL, CallKind, PROMPT, READ, ToolCall};
 use crate::waiting::Waiting;
 use serde_json::Value;
 use std::sync::atomic::Ordering;
@@ -17,7 +17,7 @@ const TASK_RESULT: &str = "tasks/result";
 pub(crate) const CANCELLED: &str = "notifications/cancelled";
 
 /// The methods that are reviewed, or whose answers are.
-const REVIEWED: &[&str] = &[CALL, LIST, TASK_RESULT];
+const REVIEWED: &[&str] = &[CALL, READ, PROMPT, LIST, TASK_RESULT];
 
 impl Relay {
     pub(super) fn take_from_client(&self, line: Vec<u8>) {
@@ -50,15 +50,15 @@ impl Relay {
     ) -> Result<(), (i32, String)> {
         check_method(method).map_err(|problem| (METHOD_NOT_FOUND, problem))?;
         let text = |name: &str| message.params()?.get(name)?.as_str().map(str::to_owned);
+        if let Some(kind) = CallKind::of_method(method) {
+            let mut call = ToolCall::from_message(&message, kind)
+                .map_err(|problem| (INVALID_PARAMS, problem))?;
+            call.number = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
+            self.wait(id, Waiting::Reviewing { cancelled: false })?;
+            self.queue(Job::Call { id: id.clone(), call: Box::new(call), message });
+            return Ok(());
+        }
         let waiting = match method {
-            CALL => {
-                let mut call = ToolCall::from_message(&message)
-                    .map_err(|problem| (INVALID_PARAMS, problem))?;
-                call.number = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
-                self.wait(id, Waiting::Reviewing { cancelled: false })?;
-                self.queue(Job::Call { id: id.clone(), call: Box::new(call), message });
-                return Ok(());
-            }
             LIST => Waiting::Listing(text("cursor")),
             TASK_RESULT => Waiting::TaskResult(text("taskId").unwrap_or_default()),
             _ => Waiting::Plain,
