@@ -10,6 +10,7 @@
 
 #![allow(clippy::indexing_slicing, reason = "a program of tests")]
 
+mod address;
 mod case;
 mod front;
 mod gateway;
@@ -81,8 +82,15 @@ fn trials(portcullis: Option<PathBuf>, packages: Option<PathBuf>) -> Result<Vec<
             trials.push(trial(name, ignored, test));
         }
     }
-    let scripted =
-        [joined::TESTS, lifetime::TESTS, mutations::TESTS, pins::TESTS, wrapped::TESTS].concat();
+    let scripted = [
+        address::TESTS,
+        joined::TESTS,
+        lifetime::TESTS,
+        mutations::TESTS,
+        pins::TESTS,
+        wrapped::TESTS,
+    ]
+    .concat();
     for (name, test) in scripted {
         let portcullis = portcullis.clone();
         let ignored = portcullis.is_none();
