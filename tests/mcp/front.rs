@@ -14,7 +14,7 @@ use std::thread;
 use std::time::Duration;
 
 /// The time in which the answer to a request comes, if it comes.
-const PATIENCE: Duration = Duration::from_millis(400);
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// A server behind an address. It is killed with this value.
 pub(crate) struct Front {
