@@ -3,6 +3,7 @@
 //! ```json
 //! {
 //!   "about": "what it shows",
+//!   "pipes_only": "why the server cannot be behind an address",
 //!   "config": "the configuration, TOML",
 //!   "files": { "a path in the project": "its text" },
 //!   "script": { "what": "the scripted server has and answers; see server.py" },
@@ -23,6 +24,7 @@
 //! `~x` is a part of a longer text, and null means that there is none. A text is compared as a whole
 //! line, byte by byte; `same` and `same-message` are the line that was sent.
 
+use crate::front::Front;
 use crate::gateway::Connection;
 use crate::scene::Scene;
 use anyhow::{Context, Result, bail, ensure};
@@ -40,6 +42,7 @@ const SILENCE: Duration = Duration::from_millis(150);
 #[serde(deny_unknown_fields)]
 struct Case {
     about: String,
+    pipes_only: Option<String>,
     #[serde(default)]
     config: String,
     #[serde(default)]
@@ -64,10 +67,18 @@ struct Step {
     config: Option<String>,
 }
 
-/// Plays a case.
-pub(crate) fn play_case(scene: &Scene, file: &Path) -> Result<()> {
-    let text = fs::read_to_string(file)?;
-    let case: Case = serde_json::from_str(&text).context("the case is no case")?;
+/// Returns true if the server of a case can be behind an address.
+pub(crate) fn fits_address(file: &Path) -> Result<bool> {
+    Ok(read_case(file)?.pipes_only.is_none())
+}
+
+fn read_case(file: &Path) -> Result<Case> {
+    serde_json::from_str(&fs::read_to_string(file)?).context("the case is no case")
+}
+
+/// Plays a case, with the server behind an address if `by_address` is true.
+pub(crate) fn play_case(scene: &Scene, file: &Path, by_address: bool) -> Result<()> {
+    let case = read_case(file)?;
     scene.configure(&case.config)?;
     for (path, text) in &case.files {
         let path = scene.project().join(path);
@@ -76,12 +87,16 @@ pub(crate) fn play_case(scene: &Scene, file: &Path) -> Result<()> {
     }
     let script = if case.script.is_null() { json!({}) } else { case.script };
     scene.direct(&script)?;
-    let mut connection = Connection::open(scene)?;
+    let front = if by_address { Some(Front::start(scene, &scene.server())?) } else { None };
+    let mut connection = match &front {
+        Some(front) => Connection::start(scene.gateway_at(&front.url()))?,
+        None => Connection::open(scene)?,
+    };
     for (number, step) in case.steps.iter().enumerate() {
         if let Some(config) = &step.config {
             scene.configure(config)?;
         }
-        play_step(scene, &mut connection, step)
+        play_step(scene, &mut connection, step, by_address)
             .with_context(|| format!("in step {} of \"{}\"", number + 1, case.about))?;
     }
     let (rest, errors, status) = connection.close()?;
@@ -102,7 +117,12 @@ pub(crate) fn play_case(scene: &Scene, file: &Path) -> Result<()> {
     Ok(())
 }
 
-fn play_step(scene: &Scene, connection: &mut Connection, step: &Step) -> Result<()> {
+fn play_step(
+    scene: &Scene,
+    connection: &mut Connection,
+    step: &Step,
+    by_address: bool,
+) -> Result<()> {
     let send = &step.send;
     match send {
         Value::String(line) => connection.write(line.as_bytes())?,
@@ -124,7 +144,10 @@ fn play_step(scene: &Scene, connection: &mut Connection, step: &Step) -> Result<
     );
     for (expected, line) in step.server.iter().zip(&received) {
         let written = Value::String(format!("{send}\n"));
+        // The end of a line belongs to the pipe.
+        let sent = Value::String(format!("{}\n", send.as_str().unwrap_or_default().trim_end()));
         let expected = match expected.as_str() {
+            Some("same") if by_address => &sent,
             Some("same") => send,
             Some("same-message") => &written,
             _ => expected,

@@ -10,8 +10,11 @@
 
 #![allow(clippy::indexing_slicing, reason = "a program of tests")]
 
+mod address;
 mod case;
+mod front;
 mod gateway;
+mod http;
 mod joined;
 mod lifetime;
 mod mutations;
@@ -64,17 +67,30 @@ fn main() -> Result<ExitCode> {
 fn trials(portcullis: Option<PathBuf>, packages: Option<PathBuf>) -> Result<Vec<Trial>> {
     let mut trials = Vec::new();
     for (name, file) in list_cases("mcp/cases")? {
-        let portcullis = portcullis.clone();
-        let ignored = portcullis.is_none();
-        let folder = name.clone();
-        let test = move || {
-            let scene = Scene::create(&folder, portcullis.as_deref(), None)?;
-            case::play_case(&scene, &file)
-        };
-        trials.push(trial(format!("case: {name}"), ignored, test));
+        for (by_address, kind) in [(false, "case"), (true, "case by address")] {
+            if by_address && !case::fits_address(&file)? {
+                continue;
+            }
+            let (portcullis, file) = (portcullis.clone(), file.clone());
+            let ignored = portcullis.is_none();
+            let name = format!("{kind}: {name}");
+            let folder = name.clone();
+            let test = move || {
+                let scene = Scene::create(&folder, portcullis.as_deref(), None)?;
+                case::play_case(&scene, &file, by_address)
+            };
+            trials.push(trial(name, ignored, test));
+        }
     }
-    let scripted =
-        [joined::TESTS, lifetime::TESTS, mutations::TESTS, pins::TESTS, wrapped::TESTS].concat();
+    let scripted = [
+        address::TESTS,
+        joined::TESTS,
+        lifetime::TESTS,
+        mutations::TESTS,
+        pins::TESTS,
+        wrapped::TESTS,
+    ]
+    .concat();
     for (name, test) in scripted {
         let portcullis = portcullis.clone();
         let ignored = portcullis.is_none();

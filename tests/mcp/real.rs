@@ -7,16 +7,32 @@ use anyhow::{Context, Result, anyhow, ensure};
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 pub(crate) const TESTS: &[Test] = &[
     ("real: a client and a server agree as without the gateway", client_and_server),
     ("real: the conformance suite finds the same as without the gateway", conformance),
+    ("real: a server behind an address agrees with the same one on a pipe", by_address),
+    ("real: the suite of the newest version finds the same behind an address", newest_conformance),
 ];
 
 /// The least number of checks of the suite: fewer mean that it did not run.
 const LEAST_CHECKS: usize = 30;
+/// The same for the newest version.
+const LEAST_NEWEST: usize = 70;
+/// The program of a server with everything.
+const EVERYTHING: &str = "node_modules/@modelcontextprotocol/server-everything/dist/index.js";
+/// Scenarios about the headers and addresses of a server for HTTP: here they see the bridge.
+const LEFT_OUT: &[&str] = &[
+    "dns-rebinding-protection",
+    "http-custom-header-server-validation",
+    "http-header-validation",
+    "server-stateless",
+    // An extension of the protocol, which the server does not have.
+    "tasks-",
+];
 
 /// Copies a script beside the packages that it imports.
 fn beside_packages(scene: &Scene, name: &str) -> Result<PathBuf> {
@@ -49,11 +65,38 @@ fn run_node(scene: &Scene, script: &Path, server: &[String]) -> Result<Value> {
 fn client_and_server(scene: &Scene) -> Result<()> {
     let script = beside_packages(scene, "client.mjs")?;
     let packages = scene.packages()?;
-    let everything = "node_modules/@modelcontextprotocol/server-everything/dist/index.js";
-    let server = [node(packages), packages.join(everything), "stdio".into()]
+    let server = [node(packages), packages.join(EVERYTHING), "stdio".into()]
         .map(|word| word.display().to_string());
     let direct = run_node(scene, &script, &server)?;
     let reviewed = run_node(scene, &script, &words(&scene.gateway(&server)))?;
+    compare_results(scene, &direct, &reviewed)
+}
+
+fn by_address(scene: &Scene) -> Result<()> {
+    let script = beside_packages(scene, "client.mjs")?;
+    let packages = scene.packages()?;
+    let server = [node(packages), packages.join(EVERYTHING), "stdio".into()]
+        .map(|word| word.display().to_string());
+    let direct = run_node(scene, &script, &server)?;
+    let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+    let mut command = Command::new(node(packages));
+    scene.surround(&mut command);
+    command.arg(packages.join(EVERYTHING)).arg("streamableHttp").env("PORT", port.to_string());
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn().context("cannot start Node")?;
+    let errors = child.stderr.take().ok_or_else(|| anyhow!("no errors"))?;
+    let server = Bridge { child, url: format!("http://127.0.0.1:{port}/mcp") };
+    let mut errors = BufReader::new(errors).lines();
+    let listens = errors.any(|line| line.is_ok_and(|line| line.contains("listening on port")));
+    ensure!(listens, "the server does not listen");
+    // Its words have no other reader.
+    std::thread::spawn(move || errors.for_each(drop));
+    let reviewed = run_node(scene, &script, &words(&scene.gateway_at(&server.url)))?;
+    compare_results(scene, &direct, &reviewed)
+}
+
+/// Compares what a client got directly and through the gateway.
+fn compare_results(scene: &Scene, direct: &Value, reviewed: &Value) -> Result<()> {
     let (direct, reviewed) = (
         direct.as_object().ok_or_else(|| anyhow!("no results"))?,
         reviewed.as_object().ok_or_else(|| anyhow!("no results"))?,
@@ -99,11 +142,16 @@ impl Drop for Bridge {
 /// Returns the state of every check of the suite, by scenario and check, in order.
 fn run_suite(scene: &Scene, server: &[String]) -> Result<Vec<String>> {
     let bridge = Bridge::start(scene, &beside_packages(scene, "bridge.mjs")?, server)?;
-    let suite = "node_modules/@modelcontextprotocol/conformance/dist/index.js";
-    let results = scene.home().join(format!("results-{}", bridge.child.id()));
+    list_checks(scene, "@modelcontextprotocol/conformance", &bridge.url, &[])
+}
+
+/// Runs a version of the suite against an address.
+fn list_checks(scene: &Scene, suite: &str, url: &str, words: &[&str]) -> Result<Vec<String>> {
+    let results = scene.home().join(format!("results-{}", url.replace([':', '/'], "-")));
     let mut command = Command::new(node(scene.packages()?));
     scene.surround(&mut command);
-    command.arg(scene.packages()?.join(suite)).args(["server", "--url", &bridge.url]);
+    let program = format!("node_modules/{suite}/dist/index.js");
+    command.arg(scene.packages()?.join(program)).args(["server", "--url", url]).args(words);
     command.arg("--output-dir").arg(&results).stdin(Stdio::null());
     // It fails if one check does, and the server is no complete one.
     let ended = command.output().context("cannot start the suite")?;
@@ -125,15 +173,32 @@ fn run_suite(scene: &Scene, server: &[String]) -> Result<Vec<String>> {
     Ok(states)
 }
 
+fn newest_conformance(scene: &Scene) -> Result<()> {
+    let script = beside_packages(scene, "conformance-server-2026.mjs")?;
+    let server = Bridge::start(scene, &script, &["http".to_owned()])?;
+    let bridge = beside_packages(scene, "bridge-2026.mjs")?;
+    let bridge = Bridge::start(scene, &bridge, &words(&scene.gateway_at(&server.url)))?;
+    let checks = |url: &str| -> Result<Vec<String>> {
+        let wanted = ["--requirements", "2026-07-28"];
+        let mut states = list_checks(scene, "conformance-2026", url, &wanted)?;
+        states.retain(|state| !LEFT_OUT.iter().any(|name| state.contains(name)));
+        Ok(states)
+    };
+    compare_checks(&checks(&server.url)?, &checks(&bridge.url)?, LEAST_NEWEST)
+}
+
 fn conformance(scene: &Scene) -> Result<()> {
     let script = beside_packages(scene, "conformance-server.mjs")?;
     let server = [node(scene.packages()?), script].map(|word| word.display().to_string());
     let direct = run_suite(scene, &server)?;
     let reviewed = run_suite(scene, &words(&scene.gateway(&server)))?;
-    ensure!(direct.len() >= LEAST_CHECKS, "only {} checks ran: {direct:#?}", direct.len());
-    let passed =
-        |states: &[String]| states.iter().filter(|state| state.contains("SUCCESS")).count();
-    ensure!(passed(&direct) >= LEAST_CHECKS, "{} checks passed: {direct:#?}", passed(&direct));
+    compare_checks(&direct, &reviewed, LEAST_CHECKS)
+}
+
+/// Compares the states of all checks; at least `least` of them pass.
+fn compare_checks(direct: &[String], reviewed: &[String], least: usize) -> Result<()> {
+    let passed = direct.iter().filter(|state| state.contains("SUCCESS")).count();
+    ensure!(passed >= least, "only {passed} checks passed: {direct:#?}");
     let differing: Vec<_> = direct
         .iter()
         .filter(|state| !reviewed.contains(state))

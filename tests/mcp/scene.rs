@@ -127,6 +127,13 @@ impl Scene {
         command
     }
 
+    /// Returns the command of the gateway in front of a server behind an address.
+    pub(crate) fn gateway_at(&self, url: &str) -> Command {
+        let mut command = self.own(&["mcp", "--name", "t", "--url", url]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
     /// Runs one of our own commands to its end.
     pub(crate) fn run_own(&self, words: &[&str]) -> Result<Output> {
         self.own(words).stdin(Stdio::null()).output().context("cannot start the program")

@@ -4,8 +4,8 @@
 The first argument is a file with JSON, read anew for each list of tools:
 
   tools     the tools; with `pages`, that many on each page
-  answers   by a tool's name: the result of its calls, or with `raw` the text of the whole answer,
-            in which @id@ is the id of the request
+  answers   by a tool's name, a resource's address or a prompt's name: the result of its calls, or
+            with `raw` the text of the whole answer, in which @id@ is the id of the request
   before    by a tool's name: messages that come before the answer
   exit      the exit code after the end of the input
   after     {"calls": N, "tools": [...]}: other tools after N calls
@@ -51,7 +51,7 @@ def call_tool(message):
     global calls
     calls += 1
     said, params = script(), message["params"]
-    name = params["name"]
+    name = params.get("uri") or params["name"]
     for text in said.get("before", {}).get(name, []):
         send(text if isinstance(text, str) else json.dumps(text))
     known = said.get("answers", {}).get(name)
@@ -78,7 +78,7 @@ def take(line):
         answer(message, {"protocolVersion": version, "capabilities": capabilities, "serverInfo": info})
     elif method == "tools/list":
         answer(message, list_tools(message))
-    elif method == "tools/call":
+    elif method in ("tools/call", "resources/read", "prompts/get"):
         call_tool(message)
     elif method == "ping":
         answer(message, {})

@@ -2,16 +2,21 @@
 
 use crate::Test;
 use crate::gateway::Connection;
+use crate::http::{Request, Server, respond_json};
 use crate::scene::Scene;
 use anyhow::{Result, anyhow, ensure};
 use serde_json::{Value, json};
 use std::fs;
+use std::io;
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
 pub(crate) const TESTS: &[Test] = &[
     ("wrap: a wrapped server is reviewed, and unwrapped byte for byte", wrapped),
     ("wrap: what somebody changed meanwhile stays", changed_meanwhile),
+    ("wrap: a server behind an address keeps its headers, and no argument has them", by_address),
     ("wrap: an agent cannot do it", agents),
 ];
 
@@ -20,7 +25,7 @@ fn text(scene: &Scene) -> String {
     let words: Vec<String> =
         scene.server()[1..].iter().map(|word| json!(word).to_string()).collect();
     format!(
-        "{{\r\n\t\"other\" : [1,2 , 3],\n \"mcpServers\": {{ \"t\":{{\"args\" :  [ {} ],\n\"command\":\"python3\"  , \"env\":{{}} }},\n  \"web\": {{\"url\":\"https://x.example/mcp\"}}, \"bare\":{{\"command\":\"true\"}}}} }}",
+        "{{\r\n\t\"other\" : [1,2 , 3],\n \"mcpServers\": {{ \"t\":{{\"args\" :  [ {} ],\n\"command\":\"python3\"  , \"env\":{{}} }},\n  \"web\": {{\"type\":\"sse\",\"url\":\"https://x.example/sse\"}}, \"bare\":{{\"command\":\"true\"}}}} }}",
         words.join(" ,")
     )
 }
@@ -59,7 +64,7 @@ fn wrapped(scene: &Scene) -> Result<()> {
         let shown = wrap(scene, &["wrap", client, "--yes"])?;
         ensure!(shown.contains("left as it is: web in"), "{shown}");
         let after = fs::read_to_string(&file)?;
-        ensure!(after.contains("https://x.example/mcp") && after != before, "{after}");
+        ensure!(after.contains("https://x.example/sse") && after != before, "{after}");
         let again = wrap(scene, &["wrap", client, "--yes"])?;
         ensure!(again.contains("there is nothing to change"), "{again}");
         let mut connection = Connection::start(server_in(scene, &after)?)?;
@@ -130,6 +135,62 @@ fn changed_meanwhile(scene: &Scene) -> Result<()> {
     let ended = scene.run_own(&["mcp", "wrap", "claude", "--yes"])?;
     let problem = String::from_utf8_lossy(&ended.stderr);
     ensure!(!ended.status.success() && problem.contains("twice"), "{problem}");
+    Ok(())
+}
+
+fn by_address(scene: &Scene) -> Result<()> {
+    const SECRET: &str = "Bearer 0123456789";
+    let handler = |request: &Request, stream: &mut TcpStream| -> io::Result<bool> {
+        let message: Value = serde_json::from_slice(&request.body).unwrap_or_default();
+        let answer = json!({ "jsonrpc": "2.0", "id": message["id"], "result": {} });
+        respond_json(stream, 200, answer.to_string().as_bytes())?;
+        Ok(true)
+    };
+    let server = Server::start(Arc::new(handler))?;
+    let url = server.url();
+    let entries = [
+        ("claude", ".mcp.json", format!("\"type\":\"http\" , \"url\":\"{url}?key=hidden\"")),
+        ("gemini", ".gemini/settings.json", format!("\"httpUrl\":\"{url}\",\"timeout\" : 5")),
+        ("cursor", ".cursor/mcp.json", format!("\"url\":\t\"{url}\"")),
+    ];
+    for (client, file, entry) in entries {
+        let headers = format!("\"headers\":{{ \"Authorization\": {} }}", json!(SECRET));
+        let before = format!("{{ \"mcpServers\":{{\"t\" : {{{entry},\n {headers}}}}}}}\n");
+        let file = scene.project().join(file);
+        fs::create_dir_all(file.parent().unwrap_or(&file))?;
+        fs::write(&file, &before)?;
+        let shown = wrap(scene, &["wrap", client, "--yes"])?;
+        ensure!(!shown.contains("0123456789"), "the credential is shown: {shown}");
+        let after = fs::read_to_string(&file)?;
+        let entry = &serde_json::from_str::<Value>(&after)?["mcpServers"]["t"];
+        let words = entry["args"].to_string();
+        ensure!(!words.contains("0123456789") && !words.contains("hidden"), "{words}");
+        ensure!(["type", "url", "httpUrl"].iter().all(|key| entry[key].is_null()), "{entry}");
+        let mut command = server_in(scene, &after)?;
+        for (name, value) in entry["env"].as_object().into_iter().flatten() {
+            command.env(name, value.as_str().unwrap_or_default());
+        }
+        let mut connection = Connection::start(command)?;
+        let answer = connection.request(1, "ping", json!({}))?;
+        ensure!(answer["result"].is_object(), "{answer}");
+        connection.close()?;
+        let requests = server.requests();
+        let sent = requests.last().and_then(|request| request.headers.get("authorization"));
+        ensure!(sent.map(String::as_str) == Some(SECRET), "{requests:?}");
+        scene.confirm(&["mcp", "unwrap", client])?;
+        ensure!(fs::read_to_string(&file)? == before, "`{}` is not as it was", file.display());
+        // An edit stays, and the address comes back.
+        wrap(scene, &["wrap", client, "--yes"])?;
+        let edited =
+            fs::read_to_string(&file)?.replace("\"command\"", "\"trust\": true, \"command\"");
+        fs::write(&file, edited)?;
+        scene.confirm(&["mcp", "unwrap", client])?;
+        let mut expected: Value = serde_json::from_str(&before)?;
+        expected["mcpServers"]["t"]["trust"] = true.into();
+        let found: Value = serde_json::from_str(&fs::read_to_string(&file)?)?;
+        ensure!(found == expected, "{found}");
+        fs::remove_file(&file)?;
+    }
     Ok(())
 }
 

@@ -3,6 +3,8 @@
 //! Clients share the form of a server that they start: an object with `command` and `args`, in an
 //! object by the servers' names. Files and places of that object are data.
 
+mod by_address;
+
 use crate::PROGRAM;
 use crate::json::{JsonDocument, escape_name};
 use serde_json::{Map, Value};
@@ -94,20 +96,24 @@ impl McpServer {
     /// Returns true if the gateway is in front of it.
     #[must_use]
     pub fn is_wrapped(&self) -> bool {
-        own_command(&self.entry).is_some()
+        own_command(&self.entry).is_some() || by_address::is_wrapped(&self.entry)
     }
 
-    /// Returns its entry with the gateway in front; `None` if the client does not start it, or if
-    /// its command is no text. `gateway` is our program with its options.
-    #[must_use]
-    pub fn wrapped_entry(&self, gateway: &[String]) -> Option<Value> {
-        let (program, options) = gateway.split_first()?;
-        let entry = self.entry.as_object()?;
-        let command = entry.get("command")?.as_str()?;
+    /// Returns its entry with the gateway in front. `gateway` is our program with its options.
+    ///
+    /// # Errors
+    /// Fails with the reason why the gateway cannot stand there.
+    pub fn wrapped_entry(&self, gateway: &[String]) -> Result<Value, &'static str> {
+        let entry = self.entry.as_object().ok_or("its entry is no object")?;
+        let Some(command) = entry.get("command").filter(|_| !by_address::has_address(entry)) else {
+            return by_address::wrap(&self.name, entry, gateway);
+        };
+        let command = command.as_str().ok_or("its command is no text")?;
+        let (program, options) = gateway.split_first().ok_or("there is no gateway")?;
         let words = match entry.get("args") {
             None => Vec::new(),
             Some(Value::Array(words)) => words.clone(),
-            Some(_) => return None,
+            Some(_) => return Err("its arguments are no list"),
         };
         let name = plain_name(&self.name);
         let own = [GATEWAY, "--name", &name, SEPARATOR, command].map(str::to_owned);
@@ -115,27 +121,41 @@ impl McpServer {
         let mut wrapped = entry.clone();
         wrapped.insert("command".into(), program.as_str().into());
         wrapped.insert("args".into(), arguments.collect());
-        Some(Value::Object(wrapped))
+        Ok(Value::Object(wrapped))
     }
 
-    /// Returns its entry without the gateway; `None` if there is none in front.
+    /// Returns its entry without the gateway; `None` if there is none in front. `before` is the
+    /// entry as it was, if that is known: what somebody changed meanwhile stays.
     #[must_use]
-    pub fn unwrapped_entry(&self) -> Option<Value> {
-        let (command, words) = own_command(&self.entry)?;
+    pub fn unwrapped_entry(&self, before: Option<&Value>) -> Option<Value> {
+        let Some((command, words)) = own_command(&self.entry) else {
+            return by_address::unwrap(&self.entry, before);
+        };
         let mut entry: Map<String, Value> = self.entry.as_object()?.clone();
         entry.insert("command".into(), command.clone());
         entry.insert("args".into(), words.to_vec().into());
         Some(Value::Object(entry))
     }
+
+    /// Returns the texts of its entry that are credentials: the values of its headers.
+    #[must_use]
+    pub fn secrets(&self) -> Vec<String> {
+        by_address::secrets(&self.entry)
+    }
+}
+
+/// Returns true if an entry starts our program.
+fn is_gateway(entry: &Value) -> bool {
+    let program = entry.get("command").and_then(Value::as_str).map(Path::new);
+    program.and_then(Path::file_name).is_some_and(|name| name == PROGRAM)
 }
 
 /// Returns the command behind the gateway and its arguments, if an entry starts the gateway.
 fn own_command(entry: &Value) -> Option<(&Value, &[Value])> {
-    let program = Path::new(entry.get("command")?.as_str()?).file_name()?;
     let words = entry.get("args")?.as_array()?;
     let at = |wanted: &str| words.iter().position(|word| word.as_str() == Some(wanted));
     let (gateway, separator) = (at(GATEWAY)?, at(SEPARATOR)?);
-    if program != PROGRAM || gateway > separator {
+    if !is_gateway(entry) || gateway > separator {
         return None;
     }
     words.get(separator + 1..)?.split_first()
@@ -221,9 +241,10 @@ mod tests {
         );
         let server = McpServer { entry: wrapped, ..found[0].clone() };
         assert!(server.is_wrapped() && !found[0].is_wrapped());
-        assert_eq!(server.unwrapped_entry(), Some(found[0].entry.clone()));
-        assert_eq!(found[1].wrapped_entry(&gateway), None);
-        assert_eq!(found[2].wrapped_entry(&gateway), None);
-        assert!(found[3].wrapped_entry(&gateway).is_some());
+        assert_eq!(server.unwrapped_entry(None), Some(found[0].entry.clone()));
+        let by_address = found[1].wrapped_entry(&gateway).unwrap();
+        assert!(McpServer { entry: by_address, ..found[1].clone() }.is_wrapped());
+        assert_eq!(found[2].wrapped_entry(&gateway), Err("its command is no text"));
+        assert!(found[3].wrapped_entry(&gateway).is_ok());
     }
 }

@@ -37,6 +37,8 @@ pub enum ValueKind {
     Variables,
     /// Hosts, by scheme, name or address, and port.
     Hosts,
+    /// Patterns of tools of MCP servers.
+    Tools,
     /// A plugin's own setting: text, a number, yes or no, a list of texts.
     Setting,
 }
@@ -100,6 +102,7 @@ impl ValueKind {
             Self::Hosts => {
                 "a list of `https://HOST`, `http://HOST:PORT`, `https://HOST=ADDRESS/BITS`".into()
             }
+            Self::Tools => "a list of `SERVER/TOOL`, in which `*` stands for any letters".into(),
             Self::Setting => "text, a finite number, `true`, `false` or a list of texts".into(),
         }
     }

@@ -8,6 +8,7 @@ pub mod amount;
 pub mod clock;
 pub mod duration;
 pub mod file;
+pub mod hidden_tools;
 pub mod keys;
 pub mod kinds;
 mod ladders;
@@ -33,6 +34,7 @@ pub use reading::{read_files, read_one, settle_file, settle_files, settle_layers
 
 use crate::paths::{PROJECT_FILE, Paths};
 use anyhow::Result;
+use hidden_tools::HiddenTools;
 use layers::{IgnoreReason, IgnoredKey, MergedSettings};
 use portcullis_core::breaker::BreakerPolicy;
 use portcullis_core::fault::OnFault;
@@ -85,6 +87,8 @@ pub struct Config {
     pub max_review_time_ms: u64,
     /// The rules from files.
     pub rules: rules::CustomRules,
+    /// The tools of MCP servers that no agent sees.
+    pub hidden_tools: HiddenTools,
     /// The file of templates, with those that count.
     pub prompts: Option<prompts::PromptsFile>,
     /// The settings of the journal.
@@ -299,6 +303,7 @@ impl Config {
             running: holds.running(),
             max_review_time_ms: holds.number("performance.max_review_time_ms"),
             rules: rules::CustomRules::default(),
+            hidden_tools: HiddenTools::new(holds.texts("mcp.hide")),
             prompts: None,
             audit: Audit {
                 retention_days: holds.days("audit.retention_days"),

@@ -4,6 +4,7 @@
 //! wrong type or an impossible value is a problem: a guard that silently ignores a line of its
 //! configuration does not do what its owner expects.
 
+use super::hidden_tools;
 use super::keys::{self, ConfigKey, KeyLookup, PIPELINES, PROJECTS, ValueKind};
 use super::problem::ConfigProblem;
 use portcullis_engine::{Host, SettingValue as Value};
@@ -304,6 +305,7 @@ fn find_wrong(kind: ValueKind, value: &Value) -> Option<String> {
         ValueKind::Paths => is_path(item),
         ValueKind::Variables => is_variable(item),
         ValueKind::Hosts => Host::parse_host(item).is_some(),
+        ValueKind::Tools => hidden_tools::is_pattern(item),
         ValueKind::PathGlobs => is_path_glob(item),
         ValueKind::Plugins => is_name(item),
         ValueKind::Path | ValueKind::File => !item.is_empty() && !item.contains('\0'),

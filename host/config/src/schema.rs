@@ -161,6 +161,9 @@ fn value(key: &ConfigKey) -> Json {
         ValueKind::Hosts => {
             json!({ "type": "array", "items": { "type": "string", "pattern": HOST } })
         }
+        ValueKind::Tools => {
+            json!({ "type": "array", "items": { "type": "string", "pattern": "^[^/]+/.+$" } })
+        }
         ValueKind::Files | ValueKind::Names => {
             json!({ "type": "array", "items": { "type": "string" } })
         }

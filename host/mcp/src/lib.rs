@@ -16,6 +16,7 @@
 
 mod definition;
 mod gate;
+mod http;
 mod id_scanner;
 mod line;
 mod listing;
@@ -24,16 +25,21 @@ mod pin_store;
 mod relay;
 mod reply;
 mod request_id;
+mod stdio;
 mod tool_call;
+mod transport;
 mod waiting;
 
 pub use definition::{ListedTool, ToolDefinition};
 pub use gate::{CallRuling, Gate, ResultRuling};
+pub use http::{HttpLimits, HttpServer, ServerAddress};
 pub use line::{Line, LineReader};
 pub use message::{MAX_MESSAGE, Message, MessageError, MessageKind};
 pub use pin_store::{
     HeldTool, HoldReason, PinError, PinStore, PinnedServer, ServerIdentity, ToolState,
 };
-pub use relay::{Relay, RelayEvent, Streams};
+pub use relay::{ClientStreams, Relay, RelayEvent};
 pub use request_id::RequestId;
-pub use tool_call::{ToolCall, ToolResult, tool_name};
+pub use stdio::StdioServer;
+pub use tool_call::{CallKind, ToolCall, ToolResult, tool_name};
+pub use transport::{ServerInbox, ServerTransport};

@@ -51,15 +51,21 @@ pub(crate) fn next_cursor(message: &Message) -> Option<&str> {
 
 /// Returns a page without its held tools.
 pub(crate) fn without_held(message: &Message, states: &[ToolState]) -> Vec<u8> {
-    if states.iter().all(|state| *state == ToolState::Agreed) {
+    let keep: Vec<_> = states.iter().map(|state| *state == ToolState::Agreed).collect();
+    without_tools(message, &keep)
+}
+
+/// Returns a page with those of its tools for which `keep` is true.
+pub(crate) fn without_tools(message: &Message, keep: &[bool]) -> Vec<u8> {
+    if keep.iter().all(|keep| *keep) {
         return message.bytes.clone();
     }
     let mut object: Map<String, Value> = message.object.clone();
     let result = object.get_mut("result").and_then(Value::as_object_mut);
     if let Some(result) = result {
         if let Some(Value::Array(tools)) = result.get_mut("tools") {
-            let mut states = states.iter();
-            tools.retain(|_| states.next() == Some(&ToolState::Agreed));
+            let mut keep = keep.iter();
+            tools.retain(|_| keep.next() == Some(&true));
         }
         // Others may have agreed to other tools.
         if result.contains_key("cacheScope") {

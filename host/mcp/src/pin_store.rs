@@ -71,6 +71,8 @@ pub enum ToolState {
     Agreed,
     /// A person has to look at it first.
     Held(HoldReason),
+    /// The configuration hides it.
+    Hidden,
 }
 
 /// The reason why a tool is held.

@@ -1,4 +1,4 @@
-//! Calls of tools and their results.
+//! Calls of tools and their results; reads of resources and prompts are calls too.
 
 use crate::message::{Message, check_names};
 use serde_json::{Map, Value};
@@ -6,8 +6,19 @@ use serde_json::{Map, Value};
 /// The method that calls a tool.
 pub(crate) const CALL: &str = "tools/call";
 
+/// The method that reads a resource.
+pub(crate) const READ: &str = "resources/read";
+/// The method that fetches a prompt.
+pub(crate) const PROMPT: &str = "prompts/get";
+
 /// The names of the parameters of a call, in both generations of the protocol.
-const NAMES: &[&str] = &["name", "arguments", "_meta", "task", "inputResponses", "requestState"];
+const TOOL_NAMES: &[&str] =
+    &["name", "arguments", "_meta", "task", "inputResponses", "requestState"];
+const RESOURCE_NAMES: &[&str] = &["uri", "_meta", "inputResponses", "requestState"];
+const PROMPT_NAMES: &[&str] = &["name", "arguments", "_meta", "inputResponses", "requestState"];
+/// The names under which reads of resources and prompts are reviewed.
+const READ_TOOL: &str = "read_resource";
+const PROMPT_TOOL: &str = "get_prompt";
 /// The argument under which the review sees a person's answers to the server's questions. A tool
 /// has no argument of this name.
 pub(crate) const ANSWERS: &str = "mcp/inputResponses";
@@ -15,18 +26,63 @@ pub(crate) const ANSWERS: &str = "mcp/inputResponses";
 const INPUT_RESPONSES: &str = "inputResponses";
 /// The name beside the arguments under which a client says its version of the protocol, since the
 /// generation without `initialize`.
-const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
-/// The most bytes of a tool's name.
+pub(crate) const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+/// The most bytes of a tool's name, and of a prompt's.
 const MOST_NAME: usize = 128;
+/// The most bytes of a resource's address.
+const MOST_URI: usize = 8 * 1024;
 
-/// One call of a tool.
+/// The kinds of requests that are reviewed before and after.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallKind {
+    /// A call of a tool.
+    Tool,
+    /// A read of a resource.
+    Resource,
+    /// A prompt of the server, filled in.
+    Prompt,
+}
+
+impl CallKind {
+    /// Returns the kind of a request.
+    pub(crate) fn of_method(method: &str) -> Option<Self> {
+        match method {
+            CALL => Some(Self::Tool),
+            READ => Some(Self::Resource),
+            PROMPT => Some(Self::Prompt),
+            _ => None,
+        }
+    }
+
+    /// Returns the method of such requests.
+    #[must_use]
+    pub const fn method(self) -> &'static str {
+        match self {
+            Self::Tool => CALL,
+            Self::Resource => READ,
+            Self::Prompt => PROMPT,
+        }
+    }
+
+    const fn names(self) -> &'static [&'static str] {
+        match self {
+            Self::Tool => TOOL_NAMES,
+            Self::Resource => RESOURCE_NAMES,
+            Self::Prompt => PROMPT_NAMES,
+        }
+    }
+}
+
+/// One call of a tool, or one of the requests that are reviewed like it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolCall {
     /// Its number among the calls of this gateway, from 1.
     pub number: u64,
-    /// The tool's name as its server knows it.
+    /// Its kind.
+    pub kind: CallKind,
+    /// The tool's name as its server knows it; `read_resource` or `get_prompt` for the others.
     pub name: String,
-    /// The arguments.
+    /// The arguments: a resource's `uri`, or a prompt's `name` and `arguments`.
     pub arguments: Map<String, Value>,
     /// The metadata of the request.
     pub meta: Map<String, Value>,
@@ -39,34 +95,41 @@ impl ToolCall {
     ///
     /// # Errors
     /// Fails if the parameters could be read in different ways, or lack a name.
-    pub fn from_message(message: &Message) -> Result<Self, String> {
+    pub fn from_message(message: &Message, kind: CallKind) -> Result<Self, String> {
+        let method = kind.method();
         let Some(Value::Object(params)) = message.object.get("params") else {
-            return Err("`params` of `tools/call` has to be an object".into());
+            return Err(format!("`params` of `{method}` has to be an object"));
         };
-        check_names(params, NAMES, "`params` of `tools/call`")?;
-        let name = match params.get("name") {
-            Some(Value::String(name)) if (1..=MOST_NAME).contains(&name.len()) => name.clone(),
+        check_names(params, kind.names(), &format!("`params` of `{method}`"))?;
+        let text = |key: &str, most: usize| match params.get(key) {
+            Some(Value::String(text)) if (1..=most).contains(&text.len()) => Ok(text.clone()),
             Some(Value::String(_)) => {
-                return Err(format!("`name` of a tool has to have 1 to {MOST_NAME} bytes"));
+                Err(format!("`{key}` of `{method}` has to have 1 to {most} bytes"))
             }
-            _ => return Err("`tools/call` needs `name`, a text".into()),
+            _ => Err(format!("`{method}` needs `{key}`, a text")),
         };
         let object = |key: &str| match params.get(key) {
             None | Some(Value::Null) => Ok(Map::new()),
             Some(Value::Object(object)) => Ok(object.clone()),
-            Some(_) => Err(format!("`{key}` of `tools/call` has to be an object")),
+            Some(_) => Err(format!("`{key}` of `{method}` has to be an object")),
         };
-        let arguments = object("arguments")?;
+        let (name, arguments) = match kind {
+            CallKind::Tool => (text("name", MOST_NAME)?, object("arguments")?),
+            CallKind::Resource => {
+                let uri = ("uri".to_owned(), Value::String(text("uri", MOST_URI)?));
+                (READ_TOOL.into(), Map::from_iter([uri]))
+            }
+            CallKind::Prompt => {
+                let name = ("name".to_owned(), Value::String(text("name", MOST_NAME)?));
+                let arguments = ("arguments".to_owned(), Value::Object(object("arguments")?));
+                (PROMPT_TOOL.into(), Map::from_iter([name, arguments]))
+            }
+        };
         if arguments.contains_key(ANSWERS) {
             return Err(format!("no tool may have an argument `{ANSWERS}`"));
         }
-        Ok(Self {
-            number: 0,
-            name,
-            arguments,
-            meta: object("_meta")?,
-            answers: params.get(INPUT_RESPONSES).cloned(),
-        })
+        let answers = params.get(INPUT_RESPONSES).cloned();
+        Ok(Self { number: 0, kind, name, arguments, meta: object("_meta")?, answers })
     }
 
     /// Returns what the review sees: the arguments, with the person's answers beside them.
@@ -86,19 +149,26 @@ impl ToolCall {
     }
 }
 
-/// Returns the line of a call with other arguments, and with other answers if it has some.
-/// `input` has the form of [`ToolCall::reviewed_input`].
-pub(crate) fn replace_input(message: &Message, mut input: Map<String, Value>) -> Vec<u8> {
-    let mut object = message.object.clone();
+/// Returns a call with other arguments, and with other answers if it has some. `input` has the form
+/// of [`ToolCall::reviewed_input`].
+pub(crate) fn replace_input(
+    mut message: Message,
+    kind: CallKind,
+    mut input: Map<String, Value>,
+) -> Message {
     let answers = input.shift_remove(ANSWERS);
-    if let Some(Value::Object(params)) = object.get_mut("params") {
-        params.insert("arguments".into(), Value::Object(input));
+    if let Some(Value::Object(params)) = message.object.get_mut("params") {
+        match kind {
+            CallKind::Tool => drop(params.insert("arguments".into(), Value::Object(input))),
+            CallKind::Resource | CallKind::Prompt => params.extend(input),
+        }
         match answers {
             Some(answers) => params.insert(INPUT_RESPONSES.into(), answers),
             None => params.shift_remove(INPUT_RESPONSES),
         };
     }
-    crate::reply::to_line(&Value::Object(object))
+    let line = crate::reply::to_line(&Value::Object(message.object.clone()));
+    Message { bytes: line, ..message }
 }
 
 /// The end of a call.
@@ -113,12 +183,16 @@ pub struct ToolResult {
 }
 
 impl ToolResult {
-    /// Returns its texts: those of its blocks, of embedded resources, and its structured content as
-    /// JSON.
+    /// Returns its texts: those of its blocks, of its messages, of resources, and its structured
+    /// content as JSON.
     #[must_use]
     pub fn text(&self) -> String {
         let mut texts = Vec::new();
-        for block in self.value.get("content").and_then(Value::as_array).into_iter().flatten() {
+        let items =
+            |name: &str| self.value.get(name).and_then(Value::as_array).into_iter().flatten();
+        let of_message = |message| Value::get(message, "content").unwrap_or(message);
+        let blocks = items("content").chain(items("contents"));
+        for block in blocks.chain(items("messages").map(of_message)) {
             let nested = block.get("resource").and_then(|resource| resource.get("text"));
             let text = block.get("text").or(nested).and_then(Value::as_str);
             match text {
@@ -128,6 +202,9 @@ impl ToolResult {
         }
         if let Some(structured) = self.value.get("structuredContent") {
             texts.push(structured.to_string());
+        }
+        if let Some(description) = self.value.get("description").and_then(Value::as_str) {
+            texts.push(description.to_owned());
         }
         if texts.is_empty() {
             texts.push(self.value.to_string());
@@ -141,6 +218,7 @@ fn without_data(block: &Value) -> Value {
     let mut block = block.clone();
     if let Some(object) = block.as_object_mut() {
         object.shift_remove("data");
+        object.shift_remove("blob");
         if let Some(Value::Object(resource)) = object.get_mut("resource") {
             resource.shift_remove("blob");
         }
@@ -162,9 +240,39 @@ pub fn tool_name(server: &str, tool: &str) -> String {
 mod tests {
     use super::*;
 
+    fn call_of(kind: CallKind, params: &str) -> Result<ToolCall, String> {
+        let text = format!(r#"{{"id":1,"method":"{}","params":{params}}}"#, kind.method());
+        ToolCall::from_message(&Message::parse(text.into_bytes()).unwrap(), kind)
+    }
+
     fn call(params: &str) -> Result<ToolCall, String> {
-        let text = format!(r#"{{"id":1,"method":"tools/call","params":{params}}}"#);
-        ToolCall::from_message(&Message::parse(text.into_bytes()).unwrap())
+        call_of(CallKind::Tool, params)
+    }
+
+    #[test]
+    fn resources_and_prompts_are_calls() {
+        let read = call_of(CallKind::Resource, r#"{"uri":"file:///a","_meta":{}}"#).unwrap();
+        assert_eq!(
+            (read.name.as_str(), &read.arguments["uri"]),
+            ("read_resource", &"file:///a".into())
+        );
+        let prompt = call_of(CallKind::Prompt, r#"{"name":"p","arguments":{"a":"b"}}"#).unwrap();
+        assert_eq!(Value::Object(prompt.arguments)["arguments"]["a"], "b");
+        for (kind, params) in [
+            (CallKind::Resource, "{}"),
+            (CallKind::Resource, r#"{"uri":["file:///a"]}"#),
+            (CallKind::Resource, r#"{"uri":""}"#),
+            (CallKind::Resource, r#"{"uri":"file:///a","URI":"file:///b"}"#),
+            (CallKind::Prompt, r#"{"name":"p","arguments":["a"]}"#),
+            (CallKind::Prompt, r#"{"arguments":{}}"#),
+        ] {
+            assert!(call_of(kind, params).is_err(), "{params}");
+        }
+        let text = r#"{"id":1,"method":"resources/read","params":{"uri":"file:///a"}}"#;
+        let message = Message::parse(text.as_bytes().to_vec()).unwrap();
+        let input = Map::from_iter([("uri".to_owned(), Value::from("file:///b"))]);
+        let line = replace_input(message, CallKind::Resource, input).bytes;
+        assert_eq!(String::from_utf8(line).unwrap(), format!("{}\n", text.replace("/a", "/b")));
     }
 
     #[test]
@@ -194,9 +302,9 @@ mod tests {
     fn other_arguments_replace_the_first_ones_only() {
         let text = r#"{"id":1,"method":"tools/call","params":{"_meta":{},"name":"a","arguments":{"x":1},"inputResponses":{"q":1}}}"#;
         let message = Message::parse(text.as_bytes().to_vec()).unwrap();
-        let mut input = ToolCall::from_message(&message).unwrap().reviewed_input();
+        let mut input = ToolCall::from_message(&message, CallKind::Tool).unwrap().reviewed_input();
         input.insert("x".into(), 2.into());
-        let line = String::from_utf8(replace_input(&message, input)).unwrap();
+        let line = String::from_utf8(replace_input(message, CallKind::Tool, input).bytes).unwrap();
         assert_eq!(line, format!("{}\n", text.replace("\"x\":1", "\"x\":2")));
     }
 
@@ -208,10 +316,13 @@ mod tests {
                 { "type": "resource", "resource": { "uri": "u:1", "text": "two" } },
                 { "type": "image", "data": "AAAA", "mimeType": "image/png" },
             ],
+            "contents": [{ "uri": "u:2", "text": "four" }, { "uri": "u:3", "blob": "AAAA" }],
+            "messages": [{ "role": "user", "content": { "type": "text", "text": "five" } }],
+            "description": "six",
             "structuredContent": { "three": 3 },
         });
         let text = ToolResult { failed: false, value, duration_ms: 1 }.text();
-        for part in ["one", "two", "image/png", "{\"three\":3}"] {
+        for part in ["one", "two", "image/png", "{\"three\":3}", "four", "u:3", "five", "six"] {
             assert!(text.contains(part), "{text}");
         }
         assert!(!text.contains("AAAA"));

@@ -306,6 +306,7 @@ pub const EXAMPLES: &[(&str, &[&str])] = &[
         &[
             "portcullis mcp -- npx -y @modelcontextprotocol/server-everything",
             "portcullis mcp --name files -- mcp-files --root /srv/data",
+            "portcullis mcp --url https://mcp.example.com/mcp --header Authorization=ISSUES_TOKEN",
         ],
     ),
     (

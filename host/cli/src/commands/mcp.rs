@@ -1,5 +1,6 @@
 //! `portcullis mcp`: a gateway in front of a server of the Model Context Protocol.
 
+mod address;
 mod gate;
 mod pins;
 mod server;
@@ -21,8 +22,10 @@ pub struct Arguments {
     /// The server's name in the client's configuration (default: its program's name)
     #[arg(long, value_parser = parse_name)]
     name: Option<String>,
+    #[command(flatten)]
+    address: address::Arguments,
     /// The command that starts the server
-    #[arg(last = true, required = true, value_name = "SERVER")]
+    #[arg(last = true, required_unless_present_any = ["url", "url_env"], conflicts_with_all = ["url", "url_env", "header", "header_file", "ca", "plain_http"], value_name = "SERVER")]
     server: Vec<OsString>,
 }
 
@@ -45,6 +48,9 @@ pub fn run_mcp(arguments: Arguments) -> Result<ExitCode> {
             Command::Unwrap(arguments) => wrap::run_unwrap(arguments),
         };
         return exit.map(ExitCode::from);
+    }
+    if let Some(address) = arguments.address.find_address()? {
+        return arguments.address.run_gateway(address, arguments.name);
     }
     let words: Vec<String> = arguments
         .server

@@ -68,4 +68,12 @@ pub(super) const KEYS: &[ConfigKey] = &[
         project: ProjectScope::Trust,
         doc: "hosts that need no warning, with everything below them",
     },
+    ConfigKey {
+        path: "mcp.hide",
+        kind: ValueKind::Tools,
+        default: || Some(Value::Texts(Vec::new())),
+        default_text: "",
+        project: ProjectScope::Union,
+        doc: "tools of MCP servers that the gateway hides and refuses: `SERVER/TOOL`, in which `*` stands for any letters",
+    },
 ];

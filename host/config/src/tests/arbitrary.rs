@@ -118,6 +118,7 @@ fn value(kind: ValueKind) -> BoxedStrategy<Value> {
             "https://intranet.example=10.0.0.0/8",
         ])
         .boxed(),
+        ValueKind::Tools => texts(&["a/b", "*/delete_*", "files/*"]).boxed(),
         ValueKind::Names => texts(&["a", "\"", "b c"]).boxed(),
         ValueKind::Setting => prop_oneof![
             any::<i64>().prop_map(Value::Integer),

@@ -416,6 +416,7 @@ fn looser(with: &Config, without: &Config) -> Vec<&'static str> {
         ),
         ("interventions", others(&a.interventions) == others(&b.interventions)),
         ("mask", b.personal_data.iter().all(|kind| a.personal_data.contains(kind))),
+        ("mcp.hide", with.hidden_tools.contains(&without.hidden_tools)),
         ("mask.results", a.mask_results || !b.mask_results),
         ("audit", with.audit == without.audit),
         ("breaker", with.breaker == without.breaker),

@@ -7,22 +7,23 @@ use crate::message::Message;
 use crate::pin_store::ToolState;
 use crate::reply::{INTERNAL_ERROR, error_line, refusal_line, text_block, to_line};
 use crate::request_id::RequestId;
-use crate::tool_call::{ToolCall, ToolResult, replace_input};
+use crate::tool_call::{CallKind, ToolCall, ToolResult, replace_input};
 use crate::waiting::{ForwardedCall, Waiting};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use std::time::Instant;
 
 impl Relay {
     pub(super) fn review_call(&self, id: &RequestId, call: ToolCall, message: Message) {
-        let (line, notes, reviewed_elsewhere) = match self.gate.review_call(&call) {
-            CallRuling::Forward => (message.bytes, Vec::new(), false),
-            CallRuling::ForwardReviewed => (message.bytes, Vec::new(), true),
-            CallRuling::Rewrite(input, notes) => (replace_input(&message, input), notes, false),
+        let (message, notes, reviewed_elsewhere) = match self.gate.review_call(&call) {
+            CallRuling::Forward => (message, Vec::new(), false),
+            CallRuling::ForwardReviewed => (message, Vec::new(), true),
+            CallRuling::Rewrite(input, notes) => {
+                (replace_input(message, call.kind, input), notes, false)
+            }
             CallRuling::Refuse(reason) => {
                 if lock(&self.waiting).end_review(id, None) {
-                    let line = refusal_line(id, &reason, call.wants_typed_results());
-                    self.answer_client(&line);
+                    self.answer_client(&refusal(id, &call, &reason));
                 }
                 return;
             }
@@ -30,7 +31,7 @@ impl Relay {
         let since = Instant::now();
         let called = Arc::new(ForwardedCall { call, since, notes, reviewed_elsewhere });
         if lock(&self.waiting).end_review(id, Some(Waiting::Called(called))) {
-            self.send_to_server(&line);
+            self.server.send(&message);
         }
     }
 
@@ -56,7 +57,7 @@ impl Relay {
         let mut ruling = self.gate.review_result(&called.call, &result);
         ruling.notes.splice(0..0, called.notes.iter().cloned());
         let line = match &ruling.withheld {
-            Some(reason) => refusal_line(id, reason, called.call.wants_typed_results()),
+            Some(reason) => refusal(id, &called.call, reason),
             None => changed_result(name, message, ruling),
         };
         self.answer_client(&line);
@@ -94,6 +95,15 @@ impl Relay {
     }
 }
 
+/// Returns the line of a call that is refused, or whose result is withheld.
+fn refusal(id: &RequestId, call: &ToolCall, reason: &str) -> Vec<u8> {
+    match call.kind {
+        CallKind::Tool => refusal_line(id, reason, call.wants_typed_results()),
+        // Their results have no form for a failure.
+        CallKind::Resource | CallKind::Prompt => error_line(Some(id), INTERNAL_ERROR, reason),
+    }
+}
+
 /// Returns the line of a result as the gate wants it; the server's own bytes if it wants nothing
 /// else.
 fn changed_result(name: &str, message: Message, ruling: ResultRuling) -> Vec<u8> {
@@ -110,11 +120,18 @@ fn changed_result(name: &str, message: Message, ruling: ResultRuling) -> Vec<u8>
     to_line(&Value::Object(object))
 }
 
-/// Adds notes for the agent: as blocks to a result, at the end of an error's message.
+/// Adds notes for the agent: as blocks, messages or texts to a result, at the end of an error's
+/// message.
 fn add_notes(name: &str, value: &mut Map<String, Value>, notes: &[String]) {
     // A result of another form, such as questions to the person, has no place for them.
     if let ("result", Some(Value::Array(blocks))) = (name, value.get_mut("content")) {
         blocks.extend(notes.iter().map(|note| text_block(note)));
+    } else if let ("result", Some(Value::Array(messages))) = (name, value.get_mut("messages")) {
+        let message = |note: &String| json!({ "role": "user", "content": text_block(note) });
+        messages.extend(notes.iter().map(message));
+    } else if let ("result", Some(Value::Array(texts))) = (name, value.get_mut("contents")) {
+        let uri = texts.first().and_then(|text| text.get("uri")).cloned().unwrap_or_default();
+        texts.extend(notes.iter().map(|note| json!({ "uri": uri, "text": note })));
     } else if let ("error", Some(Value::String(text))) = (name, value.get_mut("message")) {
         for note in notes {
             text.push('\n');

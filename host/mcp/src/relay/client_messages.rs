@@ -4,7 +4,7 @@ use super::{Job, Relay, lock};
 use crate::message::{Message, MessageKind, fold_case};
 use crate::reply::{INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR, error_line};
 use crate::request_id::RequestId;
-use crate::tool_call::{CALL, ToolCall};
+use crate::tool_call::{CALL, CallKind, PROMPT, READ, ToolCall};
 use crate::waiting::Waiting;
 use serde_json::Value;
 use std::sync::atomic::Ordering;
@@ -14,10 +14,10 @@ const LIST: &str = "tools/list";
 /// The method that fetches the result of a call in the background.
 const TASK_RESULT: &str = "tasks/result";
 /// The notification that gives up a request.
-const CANCELLED: &str = "notifications/cancelled";
+pub(crate) const CANCELLED: &str = "notifications/cancelled";
 
 /// The methods that are reviewed, or whose answers are.
-const REVIEWED: &[&str] = &[CALL, LIST, TASK_RESULT];
+const REVIEWED: &[&str] = &[CALL, READ, PROMPT, LIST, TASK_RESULT];
 
 impl Relay {
     pub(super) fn take_from_client(&self, line: Vec<u8>) {
@@ -38,7 +38,7 @@ impl Relay {
                 }
             }
             MessageKind::Notification { method } => self.take_notification(method, &message),
-            MessageKind::Response { .. } => self.send_to_server(&message.bytes),
+            MessageKind::Response { .. } => self.server.send(&message),
         }
     }
 
@@ -50,21 +50,21 @@ impl Relay {
     ) -> Result<(), (i32, String)> {
         check_method(method).map_err(|problem| (METHOD_NOT_FOUND, problem))?;
         let text = |name: &str| message.params()?.get(name)?.as_str().map(str::to_owned);
+        if let Some(kind) = CallKind::of_method(method) {
+            let mut call = ToolCall::from_message(&message, kind)
+                .map_err(|problem| (INVALID_PARAMS, problem))?;
+            call.number = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
+            self.wait(id, Waiting::Reviewing { cancelled: false })?;
+            self.queue(Job::Call { id: id.clone(), call: Box::new(call), message });
+            return Ok(());
+        }
         let waiting = match method {
-            CALL => {
-                let mut call = ToolCall::from_message(&message)
-                    .map_err(|problem| (INVALID_PARAMS, problem))?;
-                call.number = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
-                self.wait(id, Waiting::Reviewing { cancelled: false })?;
-                self.queue(Job::Call { id: id.clone(), call: Box::new(call), message });
-                return Ok(());
-            }
             LIST => Waiting::Listing(text("cursor")),
             TASK_RESULT => Waiting::TaskResult(text("taskId").unwrap_or_default()),
             _ => Waiting::Plain,
         };
         self.wait(id, waiting)?;
-        self.send_to_server(&message.bytes);
+        self.server.send(&message);
         Ok(())
     }
 
@@ -85,7 +85,7 @@ impl Relay {
             // The server does not have the call, and gets it no more.
             return;
         }
-        self.send_to_server(&message.bytes);
+        self.server.send(message);
     }
 }
 

@@ -2,21 +2,60 @@
 
 use super::{Job, Relay, lock};
 use crate::message::{Message, MessageKind};
+use crate::reply::{INTERNAL_ERROR, error_line};
+use crate::request_id::RequestId;
+use crate::transport::ServerInbox;
 use crate::waiting::Waiting;
 
-impl Relay {
-    pub(super) fn take_from_server(&self, line: Vec<u8>) {
+impl ServerInbox for Relay {
+    fn take_line(&self, line: Vec<u8>) -> Option<RequestId> {
         let message = match Message::parse(line) {
             Ok(message) => message,
-            Err(error) => return self.drop_answer(error.id.as_ref(), &error.problem),
+            Err(error) => {
+                self.drop_answer(error.id.as_ref(), &error.problem);
+                return error.id;
+            }
         };
-        let MessageKind::Response { id } = &message.kind else {
-            return self.answer_client(&message.bytes);
+        let MessageKind::Response { id: Some(id) } = &message.kind else {
+            // Without an id, it is an error about a message that the server could not read.
+            self.answer_client(&message.bytes);
+            return None;
         };
-        let Some(id) = id.clone() else {
-            // An error about a message that the server could not read.
-            return self.answer_client(&message.bytes);
-        };
+        let id = id.clone();
+        self.take_answer(id.clone(), message);
+        Some(id)
+    }
+
+    /// Drops an answer of the server that does not reach the client, which gets an error.
+    fn drop_answer(&self, id: Option<&RequestId>, problem: &str) {
+        let known = id.filter(|id| lock(&self.waiting).take(id).is_some());
+        if let Some(id) = known {
+            let problem = format!("the server's answer was dropped: {problem}");
+            self.answer_client(&error_line(Some(id), INTERNAL_ERROR, &problem));
+        }
+        self.gate.report(&format!("a message of the server was dropped: {problem}"));
+    }
+
+    fn fail_request(&self, id: &RequestId, problem: &str) {
+        // As an answer, so that the end of a call is reviewed and recorded.
+        drop(self.take_line(error_line(Some(id), INTERNAL_ERROR, problem)));
+    }
+
+    fn forget_request(&self, id: &RequestId) {
+        drop(lock(&self.waiting).take(id));
+    }
+
+    fn report(&self, what: &str) {
+        self.gate.report(what);
+    }
+
+    fn end(&self) {
+        self.queue(Job::ServerEnded);
+    }
+}
+
+impl Relay {
+    fn take_answer(&self, id: RequestId, message: Message) {
         let waiting = lock(&self.waiting).take(&id);
         match waiting {
             None => self.gate.report("an answer of the server to no request was dropped"),

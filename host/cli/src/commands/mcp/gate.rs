@@ -12,8 +12,8 @@ use portcullis_core::pipeline::fault_reply;
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::text::{cut_text, one_line};
 use portcullis_mcp::{
-    CallRuling, Gate, HoldReason, ListedTool, PinError, PinStore, ResultRuling, ServerIdentity,
-    ToolCall, ToolDefinition, ToolResult, ToolState, tool_name,
+    CallKind, CallRuling, Gate, HoldReason, ListedTool, PinError, PinStore, ResultRuling,
+    ServerIdentity, ToolCall, ToolDefinition, ToolResult, ToolState, tool_name,
 };
 use portcullis_review::hook::{ReviewFailure, observes, review_without_hook};
 use portcullis_review::joined::is_reviewed;
@@ -26,9 +26,6 @@ use std::sync::{Mutex, PoisonError};
 
 /// The client's name in records.
 const CLIENT: &str = "mcp";
-/// The names of the two events in records.
-const BEFORE: &str = "tools/call";
-const AFTER: &str = "tools/call result";
 /// The most different records about agreed tools of one gateway.
 const MOST_RECORDED: usize = 1000;
 /// The most bytes of a text for the agent.
@@ -115,6 +112,34 @@ impl ReviewGate {
         observes(&self.places, now_ms())
     }
 
+    /// Returns the pattern of the configuration that hides a tool. With a configuration that cannot
+    /// be read, the review fails.
+    fn find_hiding(&self, tool: &str) -> Option<String> {
+        let config = Config::load(&self.places, Some(&self.home)).ok()?;
+        config.hidden_tools.find_pattern(&self.server, tool).map(str::to_owned)
+    }
+
+    /// Returns the text for the agent if a tool may not be called at all.
+    fn refuse_tool(&self, tool: &str) -> Option<String> {
+        let name = one_line(tool, 128);
+        if let Some(pattern) = self.find_hiding(tool).filter(|_| !self.observes()) {
+            self.record_pins(&format!("a call of the hidden tool `{name}` was refused"));
+            let pattern = one_line(&pattern, 256);
+            return Some(format!(
+                "Portcullis did not run `{name}`: the configuration hides it (`mcp.hide` has `{pattern}`)."
+            ));
+        }
+        match PinStore::new(&self.home).find_state(&self.identity, tool) {
+            Ok(Some(ToolState::Held(reason))) if !self.observes() => {
+                self.record_pins(&format!("a call of the held tool `{name}` was refused"));
+                Some(self.held_text(tool, &reason))
+            }
+            Ok(_) => None,
+            Err(_) if self.observes() => None,
+            Err(error) => Some(unreviewed(&error.to_string())),
+        }
+    }
+
     /// Returns the text for a tool that is held.
     fn held_text(&self, tool: &str, reason: &HoldReason) -> String {
         let (tool, why, id) = (one_line(tool, 128), reason.describe(), self.identity.id());
@@ -153,21 +178,16 @@ impl ReviewGate {
 
 impl Gate for ReviewGate {
     fn review_call(&self, call: &ToolCall) -> CallRuling {
-        match PinStore::new(&self.home).find_state(&self.identity, &call.name) {
-            Ok(Some(ToolState::Held(reason))) if !self.observes() => {
-                let name = one_line(&call.name, 128);
-                self.record_pins(&format!("a call of the held tool `{name}` was refused"));
-                return CallRuling::Refuse(self.held_text(&call.name, &reason));
-            }
-            Ok(_) => {}
-            Err(_) if self.observes() => {}
-            Err(error) => return CallRuling::Refuse(unreviewed(&error.to_string())),
+        if call.kind == CallKind::Tool
+            && let Some(reason) = self.refuse_tool(&call.name)
+        {
+            return CallRuling::Refuse(reason);
         }
         let reviewed = self.call(call);
         if self.is_reviewed_by_hook(call, &reviewed) {
             return CallRuling::ForwardReviewed;
         }
-        let event = self.event(BEFORE, EventKind::BeforeTool(reviewed));
+        let event = self.event(call.kind.method(), EventKind::BeforeTool(reviewed));
         let reply = self.review(&event).unwrap_or_else(|fault| fault_reply(&fault));
         match reply.ruling {
             Disposition::None => CallRuling::Forward,
@@ -190,7 +210,8 @@ impl Gate for ReviewGate {
             shown: result.value.clone(),
             ..CallResult::from_text(result.text(), result.failed)
         };
-        let event = self.event(AFTER, EventKind::AfterTool(self.call(call), ended));
+        let name = format!("{} result", call.kind.method());
+        let event = self.event(&name, EventKind::AfterTool(self.call(call), ended));
         match self.review(&event) {
             Ok(Reply { ruling: Disposition::Stop(reason), .. }) => ResultRuling {
                 withheld: Some(cut_text(&reason, MOST_TEXT)),
@@ -235,7 +256,16 @@ impl Gate for ReviewGate {
         if self.observes() {
             return Ok(vec![ToolState::Agreed; tools.len()]);
         }
-        let states = states?;
+        let mut states = states?;
+        let config = Config::load(&self.places, Some(&self.home)).ok();
+        for (tool, state) in tools.iter().zip(&mut states) {
+            let hides = |config: &Config| {
+                config.hidden_tools.find_pattern(&self.server, &tool.name).is_some()
+            };
+            if config.as_ref().is_some_and(hides) {
+                *state = ToolState::Hidden;
+            }
+        }
         for (tool, state) in tools.iter().zip(&states) {
             if let ToolState::Held(reason) = state {
                 let (name, server) = (one_line(&tool.name, 128), one_line(&self.server, 64));

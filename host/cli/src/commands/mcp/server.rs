@@ -3,7 +3,7 @@
 use super::gate::ReviewGate;
 use crate::error::{Context, Error, Result};
 use crate::exit::CommandExit;
-use portcullis_mcp::{Relay, RelayEvent, Streams};
+use portcullis_mcp::{ClientStreams, Relay, RelayEvent, StdioServer};
 use rustix::process::{Pid, Signal, kill_process_group};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::ffi::{OsStr, OsString};
@@ -36,7 +36,7 @@ pub fn run_server(program: &OsStr, words: &[OsString], gate: ReviewGate) -> Resu
     command.args(words).stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
     let (sender, happened) = channel();
     // Before the server starts, so that no signal ends the gateway alone.
-    forward_signals(sender.clone())?;
+    forward_signals(sender.clone(), Happening::Signal)?;
     let mut child = command
         .spawn()
         .with_context(|| format!("cannot start the server `{}`", program.display()))?;
@@ -44,18 +44,22 @@ pub fn run_server(program: &OsStr, words: &[OsString], gate: ReviewGate) -> Resu
     let (Some(to_server), Some(from_server)) = (child.stdin.take(), child.stdout.take()) else {
         return Err(Error::io("the server has no standard input and output"));
     };
-    let streams = Streams {
-        from_client: Box::new(std::io::stdin()),
-        to_client: Box::new(std::io::stdout()),
-        from_server: Box::new(from_server),
-        to_server: Box::new(to_server),
-    };
-    let events = Relay::start(streams, Arc::new(gate)).context("cannot start the gateway")?;
-    pass_on(events, sender.clone())?;
+    let server = StdioServer::new(Box::new(to_server), Box::new(from_server));
+    let events = Relay::start(client_streams(), Arc::new(server), Arc::new(gate))
+        .context("cannot start the gateway")?;
+    pass_on(events, sender.clone(), Happening::Relay)?;
     await_exit(child, sender)?;
     let status = supervise(&group, &happened);
     group.send(Signal::KILL);
     Ok(exit_code(status))
+}
+
+/// Returns our own standard input and output.
+pub fn client_streams() -> ClientStreams {
+    ClientStreams {
+        from_client: Box::new(std::io::stdin()),
+        to_client: Box::new(std::io::stdout()),
+    }
 }
 
 /// The server and everything that it started, as long as that stays in its group. It is killed with
@@ -157,21 +161,30 @@ impl NextStep {
     }
 }
 
-fn forward_signals(sender: Sender<Happening>) -> Result<()> {
+/// Passes signals on that would end the gateway, from now on.
+pub fn forward_signals<H: Send + 'static>(
+    sender: Sender<H>,
+    happening: fn(i32) -> H,
+) -> Result<()> {
     let mut signals = signal_hook::iterator::Signals::new([SIGTERM, SIGINT, SIGHUP])
         .context("cannot receive signals")?;
     spawn("signals", move || {
         for number in signals.forever() {
             // The last one is received by nobody.
-            let _ = sender.send(Happening::Signal(number));
+            let _ = sender.send(happening(number));
         }
     })
 }
 
-fn pass_on(events: Receiver<RelayEvent>, sender: Sender<Happening>) -> Result<()> {
+/// Passes the events of a relay on.
+pub fn pass_on<H: Send + 'static>(
+    events: Receiver<RelayEvent>,
+    sender: Sender<H>,
+    happening: fn(RelayEvent) -> H,
+) -> Result<()> {
     spawn("events", move || {
         for event in events {
-            let _ = sender.send(Happening::Relay(event));
+            let _ = sender.send(happening(event));
         }
     })
 }

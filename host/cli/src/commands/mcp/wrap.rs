@@ -107,6 +107,8 @@ struct FileChange {
     kept: KeptEntries,
     /// The names of the changed servers.
     servers: Vec<String>,
+    /// The texts that nobody is shown.
+    secrets: Vec<String>,
 }
 
 pub fn run_wrap(arguments: &Arguments) -> Result<CommandExit> {
@@ -228,18 +230,20 @@ impl FileChange {
             .unwrap_or_else(|| KeptEntries { file: file.path.clone(), entries: BTreeMap::new() });
         let mut after = before.clone();
         let mut names = Vec::new();
+        let mut secrets = Vec::new();
         for server in servers {
+            secrets.extend(server.secrets());
             let name = format!("{} in `{shown}`", one_line(&server.name, 128));
             let changed = match direction {
                 Direction::Wrap if server.is_wrapped() => continue,
                 Direction::Wrap => {
-                    let Some(entry) = server.wrapped_entry(gateway) else {
-                        left.push(LeftServer {
-                            server: server.name.clone(),
-                            file: file.path.clone(),
-                            reason: "the client does not start it by a command",
-                        });
-                        continue;
+                    let entry = match server.wrapped_entry(gateway) {
+                        Ok(entry) => entry,
+                        Err(reason) => {
+                            let (server, file) = (server.name.clone(), file.path.clone());
+                            left.push(LeftServer { server, file, reason });
+                            continue;
+                        }
                     };
                     let text = before.find_text(&server.pointer).unwrap_or_default().to_owned();
                     let changed = after.replace_value(&server.pointer, &entry);
@@ -248,8 +252,10 @@ impl FileChange {
                     changed
                 }
                 Direction::Unwrap => {
-                    let Some(entry) = server.unwrapped_entry() else { continue };
                     let kept = kept.entries.remove(&server.pointer);
+                    let read = |kept: &KeptEntry| serde_json::from_str(&kept.before).ok();
+                    let as_it_was: Option<Value> = kept.as_ref().and_then(read);
+                    let Some(entry) = server.unwrapped_entry(as_it_was.as_ref()) else { continue };
                     match kept.filter(|kept| kept.after == server.entry) {
                         Some(kept) => after.replace_text(&server.pointer, &kept.before),
                         // Somebody changed it meanwhile.
@@ -266,12 +272,16 @@ impl FileChange {
             return Ok(None);
         }
         file.check_writable()?;
-        Ok(Some(Self { file, before, after, kept, servers: names }))
+        Ok(Some(Self { file, before, after, kept, servers: names, secrets }))
     }
 
     fn format(&self) -> String {
-        let [before, after] = [&self.before, &self.after]
-            .map(|document| String::from_utf8_lossy(&document.bytes()).into_owned());
+        let [before, after] = [&self.before, &self.after].map(|document| {
+            let text = String::from_utf8_lossy(&document.bytes()).into_owned();
+            let written = |secret: &String| Value::from(secret.as_str()).to_string();
+            let secrets = self.secrets.iter().map(written);
+            secrets.fold(text, |text, secret| text.replace(&secret, "\"...\""))
+        });
         let path = one_line(&self.file.path.display().to_string(), 400);
         differ::painted_diff(&before, &after, &path, &path)
     }

@@ -1,0 +1,217 @@
+//! Single exchanges with a server: connections, redirects and timeouts.
+
+use super::address::{ServerAddress, is_own_name};
+use super::{HttpLimits, lock};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use ureq::http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION};
+use ureq::http::{Method, Response, Uri};
+use ureq::tls::{Certificate, RootCerts, TlsConfig};
+use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
+use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
+use ureq::{Agent, Body, Error};
+use url::Url;
+
+/// The media type of one message.
+pub(super) const JSON: &str = "application/json";
+/// The media type of a stream of messages.
+pub(super) const EVENTS: &str = "text/event-stream";
+/// The most redirects of one request.
+const MOST_REDIRECTS: usize = 3;
+/// The longest time that a connection without a request is kept: servers often close it after 5 s.
+const IDLE: Duration = Duration::from_secs(4);
+/// The most connections without a request.
+const MOST_IDLE: usize = 8;
+
+/// The way to one server.
+pub(super) struct Exchanges {
+    address: ServerAddress,
+    /// Sent with each request. The values are secrets.
+    headers: HeaderMap,
+    roots: RootCerts,
+    limits: HttpLimits,
+    /// Each has at most one connection, so that its shutdown ends one request.
+    idle: Mutex<Vec<Agent>>,
+}
+
+/// A request to a server.
+pub(super) struct Draft<'b> {
+    pub(super) method: Method,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Option<&'b [u8]>,
+    /// The longest time without an answer, and without its next bytes; `None` is for ever.
+    pub(super) patience: Option<Duration>,
+}
+
+impl Exchanges {
+    pub(super) fn new(
+        address: ServerAddress,
+        headers: HeaderMap,
+        authorities: Option<Vec<Certificate<'static>>>,
+        limits: HttpLimits,
+    ) -> Self {
+        let roots =
+            authorities.map_or(RootCerts::WebPki, |found| RootCerts::Specific(Arc::new(found)));
+        Self { address, headers, roots, limits, idle: Mutex::default() }
+    }
+
+    pub(super) const fn limits(&self) -> &HttpLimits {
+        &self.limits
+    }
+
+    /// Returns an agent for one request.
+    pub(super) fn take_agent(&self) -> Agent {
+        lock(&self.idle).pop().unwrap_or_else(|| self.create_agent())
+    }
+
+    /// Gives an agent back after its request, whose answer was read to its end.
+    pub(super) fn return_agent(&self, agent: Agent) {
+        let mut idle = lock(&self.idle);
+        if idle.len() < MOST_IDLE {
+            idle.push(agent);
+        }
+    }
+
+    fn create_agent(&self) -> Agent {
+        let config = Agent::config_builder()
+            // Variables of the environment are ignored: a project can set them.
+            .proxy(None)
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .http_status_as_error(false)
+            .user_agent("portcullis")
+            .accept("")
+            .accept_encoding("")
+            .max_idle_connections(1)
+            .max_idle_connections_per_host(1)
+            .max_idle_age(IDLE)
+            .timeout_connect(Some(self.limits.connect))
+            .timeout_resolve(Some(self.limits.connect))
+            .timeout_per_write(Some(self.limits.accept))
+            .tls_config(TlsConfig::builder().root_certs(self.roots.clone()).build())
+            .build();
+        Agent::with_parts(config, DefaultConnector::default(), LoopbackOrDns)
+    }
+
+    /// Sends a request and returns its answer, with any status but a redirect. Redirects are
+    /// followed to the same server only, and with the same method.
+    pub(super) fn send(&self, agent: &Agent, draft: &Draft<'_>) -> Result<Response<Body>, String> {
+        let mut url = self.address.url().clone();
+        for _ in 0..=MOST_REDIRECTS {
+            let answer = self.send_once(agent, draft, &url)?;
+            if !answer.status().is_redirection() {
+                return Ok(answer);
+            }
+            url = self.find_redirect(&url, &answer, draft)?;
+        }
+        Err(format!("the server redirects more than {MOST_REDIRECTS} times"))
+    }
+
+    fn send_once(
+        &self,
+        agent: &Agent,
+        draft: &Draft<'_>,
+        url: &Url,
+    ) -> Result<Response<Body>, String> {
+        let mut request = ureq::http::Request::builder().method(&draft.method).uri(url.as_str());
+        if let Some(headers) = request.headers_mut() {
+            headers.extend(self.headers.clone());
+            headers.extend(draft.headers.clone());
+            let accepted = if draft.body.is_some() {
+                headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
+                "application/json, text/event-stream"
+            } else {
+                EVENTS
+            };
+            headers.insert(ACCEPT, HeaderValue::from_static(accepted));
+        }
+        let answer = match draft.body {
+            Some(body) => request.body(body).map(|request| {
+                let request = agent.configure_request(request);
+                let request = request.timeout_per_read(draft.patience);
+                agent.run(request.timeout_recv_response(draft.patience).build())
+            }),
+            None => request.body(()).map(|request| {
+                let request = agent.configure_request(request);
+                let request = request.timeout_per_read(draft.patience);
+                agent.run(request.timeout_recv_response(draft.patience).build())
+            }),
+        };
+        let answer = answer.map_err(|_| "the server's address cannot be used".to_owned())?;
+        answer.map_err(|error| describe_error(&error))
+    }
+
+    fn find_redirect(
+        &self,
+        from: &Url,
+        answer: &Response<Body>,
+        draft: &Draft<'_>,
+    ) -> Result<Url, String> {
+        let status = answer.status().as_u16();
+        let to = answer.headers().get(LOCATION).and_then(|to| to.to_str().ok());
+        let to = to.and_then(|to| from.join(to).ok());
+        let Some(to) = to else {
+            return Err(format!("the server redirects ({status}), and does not say where"));
+        };
+        let shown = ServerAddress::parse(to.as_str(), true).map_or_else(
+            |_| "an address that cannot be used".into(),
+            |to| format!("`{}`", to.describe()),
+        );
+        if to.origin() != from.origin() {
+            return Err(format!(
+                "the server redirects to {shown}, which is another server: it is not followed. Name that address if you trust it"
+            ));
+        }
+        if !matches!(status, 307 | 308) && draft.method != Method::GET {
+            return Err(format!(
+                "the server redirects ({status}) to {shown} in a way that loses the message: name that address"
+            ));
+        }
+        Ok(to)
+    }
+}
+
+/// Describes a failure without the address.
+fn describe_error(error: &Error) -> String {
+    match error {
+        Error::Timeout(_) => "the server did not answer in time".into(),
+        Error::Io(error) => describe_io_error(error),
+        Error::HostNotFound => "the server's name cannot be resolved".into(),
+        error => format!("the exchange with the server failed: {error}"),
+    }
+}
+
+/// Describes a failure of a connection.
+pub(super) fn describe_io_error(error: &std::io::Error) -> String {
+    let timeout = |error: &Error| matches!(error, Error::Timeout(_));
+    let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>());
+    if inner.is_some_and(timeout) || error.kind() == std::io::ErrorKind::TimedOut {
+        return "the server did not answer in time".into();
+    }
+    format!("the connection to the server failed: {error}")
+}
+
+/// A resolver that resolves this machine's own name without a name service, since without TLS a
+/// false answer would be trusted.
+#[derive(Debug)]
+struct LoopbackOrDns;
+
+impl Resolver for LoopbackOrDns {
+    fn resolve(
+        &self,
+        uri: &Uri,
+        config: &ureq::config::Config,
+        timeout: NextTimeout,
+    ) -> Result<ResolvedSocketAddrs, Error> {
+        if !uri.host().is_some_and(is_own_name) {
+            return DefaultResolver::default().resolve(uri, config, timeout);
+        }
+        let secure = uri.scheme_str() == Some("https");
+        let port = uri.port_u16().unwrap_or(if secure { 443 } else { 80 });
+        let mut addresses = self.empty();
+        addresses.push(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port));
+        addresses.push(SocketAddr::new(Ipv6Addr::LOCALHOST.into(), port));
+        Ok(addresses)
+    }
+}
