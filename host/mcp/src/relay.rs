@@ -16,7 +16,7 @@ use crate::request_id::RequestId;
 use crate::tool_call::ToolCall;
 use crate::waiting::{ForwardedCall, WaitingRequests};
 use std::io::{self, Read, Write};
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::Builder;
@@ -59,6 +59,8 @@ pub struct Relay {
     to_server: Mutex<Option<Box<dyn Write + Send>>>,
     /// The number of calls so far.
     calls: AtomicU64,
+    /// True once the client sends nothing more.
+    client_ended: AtomicBool,
     jobs: Sender<Job>,
     events: Sender<RelayEvent>,
 }
@@ -92,6 +94,7 @@ impl Relay {
             to_client: Mutex::new(streams.to_client),
             to_server: Mutex::new(Some(streams.to_server)),
             calls: AtomicU64::new(0),
+            client_ended: AtomicBool::new(false),
             jobs,
             events,
         });
@@ -112,6 +115,7 @@ impl Relay {
                 self.answer_client(&error_line(id.as_ref(), INVALID_REQUEST, &problem));
             }
         });
+        self.client_ended.store(true, Ordering::Relaxed);
         self.queue(Job::ClientEnded);
     }
 

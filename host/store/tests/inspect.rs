@@ -93,12 +93,12 @@ type Case = (&'static str, fn(&Path), &'static str);
 #[test]
 fn existing_files_stay_unchanged() {
     let table: [Case; 17] = [
-        ("whole", |_| {}, "format 4, 5 records, 5 left"),
-        ("without a log", without_log, "format 4, 5 records, 5 left"),
+        ("whole", |_| {}, "format 5, 5 records, 5 left"),
+        ("without a log", without_log, "format 5, 5 records, 5 left"),
         (
             "without shared memory",
             |home| fs::remove_file(home.join("journal.db-shm")).unwrap(),
-            "format 4, 5 records, 5 left",
+            "format 5, 5 records, 5 left",
         ),
         ("format 1", old, "format 1, 9 records, 9 left"),
         (
@@ -115,7 +115,7 @@ fn existing_files_stay_unchanged() {
                 without_log(home);
                 overwrite(home, 36, &[0, 0, 0, 9]);
             },
-            "format 4, 5 records, damaged",
+            "format 5, 5 records, damaged",
         ),
         (
             "newer",

@@ -77,7 +77,7 @@ fn all_is_there_and_goes_on() {
         assert_eq!(store.take_snapshot("first", None).unwrap().exceptions, [grant]);
         assert!(store.enqueue_work(&common::work("k")).unwrap());
         drop(store);
-        assert_eq!(format(&root), 4);
+        assert_eq!(format(&root), 5);
         assert_eq!(open(&root).unwrap().verify_chain(|_| {}).unwrap().records, records + 2);
     }
 }
@@ -109,7 +109,7 @@ fn exceptions_and_work_of_format_2_are_there() {
             .unwrap();
         assert_eq!(store.breakers().unwrap().len(), 1);
         drop(store);
-        assert_eq!(format(&root), 4);
+        assert_eq!(format(&root), 5);
         assert_eq!(open(&root).unwrap().verify_chain(|_| {}).unwrap().records, records + 1);
     }
 }
