@@ -43,7 +43,7 @@ fn facts() {
     let place = filled();
     let before = contents(place.home.path());
     let facts = Store::inspect_journal(&place.home).unwrap();
-    assert_eq!((facts.format, facts.records, facts.sessions, facts.head.0), (4, 5, 1, 6));
+    assert_eq!((facts.format, facts.records, facts.sessions, facts.head.0), (5, 5, 1, 6));
     assert_eq!(
         (facts.newest_at, facts.start.unwrap().sequence, facts.grants, facts.work, facts.failed),
         (Some(6), 1, 1, 1, 0)
@@ -120,7 +120,7 @@ fn existing_files_stay_unchanged() {
         (
             "newer",
             |home| sql(home, "PRAGMA user_version = 9"),
-            "was written by a newer portcullis (format 9, this one reads up to 4)",
+            "was written by a newer portcullis (format 9, this one reads up to 5)",
         ),
         (
             "something else",

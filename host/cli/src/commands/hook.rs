@@ -6,6 +6,7 @@ use portcullis_agents::{Agent, HookOutput};
 use portcullis_review::approvals::AnswerPort;
 use portcullis_review::hook::{answer_event, answer_late, answer_to_panic, record_late};
 use std::io::{IsTerminal, Read, Write};
+use std::os::unix::process::parent_id;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::exit;
 use std::sync::mpsc::channel;
@@ -75,6 +76,8 @@ fn answer(agent: &'static dyn Agent, input: Vec<u8>, late: &LateAnswer) -> u8 {
 struct LateAnswer {
     agent: &'static dyn Agent,
     deadline: Arc<Mutex<Instant>>,
+    /// The process that started this one.
+    parent: u32,
     /// The time at which a wait has to have ended; `None` if the client leaves no time for one.
     latest_end: Option<Instant>,
     /// True once an answer is written. It is locked while one is.
@@ -88,6 +91,7 @@ impl LateAnswer {
         let spare = Some(timeout.saturating_sub(TIMEOUT)).filter(|seconds| *seconds > 0);
         Self {
             agent,
+            parent: parent_id(),
             deadline: Arc::new(Mutex::new(begun + DEADLINE)),
             latest_end: spare.map(|seconds| begun + Duration::from_secs(seconds)),
             answered: Arc::default(),
@@ -143,6 +147,11 @@ impl AnswerPort for LateAnswer {
 
     fn end_wait(&self) {
         *lock(&self.deadline) = Instant::now() + DEADLINE;
+    }
+
+    /// The client, or the shell in between, has died.
+    fn is_abandoned(&self) -> bool {
+        parent_id() != self.parent
     }
 }
 

@@ -73,14 +73,13 @@ pub(super) fn await_use(store: &Store, id: &str) -> Result<bool> {
 }
 
 /// Returns the sentence about an answer that was given.
-pub(super) fn describe_answer(allowed: bool, is_used: bool) -> String {
+pub(super) const fn describe_answer(allowed: bool, is_used: bool) -> &'static str {
     match (allowed, is_used) {
-        (true, true) => format!("{}: it runs now, once.", paint::good("allowed")),
-        (true, false) => format!(
-            "{}, but it has not run: the agent may have given up, or something else stands against it now. `portcullis audit show` has the rest.",
-            paint::warn("allowed")
-        ),
-        (false, _) => format!("{}: the agent is told.", paint::bad("denied")),
+        (true, true) => "allowed: it runs now, once.",
+        (true, false) => {
+            "allowed, but it has not run: the agent may have given up, or something else stands against it now. `portcullis audit show` has the rest."
+        }
+        (false, _) => "denied: the agent is told.",
     }
 }
 

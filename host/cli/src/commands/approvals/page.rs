@@ -30,7 +30,7 @@ pub(super) fn approval_page(approval: &Approval, now: u64) -> String {
         }
         (_, at) => format!("{} UTC", paint::time(at.unwrap_or(approval.row.asked.expires_at))),
     };
-    let mut page = format!("{}  {}, {end}\n", paint::bold(approval.id()), state.as_str());
+    let mut page = format!("{}  {}, {end}\n", approval.id(), state.as_str());
     let agent = asked.agent.as_ref().map(|agent| format!(", subagent {}", one_line(agent, 80)));
     let who = format!(
         "from {}, session {}{}",

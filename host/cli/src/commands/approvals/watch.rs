@@ -9,7 +9,7 @@ use super::{Approval, page};
 use crate::commands::audit::open_store;
 use crate::error::{Context, Error, Result};
 use crate::exit::CommandExit;
-use crate::{interactive, paint};
+use crate::interactive;
 use portcullis_config::clock::now_ms;
 use portcullis_config::paths::Paths;
 use portcullis_core::text::one_line;
@@ -165,7 +165,7 @@ impl Watch {
     fn answer(&mut self, store: &mut Store, id: &str, allowed: bool, words: &str) -> Result<()> {
         let Some((approval, _)) = self.waiting.remove(id) else { return Ok(()) };
         if let Err(error) = give_answer(store, &approval, allowed, words) {
-            return self.say(&format!("{}: {error}", paint::bad("not answered")));
+            return self.say(&format!("not answered: {error}"));
         }
         let is_used = allowed && await_use(store, id)?;
         self.say(&format!("{}\n", describe_answer(allowed, is_used)))
