@@ -40,9 +40,11 @@ pub enum Answer<'a> {
 pub fn script(words: &[String]) -> Command {
     let words: Vec<String> =
         words.iter().map(|word| format!("'{}'", word.replace('\'', "'\\''"))).collect();
+    // A shell that stays in between would end by a signal that the program handles.
+    let line = format!("exec {}", words.join(" "));
     // `script` gives a terminal to the program that it starts.
     let mut script = Command::new("script");
-    script.args(["--quiet", "--flush", "--return", "--command", &words.join(" "), "/dev/null"]);
+    script.args(["--quiet", "--flush", "--return", "--command", &line, "/dev/null"]);
     script
 }
 

@@ -145,7 +145,7 @@ fn format_4_only_gets_a_table() {
     drop(store);
     raw(&root).execute_batch("DROP TABLE approvals; PRAGMA user_version = 4").unwrap();
     std::fs::remove_file(root.join("journal.mark")).unwrap();
-    let store = open(&root).unwrap();
+    let mut store = open(&root).unwrap();
     assert_eq!((format(&root), store.list_approvals().unwrap().genuine.len()), (5, 0));
     assert!(store.list_due(u64::MAX, 9).unwrap().is_empty(), "nothing is sealed again");
     let found = store.verify_chain(|_| {}).unwrap();
