@@ -69,7 +69,6 @@ const HARMLESS: &[&str] = &[
     "date",
     "git log --oneline -5",
     "sort src/names.txt",
-    "portcullis approvals list",
 ];
 
 /// The carriers: a name, and a line with a placeholder for the command (see `fill`).

@@ -32,6 +32,19 @@ impl EventReply {
         self
     }
 
+    /// Adds what the first review of the action said besides its question. A client takes a rewrite
+    /// without texts for the agent.
+    pub(super) fn add_notes(mut self, first: Reply) -> Self {
+        let Reply { ruling, agent, person, .. } = &mut self.reply;
+        let rewrites = matches!(ruling, Disposition::Rewrite(_));
+        let notes = first.agent.into_iter().filter(|_| !rewrites);
+        for (texts, notes) in [(agent, notes.collect()), (person, first.person)] {
+            let new: Vec<String> = notes.into_iter().filter(|note| !texts.contains(note)).collect();
+            texts.splice(0..0, new);
+        }
+        self
+    }
+
     /// Adds to a question why it was put to nobody.
     pub(super) fn add_to_question(mut self, why: &str) -> Self {
         if let Disposition::Ask(reason) = &mut self.reply.ruling {

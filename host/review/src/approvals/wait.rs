@@ -9,6 +9,7 @@ use crate::reviewer::to_store;
 use anyhow::Result;
 use portcullis_config::clock;
 use portcullis_core::event::{Disposition, Event};
+use portcullis_core::record::Record;
 use portcullis_core::text::one_line;
 use portcullis_notify::Topic;
 use portcullis_store::{
@@ -82,7 +83,7 @@ pub(crate) fn settle_question<E>(
         );
         return Ok(answered.refuse(why));
     }
-    let settled = second.answered;
+    let settled = second.answered.add_notes(answered.reply);
     Ok(match &settled.reply.ruling {
         Disposition::Ask(reason) => {
             let why = format!(
@@ -93,6 +94,17 @@ pub(crate) fn settle_question<E>(
         }
         _ => settled,
     })
+}
+
+/// A question that somebody is asked.
+struct OpenQuestion {
+    store: Store,
+    /// The permission that their answer may give.
+    permission: ApprovedAction,
+    /// The end of the wait.
+    until: Instant,
+    /// The length of the wait.
+    seconds: u64,
 }
 
 /// A question about one action.
@@ -109,94 +121,88 @@ impl<'a> Question<'a> {
     }
 
     fn ask(&self, port: &dyn AnswerPort) -> Answer {
-        let review = one_line(&self.held.record.id, 64);
-        let now = clock::now_ms();
-        let longest = Duration::from_secs(self.held.config.approvals.wait_seconds);
-        let begun = Instant::now();
-        let until = port.latest_end().map(|latest| latest.min(begun + longest));
-        let wait = until.map(|until| until.saturating_duration_since(begun)).unwrap_or_default();
-        let expires_at = now.saturating_add(milliseconds(wait));
-        let permission = match self.held.permit(&self.id, now, u64::MAX) {
-            Ok(permission) => permission,
-            Err(why) => {
-                return Answer::Unasked(format!("Nobody can allow it for you: {why}."));
+        match self.begin(port) {
+            Err(why) => Answer::Unasked(why),
+            Ok(OpenQuestion { mut store, permission, until, seconds }) => {
+                let answer = self.await_answer(&mut store, until, port);
+                port.end_wait();
+                self.read_answer(answer, permission, seconds)
             }
-        };
-        let later =
-            format!("a person can run `portcullis allow {review}`, and then you can try again");
-        if longest.is_zero() {
-            return Answer::Unasked(format!(
-                "Nobody was asked, since `approvals.wait_seconds` is 0: {later}."
+        }
+    }
+
+    /// Puts the question to whoever is there.
+    ///
+    /// # Errors
+    /// Fails with a sentence that says why it was put to nobody, and how a person can allow the
+    /// action.
+    fn begin(&self, port: &dyn AnswerPort) -> Result<OpenQuestion, String> {
+        let (now, begun) = (clock::now_ms(), Instant::now());
+        let permission = self.held.permit(&self.id, now, u64::MAX);
+        let permission =
+            permission.map_err(|why| format!("Nobody can allow it for you: {why}."))?;
+        let until = self.find_end(port, begun)?;
+        let wait = until.saturating_duration_since(begun);
+        let seconds = wait.as_secs();
+        let record = question_record(&self.id, &self.asked, ApprovalState::Waiting, seconds, now);
+        let failed = |error: StoreError| format!("Nobody could be asked: {error}.");
+        let home = Home::open_root(&self.held.state).map_err(failed)?;
+        let messages = self.list_messages(&record, now);
+        if messages.is_empty() && !is_watched(&home) || self.id.is_empty() {
+            return Err(format!(
+                "Nobody was asked, since nobody watches: {}; or they keep `portcullis approvals watch` open, which asks them at once.",
+                self.later()
             ));
         }
-        let (Some(until), true) = (until, wait >= SHORTEST) else {
-            return Answer::Unasked(format!(
-                "Nobody was asked, since these hooks leave no time for an answer: {later}. `portcullis install` writes hooks that wait."
-            ));
-        };
-        let asked = Home::open_root(&self.held.state).and_then(|home| {
-            let (messages, is_there) = self.find_person(&home, wait, now);
-            if !is_there || self.id.is_empty() {
-                return Ok(None);
-            }
-            self.add_row(&home, &messages, (now, expires_at), wait)
-                .map(|store| Some((store, !messages.is_empty())))
-        });
-        let (mut store, has_messages) = match asked {
-            Ok(Some(asked)) => asked,
-            Ok(None) => {
-                return Answer::Unasked(format!(
-                    "Nobody was asked, since nobody watches: {later}; or they keep `portcullis approvals watch` open, which asks them at once."
-                ));
-            }
-            Err(error) => return Answer::Unasked(format!("Nobody could be asked: {error}.")),
-        };
-        port.begin_wait(until, has_messages);
-        let answer = self.await_answer(&mut store, until, port);
-        port.end_wait();
-        self.read_answer(answer, permission, wait)
-    }
-
-    /// Returns the messages for the channels that send questions, and true if somebody is there.
-    fn find_person(&self, home: &Home, wait: Duration, now: u64) -> (Vec<NewWork>, bool) {
-        let record =
-            question_record(&self.id, &self.asked, ApprovalState::Waiting, wait.as_secs(), now);
-        let config = &self.held.config;
-        let project = || self.held.project.clone();
-        let messages =
-            notifications::message_tasks(config, &self.held.person, [&record], project, || 0, now);
-        let channels = notifications::configured_channels(config, &self.held.person);
-        let sends = channels.values().any(|channel| channel.takes(Topic::Approval));
-        let is_there = sends && !messages.is_empty() || is_watched(home);
-        (messages, is_there)
-    }
-
-    fn add_row(
-        &self,
-        home: &Home,
-        messages: &[NewWork],
-        (asked_at, expires_at): (u64, u64),
-        wait: Duration,
-    ) -> Result<Store, StoreError> {
-        let mut store = Store::open_existing(home, self.held.config.durability)?;
-        let record = question_record(
-            &self.id,
-            &self.asked,
-            ApprovalState::Waiting,
-            wait.as_secs(),
-            asked_at,
-        );
         let row = StoredApproval {
             id: self.id.clone(),
             session: self.event.session.clone(),
             digest: digest_event(self.event),
-            asked_at,
-            expires_at,
+            asked_at: now,
+            expires_at: now.saturating_add(milliseconds(wait)),
             // Only map keys that are not strings could fail here, and there are none.
             document: serde_json::to_string(&self.asked).unwrap_or_default(),
         };
-        store.add_approval(row, messages, vec![to_store(&record)])?;
-        Ok(store)
+        let mut store = Store::open_existing(&home, self.held.config.durability).map_err(failed)?;
+        store.add_approval(row, &messages, vec![to_store(&record)]).map_err(failed)?;
+        port.begin_wait(until, !messages.is_empty());
+        Ok(OpenQuestion { store, permission, until, seconds })
+    }
+
+    /// Returns the time at which the wait ends.
+    fn find_end(&self, port: &dyn AnswerPort, begun: Instant) -> Result<Instant, String> {
+        let longest = Duration::from_secs(self.held.config.approvals.wait_seconds);
+        if longest.is_zero() {
+            return Err(format!(
+                "Nobody was asked, since `approvals.wait_seconds` is 0: {}.",
+                self.later()
+            ));
+        }
+        let until = port.latest_end().map(|latest| latest.min(begun + longest));
+        until.filter(|until| *until >= begun + SHORTEST).ok_or_else(|| {
+            format!(
+                "Nobody was asked, since these hooks leave no time for an answer: {}. `portcullis install` writes hooks that wait.",
+                self.later()
+            )
+        })
+    }
+
+    /// Returns how a person can allow the action without a question.
+    fn later(&self) -> String {
+        let review = one_line(&self.held.record.id, 64);
+        format!("a person can run `portcullis allow {review}`, and then you can try again")
+    }
+
+    /// Returns the messages for the channels that send questions; none if no such channel can be
+    /// used.
+    fn list_messages(&self, record: &Record, now: u64) -> Vec<NewWork> {
+        let (config, person) = (&self.held.config, &self.held.person);
+        let channels = notifications::configured_channels(config, person);
+        if !channels.values().any(|channel| channel.takes(Topic::Approval)) {
+            return Vec::new();
+        }
+        let project = || self.held.project.clone();
+        notifications::message_tasks(config, person, [record], project, || 0, now)
     }
 
     /// Looks at the row until it is answered, and ends it if it is not. No lock is held between two
@@ -209,8 +215,14 @@ impl<'a> Question<'a> {
     ) -> Result<Option<ApprovalRecord>, StoreError> {
         let begun = Instant::now();
         loop {
-            let found = store.find_approval(&self.id)?;
-            if found.as_ref().is_none_or(|row| row.state != ApprovalState::Waiting) {
+            let found = match store.find_approval(&self.id) {
+                // A loaded machine; the next look is soon.
+                Err(StoreError::Busy { .. }) => None,
+                other => Some(other?),
+            };
+            if let Some(found) = found
+                && found.as_ref().is_none_or(|row| row.state != ApprovalState::Waiting)
+            {
                 return Ok(found);
             }
             let left = until.saturating_duration_since(Instant::now());
@@ -232,7 +244,7 @@ impl<'a> Question<'a> {
         &self,
         answer: Result<Option<ApprovalRecord>, StoreError>,
         permission: ApprovedAction,
-        wait: Duration,
+        seconds: u64,
     ) -> Answer {
         let id = &self.id;
         let row = match answer {
@@ -265,8 +277,7 @@ impl<'a> Question<'a> {
                 "A person was asked about this (approval {id}), and it was given up before they answered."
             )),
             _ => Answer::Refused(format!(
-                "A person was asked about this (approval {id}) and did not answer within {} s, so it did not run. They can run `portcullis allow {}`, and then you can try again.",
-                wait.as_secs(),
+                "A person was asked about this (approval {id}) and did not answer within {seconds} s, so it did not run. They can run `portcullis allow {}`, and then you can try again.",
                 one_line(&self.held.record.id, 64)
             )),
         }
