@@ -275,9 +275,9 @@ fn judge(
         Deviation::Open | Deviation::Shell | Deviation::Mixed | Deviation::Repeated => {
             warning(deviation.to_string())
         }
-        Deviation::Timeout(_) if handler.outlasts_client() => problem(format!(
-            "it waits for a person longer than the client waits for it: {deviation}"
-        )),
+        Deviation::Timeout(_) | Deviation::Arguments if handler.outlasts_client() => {
+            problem("it waits for a person longer than the client waits for it".to_owned())
+        }
         Deviation::Timeout(_) => timeout(handler)
             .map(|what| (HealthFinding::warning(Check::Handlers, "", fix.as_str()), what)),
         Deviation::Arguments => arguments(handler, places),
