@@ -43,6 +43,7 @@ const EFFECTS: &[&str] = &[
     "iptables -F",
     "rm -rf /home/dev/.config/portcullis",
     "portcullis uninstall claude",
+    "portcullis approvals allow k7m2x9qd",
     "chmod -R 777 /",
     "shutdown -h now",
     "docker system prune -af --volumes",

@@ -9,6 +9,7 @@
 )]
 
 mod agents;
+mod approvals;
 mod attacks;
 mod bad_input;
 #[path = "../hostile/binary.rs"]
@@ -60,6 +61,7 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let tests = [
         agents::tests(),
+        approvals::tests(),
         attacks::tests(),
         bad_input::tests(),
         captures::tests(),

@@ -26,9 +26,22 @@ pub(crate) struct Case {
     pub(crate) files: BTreeMap<PathBuf, String>,
     /// The person's prompt.
     pub(crate) prompt: String,
+    /// What a person at a terminal does with the action that waits for them; none if nobody watches.
+    #[serde(default)]
+    pub(crate) person: Option<Watching>,
     /// The model's answers, in order.
     pub(crate) turns: Vec<Vec<Step>>,
     pub(crate) expect: Expect,
+}
+
+/// What a person who watches does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Watching {
+    /// They allow the action.
+    Allows,
+    /// They do not answer.
+    Sleeps,
 }
 
 /// A part of the model's answer.

@@ -2,18 +2,19 @@
 //! the hooks, and compares.
 
 use crate::Programs;
-use crate::case::Case;
+use crate::case::{Case, Watching};
 use crate::client::ClientKind;
 use crate::model::Model;
 use anyhow::{Context, Result, bail, ensure};
 use portcullis_tests::process;
-use portcullis_tests::terminal::{Answer, converse, script};
+use portcullis_tests::terminal::{Answer, Session, converse, script};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 /// The timeout of a run, and of one of our own commands.
@@ -162,6 +163,7 @@ fn run(client: &ClientKind, scene: &Scene, case: &Case, programs: &Programs) -> 
         .collect();
     scene.surround(&mut command, &programs.client);
     command.envs(own);
+    let person = case.person.map(|person| sit_down(scene, programs, person)).transpose()?;
     let ended = process::run(command, &scene.root.join("client"), LIMIT);
     process::end_marked(&format!("HOME={}", scene.home().display()));
     let (requests, unplayed) = model.finish()?;
@@ -169,6 +171,9 @@ fn run(client: &ClientKind, scene: &Scene, case: &Case, programs: &Programs) -> 
     fs::write(scene.root.join("requests.jsonl"), &lines)?;
     let ended = ended?;
     let mut wrong = Vec::new();
+    if let Some(Ok(Err(problem))) = person.map(JoinHandle::join) {
+        wrong.push(format!("the person at the terminal: {problem:#}"));
+    }
     if !ended.success {
         wrong.push(format!("the client ended with {:?}: {}", ended.code, ended.stderr.trim()));
     }
@@ -267,6 +272,29 @@ fn compare_uninstalled(
         }
     }
     Ok(wrong)
+}
+
+/// Starts a person who watches at a terminal. Their program ends with the run's other processes.
+fn sit_down(
+    scene: &Scene,
+    programs: &Programs,
+    person: Watching,
+) -> Result<JoinHandle<Result<()>>> {
+    let words = [&*programs.portcullis.to_string_lossy(), "approvals", "watch"].map(str::to_owned);
+    let mut script = script(&words);
+    scene.surround(&mut script, &programs.client);
+    let mut session = Session::start(script)?;
+    session.await_text("Watching")?;
+    let act = move || -> Result<()> {
+        if person == Watching::Allows {
+            session.await_text("Type `")?;
+            let word = session.await_text("`")?;
+            session.type_keys(&format!("{}\n", word.trim_end_matches('`')))?;
+            session.await_text("it runs now")?;
+        }
+        session.await_end().map(drop)
+    };
+    Ok(thread::spawn(act))
 }
 
 /// Removes our hooks as a person at a terminal, who types the requested word.

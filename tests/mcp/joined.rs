@@ -11,6 +11,7 @@ use std::process::Stdio;
 pub(crate) const TESTS: &[Test] = &[
     ("joined: a call that a hook reviewed is not reviewed again, once", joined),
     ("joined: a call that a person allows runs when it is made again", allowed),
+    ("joined: a call waits for a person who watches, until the client gives it up", waits),
 ];
 
 /// Runs the hook before a call.
@@ -42,6 +43,37 @@ fn allowed(scene: &Scene) -> Result<()> {
     ensure!(answer["result"]["isError"].is_null(), "{answer}");
     let answer = connection.call(4, "run", asked)?;
     ensure!(answer["result"]["isError"] == true, "it runs twice: {answer}");
+    connection.close()?;
+    Ok(())
+}
+
+fn waits(scene: &Scene) -> Result<()> {
+    scene.direct(&json!({}))?;
+    scene.configure("approvals.wait_seconds = 60\n")?;
+    let mut watch = scene.watch()?;
+    let mut connection = Connection::open(scene)?;
+    let call = |id: u64| {
+        let params = json!({ "name": "run", "arguments": { "command": "git reset --hard" } });
+        json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params })
+    };
+    connection.send(&call(1))?;
+    watch.await_text("Type `")?;
+    let word = watch.await_text("`")?;
+    watch.type_keys(&format!("{}\n", word.trim_end_matches('`')))?;
+    watch.await_text("it runs now")?;
+    let answer: Value = serde_json::from_slice(&connection.read()?)?;
+    ensure!(answer["id"] == 1 && answer["result"]["isError"].is_null(), "{answer}");
+    connection.send(&call(2))?;
+    watch.await_text("Type `")?;
+    let given_up = json!({ "requestId": 2 });
+    connection.send(
+        &json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": given_up }),
+    )?;
+    watch.await_text("withdrawn")?;
+    let answer = connection.call(3, "run", json!({ "command": "ls" }))?;
+    ensure!(answer["id"] == 3 && answer["result"]["isError"].is_null(), "{answer}");
+    let run: Vec<Vec<u8>> = scene.take_received()?;
+    ensure!(run.len() == 2, "the server got {} calls", run.len());
     connection.close()?;
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, anyhow, ensure};
 use portcullis_tests::programs::scratch_folder;
-use portcullis_tests::terminal::{Answer, converse, script};
+use portcullis_tests::terminal::{Answer, Session, converse, script};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -142,13 +142,25 @@ impl Scene {
     /// Runs one of our own commands as a person does, at a terminal, and confirms it;
     /// returns what the terminal showed.
     pub(crate) fn confirm(&self, words: &[&str]) -> Result<String> {
+        let shown = converse(self.at_a_terminal(words), Answer::Word)?;
+        ensure!(shown.code == Some(0), "{}", shown.text);
+        Ok(shown.text)
+    }
+
+    /// Starts the terminal of a person who watches for actions that wait.
+    pub(crate) fn watch(&self) -> Result<Session> {
+        let mut watch = Session::start(self.at_a_terminal(&["approvals", "watch"]))?;
+        watch.await_text("Watching")?;
+        Ok(watch)
+    }
+
+    /// Returns one of our own commands, at a terminal.
+    fn at_a_terminal(&self, words: &[&str]) -> Command {
         let program = self.portcullis.display().to_string();
         let words = std::iter::once(program.as_str()).chain(words.iter().copied());
         let mut command = script(&words.map(str::to_owned).collect::<Vec<_>>());
         self.surround(&mut command);
-        let shown = converse(command, Answer::Word)?;
-        ensure!(shown.code == Some(0), "{}", shown.text);
-        Ok(shown.text)
+        command
     }
 
     /// Returns the records of the journal, oldest first.

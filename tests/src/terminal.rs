@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, anyhow, ensure};
 use std::io::{ErrorKind, Read, Write};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 
@@ -40,9 +40,11 @@ pub enum Answer<'a> {
 pub fn script(words: &[String]) -> Command {
     let words: Vec<String> =
         words.iter().map(|word| format!("'{}'", word.replace('\'', "'\\''"))).collect();
+    // A shell that stays in between would end by a signal that the program handles.
+    let line = format!("exec {}", words.join(" "));
     // `script` gives a terminal to the program that it starts.
     let mut script = Command::new("script");
-    script.args(["--quiet", "--flush", "--return", "--command", &words.join(" "), "/dev/null"]);
+    script.args(["--quiet", "--flush", "--return", "--command", &line, "/dev/null"]);
     script
 }
 
@@ -131,5 +133,83 @@ impl Shown {
             ensure!(self.text.contains(word), "`{word}` is missing in `{}`", self.text);
         }
         Ok(())
+    }
+}
+
+/// A person at a terminal who reads and types as a test goes on. The program is killed when this is
+/// dropped.
+#[derive(Debug)]
+pub struct Session {
+    child: Child,
+    keyboard: ChildStdin,
+    screen: Receiver<Vec<u8>>,
+    text: String,
+}
+
+impl Session {
+    /// Starts a command that [`script`] made.
+    ///
+    /// # Errors
+    /// Fails if it cannot be started.
+    pub fn start(mut script: Command) -> Result<Self> {
+        script.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = script
+            .spawn()
+            .context("cannot start `script` of util-linux, which gives tests a terminal")?;
+        let keyboard = child.stdin.take().context("no keyboard")?;
+        let screen = read_on(child.stdout.take().context("no screen")?);
+        Ok(Self { child, keyboard, screen, text: String::new() })
+    }
+
+    /// Waits until a text is on the screen, and returns what was there before and after it so far.
+    /// The next wait looks only at what comes after the text.
+    ///
+    /// # Errors
+    /// Fails if it does not come for too long.
+    pub fn await_text(&mut self, wanted: &str) -> Result<String> {
+        loop {
+            if let Some(at) = self.text.find(wanted) {
+                let rest = self.text.split_off(at + wanted.len());
+                return Ok(std::mem::replace(&mut self.text, rest));
+            }
+            let part = self
+                .screen
+                .recv_timeout(PATIENCE)
+                .with_context(|| format!("`{wanted}` is not on the screen: `{}`", self.text))?;
+            self.text.push_str(&String::from_utf8_lossy(&part).replace('\r', ""));
+        }
+    }
+
+    /// Types keys.
+    ///
+    /// # Errors
+    /// Fails if the program has ended.
+    pub fn type_keys(&mut self, keys: &str) -> Result<()> {
+        self.keyboard.write_all(keys.as_bytes())?;
+        Ok(self.keyboard.flush()?)
+    }
+
+    /// Waits for the end of the program, and returns its exit code.
+    ///
+    /// # Errors
+    /// Fails if it does not end for too long.
+    pub fn await_end(mut self) -> Result<Option<i32>> {
+        loop {
+            match self.screen.recv_timeout(PATIENCE) {
+                Ok(part) => self.text.push_str(&String::from_utf8_lossy(&part)),
+                Err(mpsc::RecvTimeoutError::Disconnected) => return Ok(self.child.wait()?.code()),
+                Err(mpsc::RecvTimeoutError::Timeout) => {
+                    return Err(anyhow!("it does not end: `{}`", self.text));
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        // It may have ended. Its terminal ends with `script`, and what runs there is hung up.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }

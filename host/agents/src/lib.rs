@@ -78,6 +78,12 @@ pub trait Agent: Sync + std::fmt::Debug {
             .any(|listened| listened.event == self.hook_settings().gate_event() && !listened.closed)
     }
 
+    /// Returns true if the client itself asks the person, or refuses, after an answer that demands
+    /// it. For any other client the hook has to wait for a person before it answers.
+    fn asks_person(&self) -> bool {
+        false
+    }
+
     /// Returns our command that installs the client's hooks.
     fn install_command(&self) -> String {
         format!("{PROGRAM} install {}", self.name())

@@ -451,6 +451,7 @@ const fn store(error: &StoreError) -> ErrorKind {
         | StoreError::Tampered { .. }
         | StoreError::ForgedExceptions { .. }
         | StoreError::ForgedBreaker { .. }
+        | StoreError::ForgedApproval { .. }
         | StoreError::ForgedWork { .. } => ErrorKind::Integrity,
         StoreError::Io { .. }
         | StoreError::ReadOnly { .. }

@@ -26,8 +26,8 @@ const MOST_ANSWER: u64 = 256;
 /// Fails if an agent runs this, if there is no terminal, or if the person did not type the word.
 pub fn confirm_action(what: &str) -> Result<()> {
     refuse_agents()?;
-    let word = word()?;
-    let mut terminal = terminal()?;
+    let word = new_word()?;
+    let mut terminal = open_terminal()?;
     let what = wrap::fit_text(what, paint::terminal_width(&terminal), 2);
     write!(terminal, "{what}\nType `{word}` to go on: ")
         .and_then(|()| terminal.flush())
@@ -62,7 +62,11 @@ pub fn refuse_agents() -> Result<()> {
     }
 }
 
-fn terminal() -> Result<File> {
+/// Opens the controlling terminal.
+///
+/// # Errors
+/// Fails if there is none.
+pub fn open_terminal() -> Result<File> {
     OpenOptions::new().read(true).write(true).open("/dev/tty").map_err(|_| {
         Error::refused("there is no terminal to confirm this on")
             .with_hint("run it in your own terminal")
@@ -71,7 +75,10 @@ fn terminal() -> Result<File> {
 
 /// Returns five pronounceable letters: nobody types them by accident, and no script knows them in
 /// advance.
-fn word() -> Result<String> {
+///
+/// # Errors
+/// Fails if the system gives no random bytes.
+pub fn new_word() -> Result<String> {
     let mut bytes = [0; 5];
     File::open("/dev/urandom")
         .and_then(|mut random| random.read_exact(&mut bytes))

@@ -21,6 +21,7 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
 use error::{Context, Error, Result};
 use exit::CommandExit;
+use portcullis_agents::invocation::{TIMEOUT, take_timeout};
 use portcullis_config::paths::PathOverrides;
 use portcullis_terminal::paint;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -78,6 +79,9 @@ enum Command {
         /// The agent
         #[arg(value_parser = clap::builder::PossibleValuesParser::new(agent_names()))]
         agent: String,
+        /// The timeout of the client for this hook, in seconds
+        #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(30..=86_400))]
+        timeout: Option<u64>,
     },
     /// Install the hooks into the settings of an agent
     Install(commands::install::Arguments),
@@ -106,6 +110,9 @@ enum Command {
     Bundle(commands::bundle::Command),
     /// Allow one exact action that its review objects to (interactive)
     Allow(commands::allow::Arguments),
+    /// Answer actions that wait for a person (interactive)
+    #[command(subcommand)]
+    Approvals(commands::approvals::Command),
     /// Start a new journal if the old one is damaged (interactive)
     Recover(commands::recover::Arguments),
     /// Undo the last action, or all since your request (interactive)
@@ -196,10 +203,12 @@ fn main() -> ExitCode {
     if arguments.next().is_some_and(|first| first == "hook")
         && let Some(agent) =
             arguments.next().and_then(|name| portcullis_agents::find_agent(name.to_str()?))
+        && let mut arguments = arguments.collect()
+        && let Some(timeout) = take_timeout(&mut arguments)
         && let Some(pins) = PathOverrides::read_arguments(arguments)
     {
         pins.hold_overrides();
-        return ExitCode::from(commands::hook::run_hook(agent));
+        return ExitCode::from(commands::hook::run_hook(agent, timeout));
     }
     if std::env::args_os().len() == 1
         && let Some(code) = commands::hook::run_bare_hook()
@@ -253,8 +262,9 @@ const HELP_INSTEAD: ErrorKind = ErrorKind::DisplayHelpOnMissingArgumentOrSubcomm
 fn run(command: Command) -> Result<ExitCode> {
     let exit = match command {
         Command::Demo(arguments) => commands::demo::run_demo(&arguments),
-        Command::Hook { agent } => {
-            return Ok(ExitCode::from(commands::hook::run_hook(agent_of(&agent)?)));
+        Command::Hook { agent, timeout } => {
+            let timeout = timeout.unwrap_or(TIMEOUT);
+            return Ok(ExitCode::from(commands::hook::run_hook(agent_of(&agent)?, timeout)));
         }
         Command::Install(arguments) => commands::install::run_install(&arguments),
         Command::Uninstall(arguments) => commands::uninstall::run_uninstall(&arguments),
@@ -280,6 +290,7 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Plugin(command) => commands::plugin::run_plugin(&command),
         Command::Bundle(command) => commands::bundle::run_bundle(&command),
         Command::Allow(arguments) => commands::allow::run_allow(&arguments),
+        Command::Approvals(command) => commands::approvals::run_approvals(&command),
         Command::Recover(arguments) => commands::recover::run_recover(&arguments),
         Command::Pause(arguments) => commands::pause::run_pause(&arguments),
         Command::Resume(arguments) => commands::pause::run_resume(&arguments),

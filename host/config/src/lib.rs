@@ -79,6 +79,8 @@ pub struct Config {
     pub quarantine_days: u32,
     /// Days after which abandoned messages are deleted; 0 keeps them.
     pub messages_days: u32,
+    /// The questions that wait for a person.
+    pub approvals: Approvals,
     /// The settings of each notification channel: by name, by key.
     pub channels: BTreeMap<String, BTreeMap<String, Value>>,
     /// The limits that `run` sets for an agent.
@@ -95,6 +97,13 @@ pub struct Config {
     pub audit: Audit,
     /// The values in the project's file that do not count, because nobody trusted that file.
     pub untrusted: Vec<IgnoredKey>,
+}
+
+/// The questions that wait for a person.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Approvals {
+    /// The longest time that an action waits for an answer, in seconds; 0 asks nobody.
+    pub wait_seconds: u64,
 }
 
 /// The settings of one plugin.
@@ -299,6 +308,7 @@ impl Config {
             },
             quarantine_days: holds.days("quarantine.kept_days"),
             messages_days: holds.days("notifications.kept_days"),
+            approvals: Approvals { wait_seconds: holds.number("approvals.wait_seconds") },
             channels: holds.channels(),
             running: holds.running(),
             max_review_time_ms: holds.number("performance.max_review_time_ms"),

@@ -32,8 +32,9 @@ pub struct ResultRuling {
 
 /// Rules on everything that the gateway does not just pass on.
 pub trait Gate: Send + Sync {
-    /// Rules on a call. It runs only after this returned.
-    fn review_call(&self, call: &ToolCall) -> CallRuling;
+    /// Rules on a call. It runs only after this returned, and not if `is_given_up` is true by then:
+    /// the client no longer waits for it.
+    fn review_call(&self, call: &ToolCall, is_given_up: &dyn Fn() -> bool) -> CallRuling;
 
     /// Rules on a result. The client gets it only after this returned.
     fn review_result(&self, call: &ToolCall, result: &ToolResult) -> ResultRuling;

@@ -19,7 +19,7 @@ use crate::tool_call::ToolCall;
 use crate::transport::ServerTransport;
 use crate::waiting::{ForwardedCall, WaitingRequests};
 use std::io::{self, Read, Write};
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::Builder;
@@ -57,6 +57,8 @@ pub struct Relay {
     server: Arc<dyn ServerTransport>,
     /// The number of calls so far.
     calls: AtomicU64,
+    /// True once the client sends nothing more.
+    client_ended: AtomicBool,
     jobs: Sender<Job>,
     events: Sender<RelayEvent>,
 }
@@ -94,6 +96,7 @@ impl Relay {
             to_client: Mutex::new(client.to_client),
             server: Arc::clone(&server),
             calls: AtomicU64::new(0),
+            client_ended: AtomicBool::new(false),
             jobs,
             events,
         });
@@ -113,6 +116,7 @@ impl Relay {
                 self.answer_client(&error_line(id.as_ref(), INVALID_REQUEST, &problem));
             }
         });
+        self.client_ended.store(true, Ordering::Relaxed);
         self.queue(Job::ClientEnded);
     }
 

@@ -93,6 +93,11 @@ impl WaitingRequests {
         }
     }
 
+    /// Returns true for a call under review that the client gave up.
+    pub(crate) fn is_cancelled(&self, id: &RequestId) -> bool {
+        matches!(self.requests.get(id), Some(Waiting::Reviewing { cancelled: true }))
+    }
+
     /// Lets a request wait once more, for an answer of the gateway.
     pub(crate) fn restore_plain(&mut self, id: &RequestId) {
         self.requests.insert(id.clone(), Waiting::Plain);

@@ -33,6 +33,8 @@ impl NotificationSeverity {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Topic {
+    /// An action waits for a person.
+    Approval,
     /// An action was blocked.
     Block,
     /// The agent was corrected, limited or held.
@@ -52,6 +54,7 @@ impl Topic {
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
+            Self::Approval => "approval",
             Self::Block => "block",
             Self::Intervention => "intervention",
             Self::EmergencyStop => "emergency_stop",

@@ -4,24 +4,27 @@
 //! written if the journal is writable. The answer of a review is returned only after its record is
 //! durable. A panic leaves no record, and its answer refuses in observe mode too.
 
+mod faults;
 mod restored_hooks;
 mod without_hook;
 
+pub use crate::approvals::EventReply;
+pub use faults::{answer_late, fault_reply_for, record_late, record_unreadable};
 pub use without_hook::{ReviewFailure, review_without_hook};
 
+use crate::approvals::{AnswerPort, ApprovedAction, HeldAction, ReviewedEvent, settle_question};
 use crate::checkpoints::CheckpointWriter;
 use crate::installed;
 use crate::plugin_specs::unconfigured_reader_spec;
 use crate::process_tree::measure_processes;
-use crate::reviewer::{ReviewContext, Reviewer, to_store, write_record};
+use crate::reviewer::{ReviewContext, Reviewer, to_store};
 use crate::stopped::{self, StopFile};
 use crate::{
     breakers, canary_session::CANARY_SESSION, compiler::Processes, health, incidents,
     notifications, quarantine, step_detail,
 };
-use anyhow::Result;
-use portcullis_agents::invocation::DEADLINE;
-use portcullis_agents::{Agent, HookOutput, PROFILES, WireError};
+use faults::{configuration_fault, record_event_fault, refuse_unreadable, store_fault};
+use portcullis_agents::{Agent, HookOutput, PROFILES};
 use portcullis_config::Config;
 use portcullis_config::clock;
 use portcullis_config::paths::Paths;
@@ -30,9 +33,9 @@ use portcullis_core::event::{Disposition, Event, EventKind, Reply};
 use portcullis_core::exceptions::Exception;
 use portcullis_core::facts;
 use portcullis_core::fault::{Fault, FaultKind, OnFault};
-use portcullis_core::pipeline::{self, FaultOrigin, MissedCall};
+use portcullis_core::pipeline::{self, MissedCall};
 use portcullis_core::policy::Mode;
-use portcullis_core::record::RecordKind;
+use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::score::Verdict;
 use portcullis_core::session::{Measured, State, StateError};
 use portcullis_engine::Preload;
@@ -41,7 +44,7 @@ use portcullis_store::{
 };
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Instant, UNIX_EPOCH};
 
 /// The key in a review's record for its duration in microseconds, from the start of the hook to the
 /// commit.
@@ -55,15 +58,6 @@ pub struct HookAnswer {
     pub work_is_due: bool,
 }
 
-/// The reply to an event, independent of the client.
-#[derive(Debug)]
-pub struct EventReply {
-    /// The reply.
-    pub reply: Reply,
-    /// True if work is due for `maintain`.
-    pub work_is_due: bool,
-}
-
 /// The message of a client that an event was read from.
 #[derive(Clone, Copy)]
 struct Payload<'a> {
@@ -71,9 +65,10 @@ struct Payload<'a> {
     bytes: &'a [u8],
 }
 
-/// Reviews one event and commits its records.
+/// Reviews one event and commits its records. An action that waits for a person is held as long as
+/// `port` allows, if the client does not ask them.
 #[must_use]
-pub fn answer_event(agent: &'static dyn Agent, input: &[u8]) -> HookAnswer {
+pub fn answer_event(agent: &'static dyn Agent, input: &[u8], port: &dyn AnswerPort) -> HookAnswer {
     let (now, begun) = (clock::now_ms(), Instant::now());
     let mut event = match agent.parse(input) {
         Ok(event) => event,
@@ -88,21 +83,21 @@ pub fn answer_event(agent: &'static dyn Agent, input: &[u8]) -> HookAnswer {
             work_is_due: false,
         };
     }
-    let (reply, work_is_due) =
-        match review_at_its_paths(Some(Payload { agent, bytes: input }), &event, now, begun) {
-            Ok(answered) => (answered.reply, answered.work_is_due),
-            Err(fault) => {
-                record_event_fault(&fault, &event, now);
-                (fault_reply_for(&event, &fault), false)
-            }
-        };
+    let payload = Some(Payload { agent, bytes: input });
+    let settled = review_at_its_paths(payload, &event, (now, begun), None).and_then(|first| {
+        settle_question(&event, first, port, |approved| {
+            let moment = (clock::now_ms(), Instant::now());
+            review_at_its_paths(payload, &event, moment, Some(approved))
+        })
+    });
+    let (reply, work_is_due) = match settled {
+        Ok(answered) => (answered.reply, answered.work_is_due),
+        Err(fault) => {
+            record_event_fault(&fault, &event, now);
+            (fault_reply_for(&event, &fault), false)
+        }
+    };
     HookAnswer { output: agent.render(&event.name, &reply), work_is_due }
-}
-
-/// Refuses unreadable input, since it could have been a call.
-fn refuse_unreadable(agent: &dyn Agent, error: &WireError) -> HookOutput {
-    let fault = record_unreadable(agent.name(), error);
-    agent.render(error.event.as_deref().unwrap_or_default(), &pipeline::fault_reply(&fault))
 }
 
 /// Returns the answer after a panic, which is a defect of this program: a refusal, in observe mode
@@ -114,66 +109,16 @@ pub fn answer_to_panic(agent: &dyn Agent, input: &[u8]) -> HookAnswer {
     HookAnswer { output: agent.render(&event, &pipeline::fault_reply(&fault)), work_is_due: false }
 }
 
-/// Returns the answer to an event whose review takes too long. It refuses a call in observe mode
-/// too, since what takes long may be what reads the mode. Reads nothing but `input`.
-#[must_use]
-pub fn answer_late(agent: &dyn Agent, input: &[u8]) -> HookOutput {
-    match agent.parse(input) {
-        Ok(event) => agent.render(&event.name, &fault_reply_for(&event, &late_fault())),
-        Err(error) => agent.render(
-            error.event.as_deref().unwrap_or_default(),
-            &pipeline::fault_reply(&late_fault()),
-        ),
-    }
-}
-
-/// Records that the review of an event took too long, so that its answer was a refusal, whatever
-/// its record says.
-pub fn record_late(agent: &dyn Agent, input: &[u8]) {
-    let event = agent.parse(input).ok();
-    let origin = FaultOrigin {
-        client: agent.name(),
-        event: event.as_ref().map(|event| event.name.as_str()),
-        session: event.as_ref().map(|event| event.session.as_str()),
-    };
-    record_fault(&late_fault(), origin, clock::now_ms());
-}
-
-fn record_event_fault(fault: &Fault, event: &Event, now: u64) {
-    let origin = FaultOrigin {
-        client: &event.client,
-        event: Some(&event.name),
-        session: Some(&event.session),
-    };
-    record_fault(fault, origin, now);
-}
-
-fn late_fault() -> Fault {
-    let what = format!(
-        "the review took longer than {} s; the machine is overloaded, or a disk does not answer",
-        DEADLINE.as_secs()
-    );
-    Fault::from_host(FaultKind::Timeout, what)
-}
-
-/// Returns the reply to a fault. Only a call that waits for the answer can be refused; for other
-/// events the fault becomes a message, so that the person does not lose their prompt.
-#[must_use]
-pub fn fault_reply_for(event: &Event, fault: &Fault) -> Reply {
-    match event.kind {
-        EventKind::BeforeTool(_) | EventKind::ConfigChange { .. } => pipeline::fault_reply(fault),
-        _ => pipeline::fault_reply(&Fault { policy: OnFault::Warn, ..fault.clone() }),
-    }
-}
-
+/// Reviews an event at a moment: milliseconds since 1970, and the begin of the review.
 fn review_at_its_paths(
     payload: Option<Payload<'_>>,
     event: &Event,
-    now: u64,
-    begun: Instant,
-) -> Result<EventReply, Fault> {
+    (now, begun): (u64, Instant),
+    approved: Option<&ApprovedAction>,
+) -> Result<ReviewedEvent, Fault> {
     let places = Paths::for_event(&event.cwd).map_err(configuration_fault)?;
-    let reviewed = HookCall::open(payload, &places, event, now, begun).and_then(HookCall::review);
+    let reviewed =
+        HookCall::open(payload, &places, event, now, begun).and_then(|call| call.review(approved));
     reviewed.map_err(|fault| {
         // Observe mode does not refuse because of our own faults either.
         if observes(&places, now) { Fault { policy: OnFault::Warn, ..fault } } else { fault }
@@ -259,8 +204,8 @@ impl<'a> HookCall<'a> {
         })
     }
 
-    /// Reviews the event, commits, and returns the reply and whether work waits for `maintain`.
-    fn review(mut self) -> Result<EventReply, Fault> {
+    /// Reviews the event, with a person's permission if there is one, and commits.
+    fn review(mut self, approved: Option<&ApprovedAction>) -> Result<ReviewedEvent, Fault> {
         let mut store = Store::open_database(&self.home, self.durability)
             .map_err(|error| store_fault(&error))?;
         let known_stop = stopped::read_stop(&self.home, &self.event.session)
@@ -288,17 +233,23 @@ impl<'a> HookCall<'a> {
                 missed: &missed,
                 weaknesses: &weaknesses,
                 known_stop: known_stop.as_ref(),
+                approved,
             },
         );
         let work_is_due = store.checkpoint_due() || store.work_due(self.now).unwrap_or(false);
         drop(keeper);
+        let committed = match committed {
+            Err(ReviewError::Changed) => return Ok(ReviewedEvent::changed()),
+            other => other.map_err(ReviewError::into_fault),
+        };
+        let held = committed.as_ref().ok().and_then(|committed| self.hold_action(committed));
         let Self { payload, event, now, home, pause, durability, untrusted, reviewer, .. } = self;
         if payload.is_some() {
             // The process ends now: unmapping and closing one by one would only delay the answer.
             std::mem::forget(reviewer);
             std::mem::forget(store);
         }
-        let (mut reply, stop) = committed.map_err(ReviewError::into_fault)?;
+        let CommittedEvent { mut reply, stop, .. } = committed?;
         if let Some(stop) = stop.filter(|_| !event.session.starts_with(CANARY_SESSION)) {
             // The stop is in the journal. If its file cannot be written, the session's next event
             // retries.
@@ -324,7 +275,23 @@ impl<'a> HookCall<'a> {
             (EventKind::SessionStart { .. }, _) => reply.person.extend(untrusted),
             _ => {}
         }
-        Ok(EventReply { reply, work_is_due })
+        let answered = EventReply { reply, work_is_due };
+        Ok(ReviewedEvent { answered, held, has_changed: false })
+    }
+
+    /// Returns the action, if its client does not ask the person whom it waits for.
+    fn hold_action(&self, committed: &CommittedEvent) -> Option<HeldAction> {
+        let asks = self.payload.is_some_and(|payload| payload.agent.asks_person());
+        let is_canary = self.event.session.starts_with(CANARY_SESSION);
+        let waits = matches!(committed.reply.ruling, Disposition::Ask(_)) && !asks && !is_canary;
+        let record = committed.review.clone().filter(|_| waits)?;
+        Some(HeldAction {
+            record,
+            config: self.reviewer.config().clone(),
+            state: self.places.state.clone(),
+            person: self.places.person.clone(),
+            project: project_name(&self.reviewer, self.event),
+        })
     }
 
     /// Returns the weaknesses of the protection at a session start, one sentence each.
@@ -393,6 +360,16 @@ struct Input<'a> {
     weaknesses: &'a [String],
     /// The stop of this session that is recorded in a file outside the journal.
     known_stop: Option<&'a StopFile>,
+    /// A person's permission for this action.
+    approved: Option<&'a ApprovedAction>,
+}
+
+/// The result of a commit.
+struct CommittedEvent {
+    reply: Reply,
+    stop: Option<StopFile>,
+    /// The record of the review, if a person has to decide.
+    review: Option<Box<Record>>,
 }
 
 /// Reviews on a snapshot of the store, and commits the records together with all follow-up work.
@@ -401,11 +378,12 @@ fn commit_review(
     store: &mut Store,
     keeper: &CheckpointWriter<'_>,
     input: &Input<'_>,
-) -> Result<(Reply, Option<StopFile>), ReviewError> {
+) -> Result<CommittedEvent, ReviewError> {
     let event = input.event;
     let committed =
         store.review_in_session(&event.session, event.agent.as_deref(), |snapshot, steps| {
             let mut reviewed = review_snapshot(reviewer, keeper, input, snapshot, steps)?;
+            let approval = take_approval(input.approved, &mut reviewed)?;
             let reviewing = input.begun.elapsed().saturating_sub(keeper.spent());
             keeper.record_changes(&mut reviewed, &|text| reviewer.mask_text(text));
             if let Some(record) =
@@ -450,11 +428,31 @@ fn commit_review(
                 work: kept.chain(messages).collect(),
                 records: records().map(to_store).collect(),
                 spend: reviewed.spent,
+                approval,
                 breakers: learned.changes,
             };
-            Ok::<_, ReviewError>(PendingCommit { commit, value: (reviewed.reply, stop) })
+            let asks = matches!(reviewed.reply.ruling, Disposition::Ask(_));
+            let review = reviewed.records.into_iter().next().filter(|_| asks).map(Box::new);
+            let value = CommittedEvent { reply: reviewed.reply, stop, review };
+            Ok::<_, ReviewError>(PendingCommit { commit, value })
         })?;
     Ok(committed.value)
+}
+
+/// Takes a person's permission out of the exceptions that a review relied on, and returns its id if
+/// the action runs.
+fn take_approval(
+    approved: Option<&ApprovedAction>,
+    reviewed: &mut pipeline::ReviewOutcome,
+) -> Result<Option<String>, ReviewError> {
+    let Some(approved) = approved else { return Ok(None) };
+    let id = &approved.exception.id;
+    reviewed.spent.retain(|spent| spent != id);
+    let runs = matches!(reviewed.reply.ruling, Disposition::None | Disposition::Rewrite(_));
+    if runs && approved.has_changed(&reviewed.records) {
+        return Err(ReviewError::Changed);
+    }
+    Ok(runs.then(|| id.clone()))
 }
 
 /// Reviews the event against a snapshot's state. The store may call this up to three times per
@@ -473,6 +471,7 @@ fn review_snapshot(
         .exceptions
         .iter()
         .filter_map(|grant| serde_json::from_str(&grant.document).ok())
+        .chain(input.approved.map(|approved| approved.exception.clone()))
         .collect();
     let held = breakers::engine_holds(&snapshot.breakers, input.now);
     let measured = measure_agent(input, &state);
@@ -527,44 +526,12 @@ enum ReviewError {
     State(#[from] StateError),
     #[error(transparent)]
     Store(#[from] StoreError),
+    #[error("the action is not the one that a person allowed")]
+    Changed,
 }
 
 impl ReviewError {
     fn into_fault(self) -> Fault {
         Fault::from_host(FaultKind::Store, self.to_string())
     }
-}
-
-fn configuration_fault(error: anyhow::Error) -> Fault {
-    Fault::from_host(FaultKind::Configuration, format!("{error:#}"))
-}
-
-fn store_fault(error: &StoreError) -> Fault {
-    Fault::from_host(FaultKind::Store, error.to_string())
-}
-
-/// Records that a client of that name sent something that is not an event, on a best-effort basis.
-/// Returns the fault.
-pub fn record_unreadable(client: &str, error: &WireError) -> Fault {
-    let fault = Fault::from_host(FaultKind::BadInput, error.problem.clone());
-    let origin =
-        FaultOrigin { client, event: error.event.as_deref(), session: error.session.as_deref() };
-    record_fault(&fault, origin, clock::now_ms());
-    fault
-}
-
-/// Records a fault on a best-effort basis: if the journal itself is at fault, nothing can be
-/// written, and the answer carries the fault anyway.
-fn record_fault(fault: &Fault, origin: FaultOrigin<'_>, now: u64) {
-    let written = || -> Result<()> {
-        let places = Paths::from_environment()?;
-        let home = Home::open_root(&places.state)?;
-        let durability =
-            Config::load(&places, Some(&home)).map(|config| config.durability).unwrap_or_default();
-        let seed = format!("{}\0{:?}", std::process::id(), SystemTime::now());
-        let record = pipeline::fault_record(fault, origin, now, &seed);
-        write_record(&home, durability, &record)?;
-        Ok(())
-    };
-    let _ = written();
 }

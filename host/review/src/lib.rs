@@ -10,6 +10,7 @@
 //!
 //! Nothing here reads command-line arguments, asks a person or prints.
 
+pub mod approvals;
 pub mod breakers;
 pub mod bundles;
 pub mod canary_session;
@@ -31,6 +32,7 @@ pub mod plugin_specs;
 mod process_tree;
 pub mod protected_paths;
 pub mod quarantine;
+pub mod questions;
 pub mod recording;
 pub mod reviewer;
 pub mod rules;

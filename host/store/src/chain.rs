@@ -224,6 +224,7 @@ mod tests {
         grant: [4; 32],
         work: [5; 32],
         breaker: [6; 32],
+        approval: [10; 32],
         state: [7; 32],
         session: [8; 32],
         mark: [9; 32],

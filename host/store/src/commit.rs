@@ -49,6 +49,9 @@ pub struct Commit {
     /// Ids of the exceptions that the review relied on. Single-use ones end with this commit; all
     /// of them must still be live.
     pub spend: Vec<String>,
+    /// The id of the approval that the review relied on, which a person allowed. It is used up with
+    /// this commit.
+    pub approval: Option<String>,
     /// Work to queue in the same transaction.
     pub work: Vec<NewWork>,
     /// The new failure records of plugins, at most one change for each plugin.
@@ -156,6 +159,11 @@ impl Writer<'_> {
         let agent = snapshot.agent_id.as_deref();
         if let Err(overtaken) = self.spend(&snapshot.session_id, &commit.spend, &commit.records)? {
             return Ok(Err(overtaken));
+        }
+        if let Some(id) = &commit.approval
+            && !self.use_approval(&snapshot.session_id, id, &commit.records)?
+        {
+            return Ok(Err(Conflict::Exception(id.clone())));
         }
         if let Err(overtaken) = self.put_breakers(&commit.breakers)? {
             return Ok(Err(overtaken));

@@ -146,6 +146,23 @@ pub enum StoreError {
         /// The exception, if known, and the problem found.
         reason: String,
     },
+    /// An approval was changed or added by something that does not hold the key: it permits
+    /// nothing.
+    #[error("the approval `{}` in the journal `{}` was changed or added from outside: it does not count", Line(.id), PathDisplay(.path))]
+    ForgedApproval {
+        /// The database.
+        path: PathBuf,
+        /// Its id.
+        id: String,
+    },
+    /// An approval that cannot be stored or answered.
+    #[error("the approval `{}` is not possible: {reason}", Line(.id))]
+    BadApproval {
+        /// Its id.
+        id: String,
+        /// The mistake.
+        reason: &'static str,
+    },
     /// The failure record of a plugin was changed or added by something that does not hold the key.
     #[error("what the journal `{}` says of the failures of the plugin `{}` was changed from outside: run `portcullis plugin release {}`", PathDisplay(.path), Line(.plugin), Line(.plugin))]
     ForgedBreaker {

@@ -28,6 +28,7 @@
 //! checkpoint's flush.
 
 mod anchors;
+mod approvals;
 mod breakers;
 mod buckets;
 mod chain;
@@ -56,6 +57,7 @@ mod work;
 mod writer;
 
 pub use anchors::{Anchor, AnchorStatus};
+pub use approvals::{ApprovalAnswer, ApprovalList, ApprovalRecord, ApprovalState, StoredApproval};
 pub use breakers::{BreakerChange, Breakers};
 pub use chain::JournalStart;
 pub use commit::{Commit, SessionSnapshot};

@@ -67,6 +67,7 @@ impl Store {
         }
         pruned.grants = self.write(|writer| {
             writer.expire_exceptions(now)?;
+            writer.remove_approvals(before)?;
             writer.remove_exceptions(before)
         })?;
         pruned.bytes = self.give_back()?;

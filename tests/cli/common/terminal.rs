@@ -3,8 +3,9 @@
 use super::site::Site;
 use anyhow::Result;
 use portcullis_tests::terminal::{converse, script};
+use std::process::Command;
 
-pub use portcullis_tests::terminal::{Answer, Shown};
+pub use portcullis_tests::terminal::{Answer, Session, Shown};
 
 impl Site {
     /// Runs one of our commands at a terminal of that many columns.
@@ -28,12 +29,25 @@ impl Site {
         self.converse(&words, answer, environment)
     }
 
+    /// Starts one of our commands at a terminal, for a person who reads and types as the test goes
+    /// on.
+    pub fn open_terminal(&self, arguments: &[&str]) -> Result<Session> {
+        let words: Vec<String> = std::iter::once(self.binary().display().to_string())
+            .chain(arguments.iter().map(|word| (*word).to_owned()))
+            .collect();
+        Session::start(self.script(&words, &[]))
+    }
+
     fn converse(
         &self,
         words: &[String],
         answer: Answer<'_>,
         environment: &[(&str, &str)],
     ) -> Result<Shown> {
+        converse(self.script(words, environment), answer)
+    }
+
+    fn script(&self, words: &[String], environment: &[(&str, &str)]) -> Command {
         let ours = self.command(&[]);
         let mut script = script(words);
         script
@@ -43,6 +57,6 @@ impl Site {
         script.env("TERM", "dumb").env("SHELL", "/bin/sh").envs(environment.iter().copied());
         self.as_its_user(&mut script);
         script.current_dir(self.project());
-        converse(script, answer)
+        script
     }
 }

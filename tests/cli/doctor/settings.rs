@@ -376,6 +376,17 @@ fn handlers() -> Vec<Row> {
             &["waits 1 s"],
         ),
         row(
+            "a longer wait than the client's",
+            |installed| {
+                installed.edit_guard(|handler| {
+                    let arguments = handler["args"].as_array_mut().into_iter();
+                    arguments.for_each(|words| words.extend([json!("--timeout"), json!("300")]));
+                })
+            },
+            "problem",
+            &["PreToolUse", "longer than the client waits for it"],
+        ),
+        row(
             "another folder is pinned",
             |installed| {
                 installed.edit_handlers(|handler| {

@@ -39,7 +39,7 @@ pub(super) fn render_handler(invocation: &Invocation, listened: &EventSubscripti
     let mut handler = json!({
         "type": "command",
         "command": invocation.program.to_string_lossy(),
-        "args": invocation.arguments(),
+        "args": invocation.event_arguments(listened),
         "timeout": listened.timeout,
     });
     if let Some(fields) = handler.as_object_mut().filter(|_| listened.closed) {

@@ -108,6 +108,10 @@ impl Agent for Claude {
         transcript_line::read_line(line, open)
     }
 
+    fn asks_person(&self) -> bool {
+        true
+    }
+
     fn call_end(&self, tool: &str, result: &str) -> CallEnd {
         call_end::call_end(tool, result)
     }

@@ -51,7 +51,8 @@ pub(super) struct ListedHook {
 impl ListedHook {
     /// Returns true if it starts our hook as `wanted`.
     pub(super) fn is_ours(&self, wanted: &Invocation) -> bool {
-        self.command == wanted.shell_line()
+        let listened = EVENTS.iter().find(|listened| self.is_for(listened.event));
+        listened.is_some_and(|listened| self.command == wanted.shell_line(listened))
             && matches!(self.matcher.as_deref(), None | Some("" | "*" | ".*"))
     }
 

@@ -96,7 +96,7 @@ fn before_tool(body: &mut Map<String, Value>, reply: &Reply) -> Option<String> {
 }
 
 /// The beginning of a refusal that is a question where there is an interface for one.
-const UNASKED: &str = "A person has to decide this, and Codex CLI has no way for a hook to ask. Tell them, and ask them to run it themselves: ";
+const UNASKED: &str = "A person has to decide this before it runs; tell them: ";
 
 /// Fills the answer after a tool: context, another result, or the end of the turn. The client shows
 /// the agent the reason of a block in place of the result.

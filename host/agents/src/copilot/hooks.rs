@@ -56,7 +56,7 @@ fn render_handler(invocation: &Invocation, listened: &EventSubscription) -> Valu
     json!({
         "type": "command",
         "exec": invocation.program.to_string_lossy(),
-        "args": invocation.arguments(),
+        "args": invocation.event_arguments(listened),
         "timeoutSec": listened.timeout,
     })
 }
@@ -122,7 +122,7 @@ mod tests {
             (
                 handler(&|it| {
                     *it = json!({"type": "command", "timeoutSec": 30,
-                        "bash": invocation().shell_line()});
+                        "bash": invocation().shell_line(&EVENTS[0])});
                 }),
                 Deviation::Shell,
             ),

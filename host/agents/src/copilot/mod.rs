@@ -51,6 +51,10 @@ impl Agent for Copilot {
         answer::interpret_answer(code, stdout, stderr)
     }
 
+    fn asks_person(&self) -> bool {
+        true
+    }
+
     fn command_event(&self, session: &str, folder: &Path, command: &str) -> Value {
         wire::command_event(session, folder, command)
     }

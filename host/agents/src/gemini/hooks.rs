@@ -2,7 +2,7 @@
 //! places of its settings.
 
 use crate::grouped_hooks::{GroupedHooks, HookForm};
-use crate::invocation::{EventSubscription, Invocation, TIMEOUT};
+use crate::invocation::{ANSWER_TIMEOUT, EventSubscription, Invocation, TIMEOUT};
 use crate::settings::SettingsLayout;
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ const UNIT: u64 = 1000;
 
 /// Every event that our hooks handle. None can be closed: the client goes on when a hook fails.
 const EVENTS: &[EventSubscription] = &[
-    EventSubscription { event: "BeforeTool", closed: false, timeout: TIMEOUT },
+    EventSubscription { event: "BeforeTool", closed: false, timeout: ANSWER_TIMEOUT },
     EventSubscription { event: "AfterTool", closed: false, timeout: TIMEOUT },
     EventSubscription { event: "BeforeAgent", closed: false, timeout: TIMEOUT },
     EventSubscription { event: "AfterAgent", closed: false, timeout: TIMEOUT },
@@ -53,7 +53,7 @@ pub(super) const LAYOUT: SettingsLayout = SettingsLayout {
 fn render_handler(invocation: &Invocation, listened: &EventSubscription) -> Value {
     json!({
         "type": "command",
-        "command": invocation.shell_line(),
+        "command": invocation.shell_line(listened),
         "timeout": listened.timeout.saturating_mul(UNIT),
     })
 }
@@ -104,8 +104,8 @@ mod tests {
     fn timeouts_are_seconds_here_and_milliseconds_there() {
         let invocation = Invocation { agent: "gemini", program: "/p".into(), pinned: None };
         let handler = render_handler(&invocation, &EVENTS[0]);
-        assert_eq!(handler["timeout"], 30_000);
-        assert!((timeout(&handler) - 30.0).abs() < f64::EPSILON);
+        assert_eq!(handler["timeout"], 300_000);
+        assert!((timeout(&handler) - 300.0).abs() < f64::EPSILON);
         assert!((timeout(&json!({})) - DEFAULT_TIMEOUT).abs() < f64::EPSILON);
     }
 }

@@ -137,7 +137,7 @@ fn before_tool(body: &mut Map<String, Value>, reply: &Reply) -> Option<String> {
 }
 
 /// The beginning of a refusal that is a question where there is an interface for one.
-const UNASKED: &str = "A person has to decide this, and Gemini CLI has no safe way for a hook to ask. Tell them, and ask them to run it themselves: ";
+const UNASKED: &str = "A person has to decide this before it runs; tell them: ";
 
 fn stop(body: &mut Map<String, Value>, reason: &str) {
     body.insert("continue".into(), false.into());

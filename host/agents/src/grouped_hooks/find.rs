@@ -98,8 +98,9 @@ impl GroupedHooks {
             if Path::new(&program) != wanted.program {
                 deviations.push(Deviation::Program(program.clone()));
             }
-            deviations
-                .extend((ours.arguments != wanted.arguments()).then_some(Deviation::Arguments));
+            let arguments = listened
+                .map_or_else(|| wanted.arguments(), |listened| wanted.event_arguments(listened));
+            deviations.extend((ours.arguments != arguments).then_some(Deviation::Arguments));
         }
         if let (Some(listened), Some(right)) = (listened, right) {
             let closed = handler.get("onFailure").and_then(Value::as_str) == Some("block");

@@ -1,7 +1,7 @@
 //! The events that our hooks handle, the handler for each, and the places of the client's settings.
 
 use crate::grouped_hooks::{GroupedHooks, HookForm};
-use crate::invocation::{EventSubscription, Invocation, TIMEOUT};
+use crate::invocation::{ANSWER_TIMEOUT, EventSubscription, Invocation, TIMEOUT};
 use crate::settings::SettingsLayout;
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ const MILLISECONDS: f64 = 1000.0;
 
 /// Every event that our hooks handle. None can be closed: the client goes on when a hook fails.
 const EVENTS: &[EventSubscription] = &[
-    EventSubscription { event: "PreToolUse", closed: false, timeout: TIMEOUT },
+    EventSubscription { event: "PreToolUse", closed: false, timeout: ANSWER_TIMEOUT },
     EventSubscription { event: "PostToolUse", closed: false, timeout: TIMEOUT },
     EventSubscription { event: "PostToolUseFailure", closed: false, timeout: TIMEOUT },
     EventSubscription { event: "PostToolBatch", closed: false, timeout: TIMEOUT },
@@ -55,7 +55,7 @@ pub(super) const LAYOUT: SettingsLayout = SettingsLayout {
 fn render_handler(invocation: &Invocation, listened: &EventSubscription) -> Value {
     json!({
         "type": "command",
-        "command": invocation.shell_line(),
+        "command": invocation.shell_line(listened),
         "timeout": listened.timeout,
     })
 }

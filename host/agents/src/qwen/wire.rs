@@ -147,7 +147,7 @@ fn before_tool(body: &mut Map<String, Value>, reply: &Reply) {
 }
 
 /// The beginning of a refusal that is a question where there is an interface for one.
-const UNASKED: &str = "A person has to decide this, and Qwen Code has no safe way for a hook to ask. Tell them, and ask them to run it themselves: ";
+const UNASKED: &str = "A person has to decide this before it runs; tell them: ";
 /// The beginning of a refusal that is a rewrite where a client takes one.
 const UNTAKEN: &str = "This may not run as it is, and Qwen Code takes no other form of a call from a hook. Call the tool again, with this in its place: ";
 

@@ -11,7 +11,10 @@ pub const GROUPS: &[(&str, &[&str])] = &[
     ("Protect an agent", &["install", "uninstall", "doctor", "status", "run", "mcp"]),
     ("See what happened", &["audit", "explain", "metrics", "notifications"]),
     ("Undo and recover", &["undo", "checkpoint", "quarantine", "incident", "recover"]),
-    ("Change what is allowed", &["allow", "feedback", "config", "trust", "pause", "resume"]),
+    (
+        "Change what is allowed",
+        &["allow", "approvals", "feedback", "config", "trust", "pause", "resume"],
+    ),
     ("Plugins and rules", &["rules", "plugin", "bundle", "catalogue"]),
     ("Shell", &["completions"]),
 ];

@@ -9,10 +9,10 @@ use std::ffi::OsString;
 
 /// Words, and the commands that do what they mean.
 pub const TRIED: &[(&str, &[&str])] = &[
-    ("approve", &["allow"]),
+    ("approve", &["approvals allow", "allow"]),
     ("build", &["plugin build", "bundle build"]),
     ("check", &["doctor", "config check", "rules check"]),
-    ("deny", &["rules"]),
+    ("deny", &["approvals deny", "rules"]),
     ("disable", &["pause", "uninstall"]),
     ("enable", &["resume", "install"]),
     ("exec", &["run"]),
@@ -46,7 +46,7 @@ pub const TRIED: &[(&str, &[&str])] = &[
     ("upgrade", &["bundle update"]),
     ("verify", &["audit verify", "bundle verify"]),
     ("version", &["--version"]),
-    ("watch", &["run"]),
+    ("watch", &["approvals watch", "run"]),
     ("why", &["explain"]),
 ];
 

@@ -10,6 +10,7 @@ use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::text::one_line;
 use portcullis_review::canary_session::CANARY_SESSION;
 use portcullis_review::installed;
+use portcullis_review::questions::SUBJECT;
 use portcullis_store::{Filter, Home, Store, StoredRecord};
 use serde_json::Value;
 use std::ops::ControlFlow;
@@ -28,7 +29,9 @@ pub fn run_explain(arguments: &Arguments) -> Result<CommandExit> {
     let stored = stored(&store, &arguments.id)?;
     let record: Record = serde_json::from_str(&stored.record.document)?;
     let restorable = verdict_if_clean(&record);
-    let feedback = list_feedback(&store, &record.id)?;
+    let feedback = list_about(&store, RecordKind::Feedback, &record.id)?;
+    let mut approvals = list_about(&store, RecordKind::Exception, &record.id)?;
+    approvals.retain(|record| record.subject == SUBJECT);
     if arguments.json {
         let mut document: Value = serde_json::from_str(&super::audit::record_json(&stored)?)?;
         if let Some(document) = document.as_object_mut() {
@@ -38,15 +41,20 @@ pub fn run_explain(arguments: &Arguments) -> Result<CommandExit> {
                 "feedback".into(),
                 feedback.iter().map(|record| Value::Object(record.details.clone())).collect(),
             );
+            document.insert(
+                "approvals".into(),
+                approvals.iter().map(|record| Value::Object(record.details.clone())).collect(),
+            );
         }
         paint::print_text(&format!("{document}\n"));
         return Ok(CommandExit::Success);
     }
     paint::print_text(&show::record_page(&record, true, restorable.as_ref()));
-    for said in &feedback {
+    let feedback = feedback.iter().map(|said| ("feedback", said));
+    for (what, said) in approvals.iter().map(|said| ("approval", said)).chain(feedback) {
         paint::print_text(&format!(
             "\n{}  {}\n",
-            paint::bold("feedback"),
+            paint::bold(what),
             paint::dim(format!("{} UTC", paint::time(said.at)))
         ));
         paint::print_text(&format!("  {}\n", one_line(&said.summary, 400)));
@@ -106,11 +114,11 @@ fn newest_objection(store: &Store) -> Result<Option<StoredRecord>> {
     Ok(newest)
 }
 
-/// Returns the feedback on a review, oldest first.
-fn list_feedback(store: &Store, review: &str) -> Result<Vec<Record>> {
+/// Returns the records of a kind about a review, oldest first.
+fn list_about(store: &Store, kind: RecordKind, review: &str) -> Result<Vec<Record>> {
     let mut found = Vec::new();
     store.query_records(
-        &Filter { kind: Some(RecordKind::Feedback.as_str().into()), ..Filter::default() },
+        &Filter { kind: Some(kind.as_str().into()), ..Filter::default() },
         |stored| {
             found.extend(serde_json::from_str::<Record>(&stored.record.document));
             ControlFlow::Continue(())

@@ -1,16 +1,18 @@
 //! `portcullis hook AGENT`: one event on standard input, one answer on standard output.
 
 use crate::exit::CommandExit;
-use portcullis_agents::invocation::DEADLINE;
+use portcullis_agents::invocation::{DEADLINE, TIMEOUT};
 use portcullis_agents::{Agent, HookOutput};
+use portcullis_review::approvals::AnswerPort;
 use portcullis_review::hook::{answer_event, answer_late, answer_to_panic, record_late};
 use std::io::{IsTerminal, Read, Write};
+use std::os::unix::process::parent_id;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::exit;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Builder};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The time that a review still has after its deadline, to record itself. With [`DEADLINE`] it is
 /// below the timeout of every handler before an action.
@@ -18,9 +20,10 @@ const GRACE: Duration = Duration::from_secs(2);
 /// The wait for the payload of a client that starts this program without arguments.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Runs the hook of an agent's client; returns the process's exit code.
-pub fn run_hook(agent: &'static dyn Agent) -> u8 {
-    let late = LateAnswer::new(agent);
+/// Runs the hook of an agent's client, which gives it up after `timeout` seconds; returns the
+/// process's exit code.
+pub fn run_hook(agent: &'static dyn Agent, timeout: u64) -> u8 {
+    let late = LateAnswer::new(agent, timeout);
     if agent.runs_after_timeout() {
         // The thread costs a hook some percent.
         late.start();
@@ -36,7 +39,7 @@ pub fn run_bare_hook() -> Option<u8> {
     }
     let agent = portcullis_agents::DEFAULT;
     // Another client than the default one, which may run the tool after its timeout.
-    let late = LateAnswer::new(agent);
+    let late = LateAnswer::new(agent, TIMEOUT);
     let (sender, receiver) = channel();
     thread::spawn(move || {
         // After the wait nobody receives it.
@@ -51,7 +54,7 @@ pub fn run_bare_hook() -> Option<u8> {
 fn answer(agent: &'static dyn Agent, input: Vec<u8>, late: &LateAnswer) -> u8 {
     survive_file_size_limits();
     late.set_input(&input);
-    let answered = catch_unwind(AssertUnwindSafe(|| answer_event(agent, &input)))
+    let answered = catch_unwind(AssertUnwindSafe(|| answer_event(agent, &input, late)))
         .unwrap_or_else(|_| answer_to_panic(agent, &input));
     let Some(exit) = late.deliver_once(&answered.output) else {
         // The record of the review says another verdict than the answer that was given.
@@ -65,24 +68,48 @@ fn answer(agent: &'static dyn Agent, input: Vec<u8>, late: &LateAnswer) -> u8 {
 }
 
 /// The answer that is given when the review takes too long: a refusal.
+///
+/// A person's answer may take longer than a review. The deadline moves for the wait, and the wait
+/// ends so early that the review after it has as much time as any other: by then the client's
+/// timeout is as far away as it usually is from the start.
 #[derive(Clone)]
 struct LateAnswer {
     agent: &'static dyn Agent,
+    deadline: Arc<Mutex<Instant>>,
+    /// The process that started this one.
+    parent: u32,
+    /// The time at which a wait has to have ended; `None` if the client leaves no time for one.
+    latest_end: Option<Instant>,
     /// True once an answer is written. It is locked while one is.
     answered: Arc<Mutex<bool>>,
     input: Arc<Mutex<Vec<u8>>>,
 }
 
 impl LateAnswer {
-    fn new(agent: &'static dyn Agent) -> Self {
-        Self { agent, answered: Arc::default(), input: Arc::default() }
+    fn new(agent: &'static dyn Agent, timeout: u64) -> Self {
+        let begun = Instant::now();
+        let spare = Some(timeout.saturating_sub(TIMEOUT)).filter(|seconds| *seconds > 0);
+        Self {
+            agent,
+            parent: parent_id(),
+            deadline: Arc::new(Mutex::new(begun + DEADLINE)),
+            latest_end: spare.map(|seconds| begun + Duration::from_secs(seconds)),
+            answered: Arc::default(),
+            input: Arc::default(),
+        }
     }
 
     /// Starts to wait. Where the system gives no thread, the client's own timeout is what is left.
     fn start(&self) {
         let late = self.clone();
         let wait = move || {
-            thread::sleep(DEADLINE);
+            loop {
+                let left = lock(&late.deadline).saturating_duration_since(Instant::now());
+                if left.is_zero() {
+                    break;
+                }
+                thread::sleep(left);
+            }
             let input = lock(&late.input).clone();
             let Some(code) = late.deliver_once(&answer_late(late.agent, &input)) else { return };
             thread::sleep(GRACE);
@@ -103,6 +130,28 @@ impl LateAnswer {
             return None;
         }
         Some(deliver(output))
+    }
+}
+
+impl AnswerPort for LateAnswer {
+    fn latest_end(&self) -> Option<Instant> {
+        self.latest_end
+    }
+
+    fn begin_wait(&self, until: Instant, has_messages: bool) {
+        *lock(&self.deadline) = until + DEADLINE;
+        if has_messages {
+            drop(super::maintain::start_detached());
+        }
+    }
+
+    fn end_wait(&self) {
+        *lock(&self.deadline) = Instant::now() + DEADLINE;
+    }
+
+    /// The client, or the shell in between, has died.
+    fn is_abandoned(&self) -> bool {
+        parent_id() != self.parent
     }
 }
 

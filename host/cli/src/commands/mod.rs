@@ -1,6 +1,7 @@
 //! The subcommands, one file each.
 
 pub mod allow;
+pub mod approvals;
 pub mod audit;
 pub mod bundle;
 pub mod catalogue;

@@ -1,9 +1,17 @@
-//! Keys for notifications: their channels and events.
+//! Keys for questions that wait for a person, and for notifications: their channels and events.
 
 use super::defaults::{number, text};
 use super::{ConfigKey, ProjectScope, Value, ValueKind};
 
 pub(super) const KEYS: &[ConfigKey] = &[
+    ConfigKey {
+        path: "approvals.wait_seconds",
+        kind: ValueKind::Integer(0, 3600),
+        default: || number(240),
+        default_text: "",
+        project: ProjectScope::Never,
+        doc: "the longest time that an action waits for a person's answer, where the client does not ask them and somebody is there; the timeout of the installed hooks bounds it; 0 asks nobody",
+    },
     ConfigKey {
         path: "notifications.kept_days",
         kind: ValueKind::Integer(0, 36_500),
@@ -23,6 +31,7 @@ pub(super) const KEYS: &[ConfigKey] = &[
     ConfigKey {
         path: "notifications.channels.*.events",
         kind: ValueKind::Choices(&[
+            "approval",
             "block",
             "intervention",
             "emergency_stop",
@@ -36,7 +45,7 @@ pub(super) const KEYS: &[ConfigKey] = &[
         },
         default_text: "",
         project: ProjectScope::Never,
-        doc: "the topics that are sent to it; `delivery` reports that another channel's messages do not arrive",
+        doc: "the topics that are sent to it; with `approval` it gets the questions that wait for a person; `delivery` reports that another channel's messages do not arrive",
     },
     ConfigKey {
         path: "notifications.channels.*.severity",

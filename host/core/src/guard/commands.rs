@@ -27,6 +27,9 @@ const FOR_A_PERSON: &[&str] =
     &["allow", "trust", "pause", "uninstall", "feedback", "install", "recover", "undo"];
 /// Commands below another command that are also reserved for a person.
 const BELOW_FOR_A_PERSON: &[(&str, &str)] = &[
+    ("approvals", "allow"),
+    ("approvals", "deny"),
+    ("approvals", "watch"),
     ("bundle", "install"),
     ("bundle", "remove"),
     ("bundle", "revoke"),

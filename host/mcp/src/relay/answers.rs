@@ -11,11 +11,14 @@ use crate::tool_call::{CallKind, ToolCall, ToolResult, replace_input};
 use crate::waiting::{ForwardedCall, Waiting};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 impl Relay {
     pub(super) fn review_call(&self, id: &RequestId, call: ToolCall, message: Message) {
-        let (message, notes, reviewed_elsewhere) = match self.gate.review_call(&call) {
+        let is_given_up =
+            || self.client_ended.load(Ordering::Relaxed) || lock(&self.waiting).is_cancelled(id);
+        let (message, notes, reviewed_elsewhere) = match self.gate.review_call(&call, &is_given_up) {
             CallRuling::Forward => (message, Vec::new(), false),
             CallRuling::ForwardReviewed => (message, Vec::new(), true),
             CallRuling::Rewrite(input, notes) => {

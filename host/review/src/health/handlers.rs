@@ -4,6 +4,7 @@ use super::finding::{Check, HealthFinding};
 use super::program;
 use super::settings::{ClientFile, switched_off};
 use portcullis_agents::hook_handler::{Deviation, HookHandler};
+use portcullis_agents::invocation::{TIMEOUT, take_timeout};
 use portcullis_agents::settings::SettingsScope;
 use portcullis_agents::{Agent, Invocation};
 use portcullis_config::paths::{PathOverrides, Paths};
@@ -65,6 +66,13 @@ impl Handler {
     /// Returns the folders that it pins: `None` if it pins none, an error if its arguments are not
     /// those of our hooks.
     pub(super) fn pins(&self) -> Result<Option<PathOverrides>, ()> {
+        let (_, pins) = self.hook_arguments().ok_or(())?;
+        Ok((pins != PathOverrides::default()).then_some(pins))
+    }
+
+    /// Returns the timeout and the folders that its arguments name; `None` if they are not those of
+    /// our hooks.
+    fn hook_arguments(&self) -> Option<(u64, PathOverrides)> {
         let words: Vec<OsString> = match (self.exec(), self.line()) {
             (Some((_, arguments)), _) => arguments.iter().map(OsString::from).collect(),
             (None, Some(line)) => line
@@ -73,14 +81,20 @@ impl Handler {
                 .skip(1)
                 .map(OsString::from)
                 .collect(),
-            (None, None) => return Err(()),
+            (None, None) => return None,
         };
         let mut words = words.into_iter().skip_while(|word| word != "hook");
         if words.next().is_none() || words.next().is_none_or(|agent| agent != self.agent.name()) {
-            return Err(());
+            return None;
         }
-        let pins = PathOverrides::read_arguments(words).ok_or(())?;
-        Ok((pins != PathOverrides::default()).then_some(pins))
+        let mut words: Vec<OsString> = words.collect();
+        Some((take_timeout(&mut words)?, PathOverrides::read_arguments(words)?))
+    }
+
+    /// Returns true if it may wait for a person until after the client has given it up.
+    fn outlasts_client(&self) -> bool {
+        let named = self.hook_arguments().map(|(timeout, _)| timeout);
+        named.is_some_and(|named| named > TIMEOUT && named as f64 > self.timeout())
     }
 
     /// Returns the program if it is inside the project and named by the project's own settings: the
@@ -260,6 +274,9 @@ fn judge(
         Deviation::Open if holds_back => problem(deviation.to_string()),
         Deviation::Open | Deviation::Shell | Deviation::Mixed | Deviation::Repeated => {
             warning(deviation.to_string())
+        }
+        Deviation::Timeout(_) | Deviation::Arguments if handler.outlasts_client() => {
+            problem("it waits for a person longer than the client waits for it".to_owned())
         }
         Deviation::Timeout(_) => timeout(handler)
             .map(|what| (HealthFinding::warning(Check::Handlers, "", fix.as_str()), what)),

@@ -1,7 +1,9 @@
 //! Reviews of events that no hook received: calls that pass a gateway, and the events of an agent's
 //! own loop. The process goes on after each of them.
 
-use super::{EventReply, late_fault, record_event_fault, review_at_its_paths};
+use super::faults::{late_fault, record_event_fault};
+use super::{EventReply, ReviewedEvent, review_at_its_paths};
+use crate::approvals::{AnswerPort, ApprovedAction, settle_question};
 use portcullis_agents::invocation::DEADLINE;
 use portcullis_config::clock;
 use portcullis_core::event::Event;
@@ -35,14 +37,27 @@ impl ReviewFailure {
 }
 
 /// Reviews one event and commits its records. Configuration and plugins are loaded for this event
-/// and freed afterwards.
+/// and freed afterwards. An action that waits for a person is held as long as `port` allows.
+///
+/// # Errors
+/// Fails if the event could not be reviewed, or not within [`DEADLINE`], the time for a person's
+/// answer aside.
+pub fn review_without_hook(
+    event: &Event,
+    port: &dyn AnswerPort,
+) -> Result<EventReply, ReviewFailure> {
+    let first = review_in_time(event, None)?;
+    settle_question(event, first, port, |approved| review_in_time(event, Some(approved)))
+}
+
+/// Reviews an event within [`DEADLINE`].
 ///
 /// The review has a thread of its own: a defect must not end the process, and nothing can interrupt
 /// a disk that does not answer.
-///
-/// # Errors
-/// Fails if the event could not be reviewed, or not within [`DEADLINE`].
-pub fn review_without_hook(event: &Event) -> Result<EventReply, ReviewFailure> {
+fn review_in_time(
+    event: &Event,
+    approved: Option<&ApprovedAction>,
+) -> Result<ReviewedEvent, ReviewFailure> {
     let fail = |fault: Fault| {
         record_event_fault(&fault, event, clock::now_ms());
         fault
@@ -50,10 +65,11 @@ pub fn review_without_hook(event: &Event) -> Result<EventReply, ReviewFailure> {
     let internal =
         |what: String| ReviewFailure::Failed(fail(Fault::from_host(FaultKind::Internal, what)));
     let (sender, receiver) = channel();
-    let owned = event.clone();
+    let (owned, approved) = (event.clone(), approved.cloned());
     let review = move || {
+        let moment = (clock::now_ms(), Instant::now());
         // After the deadline nobody receives it.
-        let _ = sender.send(review_at_its_paths(None, &owned, clock::now_ms(), Instant::now()));
+        let _ = sender.send(review_at_its_paths(None, &owned, moment, approved.as_ref()));
     };
     let thread = Builder::new().name("portcullis-event".into()).stack_size(STACK);
     if let Err(error) = thread.spawn(review) {

@@ -5,7 +5,7 @@ use portcullis_config::{CHANNEL, Config, at_home};
 use portcullis_engine::SettingValue as Value;
 use portcullis_notify::{
     Address, Channel, CredentialSource, Encryption, Notification, NotificationSeverity,
-    ProgramChannel, Sender, Smtp, Webhook,
+    ProgramChannel, Sender, Smtp, Topic, Webhook,
 };
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -25,6 +25,11 @@ pub struct ConfiguredChannel {
 }
 
 impl ConfiguredChannel {
+    /// Returns true if it can get messages on that topic.
+    pub fn takes(&self, topic: Topic) -> bool {
+        self.channel.is_ok() && self.events.iter().any(|event| event == topic.as_str())
+    }
+
     /// Returns true if it should get that message.
     pub fn wants_message(&self, message: &Notification) -> bool {
         message.severity >= self.severity

@@ -4,7 +4,7 @@
 use super::channel::configured_channels;
 use super::pace::Pace;
 use super::queue::QueuedMessage;
-use crate::breakers;
+use crate::{breakers, questions};
 use portcullis_config::Config;
 use portcullis_core::breaker::BreakerTransition;
 use portcullis_core::intervene::InterventionKind;
@@ -70,12 +70,7 @@ fn message(record: &Record, project: &str) -> Option<Notification> {
         project: project.to_owned(),
         what: record.summary.clone(),
         why,
-        commands: vec![match topic {
-            Topic::Quarantine => "portcullis doctor".to_owned(),
-            // The record of a stop gives the incident its id.
-            Topic::EmergencyStop => format!("portcullis incident show {}", record.id),
-            _ => format!("portcullis explain {}", record.id),
-        }],
+        commands: commands(topic, record),
     })
 }
 
@@ -119,7 +114,30 @@ fn event(record: &Record) -> Option<Announcement> {
             format!("an action was blocked: {}", record.subject),
             decision.primary_reason.clone(),
         )),
-        _ => quarantine(record),
+        _ => question(record).or_else(|| quarantine(record)),
+    }
+}
+
+/// Returns the message about an action that waits for a person.
+fn question(record: &Record) -> Option<Announcement> {
+    questions::waiting_id(record)?;
+    let title = "an action waits for your answer".to_owned();
+    let why = record.details.get(questions::WHY).and_then(|why| why.as_str()).unwrap_or_default();
+    Some((Topic::Approval, NotificationSeverity::Warning, title, why.to_owned()))
+}
+
+/// Returns the commands for a person.
+fn commands(topic: Topic, record: &Record) -> Vec<String> {
+    let waits = |verb: &str| {
+        let id = questions::waiting_id(record).unwrap_or_default();
+        format!("portcullis approvals {verb} {id}")
+    };
+    match topic {
+        Topic::Approval => ["show", "allow", "deny"].map(waits).into(),
+        Topic::Quarantine => vec!["portcullis doctor".to_owned()],
+        // The record of a stop gives the incident its id.
+        Topic::EmergencyStop => vec![format!("portcullis incident show {}", record.id)],
+        _ => vec![format!("portcullis explain {}", record.id)],
     }
 }
 

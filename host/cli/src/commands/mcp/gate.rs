@@ -1,5 +1,6 @@
 //! The gate of the gateway: the reviewer that hooks use, and the agreed tools of the server.
 
+use crate::commands::approvals::OwnLoop;
 use crate::commands::maintain;
 use crate::error::{Context, Error, Result};
 use portcullis_agents::mcp_servers::HOOKED_CALLS;
@@ -15,6 +16,7 @@ use portcullis_mcp::{
     CallKind, CallRuling, Gate, HoldReason, ListedTool, PinError, PinStore, ResultRuling,
     ServerIdentity, ToolCall, ToolDefinition, ToolResult, ToolState, tool_name,
 };
+use portcullis_review::approvals::AnswerPort;
 use portcullis_review::hook::{ReviewFailure, observes, review_without_hook};
 use portcullis_review::joined::is_reviewed;
 use portcullis_review::reviewer::{Reviewer, write_record};
@@ -23,6 +25,7 @@ use portcullis_store::{Durability, Home, Store};
 use std::collections::HashSet;
 use std::io::Write;
 use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
 
 /// The client's name in records.
 const CLIENT: &str = "mcp";
@@ -30,6 +33,27 @@ const CLIENT: &str = "mcp";
 const MOST_RECORDED: usize = 1000;
 /// The most bytes of a text for the agent.
 const MOST_TEXT: usize = 8 * 1024;
+
+/// The wait of a gateway for a person's answer.
+struct GatewayPort<'a> {
+    is_given_up: &'a dyn Fn() -> bool,
+}
+
+impl AnswerPort for GatewayPort<'_> {
+    fn latest_end(&self) -> Option<Instant> {
+        OwnLoop.latest_end()
+    }
+
+    fn begin_wait(&self, until: Instant, has_messages: bool) {
+        OwnLoop.begin_wait(until, has_messages);
+    }
+
+    fn end_wait(&self) {}
+
+    fn is_abandoned(&self) -> bool {
+        (self.is_given_up)()
+    }
+}
 
 /// Reviews the calls of one gateway, which is one session.
 pub struct ReviewGate {
@@ -99,8 +123,13 @@ impl ReviewGate {
             && self.joined.lock().unwrap_or_else(PoisonError::into_inner).insert(id.to_owned())
     }
 
-    fn review(&self, event: &Event) -> std::result::Result<Reply, Fault> {
-        let answered = review_without_hook(event).map_err(ReviewFailure::into_fault)?;
+    fn review(
+        &self,
+        event: &Event,
+        is_given_up: &dyn Fn() -> bool,
+    ) -> std::result::Result<Reply, Fault> {
+        let port = GatewayPort { is_given_up };
+        let answered = review_without_hook(event, &port).map_err(ReviewFailure::into_fault)?;
         if answered.work_is_due {
             maintain::start_beside();
         }
@@ -177,7 +206,7 @@ impl ReviewGate {
 }
 
 impl Gate for ReviewGate {
-    fn review_call(&self, call: &ToolCall) -> CallRuling {
+    fn review_call(&self, call: &ToolCall, is_given_up: &dyn Fn() -> bool) -> CallRuling {
         if call.kind == CallKind::Tool
             && let Some(reason) = self.refuse_tool(&call.name)
         {
@@ -188,14 +217,12 @@ impl Gate for ReviewGate {
             return CallRuling::ForwardReviewed;
         }
         let event = self.event(call.kind.method(), EventKind::BeforeTool(reviewed));
-        let reply = self.review(&event).unwrap_or_else(|fault| fault_reply(&fault));
+        let reply = self.review(&event, is_given_up).unwrap_or_else(|fault| fault_reply(&fault));
         match reply.ruling {
             Disposition::None => CallRuling::Forward,
             Disposition::Rewrite(input) => CallRuling::Rewrite(input, bounded(reply.agent)),
             Disposition::Ask(reason) => CallRuling::Refuse(cut_text(
-                &format!(
-                    "A person has to decide about this call, so it did not run. {reason}\nThe person can allow it once with `portcullis allow last` in a terminal; then make the same call again."
-                ),
+                &format!("A person has to decide about this call, so it did not run. {reason}"),
                 MOST_TEXT,
             )),
             Disposition::Refuse(reason) | Disposition::Stop(reason) => {
@@ -212,7 +239,7 @@ impl Gate for ReviewGate {
         };
         let name = format!("{} result", call.kind.method());
         let event = self.event(&name, EventKind::AfterTool(self.call(call), ended));
-        match self.review(&event) {
+        match self.review(&event, &|| false) {
             Ok(Reply { ruling: Disposition::Stop(reason), .. }) => ResultRuling {
                 withheld: Some(cut_text(&reason, MOST_TEXT)),
                 ..ResultRuling::default()

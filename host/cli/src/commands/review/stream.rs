@@ -4,6 +4,7 @@
 //! A loop must not run an action without an answer, so everything that goes wrong may end the
 //! stream. Each event is reviewed and recorded like a hook's, with the configuration of its moment.
 
+use crate::commands::approvals::OwnLoop;
 use crate::commands::maintain;
 use crate::error::{Context, Error, Result};
 use crate::exit::CommandExit;
@@ -60,7 +61,7 @@ fn answer_line(line: &[u8]) -> (Answer, Option<Error>) {
             return (answer_unreadable(&error.problem), end);
         }
     };
-    match review_without_hook(&event) {
+    match review_without_hook(&event, &OwnLoop) {
         Ok(reviewed) => {
             if reviewed.work_is_due {
                 maintain::start_beside();

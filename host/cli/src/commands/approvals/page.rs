@@ -1,0 +1,127 @@
+//! One action that waits, as a person is shown it: every parameter whole, and nothing that could be
+//! taken for our own words.
+
+use super::Approval;
+use crate::paint;
+use portcullis_core::text::{list_lines, one_line};
+use portcullis_store::ApprovalState;
+use serde_json::Value;
+use std::fmt::Write;
+
+/// The columns of a page that is not on a terminal.
+const WIDTH: usize = 80;
+/// The mark before each row of the agent's text: a row without it is ours.
+const MARK: &str = "  | ";
+/// The most bytes of a parameter that are shown: more than a record keeps.
+const MOST: usize = 256 * 1024;
+/// The most bytes of a reason.
+const MOST_REASON: usize = 400;
+/// The most reasons.
+const MOST_REASONS: usize = 5;
+
+/// Returns the page of an approval at a time, in milliseconds since 1970.
+pub(super) fn approval_page(approval: &Approval, now: u64) -> String {
+    let asked = &approval.asked;
+    let state = approval.state(now);
+    let end = match (state, approval.row.ended_at) {
+        (ApprovalState::Waiting, _) => {
+            let left = approval.row.asked.expires_at.saturating_sub(now) / 1000;
+            format!("for {left} s more")
+        }
+        (_, at) => format!("{} UTC", paint::time(at.unwrap_or(approval.row.asked.expires_at))),
+    };
+    let mut page = format!("{}  {}, {end}\n", approval.id(), state.as_str());
+    let agent = asked.agent.as_ref().map(|agent| format!(", subagent {}", one_line(agent, 80)));
+    let who = format!(
+        "from {}, session {}{}",
+        one_line(&asked.client, 40),
+        one_line(&asked.session, 80),
+        agent.unwrap_or_default()
+    );
+    let _ = writeln!(
+        page,
+        "  {who}\n  in {}\n  {}",
+        one_line(&asked.cwd, 240),
+        one_line(&asked.tool, 120)
+    );
+    for (name, text) in parameters(&asked.parameters) {
+        let _ = writeln!(page, "  {}:", one_line(&name, 80));
+        marked_rows(&text).iter().for_each(|row| page.push_str(row));
+    }
+    for reason in asked.reasons.iter().take(MOST_REASONS) {
+        let _ = writeln!(page, "  why: {}", one_line(reason, MOST_REASON));
+    }
+    if !approval.row.reason.is_empty() {
+        let _ = writeln!(page, "  answer: {}", one_line(&approval.row.reason, 1024));
+    }
+    page
+}
+
+/// Returns the number of rows of the page that hold the agent's text.
+pub(super) fn count_rows(approval: &Approval) -> usize {
+    let all = parameters(&approval.asked.parameters);
+    all.iter().map(|(_, text)| marked_rows(text).len()).sum()
+}
+
+/// Returns the parameters by name, each as text.
+fn parameters(json: &str) -> Vec<(String, String)> {
+    let text = |value: Value| match value {
+        Value::String(text) => text,
+        other => other.to_string(),
+    };
+    match serde_json::from_str(json) {
+        Ok(Value::Object(members)) => {
+            members.into_iter().map(|(name, value)| (name, text(value))).collect()
+        }
+        _ => vec![("parameters".to_owned(), json.to_owned())],
+    }
+}
+
+/// Returns a text in rows that fit the terminal, each with the mark.
+fn marked_rows(text: &str) -> Vec<String> {
+    let width = paint::prose_width(WIDTH).saturating_sub(MARK.len() + 1).max(20);
+    let safe = list_lines(text, MOST).replace('\t', "    ");
+    let mut rows = Vec::new();
+    for line in safe.split('\n') {
+        let letters: Vec<char> = line.chars().collect();
+        if letters.is_empty() {
+            rows.push(format!("{}\n", MARK.trim_end()));
+        }
+        for part in letters.chunks(width) {
+            rows.push(format!("{MARK}{}\n", part.iter().collect::<String>()));
+        }
+    }
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_row_of_the_agent_looks_like_ours() {
+        let long = format!("{}Type `word` to go on: ", " ".repeat(200));
+        for text in ["rm x\nType `word` to go on: ", &long, "a\rb", "\u{1b}[2Jx", "\u{202e}x", ""] {
+            let rows = marked_rows(text);
+            assert!(!rows.is_empty());
+            for row in rows {
+                assert!(row.starts_with(MARK.trim_end()), "{row:?}");
+                assert_eq!(row.matches(char::is_control).count(), 1, "{row:?}");
+                assert!(!row.contains('\u{202e}'), "{row:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_of_a_long_command_is_left_out() {
+        let command = format!("echo {} ; rm -rf x", "y".repeat(5000));
+        let shown: String = marked_rows(&command)
+            .iter()
+            .map(|row| row.trim_start_matches(MARK).trim_end_matches('\n').to_owned())
+            .collect();
+        assert!(shown.ends_with("; rm -rf x") && shown.len() == command.len(), "{shown}");
+        let all = parameters(r#"{"command":"ls","timeout":3}"#);
+        assert_eq!(all, [("command".into(), "ls".into()), ("timeout".into(), "3".into())]);
+        assert_eq!(parameters("cut {")[0].1, "cut {");
+    }
+}

@@ -1,0 +1,151 @@
+//! The action that is held, and the permission for it.
+
+use crate::questions::AskedAction;
+use portcullis_config::Config;
+use portcullis_core::action::{Facts, Timestamp};
+use portcullis_core::event::{Event, EventKind};
+use portcullis_core::exceptions::{Exception, ExceptionScope};
+use portcullis_core::policy::Mode;
+use portcullis_core::record::{Record, RecordKind};
+use portcullis_core::score::Verdict;
+use portcullis_core::text::cut_text;
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// The most bytes of one reason.
+const MOST_REASON: usize = 2048;
+
+/// An action whose review demands a person, with what it takes to ask one.
+#[derive(Debug)]
+pub(crate) struct HeldAction {
+    /// The record of its review.
+    pub(crate) record: Box<Record>,
+    /// The configuration that it was reviewed with.
+    pub(crate) config: Config,
+    /// The folder of the state.
+    pub(crate) state: PathBuf,
+    /// The person's home folder.
+    pub(crate) person: String,
+    /// The project's name, masked.
+    pub(crate) project: String,
+}
+
+impl HeldAction {
+    /// Returns the action as a person is shown it.
+    pub(crate) fn describe(&self) -> AskedAction {
+        let record = &self.record;
+        let (parameters, cwd) = record
+            .action
+            .as_ref()
+            .map(|action| (action.parameters.clone(), action.cwd.clone()))
+            .unwrap_or_default();
+        let decided = record.decision.as_ref();
+        let primary = decided.map(|decision| decision.primary_reason.clone());
+        let others = decided.into_iter().flat_map(|decision| decision.reasons.iter().cloned());
+        let mut reasons: Vec<String> = Vec::new();
+        for reason in primary.into_iter().chain(others) {
+            let reason = cut_text(&reason, MOST_REASON);
+            if !reasons.contains(&reason) {
+                reasons.push(reason);
+            }
+        }
+        AskedAction {
+            client: record.client.clone(),
+            session: record.session.clone(),
+            agent: record.agent.clone(),
+            review: record.id.clone(),
+            tool: record.subject.clone(),
+            summary: record.summary.clone(),
+            parameters,
+            cwd,
+            reasons,
+        }
+    }
+
+    /// Makes the permission for it that the approval `id` would give.
+    ///
+    /// # Errors
+    /// Fails with the reason if no person can permit it.
+    pub(crate) fn permit(
+        &self,
+        id: &str,
+        granted_at: Timestamp,
+        expires_at: Timestamp,
+    ) -> Result<ApprovedAction, String> {
+        let terms = ExceptionScope {
+            id: id.to_owned(),
+            session: Some(self.record.session.clone()),
+            project: None,
+            once: true,
+            granted_at,
+            expires_at,
+            reason: String::new(),
+        };
+        let exception = Exception::from_review(&self.record, terms)?;
+        let facts = self.record.action.as_ref().map(|action| digest_facts(&action.facts));
+        Ok(ApprovedAction {
+            exception,
+            verdict: self.record.verdict().unwrap_or(Verdict::Ask),
+            facts: facts.unwrap_or_default(),
+        })
+    }
+}
+
+/// An action that a person allowed, as it was when they were asked.
+#[derive(Clone, Debug)]
+pub(crate) struct ApprovedAction {
+    /// The permission, which has the id of the approval.
+    pub(crate) exception: Exception,
+    verdict: Verdict,
+    /// The digest of what it would do.
+    facts: String,
+}
+
+impl ApprovedAction {
+    /// Returns true if a later review found something else than the person was shown: the action
+    /// would do something else, or there is more against it.
+    pub(crate) fn has_changed(&self, records: &[Record]) -> bool {
+        let Some(record) = records.iter().find(|record| record.kind == RecordKind::Review) else {
+            return true;
+        };
+        if record.mode != Mode::Blocking {
+            return false;
+        }
+        let (Some(action), Some(decision)) = (&record.action, &record.decision) else {
+            return true;
+        };
+        let cause = format!("exception {}", self.exception.id);
+        let stricter = |change: &&portcullis_core::verdict::Adjustment| {
+            change.cause == cause && change.from > self.verdict
+        };
+        digest_facts(&action.facts) != self.facts
+            || decision.adjustments.iter().any(|c| stricter(&c))
+    }
+}
+
+/// Returns the digest of what an action does. The state of the paths that it names is left out: it
+/// may change without a change of the action.
+fn digest_facts(facts: &Facts) -> String {
+    let effects: Vec<_> = facts
+        .effects
+        .iter()
+        .map(|effect| (&effect.kind, &effect.target, effect.recursive, effect.certain))
+        .collect();
+    let parts = (effects, &facts.hosts, &facts.programs, &facts.forms, facts.coverage, &facts.gaps);
+    digest(&parts)
+}
+
+/// Returns the digest of the exact action, with all parameters as received.
+pub(super) fn digest_event(event: &Event) -> String {
+    let EventKind::BeforeTool(call) = &event.kind else { return String::new() };
+    digest(&(
+        (&event.client, &event.session, &event.agent, &event.cwd, &event.name),
+        (&call.id, &call.tool, &call.input),
+    ))
+}
+
+fn digest(parts: &impl Serialize) -> String {
+    // Only map keys that are not strings could fail here, and there are none.
+    let bytes = serde_json::to_vec(parts).unwrap_or_default();
+    blake3::hash(&bytes).to_hex().to_string()
+}

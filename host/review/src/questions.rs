@@ -1,0 +1,114 @@
+//! Questions about actions that wait for a person: what the person is shown, and the journal's
+//! records of a question and of its end.
+
+use portcullis_core::action::Timestamp;
+use portcullis_core::record::{Record, RecordKind};
+use portcullis_core::text::{cut_text, one_line};
+use portcullis_store::ApprovalState;
+use serde::{Deserialize, Serialize};
+
+/// The subject of the records.
+pub const SUBJECT: &str = "approval";
+/// The key of the approval's id in a record's details.
+pub const APPROVAL: &str = "approval";
+/// The key of the state.
+pub(crate) const ANSWER: &str = "answer";
+/// The key of the reason for asking.
+pub(crate) const WHY: &str = "why";
+/// The most bytes of the action in a record's summary.
+const MOST_ACTION: usize = 240;
+/// The most bytes of a person's words.
+const MOST_WORDS: usize = 1024;
+
+/// An action that waits, as a person is shown it: the document of its row. Everything is masked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AskedAction {
+    /// The client, or the door, that the agent uses.
+    pub client: String,
+    /// The session.
+    pub session: String,
+    /// The subagent, if one acts.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub agent: Option<String>,
+    /// The id of the review that asks.
+    pub review: String,
+    /// The tool.
+    pub tool: String,
+    /// The action in one line.
+    pub summary: String,
+    /// All parameters, as JSON text.
+    pub parameters: String,
+    /// The folder that it would run in.
+    pub cwd: String,
+    /// The reasons for asking, the primary one first.
+    pub reasons: Vec<String>,
+}
+
+/// Returns the record of a person's answer.
+#[must_use]
+pub fn answer_record(
+    id: &str,
+    asked: &AskedAction,
+    allowed: bool,
+    reason: &str,
+    at: Timestamp,
+) -> Record {
+    let state = if allowed { ApprovalState::Allowed } else { ApprovalState::Denied };
+    let said = if reason.is_empty() { String::new() } else { format!(": {reason}") };
+    let what = if allowed { "a person allowed this once" } else { "a person denied this" };
+    let mut record = record(id, asked, state, &format!("{what}{said}"), at);
+    record.details.insert("by".into(), "a person at a terminal".into());
+    if !reason.is_empty() {
+        record.details.insert("reason".into(), cut_text(reason, MOST_WORDS).into());
+    }
+    record
+}
+
+/// Returns the record of a question, or of its end without an answer. `seconds` is how long it
+/// waits, or waited.
+pub(crate) fn question_record(
+    id: &str,
+    asked: &AskedAction,
+    state: ApprovalState,
+    seconds: u64,
+    at: Timestamp,
+) -> Record {
+    let what = match state {
+        ApprovalState::Waiting => format!("waits up to {seconds} s for a person"),
+        ApprovalState::Expired => format!("no person answered within {seconds} s"),
+        ApprovalState::Withdrawn => "the agent's client gave it up before an answer".to_owned(),
+        _ => "a person allowed it, but by then it would have done something else".to_owned(),
+    };
+    let mut record = record(id, asked, state, &what, at);
+    if let (ApprovalState::Waiting, Some(why)) = (state, asked.reasons.first()) {
+        record.details.insert(WHY.into(), one_line(why, MOST_WORDS).into());
+    }
+    record
+}
+
+/// Returns the approval that a record announces.
+pub(crate) fn waiting_id(record: &Record) -> Option<&str> {
+    let detail = |key: &str| record.details.get(key)?.as_str();
+    let waits = record.subject == SUBJECT && detail(ANSWER)? == ApprovalState::Waiting.as_str();
+    detail(APPROVAL).filter(|_| waits)
+}
+
+fn record(
+    id: &str,
+    asked: &AskedAction,
+    state: ApprovalState,
+    what: &str,
+    at: Timestamp,
+) -> Record {
+    let shown = one_line(&asked.summary, MOST_ACTION);
+    let seed = format!("{id}\0{}", state.as_str());
+    let summary = format!("{what} ({shown})");
+    let mut record = Record::outside_session(RecordKind::Exception, SUBJECT, &summary, at, &seed);
+    record.client.clone_from(&asked.client);
+    record.session.clone_from(&asked.session);
+    record.agent.clone_from(&asked.agent);
+    record.details.insert(APPROVAL.into(), id.into());
+    record.details.insert("review".into(), asked.review.clone().into());
+    record.details.insert(ANSWER.into(), state.as_str().into());
+    record
+}

@@ -1,0 +1,174 @@
+//! Tests of approvals: one answer, one use, and no permission from a row that we did not write.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+mod common;
+
+use common::{Place, record, work};
+use portcullis_store::{
+    ApprovalAnswer, ApprovalState, Commit, CommitError, Store, StoreError, StoredApproval,
+};
+
+fn asked(id: &str) -> StoredApproval {
+    StoredApproval {
+        id: id.into(),
+        session: "s".into(),
+        digest: format!("digest-{id}"),
+        asked_at: 1_000,
+        expires_at: 2_000,
+        document: "{}".into(),
+    }
+}
+
+fn answer(allowed: bool, at: u64) -> ApprovalAnswer {
+    ApprovalAnswer { allowed, at, reason: "words".into() }
+}
+
+fn with_one(place: &Place) -> Store {
+    let mut store = place.store();
+    store.add_approval(asked("a"), &[work("k")], vec![record("asked")]).unwrap();
+    store
+}
+
+fn state(store: &Store, id: &str) -> ApprovalState {
+    store.find_approval(id).unwrap().unwrap().state
+}
+
+/// Commits a review that relies on the approval.
+fn use_up(store: &mut Store, session: &str, id: &str) -> Result<(), CommitError> {
+    let snapshot = store.take_snapshot(session, None).unwrap();
+    let name = format!("{session}-{id}-{}", snapshot.head);
+    let commit = Commit { approval: Some(id.into()), ..common::commit(&name) };
+    store.commit_review(&snapshot, commit).map(drop)
+}
+
+#[test]
+fn an_answer_is_given_once_and_used_once() {
+    let place = Place::new();
+    let mut store = with_one(&place);
+    assert_eq!(store.list_due(100, 9).unwrap().len(), 1);
+    assert!(store.find_approval("a").unwrap().unwrap().is_waiting(1_999));
+    assert!(matches!(use_up(&mut store, "s", "a"), Err(CommitError::Spent { .. })));
+    let mut other = place.store();
+    assert!(
+        other.answer_approval("a", "digest-a", &answer(true, 1_500), vec![record("said")]).unwrap()
+    );
+    assert!(
+        !other.answer_approval("a", "digest-a", &answer(false, 1_600), vec![record("no")]).unwrap()
+    );
+    let found = store.find_approval("a").unwrap().unwrap();
+    assert_eq!(
+        (found.state, found.ended_at, found.reason.as_str()),
+        (ApprovalState::Allowed, Some(1_500), "words")
+    );
+    assert!(matches!(use_up(&mut store, "another", "a"), Err(CommitError::Spent { .. })));
+    use_up(&mut store, "s", "a").unwrap();
+    assert_eq!(state(&store, "a"), ApprovalState::Used);
+    assert!(matches!(use_up(&mut store, "s", "a"), Err(CommitError::Spent { .. })));
+    assert!(store.find_record("said").unwrap().is_some());
+    assert!(store.find_record("no").unwrap().is_none());
+    assert!(store.verify_chain(|_| {}).unwrap().is_intact());
+}
+
+#[test]
+fn what_has_ended_takes_no_answer() {
+    for (end, says) in [
+        (ApprovalState::Expired, ApprovalState::Expired),
+        (ApprovalState::Withdrawn, ApprovalState::Withdrawn),
+        // Only a permission can turn out to be for something else.
+        (ApprovalState::Changed, ApprovalState::Waiting),
+    ] {
+        let place = Place::new();
+        let mut store = with_one(&place);
+        let ended = store.end_approval("a", end, 1_600, vec![record("end")]).unwrap().unwrap();
+        assert_eq!(ended.state, says);
+        assert_eq!(store.find_record("end").unwrap().is_some(), end == says);
+        let took =
+            store.answer_approval("a", "digest-a", &answer(true, 1_700), Vec::new()).unwrap();
+        assert_eq!(took, end != says);
+    }
+    let place = Place::new();
+    let mut store = with_one(&place);
+    assert!(
+        !store.answer_approval("a", "digest-a", &answer(true, 2_000), Vec::new()).unwrap(),
+        "late"
+    );
+    assert!(store.answer_approval("a", "digest-a", &answer(false, 1_900), Vec::new()).unwrap());
+    let ended =
+        store.end_approval("a", ApprovalState::Expired, 2_000, vec![record("end")]).unwrap();
+    assert_eq!(ended.unwrap().state, ApprovalState::Denied, "the answer was first");
+    assert!(store.find_record("end").unwrap().is_none());
+    assert_eq!(store.end_approval("none", ApprovalState::Expired, 1, Vec::new()).unwrap(), None);
+}
+
+#[test]
+fn a_row_that_we_did_not_write_permits_nothing() {
+    let seal = "(SELECT seal FROM approvals WHERE id = 'b')";
+    let copy = format!(
+        "INSERT OR REPLACE INTO approvals SELECT 'a', session, digest, asked_at, expires_at, document, state, ended_at, reason, {seal} FROM approvals WHERE id = 'b'"
+    );
+    for sql in [
+        "UPDATE approvals SET state = 'allowed' WHERE id = 'a'",
+        "UPDATE approvals SET state = 'allowed', seal = zeroblob(32) WHERE id = 'a'",
+        "UPDATE approvals SET digest = 'digest-b' WHERE id = 'a'",
+        "UPDATE approvals SET session = 'other' WHERE id = 'a'",
+        "UPDATE approvals SET document = '{\"x\":1}' WHERE id = 'a'",
+        "UPDATE approvals SET expires_at = 9000 WHERE id = 'a'",
+        &copy,
+    ] {
+        let place = Place::new();
+        let mut store = with_one(&place);
+        store.add_approval(asked("b"), &[], Vec::new()).unwrap();
+        assert!(store.answer_approval("b", "digest-b", &answer(true, 1_100), Vec::new()).unwrap());
+        place.raw().execute_batch(sql).unwrap();
+        let forged = |error: &StoreError| matches!(error, StoreError::ForgedApproval { id, .. } if id == "a");
+        assert!(forged(&store.find_approval("a").unwrap_err()), "{sql}");
+        let answered = store.answer_approval("a", "digest-a", &answer(true, 1_200), Vec::new());
+        assert!(forged(&answered.unwrap_err()), "{sql}");
+        let used = use_up(&mut store, "s", "a").unwrap_err();
+        assert!(matches!(&used, CommitError::Store(error) if forged(error)), "{sql}: {used}");
+        let listed = store.list_approvals().unwrap();
+        assert_eq!(
+            (listed.genuine.len(), listed.forged.as_slice()),
+            (1, &["a".to_owned()][..]),
+            "{sql}"
+        );
+        store.prune_before(0, 10).unwrap();
+        assert_eq!(store.find_approval("a").unwrap(), None, "{sql}");
+        assert_eq!(state(&store, "b"), ApprovalState::Allowed, "{sql}");
+    }
+    let place = Place::new();
+    let mut store = with_one(&place);
+    assert!(store.answer_approval("a", "digest-a", &answer(true, 1_100), Vec::new()).unwrap());
+    place.raw().execute_batch("DELETE FROM approvals").unwrap();
+    assert_eq!(store.find_approval("a").unwrap(), None);
+    assert!(matches!(use_up(&mut store, "s", "a"), Err(CommitError::Spent { .. })));
+}
+
+#[test]
+fn invalid_approvals_are_refused() {
+    let place = Place::new();
+    let mut store = with_one(&place);
+    let long = "x".repeat((256 << 10) + 1);
+    for (new, message) in [
+        (StoredApproval { id: String::new(), ..asked("b") }, "needs an id"),
+        (StoredApproval { digest: String::new(), ..asked("b") }, "needs the digest"),
+        (StoredApproval { document: long, ..asked("b") }, "longer than 256 KiB"),
+        (asked("a"), "its id is taken"),
+    ] {
+        let error = store.add_approval(new, &[], vec![record("r")]).unwrap_err().to_string();
+        assert!(error.contains(message), "{error}");
+    }
+    assert!(store.find_record("r").unwrap().is_none());
+    let other = store.answer_approval("a", "digest-b", &answer(true, 1_100), Vec::new());
+    assert!(other.unwrap_err().to_string().contains("another action"));
+    let long = ApprovalAnswer { reason: "x".repeat(1025), ..answer(true, 1_100) };
+    let long = store.answer_approval("a", "digest-a", &long, Vec::new());
+    assert!(long.unwrap_err().to_string().contains("longer than 1 KiB"));
+    for at in 1..64 {
+        store.add_approval(asked(&format!("n{at}")), &[], Vec::new()).unwrap();
+    }
+    let error = store.add_approval(asked("full"), &[], Vec::new()).unwrap_err().to_string();
+    assert!(error.contains("64 actions are waiting"), "{error}");
+    let later = StoredApproval { asked_at: 2_000, expires_at: 3_000, ..asked("later") };
+    store.add_approval(later, &[], Vec::new()).unwrap();
+}
