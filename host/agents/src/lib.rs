@@ -10,6 +10,7 @@ pub mod codex;
 pub mod file;
 mod find;
 pub mod grouped_hooks;
+pub mod hook_form;
 pub mod hook_handler;
 mod hook_output;
 pub mod hook_reply;

@@ -10,6 +10,7 @@ pub(super) const LAYOUT: SettingsLayout = SettingsLayout {
     managed: MANAGED_FOLDER,
     user_file: "settings.json",
     project_file: ".claude/settings.json",
+    further_files: &[],
     local_file: Some(".claude/settings.local.json"),
     managed_file: "managed-settings.json",
     drop_ins: Some("managed-settings.d"),

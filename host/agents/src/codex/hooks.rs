@@ -35,6 +35,7 @@ pub(super) const LAYOUT: SettingsLayout = SettingsLayout {
     managed: "/etc/codex",
     user_file: "hooks.json",
     project_file: ".codex/hooks.json",
+    further_files: &[],
     local_file: None,
     managed_file: "hooks.json",
     drop_ins: None,

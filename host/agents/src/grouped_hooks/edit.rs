@@ -4,6 +4,7 @@
 //! and after.
 
 use super::{GroupedHooks, group};
+use crate::hook_form::HookForm;
 use crate::hook_handler::{Deviation, HookHandler};
 use crate::invocation::Invocation;
 use crate::json::{JsonDocument, NotJson};
