@@ -18,7 +18,9 @@ pub mod hook_settings;
 pub mod invocation;
 pub mod json;
 pub mod listing;
+pub mod opencode;
 mod others;
+pub mod own_files;
 mod payload;
 pub mod recorded;
 pub mod request;
@@ -217,7 +219,8 @@ pub trait Agent: Sync + std::fmt::Debug {
 }
 
 /// All clients that can be reviewed, in the order in which help texts list them.
-pub const ALL: &[&dyn Agent] = &[&claude::Claude, &codex::Codex];
+pub const ALL: &[&dyn Agent] =
+    &[&claude::Claude, &codex::Codex, &opencode::OPENCODE, &opencode::KILO];
 
 /// The client that commands mean if they name none.
 pub const DEFAULT: &dyn Agent = &claude::Claude;
@@ -228,7 +231,8 @@ pub const PROFILES: &[&ClientProfile] = &[
     &claude::PROFILE,
     &codex::PROFILE,
     &others::GEMINI,
-    &others::OPENCODE,
+    &opencode::OPENCODE_PROFILE,
+    &opencode::KILO_PROFILE,
     &others::CURSOR,
     &others::CONTINUE,
 ];

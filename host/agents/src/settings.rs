@@ -35,6 +35,8 @@ pub struct SettingsLayout {
     pub person: &'static str,
     /// The variable that names another folder for the person's settings.
     pub person_variable: Option<&'static str>,
+    /// The client's folder below the one that this variable names; empty if it is that folder.
+    pub below_variable: &'static str,
     /// The variable with which the client tells its hooks the project's folder.
     pub project_variable: Option<&'static str>,
     /// The machine's folder, absolute.
@@ -87,6 +89,10 @@ impl SettingsLayout {
     #[must_use]
     pub fn folders_from_environment(&'static self, home: &Path, project: &Path) -> Folders {
         let named = self.person_variable.and_then(folder_in_environment);
+        let named = named.map(|folder| match self.below_variable {
+            "" => folder,
+            below => folder.join(below),
+        });
         let usual = self.usual_folders(home, project);
         Folders { person: named.unwrap_or(usual.person), ..usual }
     }

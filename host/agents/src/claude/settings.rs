@@ -6,6 +6,7 @@ use crate::settings::{SettingsLayout, SettingsScope};
 pub(super) const LAYOUT: SettingsLayout = SettingsLayout {
     person: ".claude",
     person_variable: Some("CLAUDE_CONFIG_DIR"),
+    below_variable: "",
     project_variable: Some("CLAUDE_PROJECT_DIR"),
     managed: MANAGED_FOLDER,
     user_file: "settings.json",

@@ -31,6 +31,7 @@ pub(super) const HOOKS: GroupedHooks =
 pub(super) const LAYOUT: SettingsLayout = SettingsLayout {
     person: ".codex",
     person_variable: Some("CODEX_HOME"),
+    below_variable: "",
     project_variable: None,
     managed: "/etc/codex",
     user_file: "hooks.json",
