@@ -17,6 +17,9 @@ use std::time::Duration;
 /// cannot reach the registry from which it installs the types for plugins.
 const LIMIT: Duration = Duration::from_secs(120);
 
+/// The ends of the folders of a project's settings.
+const PROJECT_FOLDERS: &[&str] = &["/.opencode", "/.kilo"];
+
 /// The plugins that the client loads.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Listing {
@@ -24,12 +27,11 @@ pub(super) struct Listing {
     origins: Vec<PluginOrigin>,
 }
 
-/// A plugin with the scope of the settings that name it.
+/// A plugin with its address.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct PluginOrigin {
     spec: String,
-    scope: String,
 }
 
 /// Asks `client`, for a session in `folder`.
@@ -52,11 +54,12 @@ pub(super) fn query_listing(client: &Path, folder: &Path) -> Result<Listing> {
 
 impl Listing {
     fn has_ours(&self, scope: SettingsScope) -> bool {
-        let wanted = if scope == SettingsScope::User { "global" } else { "local" };
+        let end = format!("/{FILE}");
         self.origins.iter().any(|origin| {
-            origin.scope == wanted
-                && origin.spec.starts_with("file://")
-                && origin.spec.ends_with(&format!("/{FILE}"))
+            let folder = origin.spec.strip_prefix("file://").and_then(|s| s.strip_suffix(&end));
+            // The client calls a person's folder inside a repository local, so its scope says less.
+            let of_project = |folder: &str| PROJECT_FOLDERS.iter().any(|own| folder.ends_with(own));
+            folder.is_some_and(|folder| of_project(folder) == (scope != SettingsScope::User))
         })
     }
 }
