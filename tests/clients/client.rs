@@ -1,14 +1,25 @@
 //! The clients under test, as data, and their installation from the npm registry. An existing
 //! client is never updated.
 
+use crate::case::Step;
 use crate::play::Scene;
 use crate::process;
 use anyhow::{Context, Result, anyhow, ensure};
+use serde_json::Value;
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
+
+/// The API through which a client speaks to the model.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Wire {
+    /// Responses.
+    Responses,
+    /// Chat completions, with the client's tool and its parameters for a step; none for a text.
+    Chat(fn(&Step) -> Option<(String, Value)>),
+}
 
 /// A client under test.
 #[derive(Debug)]
@@ -21,6 +32,8 @@ pub(crate) struct ClientKind {
     pub(crate) version: &'static str,
     /// Its program below the folder of the installation.
     pub(crate) program: &'static str,
+    /// The API of the model.
+    pub(crate) wire: Wire,
     /// Its folder below the home folder.
     pub(crate) folder: &'static str,
     /// Writes the settings with which it uses the scripted model at that URL.
@@ -30,7 +43,7 @@ pub(crate) struct ClientKind {
 }
 
 /// All clients under test.
-pub(crate) const CLIENTS: &[&ClientKind] = &[&crate::codex::CODEX];
+pub(crate) const CLIENTS: &[&ClientKind] = &[&crate::codex::CODEX, &crate::opencode::OPENCODE];
 
 /// Returns the client's program, from the folder of clients (`AGENT_CLIENTS`, by default
 /// `~/.cache/agent-clients`), or newly installed there.

@@ -1,6 +1,6 @@
 //! Codex CLI under test.
 
-use crate::client::ClientKind;
+use crate::client::{ClientKind, Wire};
 use crate::play::Scene;
 use anyhow::Result;
 use std::fs;
@@ -12,6 +12,7 @@ pub(crate) const CODEX: ClientKind = ClientKind {
     package: "@openai/codex",
     version: "0.169.0",
     program: "node_modules/.bin/codex",
+    wire: Wire::Responses,
     folder: ".codex",
     furnish,
     command,

@@ -10,8 +10,10 @@
 #![allow(clippy::indexing_slicing, reason = "a program of tests")]
 
 mod case;
+mod chat;
 mod client;
 mod codex;
+mod opencode;
 mod play;
 mod responses;
 

@@ -138,7 +138,7 @@ fn run(client: &ClientKind, scene: &Scene, case: &Case, programs: &Programs) -> 
     if !case.config.is_empty() {
         write(&scene.config().join("config.toml"), &case.config)?;
     }
-    let model = Model::start(case.turns.clone())?;
+    let model = Model::start(case.turns.clone(), client.wire)?;
     (client.furnish)(scene, &model.url())?;
     let before = scene.client_files(client)?;
     let program = scene.root.join("bin/portcullis");
@@ -173,7 +173,7 @@ fn run(client: &ClientKind, scene: &Scene, case: &Case, programs: &Programs) -> 
     if unplayed > 0 {
         wrong.push(format!("{unplayed} turns were not played"));
     }
-    wrong.extend(compare_told(&case.expect.told, &told(&requests)));
+    wrong.extend(compare_told(&case.expect.told, &told(&requests, client.wire)));
     wrong.extend(compare_files(case));
     wrong.extend(compare_journal(scene, programs, &case.expect.journal)?);
     if let Some(problem) = case.expect.problem {
@@ -238,9 +238,13 @@ fn compare_uninstalled(
     before: &BTreeMap<PathBuf, Vec<u8>>,
 ) -> Result<Vec<String>> {
     let hooks = |files: &BTreeMap<PathBuf, Vec<u8>>| {
-        let ours = |bytes: &Vec<u8>| bytes.windows(15).any(|part| part == b"portcullis hook");
-        let installed =
-            |path: &Path| path.extension().is_some_and(|end| end == "json" || end == "toml");
+        let marks: [&[u8]; 2] = [b"portcullis hook", b"\"args\":[\"hook\""];
+        let ours = |bytes: &Vec<u8>| {
+            marks.iter().any(|mark| bytes.windows(mark.len()).any(|part| part == *mark))
+        };
+        let installed = |path: &Path| {
+            path.extension().is_some_and(|end| ["json", "toml", "js"].iter().any(|own| end == *own))
+        };
         let found = files.iter().filter(|(path, bytes)| installed(path) && ours(bytes));
         found.map(|(path, _)| path.clone()).collect::<Vec<_>>()
     };

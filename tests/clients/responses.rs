@@ -1,6 +1,8 @@
 //! The model: a Responses API on the loopback interface that plays a script and records its input.
 
 use crate::case::Step;
+use crate::chat;
+use crate::client::Wire;
 use anyhow::{Result, anyhow};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,18 +22,19 @@ struct Script {
     turns: std::vec::IntoIter<Vec<Step>>,
     calls: usize,
     requests: Vec<Value>,
+    wire: Wire,
 }
 
 impl Model {
     /// Starts the server on a free port.
-    pub(crate) fn start(turns: Vec<Vec<Step>>) -> Result<Self> {
+    pub(crate) fn start(turns: Vec<Vec<Step>>, wire: Wire) -> Result<Self> {
         let server = Server::http("127.0.0.1:0")
             .map_err(|error| anyhow!("cannot listen on 127.0.0.1: {error}"))?;
         let server = Arc::new(server);
         let address = server.server_addr().to_ip();
         let port = address.map(|address| address.port());
         let port = port.ok_or_else(|| anyhow!("the server has no port"))?;
-        let script = Script { turns: turns.into_iter(), calls: 0, requests: Vec::new() };
+        let script = Script { turns: turns.into_iter(), calls: 0, requests: Vec::new(), wire };
         let script = Arc::new(Mutex::new(script));
         let thread = std::thread::spawn({
             let (server, script) = (Arc::clone(&server), Arc::clone(&script));
@@ -55,7 +58,10 @@ impl Model {
 }
 
 /// Returns what the model was told of each of its calls, in order.
-pub(crate) fn told(requests: &[Value]) -> Vec<String> {
+pub(crate) fn told(requests: &[Value], wire: Wire) -> Vec<String> {
+    if let Wire::Chat(_) = wire {
+        return chat::told(requests);
+    }
     let input = requests.last().and_then(|request| request.get("input")?.as_array());
     let outputs = input.into_iter().flatten().filter(|item| {
         item.get("type").and_then(Value::as_str).is_some_and(|kind| kind.ends_with("_call_output"))
@@ -84,6 +90,10 @@ fn serve(mut request: Request, script: &Mutex<Script>) {
             let items: Vec<Value> = turn.iter().map(|step| script.item(step)).collect();
             (200, "text/event-stream", events(&items))
         }
+        (Method::Post, path, Some(body)) if path.ends_with(chat::PATH) => {
+            let mut script = script.lock().unwrap_or_else(PoisonError::into_inner);
+            (200, "text/event-stream", script.chat(body))
+        }
         (Method::Get, "/v1/models", _) => (
             200,
             "application/json",
@@ -103,6 +113,17 @@ fn serve(mut request: Request, script: &Mutex<Script>) {
 }
 
 impl Script {
+    /// Answers a request for a chat completion.
+    fn chat(&mut self, body: Value) -> String {
+        let Wire::Chat(call) = self.wire else { return String::new() };
+        if !chat::is_of_agent(&body) {
+            return chat::stream(&[Step::Text("A title".to_owned())], call, &mut self.calls);
+        }
+        self.requests.push(body);
+        let turn = self.turns.next().unwrap_or_else(|| vec![Step::Text("done".to_owned())]);
+        chat::stream(&turn, call, &mut self.calls)
+    }
+
     /// Returns a step in the API's format.
     fn item(&mut self, step: &Step) -> Value {
         self.calls += 1;
