@@ -288,7 +288,7 @@ pub(super) fn rivals(
             findings.push(HealthFinding::note(Check::Rivals, what, ""));
         }
     }
-    or_ok(findings, Check::Rivals, &format!("no other hook answers {gate}"))
+    or_ok(findings, Check::Rivals, format!("no other hook answers {gate}"))
 }
 
 #[cfg(test)]
