@@ -35,8 +35,13 @@ pub(crate) struct ClientKind {
 }
 
 /// All clients under test.
-pub(crate) const CLIENTS: &[&ClientKind] =
-    &[&crate::codex::CODEX, &crate::copilot::COPILOT, &crate::gemini::GEMINI, &crate::qwen::QWEN];
+pub(crate) const CLIENTS: &[&ClientKind] = &[
+    &crate::codex::CODEX,
+    &crate::copilot::COPILOT,
+    &crate::gemini::GEMINI,
+    &crate::opencode::OPENCODE,
+    &crate::qwen::QWEN,
+];
 
 /// Returns the client's program, from the folder of clients (`AGENT_CLIENTS`, by default
 /// `~/.cache/agent-clients`), or newly installed there.

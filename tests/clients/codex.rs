@@ -1,6 +1,6 @@
 //! Codex CLI under test.
 
-use crate::client::ClientKind;
+use crate::client::{ClientKind, Wire};
 use crate::play::Scene;
 use crate::wire::responses::RESPONSES;
 use anyhow::Result;
@@ -14,6 +14,7 @@ pub(crate) const CODEX: ClientKind = ClientKind {
     version: "0.169.0",
     companions: &[],
     program: "node_modules/.bin/codex",
+    wire: Wire::Responses,
     folder: ".codex",
     wire: &RESPONSES,
     furnish,

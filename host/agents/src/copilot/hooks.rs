@@ -1,7 +1,7 @@
 //! The events that our hooks handle, the handler for each, and the places of the client's hooks: a
 //! file of our own, beside those of others.
 
-use crate::grouped_hooks::{GroupedHooks, HookForm};
+use crate::grouped_hooks::{FileForm, GroupedHooks};
 use crate::invocation::{EventSubscription, Invocation, TIMEOUT};
 use crate::settings::SettingsLayout;
 use serde_json::{Value, json};
@@ -32,7 +32,7 @@ pub(super) const HOOKS: GroupedHooks = GroupedHooks {
     events: EVENTS,
     render: render_handler,
     by_shell: false,
-    form: HookForm::Flat { version: 1 },
+    form: FileForm::Flat { version: 1 },
 };
 
 /// The places of the client's files.
