@@ -15,6 +15,7 @@ mod codex;
 mod copilot;
 mod gemini;
 mod model;
+mod opencode;
 mod play;
 mod qwen;
 mod wire;

@@ -247,8 +247,9 @@ fn compare_uninstalled(
             let text = String::from_utf8_lossy(bytes);
             text.contains("portcullis hook") || text.contains("\"hook\"")
         };
-        let installed =
-            |path: &Path| path.extension().is_some_and(|end| end == "json" || end == "toml");
+        let installed = |path: &Path| {
+            path.extension().is_some_and(|end| ["json", "toml", "js"].iter().any(|own| end == *own))
+        };
         let found = files.iter().filter(|(path, bytes)| installed(path) && ours(bytes));
         found.map(|(path, _)| path.clone()).collect::<Vec<_>>()
     };

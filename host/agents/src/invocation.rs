@@ -60,7 +60,7 @@ impl Invocation {
 }
 
 /// Returns a word as a POSIX shell reads it back.
-fn quote_word(word: &str) -> String {
+pub(crate) fn quote_word(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@+".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         return word.to_owned();

@@ -14,6 +14,7 @@ mod find;
 pub mod gemini;
 pub mod generic;
 pub mod grouped_hooks;
+pub mod hook_form;
 pub mod hook_handler;
 mod hook_output;
 pub mod hook_reply;
@@ -22,7 +23,9 @@ pub mod invocation;
 pub mod json;
 pub mod listing;
 pub mod mcp_servers;
+pub mod opencode;
 mod others;
+pub mod own_files;
 mod payload;
 pub mod qwen;
 pub mod recorded;
@@ -241,8 +244,15 @@ pub trait Agent: Sync + std::fmt::Debug {
 }
 
 /// All clients that can be reviewed, in the order in which help texts list them.
-pub const ALL: &[&dyn Agent] =
-    &[&claude::Claude, &codex::Codex, &gemini::Gemini, &qwen::Qwen, &copilot::Copilot];
+pub const ALL: &[&dyn Agent] = &[
+    &claude::Claude,
+    &codex::Codex,
+    &gemini::Gemini,
+    &qwen::Qwen,
+    &copilot::Copilot,
+    &opencode::OPENCODE,
+    &opencode::KILO,
+];
 
 /// The client that commands mean if they name none.
 pub const DEFAULT: &dyn Agent = &claude::Claude;
@@ -255,7 +265,8 @@ pub const PROFILES: &[&ClientProfile] = &[
     &gemini::PROFILE,
     &qwen::PROFILE,
     &copilot::PROFILE,
-    &others::OPENCODE,
+    &opencode::OPENCODE_PROFILE,
+    &opencode::KILO_PROFILE,
     &others::CURSOR,
     &others::CONTINUE,
     &generic::PROFILE,

@@ -4,7 +4,6 @@
 use super::finding::{Check, HealthFinding, or_ok};
 use portcullis_agents::file;
 use portcullis_agents::hook_settings::HookSettings;
-use portcullis_agents::json::JsonDocument;
 use portcullis_agents::settings::{Folders, SettingsScope};
 use portcullis_agents::settings_problem::SettingsProblem;
 use portcullis_agents::{Agent, Invocation};
@@ -79,7 +78,7 @@ fn content(hooks: &dyn HookSettings, path: &Path) -> Content {
         Ok(None) => return Content::Missing,
         Err(error) => return Content::Unreadable(format!("{error:#}")),
     };
-    let document = match JsonDocument::parse_document(&bytes) {
+    let document = match hooks.read_document(&bytes) {
         Ok(document) => document,
         Err(error) => {
             return Content::Dropped(vec![SettingsProblem::from(error).to_string()]);
