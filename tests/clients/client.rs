@@ -37,6 +37,7 @@ pub(crate) const CLIENTS: &[&ClientKind] = &[
     &crate::copilot::COPILOT,
     &crate::gemini::GEMINI,
     &crate::opencode::OPENCODE,
+    &crate::opencode::KILO,
     &crate::qwen::QWEN,
 ];
 

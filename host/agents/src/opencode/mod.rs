@@ -1,5 +1,5 @@
 //! OpenCode and Kilo CLI, which have the same interface for plugins: our plugin, the events that it
-//! passes on, and its place in their settings. Measured with OpenCode 1.18.33 and Kilo 7.7.7.
+//! passes on, and its place in their settings. Measured with OpenCode 1.18.33 and Kilo 7.7.9.
 //!
 //! A plugin runs in the client's own process: it refuses by an error, and changes parameters and
 //! results in place. So every failure of a hook is a refusal; only a plugin that is not loaded lets
@@ -8,7 +8,6 @@
 mod answer;
 mod hooks;
 mod listing;
-mod patch;
 mod profile;
 mod wire;
 

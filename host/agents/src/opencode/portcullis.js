@@ -35,6 +35,19 @@ function review(event) {
   return answer
 }
 
+// The reviewer reads a patch as the command of its tool.
+function parametersOf(tool, args) {
+  if (tool !== "apply_patch") return args
+  const { patchText, ...others } = args
+  return { ...others, command: patchText }
+}
+
+function argumentsOf(tool, parameters) {
+  if (tool !== "apply_patch") return parameters
+  const { command, ...others } = parameters
+  return { ...others, patchText: command }
+}
+
 // Puts other parameters into the object that the client passes on: it ignores another object.
 function replaceIn(object, parameters) {
   for (const name of Object.keys(object)) if (!(name in parameters)) delete object[name]
@@ -112,10 +125,10 @@ export const Portcullis = async ({ client, directory }) => {
         ...(await eventOf("PreToolUse", input.sessionID)),
         tool_name: input.tool,
         tool_use_id: input.callID,
-        tool_input: output.args,
+        tool_input: parametersOf(input.tool, output.args),
       })
       keepNote(input.sessionID, answer)
-      if (answer.decision === "modify") replaceIn(output.args, answer.input)
+      if (answer.decision === "modify") replaceIn(output.args, argumentsOf(input.tool, answer.input))
     },
 
     "tool.execute.after": async (input, output) => {
@@ -123,7 +136,7 @@ export const Portcullis = async ({ client, directory }) => {
         ...(await eventOf("PostToolUse", input.sessionID)),
         tool_name: input.tool,
         tool_use_id: input.callID,
-        tool_input: input.args,
+        tool_input: parametersOf(input.tool, input.args),
         tool_result: textOf(output),
         tool_failed: output.isError === true || (output.metadata?.exit ?? 0) !== 0,
       })
