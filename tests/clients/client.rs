@@ -33,6 +33,7 @@ pub(crate) struct ClientKind {
 
 /// All clients under test.
 pub(crate) const CLIENTS: &[&ClientKind] = &[
+    &crate::cline::CLINE,
     &crate::codex::CODEX,
     &crate::copilot::COPILOT,
     &crate::gemini::GEMINI,

@@ -11,6 +11,7 @@
 
 mod case;
 mod client;
+mod cline;
 mod codex;
 mod copilot;
 mod gemini;

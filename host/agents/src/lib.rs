@@ -7,6 +7,7 @@
 mod answer_text;
 pub mod backup;
 pub mod claude;
+pub mod cline;
 pub mod codex;
 pub mod copilot;
 pub mod file;
@@ -252,6 +253,7 @@ pub const ALL: &[&dyn Agent] = &[
     &copilot::Copilot,
     &opencode::OPENCODE,
     &opencode::KILO,
+    &cline::Cline,
 ];
 
 /// The client that commands mean if they name none.
@@ -267,6 +269,7 @@ pub const PROFILES: &[&ClientProfile] = &[
     &copilot::PROFILE,
     &opencode::OPENCODE_PROFILE,
     &opencode::KILO_PROFILE,
+    &cline::PROFILE,
     &others::CURSOR,
     &others::CONTINUE,
     &generic::PROFILE,

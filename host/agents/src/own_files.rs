@@ -6,7 +6,7 @@
 
 use crate::hook_form::HookForm;
 use crate::hook_handler::{Deviation, HookHandler};
-use crate::invocation::{EventSubscription, Invocation};
+use crate::invocation::{EventSubscription, Invocation, quote_word};
 use crate::json::{JsonDocument, NotJson};
 use anyhow::{Context, Result, bail};
 use portcullis_core::text::one_line;
@@ -43,6 +43,14 @@ pub(crate) struct StartData {
     /// The event, in a file for one event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) event: Option<String>,
+}
+
+impl StartData {
+    /// Returns the command as one line for a shell.
+    pub(crate) fn shell_line(&self) -> String {
+        let words = std::iter::once(&self.command).chain(&self.args);
+        words.map(|word| quote_word(word)).collect::<Vec<_>>().join(" ")
+    }
 }
 
 impl OwnFiles {

@@ -18,6 +18,15 @@ pub(crate) const RUN_SHELL_COMMAND: Wire = Wire {
 /// The API for a client whose tool for commands is called `bash`.
 pub(crate) const BASH: Wire = Wire { play: |turn| play(turn, &bash, None), ..CHAT };
 
+/// The API for a client whose tool takes several commands at once.
+pub(crate) const RUN_COMMANDS: Wire = Wire {
+    play: |turn| {
+        let shell = |command: &str| ("run_commands", json!({ "commands": [command] }));
+        play(turn, &shell, None)
+    },
+    ..CHAT
+};
+
 /// The API for a client that also has a tool `apply_patch`.
 pub(crate) const BASH_AND_PATCH: Wire = Wire {
     play: |turn| play(turn, &bash, Some(&|patch| ("apply_patch", json!({ "patchText": patch })))),

@@ -13,8 +13,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-/// The timeout for the client's answer. It takes a second, and more than a minute where the client
-/// cannot reach the registry from which it installs the types for plugins.
+/// The timeout for the client's answer, which takes some seconds.
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// The ends of the folders of a project's settings.
@@ -41,6 +40,9 @@ struct PluginOrigin {
 pub(super) fn query_listing(client: &Path, folder: &Path) -> Result<Listing> {
     let mut command = Command::new(client);
     command.args(["debug", "config"]).current_dir(folder);
+    // The client first installs the types for plugins. Where it cannot reach the registry, it would
+    // try for more than a minute.
+    command.env("npm_config_fetch_retries", "0");
     let said = run::run_program(command, b"", LIMIT)
         .with_context(|| format!("cannot ask `{}` for its plugins", client.display()))?;
     serde_json::from_str(&said.stdout).with_context(|| {
