@@ -15,7 +15,8 @@ pub(crate) const CLINE: ClientKind = ClientKind {
     version: "3.0.65",
     companions: &[],
     program: "node_modules/@cline/cli-linux-x64/bin/cline",
-    folder: ".cline",
+    // It writes the time into its other settings.
+    folder: ".cline/hooks",
     wire: &RUN_COMMANDS,
     furnish,
     command,

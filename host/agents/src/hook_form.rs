@@ -6,7 +6,7 @@ use crate::json::{JsonDocument, NotJson};
 use crate::settings_problem::SettingsProblem;
 use anyhow::Result;
 use serde_json::Value;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Our hooks in the files of one client.
 pub trait HookForm: Sync {
@@ -41,6 +41,11 @@ pub trait HookForm: Sync {
 
     /// Returns the commands of foreign handlers for an event, shortened.
     fn find_foreign(&self, settings: &Value, event: &str, wanted: &Invocation) -> Vec<String>;
+
+    /// Returns the other hooks in a folder that answer an event, if each hook is a file.
+    fn find_rivals(&self, _folder: &Path, _event: &str) -> Vec<PathBuf> {
+        Vec::new()
+    }
 
     /// Returns the settings of `file` with each of our handlers in its correct form, once for each
     /// event.

@@ -12,7 +12,8 @@ use anyhow::{Context, Result, bail};
 use portcullis_core::text::one_line;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 /// Our hooks in such files.
 #[derive(Debug)]
@@ -182,6 +183,22 @@ impl HookForm for OwnFiles {
         foreign.filter(|_| gate).map(str::to_owned).into_iter().collect()
     }
 
+    fn find_rivals(&self, folder: &Path, event: &str) -> Vec<PathBuf> {
+        let answers = |path: &PathBuf| match self.by_name {
+            true => path.file_stem().is_some_and(|name| name == event),
+            false => path.extension().is_some_and(|end| end == "js" || end == "ts"),
+        };
+        // A file that cannot be read as text is not ours.
+        let ours = |path: &PathBuf| {
+            fs::read_to_string(path).is_ok_and(|text| self.read_data(&text).is_some())
+        };
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        let files = entries.map(|entry| entry.path()).filter(|path| path.is_file());
+        let mut found: Vec<PathBuf> = files.filter(|path| answers(path) && !ours(path)).collect();
+        found.sort();
+        found
+    }
+
     fn add(
         &self,
         file: &Path,
@@ -230,4 +247,80 @@ fn handlers(settings: &Value) -> impl Iterator<Item = (&str, &Value)> {
         .into_iter()
         .flatten()
         .filter_map(|(event, groups)| Some((event.as_str(), groups.pointer("/0/hooks/0")?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const EVENTS: &[EventSubscription] = &[
+        EventSubscription { event: "Before", closed: false, timeout: 1 },
+        EventSubscription { event: "After", closed: false, timeout: 1 },
+    ];
+    const SCRIPTS: OwnFiles = OwnFiles {
+        events: EVENTS,
+        template: "#!/bin/sh\n# HOOK = {}\nstart\n# the end\n",
+        before: "# HOOK = ",
+        after: "",
+        by_name: true,
+        shell_line: Some(|data| data.shell_line()),
+    };
+
+    fn wanted(program: &str) -> Invocation {
+        Invocation { agent: "test", program: program.into(), pinned: None }
+    }
+
+    fn written(name: &str, before: &[u8]) -> Result<Vec<u8>> {
+        let document = SCRIPTS.read_document(before).ok().context("no document")?;
+        let added = SCRIPTS.add(Path::new(name), &document, &wanted("/a b/p"))?;
+        Ok(SCRIPTS.write_document(&added))
+    }
+
+    fn find(bytes: &[u8]) -> Vec<HookHandler> {
+        let document = SCRIPTS.read_document(bytes).unwrap();
+        SCRIPTS.find(document.value(), &wanted("/a b/p"))
+    }
+
+    #[test]
+    fn a_file_is_ours_and_correct_if_its_text_is_the_one_that_is_written() {
+        let bytes = written("/hooks/After", b"").unwrap();
+        let text = String::from_utf8(bytes.clone()).unwrap();
+        assert!(text.contains("\n'/a b/p' hook test\n# the end\n"), "{text}");
+        let found = find(&bytes);
+        assert_eq!((found[0].event.as_str(), found.len()), ("After", 1));
+        assert_eq!(found[0].deviations, []);
+
+        let changed = text.replace("# the end", "exit 0");
+        assert_eq!(find(changed.as_bytes())[0].deviations, [Deviation::Text]);
+        let other = text.replace("/a b/p", "/other");
+        let found = find(other.as_bytes());
+        assert_eq!(found[0].deviations, [Deviation::Program("/other".to_owned())]);
+        assert_eq!(written("/hooks/After", changed.as_bytes()).unwrap(), bytes);
+
+        let document = SCRIPTS.read_document(&bytes).unwrap();
+        let without = SCRIPTS.remove(&document, &wanted("/a b/p"), &[]).unwrap();
+        assert_eq!(SCRIPTS.write_document(&without), b"");
+    }
+
+    #[test]
+    fn a_file_of_somebody_else_is_left_alone() {
+        let foreign = b"#!/bin/sh\necho mine\n";
+        assert_eq!(find(foreign).len(), 0);
+        let refused = written("/hooks/Before", foreign).unwrap_err().to_string();
+        assert!(refused.contains("/hooks/Before"), "{refused}");
+        let document = SCRIPTS.read_document(foreign).unwrap();
+        let without = SCRIPTS.remove(&document, &wanted("/a b/p"), &[]).unwrap();
+        assert_eq!(without.value(), document.value());
+    }
+
+    #[test]
+    fn other_hooks_of_an_event_are_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let put = |name: &str, bytes: &[u8]| fs::write(folder.path().join(name), bytes).unwrap();
+        put("Before", &written("/hooks/Before", b"").unwrap());
+        put("Before.py", b"print()");
+        put("After", b"echo");
+        let found = SCRIPTS.find_rivals(folder.path(), "Before");
+        assert_eq!(found, [folder.path().join("Before.py")]);
+    }
 }

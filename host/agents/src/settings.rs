@@ -144,6 +144,14 @@ impl Folders {
         std::iter::once(first).chain(others).collect()
     }
 
+    /// Returns every folder from which such a client takes hooks or plugins.
+    #[must_use]
+    pub fn hook_folders(&self) -> Vec<PathBuf> {
+        let own = self.layout.plugins.iter().map(|folder| self.person.join(folder));
+        let named = self.layout.project_switch_files.iter();
+        own.chain(named.map(|folder| self.project.join(folder))).collect()
+    }
+
     /// Returns every file that such a client reads, even if it does not exist.
     #[must_use]
     pub fn files(&self) -> Vec<(SettingsScope, PathBuf)> {

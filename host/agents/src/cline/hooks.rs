@@ -63,7 +63,7 @@ pub(super) const LAYOUT: SettingsLayout = SettingsLayout {
     drop_ins: None,
     own_drop_in: "",
     // Another hook can put other parameters in the place of those that were reviewed.
-    plugins: &["hooks", "plugins"],
+    plugins: &["hooks", "plugins", "../Documents/Cline/Hooks"],
     switch_files: &["data/settings/global-settings.json"],
     project_switch_files: &[".cline/hooks", ".clinerules/hooks", ".cline/plugins"],
     transcripts: "data/sessions",

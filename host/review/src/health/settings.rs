@@ -259,10 +259,22 @@ pub(super) fn has_our_plugin(files: &[ClientFile]) -> bool {
 pub(super) fn rivals(
     agent: &dyn Agent,
     files: &[ClientFile],
+    folders: &[PathBuf],
     ours: &Invocation,
 ) -> Vec<HealthFinding> {
     let mut findings = Vec::new();
     let gate = agent.hook_settings().gate_event();
+    let form = agent.hook_settings().hooks();
+    for file in folders.iter().flat_map(|folder| form.find_rivals(folder, gate)) {
+        findings.push(HealthFinding::warning(
+            Check::Rivals,
+            format!(
+                "`{}` can answer {gate} too: of two rewrites of a call the last one wins",
+                file.display()
+            ),
+            "make sure that it changes no input, or remove it",
+        ));
+    }
     for file in files.iter().filter(|file| switched_off(agent, files, file.scope).is_none()) {
         let Some(settings) = file.settings() else { continue };
         for command in agent.hook_settings().foreign_commands(settings, gate, ours) {
