@@ -41,8 +41,8 @@ pub(super) fn read_parameters(tool: &str, input: &Value) -> Result<Map<String, V
     Ok(named)
 }
 
-/// Returns parameters as the client takes them. Commands keep our name, which it knows; those of a
-/// tool with one action in several forms are refused by the client, which is the stricter answer.
+/// Returns parameters as the client takes them. It knows our names for commands and files too. It
+/// refuses a call with other addresses under ours, which is the stricter answer.
 pub(super) fn write_parameters(mut parameters: Map<String, Value>) -> Value {
     let command = parameters.get("command").and_then(Value::as_str).unwrap_or_default();
     if command.trim_start().starts_with(PATCH) {
