@@ -32,8 +32,15 @@ pub(crate) struct ClientKind {
 }
 
 /// All clients under test.
-pub(crate) const CLIENTS: &[&ClientKind] =
-    &[&crate::codex::CODEX, &crate::copilot::COPILOT, &crate::gemini::GEMINI, &crate::qwen::QWEN];
+pub(crate) const CLIENTS: &[&ClientKind] = &[
+    &crate::cline::CLINE,
+    &crate::codex::CODEX,
+    &crate::copilot::COPILOT,
+    &crate::gemini::GEMINI,
+    &crate::opencode::OPENCODE,
+    &crate::opencode::KILO,
+    &crate::qwen::QWEN,
+];
 
 /// Returns the client's program, which is installed if it is missing.
 pub(crate) fn find_program(client: &ClientKind) -> Result<PathBuf> {

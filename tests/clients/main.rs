@@ -11,10 +11,12 @@
 
 mod case;
 mod client;
+mod cline;
 mod codex;
 mod copilot;
 mod gemini;
 mod model;
+mod opencode;
 mod play;
 mod qwen;
 mod wire;

@@ -252,8 +252,11 @@ fn compare_uninstalled(
             let text = String::from_utf8_lossy(bytes);
             text.contains("portcullis hook") || text.contains("\"hook\"")
         };
-        let installed =
-            |path: &Path| path.extension().is_some_and(|end| end == "json" || end == "toml");
+        // A hook that is a file of its own has no ending.
+        let installed = |path: &Path| {
+            path.extension()
+                .is_none_or(|end| ["json", "toml", "js"].iter().any(|known| end == *known))
+        };
         let found = files.iter().filter(|(path, bytes)| installed(path) && ours(bytes));
         found.map(|(path, _)| path.clone()).collect::<Vec<_>>()
     };

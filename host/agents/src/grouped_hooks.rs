@@ -5,8 +5,14 @@ mod edit;
 mod find;
 mod problems;
 
+use crate::hook_form::HookForm;
+use crate::hook_handler::HookHandler;
 use crate::invocation::{EventSubscription, Invocation};
+use crate::json::JsonDocument;
+use crate::settings_problem::SettingsProblem;
+use anyhow::Result;
 use serde_json::{Value, json};
+use std::path::Path;
 
 /// Our hooks in such a file.
 #[derive(Debug)]
@@ -18,12 +24,12 @@ pub struct GroupedHooks {
     /// True if the client passes the command to a shell.
     pub(crate) by_shell: bool,
     /// The form of the file.
-    pub(crate) form: HookForm,
+    pub(crate) form: FileForm,
 }
 
 /// The form of a file with hooks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum HookForm {
+pub(crate) enum FileForm {
     /// An event has groups, and a group has handlers below `hooks`.
     Groups,
     /// An event has handlers. The file has the `version` of its form.
@@ -37,8 +43,8 @@ impl GroupedHooks {
     /// Returns the element of an event's list that holds a handler for everything.
     fn element(&self, handler: Value) -> Value {
         match self.form {
-            HookForm::Groups => group(&handler),
-            HookForm::Flat { .. } => handler,
+            FileForm::Groups => group(&handler),
+            FileForm::Flat { .. } => handler,
         }
     }
 }
@@ -51,6 +57,46 @@ fn handlers_in(element: &Value) -> Vec<(String, &Value)> {
             named.map(|(index, handler)| (format!("/hooks/{index}"), handler)).collect()
         }
         None => vec![(String::new(), element)],
+    }
+}
+
+impl HookForm for GroupedHooks {
+    fn events(&self) -> &'static [EventSubscription] {
+        self.events
+    }
+
+    fn find_problems(&self, document: &JsonDocument) -> Vec<SettingsProblem> {
+        Self::find_problems(self, document)
+    }
+
+    fn find(&self, settings: &Value, wanted: &Invocation) -> Vec<HookHandler> {
+        Self::find(self, settings, wanted)
+    }
+
+    fn find_foreign(&self, settings: &Value, event: &str, wanted: &Invocation) -> Vec<String> {
+        Self::find_foreign(settings, event, wanted)
+    }
+
+    fn add(
+        &self,
+        _file: &Path,
+        document: &JsonDocument,
+        wanted: &Invocation,
+    ) -> Result<JsonDocument> {
+        Self::add(self, document, wanted)
+    }
+
+    fn remove(
+        &self,
+        document: &JsonDocument,
+        wanted: &Invocation,
+        keep: &[String],
+    ) -> Result<JsonDocument> {
+        Self::remove(self, document, wanted, keep)
+    }
+
+    fn empty_containers(&self, settings: &Value) -> Vec<String> {
+        Self::empty_containers(self, settings)
     }
 }
 

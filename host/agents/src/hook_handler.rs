@@ -40,6 +40,8 @@ pub enum Deviation {
     Timeout(String),
     /// It is registered more than once for its event.
     Repeated,
+    /// Its file has another text than the one that starts this command.
+    Text,
 }
 
 impl std::fmt::Display for Deviation {
@@ -60,6 +62,7 @@ impl std::fmt::Display for Deviation {
             Self::Open => f.write_str("the action runs where it fails: `onFailure` is not `block`"),
             Self::Once => f.write_str("it runs once a session: `once` is set"),
             Self::Timeout(timeout) => write!(f, "its timeout is {timeout}"),
+            Self::Text => f.write_str("the text of its file was changed"),
             Self::Repeated => f.write_str("it is listed more than once for this event"),
         }
     }

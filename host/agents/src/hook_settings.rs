@@ -1,20 +1,21 @@
 //! Our handlers in a client's settings files.
 
-use crate::grouped_hooks::GroupedHooks;
+use crate::hook_form::HookForm;
 use crate::hook_handler::HookHandler;
 use crate::invocation::{EventSubscription, Invocation};
-use crate::json::JsonDocument;
+use crate::json::{JsonDocument, NotJson};
 use crate::settings::SettingsLayout;
 use crate::settings_problem::SettingsProblem;
 use anyhow::Result;
 use serde_json::Value;
+use std::path::Path;
 
 /// The usual limit of a file that is read, in bytes.
 const MOST_BYTES: u64 = 2 * 1024 * 1024;
 /// The usual timeout of a handler that sets none, in seconds.
 const DEFAULT_TIMEOUT: f64 = 600.0;
 
-/// The settings files of a client that keeps its hooks in JSON.
+/// The files in which a client keeps its hooks.
 pub trait HookSettings: Sync {
     /// Returns the places of the files.
     fn layout(&self) -> &'static SettingsLayout;
@@ -30,11 +31,11 @@ pub trait HookSettings: Sync {
     }
 
     /// Returns our hooks in the files.
-    fn hooks(&self) -> &'static GroupedHooks;
+    fn hooks(&self) -> &'static dyn HookForm;
 
     /// Returns every event that our hooks handle.
     fn events(&self) -> &'static [EventSubscription] {
-        self.hooks().events
+        self.hooks().events()
     }
 
     /// Returns the event before an action, which can refuse it.
@@ -63,6 +64,19 @@ pub trait HookSettings: Sync {
         (settings.get(key) == Some(&Value::Bool(true))).then_some(key)
     }
 
+    /// Reads a file as settings.
+    ///
+    /// # Errors
+    /// Fails if the client could not read it either.
+    fn read_document(&self, bytes: &[u8]) -> Result<JsonDocument, NotJson> {
+        self.hooks().read_document(bytes)
+    }
+
+    /// Returns a file's bytes.
+    fn write_document(&self, document: &JsonDocument) -> Vec<u8> {
+        self.hooks().write_document(document)
+    }
+
     /// Returns our handlers in settings, compared with `wanted`.
     fn find_handlers(&self, settings: &Value, wanted: &Invocation) -> Vec<HookHandler> {
         self.hooks().find(settings, wanted)
@@ -70,16 +84,22 @@ pub trait HookSettings: Sync {
 
     /// Returns the commands of foreign handlers for an event, shortened.
     fn foreign_commands(&self, settings: &Value, event: &str, wanted: &Invocation) -> Vec<String> {
-        GroupedHooks::find_foreign(settings, event, wanted)
+        self.hooks().find_foreign(settings, event, wanted)
     }
 
-    /// Returns the document with each of our handlers in its correct form, once for each event.
+    /// Returns the settings of `file` with each of our handlers in its correct form, once for each
+    /// event.
     ///
     /// # Errors
-    /// Fails if the document has a shape that cannot be extended, or if the result would change
-    /// something else.
-    fn add_handlers(&self, document: &JsonDocument, wanted: &Invocation) -> Result<JsonDocument> {
-        self.hooks().add(document, wanted)
+    /// Fails if they have a shape that cannot be extended, or if the result would change something
+    /// else.
+    fn add_handlers(
+        &self,
+        file: &Path,
+        document: &JsonDocument,
+        wanted: &Invocation,
+    ) -> Result<JsonDocument> {
+        self.hooks().add(file, document, wanted)
     }
 
     /// Returns the document without our handlers and the containers that this leaves empty; `keep`

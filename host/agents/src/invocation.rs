@@ -96,7 +96,7 @@ pub fn take_timeout(arguments: &mut Vec<OsString>) -> Option<u64> {
 const LONGEST_TIMEOUT: u64 = 86_400;
 
 /// Returns a word as a POSIX shell reads it back.
-fn quote_word(word: &str) -> String {
+pub(crate) fn quote_word(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@+".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         return word.to_owned();

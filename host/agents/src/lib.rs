@@ -7,6 +7,7 @@
 mod answer_text;
 pub mod backup;
 pub mod claude;
+pub mod cline;
 pub mod codex;
 pub mod copilot;
 pub mod file;
@@ -14,6 +15,7 @@ mod find;
 pub mod gemini;
 pub mod generic;
 pub mod grouped_hooks;
+pub mod hook_form;
 pub mod hook_handler;
 mod hook_output;
 pub mod hook_reply;
@@ -22,7 +24,9 @@ pub mod invocation;
 pub mod json;
 pub mod listing;
 pub mod mcp_servers;
+pub mod opencode;
 mod others;
+pub mod own_files;
 mod payload;
 pub mod qwen;
 pub mod recorded;
@@ -247,8 +251,16 @@ pub trait Agent: Sync + std::fmt::Debug {
 }
 
 /// All clients that can be reviewed, in the order in which help texts list them.
-pub const ALL: &[&dyn Agent] =
-    &[&claude::Claude, &codex::Codex, &gemini::Gemini, &qwen::Qwen, &copilot::Copilot];
+pub const ALL: &[&dyn Agent] = &[
+    &claude::Claude,
+    &codex::Codex,
+    &gemini::Gemini,
+    &qwen::Qwen,
+    &copilot::Copilot,
+    &opencode::OPENCODE,
+    &opencode::KILO,
+    &cline::Cline,
+];
 
 /// The client that commands mean if they name none.
 pub const DEFAULT: &dyn Agent = &claude::Claude;
@@ -261,7 +273,9 @@ pub const PROFILES: &[&ClientProfile] = &[
     &gemini::PROFILE,
     &qwen::PROFILE,
     &copilot::PROFILE,
-    &others::OPENCODE,
+    &opencode::OPENCODE_PROFILE,
+    &opencode::KILO_PROFILE,
+    &cline::PROFILE,
     &others::CURSOR,
     &others::CONTINUE,
     &generic::PROFILE,

@@ -54,6 +54,7 @@ pub const FILES: &[McpFile] = &[
     file("claude", true, ".mcp.json"),
     file("gemini", false, ".gemini/settings.json"),
     file("gemini", true, ".gemini/settings.json"),
+    file("cline", false, ".cline/data/settings/cline_mcp_settings.json"),
     file("cursor", false, ".cursor/mcp.json"),
     file("cursor", true, ".cursor/mcp.json"),
 ];

@@ -17,15 +17,6 @@ const NONE: ClientProfile = ClientProfile {
     hooked: None,
 };
 
-pub(super) const OPENCODE: ClientProfile = ClientProfile {
-    name: "opencode",
-    display_name: "OpenCode",
-    programs: &["opencode"],
-    marks: &["OPENCODE"],
-    start_up_files: &[".config/opencode/opencode.json"],
-    ..NONE
-};
-
 pub(super) const CURSOR: ClientProfile = ClientProfile {
     name: "cursor",
     display_name: "Cursor",

@@ -35,6 +35,8 @@ pub struct SettingsLayout {
     pub person: &'static str,
     /// The variable that names another folder for the person's settings.
     pub person_variable: Option<&'static str>,
+    /// The client's folder below the one that this variable names; empty if it is that folder.
+    pub below_variable: &'static str,
     /// The variable with which the client tells its hooks the project's folder.
     pub project_variable: Option<&'static str>,
     /// The machine's folder, absolute.
@@ -43,6 +45,9 @@ pub struct SettingsLayout {
     pub user_file: &'static str,
     /// The project's file, below the folder in which the client is started.
     pub project_file: &'static str,
+    /// Further files beside the person's and the project's file that hold our hooks too, each for
+    /// other events.
+    pub further_files: &'static [&'static str],
     /// One person's file for the project, below the same folder. A client without one has the
     /// project's file for both scopes.
     pub local_file: Option<&'static str>,
@@ -84,6 +89,10 @@ impl SettingsLayout {
     #[must_use]
     pub fn folders_from_environment(&'static self, home: &Path, project: &Path) -> Folders {
         let named = self.person_variable.and_then(folder_in_environment);
+        let named = named.map(|folder| match self.below_variable {
+            "" => folder,
+            below => folder.join(below),
+        });
         let usual = self.usual_folders(home, project);
         Folders { person: named.unwrap_or(usual.person), ..usual }
     }
@@ -106,7 +115,7 @@ pub(crate) fn folder_in_environment(variable: &str) -> Option<PathBuf> {
 }
 
 impl Folders {
-    /// Returns the file that `install` edits for a scope.
+    /// Returns the first file that `install` edits for a scope, or the only one.
     #[must_use]
     pub fn settings_file(&self, scope: SettingsScope) -> PathBuf {
         let layout = self.layout;
@@ -123,12 +132,33 @@ impl Folders {
         }
     }
 
+    /// Returns every file that `install` edits for a scope.
+    #[must_use]
+    pub fn settings_files(&self, scope: SettingsScope) -> Vec<PathBuf> {
+        let first = self.settings_file(scope);
+        let others = match scope {
+            SettingsScope::Managed => &[],
+            _ => self.layout.further_files,
+        };
+        let others: Vec<PathBuf> = others.iter().map(|name| first.with_file_name(name)).collect();
+        std::iter::once(first).chain(others).collect()
+    }
+
+    /// Returns every folder from which such a client takes hooks or plugins.
+    #[must_use]
+    pub fn hook_folders(&self) -> Vec<PathBuf> {
+        let own = self.layout.plugins.iter().map(|folder| self.person.join(folder));
+        let named = self.layout.project_switch_files.iter();
+        own.chain(named.map(|folder| self.project.join(folder))).collect()
+    }
+
     /// Returns every file that such a client reads, even if it does not exist.
     #[must_use]
     pub fn files(&self) -> Vec<(SettingsScope, PathBuf)> {
-        let own = [SettingsScope::User, SettingsScope::Project, SettingsScope::Local]
-            .map(|scope| (scope, self.settings_file(scope)));
-        let mut files = Vec::from(own);
+        let of_scope =
+            |scope| self.settings_files(scope).into_iter().map(move |path| (scope, path));
+        let own = [SettingsScope::User, SettingsScope::Project, SettingsScope::Local];
+        let mut files: Vec<_> = own.into_iter().flat_map(of_scope).collect();
         files.push((SettingsScope::Managed, self.managed.join(self.layout.managed_file)));
         let dropped = self.layout.drop_ins.map(|folder| self.managed.join(folder));
         let entries = dropped.and_then(|folder| std::fs::read_dir(folder).ok());
@@ -141,8 +171,13 @@ impl Folders {
             .collect();
         dropped.sort();
         files.extend(dropped.into_iter().map(|path| (SettingsScope::Managed, path)));
-        // In the home folder, project and person may share one file.
-        files.dedup_by(|a, b| a.1 == b.1);
+        // In the home folder, project and person may share a file.
+        let mut seen = Vec::new();
+        files.retain(|(_, path)| {
+            let first = !seen.contains(path);
+            seen.push(path.clone());
+            first
+        });
         files
     }
 }

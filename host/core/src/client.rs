@@ -39,11 +39,11 @@ pub struct ClientProfile {
 pub enum ToolMeaning {
     /// It runs the command line in `command`.
     Shell,
-    /// The parameter that holds the path, and the access to it.
+    /// The parameter that holds the path, and the access to it. To read, it can hold a list of paths.
     File(&'static str, Access),
     /// It searches below the folder in `path` or `dir_path`; the working folder without either.
     Search,
-    /// The parameter that holds an address.
+    /// The parameter that holds an address, or a list of them.
     Fetch(&'static str),
     /// It searches the web for `query` or `text`.
     WebSearch,

@@ -130,6 +130,15 @@ const RIVALS: &[&ClientProfile] = &[
         tools: &[("edit", ToolMeaning::File("filePath", Access::Read))],
         ..UNNAMED
     },
+    &ClientProfile {
+        name: "third",
+        tools: &[
+            ("read_all", ToolMeaning::File("paths", Access::Read)),
+            ("write_all", ToolMeaning::File("paths", Access::Create)),
+            ("fetch_all", ToolMeaning::Fetch("urls")),
+        ],
+        ..UNNAMED
+    },
 ];
 const UNNAMED: ClientProfile = ClientProfile {
     name: "",
@@ -167,6 +176,39 @@ fn a_tool_is_read_as_the_client_that_calls_it_means_it() {
             assert_eq!(found.intent, intent, "{client} {tool}");
             assert_eq!(found.facts.paths[0].text, path, "{client} {tool}");
         }
+    }
+}
+
+/// One call with several files or addresses has the effects of all.
+#[test]
+fn a_list_of_files_or_addresses_is_read_as_a_whole() {
+    let key = "/home/me/.ssh/id_rsa";
+    for (tool, input, targets, coverage) in [
+        (
+            "read_all",
+            json!({"paths": ["a", key]}),
+            vec!["/home/me/shop/a", key, key],
+            Coverage::Full,
+        ),
+        ("read_all", json!({"paths": "a"}), vec!["/home/me/shop/a"], Coverage::Full),
+        ("read_all", json!({"paths": ["a", 1]}), vec!["/home/me/shop/a"], Coverage::Partial),
+        ("read_all", json!({"paths": []}), vec![], Coverage::Partial),
+        ("write_all", json!({"paths": ["a"]}), vec![], Coverage::Partial),
+        (
+            "fetch_all",
+            json!({"urls": ["https://a.example/x", "https://b.example/y"]}),
+            vec!["a.example", "b.example"],
+            Coverage::Full,
+        ),
+    ] {
+        let parameters = input.as_object().cloned().unwrap_or_default();
+        let call = Call { id: None, tool: tool.into(), input: parameters };
+        let place = CallLocation { client: "third".into(), clients: RIVALS, ..place() };
+        let found = facts::of_call(&call, &place, &mut |_, _| Ok(reading()));
+        let reached: Vec<&str> =
+            found.facts.effects.iter().map(|effect| effect.target.as_str()).collect();
+        assert_eq!(reached, targets, "{tool} {input}");
+        assert_eq!(found.facts.coverage, coverage, "{tool} {input}");
     }
 }
 

@@ -138,7 +138,9 @@ impl List {
     }
 
     fn client(&mut self, folders: &Folders) {
-        self.add(&folders.settings_file(SettingsScope::User), SETTINGS);
+        for file in folders.settings_files(SettingsScope::User) {
+            self.add(&file, SETTINGS);
+        }
         for file in folders.layout.switch_files {
             self.add(&folders.person.join(file), SWITCHES);
         }
@@ -150,9 +152,10 @@ impl List {
         }
         self.add(&folders.managed, MANAGED);
         for scope in [SettingsScope::Project, SettingsScope::Local] {
-            let file = folders.settings_file(scope);
-            if let Ok(file) = file.strip_prefix(&folders.project) {
-                self.in_project(&folders.project, file, SETTINGS);
+            for file in folders.settings_files(scope) {
+                if let Ok(file) = file.strip_prefix(&folders.project) {
+                    self.in_project(&folders.project, file, SETTINGS);
+                }
             }
         }
     }

@@ -7,24 +7,39 @@ use serde_json::{Value, json};
 /// The API for a client whose tool for commands is called `run_shell_command`.
 pub(crate) const RUN_SHELL_COMMAND: Wire = Wire {
     play: |turn| {
-        play(turn, &|command| {
+        let shell = |command: &str| {
             ("run_shell_command", json!({"command": command, "is_background": false}))
-        })
+        };
+        play(turn, &shell, None)
     },
     ..CHAT
 };
 
 /// The API for a client whose tool for commands is called `bash`.
-pub(crate) const BASH: Wire = Wire {
+pub(crate) const BASH: Wire = Wire { play: |turn| play(turn, &bash, None), ..CHAT };
+
+/// The API for a client whose tool takes several commands at once.
+pub(crate) const RUN_COMMANDS: Wire = Wire {
     play: |turn| {
-        play(turn, &|command| ("bash", json!({"command": command, "description": "a command"})))
+        let shell = |command: &str| ("run_commands", json!({ "commands": [command] }));
+        play(turn, &shell, None)
     },
     ..CHAT
 };
 
+/// The API for a client that also has a tool `apply_patch`.
+pub(crate) const BASH_AND_PATCH: Wire = Wire {
+    play: |turn| play(turn, &bash, Some(&|patch| ("apply_patch", json!({ "patchText": patch })))),
+    ..CHAT
+};
+
+fn bash(command: &str) -> (&'static str, Value) {
+    ("bash", json!({"command": command, "description": "a command"}))
+}
+
 const CHAT: Wire = Wire {
     is_turn: |path, body| path.ends_with("/chat/completions") && has_tools(body),
-    play: |turn| play(turn, &|command| ("shell", json!({ "command": command }))),
+    play: |turn| play(turn, &|command| ("shell", json!({ "command": command })), None),
     answer_aside: |path| {
         if path.ends_with("/models") {
             let model = json!({"id": "scripted", "object": "model", "owned_by": "nobody"});
@@ -52,7 +67,10 @@ fn complete(message: &Value, end: &str) -> Value {
     document
 }
 
-fn play(turn: &Turn<'_>, shell: &dyn Fn(&str) -> (&'static str, Value)) -> Answer {
+/// Returns the client's tool and its parameters for a step's text.
+type ToolCall<'a> = &'a dyn Fn(&str) -> (&'static str, Value);
+
+fn play(turn: &Turn<'_>, shell: ToolCall<'_>, patch: Option<ToolCall<'_>>) -> Answer {
     let (mut text, mut calls) = (String::new(), Vec::new());
     for (id, step) in &turn.steps {
         let (name, arguments) = match step {
@@ -60,9 +78,13 @@ fn play(turn: &Turn<'_>, shell: &dyn Fn(&str) -> (&'static str, Value)) -> Answe
                 text.push_str(said);
                 continue;
             }
-            Step::Patch(_) => {
-                text.push_str("this client has no tool for patches");
-                continue;
+            Step::Patch(change) => {
+                let Some(patch) = patch else {
+                    text.push_str("this client has no tool for patches");
+                    continue;
+                };
+                let (name, arguments) = patch(change);
+                (name.to_owned(), arguments)
             }
             Step::Shell(command) => {
                 let (name, arguments) = shell(command);

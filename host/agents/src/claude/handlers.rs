@@ -4,7 +4,7 @@
 //! parsed as shell text, and a start costs half. The measured behaviour behind each choice is in
 //! the constants' docs.
 
-use crate::grouped_hooks::{GroupedHooks, HookForm};
+use crate::grouped_hooks::{FileForm, GroupedHooks};
 use crate::invocation::{EventSubscription, Invocation, TIMEOUT};
 use serde_json::{Value, json};
 
@@ -53,7 +53,7 @@ pub(super) const HOOKS: GroupedHooks = GroupedHooks {
     events: EVENTS,
     render: render_handler,
     by_shell: false,
-    form: HookForm::Groups,
+    form: FileForm::Groups,
 };
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use super::handlers::{EVENTS, HOOKS, render_handler};
 use crate::grouped_hooks::GroupedHooks;
+use crate::hook_form::HookForm;
 use crate::hook_handler::Deviation;
 use crate::invocation::Invocation;
 use serde_json::{Value, json};

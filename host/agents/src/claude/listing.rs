@@ -5,6 +5,7 @@
 
 use super::handlers::{EVENTS, HOOKS};
 use super::settings::source;
+use crate::hook_form::HookForm;
 use crate::invocation::Invocation;
 use crate::listing::{DisabledReason, HookListing, ListingProblem};
 use crate::run;

@@ -22,7 +22,7 @@ pub mod wire;
 pub(crate) use profile::PROFILE;
 
 use crate::find::find_program;
-use crate::grouped_hooks::GroupedHooks;
+use crate::hook_form::HookForm;
 use crate::hook_reply::HookReply;
 use crate::hook_settings::HookSettings;
 use crate::json::JsonDocument;
@@ -177,7 +177,7 @@ impl HookSettings for Claude {
         validate::MOST_BYTES
     }
 
-    fn hooks(&self) -> &'static GroupedHooks {
+    fn hooks(&self) -> &'static dyn HookForm {
         &HOOKS
     }
 

@@ -7,6 +7,7 @@
 
 use super::handlers::HOOKS;
 use super::validate::MOST_BYTES;
+use crate::hook_form::HookForm;
 use crate::invocation::Invocation;
 use crate::json::JsonDocument;
 use crate::{backup, file};

@@ -81,6 +81,7 @@ fn of<'a>(hook: &'a Value, name: &str) -> &'a str {
 mod tests {
     use super::*;
     use crate::claude::handlers::HOOKS;
+    use crate::hook_form::HookForm;
 
     fn wanted() -> Invocation {
         Invocation {

@@ -6,10 +6,12 @@ use crate::settings::{SettingsLayout, SettingsScope};
 pub(super) const LAYOUT: SettingsLayout = SettingsLayout {
     person: ".claude",
     person_variable: Some("CLAUDE_CONFIG_DIR"),
+    below_variable: "",
     project_variable: Some("CLAUDE_PROJECT_DIR"),
     managed: MANAGED_FOLDER,
     user_file: "settings.json",
     project_file: ".claude/settings.json",
+    further_files: &[],
     local_file: Some(".claude/settings.local.json"),
     managed_file: "managed-settings.json",
     drop_ins: Some("managed-settings.d"),

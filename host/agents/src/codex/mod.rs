@@ -16,7 +16,7 @@ mod wire;
 pub(crate) use profile::PROFILE;
 
 use crate::find::find_program;
-use crate::grouped_hooks::GroupedHooks;
+use crate::hook_form::HookForm;
 use crate::hook_reply::HookReply;
 use crate::hook_settings::HookSettings;
 use crate::listing::HookListing;
@@ -132,7 +132,7 @@ impl HookSettings for Codex {
         false
     }
 
-    fn hooks(&self) -> &'static GroupedHooks {
+    fn hooks(&self) -> &'static dyn HookForm {
         &HOOKS
     }
 }

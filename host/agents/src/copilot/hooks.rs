@@ -1,7 +1,7 @@
 //! The events that our hooks handle, the handler for each, and the places of the client's hooks: a
 //! file of our own, beside those of others.
 
-use crate::grouped_hooks::{GroupedHooks, HookForm};
+use crate::grouped_hooks::{FileForm, GroupedHooks};
 use crate::invocation::{EventSubscription, Invocation, TIMEOUT};
 use crate::settings::SettingsLayout;
 use serde_json::{Value, json};
@@ -29,17 +29,19 @@ pub(super) const HOOKS: GroupedHooks = GroupedHooks {
     events: EVENTS,
     render: render_handler,
     by_shell: false,
-    form: HookForm::Flat { version: 1 },
+    form: FileForm::Flat { version: 1 },
 };
 
 /// The places of the client's files.
 pub(super) const LAYOUT: SettingsLayout = SettingsLayout {
     person: ".copilot",
     person_variable: Some("COPILOT_HOME"),
+    below_variable: "",
     project_variable: Some("COPILOT_PROJECT_DIR"),
     managed: "/etc/github-copilot",
     user_file: "hooks/portcullis.json",
     project_file: ".github/hooks/portcullis.json",
+    further_files: &[],
     local_file: None,
     managed_file: "policy.d/portcullis.json",
     drop_ins: None,

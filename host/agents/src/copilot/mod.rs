@@ -13,7 +13,7 @@ mod wire;
 pub(crate) use profile::PROFILE;
 
 use crate::find::find_program;
-use crate::grouped_hooks::GroupedHooks;
+use crate::hook_form::HookForm;
 use crate::hook_reply::HookReply;
 use crate::hook_settings::HookSettings;
 use crate::settings::SettingsLayout;
@@ -93,7 +93,7 @@ impl HookSettings for Copilot {
         &hooks::LAYOUT
     }
 
-    fn hooks(&self) -> &'static GroupedHooks {
+    fn hooks(&self) -> &'static dyn HookForm {
         &HOOKS
     }
 

@@ -1,7 +1,7 @@
 //! The events that our hooks handle, the handler for each, the switches of the client, and the
 //! places of its settings.
 
-use crate::grouped_hooks::{GroupedHooks, HookForm};
+use crate::grouped_hooks::{FileForm, GroupedHooks};
 use crate::invocation::{ANSWER_TIMEOUT, EventSubscription, Invocation, TIMEOUT};
 use crate::settings::SettingsLayout;
 use serde_json::{Value, json};
@@ -25,17 +25,19 @@ const EVENTS: &[EventSubscription] = &[
 
 /// Our hooks in the client's files.
 pub(super) const HOOKS: GroupedHooks =
-    GroupedHooks { events: EVENTS, render: render_handler, by_shell: true, form: HookForm::Groups };
+    GroupedHooks { events: EVENTS, render: render_handler, by_shell: true, form: FileForm::Groups };
 
 /// The places of the client's settings.
 pub(super) const LAYOUT: SettingsLayout = SettingsLayout {
     person: ".gemini",
     // `GEMINI_CLI_HOME` names the folder that holds `.gemini`.
     person_variable: None,
+    below_variable: "",
     project_variable: Some("GEMINI_PROJECT_DIR"),
     managed: "/etc/gemini-cli",
     user_file: "settings.json",
     project_file: ".gemini/settings.json",
+    further_files: &[],
     local_file: None,
     managed_file: "settings.json",
     drop_ins: None,

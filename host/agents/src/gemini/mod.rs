@@ -14,7 +14,7 @@ mod wire;
 pub(crate) use profile::PROFILE;
 
 use crate::find::find_program;
-use crate::grouped_hooks::GroupedHooks;
+use crate::hook_form::HookForm;
 use crate::hook_reply::HookReply;
 use crate::hook_settings::HookSettings;
 use crate::json::JsonDocument;
@@ -103,7 +103,7 @@ impl HookSettings for Gemini {
         &hooks::LAYOUT
     }
 
-    fn hooks(&self) -> &'static GroupedHooks {
+    fn hooks(&self) -> &'static dyn HookForm {
         &HOOKS
     }
 

@@ -3,7 +3,8 @@
 //! The result of either edit is checked before it is written: foreign parts must be the same before
 //! and after.
 
-use super::{GroupedHooks, HookForm};
+use super::{FileForm, GroupedHooks};
+use crate::hook_form::HookForm;
 use crate::hook_handler::{Deviation, HookHandler};
 use crate::invocation::Invocation;
 use crate::json::{JsonDocument, NotJson};
@@ -93,7 +94,7 @@ impl GroupedHooks {
                 .transpose();
         }
         let Some(listened) = self.missing(&found).into_iter().next() else { return Ok(None) };
-        if let HookForm::Flat { version } = self.form
+        if let FileForm::Flat { version } = self.form
             && document.value().get(VERSION).is_none()
         {
             return document.add_member("", VERSION, &json!(version)).map(Some);
@@ -134,7 +135,7 @@ impl GroupedHooks {
             .map(|handler| handler.pointer)
             .collect();
         let mut settings = settings.clone();
-        if let (HookForm::Flat { version }, Some(members)) = (self.form, settings.as_object_mut())
+        if let (FileForm::Flat { version }, Some(members)) = (self.form, settings.as_object_mut())
             && members.get(VERSION) == Some(&json!(version))
         {
             members.shift_remove(VERSION);

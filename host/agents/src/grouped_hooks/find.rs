@@ -3,7 +3,7 @@
 
 use super::{GroupedHooks, handlers_in};
 use crate::hook_handler::{Deviation, HookHandler};
-use crate::invocation::{EventSubscription, Invocation};
+use crate::invocation::Invocation;
 use serde_json::Value;
 use std::path::Path;
 
@@ -25,17 +25,6 @@ impl GroupedHooks {
             repeated(found.get_mut(first..).unwrap_or_default());
         }
         found
-    }
-
-    /// Returns our events without a correct handler.
-    #[must_use]
-    pub fn missing(&self, found: &[HookHandler]) -> Vec<&'static EventSubscription> {
-        let has = |listened: &&EventSubscription| {
-            found
-                .iter()
-                .any(|handler| handler.event == listened.event && handler.deviations.is_empty())
-        };
-        self.events.iter().filter(|listened| !has(listened)).collect()
     }
 
     /// Returns the commands of foreign handlers for an event, shortened.

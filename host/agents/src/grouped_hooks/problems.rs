@@ -1,7 +1,7 @@
 //! Values in a file of hooks that a client cannot use: it drops the file, or what stands there,
 //! without a word to the person.
 
-use super::{GroupedHooks, HookForm};
+use super::{FileForm, GroupedHooks};
 use crate::json::{JsonDocument, escape_name};
 use crate::settings_problem::SettingsProblem;
 use serde_json::Value;
@@ -21,14 +21,14 @@ impl GroupedHooks {
                 for (event, groups) in events {
                     let pointer = format!("/hooks/{}", escape_name(event));
                     match self.form {
-                        HookForm::Groups => found.groups(&pointer, groups),
-                        HookForm::Flat { .. } => found.handlers(&pointer, groups),
+                        FileForm::Groups => found.groups(&pointer, groups),
+                        FileForm::Flat { .. } => found.handlers(&pointer, groups),
                     }
                 }
             }
             Some(other) => found.add("/hooks", other, "an object of events"),
         }
-        if let (HookForm::Flat { version }, Some(other)) = (self.form, settings.get("version"))
+        if let (FileForm::Flat { version }, Some(other)) = (self.form, settings.get("version"))
             && *other != version
         {
             found.add("/version", other, &format!("the number {version}"));

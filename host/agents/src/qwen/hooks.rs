@@ -1,6 +1,6 @@
 //! The events that our hooks handle, the handler for each, and the places of the client's settings.
 
-use crate::grouped_hooks::{GroupedHooks, HookForm};
+use crate::grouped_hooks::{FileForm, GroupedHooks};
 use crate::invocation::{ANSWER_TIMEOUT, EventSubscription, Invocation, TIMEOUT};
 use crate::settings::SettingsLayout;
 use serde_json::{Value, json};
@@ -28,16 +28,18 @@ const EVENTS: &[EventSubscription] = &[
 
 /// Our hooks in the client's files.
 pub(super) const HOOKS: GroupedHooks =
-    GroupedHooks { events: EVENTS, render: render_handler, by_shell: true, form: HookForm::Groups };
+    GroupedHooks { events: EVENTS, render: render_handler, by_shell: true, form: FileForm::Groups };
 
 /// The places of the client's settings.
 pub(super) const LAYOUT: SettingsLayout = SettingsLayout {
     person: ".qwen",
     person_variable: Some("QWEN_HOME"),
+    below_variable: "",
     project_variable: Some("QWEN_PROJECT_DIR"),
     managed: "/etc/qwen-code",
     user_file: "settings.json",
     project_file: ".qwen/settings.json",
+    further_files: &[],
     local_file: None,
     managed_file: "settings.json",
     drop_ins: None,

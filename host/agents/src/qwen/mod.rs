@@ -15,7 +15,7 @@ mod wire;
 pub(crate) use profile::PROFILE;
 
 use crate::find::find_program;
-use crate::grouped_hooks::GroupedHooks;
+use crate::hook_form::HookForm;
 use crate::hook_reply::HookReply;
 use crate::hook_settings::HookSettings;
 use crate::settings::SettingsLayout;
@@ -98,7 +98,7 @@ impl HookSettings for Qwen {
         &hooks::LAYOUT
     }
 
-    fn hooks(&self) -> &'static GroupedHooks {
+    fn hooks(&self) -> &'static dyn HookForm {
         &HOOKS
     }
 

@@ -5,6 +5,7 @@
 //! rolled back if the client does not load it.
 
 mod changes;
+mod edit;
 pub mod prepare;
 pub mod report;
 mod surroundings;
@@ -13,9 +14,8 @@ pub mod trust;
 use crate::error::{Context, Error, Result};
 use crate::exit::CommandExit;
 use crate::interactive;
-use portcullis_agents::backup::{self, BackupReceipt};
+use edit::FileEdit;
 use portcullis_agents::file::{self, SettingsFile};
-use portcullis_agents::json::JsonDocument;
 use portcullis_agents::listing::DisabledReason;
 use portcullis_agents::settings::{Folders, SettingsScope};
 use portcullis_agents::{Agent, Invocation};
@@ -144,13 +144,17 @@ impl Site {
         Ok(Self { agent, scope, places, folders, wanted })
     }
 
-    /// Reads the settings file.
+    /// Reads the settings files of the scope.
     ///
     /// # Errors
-    /// Fails if it cannot be read or edited.
-    pub fn settings(&self) -> Result<SettingsFile> {
-        let path = self.folders.settings_file(self.scope);
-        let found = file::read_settings(&path, self.agent.hook_settings().most_bytes())?;
+    /// Fails if one cannot be read or edited.
+    pub fn settings(&self) -> Result<Vec<SettingsFile>> {
+        let paths = self.folders.settings_files(self.scope);
+        paths.iter().map(|path| self.settings_file(path)).collect()
+    }
+
+    fn settings_file(&self, path: &Path) -> Result<SettingsFile> {
+        let found = file::read_settings(path, self.agent.hook_settings().most_bytes())?;
         let project =
             self.folders.project.canonicalize().unwrap_or_else(|_| self.folders.project.clone());
         let shared = matches!(self.scope, SettingsScope::Project | SettingsScope::Local);
@@ -206,18 +210,16 @@ fn install(agent: &'static dyn Agent, arguments: &Arguments) -> Result<CommandEx
     let client = agent.find_program(Path::new(&site.places.person));
     let mut report = InstallReport::new(arguments.json, scope, &site.folders.settings_file(scope));
     check_version(agent, client.as_deref(), &mut report)?;
-    let found = site.settings()?;
-    let document = readable(agent, &found, &mut report)?;
-    let edited = edited(&document, &site, arguments.only_managed_hooks)?;
+    let edits = edit::plan_edits(&site, arguments.only_managed_hooks, &mut report)?;
     trust::check_record(&site)?;
-    surroundings::warn_of_surroundings(&site, &found, &mut report);
-    let changes = found.bytes.as_deref() != Some(edited.bytes().as_slice());
-    if changes {
-        found.check_writable()?;
+    surroundings::warn_of_surroundings(&site, &edits, &mut report);
+    let changed: Vec<&FileEdit> = edits.iter().filter(|edit| edit.changes()).collect();
+    for edit in &changed {
+        edit.found.check_writable()?;
         report.print_changes(
             site.agent.hook_settings(),
-            &found,
-            &edited.bytes(),
+            &edit.found,
+            &edit.bytes,
             &site.wanted,
             arguments.diff,
         );
@@ -225,18 +227,18 @@ fn install(agent: &'static dyn Agent, arguments: &Arguments) -> Result<CommandEx
     if arguments.dry_run {
         return Ok(report.finish_with("dry_run", "nothing was written (--dry-run)"));
     }
-    if trust::asks_for_trust(&site) && changes {
+    if trust::asks_for_trust(&site) && !changed.is_empty() {
         report.print_line(&format!(
             "{} runs a hook only after a person has trusted it: installing records your trust in these",
             agent.display_name()
         ));
     }
-    if changes && !arguments.yes {
-        agree(&found.path)?;
+    if !changed.is_empty() && !arguments.yes {
+        agree(&changed)?;
     }
     let home = prepare::prepare(&site, arguments.observe, &mut report)?;
-    if changes {
-        write(&site, &home, &found, &document, &edited, client.as_deref(), &mut report)?;
+    for edit in &changed {
+        edit::write_edit(&site, &home, edit, client.as_deref(), &mut report)?;
     }
     if let Some(client) = client.as_deref() {
         trust::record_trust(&site, &home, client, &question_folder(&site), &mut report)?;
@@ -247,18 +249,20 @@ fn install(agent: &'static dyn Agent, arguments: &Arguments) -> Result<CommandEx
     }
     let off = client.as_deref().and_then(|client| ask(client, &site, &mut report));
     if let Some(DisabledReason::NotLoaded(events)) = &off
-        && changes
+        && !changed.is_empty()
     {
-        trust::remove_trust(&site, Some(&home), edited.value(), &mut report)?;
-        take_back(&site, &home, &found)?;
+        for edit in changed.iter().rev() {
+            trust::remove_trust(&site, Some(&home), edit.edited.value(), &mut report)?;
+            edit::take_back(&site, &home, &edit.found)?;
+        }
         return Err(Error::refused(format!(
-            "the client did not load our hooks for {}: `{}` is as it was before",
+            "the client did not load our hooks for {}: {} as before",
             events.join(", "),
-            found.path.display()
+            edit::name_files(&changed),
         ))
         .with_hint("`portcullis doctor` shows what switches them off"));
     }
-    Ok(finish(&site, &found.path, changes, off, report))
+    Ok(finish(&site, &edits, off, report))
 }
 
 /// Returns the path that the hooks name. It is absolute, because the client's search path is not
@@ -305,58 +309,17 @@ fn check_version(
     Ok(())
 }
 
-/// Parses the file as a document that the client accepts as a whole.
-fn readable(
-    agent: &dyn Agent,
-    found: &SettingsFile,
-    report: &mut InstallReport,
-) -> Result<JsonDocument> {
-    let parsed = JsonDocument::parse_document(found.bytes.as_deref().unwrap_or_default());
-    let problems = match &parsed {
-        Ok(document) => agent.hook_settings().find_problems(document),
-        Err(error) => vec![error.clone().into()],
-    };
-    match parsed {
-        Ok(document) if problems.is_empty() => Ok(document),
-        _ => {
-            report.print_problems(&found.path, &problems);
-            Err(Error::invalid(format!(
-                "`{}` has {}; one is enough for the client to ignore the whole file, hooks included",
-                found.path.display(),
-                if problems.len() == 1 {
-                    "a mistake".to_owned()
-                } else {
-                    format!("{} mistakes", problems.len())
-                }
-            ))
-            .with_hint("fix what is named, then install"))
-        }
-    }
-}
-
-fn edited(document: &JsonDocument, site: &Site, only_managed: bool) -> Result<JsonDocument> {
-    const ONLY: &str = "allowManagedHooksOnly";
-    let edited = site.agent.hook_settings().add_handlers(document, &site.wanted)?;
-    let alone = match edited.value().get(ONLY) {
-        _ if !only_managed => return Ok(edited),
-        Some(value) if value == &json!(true) => return Ok(edited),
-        Some(_) => edited.replace_value(&format!("/{ONLY}"), &json!(true)),
-        None => edited.add_member("", ONLY, &json!(true)),
-    };
-    alone.map_err(|error| {
-        Error::invalid(format!("`{ONLY}` cannot be set at {}: {}", error.place, error.what))
-    })
-}
-
-fn agree(path: &Path) -> Result<()> {
+fn agree(changed: &[&FileEdit]) -> Result<()> {
+    let named: Vec<String> =
+        changed.iter().map(|edit| format!("`{}`", edit.found.path.display())).collect();
+    let named = named.join(", ");
     if !std::io::stdin().is_terminal() {
         return Err(Error::refused(format!(
-            "there is no terminal to confirm the change of `{}`",
-            path.display()
+            "there is no terminal to confirm the change of {named}"
         ))
         .with_hint("add --yes, or --dry-run to look at it"));
     }
-    anstream::eprint!("Write this to `{}`? [y/N] ", path.display());
+    anstream::eprint!("Write this to {named}? [y/N] ");
     std::io::stderr().flush().context("cannot write to the terminal")?;
     let mut answer = String::new();
     std::io::stdin().lock().read_line(&mut answer).context("cannot read from the terminal")?;
@@ -364,101 +327,6 @@ fn agree(path: &Path) -> Result<()> {
         "y" | "Y" | "yes" => Ok(()),
         _ => Err(Error::refused("nothing was written")),
     }
-}
-
-/// Backs up the file, writes it, and records the change.
-fn write(
-    site: &Site,
-    home: &Home,
-    found: &SettingsFile,
-    document: &JsonDocument,
-    edited: &JsonDocument,
-    client: Option<&Path>,
-    report: &mut InstallReport,
-) -> Result<()> {
-    let OriginalFile { before, kept, folders: earlier } = original(home, found, document, site)?;
-    let bytes = edited.bytes();
-    let missing: Vec<PathBuf> = found
-        .real
-        .ancestors()
-        .skip(1)
-        .take_while(|above| above.symlink_metadata().is_err())
-        .map(Path::to_owned)
-        .collect();
-    let receipt = BackupReceipt {
-        file: found.path.clone(),
-        before: before.as_deref().map(backup::hash_content),
-        after: backup::hash_content(&bytes),
-        folders: if missing.is_empty() { earlier } else { missing.into_iter().rev().collect() },
-        kept,
-        at: now_ms(),
-    };
-    let copy = backup::save_backup(home, &receipt, before.as_deref())?;
-    found.replace_content(&bytes, site.scope.file_mode())?;
-    if before.is_some() {
-        report.print_line(&format!("the previous file is kept in `{}`", copy.display()));
-    }
-    if found.linked() {
-        report.print_line(&format!(
-            "`{}` is a link: `{}` was written",
-            found.path.display(),
-            found.real.display()
-        ));
-    }
-    let version = client.map_or_else(
-        || "a client that was not found".to_owned(),
-        |client| client.display().to_string(),
-    );
-    append_record(
-        home,
-        "install",
-        &format!(
-            "hooks of `{}` written to `{}` for {version}",
-            site.wanted.program.display(),
-            found.path.display()
-        ),
-        report,
-    );
-    Ok(())
-}
-
-/// The state before the installation.
-struct OriginalFile {
-    /// The file's text, if it existed.
-    before: Option<Vec<u8>>,
-    /// Containers in it that were empty, and are kept.
-    kept: Vec<String>,
-    /// Folders that were created for it.
-    folders: Vec<PathBuf>,
-}
-
-/// Returns the state that `uninstall` restores: an earlier installation's original if nothing else
-/// has changed since, else the current file without the hooks.
-fn original(
-    home: &Home,
-    found: &SettingsFile,
-    document: &JsonDocument,
-    site: &Site,
-) -> Result<OriginalFile> {
-    let earlier = backup::read_receipt(home, &found.path)?.filter(|earlier| {
-        found.bytes.as_deref().map(backup::hash_content).as_ref() == Some(&earlier.after)
-    });
-    if let Some(earlier) = earlier {
-        return Ok(OriginalFile {
-            before: backup::read_before(home, &earlier)?,
-            kept: earlier.kept,
-            folders: earlier.folders,
-        });
-    }
-    let hooks = site.agent.hook_settings();
-    let kept = hooks.empty_containers(document.value());
-    let without = hooks.remove_handlers(document, &site.wanted, &kept)?;
-    let before = match (&found.bytes, without.value() == document.value()) {
-        (Some(bytes), true) => Some(bytes.clone()),
-        (Some(_), false) => Some(without.bytes()),
-        (None, _) => None,
-    };
-    Ok(OriginalFile { before, kept, folders: Vec::new() })
 }
 
 /// Records the change in the journal. A journal that cannot be written is reported and does not
@@ -516,17 +384,6 @@ fn question_folder(site: &Site) -> PathBuf {
     if shared { site.folders.project.clone() } else { site.places.state.clone() }
 }
 
-fn take_back(site: &Site, home: &Home, found: &SettingsFile) -> Result<()> {
-    let Some(receipt) = backup::read_receipt(home, &found.path)? else { return Ok(()) };
-    let written = file::read_settings(&found.path, site.agent.hook_settings().most_bytes())?;
-    match &found.bytes {
-        Some(bytes) => drop(written.replace_content(bytes, site.scope.file_mode())?),
-        None => written.remove()?,
-    }
-    remove_empty(&receipt.folders);
-    Ok(backup::remove_backup(home, &receipt)?)
-}
-
 /// Removes folders that the installation created, innermost first, as long as they are empty.
 pub fn remove_empty(folders: &[PathBuf]) {
     for folder in folders.iter().rev() {
@@ -539,14 +396,16 @@ pub fn remove_empty(folders: &[PathBuf]) {
 
 fn finish(
     site: &Site,
-    path: &Path,
-    changed: bool,
+    edits: &[FileEdit],
     off: Option<DisabledReason>,
     mut report: InstallReport,
 ) -> CommandExit {
+    let changed = edits.iter().any(FileEdit::changes);
+    let files: Vec<String> =
+        edits.iter().map(|edit| format!("`{}`", edit.found.path.display())).collect();
     let (outcome, done) =
         if changed { ("installed", "installed in") } else { ("unchanged", "already installed in") };
-    let done = format!("{done} `{}`", path.display());
+    let done = format!("{done} {}", files.join(", "));
     if let Some(off) = off {
         report.print_warning(&format!("the hooks do NOT run: {off}"));
         report.set_value("active", json!(false));

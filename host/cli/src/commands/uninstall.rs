@@ -9,7 +9,6 @@ use crate::exit::CommandExit;
 use crate::interactive;
 use portcullis_agents::backup::{self, BackupReceipt};
 use portcullis_agents::file::SettingsFile;
-use portcullis_agents::json::JsonDocument;
 use portcullis_agents::settings::SettingsScope;
 use portcullis_agents::settings_problem::SettingsProblem;
 use portcullis_config::paths::Paths;
@@ -54,7 +53,6 @@ pub fn run_uninstall(arguments: &Arguments) -> Result<CommandExit> {
     let agent = crate::agent_of(&arguments.agent)?;
     let site = Site::new(agent, scope, None, !arguments.dry_run)?;
     let mut report = InstallReport::new(arguments.json, scope, &site.folders.settings_file(scope));
-    let found = site.settings()?;
     // A dry run must not create a home.
     let home = site
         .places
@@ -63,43 +61,23 @@ pub fn run_uninstall(arguments: &Arguments) -> Result<CommandExit> {
         .exists()
         .then(|| Home::open_root(&site.places.state))
         .transpose()?;
-    let receipt = receipt(home.as_ref(), &found, &mut report);
-    let after = after(&site, &found, home.as_ref(), receipt.as_ref(), &mut report)?;
-    match &after {
-        FileChange::Bytes(bytes) => {
-            report.print_changes(
-                site.agent.hook_settings(),
-                &found,
-                bytes,
-                &site.wanted,
-                arguments.diff,
-            );
-        }
-        FileChange::Gone => report.print_line(&format!(
-            "`{}` will be removed: the installation created it",
-            found.path.display()
-        )),
-        FileChange::Same => {
-            report.print_line(&format!("`{}` holds no hooks of Portcullis", found.path.display()))
-        }
+    let mut removals = Vec::new();
+    for found in site.settings()? {
+        let receipt = receipt(home.as_ref(), &found, &mut report);
+        let after = after(&site, &found, home.as_ref(), receipt.as_ref(), &mut report)?;
+        let removal = FileRemoval { found, receipt, after };
+        removal.print(&site, arguments.diff, &mut report);
+        removals.push(removal);
     }
-    let unchanged = matches!(after, FileChange::Same);
+    let unchanged = removals.iter().all(FileRemoval::changes_nothing);
     if arguments.dry_run || (unchanged && !arguments.purge) {
         let outcome = if unchanged { "unchanged" } else { "dry_run" };
         return Ok(report.finish_with(outcome, "nothing was written"));
     }
-    interactive::confirm_action(&question(&site, &found, unchanged, arguments.purge))?;
-    if !unchanged && let Some(settings) = readable(&found) {
-        trust::remove_trust(&site, home.as_ref(), &settings, &mut report)?;
-    }
-    match &after {
-        FileChange::Bytes(bytes) => drop(found.replace_content(bytes, scope.file_mode())?),
-        FileChange::Gone => found.remove()?,
-        FileChange::Same => {}
-    }
-    if let (Some(home), Some(receipt)) = (&home, &receipt) {
-        remove_empty(&receipt.folders);
-        backup::remove_backup(home, receipt)?;
+    interactive::confirm_action(&question(&site, &removals, arguments.purge))?;
+    // The folders that the installation made are those of its first file.
+    for removal in removals.iter().rev() {
+        removal.apply(&site, home.as_ref(), &mut report)?;
     }
     if let Some(home) = &home {
         if arguments.purge {
@@ -108,7 +86,7 @@ pub fn run_uninstall(arguments: &Arguments) -> Result<CommandExit> {
             append_record(
                 home,
                 "uninstall",
-                &format!("a person removed the hooks from `{}`", found.path.display()),
+                &format!("a person removed the hooks from {}", changed_names(&removals)),
                 &mut report,
             );
         }
@@ -117,18 +95,79 @@ pub fn run_uninstall(arguments: &Arguments) -> Result<CommandExit> {
     Ok(report.finish_with("uninstalled", "uninstalled"))
 }
 
-fn readable(found: &SettingsFile) -> Option<Value> {
-    let document = JsonDocument::parse_document(found.bytes.as_deref()?).ok()?;
+/// A file of the client with the change that removes our hooks.
+struct FileRemoval {
+    found: SettingsFile,
+    receipt: Option<BackupReceipt>,
+    after: FileChange,
+}
+
+impl FileRemoval {
+    fn changes_nothing(&self) -> bool {
+        matches!(self.after, FileChange::Same)
+    }
+
+    fn print(&self, site: &Site, full: bool, report: &mut InstallReport) {
+        let path = self.found.path.display();
+        match &self.after {
+            FileChange::Bytes(bytes) => report.print_changes(
+                site.agent.hook_settings(),
+                &self.found,
+                bytes,
+                &site.wanted,
+                full,
+            ),
+            FileChange::Gone => {
+                report
+                    .print_line(&format!("`{path}` will be removed: the installation created it"));
+            }
+            FileChange::Same => {
+                report.print_line(&format!("`{path}` holds no hooks of Portcullis"));
+            }
+        }
+    }
+
+    fn apply(&self, site: &Site, home: Option<&Home>, report: &mut InstallReport) -> Result<()> {
+        if !self.changes_nothing()
+            && let Some(settings) = readable(site, &self.found)
+        {
+            trust::remove_trust(site, home, &settings, report)?;
+        }
+        match &self.after {
+            FileChange::Bytes(bytes) => {
+                drop(self.found.replace_content(bytes, site.scope.file_mode())?);
+            }
+            FileChange::Gone => self.found.remove()?,
+            FileChange::Same => {}
+        }
+        if let (Some(home), Some(receipt)) = (home, &self.receipt) {
+            remove_empty(&receipt.folders);
+            backup::remove_backup(home, receipt)?;
+        }
+        Ok(())
+    }
+}
+
+/// Names the files that change.
+fn changed_names(removals: &[FileRemoval]) -> String {
+    let changed = removals.iter().filter(|removal| !removal.changes_nothing());
+    let names: Vec<String> =
+        changed.map(|removal| format!("`{}`", removal.found.path.display())).collect();
+    names.join(", ")
+}
+
+fn readable(site: &Site, found: &SettingsFile) -> Option<Value> {
+    let document = site.agent.hook_settings().read_document(found.bytes.as_deref()?).ok()?;
     Some(document.value().clone())
 }
 
-fn question(site: &Site, found: &SettingsFile, unchanged: bool, purge: bool) -> String {
+fn question(site: &Site, removals: &[FileRemoval], purge: bool) -> String {
     let mut parts = Vec::new();
-    if !unchanged {
+    let changed = changed_names(removals);
+    if !changed.is_empty() {
         parts.push(format!(
-            "Portcullis will no longer review {} through `{}`.",
+            "Portcullis will no longer review {} through {changed}.",
             site.agent.display_name(),
-            found.path.display()
         ));
     }
     if purge {
@@ -173,11 +212,12 @@ fn after(
             Err(error) => report.print_warning(&format!("{error:#}")),
         }
     }
-    let document = JsonDocument::parse_document(bytes)
+    let hooks = site.agent.hook_settings();
+    let document = hooks
+        .read_document(bytes)
         .map_err(|error| Error::invalid(SettingsProblem::from(error).to_string()))
         .with_context(|| format!("`{}` cannot be edited", found.path.display()))?;
     let kept = receipt.map(|receipt| receipt.kept.clone()).unwrap_or_default();
-    let hooks = site.agent.hook_settings();
     let mut without = hooks.remove_handlers(&document, &site.wanted, &kept)?;
     if site.scope == SettingsScope::Managed
         && without.value().get("allowManagedHooksOnly") == Some(&json!(true))
@@ -195,12 +235,14 @@ fn after(
             handler.pointer
         ));
     }
-    let ours_alone = receipt.is_some_and(|receipt| receipt.before.is_none())
+    let ours_alone = hooks.hooks().has_own_files()
+        || receipt.is_some_and(|receipt| receipt.before.is_none())
         || site.scope == SettingsScope::Managed;
     Ok(match without.value() {
+        value if value == document.value() && hooks.hooks().has_own_files() => FileChange::Same,
         value if value == &json!({}) && ours_alone => FileChange::Gone,
         value if value == document.value() => FileChange::Same,
-        _ => FileChange::Bytes(without.bytes()),
+        _ => FileChange::Bytes(hooks.write_document(&without)),
     })
 }
 

@@ -155,16 +155,22 @@ pub(crate) fn note_cut_parameters(tool: &str, place: &CallLocation, facts: &mut 
 }
 
 fn file(call: &Call, name: &str, access: Access, facts: &mut Collector<'_>) -> Read {
-    let Some(path) = parameter(call, name, facts) else {
-        return (tool(call), Intent::Unknown, String::new(), None);
+    let paths = match access {
+        Access::Read => parameters(call, name, facts),
+        _ => parameter(call, name, facts).into_iter().collect(),
     };
+    if paths.is_empty() {
+        return (tool(call), Intent::Unknown, String::new(), None);
+    }
     let (kind, intent) = match access {
         Access::Read | Access::Search => (EffectKind::FileRead, Intent::FileRead),
         Access::Create => (EffectKind::FileCreate, Intent::FileCreation),
         Access::Modify => (EffectKind::FileModify, Intent::FileModification),
         Access::Delete => (EffectKind::FileDelete, Intent::FileDeletion),
     };
-    facts.file_as_named(kind, path);
+    for path in paths {
+        facts.file_as_named(kind.clone(), path);
+    }
     let text = |names: &[&str]| names.iter().find_map(|name| call.input.get(*name)?.as_str());
     let operation = FileOperation {
         access,
@@ -192,18 +198,30 @@ fn search(call: &Call, facts: &mut Collector<'_>) -> Read {
 }
 
 fn fetch(call: &Call, name: &str, facts: &mut Collector<'_>) -> Read {
-    let Some(url) = parameter(call, name, facts) else {
+    let urls = parameters(call, name, facts);
+    let prompt = call.input.get("prompt").and_then(Value::as_str);
+    let asked = prompt.unwrap_or_default();
+    let reached: Vec<_> = urls.iter().map(|url| reach(url, asked, facts)).collect();
+    let Some((intent, shape)) = reached.into_iter().next() else {
         return (tool(call), Intent::NetworkRequest, String::new(), None);
     };
+    let (method, body) = match intent {
+        Intent::FileRead => (None, None),
+        _ => (Some("GET".into()), prompt.map(|text| bounded(text, facts))),
+    };
+    let request = NetworkRequest { url: cut_text(&urls.join("\n"), 4096), method, body };
+    (Operation::Network(request), intent, shape, None)
+}
+
+/// Notes the effects of a request to an address; returns its purpose and its shape.
+fn reach(url: &str, prompt: &str, facts: &mut Collector<'_>) -> (Intent, String) {
     if let Some(path) = local_file(url) {
         facts.file_as_named(EffectKind::FileRead, &path);
-        let request = NetworkRequest { url: cut_text(url, 4096), method: None, body: None };
-        return (Operation::Network(request), Intent::FileRead, path, None);
+        return (Intent::FileRead, path);
     }
     let host = host_of(url);
     network(&host, facts);
-    let wanted = call.input.get("prompt").and_then(Value::as_str).unwrap_or_default();
-    let implied = [(carries_data(url), EffectKind::Send), (obeys(wanted), EffectKind::UnseenCode)];
+    let implied = [(carries_data(url), EffectKind::Send), (obeys(prompt), EffectKind::UnseenCode)];
     for (_, kind) in implied.into_iter().filter(|(holds, _)| *holds) {
         facts.effect(Effect {
             kind,
@@ -214,9 +232,7 @@ fn fetch(call: &Call, name: &str, facts: &mut Collector<'_>) -> Read {
             certain: true,
         });
     }
-    let body = call.input.get("prompt").and_then(Value::as_str).map(|text| bounded(text, facts));
-    let request = NetworkRequest { url: cut_text(url, 4096), method: Some("GET".into()), body };
-    (Operation::Network(request), Intent::NetworkRequest, host, None)
+    (Intent::NetworkRequest, host)
 }
 
 /// Returns true if the question to a page demands to do what the page says.
@@ -281,6 +297,19 @@ fn parameter<'a>(call: &'a Call, name: &str, facts: &mut Collector<'_>) -> Optio
         ));
     }
     text
+}
+
+/// Returns the texts of a parameter that holds one, or a list of them.
+fn parameters<'a>(call: &'a Call, name: &str, facts: &mut Collector<'_>) -> Vec<&'a str> {
+    let Some(Value::Array(listed)) = call.input.get(name) else {
+        return parameter(call, name, facts).into_iter().collect();
+    };
+    let texts: Vec<&str> = listed.iter().filter_map(Value::as_str).collect();
+    if texts.is_empty() || texts.len() < listed.len() {
+        let tool = cut_text(&call.tool, 64);
+        facts.gap(format!("the parameter `{name}` of `{tool}` is not a list of texts"));
+    }
+    texts
 }
 
 pub(super) fn bounded(text: &str, facts: &mut Collector<'_>) -> String {

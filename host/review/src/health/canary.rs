@@ -166,6 +166,11 @@ fn ask(
 }
 
 fn command(handler: &Handler) -> Option<Command> {
+    if let Some(script) = handler.script() {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", script]);
+        return Some(command);
+    }
     if let Some((program, arguments)) = handler.exec() {
         let mut command = Command::new(program);
         command.args(arguments);

@@ -5,6 +5,7 @@ use super::program;
 use super::settings::{ClientFile, switched_off};
 use portcullis_agents::hook_handler::{Deviation, HookHandler};
 use portcullis_agents::invocation::{TIMEOUT, take_timeout};
+use portcullis_agents::own_files::SCRIPT;
 use portcullis_agents::settings::SettingsScope;
 use portcullis_agents::{Agent, Invocation};
 use portcullis_config::paths::{PathOverrides, Paths};
@@ -41,6 +42,11 @@ impl Handler {
     pub(super) fn exec(&self) -> Option<(&str, Vec<&str>)> {
         let arguments = self.value.get("args")?.as_array()?;
         Some((self.command()?, arguments.iter().filter_map(Value::as_str).collect()))
+    }
+
+    /// Returns the shell script that the client starts, if it starts one that is ours alone.
+    pub(super) fn script(&self) -> Option<&str> {
+        self.value.get(SCRIPT)?.as_str()
     }
 
     /// Returns the line that the client passes to a shell.
@@ -120,6 +126,7 @@ impl Handler {
                     | Deviation::Condition(_)
                     | Deviation::Async
                     | Deviation::Once
+                    | Deviation::Text
             )
         };
         !self.registered.deviations.iter().any(gap)
@@ -268,9 +275,11 @@ fn judge(
     let event = handler.registered.event.as_str();
     let holds_back = event == handler.agent.hook_settings().gate_event() || event == "ConfigChange";
     match deviation {
-        Deviation::Matcher(_) | Deviation::Condition(_) | Deviation::Async | Deviation::Once => {
-            problem(deviation.to_string())
-        }
+        Deviation::Matcher(_)
+        | Deviation::Condition(_)
+        | Deviation::Async
+        | Deviation::Once
+        | Deviation::Text => problem(deviation.to_string()),
         Deviation::Open if holds_back => problem(deviation.to_string()),
         Deviation::Open | Deviation::Shell | Deviation::Mixed | Deviation::Repeated => {
             warning(deviation.to_string())

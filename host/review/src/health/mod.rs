@@ -334,6 +334,7 @@ struct Registration {
     agent: &'static dyn Agent,
     project: PathBuf,
     files: Vec<ClientFile>,
+    hook_folders: Vec<PathBuf>,
     handlers: Vec<Handler>,
     wanted: Invocation,
 }
@@ -346,7 +347,8 @@ impl Registration {
         let files = settings::read(agent, &folders);
         let wanted = invocation(agent, places);
         let handlers = handlers::find(agent, &files, &wanted);
-        Self { agent, project: project.to_owned(), files, handlers, wanted }
+        let hook_folders = folders.hook_folders();
+        Self { agent, project: project.to_owned(), files, hook_folders, handlers, wanted }
     }
 
     fn findings(&self, places: &Paths) -> Vec<HealthFinding> {
@@ -363,7 +365,12 @@ impl Registration {
             settings::has_our_plugin(&self.files),
         ));
         findings.extend(settings::switches(self.agent, &self.files, &scopes, pinned));
-        findings.extend(settings::rivals(self.agent, &self.files, &self.wanted));
+        findings.extend(settings::rivals(
+            self.agent,
+            &self.files,
+            &self.hook_folders,
+            &self.wanted,
+        ));
         findings
     }
 

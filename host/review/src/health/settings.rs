@@ -4,7 +4,6 @@
 use super::finding::{Check, HealthFinding, or_ok};
 use portcullis_agents::file;
 use portcullis_agents::hook_settings::HookSettings;
-use portcullis_agents::json::JsonDocument;
 use portcullis_agents::settings::{Folders, SettingsScope};
 use portcullis_agents::settings_problem::SettingsProblem;
 use portcullis_agents::{Agent, Invocation};
@@ -79,7 +78,7 @@ fn content(hooks: &dyn HookSettings, path: &Path) -> Content {
         Ok(None) => return Content::Missing,
         Err(error) => return Content::Unreadable(format!("{error:#}")),
     };
-    let document = match JsonDocument::parse_document(&bytes) {
+    let document = match hooks.read_document(&bytes) {
         Ok(document) => document,
         Err(error) => {
             return Content::Dropped(vec![SettingsProblem::from(error).to_string()]);
@@ -260,10 +259,22 @@ pub(super) fn has_our_plugin(files: &[ClientFile]) -> bool {
 pub(super) fn rivals(
     agent: &dyn Agent,
     files: &[ClientFile],
+    folders: &[PathBuf],
     ours: &Invocation,
 ) -> Vec<HealthFinding> {
     let mut findings = Vec::new();
     let gate = agent.hook_settings().gate_event();
+    let form = agent.hook_settings().hooks();
+    for file in folders.iter().flat_map(|folder| form.find_rivals(folder, gate)) {
+        findings.push(HealthFinding::warning(
+            Check::Rivals,
+            format!(
+                "`{}` can answer {gate} too: of two rewrites of a call the last one wins",
+                file.display()
+            ),
+            "make sure that it changes no input, or remove it",
+        ));
+    }
     for file in files.iter().filter(|file| switched_off(agent, files, file.scope).is_none()) {
         let Some(settings) = file.settings() else { continue };
         for command in agent.hook_settings().foreign_commands(settings, gate, ours) {

@@ -40,7 +40,7 @@ pub fn describe_changes(
     after: &[u8],
     wanted: &Invocation,
 ) -> Option<String> {
-    let [before, after] = [before, after].map(|bytes| JsonDocument::parse_document(bytes).ok());
+    let [before, after] = [before, after].map(|bytes| hooks.read_document(bytes).ok());
     let changes = HookChanges::find(hooks, &before?, &after?, wanted)?;
     Some(changes.format(path, wanted))
 }
@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn the_command_is_shown_once_and_foreign_hooks_are_left_to_the_difference() {
         let before = document(&json!({"model": "opus"}));
-        let after = hooks().add_handlers(&before, &wanted()).unwrap();
+        let after = hooks().add_handlers(Path::new("settings.json"), &before, &wanted()).unwrap();
         let changes = HookChanges::find(hooks(), &before, &after, &wanted()).unwrap();
         assert_eq!(changes.added.len(), hooks().events().len());
         let text = changes.format(Path::new("/s.json"), &wanted());
@@ -179,18 +179,21 @@ mod tests {
         assert_eq!((back.removed, back.added.len()), (changes.added, 0));
 
         let older = Invocation { pinned: None, ..wanted() };
-        let older = hooks().add_handlers(&before, &older).unwrap();
+        let older = hooks().add_handlers(Path::new("settings.json"), &before, &older).unwrap();
         let changes = HookChanges::find(hooks(), &older, &after, &wanted()).unwrap();
         assert_eq!(changes.replaced, hooks().events().len());
 
         let managed = document(&json!({"model": "opus", "allowManagedHooksOnly": true}));
-        let managed = hooks().add_handlers(&managed, &wanted()).unwrap();
+        let managed =
+            hooks().add_handlers(Path::new("settings.json"), &managed, &wanted()).unwrap();
         let changes = HookChanges::find(hooks(), &before, &managed, &wanted()).unwrap();
         assert_eq!(changes.others, [("allowManagedHooksOnly".to_owned(), Some(json!(true)))]);
 
         let foreign =
             json!({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "x"}]}]}});
-        let foreign = hooks().add_handlers(&document(&foreign), &wanted()).unwrap();
+        let foreign = hooks()
+            .add_handlers(Path::new("settings.json"), &document(&foreign), &wanted())
+            .unwrap();
         assert_eq!(HookChanges::find(hooks(), &before, &foreign, &wanted()), None);
     }
 }

@@ -94,7 +94,7 @@ impl InstallReport {
         wanted: &Invocation,
         full: bool,
     ) {
-        let before = found.bytes.as_deref().unwrap_or(b"{}");
+        let before = found.bytes.as_deref().unwrap_or_default();
         let short = || describe_changes(hooks, &found.path, before, after, wanted);
         if let Some(text) = Some(()).filter(|()| !full && !self.as_json).and_then(|()| short()) {
             return paint::print_text(&text);
@@ -112,7 +112,9 @@ impl InstallReport {
         };
         let new = found.path.display().to_string();
         if self.as_json {
-            return self.set_value("diff", json!(differ::plain_diff(&before, &after, &old, &new)));
+            let shown = differ::plain_diff(&before, &after, &old, &new);
+            let earlier = self.fields.get("diff").and_then(Value::as_str).unwrap_or_default();
+            return self.set_value("diff", json!(format!("{earlier}{shown}")));
         }
         paint::print_text(&differ::painted_diff(&before, &after, &old, &new));
     }

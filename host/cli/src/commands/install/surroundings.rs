@@ -1,10 +1,10 @@
 //! Conditions around an installation that weaken it and that `install` does not change.
 
 use super::Site;
+use super::edit::FileEdit;
 use super::report::InstallReport;
-use portcullis_agents::file::{self, SettingsFile};
+use portcullis_agents::file;
 use portcullis_agents::hook_handler::Deviation;
-use portcullis_agents::json::JsonDocument;
 use portcullis_agents::settings::SettingsScope;
 use serde_json::{Value, json};
 use std::fs;
@@ -12,12 +12,12 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// Reports all of them.
-pub fn warn_of_surroundings(site: &Site, found: &SettingsFile, report: &mut InstallReport) {
+pub fn warn_of_surroundings(site: &Site, edits: &[FileEdit], report: &mut InstallReport) {
     program(&site.wanted.program, report);
-    if found.other_names() > 0 {
+    for edit in edits.iter().filter(|edit| edit.found.other_names() > 0) {
         report.print_warning(&format!(
             "`{}` has other names (hard links), which will keep the old text",
-            found.path.display()
+            edit.found.path.display()
         ));
     }
     let repository =
@@ -31,6 +31,7 @@ pub fn warn_of_surroundings(site: &Site, found: &SettingsFile, report: &mut Inst
             repository.display()
         ));
     }
+    let hooks = site.agent.hook_settings();
     for (scope, path) in site.folders.files() {
         let bytes = match file::read_settings(&path, site.agent.hook_settings().most_bytes()) {
             Ok(found) => found.bytes,
@@ -39,8 +40,7 @@ pub fn warn_of_surroundings(site: &Site, found: &SettingsFile, report: &mut Inst
                 continue;
             }
         };
-        let Some(document) = bytes.and_then(|bytes| JsonDocument::parse_document(&bytes).ok())
-        else {
+        let Some(document) = bytes.and_then(|bytes| hooks.read_document(&bytes).ok()) else {
             continue;
         };
         settings(site, scope, &path, document.value(), report);

@@ -5,7 +5,6 @@
 
 use crate::error::{Context, Error, Result};
 use portcullis_agents::hook_settings::HookSettings;
-use portcullis_agents::json::JsonDocument;
 use portcullis_agents::{Agent, Invocation, file};
 use portcullis_config::paths::{PathOverrides, Paths};
 use serde_json::Value;
@@ -43,5 +42,5 @@ pub fn hook_invocation(agent: &dyn Agent, places: &Paths) -> Result<Invocation> 
 /// Reads a settings file as the client does. A file that the client cannot read gives it no hooks.
 fn settings(hooks: &dyn HookSettings, path: &Path) -> Option<Value> {
     let bytes = file::read_settings(path, hooks.most_bytes()).ok()?.bytes?;
-    Some(JsonDocument::parse_document(&bytes).ok()?.value().clone())
+    Some(hooks.read_document(&bytes).ok()?.value().clone())
 }

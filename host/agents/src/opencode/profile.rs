@@ -1,0 +1,97 @@
+//! Both clients as data for the core: programs, files, tools, and the ways past the hooks.
+
+use portcullis_core::action::Access;
+use portcullis_core::client::{ClientProfile, HookBypasses, ToolMeaning};
+
+pub(crate) const OPENCODE: ClientProfile = ClientProfile {
+    name: "opencode",
+    display_name: "OpenCode",
+    programs: &["opencode"],
+    packages: &["opencode-ai"],
+    package_folders: &["/opencode-linux-", "/opencode-darwin-"],
+    marks: &["OPENCODE", "OPENCODE_PID"],
+    start_up_files: &[
+        ".config/opencode/opencode.json",
+        ".config/opencode/opencode.jsonc",
+        ".config/opencode/config.json",
+        ".config/opencode/plugins/portcullis.js",
+    ],
+    credential_files: &[".local/share/opencode/auth.json", ".local/share/opencode/mcp-auth.json"],
+    tools: TOOLS,
+    drops_early_notes: false,
+    hooked: Some(&HookBypasses {
+        settings_variables: &["XDG_CONFIG_HOME"],
+        variable_prefix: "OPENCODE_",
+        ..BYPASSES
+    }),
+};
+
+pub(crate) const KILO: ClientProfile = ClientProfile {
+    name: "kilo",
+    display_name: "Kilo CLI",
+    programs: &["kilo", "kilocode"],
+    packages: &["@kilocode/cli"],
+    package_folders: &[],
+    marks: &["KILO", "KILO_PID"],
+    start_up_files: &[
+        ".config/kilo/kilo.json",
+        ".config/kilo/kilo.jsonc",
+        ".config/kilo/config.json",
+        ".config/kilo/plugins/portcullis.js",
+    ],
+    credential_files: &[".local/share/kilo/auth.json", ".local/share/kilo/mcp-auth.json"],
+    tools: TOOLS,
+    drops_early_notes: false,
+    hooked: Some(&HookBypasses {
+        settings_variables: &["XDG_CONFIG_HOME"],
+        variable_prefix: "KILO_",
+        ..BYPASSES
+    }),
+};
+
+/// The tools of both. Those of a server are named `SERVER_TOOL`, so that nothing tells them from
+/// other unknown ones.
+const TOOLS: &[(&str, ToolMeaning)] = &[
+    ("bash", ToolMeaning::Shell),
+    ("background_process", ToolMeaning::Shell),
+    // The reader of commands reads a patch too.
+    ("apply_patch", ToolMeaning::Shell),
+    ("read", ToolMeaning::File("filePath", Access::Read)),
+    ("write", ToolMeaning::File("filePath", Access::Create)),
+    ("edit", ToolMeaning::File("filePath", Access::Modify)),
+    ("glob", ToolMeaning::Search),
+    ("grep", ToolMeaning::Search),
+    ("list", ToolMeaning::Search),
+    ("webfetch", ToolMeaning::Fetch("url")),
+    ("websearch", ToolMeaning::WebSearch),
+    ("task", ToolMeaning::Message("subagent_type", "prompt")),
+    ("question", ToolMeaning::Message("", "questions")),
+    ("board_post", ToolMeaning::Message("to", "body")),
+    ("board_read", ToolMeaning::Internal),
+    ("todowrite", ToolMeaning::Internal),
+    ("todoread", ToolMeaning::Internal),
+    ("skill", ToolMeaning::Internal),
+    ("schedule_wakeup", ToolMeaning::Internal),
+    ("cancel_wakeup", ToolMeaning::Internal),
+    ("plan_enter", ToolMeaning::Internal),
+    ("plan_exit", ToolMeaning::Internal),
+    // A call that the client could not read: nothing runs.
+    ("invalid", ToolMeaning::Internal),
+];
+
+const BYPASSES: HookBypasses = HookBypasses {
+    options: &["--pure"],
+    changing_commands: &[
+        ("plugin", &[]),
+        ("plug", &[]),
+        ("upgrade", &[]),
+        ("uninstall", &[]),
+        ("mcp", &["list", "ls"]),
+        ("agent", &["list"]),
+        // A server that was started elsewhere has other plugins.
+        ("attach", &[]),
+    ],
+    settings_variables: &[],
+    variable_prefix: "",
+    switches: &["PURE", "CONFIG", "PERMISSION", "PLUGIN", "TEST_"],
+};
