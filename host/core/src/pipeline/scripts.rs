@@ -19,6 +19,8 @@ const TEXTS: usize = 16;
 const LOOKS: usize = 40;
 /// The most files that a reader asks for at once (`wit/shell/shell.wit`).
 const WANTS: usize = 16;
+/// The end of a sentence about a file that is not read.
+const TOO_MANY: &str = "is one of too many files";
 /// The most bytes of a command in a message.
 const SHOWN: usize = 120;
 
@@ -66,30 +68,60 @@ impl ScriptFiles {
             if !asks {
                 let shape = std::mem::take(shape);
                 let mut reading = Reading { shape, ..reading };
-                if let Some(path) = self.find_unread(&reading.files, rounds, place) {
+                if let Some(gap) = self.find_unread(&reading.files, rounds, look, place) {
                     reading.coverage = Coverage::Partial;
-                    reading.gaps.insert(0, format!("{LIMIT}`{path}` is one of too many files"));
+                    reading.gaps.insert(0, gap);
                 }
                 return Ok(self.finish(reading));
             }
         }
     }
 
-    /// Returns a file that was not read since a limit on files or on depth was reached. Anything may
-    /// stand in it.
+    /// Returns the gap that a file leaves which was not read, since a limit on files or on depth was
+    /// reached. Anything may stand in it, unless git holds it as it is.
     fn find_unread(
-        &self,
+        &mut self,
         reading: &FileReading,
         rounds: usize,
+        look: &mut ScriptLook<'_, '_>,
         place: &CallLocation,
     ) -> Option<String> {
-        let full = rounds > ROUNDS || self.count_looked() >= LOOKS;
-        let unread = self.unread.as_deref().or_else(|| {
-            let mut wanted = reading.wants.iter().filter(|path| is_askable(path));
-            wanted.find(|path| full && !self.is_looked_at(path)).map(String::as_str)
-        })?;
-        let inside = unread.strip_prefix(&place.cwd).and_then(|path| path.strip_prefix('/'));
-        Some(one_line(inside.unwrap_or(unread), 256))
+        let gap = |path: &str| {
+            let inside = path.strip_prefix(&place.cwd).and_then(|path| path.strip_prefix('/'));
+            format!("`{}` {TOO_MANY}", one_line(inside.unwrap_or(path), 256))
+        };
+        let limit = |path: &str| Some(format!("{LIMIT}{}", gap(path)));
+        if let Some(path) = &self.unread {
+            return limit(path);
+        }
+        let observe = look.observe.as_mut()?;
+        if rounds <= ROUNDS && self.count_looked() < LOOKS {
+            return None;
+        }
+        let left = reading.wants.iter().filter(|path| is_askable(path) && !self.is_looked_at(path));
+        let left: Vec<Query> = left.map(|path| Query::of_text(path.clone(), true)).collect();
+        let first = left.first()?;
+        // A reader that asks for as many files as it may has more to ask for.
+        if reading.wants.len() >= WANTS {
+            return limit(&first.path);
+        }
+        let mut found = observe(&left);
+        let mut unknown = None;
+        for query in &left {
+            let Some(mut seen) = found.remove(&query.key()) else {
+                unknown = unknown.or(Some(query));
+                continue;
+            };
+            let missing = seen.contents == Some(FileContents::Missing);
+            if !missing {
+                seen.contents = Some(FileContents::Unreadable(TOO_MANY.into()));
+            }
+            if !missing && seen.git != GitState::Clean {
+                unknown = unknown.or(Some(query));
+            }
+            self.observed.insert(query.key(), seen);
+        }
+        unknown.map_or_else(|| Some(gap(&first.path)), |query| limit(&query.path))
     }
 
     fn count_looked(&self) -> usize {
@@ -154,7 +186,7 @@ impl ScriptFiles {
                     if !committed {
                         self.unread.get_or_insert_with(|| query.path.clone());
                     }
-                    FileContents::Unreadable("is one of too many files".into())
+                    FileContents::Unreadable(TOO_MANY.into())
                 }
                 contents => masked(contents, look.masker),
             });
