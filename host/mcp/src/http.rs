@@ -1,5 +1,5 @@
-//! A server behind an address: streamable HTTP, in the form of version 2025-11-25, with sessions and
-//! streams that can be resumed, and in that of 2026-07-28, which has neither.
+//! A server behind an address: streamable HTTP, in the form of version 2025-11-25, with sessions
+//! and streams that can be resumed, and in that of 2026-07-28, which has neither.
 //!
 //! Each message is posted, in the order in which they came: a request waits until the notifications
 //! before it were accepted. Each request has a thread, which reads its answer or its stream.

@@ -1,7 +1,7 @@
 //! A gateway between a client of the Model Context Protocol and one server.
 //!
 //! ```text
-//! client -> line -> message -> relay -> server
+//! client -> line -> message -> relay -> transport: a process (stdio), or an address (http)
 //!                                |
 //!                     gate: reviews calls, results and lists of tools
 //! ```
@@ -11,8 +11,8 @@
 //! The gateway knows both generations of the protocol only by the methods that it reviews; anything
 //! else passes untouched, in both directions.
 //!
-//! The rulings come from a [`Gate`]: this crate has no reviewer, reads no arguments and prints
-//! nothing.
+//! The rulings come from a [`Gate`], which does not know the transport: this crate has no reviewer,
+//! reads no arguments and prints nothing.
 
 mod definition;
 mod gate;

@@ -1,7 +1,7 @@
 //! Passes messages in both directions, and asks the gate about those that it rules on.
 //!
-//! Threads read both directions, and another one reviews: calls, results and lists wait for it in the
-//! order in which they came, while everything else passes at once.
+//! Threads read both directions, and another one reviews: calls, results and lists wait for it in
+//! the order in which they came, while everything else passes at once.
 
 mod answers;
 mod client_messages;

@@ -150,8 +150,8 @@ impl HttpConnection {
         Err("the server's answer is none to this request".into())
     }
 
-    /// Passes the messages of a request's stream. A stream that breaks before the answer is resumed,
-    /// if the server gave its events ids.
+    /// Passes the messages of a request's stream. A stream that breaks before the answer is
+    /// resumed, if the server gave its events ids.
     fn follow_stream(
         &self,
         request: &mut RunningRequest,
