@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// The subject of the records.
 pub const SUBJECT: &str = "approval";
 /// The key of the approval's id in a record's details.
-pub const APPROVAL: &str = "approval";
+const APPROVAL: &str = "approval";
 /// The key of the state.
 pub(crate) const ANSWER: &str = "answer";
 /// The key of the reason for asking.
