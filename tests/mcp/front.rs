@@ -95,7 +95,8 @@ impl Ends {
         };
         let mut found = Vec::new();
         let mut answered = false;
-        while let (false, Ok(line)) = (answered, lines.recv_timeout(PATIENCE)) {
+        while !answered {
+            let Ok(line) = lines.recv_timeout(PATIENCE) else { break };
             let line = line.strip_suffix(b"\n").unwrap_or(&line).to_vec();
             let read: Value = serde_json::from_slice(&line).unwrap_or_default();
             answered = read.get("id") == Some(id) && read.get("method").is_none();
