@@ -63,7 +63,9 @@ impl ScriptFiles {
             let around = ShellPlace { cwd: &place.cwd, home: &place.home, files: &self.known };
             let reading = plugins.read_shell(text, &around)?;
             rounds += 1;
-            let asks = rounds <= ROUNDS && self.look_at(&reading.files, look, place);
+            // Of files that may run others more deeply than is read, it matters if git holds them.
+            let deep = rounds + 1 >= ROUNDS;
+            let asks = rounds <= ROUNDS && self.look_at(&reading.files, deep, look, place);
             let shape = shape.get_or_insert_with(|| reading.shape.clone());
             if !asks {
                 let shape = std::mem::take(shape);
@@ -143,6 +145,7 @@ impl ScriptFiles {
     fn look_at(
         &mut self,
         reading: &FileReading,
+        deep: bool,
         look: &mut ScriptLook<'_, '_>,
         place: &CallLocation,
     ) -> bool {
@@ -157,7 +160,7 @@ impl ScriptFiles {
             .take(LOOKS.saturating_sub(looked))
             .enumerate()
             // Beyond the room that is left, a text may be one too many.
-            .map(|(index, path)| Query::of_text(path.clone(), index >= room))
+            .map(|(index, path)| Query::of_text(path.clone(), deep || index >= room))
             .collect();
         if queries.is_empty() {
             return false;

@@ -18,7 +18,8 @@ impl Relay {
     pub(super) fn review_call(&self, id: &RequestId, call: ToolCall, message: Message) {
         let is_given_up =
             || self.client_ended.load(Ordering::Relaxed) || lock(&self.waiting).is_cancelled(id);
-        let (message, notes, reviewed_elsewhere) = match self.gate.review_call(&call, &is_given_up) {
+        let (message, notes, reviewed_elsewhere) = match self.gate.review_call(&call, &is_given_up)
+        {
             CallRuling::Forward => (message, Vec::new(), false),
             CallRuling::ForwardReviewed => (message, Vec::new(), true),
             CallRuling::Rewrite(input, notes) => {
