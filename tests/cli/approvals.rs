@@ -189,17 +189,23 @@ fn two_at_once() -> Result<()> {
 fn changed() -> Result<()> {
     let place = Place::new("approvals-changed", "")?;
     let (site, _watch) = (&place.site, place.watch()?);
-    let script = site.project().join("jobs.sh");
-    fs::write(&script, "crontab -r\n")?;
-    let hook = place.hold("s", "c1", "bash jobs.sh")?;
-    let id = await_waiting(site, 1)?[0]["id"].as_str().unwrap_or_default().to_owned();
-    fs::write(&script, "crontab other.cron\n")?;
-    let shown = site.at_a_terminal(&["approvals", "allow", &id], Answer::Word, &[])?;
-    shown.ended(0, &["it has not run"])?;
-    let reply = hook.reply()?;
-    ensure!(reply.answer == Reply::Refused, "{reply:?}");
-    reply.says(&["it would do something else than they were shown"])?;
-    ensure!(place.answers("s")? == ["waiting", "allowed", "changed"]);
+    // The second pair has the same facts: only the text tells one from the other.
+    for (session, shown, run) in [
+        ("s", "crontab -r\n", "crontab other.cron\n"),
+        ("t", "kubectl delete pod web-1\n", "kubectl delete pod db-0\n"),
+    ] {
+        let script = site.project().join("jobs.sh");
+        fs::write(&script, shown)?;
+        let hook = place.hold(session, "c1", "bash jobs.sh")?;
+        let id = await_waiting(site, 1)?[0]["id"].as_str().unwrap_or_default().to_owned();
+        fs::write(&script, run)?;
+        let said = site.at_a_terminal(&["approvals", "allow", &id], Answer::Word, &[])?;
+        said.ended(0, &["it has not run"])?;
+        let reply = hook.reply()?;
+        ensure!(reply.answer == Reply::Refused, "{run}: {reply:?}");
+        reply.says(&["it would do something else than they were shown"])?;
+        ensure!(place.answers(session)? == ["waiting", "allowed", "changed"], "{run}");
+    }
     site.verify()
 }
 

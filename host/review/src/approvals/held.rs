@@ -2,11 +2,13 @@
 
 use crate::questions::AskedAction;
 use portcullis_config::Config;
-use portcullis_core::action::{Facts, Timestamp};
+use portcullis_core::action::{GitState, Timestamp};
 use portcullis_core::event::{Event, EventKind};
 use portcullis_core::exceptions::{Exception, ExceptionScope};
+use portcullis_core::observe::Observations;
 use portcullis_core::policy::Mode;
-use portcullis_core::record::{Record, RecordKind};
+use portcullis_core::record::{Record, RecordKind, RecordedAction};
+use portcullis_core::run_files::FileContents;
 use portcullis_core::score::Verdict;
 use portcullis_core::text::cut_text;
 use serde::Serialize;
@@ -82,11 +84,10 @@ impl HeldAction {
             reason: String::new(),
         };
         let exception = Exception::from_review(&self.record, terms)?;
-        let facts = self.record.action.as_ref().map(|action| digest_facts(&action.facts));
         Ok(ApprovedAction {
             exception,
             verdict: self.record.verdict().unwrap_or(Verdict::Ask),
-            facts: facts.unwrap_or_default(),
+            action: self.record.action.as_ref().map(digest_action).unwrap_or_default(),
         })
     }
 }
@@ -98,7 +99,7 @@ pub(crate) struct ApprovedAction {
     pub(crate) exception: Exception,
     verdict: Verdict,
     /// The digest of what it would do.
-    facts: String,
+    action: String,
 }
 
 impl ApprovedAction {
@@ -118,21 +119,38 @@ impl ApprovedAction {
         let stricter = |change: &&portcullis_core::verdict::Adjustment| {
             change.cause == cause && change.from > self.verdict
         };
-        digest_facts(&action.facts) != self.facts
+        digest_action(action) != self.action
+            || !is_known_in_full(&action.observed)
             || decision.adjustments.iter().any(|c| stricter(&c))
     }
 }
 
-/// Returns the digest of what an action does. The state of the paths that it names is left out: it
-/// may change without a change of the action.
-fn digest_facts(facts: &Facts) -> String {
+/// Returns the digest of what an action does, with the text of the files that it runs. The state of
+/// the paths that it names is left out: it may change without a change of the action.
+fn digest_action(action: &RecordedAction) -> String {
+    let facts = &action.facts;
     let effects: Vec<_> = facts
         .effects
         .iter()
         .map(|effect| (&effect.kind, &effect.target, effect.recursive, effect.certain))
         .collect();
-    let parts = (effects, &facts.hosts, &facts.programs, &facts.forms, facts.coverage, &facts.gaps);
-    digest(&parts)
+    // Two scripts with the same facts may still do different things.
+    let texts: Vec<_> = action
+        .observed
+        .iter()
+        .filter_map(|(path, seen)| Some((path, seen.contents.as_ref()?)))
+        .collect();
+    let known = (&facts.coverage, &facts.gaps, &facts.limits);
+    digest(&(effects, &facts.hosts, &facts.programs, &facts.forms, known, texts))
+}
+
+/// Returns true if all text of the files that an action runs was read, or is as git holds it: a
+/// digest of anything less would miss a change of the rest.
+fn is_known_in_full(observed: &Observations) -> bool {
+    observed.values().all(|seen| match &seen.contents {
+        Some(FileContents::Part(_) | FileContents::Unreadable(_)) => seen.git == GitState::Clean,
+        Some(FileContents::Text(_) | FileContents::Binary | FileContents::Missing) | None => true,
+    })
 }
 
 /// Returns the digest of the exact action, with all parameters as received.
@@ -148,4 +166,39 @@ fn digest(parts: &impl Serialize) -> String {
     // Only map keys that are not strings could fail here, and there are none.
     let bytes = serde_json::to_vec(parts).unwrap_or_default();
     blake3::hash(&bytes).to_hex().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use portcullis_core::action::Entry;
+    use portcullis_core::observe::Observed;
+
+    #[test]
+    fn a_file_that_is_not_read_in_full_counts_only_as_git_holds_it() {
+        let (part, unread) =
+            (FileContents::Part("x".into()), FileContents::Unreadable("is too long".into()));
+        for (contents, git, is_known) in [
+            (None, GitState::Unknown, true),
+            (Some(FileContents::Text("x".into())), GitState::Unknown, true),
+            (Some(FileContents::Missing), GitState::Unknown, true),
+            (Some(part.clone()), GitState::Clean, true),
+            (Some(part), GitState::Unknown, false),
+            (Some(unread.clone()), GitState::Clean, true),
+            (Some(unread), GitState::Unknown, false),
+        ] {
+            let seen = Observed {
+                entry: Entry::File,
+                real: None,
+                git,
+                restorable: false,
+                leads: None,
+                contents,
+                holds: None,
+            };
+            let shown = format!("{seen:?}");
+            let observed = Observations::from([("/p/x.sh".to_owned(), seen)]);
+            assert_eq!(is_known_in_full(&observed), is_known, "{shown}");
+        }
+    }
 }
