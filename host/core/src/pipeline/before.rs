@@ -39,7 +39,12 @@ impl<'s> Run<'s, '_> {
             rewritten = None;
         }
         let runs_as = rewritten.as_ref().map(|rewritten| &rewritten.second.facts);
+        let before_loss = judged.decision.verdict;
         let kept = self.take_checkpoint(call, &mut judged, runs_as, exception.is_some());
+        // A person may also have allowed what is asked about only because of the loss.
+        let exception = exception.or_else(|| {
+            (before_loss == Verdict::Allow).then(|| self.apply_exception(&mut judged)).flatten()
+        });
         let step = self.state.agent.next_step;
         self.state.agent.add_note(line(&judged));
         self.reply_to(&judged, rewritten.as_ref(), &id);

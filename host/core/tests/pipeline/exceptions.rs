@@ -9,6 +9,7 @@ use portcullis_core::fault::{FaultKind, OnFault};
 use portcullis_core::finding::{Assessment, Change};
 use portcullis_core::policy::Mode;
 use portcullis_core::score::{Severity, Verdict};
+use portcullis_core::undo::OnFailure;
 use serde_json::{Value, json};
 
 const COMMAND: &str = "make it";
@@ -98,6 +99,23 @@ fn an_exception_lifts_every_objection_but_critical_ones() {
         assert_eq!(sent.reply.person.len(), 1, "{case}: the person sees it");
         assert!(sent.spent.is_empty(), "{case}: it lasts");
     }
+}
+
+#[test]
+fn an_exception_lifts_a_question_about_a_loss() {
+    let mut world = World { loss: Some("x cannot be saved"), ..World::default() };
+    world.policy.on_failure = OnFailure::Ask;
+    let first = world.bash(COMMAND, "t1");
+    assert_eq!(first.verdict(), Verdict::Ask, "only because of the loss");
+    let once = ExceptionScope { once: true, ..terms(world.now) };
+    world.exceptions = vec![Exception::from_review(&first.records[0], once).unwrap()];
+    let sent = world.bash(COMMAND, "t2");
+    assert_eq!((sent.verdict(), sent.effect()), (Verdict::Allow, "none"));
+    let last = sent.decision().adjustments.last().unwrap();
+    assert_eq!((last.cause.as_str(), last.from), ("exception e1", Verdict::Ask));
+    assert_eq!(sent.spent, ["e1"]);
+    let other = world.bash("make that", "t3");
+    assert_eq!(other.verdict(), Verdict::Ask, "another action");
 }
 
 #[test]

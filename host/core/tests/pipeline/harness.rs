@@ -20,11 +20,11 @@ use portcullis_core::observe::{Observations, Observed, Query};
 use portcullis_core::pipeline::{self, Ports, ReviewOutcome, Settings};
 use portcullis_core::plugins::{Details, Identity, PluginResponse, Plugins};
 use portcullis_core::policy::Policy;
-use portcullis_core::record::{Record, RecordKind};
+use portcullis_core::record::{Record, RecordKind, RecordedCheckpoint};
 use portcullis_core::run_files::{FileReading, ShellPlace};
 use portcullis_core::score::{Score, Severity, Verdict};
 use portcullis_core::session::{AgentState, State};
-use portcullis_core::undo::NoUndo;
+use portcullis_core::undo::{PendingAction, Undo};
 use portcullis_core::verdict::Decision;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -181,6 +181,17 @@ pub(crate) struct World {
     pub(crate) replies: String,
     pub(crate) exceptions: Vec<Exception>,
     pub(crate) unwhole: Vec<String>,
+    pub(crate) loss: Option<&'static str>,
+}
+
+/// Saves nothing, and says what every action loses, if anything.
+struct Loss(Option<&'static str>);
+
+impl Undo for Loss {
+    fn keep(&self, _: &PendingAction<'_>) -> Option<RecordedCheckpoint> {
+        let irreversible = Some(self.0?.to_owned());
+        Some(RecordedCheckpoint { irreversible, ..RecordedCheckpoint::default() })
+    }
 }
 
 impl Default for World {
@@ -199,6 +210,7 @@ impl Default for World {
             replies: String::new(),
             exceptions: Vec::new(),
             unwhole: Vec::new(),
+            loss: None,
         }
     }
 }
@@ -256,7 +268,7 @@ impl World {
             plugins: &mut self.plugins,
             observe: &mut observe,
             details: &|_| None,
-            undo: &NoUndo,
+            undo: &Loss(self.loss),
         };
         let reviewed = pipeline::run_pipeline(event, state, self.now, &settings, &mut ports);
         self.now += 1000;
