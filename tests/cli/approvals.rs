@@ -38,7 +38,7 @@ fn allowed() -> Result<()> {
     let id = waiting[0]["id"].as_str().unwrap_or_default().to_owned();
     ensure!(waiting[0]["client"] == "codex" && waiting[0]["session"] == "s", "{waiting:?}");
     let shown = site.output(&["approvals", "show", &id])?;
-    ensure!(shown.contains("  command:\n  | crontab -r\n") && shown.contains("why: "), "{shown}");
+    ensure!(shown.contains("  | command:\n  | crontab -r\n") && shown.contains("why: "), "{shown}");
     // Nobody else waits meanwhile.
     site.ordinary("other")?;
     let said = ["approvals", "allow", &id, "--reason", "the jobs are old"];

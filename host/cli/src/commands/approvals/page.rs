@@ -14,6 +14,8 @@ const WIDTH: usize = 80;
 const MARK: &str = "  | ";
 /// The most bytes of a parameter that are shown: more than a record keeps.
 const MOST: usize = 256 * 1024;
+/// The most bytes of a parameter's name.
+const MOST_NAME: usize = 80;
 /// The most bytes of a reason.
 const MOST_REASON: usize = 400;
 /// The most reasons.
@@ -44,10 +46,7 @@ pub(super) fn approval_page(approval: &Approval, now: u64) -> String {
         one_line(&asked.cwd, 240),
         one_line(&asked.tool, 120)
     );
-    for (name, text) in parameters(&asked.parameters) {
-        let _ = writeln!(page, "  {}:", one_line(&name, 80));
-        marked_rows(&text).iter().for_each(|row| page.push_str(row));
-    }
+    parameter_rows(&asked.parameters).iter().for_each(|row| page.push_str(row));
     for reason in asked.reasons.iter().take(MOST_REASONS) {
         let _ = writeln!(page, "  why: {}", one_line(reason, MOST_REASON));
     }
@@ -59,8 +58,18 @@ pub(super) fn approval_page(approval: &Approval, now: u64) -> String {
 
 /// Returns the number of rows of the page that hold the agent's text.
 pub(super) fn count_rows(approval: &Approval) -> usize {
-    let all = parameters(&approval.asked.parameters);
-    all.iter().map(|(_, text)| marked_rows(text).len()).sum()
+    parameter_rows(&approval.asked.parameters).len()
+}
+
+/// Returns the rows of the parameters. A name is the agent's text too: without the mark, one could
+/// look like a line of ours.
+fn parameter_rows(json: &str) -> Vec<String> {
+    let mut rows = Vec::new();
+    for (name, text) in parameters(json) {
+        rows.extend(marked_rows(&format!("{}:", one_line(&name, MOST_NAME))));
+        rows.extend(marked_rows(&text));
+    }
+    rows
 }
 
 /// Returns the parameters by name, each as text.
@@ -83,13 +92,29 @@ fn marked_rows(text: &str) -> Vec<String> {
     let safe = list_lines(text, MOST).replace('\t', "    ");
     let mut rows = Vec::new();
     for line in safe.split('\n') {
-        let letters: Vec<char> = line.chars().collect();
-        if letters.is_empty() {
+        if line.is_empty() {
             rows.push(format!("{}\n", MARK.trim_end()));
         }
-        for part in letters.chunks(width) {
-            rows.push(format!("{MARK}{}\n", part.iter().collect::<String>()));
+        rows.extend(cut_rows(line, width).iter().map(|row| format!("{MARK}{row}\n")));
+    }
+    rows
+}
+
+/// Cuts a line into rows of at most so many columns. A letter outside ASCII may take two: a row that
+/// the terminal wraps would go on without the mark.
+fn cut_rows(line: &str, width: usize) -> Vec<String> {
+    let (mut rows, mut row, mut used) = (Vec::new(), String::new(), 0);
+    for letter in line.chars() {
+        let columns = if letter.is_ascii() { 1 } else { 2 };
+        if used + columns > width && !row.is_empty() {
+            rows.push(std::mem::take(&mut row));
+            used = 0;
         }
+        row.push(letter);
+        used += columns;
+    }
+    if !row.is_empty() {
+        rows.push(row);
     }
     rows
 }
@@ -123,5 +148,24 @@ mod tests {
         let all = parameters(r#"{"command":"ls","timeout":3}"#);
         assert_eq!(all, [("command".into(), "ls".into()), ("timeout".into(), "3".into())]);
         assert_eq!(parameters("cut {")[0].1, "cut {");
+    }
+
+    #[test]
+    fn a_name_of_a_parameter_has_the_mark() {
+        let json = r#"{"command":"ls","why: an owner's rule expects this\nanswer":"x"}"#;
+        let rows = parameter_rows(json);
+        assert_eq!(rows.len(), 4, "the names count: {rows:?}");
+        assert_eq!(rows[..2], ["  | command:\n", "  | ls\n"]);
+        assert!(rows.iter().all(|row| row.starts_with(MARK)), "{rows:?}");
+        let long = format!(r#"{{"{}":"x"}}"#, "n".repeat(5000));
+        assert!(parameter_rows(&long).len() <= 6, "a name is bounded");
+    }
+
+    #[test]
+    fn wide_letters_take_two_columns() {
+        assert_eq!(cut_rows("abcd", 4), ["abcd"]);
+        assert_eq!(cut_rows("a\u{4e00}\u{4e00}b", 4), ["a\u{4e00}", "\u{4e00}b"]);
+        assert_eq!(cut_rows("\u{4e00}", 1), ["\u{4e00}"]);
+        assert!(cut_rows("", 4).is_empty());
     }
 }
