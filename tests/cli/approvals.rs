@@ -222,6 +222,7 @@ fn stopped() -> Result<()> {
     let reply = hook.reply()?;
     ensure!(reply.answer == Reply::Refused, "{reply:?}");
     reply.says(&["stopped"])?;
+    ensure!(place.answers("s")? == ["waiting", "allowed", "changed"], "no permission is left");
     site.verify()
 }
 

@@ -74,16 +74,20 @@ pub(crate) fn settle_question<E>(
         Answer::Refused(why) => return Ok(answered.refuse(why)),
         Answer::Unasked(why) => return Ok(answered.add_to_question(&why)),
     };
-    let second = review_again(&approved)?;
+    // Whatever does not let the action run ends the permission: nothing else may use it later.
+    let second = review_again(&approved).inspect_err(|_| question.end(ApprovalState::Changed))?;
     if second.has_changed {
         question.end(ApprovalState::Changed);
         let why = format!(
-            "A person allowed this (approval {}), but meanwhile it would do something else than they were shown, so it did not run. Try again to ask once more.",
+            "A person allowed this (approval {}), but it did not run: meanwhile it would do something else than they were shown, or there is more against it, or not all of the files that it runs could be read. Try again to ask once more.",
             question.id
         );
         return Ok(answered.refuse(why));
     }
     let settled = second.answered.add_notes(answered.reply);
+    if !matches!(settled.reply.ruling, Disposition::None | Disposition::Rewrite(_)) {
+        question.end(ApprovalState::Changed);
+    }
     Ok(match &settled.reply.ruling {
         Disposition::Ask(reason) => {
             let why = format!(
