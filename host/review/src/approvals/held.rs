@@ -9,9 +9,11 @@ use portcullis_core::observe::Observations;
 use portcullis_core::policy::Mode;
 use portcullis_core::record::{Record, RecordKind, RecordedAction};
 use portcullis_core::run_files::FileContents;
-use portcullis_core::score::Verdict;
+use portcullis_core::score::{Score, Verdict};
 use portcullis_core::text::cut_text;
+use portcullis_core::verdict::Adjustment;
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 /// The most bytes of one reason.
@@ -84,9 +86,13 @@ impl HeldAction {
             reason: String::new(),
         };
         let exception = Exception::from_review(&self.record, terms)?;
+        let objections = list_objections(&self.record, &exception.id);
+        let risk = self.record.decision.as_ref().map(|decision| decision.risk);
         Ok(ApprovedAction {
             exception,
             verdict: self.record.verdict().unwrap_or(Verdict::Ask),
+            risk: risk.unwrap_or(Score::ZERO),
+            objections,
             action: self.record.action.as_ref().map(digest_action).unwrap_or_default(),
         })
     }
@@ -98,6 +104,9 @@ pub(crate) struct ApprovedAction {
     /// The permission, which has the id of the approval.
     pub(crate) exception: Exception,
     verdict: Verdict,
+    risk: Score,
+    /// The names of what spoke against it.
+    objections: BTreeSet<String>,
     /// The digest of what it would do.
     action: String,
 }
@@ -115,14 +124,39 @@ impl ApprovedAction {
         let (Some(action), Some(decision)) = (&record.action, &record.decision) else {
             return true;
         };
-        let cause = format!("exception {}", self.exception.id);
-        let stricter = |change: &&portcullis_core::verdict::Adjustment| {
-            change.cause == cause && change.from > self.verdict
-        };
+        let id = &self.exception.id;
+        let stricter = |change: &Adjustment| is_lift(change, id) && change.from > self.verdict;
         digest_action(action) != self.action
             || !is_known_in_full(&action.observed)
-            || decision.adjustments.iter().any(|c| stricter(&c))
+            || decision.adjustments.iter().any(stricter)
+            || decision.risk > self.risk
+            || !list_objections(record, id).is_subset(&self.objections)
     }
+}
+
+/// Returns true if a change of the verdict is the permission of that id itself.
+fn is_lift(change: &Adjustment, id: &str) -> bool {
+    change.cause.strip_prefix("exception ") == Some(id)
+}
+
+/// Returns the names of all that speaks against an action, the same at each review of it. `id` is
+/// that of the permission, which does not.
+fn list_objections(record: &Record, id: &str) -> BTreeSet<String> {
+    let detected =
+        record.detections.iter().map(|found| format!("pattern {}", found.finding.pattern));
+    let faults = record.faults.iter().map(|fault| format!("fault {}", fault.source));
+    let adjustments = record.decision.iter().flat_map(|decision| &decision.adjustments);
+    let adjusted = adjustments
+        .filter(|change| change.to > change.from && !is_lift(change, id))
+        .map(|change| format!("adjustment {}", change.cause));
+    let findings = record.findings.iter();
+    let objections = findings.clone().flat_map(|findings| &findings.objections);
+    let objected = objections.map(|found| format!("rule {} {}", found.source, found.rule));
+    let effects = findings.flat_map(|findings| &findings.side_effects).map(|effect| {
+        let effect = &effect.finding;
+        format!("effect {:?} {:?} {}", effect.kind, effect.severity, effect.target)
+    });
+    detected.chain(faults).chain(adjusted).chain(objected).chain(effects).collect()
 }
 
 /// Returns the digest of what an action does, with the text of the files that it runs. The state of
@@ -172,7 +206,11 @@ fn digest(parts: &impl Serialize) -> String {
 mod tests {
     use super::*;
     use portcullis_core::action::Entry;
+    use portcullis_core::fault::{Fault, FaultKind};
+    use portcullis_core::finding::Detection;
     use portcullis_core::observe::Observed;
+    use portcullis_core::review::Attributed;
+    use portcullis_core::score::Severity;
 
     #[test]
     fn a_file_that_is_not_read_in_full_counts_only_as_git_holds_it() {
@@ -200,5 +238,35 @@ mod tests {
             let observed = Observations::from([("/p/x.sh".to_owned(), seen)]);
             assert_eq!(is_known_in_full(&observed), is_known, "{shown}");
         }
+    }
+
+    #[test]
+    fn what_speaks_against_an_action_has_names_and_its_permission_does_not_count() {
+        let mut record = Record::outside_session(RecordKind::Review, "Bash", "x", 1, "");
+        assert!(list_objections(&record, "e1").is_empty());
+        record.detections.push(Attributed {
+            plugin: "p".into(),
+            finding: Detection {
+                pattern: "secret_egress".into(),
+                severity: Severity::High,
+                confidence: Score::MAX,
+                impact: Score::MAX,
+                first_step: 1,
+                summary: String::new(),
+                evidence: Vec::new(),
+            },
+        });
+        record.faults.push(Fault::from_host(FaultKind::Store, "at 12:00"));
+        let found = list_objections(&record, "e1");
+        let names: Vec<&str> = found.iter().map(String::as_str).collect();
+        assert_eq!(names, ["fault host", "pattern secret_egress"]);
+        let change = |cause: &str| Adjustment {
+            cause: cause.into(),
+            from: Verdict::Ask,
+            to: Verdict::Allow,
+        };
+        assert!(is_lift(&change("exception e1"), "e1"));
+        assert!(!is_lift(&change("exception e11"), "e1"));
+        assert!(!is_lift(&change("e1"), "e1"));
     }
 }
