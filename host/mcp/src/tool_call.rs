@@ -116,7 +116,9 @@ impl ToolCall {
         let (name, arguments) = match kind {
             CallKind::Tool => (text("name", MOST_NAME)?, object("arguments")?),
             CallKind::Resource => {
-                let uri = ("uri".to_owned(), Value::String(text("uri", MOST_URI)?));
+                let uri = text("uri", MOST_URI)?;
+                check_uri(&uri)?;
+                let uri = ("uri".to_owned(), Value::String(uri));
                 (READ_TOOL.into(), Map::from_iter([uri]))
             }
             CallKind::Prompt => {
@@ -147,6 +149,19 @@ impl ToolCall {
     pub(crate) fn wants_typed_results(&self) -> bool {
         self.meta.contains_key(VERSION)
     }
+}
+
+/// Refuses an address that readers of addresses take for another one: they drop tabs and line ends,
+/// take a backslash for a slash, and cut blanks off.
+fn check_uri(uri: &str) -> Result<(), String> {
+    let is_odd = |c: char| c.is_control() || c == '\\';
+    if uri.contains(is_odd) || uri.trim() != uri {
+        return Err(format!(
+            "`uri` of `{READ}` has a control character, a backslash or blanks around it, so some \
+             servers would read another address"
+        ));
+    }
+    Ok(())
 }
 
 /// Returns a call with other arguments, and with other answers if it has some. `input` has the form
@@ -262,6 +277,11 @@ mod tests {
             (CallKind::Resource, "{}"),
             (CallKind::Resource, r#"{"uri":["file:///a"]}"#),
             (CallKind::Resource, r#"{"uri":""}"#),
+            (CallKind::Resource, r#"{"uri":"file:///home/me/.s\tsh/id_rsa"}"#),
+            (CallKind::Resource, r#"{"uri":"file:///home/me/.s\nsh/id_rsa"}"#),
+            (CallKind::Resource, r#"{"uri":"file:///home/me\\.ssh/id_rsa"}"#),
+            (CallKind::Resource, r#"{"uri":" file:///home/me/a"}"#),
+            (CallKind::Resource, r#"{"uri":"file:///home/me/a "}"#),
             (CallKind::Resource, r#"{"uri":"file:///a","URI":"file:///b"}"#),
             (CallKind::Prompt, r#"{"name":"p","arguments":["a"]}"#),
             (CallKind::Prompt, r#"{"arguments":{}}"#),
