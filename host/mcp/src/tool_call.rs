@@ -1,5 +1,9 @@
 //! Calls of tools and their results; reads of resources and prompts are calls too.
 
+mod result_text;
+
+pub(crate) use result_text::check_members;
+
 use crate::message::{Message, check_names};
 use serde_json::{Map, Value};
 
@@ -198,47 +202,13 @@ pub struct ToolResult {
 }
 
 impl ToolResult {
-    /// Returns its texts: those of its blocks, of its messages, of resources, and its structured
-    /// content as JSON.
+    /// Returns its texts: those of its blocks, of its messages, of resources, its structured content
+    /// as JSON, and those of all other members. A text never hides another one, since a client may
+    /// show either.
     #[must_use]
     pub fn text(&self) -> String {
-        let mut texts = Vec::new();
-        let items =
-            |name: &str| self.value.get(name).and_then(Value::as_array).into_iter().flatten();
-        let of_message = |message| Value::get(message, "content").unwrap_or(message);
-        let blocks = items("content").chain(items("contents"));
-        for block in blocks.chain(items("messages").map(of_message)) {
-            let nested = block.get("resource").and_then(|resource| resource.get("text"));
-            let text = block.get("text").or(nested).and_then(Value::as_str);
-            match text {
-                Some(text) => texts.push(text.to_owned()),
-                None => texts.push(without_data(block).to_string()),
-            }
-        }
-        if let Some(structured) = self.value.get("structuredContent") {
-            texts.push(structured.to_string());
-        }
-        if let Some(description) = self.value.get("description").and_then(Value::as_str) {
-            texts.push(description.to_owned());
-        }
-        if texts.is_empty() {
-            texts.push(self.value.to_string());
-        }
-        texts.join("\n")
+        result_text::read_texts(&self.value)
     }
-}
-
-/// Returns a block without the bytes of a picture, a sound or a file.
-fn without_data(block: &Value) -> Value {
-    let mut block = block.clone();
-    if let Some(object) = block.as_object_mut() {
-        object.shift_remove("data");
-        object.shift_remove("blob");
-        if let Some(Value::Object(resource)) = object.get_mut("resource") {
-            resource.shift_remove("blob");
-        }
-    }
-    block
 }
 
 /// Returns a tool's name as clients pass it to their hooks: `mcp__SERVER__TOOL`.
