@@ -4,6 +4,9 @@
 //! object by the servers' names. Files and places of that object are data.
 
 mod by_address;
+mod masked;
+
+pub use masked::mask_servers;
 
 use crate::PROGRAM;
 use crate::json::{JsonDocument, escape_name};
@@ -136,12 +139,6 @@ impl McpServer {
         entry.insert("command".into(), command.clone());
         entry.insert("args".into(), words.to_vec().into());
         Some(Value::Object(entry))
-    }
-
-    /// Returns the texts of its entry that are credentials: the values of its headers.
-    #[must_use]
-    pub fn secrets(&self) -> Vec<String> {
-        by_address::secrets(&self.entry)
     }
 }
 

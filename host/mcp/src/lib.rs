@@ -26,6 +26,7 @@ mod relay;
 mod reply;
 mod request_id;
 mod stdio;
+mod task;
 mod tool_call;
 mod transport;
 mod waiting;

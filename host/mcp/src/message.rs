@@ -100,7 +100,12 @@ impl Message {
 fn kind(object: &Map<String, Value>) -> Result<MessageKind, String> {
     check_names(object, NAMES, "a message")?;
     let id = object.get("id").map(RequestId::from_value);
-    let answers = object.contains_key("result") || object.contains_key("error");
+    let has = |name: &str| object.contains_key(name);
+    let answers = has("result") || has("error");
+    if has("result") && has("error") {
+        // Only one of them would be reviewed, and a client may read the other.
+        return Err("an answer has either `result` or `error`".into());
+    }
     match (object.get("method"), id) {
         (Some(_), _) if answers => {
             Err("a message has either `method` or `result` and `error`".into())
@@ -118,7 +123,7 @@ fn kind(object: &Map<String, Value>) -> Result<MessageKind, String> {
         (None, _) if !answers => Err("a message needs `method`, or `result` or `error`".into()),
         (None, id) => {
             let id = id.flatten();
-            if id.is_none() && object.contains_key("result") {
+            if id.is_none() && has("result") {
                 return Err("a result needs the `id` of its request".into());
             }
             Ok(MessageKind::Response { id })
@@ -132,7 +137,7 @@ pub(crate) fn check_names(
     known: &[&str],
     place: &str,
 ) -> Result<(), String> {
-    let like = |name: &str| known.iter().find(|known| fold_case(name) == **known);
+    let like = |name: &str| known.iter().find(|known| fold_case(name) == fold_case(known));
     let other = object.keys().filter(|name| !known.contains(&name.as_str()));
     for name in other {
         if let Some(known) = like(name) {
@@ -287,6 +292,8 @@ mod tests {
             (r#"{"id":[1],"method":"tools/call"}"#, "`id`"),
             (r#"{"id":1,"method":["tools/call"]}"#, "`method`"),
             (r#"{"id":1,"method":"tools/call","result":{}}"#, "either"),
+            (r#"{"id":1,"result":{},"error":{"code":1,"message":"x"}}"#, "either `result` or"),
+            (r#"{"id":1,"error":null,"result":{}}"#, "either `result` or"),
             (r#"{"id":1}"#, "needs"),
             (r#"{"result":{}}"#, "needs the `id`"),
             (r#"{"id":1,"method":"x"} {"id":2,"method":"tools/call"}"#, "not valid JSON"),

@@ -1,5 +1,9 @@
 //! Calls of tools and their results; reads of resources and prompts are calls too.
 
+mod result_text;
+
+pub(crate) use result_text::check_members;
+
 use crate::message::{Message, check_names};
 use serde_json::{Map, Value};
 
@@ -116,7 +120,9 @@ impl ToolCall {
         let (name, arguments) = match kind {
             CallKind::Tool => (text("name", MOST_NAME)?, object("arguments")?),
             CallKind::Resource => {
-                let uri = ("uri".to_owned(), Value::String(text("uri", MOST_URI)?));
+                let uri = text("uri", MOST_URI)?;
+                check_uri(&uri)?;
+                let uri = ("uri".to_owned(), Value::String(uri));
                 (READ_TOOL.into(), Map::from_iter([uri]))
             }
             CallKind::Prompt => {
@@ -147,6 +153,19 @@ impl ToolCall {
     pub(crate) fn wants_typed_results(&self) -> bool {
         self.meta.contains_key(VERSION)
     }
+}
+
+/// Refuses an address that readers of addresses take for another one: they drop tabs and line ends,
+/// take a backslash for a slash, and cut blanks off.
+fn check_uri(uri: &str) -> Result<(), String> {
+    let is_odd = |c: char| c.is_control() || c == '\\';
+    if uri.contains(is_odd) || uri.trim() != uri {
+        return Err(format!(
+            "`uri` of `{READ}` has a control character, a backslash or blanks around it, so some \
+             servers would read another address"
+        ));
+    }
+    Ok(())
 }
 
 /// Returns a call with other arguments, and with other answers if it has some. `input` has the form
@@ -183,47 +202,13 @@ pub struct ToolResult {
 }
 
 impl ToolResult {
-    /// Returns its texts: those of its blocks, of its messages, of resources, and its structured
-    /// content as JSON.
+    /// Returns its texts: those of its blocks, of its messages, of resources, its structured content
+    /// as JSON, and those of all other members. A text never hides another one, since a client may
+    /// show either.
     #[must_use]
     pub fn text(&self) -> String {
-        let mut texts = Vec::new();
-        let items =
-            |name: &str| self.value.get(name).and_then(Value::as_array).into_iter().flatten();
-        let of_message = |message| Value::get(message, "content").unwrap_or(message);
-        let blocks = items("content").chain(items("contents"));
-        for block in blocks.chain(items("messages").map(of_message)) {
-            let nested = block.get("resource").and_then(|resource| resource.get("text"));
-            let text = block.get("text").or(nested).and_then(Value::as_str);
-            match text {
-                Some(text) => texts.push(text.to_owned()),
-                None => texts.push(without_data(block).to_string()),
-            }
-        }
-        if let Some(structured) = self.value.get("structuredContent") {
-            texts.push(structured.to_string());
-        }
-        if let Some(description) = self.value.get("description").and_then(Value::as_str) {
-            texts.push(description.to_owned());
-        }
-        if texts.is_empty() {
-            texts.push(self.value.to_string());
-        }
-        texts.join("\n")
+        result_text::read_texts(&self.value)
     }
-}
-
-/// Returns a block without the bytes of a picture, a sound or a file.
-fn without_data(block: &Value) -> Value {
-    let mut block = block.clone();
-    if let Some(object) = block.as_object_mut() {
-        object.shift_remove("data");
-        object.shift_remove("blob");
-        if let Some(Value::Object(resource)) = object.get_mut("resource") {
-            resource.shift_remove("blob");
-        }
-    }
-    block
 }
 
 /// Returns a tool's name as clients pass it to their hooks: `mcp__SERVER__TOOL`.
@@ -262,6 +247,11 @@ mod tests {
             (CallKind::Resource, "{}"),
             (CallKind::Resource, r#"{"uri":["file:///a"]}"#),
             (CallKind::Resource, r#"{"uri":""}"#),
+            (CallKind::Resource, r#"{"uri":"file:///home/me/.s\tsh/id_rsa"}"#),
+            (CallKind::Resource, r#"{"uri":"file:///home/me/.s\nsh/id_rsa"}"#),
+            (CallKind::Resource, r#"{"uri":"file:///home/me\\.ssh/id_rsa"}"#),
+            (CallKind::Resource, r#"{"uri":" file:///home/me/a"}"#),
+            (CallKind::Resource, r#"{"uri":"file:///home/me/a "}"#),
             (CallKind::Resource, r#"{"uri":"file:///a","URI":"file:///b"}"#),
             (CallKind::Prompt, r#"{"name":"p","arguments":["a"]}"#),
             (CallKind::Prompt, r#"{"arguments":{}}"#),

@@ -26,6 +26,8 @@ pub(crate) enum Waiting {
     Listing(Option<String>),
     /// The result of a call that the server runs in the background, by the task's id.
     TaskResult(String),
+    /// The state of calls in the background: their ends do not pass in it.
+    TaskState,
 }
 
 /// A call that the server has.
@@ -105,7 +107,7 @@ impl WaitingRequests {
 
     /// Keeps a call that goes on in the background, by the task that the server's result names.
     pub(crate) fn keep_task(&mut self, result: &Value, call: &Arc<ForwardedCall>) {
-        let task = result.get("task").and_then(|task| task.get("taskId")).and_then(Value::as_str);
+        let task = result.get("task").unwrap_or(result).get("taskId").and_then(Value::as_str);
         if let Some(task) = task.filter(|_| self.tasks.len() < MOST_WAITING) {
             self.tasks.insert(task.to_owned(), Arc::clone(call));
         }

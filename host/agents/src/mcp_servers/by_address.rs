@@ -10,12 +10,13 @@ use serde_json::{Map, Value};
 const ADDRESSES: &[&str] = &["httpUrl", "url", "serverUrl"];
 /// The names that mean nothing for a server that is started.
 const REPLACED: &[&str] = &["httpUrl", "url", "serverUrl", "type", "headers"];
+/// The names that mean nothing until a server is started: they come from whoever wrote the address,
+/// and must not change the gateway.
+const STARTED: &[&str] = &["args", "env", "envFile", "cwd"];
 /// The names by which a client is told how to sign in.
 const SIGN_IN: &[&str] = &["oauth", "auth", "authProviderType", "headersHelper"];
 /// The types of streamable HTTP.
 const TYPES: &[&str] = &["http", "streamable-http", "streamableHttp", "streamable_http"];
-/// The fewest bytes of a credential.
-const LEAST_SECRET: usize = 4;
 /// The variable with the address, and the start of those with the headers' values.
 const URL_VARIABLE: &str = "PORTCULLIS_MCP_URL";
 const HEADER_VARIABLE: &str = "PORTCULLIS_MCP_HEADER_";
@@ -39,11 +40,10 @@ pub(super) fn wrap(
 ) -> Result<Value, &'static str> {
     let address = find_address(entry)?;
     let headers = find_headers(entry)?;
-    let mut environment = match entry.get("env") {
-        None => Map::new(),
-        Some(Value::Object(environment)) => environment.clone(),
-        Some(_) => return Err("its environment is no object"),
-    };
+    if entry.get("env").is_some_and(|environment| !environment.is_object()) {
+        return Err("its environment is no object");
+    }
+    let mut environment = Map::new();
     let (program, options) = gateway.split_first().ok_or("there is no gateway")?;
     let mut words = options.to_vec();
     words
@@ -58,15 +58,21 @@ pub(super) fn wrap(
         environment.insert(variable, (*value).into());
     }
     let mut wrapped = entry.clone();
-    wrapped.retain(|key, _| !REPLACED.contains(&key.as_str()));
+    wrapped.retain(|key, _| !is_left_out(key));
     wrapped.insert("command".into(), program.as_str().into());
     wrapped.insert("args".into(), words.into());
     wrapped.insert("env".into(), environment.into());
     Ok(Value::Object(wrapped))
 }
 
+/// Returns true for a part of an entry that is not in the one with the gateway.
+fn is_left_out(name: &str) -> bool {
+    REPLACED.contains(&name) || STARTED.contains(&name)
+}
+
 /// Returns an entry without the gateway; `None` if there is none in front. `before` is the entry as
-/// it was, if that is known.
+/// it was, if that is known: the address, the headers and the environment are those of now, since
+/// somebody may have changed a token meanwhile.
 pub(super) fn unwrap(entry: &Value, before: Option<&Value>) -> Option<Value> {
     if !is_wrapped(entry) {
         return None;
@@ -78,35 +84,63 @@ pub(super) fn unwrap(entry: &Value, before: Option<&Value>) -> Option<Value> {
         Some(Value::Object(environment)) => environment,
         _ => Map::new(),
     };
-    let mut take = |variable: &str| environment.shift_remove(variable);
-    let address = take(URL_VARIABLE);
-    let mut headers = Map::new();
-    for word in words.as_array().into_iter().flatten().filter_map(Value::as_str) {
-        let named = word.split_once('=');
-        let named = named.filter(|(_, variable)| variable.starts_with(HEADER_VARIABLE));
-        if let Some((header, value)) =
-            named.and_then(|(name, variable)| Some((name, take(variable)?)))
-        {
-            headers.insert(header.to_owned(), value);
-        }
+    let before = before.and_then(Value::as_object);
+    let address = environment.shift_remove(URL_VARIABLE);
+    let headers = headers_of_now(&words, &mut environment, before);
+    let restored = before.into_iter().flatten().filter(|(key, _)| is_left_out(key));
+    for (key, value) in restored {
+        // A part that only a person can have added since then stays.
+        entry.entry(key.as_str()).or_insert_with(|| value.clone());
     }
-    if !environment.is_empty() || before.is_some_and(|before| before.get("env").is_some()) {
-        entry.insert("env".into(), environment.into());
+    let name = ADDRESSES.iter().find(|name| entry.contains_key(**name));
+    if before.is_none() {
+        entry.insert("type".into(), "http".into());
     }
-    match before.and_then(Value::as_object) {
-        Some(before) => {
-            let replaced = before.iter().filter(|(key, _)| REPLACED.contains(&key.as_str()));
-            entry.extend(replaced.map(|(key, value)| (key.clone(), value.clone())));
+    match (name, address) {
+        (name, Some(address)) => {
+            entry.insert((*name.unwrap_or(&"url")).into(), address);
         }
-        None => {
-            entry.insert("type".into(), "http".into());
-            entry.insert("url".into(), address?);
-            if !headers.is_empty() {
-                entry.insert("headers".into(), headers.into());
-            }
+        (Some(_), None) => {}
+        (None, None) => return None,
+    }
+    if !headers.is_empty() {
+        entry.insert("headers".into(), headers.into());
+    } else if entry.get("headers").and_then(Value::as_object).is_some_and(|had| !had.is_empty()) {
+        entry.shift_remove("headers");
+    }
+    if !environment.is_empty() {
+        match entry.get_mut("env") {
+            Some(Value::Object(had)) => had.extend(environment),
+            _ => drop(entry.insert("env".into(), environment.into())),
         }
     }
     Some(Value::Object(entry))
+}
+
+/// Takes the headers out of the environment of an entry with the gateway. A header whose variable
+/// is set elsewhere has the value that it had before.
+fn headers_of_now(
+    words: &Value,
+    environment: &mut Map<String, Value>,
+    before: Option<&Map<String, Value>>,
+) -> Map<String, Value> {
+    let had = before.and_then(|before| before.get("headers"));
+    let mut headers = Map::new();
+    for word in words.as_array().into_iter().flatten().filter_map(Value::as_str) {
+        let word = word
+            .strip_prefix(HEADER_OPTION)
+            .and_then(|word| word.strip_prefix('='))
+            .unwrap_or(word);
+        let Some((header, variable)) = word.split_once('=') else { continue };
+        if !variable.starts_with(HEADER_VARIABLE) {
+            continue;
+        }
+        let value = environment.shift_remove(variable);
+        if let Some(value) = value.or_else(|| had?.get(header).cloned()) {
+            headers.insert(header.to_owned(), value);
+        }
+    }
+    headers
 }
 
 /// Returns true if the gateway is in front, with an address behind it.
@@ -114,23 +148,6 @@ pub(super) fn is_wrapped(entry: &Value) -> bool {
     let words = entry.get("args").and_then(Value::as_array);
     let has = |wanted: &str| words.is_some_and(|words| words.iter().any(|word| word == wanted));
     is_gateway(entry) && has(GATEWAY) && has(URL_OPTION)
-}
-
-/// Returns the parts of an entry that no one should read over somebody's shoulder.
-pub(super) fn secrets(entry: &Value) -> Vec<String> {
-    let texts = |value: Option<&Value>| -> Vec<String> {
-        let members = value.and_then(Value::as_object).into_iter().flatten();
-        members.filter_map(|(_, value)| value.as_str().map(str::to_owned)).collect()
-    };
-    let mut secrets = texts(entry.get("headers"));
-    if is_wrapped(entry) {
-        let environment = entry.get("env").and_then(Value::as_object).into_iter().flatten();
-        let ours = environment.filter(|(name, _)| name.starts_with(HEADER_VARIABLE));
-        secrets.extend(ours.filter_map(|(_, value)| value.as_str().map(str::to_owned)));
-    }
-    // A short one may be a part of anything.
-    secrets.retain(|secret| secret.len() >= LEAST_SECRET);
-    secrets
 }
 
 fn find_address(entry: &Map<String, Value>) -> Result<&str, &'static str> {
@@ -209,7 +226,7 @@ mod tests {
             json!({
                 "timeout": 3,
                 "env": {
-                    "A": "b", "PORTCULLIS_MCP_URL": "https://x.example/mcp?k=s",
+                    "PORTCULLIS_MCP_URL": "https://x.example/mcp?k=s",
                     "PORTCULLIS_MCP_HEADER_1": "Bearer ${TOKEN}", "PORTCULLIS_MCP_HEADER_2": "t",
                 },
                 "command": "/opt/portcullis",
@@ -222,13 +239,49 @@ mod tests {
         );
         assert!(is_wrapped(&after) && !is_wrapped(&entry));
         assert_eq!(unwrap(&after, Some(&entry)), Some(entry.clone()));
-        assert_eq!(unwrap(&after, None), Some(entry.clone()));
+        let mut without = entry.clone();
+        without.as_object_mut().unwrap().shift_remove("env");
+        assert_eq!(unwrap(&after, None), Some(without));
         assert_eq!(unwrap(&entry, None), None);
-        assert_eq!(secrets(&after), ["Bearer ${TOKEN}"]);
         let open = wrapped(&json!({ "url": "http://x.example/mcp" })).unwrap();
         assert!(open["args"].as_array().unwrap().contains(&"--plain-http".into()));
         let own = wrapped(&json!({ "httpUrl": "http://127.0.0.1:9/sse" })).unwrap();
         assert!(!own["args"].as_array().unwrap().contains(&"--plain-http".into()));
+    }
+
+    #[test]
+    fn an_inert_part_of_an_entry_does_not_reach_the_gateway() {
+        let entry = json!({
+            "url": "https://x.example/mcp", "cwd": "/p", "envFile": ".env", "args": ["a"],
+            "env": { "LD_PRELOAD": "/p/x.so", "PORTCULLIS_HOME": "/p" },
+        });
+        let after = wrapped(&entry).unwrap();
+        assert_eq!(after["env"], json!({ "PORTCULLIS_MCP_URL": "https://x.example/mcp" }));
+        assert!(after.get("cwd").is_none() && after.get("envFile").is_none());
+        assert_eq!(unwrap(&after, Some(&entry)), Some(entry));
+    }
+
+    #[test]
+    fn what_a_person_changed_in_the_entry_stays() {
+        let entry = json!({
+            "httpUrl": "https://x.example/mcp", "env": { "A": "b" },
+            "headers": { "Authorization": "old", "X-Team": "t" },
+        });
+        let mut after = wrapped(&entry).unwrap();
+        after["env"]["PORTCULLIS_MCP_HEADER_1"] = "new".into();
+        after["env"]["PORTCULLIS_MCP_URL"] = "https://y.example/mcp".into();
+        after["env"]["C"] = "d".into();
+        let mut wanted = json!({
+            "httpUrl": "https://y.example/mcp", "env": { "A": "b", "C": "d" },
+            "headers": { "Authorization": "new", "X-Team": "t" },
+        });
+        assert_eq!(unwrap(&after, Some(&entry)), Some(wanted.clone()));
+        after["env"].as_object_mut().unwrap().shift_remove("PORTCULLIS_MCP_HEADER_2");
+        assert_eq!(unwrap(&after, Some(&entry)), Some(wanted.clone()));
+        let words = after["args"].as_array_mut().unwrap();
+        words.retain(|word| word != "X-Team=PORTCULLIS_MCP_HEADER_2");
+        wanted["headers"].as_object_mut().unwrap().shift_remove("X-Team");
+        assert_eq!(unwrap(&after, Some(&entry)), Some(wanted));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::message::Message;
 use crate::pin_store::ToolState;
 use crate::reply::{INTERNAL_ERROR, error_line, refusal_line, text_block, to_line};
 use crate::request_id::RequestId;
-use crate::tool_call::{CallKind, ToolCall, ToolResult, replace_input};
+use crate::tool_call::{CallKind, ToolCall, ToolResult, check_members, replace_input};
 use crate::waiting::{ForwardedCall, Waiting};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -45,6 +45,7 @@ impl Relay {
         called: &Arc<ForwardedCall>,
         message: Message,
     ) {
+        let message = self.without_ambiguity(message);
         let (name, value) = match (message.object.get("result"), message.object.get("error")) {
             (Some(result), _) => ("result", result),
             (None, Some(error)) => ("error", error),
@@ -65,6 +66,21 @@ impl Relay {
             None => changed_result(name, message, ruling),
         };
         self.answer_client(&line);
+    }
+
+    /// Returns an error in place of a result of which clients could read different parts.
+    fn without_ambiguity(&self, message: Message) -> Message {
+        let problem = ["result", "error"].iter().find_map(|name| {
+            message.object.get(*name).and_then(|value| check_members(name, value).err())
+        });
+        let Some(problem) = problem else { return message };
+        self.gate.report(&format!("a result of the server was dropped: {problem}"));
+        let problem = format!("portcullis: the server's answer was dropped: {problem}");
+        let error = json!({ "code": INTERNAL_ERROR, "message": problem });
+        let mut object = message.object;
+        object.shift_remove("result");
+        object.insert("error".into(), error);
+        Message { bytes: to_line(&Value::Object(object.clone())), object, ..message }
     }
 
     pub(super) fn review_list(

@@ -4,6 +4,7 @@ use super::{Job, Relay, lock};
 use crate::message::{Message, MessageKind, fold_case};
 use crate::reply::{INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR, error_line};
 use crate::request_id::RequestId;
+use crate::task::is_about_tasks;
 use crate::tool_call::{CALL, CallKind, PROMPT, READ, ToolCall};
 use crate::waiting::Waiting;
 use serde_json::Value;
@@ -61,6 +62,7 @@ impl Relay {
         let waiting = match method {
             LIST => Waiting::Listing(text("cursor")),
             TASK_RESULT => Waiting::TaskResult(text("taskId").unwrap_or_default()),
+            _ if is_about_tasks(method) => Waiting::TaskState,
             _ => Waiting::Plain,
         };
         self.wait(id, waiting)?;

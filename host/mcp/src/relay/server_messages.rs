@@ -4,6 +4,7 @@ use super::{Job, Relay, lock};
 use crate::message::{Message, MessageKind};
 use crate::reply::{INTERNAL_ERROR, error_line};
 use crate::request_id::RequestId;
+use crate::task::{has_outcome, is_task_notification};
 use crate::transport::ServerInbox;
 use crate::waiting::Waiting;
 
@@ -17,6 +18,10 @@ impl ServerInbox for Relay {
             }
         };
         let MessageKind::Response { id: Some(id) } = &message.kind else {
+            if let Some(method) = unreviewed_outcome(&message) {
+                self.gate.report(&format!("a message `{method}` with a result was dropped"));
+                return None;
+            }
             // Without an id, it is an error about a message that the server could not read.
             self.answer_client(&message.bytes);
             return None;
@@ -60,6 +65,14 @@ impl Relay {
         match waiting {
             None => self.gate.report("an answer of the server to no request was dropped"),
             Some(Waiting::Plain | Waiting::Reviewing { .. }) => self.answer_client(&message.bytes),
+            Some(Waiting::TaskState) if message.object.get("result").is_some_and(has_outcome) => {
+                lock(&self.waiting).restore_plain(&id);
+                self.drop_answer(
+                    Some(&id),
+                    "the gateway cannot review a result in the state of a task",
+                );
+            }
+            Some(Waiting::TaskState) => self.answer_client(&message.bytes),
             Some(Waiting::Called(call)) => self.queue(Job::Result { id, call, message }),
             Some(Waiting::Listing(cursor)) => self.queue(Job::List { id, cursor, message }),
             Some(Waiting::TaskResult(task)) => {
@@ -81,4 +94,17 @@ impl Relay {
             }
         }
     }
+}
+
+/// Returns the method of a message that pushes the end of a call in the background, which nobody
+/// has reviewed.
+fn unreviewed_outcome(message: &Message) -> Option<String> {
+    let (MessageKind::Request { method, .. } | MessageKind::Notification { method }) =
+        &message.kind
+    else {
+        return None;
+    };
+    let params = message.object.get("params")?;
+    (is_task_notification(method) && has_outcome(params))
+        .then(|| method.escape_debug().take(64).collect())
 }

@@ -10,7 +10,7 @@ use crate::recorded_action::record_action;
 use crate::{differ, interactive, paint};
 use portcullis_agents::file::{SettingsFile, read_settings};
 use portcullis_agents::json::JsonDocument;
-use portcullis_agents::mcp_servers::{FILES, McpFile, find_servers, list_clients};
+use portcullis_agents::mcp_servers::{FILES, McpFile, find_servers, list_clients, mask_servers};
 use portcullis_config::clock::now_ms;
 use portcullis_config::paths::{PathOverrides, Paths};
 use portcullis_core::text::one_line;
@@ -102,13 +102,12 @@ struct LeftServer {
 /// The change of one file.
 struct FileChange {
     file: SettingsFile,
-    before: JsonDocument,
     after: JsonDocument,
     kept: KeptEntries,
     /// The names of the changed servers.
     servers: Vec<String>,
-    /// The texts that nobody is shown.
-    secrets: Vec<String>,
+    /// Both documents without credentials; `None` if that cannot be.
+    shown: Option<[JsonDocument; 2]>,
 }
 
 pub fn run_wrap(arguments: &Arguments) -> Result<CommandExit> {
@@ -230,9 +229,7 @@ impl FileChange {
             .unwrap_or_else(|| KeptEntries { file: file.path.clone(), entries: BTreeMap::new() });
         let mut after = before.clone();
         let mut names = Vec::new();
-        let mut secrets = Vec::new();
         for server in servers {
-            secrets.extend(server.secrets());
             let name = format!("{} in `{shown}`", one_line(&server.name, 128));
             let changed = match direction {
                 Direction::Wrap if server.is_wrapped() => continue,
@@ -272,17 +269,19 @@ impl FileChange {
             return Ok(None);
         }
         file.check_writable()?;
-        Ok(Some(Self { file, before, after, kept, servers: names, secrets }))
+        let mask = |document| mask_servers(document, &find_servers(document, locations));
+        let shown = mask(&before).and_then(|before| Some([before, mask(&after)?]));
+        Ok(Some(Self { file, after, kept, servers: names, shown }))
     }
 
     fn format(&self) -> String {
-        let [before, after] = [&self.before, &self.after].map(|document| {
-            let text = String::from_utf8_lossy(&document.bytes()).into_owned();
-            let written = |secret: &String| Value::from(secret.as_str()).to_string();
-            let secrets = self.secrets.iter().map(written);
-            secrets.fold(text, |text, secret| text.replace(&secret, "\"...\""))
-        });
         let path = one_line(&self.file.path.display().to_string(), 400);
+        let Some(shown) = &self.shown else {
+            let names = one_line(&self.servers.join(", "), 400);
+            return format!("the change of `{path}` cannot be shown without secrets: {names}\n");
+        };
+        let [before, after] =
+            shown.each_ref().map(|shown| String::from_utf8_lossy(&shown.bytes()).into_owned());
         differ::painted_diff(&before, &after, &path, &path)
     }
 
