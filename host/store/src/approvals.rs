@@ -51,7 +51,7 @@ pub enum ApprovalState {
     Expired,
     /// The agent's client gave the action up.
     Withdrawn,
-    /// A person allowed the action, but by then it would have done something else.
+    /// A person allowed the action, but its later review did not let it run.
     Changed,
 }
 
