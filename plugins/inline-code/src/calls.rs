@@ -4,10 +4,9 @@ use crate::evaluate::{Known, Reader};
 use crate::javascript::module_name;
 use crate::library;
 use crate::methods;
-use crate::names::is_environment;
 use crate::scope::{Inner, Local, Scope};
 use crate::tree::Function;
-use crate::value::{HOLE, Kind, Value, elements};
+use crate::value::{HOLE, Kind, Value, elements, is_environment};
 use crate::{Gap, Language};
 use std::rc::Rc;
 

@@ -2,10 +2,9 @@
 
 use crate::guard::{self, Refused};
 use crate::methods;
-use crate::names::is_environment;
 use crate::scope::{Inner, Local, Scope};
 use crate::tree::{CallNode, Class, Function, Loop, Node, Operator};
-use crate::value::{HOLE, Kind, Value, elements};
+use crate::value::{HOLE, Kind, Value, elements, is_environment};
 use crate::{Call, Code, Gap, Language, javascript, python};
 use std::collections::BTreeSet;
 use std::rc::Rc;

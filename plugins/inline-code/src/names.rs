@@ -1,7 +1,7 @@
 //! Names of modules, of their members, and those that the program does not define.
 
 use crate::evaluate::Reader;
-use crate::value::{HOLE, Value};
+use crate::value::{HOLE, Value, is_environment};
 use crate::{Gap, Language};
 
 /// Python's builtin functions that a star import does not hide.
@@ -137,11 +137,6 @@ impl Reader<'_> {
         let all = before.iter().copied().chain(words.iter().map(String::as_str));
         Value::list(all.map(Value::text).collect())
     }
-}
-
-/// Returns true for the name of all variables together.
-pub(crate) fn is_environment(name: &str) -> bool {
-    matches!(name, "process.env" | "os.environ" | "os.environb")
 }
 
 fn is_method_of_environment(name: &str) -> bool {

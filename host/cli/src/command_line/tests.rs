@@ -14,6 +14,7 @@ const MOST_COLUMNS: usize = 100;
 const OVERVIEW_COLUMNS: usize = 80;
 /// Commands without `--json`, each with the reason.
 const NO_JSON: &[(&str, &str)] = &[
+    ("approvals watch", "talks with a person"),
     ("audit export", "the exporter chooses the format"),
     ("completions", "prints a script"),
     ("config schema", "prints JSON and nothing else"),

@@ -27,7 +27,7 @@ const ROWS: &[Row] = &[
         &[(
             1,
             1,
-            "`zzz` is unknown; known here are `audit`, `breaker`, `cache`, `checkpoints`, `durability`",
+            "`zzz` is unknown; known here are `approvals`, `audit`, `breaker`, `cache`, `checkpoints`",
         )],
     ),
     (

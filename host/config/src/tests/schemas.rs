@@ -100,6 +100,9 @@ fn matches(pattern: &Json, text: &str) -> bool {
         crate::schema::HOST => portcullis_engine::Host::parse_host(text).is_some(),
         "^[A-Za-z_][A-Za-z0-9_]*$" => crate::parse::is_variable(text),
         "\\." => text.contains('.'),
+        "^[^/]+/.+$" => text
+            .split_once('/')
+            .is_some_and(|(server, tool)| !server.is_empty() && !tool.is_empty()),
         other => panic!("`{other}` is not known here"),
     }
 }
