@@ -26,7 +26,7 @@ pub(crate) struct Case {
     pub(crate) files: BTreeMap<PathBuf, String>,
     /// The person's prompt.
     pub(crate) prompt: String,
-    /// What a person at a terminal does with the action that waits for them; none if nobody watches.
+    /// The answer of the person who watches to the action that waits; none if nobody watches.
     #[serde(default)]
     pub(crate) person: Option<Watching>,
     /// The model's answers, in order.
@@ -34,7 +34,7 @@ pub(crate) struct Case {
     pub(crate) expect: Expect,
 }
 
-/// What a person who watches does.
+/// The answer of a person who watches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Watching {

@@ -41,7 +41,7 @@ const NEWEST: &str = r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}
 /// A size beyond every limit.
 const HUGE: usize = 100 << 20;
 
-/// What each tool of the scripted server does wrong, and the words of the error.
+/// The tools of the scripted server that fail, with the words of the error.
 const FAILURES: &[(&str, &str)] = &[
     ("die", "the connection to the server failed"),
     ("half", "the connection to the server failed"),

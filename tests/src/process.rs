@@ -1,6 +1,7 @@
 //! Runs a program to its end or its deadline, and kills leftover processes.
 
 use std::fs::{self, File};
+use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -23,6 +24,23 @@ pub struct Ended {
     pub stderr: String,
 }
 
+/// Starts a program. One that was just written may be open for writing in a process that another
+/// test has begun to start at that moment; it closes it at once.
+///
+/// # Errors
+/// Fails if the system refuses.
+pub fn start_program(command: &mut Command) -> io::Result<Child> {
+    for _ in 0..100 {
+        match command.spawn() {
+            Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => {
+                sleep(Duration::from_millis(10));
+            }
+            other => return other,
+        }
+    }
+    command.spawn()
+}
+
 /// Runs `command` with no input, in a process group of its own. Its output goes to `log.out` and
 /// `log.err`, so that a program that outlives it cannot block the test.
 ///
@@ -36,7 +54,8 @@ pub fn run(mut command: Command, log: &Path, limit: Duration) -> Result<Ended> {
         .stdout(File::create(&out)?)
         .stderr(File::create(&err)?)
         .process_group(0);
-    let mut child = command.spawn().with_context(|| format!("cannot start `{name}`"))?;
+    let mut child =
+        start_program(&mut command).with_context(|| format!("cannot start `{name}`"))?;
     let Some(status) = wait(&mut child, Instant::now() + limit)? else {
         end(&mut child)?;
         bail!("`{name}` did not end within {} s; see `{}`", limit.as_secs(), out.display());

@@ -55,3 +55,58 @@ impl HookReply {
         }
     }
 }
+
+#[cfg(test)]
+pub(crate) mod checks {
+    //! The check of the answers that our adapters write.
+
+    use crate::HookOutput;
+    use portcullis_core::event::{Disposition, Reply};
+    use serde_json::{Map, Value, json};
+
+    /// An answer of ours, as a client gets it.
+    pub(crate) struct WrittenAnswer {
+        pub(crate) ruling: Disposition,
+        pub(crate) code: Option<i32>,
+        pub(crate) stdout: String,
+        pub(crate) stderr: String,
+    }
+
+    /// Writes the answer to each ruling, with and without texts for the agent and the person, to
+    /// `event` and to one without a name. `check` gets each answer with the name of the reply that
+    /// it has to be; one that a client cannot express is stricter, so `rewrite` and `ask` name the
+    /// replies that a rewrite and a question become.
+    pub(crate) fn check_rulings(
+        event: &str,
+        [rewrite, ask]: [&'static str; 2],
+        render: impl Fn(&str, &Reply) -> HookOutput,
+        check: impl Fn(&WrittenAnswer, &str),
+    ) {
+        let input: Map<String, Value> =
+            [("command".to_owned(), json!("mv a b"))].into_iter().collect();
+        let texts = || vec!["a note".to_owned()];
+        for (ruling, expected) in [
+            (Disposition::None, "nothing"),
+            (Disposition::Rewrite(input), rewrite),
+            (Disposition::Ask("why".into()), ask),
+            (Disposition::Refuse("why".into()), "refused"),
+            (Disposition::Refuse(" ".into()), "refused"),
+            (Disposition::Stop("why".into()), "refused"),
+        ] {
+            for (agent, person) in [(vec![], vec![]), (texts(), vec![]), (texts(), texts())] {
+                let reply = Reply { ruling: ruling.clone(), agent, person, result: None };
+                for event in [event, ""] {
+                    let output = render(event, &reply);
+                    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+                    let answer = WrittenAnswer {
+                        ruling: ruling.clone(),
+                        code: Some(i32::from(output.exit)),
+                        stdout: text(&output.stdout),
+                        stderr: text(&output.stderr),
+                    };
+                    check(&answer, expected);
+                }
+            }
+        }
+    }
+}

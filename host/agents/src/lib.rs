@@ -127,7 +127,9 @@ pub trait Agent: Sync + std::fmt::Debug {
     }
 
     /// Returns the variables that the client sets for the hooks of a session in `project`.
-    fn hook_environment(&self, project: &Path, session: &str) -> Vec<(&'static str, OsString)>;
+    fn hook_environment(&self, _project: &Path, _session: &str) -> Vec<(&'static str, OsString)> {
+        Vec::new()
+    }
 
     /// Returns the calls that ended at `since` (milliseconds since 1970) or later, according to the
     /// transcript that a hook's standard input names. Returns nothing without a readable
@@ -187,7 +189,9 @@ pub trait Agent: Sync + std::fmt::Debug {
     fn oldest_version(&self) -> Version;
 
     /// Returns what an older client does not know, for a message.
-    fn oldest_version_reason(&self) -> &'static str;
+    fn oldest_version_reason(&self) -> &'static str {
+        "it is not known which answers of a hook it takes"
+    }
 
     /// Checks that the version of an installed client is supported.
     ///

@@ -1,12 +1,13 @@
 //! Calls: of the program's own functions, of functions outside it, and of those that call others.
 
+use crate::environment;
 use crate::evaluate::{Known, Reader};
 use crate::javascript::module_name;
 use crate::library;
 use crate::methods;
 use crate::scope::{Inner, Local, Scope};
 use crate::tree::Function;
-use crate::value::{HOLE, Kind, Value, elements, is_environment};
+use crate::value::{HOLE, Kind, Value, elements};
 use crate::{Gap, Language};
 use std::rc::Rc;
 
@@ -49,19 +50,6 @@ const RUNNERS: &[&str] = &[
     "Function",
 ];
 /// Calls that run a text or call a function.
-/// Beginnings of the names of calls that start a program.
-const STARTERS: &[&str] = &[
-    "Bun.spawn",
-    "asyncio.create_subprocess",
-    "child_process.",
-    "execa",
-    "node-pty.",
-    "os.exec",
-    "os.posix_spawn",
-    "os.spawn",
-    "pexpect.",
-    "subprocess.",
-];
 const TIMERS: &[&str] = &["setTimeout", "setInterval", "setImmediate"];
 /// Calls of a function for each item of a list.
 const MAPPERS: &[&str] = &[
@@ -315,8 +303,8 @@ impl Reader<'_> {
             | "functools.cache"
             | "contextlib.closing"
             | "Object.freeze" => return first,
-            "Object.assign" => return assigned(&arguments),
-            "dict" if is_whole(&first) => {
+            "Object.assign" => return environment::merge_objects(&arguments),
+            "dict" if environment::is_whole(&first) => {
                 let all = [("**".to_owned(), first)].into_iter().chain(keywords);
                 return Value::map(all.collect());
             }
@@ -364,7 +352,7 @@ impl Reader<'_> {
         let method = name.rsplit('.').next().unwrap_or(name);
         let maps = MAPPERS.contains(&method);
         let results = self.call_back(&arguments, &keywords, receiver, maps, scope);
-        self.uses(&used_by(name, &arguments, &keywords));
+        self.uses(&environment::list_told(name, &arguments, &keywords));
         let call = self.emit(name, receiver.cloned(), arguments.clone(), keywords.clone());
         let all: Vec<&Value> = arguments.iter().chain(receiver).collect();
         let computed = match receiver {
@@ -539,42 +527,6 @@ impl Reader<'_> {
         }
         self.call_outside(&whole, Some(of), arguments, keywords, scope)
     }
-}
-
-/// Returns the values that a call may tell somebody. The variables that a program gets, which the
-/// code starts, stay on this machine.
-fn used_by(name: &str, arguments: &[Value], keywords: &Keywords) -> Vec<Value> {
-    let starts = STARTERS.iter().any(|starter| name.starts_with(starter));
-    let told = |(key, value): &(String, Value)| (!starts || key != "env").then(|| value.clone());
-    let mut used = Vec::new();
-    for value in arguments {
-        match &value.kind {
-            Kind::Map(options) if starts => used.extend(options.iter().filter_map(told)),
-            _ => used.push(value.clone()),
-        }
-    }
-    used.extend(keywords.iter().filter_map(told));
-    used
-}
-
-/// Returns an object with the members of all of these, as an object that spreads them has.
-fn assigned(objects: &[Value]) -> Value {
-    let Some((Value { kind: Kind::Map(first), .. }, others)) = objects.split_first() else {
-        return objects.first().cloned().unwrap_or_else(Value::unknown);
-    };
-    let mut all = first.as_ref().clone();
-    for other in others {
-        match &other.kind {
-            Kind::Map(items) => all.extend(items.iter().cloned()),
-            _ => all.push(("**".to_owned(), other.clone())),
-        }
-    }
-    Value::map(all)
-}
-
-/// Returns true for the whole environment.
-fn is_whole(value: &Value) -> bool {
-    matches!(&value.kind, Kind::Name(name) if is_environment(name))
 }
 
 fn is_function(value: &Value) -> bool {

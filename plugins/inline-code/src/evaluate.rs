@@ -1,10 +1,11 @@
 //! Walks a tree as its program would run: each branch, each loop's body, each function.
 
+use crate::environment::is_whole;
 use crate::guard::{self, Refused};
 use crate::methods;
 use crate::scope::{Inner, Local, Scope};
 use crate::tree::{CallNode, Class, Function, Loop, Node, Operator};
-use crate::value::{HOLE, Kind, Value, elements, is_environment};
+use crate::value::{HOLE, Kind, Value, elements};
 use crate::{Call, Code, Gap, Language, javascript, python};
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -419,7 +420,7 @@ impl Reader<'_> {
     /// Notes the whole environment among values that become a part of a text.
     pub(crate) fn uses_environment(&mut self, values: &[&Value]) {
         for value in values {
-            if matches!(&value.kind, Kind::Name(name) if is_environment(name)) {
+            if is_whole(value) {
                 self.uses(std::slice::from_ref(value));
             }
         }

@@ -20,6 +20,7 @@
 mod assign;
 mod calls;
 mod decode;
+mod environment;
 mod evaluate;
 mod guard;
 mod javascript;

@@ -1,7 +1,8 @@
 //! Names of modules, of their members, and those that the program does not define.
 
+use crate::environment::is_environment;
 use crate::evaluate::Reader;
-use crate::value::{HOLE, Value, is_environment};
+use crate::value::{HOLE, Value};
 use crate::{Gap, Language};
 
 /// Python's builtin functions that a star import does not hide.

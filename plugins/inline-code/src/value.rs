@@ -52,11 +52,6 @@ pub enum Kind {
     Local(Local),
 }
 
-/// Returns true for the name of all variables together.
-pub(crate) fn is_environment(name: &str) -> bool {
-    matches!(name, "process.env" | "os.environ" | "os.environb")
-}
-
 impl Value {
     pub(crate) const fn unknown() -> Self {
         Self { kind: Kind::Unknown, origins: Vec::new(), depth: 0 }

@@ -1,7 +1,8 @@
 //! Runs a program to its end or its deadline.
 
 use anyhow::{Context, Result, bail};
-use std::io::{self, Read, Write};
+use portcullis_tests::process::start_program;
+use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -31,25 +32,12 @@ impl Ended {
     }
 }
 
-/// Starts a program. One that was just written may be open for writing in a process that another
-/// test has begun to start at that moment; it closes it at once.
-fn start(command: &mut Command) -> io::Result<Child> {
-    for _ in 0..100 {
-        match command.spawn() {
-            Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => {
-                thread::sleep(Duration::from_millis(10));
-            }
-            other => return other,
-        }
-    }
-    command.spawn()
-}
-
 /// Runs a program with this input. It is killed at its deadline, which is an error.
 pub fn run(mut command: Command, input: &[u8], limit: Duration) -> Result<Ended> {
     let name = command.get_program().to_string_lossy().into_owned();
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = start(&mut command).with_context(|| format!("cannot start `{name}`"))?;
+    let mut child =
+        start_program(&mut command).with_context(|| format!("cannot start `{name}`"))?;
     let (stdout, stderr) = (drain(child.stdout.take()), drain(child.stderr.take()));
     let fed = feed(&mut child, input.to_vec());
     let deadline = Instant::now() + limit;

@@ -22,7 +22,6 @@ use crate::{Agent, HookOutput, WireError};
 use portcullis_core::client::ClientProfile;
 use portcullis_core::event::{Event, Reply};
 use serde_json::Value;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// The first version whose answers were measured.
@@ -53,20 +52,12 @@ impl Agent for Cline {
         wire::command_event(session, folder, command)
     }
 
-    fn hook_environment(&self, _project: &Path, _session: &str) -> Vec<(&'static str, OsString)> {
-        Vec::new()
-    }
-
     fn find_program(&self, home: &Path) -> Option<PathBuf> {
         find_program(PROFILE.name, &[".local/bin/cline", ".npm-global/bin/cline"], home)
     }
 
     fn oldest_version(&self) -> Version {
         OLDEST
-    }
-
-    fn oldest_version_reason(&self) -> &'static str {
-        "it is not known which answers of a hook it takes"
     }
 
     fn hook_settings(&self) -> &'static dyn HookSettings {

@@ -66,7 +66,7 @@ fn read_document(document: &Map<String, Value>) -> HookReply {
 mod tests {
     use super::*;
     use crate::codex::wire::render_reply;
-    use portcullis_core::event::{Disposition, Reply};
+    use crate::hook_reply::checks::{WrittenAnswer, check_rulings};
     use serde_json::json;
 
     fn read(code: Option<i32>, stdout: &str, stderr: &str) -> &'static str {
@@ -122,30 +122,14 @@ mod tests {
     /// Each ruling is an answer that the client takes; one that it cannot express becomes stricter.
     #[test]
     fn our_answers_are_taken() {
-        let texts = || vec!["a note".to_owned()];
-        for (ruling, expected) in [
-            (Disposition::None, "nothing"),
-            (Disposition::Rewrite(Map::new()), "rewritten"),
-            (Disposition::Ask("why".into()), "refused"),
-            (Disposition::Refuse("why".into()), "refused"),
-            (Disposition::Refuse(" ".into()), "refused"),
-            (Disposition::Stop("why".into()), "refused"),
-        ] {
-            for (agent, person) in [(vec![], vec![]), (texts(), vec![]), (texts(), texts())] {
-                let reply = Reply { ruling: ruling.clone(), agent, person, result: None };
-                for event in ["PreToolUse", ""] {
-                    let output = render_reply(event, &reply);
-                    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-                    let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
-                    let code = Some(i32::from(output.exit));
-                    assert_eq!(read(code, &stdout, &stderr), expected, "{stdout}");
-                    if expected == "refused" {
-                        // Each of the two ways is enough.
-                        assert_eq!(read(Some(0), &stdout, ""), expected, "{stdout}");
-                        assert_eq!(read(Some(2), "", &stderr), expected, "{stderr}");
-                    }
-                }
+        check_rulings("PreToolUse", ["rewritten", "refused"], render_reply, |answer, expected| {
+            let WrittenAnswer { code, stdout, stderr, .. } = answer;
+            assert_eq!(read(*code, stdout, stderr), expected, "{stdout}");
+            if expected == "refused" {
+                // Each of the two ways is enough.
+                assert_eq!(read(Some(0), stdout, ""), expected, "{stdout}");
+                assert_eq!(read(Some(2), "", stderr), expected, "{stderr}");
             }
-        }
+        });
     }
 }

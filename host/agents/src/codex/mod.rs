@@ -32,7 +32,6 @@ use portcullis_core::client::ClientProfile;
 use portcullis_core::event::{Event, Reply};
 use portcullis_core::session::{TokenCursor, TokenReading};
 use serde_json::{Map, Value};
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// The first version whose answers were measured.
@@ -61,10 +60,6 @@ impl Agent for Codex {
 
     fn interpret_answer(&self, code: Option<i32>, stdout: &str, stderr: &str) -> HookReply {
         answer::interpret_answer(code, stdout, stderr)
-    }
-
-    fn hook_environment(&self, _project: &Path, _session: &str) -> Vec<(&'static str, OsString)> {
-        Vec::new()
     }
 
     fn shown_calls(&self, input: &[u8], since: u64) -> Vec<ShownCall> {
@@ -99,10 +94,6 @@ impl Agent for Codex {
 
     fn oldest_version(&self) -> Version {
         OLDEST
-    }
-
-    fn oldest_version_reason(&self) -> &'static str {
-        "it is not known which answers of a hook it takes"
     }
 
     fn query_listing(&self, program: &Path, folder: &Path) -> Result<Option<Box<dyn HookListing>>> {

@@ -36,7 +36,7 @@ fn read_document(document: &Map<String, Value>) -> HookReply {
 mod tests {
     use super::*;
     use crate::copilot::wire::render_reply;
-    use portcullis_core::event::{Disposition, Reply};
+    use crate::hook_reply::checks::{WrittenAnswer, check_rulings};
 
     fn read(code: Option<i32>, stdout: &str, stderr: &str) -> &'static str {
         interpret_answer(code, stdout, stderr).name()
@@ -69,29 +69,14 @@ mod tests {
     /// Each ruling is an answer that the client takes.
     #[test]
     fn our_answers_are_taken() {
-        let texts = || vec!["a note".to_owned()];
-        for (ruling, expected) in [
-            (Disposition::None, "nothing"),
-            (Disposition::Rewrite(Map::new()), "rewritten"),
-            (Disposition::Ask("why".into()), "asked"),
-            (Disposition::Refuse("why".into()), "refused"),
-            (Disposition::Refuse(" ".into()), "refused"),
-            (Disposition::Stop("why".into()), "refused"),
-        ] {
-            for (agent, person) in [(vec![], vec![]), (texts(), vec![]), (texts(), texts())] {
-                let reply = Reply { ruling: ruling.clone(), agent, person, result: None };
-                for event in ["preToolUse", ""] {
-                    let output = render_reply(event, &reply);
-                    let stdout = String::from_utf8(output.stdout).unwrap();
-                    let code = Some(i32::from(output.exit));
-                    assert_eq!(read(code, &stdout, ""), expected, "{stdout}");
-                    if expected == "refused" {
-                        // Each of the two ways is enough.
-                        assert_eq!(read(Some(0), &stdout, ""), expected, "{stdout}");
-                        assert_eq!(read(code, "", ""), expected);
-                    }
-                }
+        check_rulings("preToolUse", ["rewritten", "asked"], render_reply, |answer, expected| {
+            let WrittenAnswer { code, stdout, .. } = answer;
+            assert_eq!(read(*code, stdout, ""), expected, "{stdout}");
+            if expected == "refused" {
+                // Each of the two ways is enough.
+                assert_eq!(read(Some(0), stdout, ""), expected, "{stdout}");
+                assert_eq!(read(*code, "", ""), expected);
             }
-        }
+        });
     }
 }

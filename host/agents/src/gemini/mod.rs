@@ -85,10 +85,6 @@ impl Agent for Gemini {
         OLDEST
     }
 
-    fn oldest_version_reason(&self) -> &'static str {
-        "it is not known which answers of a hook it takes"
-    }
-
     fn hook_settings(&self) -> &'static dyn HookSettings {
         &Gemini
     }

@@ -23,9 +23,8 @@ pub(super) fn interpret_answer(code: Option<i32>, stdout: &str) -> HookReply {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hook_reply::checks::{WrittenAnswer, check_rulings};
     use crate::opencode::wire::render_reply;
-    use portcullis_core::event::{Disposition, Reply};
-    use serde_json::{Map, json};
 
     fn read(code: Option<i32>, stdout: &str) -> &'static str {
         interpret_answer(code, stdout).name()
@@ -53,25 +52,14 @@ mod tests {
     /// Each ruling is an answer that the plugin takes; one that it cannot express becomes stricter.
     #[test]
     fn our_answers_are_taken() {
-        let rewrite: Map<String, Value> =
-            [("command".to_owned(), json!("mv a b"))].into_iter().collect();
-        for (ruling, expected) in [
-            (Disposition::None, "nothing"),
-            (Disposition::Rewrite(rewrite), "rewritten"),
-            (Disposition::Ask("why".into()), "refused"),
-            (Disposition::Refuse("why".into()), "refused"),
-            (Disposition::Refuse(" ".into()), "refused"),
-            (Disposition::Stop("why".into()), "refused"),
-        ] {
-            for agent in [vec![], vec!["a note".to_owned()]] {
-                let reply =
-                    Reply { ruling: ruling.clone(), agent, person: Vec::new(), result: None };
-                for event in ["PreToolUse", ""] {
-                    let output = render_reply(event, &reply, "a client");
-                    let stdout = String::from_utf8(output.stdout).unwrap();
-                    assert_eq!(read(Some(i32::from(output.exit)), &stdout), expected, "{stdout}");
-                }
-            }
-        }
+        check_rulings(
+            "PreToolUse",
+            ["rewritten", "refused"],
+            |event, reply| render_reply(event, reply, "a client"),
+            |answer, expected| {
+                let WrittenAnswer { code, stdout, .. } = answer;
+                assert_eq!(read(*code, stdout), expected, "{stdout}");
+            },
+        );
     }
 }

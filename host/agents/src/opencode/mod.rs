@@ -27,7 +27,6 @@ use hooks::PLUGIN;
 use portcullis_core::client::ClientProfile;
 use portcullis_core::event::{Event, Reply};
 use serde_json::Value;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// A client with this interface for plugins.
@@ -81,10 +80,6 @@ impl Agent for OpenCode {
             parts.insert("tool_name".to_owned(), "bash".into());
         }
         event
-    }
-
-    fn hook_environment(&self, _project: &Path, _session: &str) -> Vec<(&'static str, OsString)> {
-        Vec::new()
     }
 
     fn find_program(&self, home: &Path) -> Option<PathBuf> {

@@ -55,8 +55,9 @@ fn read_document(document: &Map<String, Value>) -> HookReply {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hook_reply::checks::{WrittenAnswer, check_rulings};
     use crate::qwen::wire::render_reply;
-    use portcullis_core::event::{Disposition, Reply};
+    use portcullis_core::event::Disposition;
     use serde_json::json;
 
     fn read(code: Option<i32>, stdout: &str, stderr: &str) -> &'static str {
@@ -97,29 +98,12 @@ mod tests {
     /// Each ruling is an answer that the client takes; one that it cannot express becomes stricter.
     #[test]
     fn our_answers_are_taken() {
-        let texts = || vec!["a note".to_owned()];
-        let rewrite: Map<String, Value> =
-            [("command".to_owned(), json!("mv a b"))].into_iter().collect();
-        for (ruling, expected) in [
-            (Disposition::None, "nothing"),
-            (Disposition::Rewrite(rewrite), "refused"),
-            (Disposition::Ask("why".into()), "refused"),
-            (Disposition::Refuse("why".into()), "refused"),
-            (Disposition::Refuse(" ".into()), "refused"),
-            (Disposition::Stop("why".into()), "refused"),
-        ] {
-            for (agent, person) in [(vec![], vec![]), (texts(), vec![]), (texts(), texts())] {
-                let reply = Reply { ruling: ruling.clone(), agent, person, result: None };
-                for event in ["PreToolUse", ""] {
-                    let output = render_reply(event, &reply);
-                    let stdout = String::from_utf8(output.stdout).unwrap();
-                    let code = Some(i32::from(output.exit));
-                    assert_eq!(read(code, &stdout, ""), expected, "{stdout}");
-                    if let Disposition::Rewrite(_) = ruling {
-                        assert!(stdout.contains("mv a b"), "{stdout}");
-                    }
-                }
+        check_rulings("PreToolUse", ["refused", "refused"], render_reply, |answer, expected| {
+            let WrittenAnswer { ruling, code, stdout, .. } = answer;
+            assert_eq!(read(*code, stdout, ""), expected, "{stdout}");
+            if let Disposition::Rewrite(_) = ruling {
+                assert!(stdout.contains("mv a b"), "{stdout}");
             }
-        }
+        });
     }
 }

@@ -80,10 +80,6 @@ impl Agent for Qwen {
         OLDEST
     }
 
-    fn oldest_version_reason(&self) -> &'static str {
-        "it is not known which answers of a hook it takes"
-    }
-
     fn hook_settings(&self) -> &'static dyn HookSettings {
         &Qwen
     }

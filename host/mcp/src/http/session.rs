@@ -11,7 +11,7 @@ pub(super) const SESSION_HEADER: HeaderName = HeaderName::from_static("mcp-sessi
 /// The most bytes of a session's id.
 const MOST_ID: usize = 1024;
 
-/// What is known of the session.
+/// The session, as far as the server has told it.
 #[derive(Debug, Default)]
 pub(super) struct Session {
     /// The session's number: a new one begins with each `initialize`.

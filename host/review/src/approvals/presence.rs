@@ -1,5 +1,5 @@
-//! Whether somebody is there to answer: a person who watches holds a lock, which the system drops
-//! with their process.
+//! The presence of a person: the one who watches holds a lock, which the system drops with their
+//! process.
 
 use anyhow::{Context, Result};
 use portcullis_fs::open_lock_file;
