@@ -16,7 +16,7 @@ use crate::store::Store;
 use crate::work::{NewWork, time};
 use crate::writer::Writer;
 use rusqlite::types::Value;
-use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter};
+use rusqlite::{Connection, OptionalExtension, Row, ToSql, params, params_from_iter};
 use std::path::Path;
 
 /// An action that waits for a person, as it was asked about.
@@ -110,10 +110,9 @@ impl Store {
     ) -> Result<Vec<StoredRecord>, StoreError> {
         check_new(&asked)?;
         self.write(|writer| {
-            let found = list(&writer.transaction, writer.keys).map_err(|e| writer.named(&e))?;
-            let waits = |row: &&ApprovalRecord| row.is_waiting(asked.asked_at);
+            let waiting = list_waiting(&writer.transaction, writer.keys, asked.asked_at);
             let bad = |reason| StoreError::BadApproval { id: asked.id.clone(), reason };
-            if found.genuine.iter().filter(waits).count() >= MOST_WAITING {
+            if waiting.map_err(|error| writer.named(&error))?.len() >= MOST_WAITING {
                 return Err(bad("64 actions are waiting already: answer some"));
             }
             let session = asked.session.clone();
@@ -150,7 +149,16 @@ impl Store {
     /// # Errors
     /// Fails if the database cannot be read.
     pub fn list_approvals(&self) -> Result<ApprovalList, StoreError> {
-        list(&self.connection, &self.keys).map_err(|error| self.named(&error))
+        list(&self.connection, &self.keys, "TRUE", &[]).map_err(|error| self.named(&error))
+    }
+
+    /// Returns the genuine ones that wait at a time (milliseconds since 1970), the newest first.
+    /// Those that have ended cost nothing.
+    ///
+    /// # Errors
+    /// Fails if the database cannot be read.
+    pub fn list_waiting_approvals(&self, now: u64) -> Result<Vec<ApprovalRecord>, StoreError> {
+        list_waiting(&self.connection, &self.keys, now).map_err(|error| self.named(&error))
     }
 
     /// Writes a person's answer to the action of that digest, and appends the records that report
@@ -290,9 +298,25 @@ fn find(
     }
 }
 
-fn list(connection: &Connection, keys: &Keys) -> rusqlite::Result<ApprovalList> {
-    let mut statement = connection.prepare(&format!("{SELECT} ORDER BY asked_at DESC, id"))?;
-    let mut rows = statement.query([])?;
+fn list_waiting(
+    connection: &Connection,
+    keys: &Keys,
+    now: u64,
+) -> rusqlite::Result<Vec<ApprovalRecord>> {
+    let waiting = "state = 'waiting' AND expires_at > ?1";
+    Ok(list(connection, keys, waiting, params![time(now)])?.genuine)
+}
+
+/// Reads the rows of a condition, the newest first.
+fn list(
+    connection: &Connection,
+    keys: &Keys,
+    condition: &str,
+    values: &[&dyn ToSql],
+) -> rusqlite::Result<ApprovalList> {
+    let query = format!("{SELECT} WHERE {condition} ORDER BY asked_at DESC, id");
+    let mut statement = connection.prepare(&query)?;
+    let mut rows = statement.query(values)?;
     let mut all = ApprovalList::default();
     while let Some(row) = rows.next()? {
         match read(row, keys)? {

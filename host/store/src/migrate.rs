@@ -96,6 +96,7 @@ CREATE TABLE approvals (
     expires_at INTEGER NOT NULL, document TEXT NOT NULL, state TEXT NOT NULL, ended_at INTEGER,
     reason TEXT NOT NULL, seal BLOB NOT NULL
 ) STRICT;
+CREATE INDEX approvals_waiting ON approvals (expires_at) WHERE state = 'waiting';
 ";
 
 /// The additions of each format to the one before it.

@@ -14,7 +14,7 @@ use portcullis_config::clock::now_ms;
 use portcullis_config::paths::Paths;
 use portcullis_core::text::one_line;
 use portcullis_review::approvals::WatchLock;
-use portcullis_store::{ApprovalState, Home, Store};
+use portcullis_store::{Home, Store};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -96,20 +96,22 @@ impl Watch {
     fn update(&mut self, store: &Store) -> Result<()> {
         let now = now_ms();
         let mut found: BTreeMap<String, Approval> = BTreeMap::new();
-        for row in store.list_approvals()?.genuine {
+        for row in store.list_waiting_approvals(now)? {
             let approval = Approval::read(row)?;
             found.insert(approval.id().to_owned(), approval);
         }
-        let waits = |approval: &Approval| approval.state(now) == ApprovalState::Waiting;
         let ended: Vec<String> =
-            self.waiting.keys().filter(|id| !found.get(*id).is_some_and(waits)).cloned().collect();
+            self.waiting.keys().filter(|id| !found.contains_key(*id)).cloned().collect();
         for id in ended {
             self.waiting.remove(&id);
-            let state = found.get(&id).map_or("gone", |approval| approval.state(now).as_str());
+            // A row that was changed from outside is as good as none.
+            let row = store.find_approval(&id).ok().flatten();
+            let approval = row.map(Approval::read).transpose()?;
+            let state = approval.map_or("gone", |approval| approval.state(now).as_str());
             self.say(&format!("{}  {state}\n", one_line(&id, 64)))?;
         }
         for (id, approval) in found {
-            if waits(&approval) && !self.waiting.contains_key(&id) {
+            if !self.waiting.contains_key(&id) {
                 let short = page::count_rows(&approval) <= MOST_ROWS;
                 let word = short.then(interactive::new_word).transpose()?;
                 self.show(&approval, word.as_deref())?;
