@@ -171,4 +171,12 @@ fn invalid_approvals_are_refused() {
     assert!(error.contains("64 actions are waiting"), "{error}");
     let later = StoredApproval { asked_at: 2_000, expires_at: 3_000, ..asked("later") };
     store.add_approval(later, &[], Vec::new()).unwrap();
+    let waiting = |at| -> Vec<String> {
+        let rows = store.list_waiting_approvals(at).unwrap();
+        rows.into_iter().map(|row| row.asked.id).collect()
+    };
+    assert_eq!(
+        (waiting(1_500).len(), waiting(2_500), waiting(3_000)),
+        (65, vec!["later".into()], vec![])
+    );
 }
