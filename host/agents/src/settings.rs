@@ -71,7 +71,7 @@ pub struct SettingsLayout {
 }
 
 /// The folders from which a client takes its settings.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Folders {
     /// The client's layout.
     pub layout: &'static SettingsLayout,

@@ -19,6 +19,7 @@ use crate::bundles::locks::LOCK_FILE;
 use portcullis_agents::settings::{Folders, SettingsLayout, SettingsScope};
 use portcullis_config::Config;
 use portcullis_config::paths::{PROJECT_FILE, Paths, second_program};
+use portcullis_core::facts::normalise_path;
 use portcullis_core::policy::GuardedPath;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -67,9 +68,13 @@ pub fn list_protected(places: &Paths, config: &Config, cwd: &str) -> Vec<Guarded
         .filter(|folder| folder.ends_with("portcullis") || folder.ends_with("Portcullis"));
     list.add(folder.unwrap_or(&places.managed), ORGANISATION);
     for layout in layouts() {
-        list.client(&layout.folders_from_environment(person, &project));
+        let current = layout.folders_from_environment(person, &project);
         // This client uses the folder from the environment, the next one uses the usual folder.
-        list.client(&layout.usual_folders(person, Path::new(cwd)));
+        let usual = layout.usual_folders(person, Path::new(cwd));
+        list.client(&current);
+        if current != usual {
+            list.client(&usual);
+        }
     }
     if let Some(project) = &places.project {
         list.in_project(project, Path::new(PROJECT_FILE), OF_PROJECT);
@@ -199,16 +204,19 @@ impl List {
 
     /// Adds a path under its name, and the target of a link under that name too.
     fn push(&mut self, path: &Path, entry: impl Fn(String) -> GuardedPath) {
-        let mut names = vec![path.to_owned()];
+        self.push_name(path, &entry);
         if self.looks {
-            names.push(self.real.of(path));
-        }
-        for name in names {
-            let name =
-                portcullis_core::facts::normalise_path(&name.display().to_string(), "/", "/");
-            if name != "/" && !self.entries.iter().any(|known| known.path == name) {
-                self.entries.push(entry(name));
+            let real = self.real.of(path);
+            if real.as_os_str() != path.as_os_str() {
+                self.push_name(&real, &entry);
             }
+        }
+    }
+
+    fn push_name(&mut self, path: &Path, entry: impl Fn(String) -> GuardedPath) {
+        let name = normalise_path(&path.to_string_lossy(), "/", "/");
+        if name != "/" && !self.entries.iter().any(|known| known.path == name) {
+            self.entries.push(entry(name));
         }
     }
 }
@@ -227,12 +235,12 @@ impl RealPaths {
 
     /// Returns the real path, and true if something exists there.
     fn look(&mut self, path: &Path, left: usize) -> (PathBuf, bool) {
-        let (Some(parent), Some(name), true) = (path.parent(), path.file_name(), left > 0) else {
-            return (path.to_owned(), true);
-        };
         if let Some(known) = self.0.get(path.as_os_str()) {
             return known.clone();
         }
+        let (Some(parent), Some(name), true) = (path.parent(), path.file_name(), left > 0) else {
+            return (path.to_owned(), true);
+        };
         let (parent, there) = self.look(parent, left - 1);
         let here = parent.join(name);
         let found = there.then(|| fs::symlink_metadata(&here).ok()).flatten();
