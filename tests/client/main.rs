@@ -33,7 +33,7 @@ use std::process::ExitCode;
 
 use anyhow::{Result, anyhow};
 use libtest_mimic::{Arguments, Failed, Trial};
-use portcullis_tests::programs::{find_portcullis, list_cases, scratch_folder};
+use portcullis_tests::programs::{count_threads, find_portcullis, list_cases, scratch_folder};
 
 use crate::case::Case;
 use crate::run::Programs;
@@ -44,7 +44,8 @@ fn main() -> Result<ExitCode> {
         fail_open::tools::serve()?;
         return Ok(ExitCode::SUCCESS);
     }
-    let arguments = Arguments::from_args();
+    let mut arguments = Arguments::from_args();
+    arguments.test_threads.get_or_insert_with(count_threads);
     let programs =
         if arguments.list { Err(anyhow!("the cases are listed, not run")) } else { programs() };
     if !arguments.list && !ready(&programs)? {

@@ -27,14 +27,15 @@ mod offline;
 use crate::client::{CLIENTS, ClientKind};
 use anyhow::{Result, anyhow};
 use libtest_mimic::{Arguments, Failed, Trial};
-use portcullis_tests::programs::{find_portcullis, list_cases, scratch_folder};
+use portcullis_tests::programs::{count_threads, find_portcullis, list_cases, scratch_folder};
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 fn main() -> Result<ExitCode> {
-    let arguments = Arguments::from_args();
+    let mut arguments = Arguments::from_args();
+    arguments.test_threads.get_or_insert_with(count_threads);
     let mut trials = Vec::new();
     let mut obstacles = Vec::new();
     for client in CLIENTS {

@@ -28,6 +28,13 @@ pub fn find_portcullis() -> Result<PathBuf> {
     Ok(binary.canonicalize()?)
 }
 
+/// Returns the number of cases with real clients that run at a time: two for each core, since a
+/// client mostly waits, for its model and for its own timers.
+#[must_use]
+pub fn count_threads() -> usize {
+    2 * std::thread::available_parallelism().map_or(1, Into::into)
+}
+
 /// Returns the file `needed` below the installation `name` in the folder of clients
 /// (`AGENT_CLIENTS`, by default `~/.cache/agent-clients`). If it is missing, npm installs
 /// `packages` there first. An existing installation is never updated.
