@@ -2,11 +2,12 @@
 
 use crate::common::process;
 use crate::common::reply::Answer;
-use crate::common::site::{Site, copy_home, lines};
+use crate::common::site::{Site, lines};
 use crate::common::{snapshot, trial};
 use crate::replays::{fails, file};
 use anyhow::{Context, Result, anyhow, ensure};
 use libtest_mimic::Trial;
+use portcullis_tests::compiled::copy_state;
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::{DirEntryExt, PermissionsExt};
@@ -92,7 +93,7 @@ fn demo_again() -> Result<()> {
     ensure!(code()? == first, "it was compiled again");
     // Existing code is not compiled again under another name either.
     let elsewhere = site.person().join("elsewhere");
-    copy_home(&own, &elsewhere.join("portcullis/demo"))?;
+    copy_state(&own, &elsewhere.join("portcullis/demo"))?;
     for (variables, home) in [
         (("XDG_CACHE_HOME", elsewhere.as_path()), elsewhere.join("portcullis/demo")),
         (("PORTCULLIS_HOME", &site.state()), site.state()),
@@ -466,7 +467,7 @@ fn folders() -> Result<()> {
     let site = Site::new("folders")?;
     let (config, state) =
         (site.person().join(".config/portcullis"), site.person().join(".local/state/portcullis"));
-    crate::common::site::copy_home(&site.state(), &state)?;
+    copy_state(&site.state(), &state)?;
     fs::create_dir_all(&config)?;
     fs::write(config.join("config.toml"), "mode = \"observe\"\n")?;
     let other = site.person().join("elsewhere");

@@ -435,7 +435,7 @@ fn pins() -> Result<()> {
     let (config, state) = (site.person().join("config"), site.person().join("state"));
     fs::create_dir(&config)?;
     fs::write(config.join("config.toml"), "mode = \"observe\"\n")?;
-    crate::common::site::copy_home(&site.state(), &state)?;
+    portcullis_tests::compiled::copy_state(&site.state(), &state)?;
     let (config, state) = (config.display().to_string(), state.display().to_string());
     for arguments in [
         &["hook", "claude", "--config", &config, "--state", &state][..],

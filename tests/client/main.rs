@@ -33,6 +33,7 @@ use std::process::ExitCode;
 
 use anyhow::{Result, anyhow};
 use libtest_mimic::{Arguments, Failed, Trial};
+use portcullis_tests::compiled::prepare_state;
 use portcullis_tests::programs::{count_threads, find_portcullis, list_cases, scratch_folder};
 
 use crate::case::Case;
@@ -54,6 +55,9 @@ fn main() -> Result<ExitCode> {
     let cases =
         list_cases("client/cases")?.into_iter().map(|(name, file)| trial(name, file, &programs));
     let parent = scratch()?;
+    if let (false, Ok(programs)) = (arguments.list, &programs) {
+        prepare_state(&programs.portcullis, &scratch::compiled(&parent))?;
+    }
     let rest = [
         fail_open::trials(&parent, &programs)?,
         installed::trials(&parent, &programs),
@@ -65,6 +69,7 @@ fn main() -> Result<ExitCode> {
     if !arguments.list && arguments.filter.is_none() && programs.is_ok() {
         tell(&fail_open::document::summary()?);
     }
+    drop(fs::remove_dir_all(scratch::compiled(&parent)));
     // It remains if a case kept its folders.
     let _ = fs::remove_dir(parent);
     Ok(conclusion.exit_code())

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
+use portcullis_tests::compiled::copy_state;
 use serde::Deserialize;
 
 use crate::machine;
@@ -27,6 +28,11 @@ pub(crate) enum Installed {
     Managed,
 }
 
+/// Returns the state with the compiled plugins, which each run's state begins with.
+pub(crate) fn compiled(parent: &Path) -> PathBuf {
+    parent.join("compiled")
+}
+
 /// The folders of one run.
 #[derive(Debug)]
 pub(crate) struct Scratch {
@@ -34,7 +40,7 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    /// Creates empty folders.
+    /// Creates empty folders, and a state with nothing but the compiled plugins.
     pub(crate) fn create(parent: &Path, name: &str) -> Result<Self> {
         let root = parent.join(name);
         if root.exists() {
@@ -46,6 +52,7 @@ impl Scratch {
             fs::create_dir_all(&folder)
                 .with_context(|| format!("cannot make `{}`", folder.display()))?;
         }
+        copy_state(&compiled(parent), &scratch.state())?;
         Ok(scratch)
     }
 
@@ -64,7 +71,7 @@ impl Scratch {
         self.root.join("home")
     }
 
-    /// Returns the folder for our hooks' state, which is not created here.
+    /// Returns the folder for our hooks' state.
     pub(crate) fn state(&self) -> PathBuf {
         self.root.join("state")
     }

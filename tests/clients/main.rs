@@ -27,6 +27,7 @@ mod offline;
 use crate::client::{CLIENTS, ClientKind};
 use anyhow::{Result, anyhow};
 use libtest_mimic::{Arguments, Failed, Trial};
+use portcullis_tests::compiled::prepare_state;
 use portcullis_tests::programs::{count_threads, find_portcullis, list_cases, scratch_folder};
 use std::env;
 use std::fs;
@@ -64,7 +65,13 @@ fn main() -> Result<ExitCode> {
             return Ok(ExitCode::FAILURE);
         }
     }
+    if !arguments.list
+        && let Ok(portcullis) = find_portcullis()
+    {
+        prepare_state(&portcullis, &compiled()?)?;
+    }
     let conclusion = libtest_mimic::run(&arguments, trials);
+    drop(fs::remove_dir_all(compiled()?));
     // It remains if a case kept its folders.
     let _ = fs::remove_dir(scratch()?);
     Ok(conclusion.exit_code())
@@ -79,6 +86,11 @@ struct Programs {
 
 fn scratch() -> Result<PathBuf> {
     scratch_folder(env!("CARGO_TARGET_TMPDIR"), "clients")
+}
+
+/// Returns the state with the compiled plugins, which each case's state begins with.
+fn compiled() -> Result<PathBuf> {
+    Ok(scratch()?.join("compiled"))
 }
 
 fn programs(client: &ClientKind) -> Result<Programs> {

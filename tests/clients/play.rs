@@ -4,8 +4,10 @@
 use crate::Programs;
 use crate::case::{Case, Watching};
 use crate::client::ClientKind;
+use crate::compiled;
 use crate::model::Model;
 use anyhow::{Context, Result, bail, ensure};
+use portcullis_tests::compiled::copy_state;
 use portcullis_tests::process;
 use portcullis_tests::terminal::{Answer, Session, converse, script};
 use serde_json::Value;
@@ -37,6 +39,7 @@ impl Scene {
             fs::create_dir_all(&folder)
                 .with_context(|| format!("cannot make `{}`", folder.display()))?;
         }
+        copy_state(&compiled()?, &scene.home().join(".local/state/portcullis"))?;
         let mut git = Command::new("git");
         git.args(["init", "--quiet", "--initial-branch=main"]).arg(scene.project());
         let made = git.status().context("cannot start `git`: install it")?;

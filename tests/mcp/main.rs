@@ -26,6 +26,7 @@ mod wrapped;
 
 use anyhow::{Result, anyhow, ensure};
 use libtest_mimic::{Arguments, Failed, Trial};
+use portcullis_tests::compiled::prepare_state;
 use portcullis_tests::programs::{find_portcullis, list_cases};
 use scene::Scene;
 use std::env;
@@ -54,7 +55,7 @@ fn main() -> Result<ExitCode> {
     }
     let (portcullis, packages) = (portcullis.ok(), packages.ok());
     if let Some(portcullis) = &portcullis {
-        scene::prepare_code(portcullis)?;
+        prepare_state(portcullis, &scene::compiled()?)?;
     }
     let conclusion = libtest_mimic::run(&arguments, trials(portcullis, packages)?);
     if !conclusion.has_failed() {

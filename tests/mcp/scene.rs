@@ -1,6 +1,7 @@
 //! The folders of one test: a project, a home with our state, and what the server is told.
 
 use anyhow::{Context, Result, anyhow, ensure};
+use portcullis_tests::compiled::copy_state;
 use portcullis_tests::programs::scratch_folder;
 use portcullis_tests::terminal::{Answer, Session, converse, script};
 use serde_json::Value;
@@ -35,8 +36,7 @@ impl Scene {
         }
         fs::create_dir_all(scene.project())?;
         fs::create_dir_all(scene.config())?;
-        fs::create_dir_all(scene.state())?;
-        copy_folder(&prepared()?.join("state"), &scene.state())?;
+        copy_state(&compiled()?, &scene.state())?;
         let mut git = Command::new("git");
         git.args(["init", "--quiet", "--initial-branch=main"]).arg(scene.project());
         ensure!(git.status().context("cannot start `git`")?.success(), "`git init` failed");
@@ -178,30 +178,7 @@ pub(crate) fn scratch() -> Result<PathBuf> {
     scratch_folder(env!("CARGO_TARGET_TMPDIR"), "mcp")
 }
 
-fn prepared() -> Result<PathBuf> {
-    Ok(scratch()?.join("prepared"))
-}
-
-/// Compiles the builtin plugins once, for the states of all tests.
-pub(crate) fn prepare_code(portcullis: &Path) -> Result<()> {
-    let state = prepared()?.join("state");
-    fs::create_dir_all(&state)?;
-    let mut command = Command::new(portcullis);
-    command
-        .arg("--state")
-        .arg(&state)
-        .arg("--config")
-        .arg(prepared()?.join("config"))
-        .args(["review", "--quiet", "--command", "true"])
-        .env("HOME", prepared()?);
-    let ended = command.output().context("cannot start the program")?;
-    ensure!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
-    Ok(())
-}
-
-fn copy_folder(from: &Path, to: &Path) -> Result<()> {
-    let mut copy = Command::new("cp");
-    copy.arg("-a").arg(from.join(".")).arg(to);
-    ensure!(copy.status().context("cannot start `cp`")?.success(), "`cp` failed");
-    Ok(())
+/// Returns the state with the compiled plugins, which each test's state begins with.
+pub(crate) fn compiled() -> Result<PathBuf> {
+    Ok(scratch()?.join("compiled"))
 }

@@ -1,5 +1,6 @@
 //! Support for several of these test programs.
 
+pub mod compiled;
 pub mod process;
 pub mod programs;
 pub mod terminal;

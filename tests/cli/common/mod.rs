@@ -18,15 +18,15 @@ pub mod terminal;
 
 use anyhow::{Context, Result, anyhow, ensure};
 use libtest_mimic::{Arguments, Failed, Trial};
+use portcullis_tests::compiled::prepare_state;
 use portcullis_tests::programs::find_portcullis;
 use serde_json::Value;
 use std::env;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 use std::sync::OnceLock;
-use std::time::Duration;
 
 /// The files shared by all tests of one program.
 #[derive(Debug)]
@@ -146,7 +146,8 @@ fn lay() -> Result<Ground> {
     let binary = root.join("portcullis");
     lay_program(&built, &binary)?;
     lay_program(&built.with_file_name(SECOND), &root.join(SECOND))?;
-    let warm = warm(&root, &binary)?;
+    let warm = root.join("warm");
+    prepare_state(&binary, &warm)?;
     Ok(Ground { root, binary, warm })
 }
 
@@ -158,22 +159,4 @@ fn lay_program(built: &Path, to: &Path) -> Result<()> {
         format!("cannot copy `{}`: run `cargo build --release`", built.display())
     })?;
     fs::set_permissions(to, Permissions::from_mode(0o755)).context("cannot give it away")
-}
-
-/// Creates a warm home by running the demo, which compiles every plugin.
-fn warm(root: &Path, binary: &Path) -> Result<PathBuf> {
-    let mut demo = Command::new(binary);
-    demo.args(["demo", "--keep"]).env_clear().env("TMPDIR", root);
-    let ended = process::run(demo, b"", Duration::from_secs(120))?;
-    ensure!(ended.code == Some(0), "`portcullis demo --keep` failed: {}", ended.all());
-    let left = fs::read_dir(root)?
-        .flatten()
-        .map(|entry| entry.path().join("state"))
-        .find(|path| path.is_dir());
-    let left =
-        left.ok_or_else(|| anyhow!("`portcullis demo --keep` left no state below TMPDIR"))?;
-    let warm = root.join("warm");
-    site::copy_home(&left, &warm)?;
-    fs::remove_dir_all(left.parent().unwrap_or(&left))?;
-    Ok(warm)
 }

@@ -5,9 +5,10 @@ use super::calls::Calls;
 use super::process::{self, Ended};
 use super::reply::{self, Answer, Reply};
 use anyhow::{Context, Result, anyhow, ensure};
+use portcullis_tests::compiled::copy_state;
 use serde_json::Value;
-use std::fs::{self, DirBuilder};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, chown};
+use std::fs;
+use std::os::unix::fs::{MetadataExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -37,7 +38,7 @@ impl Site {
                 .with_context(|| format!("cannot make `{}`", root.display()))?;
         }
         let site = Self { root, binary: ground.binary.clone(), user: None };
-        copy_home(&ground.warm, &site.state())?;
+        copy_state(&ground.warm, &site.state())?;
         Ok(site)
     }
 
@@ -214,18 +215,6 @@ pub fn lines(text: &str) -> Result<Vec<Value>> {
 /// Returns the event's name.
 pub fn name_of(event: &Value) -> &str {
     event.get("hook_event_name").and_then(Value::as_str).unwrap_or_default()
-}
-
-/// Copies key and compiled code.
-pub fn copy_home(from: &Path, to: &Path) -> Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(to.join("cache"))?;
-    fs::copy(from.join("key"), to.join("key")).context("cannot copy the key")?;
-    for entry in fs::read_dir(from.join("cache"))? {
-        let path = entry?.path();
-        let name = path.file_name().ok_or_else(|| anyhow!("`{}` has no name", path.display()))?;
-        fs::copy(&path, to.join("cache").join(name))?;
-    }
-    Ok(())
 }
 
 fn give_away(path: &Path) -> Result<()> {
