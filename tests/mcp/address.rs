@@ -4,7 +4,8 @@ use crate::Test;
 use crate::front::Front;
 use crate::gateway::Connection;
 use crate::http::{
-    Request, Server, begin_events, end_events, respond, respond_json, write_event, write_part,
+    Request, Server, begin_body, begin_events, end_events, respond, respond_json, write_event,
+    write_part,
 };
 use crate::scene::Scene;
 use anyhow::{Result, ensure};
@@ -26,6 +27,7 @@ pub(crate) const TESTS: &[Test] = &[
     ("address: a session has its headers, and ends with the client", session),
     ("address: a stream that breaks is resumed", resumed),
     ("address: a request that is given up closes its stream", given_up),
+    ("address: an answer without end to a notification is given up", dripping),
     ("address: a request of the newest version repeats its parts in headers", mirrored),
     ("address: a server that is not there is an error of each request", not_there),
     ("address: a signal ends the session", signal),
@@ -81,6 +83,13 @@ fn serve(request: &Request, stream: &mut TcpStream) -> io::Result<bool> {
     }
     let message: Value = serde_json::from_slice(&request.body).unwrap_or_default();
     let id = &message["id"];
+    if message["method"] == "notifications/drip" {
+        begin_body(stream, 400, "content-type: application/json\r\n")?;
+        loop {
+            write_part(stream, b" ")?;
+            thread::sleep(Duration::from_millis(50));
+        }
+    }
     if id.is_null() || message.get("method").is_none() {
         return respond(stream, 202, "", b"").map(|()| true);
     }
@@ -357,6 +366,21 @@ fn given_up(scene: &Scene) -> Result<()> {
     let (rest, errors, _) = connection.close()?;
     ensure!(rest.is_empty() && errors.is_empty(), "{errors}");
     ensure!(begun.elapsed() < Duration::from_secs(5), "a stream is still open");
+    Ok(())
+}
+
+fn dripping(scene: &Scene) -> Result<()> {
+    let server = Server::start(Arc::new(serve))?;
+    let mut connection = start(scene, &server, &["--timeout", "1"])?;
+    connection.request(1, "initialize", json!({ "protocolVersion": "2025-11-25" }))?;
+    connection.send(&json!({ "jsonrpc": "2.0", "method": "notifications/drip" }))?;
+    let answer = connection.call(2, "plain", json!({}))?;
+    ensure!(answer["result"]["isError"].is_null(), "{answer}");
+    connection.send(&json!({ "jsonrpc": "2.0", "method": "notifications/drip" }))?;
+    let begun = Instant::now();
+    let (_, errors, _) = connection.close()?;
+    ensure!(begun.elapsed() < Duration::from_secs(8), "the gateway still reads");
+    ensure!(errors.contains("did not take `notifications/drip`"), "{errors}");
     Ok(())
 }
 

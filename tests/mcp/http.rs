@@ -120,12 +120,15 @@ pub(crate) fn respond_json(stream: &mut TcpStream, status: u16, body: &[u8]) -> 
     respond(stream, status, "content-type: application/json\r\n", body)
 }
 
+/// Begins a body whose length is not known.
+pub(crate) fn begin_body(stream: &mut TcpStream, status: u16, head: &str) -> io::Result<()> {
+    let head = format!("HTTP/1.1 {status} x\r\ntransfer-encoding: chunked\r\n{head}\r\n");
+    stream.write_all(head.as_bytes())
+}
+
 /// Begins a stream of events.
 pub(crate) fn begin_events(stream: &mut TcpStream, head: &str) -> io::Result<()> {
-    let head = format!(
-        "HTTP/1.1 200 x\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n{head}\r\n"
-    );
-    stream.write_all(head.as_bytes())
+    begin_body(stream, 200, &format!("content-type: text/event-stream\r\n{head}"))
 }
 
 /// Writes a part of a stream of events.

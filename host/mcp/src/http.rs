@@ -57,7 +57,7 @@ const RESERVED: &[&str] = &[
 pub struct HttpLimits {
     /// For a connection.
     pub connect: Duration,
-    /// For the answer to a message that needs none, and for each write.
+    /// For the whole answer to a message that needs none, and for each write.
     pub accept: Duration,
     /// For the answer to a request, and for the next bytes of it.
     pub silence: Duration,

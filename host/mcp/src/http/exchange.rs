@@ -42,6 +42,8 @@ pub(super) struct Draft<'b> {
     pub(super) body: Option<&'b [u8]>,
     /// The longest time without an answer, and without its next bytes; `None` is for ever.
     pub(super) patience: Option<Duration>,
+    /// The longest time for the whole body of the answer; `None` is for ever.
+    pub(super) body_limit: Option<Duration>,
 }
 
 impl Exchanges {
@@ -129,13 +131,19 @@ impl Exchanges {
         let answer = match draft.body {
             Some(body) => request.body(body).map(|request| {
                 let request = agent.configure_request(request);
-                let request = request.timeout_per_read(draft.patience);
-                agent.run(request.timeout_recv_response(draft.patience).build())
+                let request = request
+                    .timeout_per_read(draft.patience)
+                    .timeout_recv_response(draft.patience)
+                    .timeout_recv_body(draft.body_limit);
+                agent.run(request.build())
             }),
             None => request.body(()).map(|request| {
                 let request = agent.configure_request(request);
-                let request = request.timeout_per_read(draft.patience);
-                agent.run(request.timeout_recv_response(draft.patience).build())
+                let request = request
+                    .timeout_per_read(draft.patience)
+                    .timeout_recv_response(draft.patience)
+                    .timeout_recv_body(draft.body_limit);
+                agent.run(request.build())
             }),
         };
         let answer = answer.map_err(|_| "the server's address cannot be used".to_owned())?;

@@ -98,6 +98,7 @@ impl HttpConnection {
                 headers,
                 body: Some(&request.message.body),
                 patience: self.patience(request),
+                body_limit: None,
             },
         )?;
         if !answer.status().is_success() {
@@ -211,7 +212,7 @@ impl HttpConnection {
         if let Some(id) = last_id.and_then(|id| HeaderValue::from_bytes(id).ok()) {
             headers.insert(LAST_EVENT_HEADER, id);
         }
-        let draft = Draft { method: Method::GET, headers, body: None, patience };
+        let draft = Draft { method: Method::GET, headers, body: None, patience, body_limit: None };
         let answer = self.exchanges.send(agent, &draft).map_err(StreamProblem::Broken)?;
         let status = answer.status().as_u16();
         if !answer.status().is_success() {
@@ -233,11 +234,15 @@ impl HttpConnection {
         let in_session = headers.contains_key(SESSION_HEADER);
         headers.extend(message.headers.clone());
         let agent = self.exchanges.take_agent();
+        let limit = Some(self.exchanges.limits().accept);
+        // The next message waits for this one, and so does the end of the gateway: a server must
+        // not send an answer without end, byte by byte.
         let draft = Draft {
             method: Method::POST,
             headers,
             body: Some(&message.body),
-            patience: Some(self.exchanges.limits().accept),
+            patience: limit,
+            body_limit: limit,
         };
         let problem = match self.exchanges.send(&agent, &draft) {
             Ok(answer) if answer.status().is_success() => {

@@ -73,11 +73,13 @@ impl HttpConnection {
         if !headers.contains_key(SESSION_HEADER) {
             return;
         }
+        let limit = Some(self.exchanges.limits().farewell);
         let draft = Draft {
             method: Method::DELETE,
             headers,
             body: None,
-            patience: Some(self.exchanges.limits().farewell),
+            patience: limit,
+            body_limit: limit,
         };
         // A server need not support it, and may be gone.
         let _ended = self.exchanges.send(&self.exchanges.take_agent(), &draft);

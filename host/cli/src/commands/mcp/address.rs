@@ -82,10 +82,9 @@ impl Arguments {
 
     /// Runs the gateway until the client ends, or a signal comes.
     pub fn run_gateway(&self, address: ServerAddress, name: Option<String>) -> Result<ExitCode> {
-        let limits = HttpLimits {
-            silence: Duration::from_secs(self.timeout.into()),
-            ..HttpLimits::default()
-        };
+        let silence = Duration::from_secs(self.timeout.into());
+        let usual = HttpLimits::default();
+        let limits = HttpLimits { silence, accept: usual.accept.min(silence), ..usual };
         let authorities =
             self.ca.as_deref().map(|file| read_small_file(file, false)).transpose()?;
         let shown = address.describe();
