@@ -89,6 +89,8 @@ pub struct ApprovalList {
 }
 
 const MOST_WAITING: usize = 64;
+/// So that one agent cannot take the place of all others.
+const MOST_OF_SESSION: usize = 16;
 const MOST_DOCUMENT: usize = 256 << 10;
 const MOST_REASON: usize = 1024;
 
@@ -100,8 +102,8 @@ impl Store {
     /// session.
     ///
     /// # Errors
-    /// Fails if its id is taken, it cannot be kept, or 64 wait at that time already, and in the
-    /// same cases as [`Store::append_records`]. Nothing is written then.
+    /// Fails if its id is taken, it cannot be kept, or 64 wait at that time already, or 16 of its
+    /// session, and in the same cases as [`Store::append_records`]. Nothing is written then.
     pub fn add_approval(
         &mut self,
         asked: StoredApproval,
@@ -112,8 +114,13 @@ impl Store {
         self.write(|writer| {
             let waiting = list_waiting(&writer.transaction, writer.keys, asked.asked_at);
             let bad = |reason| StoreError::BadApproval { id: asked.id.clone(), reason };
-            if waiting.map_err(|error| writer.named(&error))?.len() >= MOST_WAITING {
+            let waiting = waiting.map_err(|error| writer.named(&error))?;
+            if waiting.len() >= MOST_WAITING {
                 return Err(bad("64 actions are waiting already: answer some"));
+            }
+            let is_of_session = |row: &&ApprovalRecord| row.asked.session == asked.session;
+            if waiting.iter().filter(is_of_session).count() >= MOST_OF_SESSION {
+                return Err(bad("16 actions of its session are waiting already: answer some"));
             }
             let session = asked.session.clone();
             let row = ApprovalRecord {

@@ -164,8 +164,17 @@ fn invalid_approvals_are_refused() {
     let long = ApprovalAnswer { reason: "x".repeat(1025), ..answer(true, 1_100) };
     let long = store.answer_approval("a", "digest-a", &long, Vec::new());
     assert!(long.unwrap_err().to_string().contains("longer than 1 KiB"));
+    let of = |at: usize| StoredApproval {
+        session: format!("s{}", (at - 1) / 16),
+        ..asked(&format!("n{at}"))
+    };
     for at in 1..64 {
-        store.add_approval(asked(&format!("n{at}")), &[], Vec::new()).unwrap();
+        if at > 1 && at % 16 == 1 {
+            let one_more = StoredApproval { id: "more".into(), ..of(at - 1) };
+            let error = store.add_approval(one_more, &[], Vec::new()).unwrap_err().to_string();
+            assert!(error.contains("16 actions of its session"), "{error}");
+        }
+        store.add_approval(of(at), &[], Vec::new()).unwrap();
     }
     let error = store.add_approval(asked("full"), &[], Vec::new()).unwrap_err().to_string();
     assert!(error.contains("64 actions are waiting"), "{error}");
