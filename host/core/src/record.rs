@@ -284,7 +284,12 @@ impl Record {
             Detail::Warn => Verdict::Warn,
             Detail::Error => Verdict::Modify,
         };
-        if spoken < least && self.faults.is_empty() && self.intervention.is_none() {
+        // All that spoke against an action which a person let run is kept.
+        let is_lifted =
+            self.decision.iter().flat_map(|decision| &decision.adjustments).any(|change| {
+                change.to == Verdict::Allow && change.cause.starts_with("exception ")
+            });
+        if spoken < least && !is_lifted && self.faults.is_empty() && self.intervention.is_none() {
             self.findings = None;
             self.plugins.retain(|plugin| !plugin.uses.is_empty());
         }

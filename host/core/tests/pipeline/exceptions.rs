@@ -7,7 +7,7 @@ use super::harness::{
 use portcullis_core::exceptions::{Exception, ExceptionScope};
 use portcullis_core::fault::{FaultKind, OnFault};
 use portcullis_core::finding::{Assessment, Change};
-use portcullis_core::policy::Mode;
+use portcullis_core::policy::{Detail, Mode};
 use portcullis_core::score::{Severity, Verdict};
 use portcullis_core::undo::OnFailure;
 use serde_json::{Value, json};
@@ -116,6 +116,22 @@ fn an_exception_lifts_a_question_about_a_loss() {
     assert_eq!(sent.spent, ["e1"]);
     let other = world.bash("make that", "t3");
     assert_eq!(other.verdict(), Verdict::Ask, "another action");
+}
+
+#[test]
+fn what_spoke_against_a_lifted_action_is_kept_at_each_detail() {
+    for detail in [Detail::Debug, Detail::Info, Detail::Warn, Detail::Error] {
+        let mut world = World::default();
+        world.policy.detail = detail;
+        world.plugins.assess = says_of(COMMAND, rules(Verdict::Ask, Severity::High));
+        let first = world.bash(COMMAND, "t1");
+        world.exceptions =
+            vec![Exception::from_review(&first.records[0], terms(world.now)).unwrap()];
+        let sent = world.bash(COMMAND, "t2");
+        assert_eq!(sent.verdict(), Verdict::Allow, "{detail:?}");
+        let kept = sent.records[0].findings.as_ref().map(|findings| findings.objections.len());
+        assert_eq!(kept, Some(1), "{detail:?}");
+    }
 }
 
 #[test]
