@@ -138,14 +138,9 @@ pub trait Agent: Sync + std::fmt::Debug {
         Vec::new()
     }
 
-    /// Returns the tokens that the acting agent has used since `cursor`, according to the transcript
-    /// that a hook's standard input names; none without a readable transcript.
-    fn read_tokens(
-        &self,
-        _input: &[u8],
-        _agent: Option<&str>,
-        _cursor: Option<&TokenCursor>,
-    ) -> Option<TokenReading> {
+    /// Returns the reader of the tokens in the client's transcripts; `None` if they hold none, or if
+    /// its hooks get no transcript.
+    fn token_reader(&self) -> Option<TokenReader> {
         None
     }
 
@@ -253,6 +248,11 @@ pub trait Agent: Sync + std::fmt::Debug {
         None
     }
 }
+
+/// Returns the tokens that the acting agent has used since a cursor, according to the transcript
+/// that a hook's standard input names; none without a readable transcript. The second parameter is
+/// the agent's id, if it is a subagent.
+pub type TokenReader = fn(&[u8], Option<&str>, Option<&TokenCursor>) -> Option<TokenReading>;
 
 /// All clients that can be reviewed, in the order in which help texts list them.
 pub const ALL: &[&dyn Agent] = &[

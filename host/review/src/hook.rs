@@ -494,7 +494,9 @@ fn measure_agent(input: &Input<'_>, state: &State) -> Measured {
     let Some(Payload { agent, bytes }) = input.payload else { return Measured::default() };
     let cursor = state.agent.tokens.as_ref();
     let mut measured = Measured {
-        tokens: agent.read_tokens(bytes, input.event.agent.as_deref(), cursor),
+        tokens: agent
+            .token_reader()
+            .and_then(|read| read(bytes, input.event.agent.as_deref(), cursor)),
         ..Measured::default()
     };
     if matches!(input.event.kind, EventKind::BeforeTool(_)) && state.session.is_look_due() {

@@ -33,12 +33,11 @@ use crate::settings::SettingsLayout;
 use crate::settings_problem::SettingsProblem;
 use crate::transcript::{path_in, session_path_in};
 use crate::version::Version;
-use crate::{Agent, HookOutput, Invocation, ShownCall, Supervision, WireError};
+use crate::{Agent, HookOutput, Invocation, ShownCall, Supervision, TokenReader, WireError};
 use anyhow::Result;
 use handlers::HOOKS;
 use portcullis_core::client::ClientProfile;
 use portcullis_core::event::{CallEnd, Event, Reply};
-use portcullis_core::session::{TokenCursor, TokenReading};
 use portcullis_store::Home;
 use serde_json::{Map, Value};
 use std::ffi::OsString;
@@ -85,15 +84,12 @@ impl Agent for Claude {
         path.and_then(|path| transcript::calls(&path, since).ok()).unwrap_or_default()
     }
 
-    fn read_tokens(
-        &self,
-        input: &[u8],
-        agent: Option<&str>,
-        cursor: Option<&TokenCursor>,
-    ) -> Option<TokenReading> {
-        let transcript = session_path_in(input)?;
-        let transcript = transcript_tokens::find_transcript(&transcript, agent)?;
-        transcript_tokens::read_tokens(&transcript, agent.is_some(), cursor).ok()
+    fn token_reader(&self) -> Option<TokenReader> {
+        Some(|input, agent, cursor| {
+            let transcript = session_path_in(input)?;
+            let transcript = transcript_tokens::find_transcript(&transcript, agent)?;
+            transcript_tokens::read_tokens(&transcript, agent.is_some(), cursor).ok()
+        })
     }
 
     fn process_variable(&self) -> Option<&'static str> {

@@ -25,12 +25,11 @@ use crate::settings::SettingsLayout;
 use crate::transcript::path_in;
 use crate::trust::HookTrust;
 use crate::version::Version;
-use crate::{Agent, HookOutput, ShownCall, WireError};
+use crate::{Agent, HookOutput, ShownCall, TokenReader, WireError};
 use anyhow::Result;
 use hooks::HOOKS;
 use portcullis_core::client::ClientProfile;
 use portcullis_core::event::{Event, Reply};
-use portcullis_core::session::{TokenCursor, TokenReading};
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 
@@ -67,13 +66,8 @@ impl Agent for Codex {
         path.and_then(|path| rollout::calls(&path, since).ok()).unwrap_or_default()
     }
 
-    fn read_tokens(
-        &self,
-        input: &[u8],
-        _agent: Option<&str>,
-        cursor: Option<&TokenCursor>,
-    ) -> Option<TokenReading> {
-        rollout::read_tokens(&path_in(input)?, cursor).ok()
+    fn token_reader(&self) -> Option<TokenReader> {
+        Some(|input, _agent, cursor| rollout::read_tokens(&path_in(input)?, cursor).ok())
     }
 
     fn read_transcript_line(

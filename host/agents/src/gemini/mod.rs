@@ -22,12 +22,11 @@ use crate::settings::SettingsLayout;
 use crate::settings_problem::SettingsProblem;
 use crate::transcript::path_in;
 use crate::version::Version;
-use crate::{Agent, HookOutput, WireError};
+use crate::{Agent, HookOutput, TokenReader, WireError};
 use anyhow::Result;
 use hooks::HOOKS;
 use portcullis_core::client::ClientProfile;
 use portcullis_core::event::{Event, Reply};
-use portcullis_core::session::{TokenCursor, TokenReading};
 use serde_json::Value;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -68,13 +67,8 @@ impl Agent for Gemini {
         ]
     }
 
-    fn read_tokens(
-        &self,
-        input: &[u8],
-        _agent: Option<&str>,
-        cursor: Option<&TokenCursor>,
-    ) -> Option<TokenReading> {
-        tokens::read_tokens(&path_in(input)?, cursor).ok()
+    fn token_reader(&self) -> Option<TokenReader> {
+        Some(|input, _agent, cursor| tokens::read_tokens(&path_in(input)?, cursor).ok())
     }
 
     fn find_program(&self, home: &Path) -> Option<PathBuf> {

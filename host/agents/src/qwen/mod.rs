@@ -21,12 +21,11 @@ use crate::hook_settings::HookSettings;
 use crate::settings::SettingsLayout;
 use crate::transcript::path_in;
 use crate::version::Version;
-use crate::{Agent, HookOutput, WireError};
+use crate::{Agent, HookOutput, TokenReader, WireError};
 use anyhow::Result;
 use hooks::HOOKS;
 use portcullis_core::client::ClientProfile;
 use portcullis_core::event::{Event, Reply};
-use portcullis_core::session::{TokenCursor, TokenReading};
 use serde_json::Value;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -63,13 +62,8 @@ impl Agent for Qwen {
         vec![("QWEN_PROJECT_DIR", project.into()), ("QWEN_CODE_SESSION_ID", session.into())]
     }
 
-    fn read_tokens(
-        &self,
-        input: &[u8],
-        _agent: Option<&str>,
-        cursor: Option<&TokenCursor>,
-    ) -> Option<TokenReading> {
-        tokens::read_tokens(&path_in(input)?, cursor).ok()
+    fn token_reader(&self) -> Option<TokenReader> {
+        Some(|input, _agent, cursor| tokens::read_tokens(&path_in(input)?, cursor).ok())
     }
 
     fn find_program(&self, home: &Path) -> Option<PathBuf> {

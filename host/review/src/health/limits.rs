@@ -5,8 +5,10 @@ use super::finding::{Check, HealthFinding};
 use super::settings::ClientFile;
 use crate::process_tree::{self, PROCESSES};
 use portcullis_agents::Agent;
+use portcullis_config::Config;
 use portcullis_core::limits::{LIMITS, LimitRow, LimitSource};
 use portcullis_core::policy::LimitPolicy;
+use portcullis_engine::SettingValue;
 use serde::Serialize;
 use serde_json::Value;
 use std::path::Path;
@@ -25,8 +27,12 @@ pub struct LimitMeasurement {
 }
 
 /// Returns all limits with what prevents the measurement of each.
-pub(super) fn list(agent: &dyn Agent, files: &[ClientFile]) -> Vec<LimitMeasurement> {
-    let sources = Sources::look(agent, files, Path::new(PROCESSES));
+pub(super) fn list(
+    agent: &dyn Agent,
+    files: &[ClientFile],
+    config: Option<&Config>,
+) -> Vec<LimitMeasurement> {
+    let sources = Sources::look(agent, files, config, Path::new(PROCESSES));
     LIMITS.iter().map(|row| sources.measure(row)).collect()
 }
 
@@ -34,22 +40,31 @@ pub(super) fn list(agent: &dyn Agent, files: &[ClientFile]) -> Vec<LimitMeasurem
 pub(super) fn check(
     agent: &dyn Agent,
     files: &[ClientFile],
-    limits: Option<&LimitPolicy>,
+    config: Option<&Config>,
 ) -> Vec<HealthFinding> {
-    judge(&Sources::look(agent, files, Path::new(PROCESSES)), limits)
+    let limits = config.map(|config| &config.policy.limits);
+    judge(&Sources::look(agent, files, config, Path::new(PROCESSES)), limits)
 }
 
-/// The obstacles to the sources that can be missing.
+/// The obstacles to the limits.
 struct Sources {
-    /// The reason that the client writes no transcript.
+    /// The reason that the rule which holds the writes does not apply.
+    rule: Option<String>,
+    /// The reason that no transcript says the tokens.
     transcript: Option<String>,
     /// The reason that no process can be seen.
     processes: Option<String>,
 }
 
 impl Sources {
-    fn look(agent: &dyn Agent, files: &[ClientFile], processes: &Path) -> Self {
-        let transcript = agent.hook_settings().transcript_switch().and_then(|switch| {
+    fn look(
+        agent: &dyn Agent,
+        files: &[ClientFile],
+        config: Option<&Config>,
+        processes: &Path,
+    ) -> Self {
+        let silent = || format!("{} tells its hooks no tokens", agent.display_name());
+        let switched = agent.hook_settings().transcript_switch().and_then(|switch| {
             let of_file = |file: &ClientFile| {
                 let value = file.settings()?.get("env")?.get(switch)?;
                 is_on(value).then(|| format!("`{}` sets `env.{switch}`", file.shown()))
@@ -61,14 +76,17 @@ impl Sources {
             let why = files.iter().find_map(of_file).or_else(of_shell)?;
             Some(format!("the client writes no transcript, since {why}"))
         });
-        Self { transcript, processes: process_tree::find_obstacle(processes) }
+        let transcript = if agent.token_reader().is_some() { switched } else { Some(silent()) };
+        let rule = config.and_then(find_rule_obstacle);
+        Self { rule, transcript, processes: process_tree::find_obstacle(processes) }
     }
 
     fn obstacle(&self, source: LimitSource) -> Option<&String> {
         match source {
+            LimitSource::Actions => self.rule.as_ref(),
             LimitSource::Transcript => self.transcript.as_ref(),
             LimitSource::Processes => self.processes.as_ref(),
-            LimitSource::Actions | LimitSource::Events | LimitSource::Results => None,
+            LimitSource::Events | LimitSource::Results => None,
         }
     }
 
@@ -80,6 +98,29 @@ impl Sources {
             source: row.source.as_str(),
             why: obstacle.cloned().unwrap_or_default(),
         }
+    }
+}
+
+/// Returns the reason that the rule which holds the limit of writes does not apply.
+fn find_rule_obstacle(config: &Config) -> Option<String> {
+    let rule = LIMITS.iter().find(|row| row.ruled)?.rule;
+    let rules = config.plugins.get("rules")?;
+    let value = |name: &str| {
+        rules.settings.iter().rev().find(|setting| setting.key == name).map(|found| &found.value)
+    };
+    let set = match value("builtin") {
+        Some(SettingValue::Text(set)) if set != "all" => Some(set),
+        _ => None,
+    };
+    let is_disabled = match value("disabled") {
+        Some(SettingValue::Texts(names)) => names.iter().any(|name| name == rule),
+        _ => false,
+    };
+    match (rules.enabled, set) {
+        (Some(false), _) => Some("`plugins.rules.enabled` is false".into()),
+        (_, Some(set)) => Some(format!("`rules.builtin` is `{set}`, without the rule `{rule}`")),
+        _ if is_disabled => Some(format!("`rules.disabled` has `{rule}`")),
+        _ => None,
     }
 }
 
@@ -95,11 +136,13 @@ fn judge(sources: &Sources, limits: Option<&LimitPolicy>) -> Vec<HealthFinding> 
         LIMITS.iter().filter(|row| sources.obstacle(row.source).is_none()).map(name).collect();
     let mut findings =
         vec![HealthFinding::ok(Check::Limits, format!("measured: {}", measured.join(", ")))];
-    for source in [LimitSource::Transcript, LimitSource::Processes] {
+    for source in [LimitSource::Actions, LimitSource::Transcript, LimitSource::Processes] {
         let Some(why) = sources.obstacle(source) else { continue };
         let rows: Vec<&LimitRow> = LIMITS.iter().filter(|row| row.source == source).collect();
         let keys: Vec<String> = rows.iter().map(|row| name(row)).collect();
-        let what = format!("not measured, so not held: {}; {why}", keys.join(", "));
+        let state =
+            if source == LimitSource::Actions { "not held" } else { "not measured, so not held" };
+        let what = format!("{state}: {}; {why}", keys.join(", "));
         let chosen = |row: &&LimitRow| {
             let of = |policy: &LimitPolicy| (row.configured)(policy);
             limits.is_some_and(|limits| of(limits) != of(&LimitPolicy::default()))
@@ -116,8 +159,9 @@ fn judge(sources: &Sources, limits: Option<&LimitPolicy>) -> Vec<HealthFinding> 
 
 const fn advise(source: LimitSource) -> &'static str {
     match source {
+        LimitSource::Actions => "let that rule apply, or remove the limit",
         LimitSource::Transcript => {
-            "remove that variable, or start the agent with `portcullis run --tokens`, which counts the client's own account"
+            "if a variable is named, remove it, or start the agent with `portcullis run --tokens`, which counts the client's own account; otherwise only the limit of time helps"
         }
         _ => "limit the agent's processes by means of the system, such as a container or `ulimit`",
     }
@@ -127,12 +171,23 @@ const fn advise(source: LimitSource) -> &'static str {
 mod tests {
     use super::super::finding::Level;
     use super::*;
+    use portcullis_config::paths::Paths;
+    use portcullis_engine::Setting;
 
     #[test]
     fn what_cannot_be_measured_is_said_and_not_claimed() {
         let all = ["file_operations", "memory_mb", "execution_time_seconds", "token_usage"];
         let set = LimitPolicy { token_usage: 10, ..LimitPolicy::default() };
+        let files = LimitPolicy { file_operations: 10, ..LimitPolicy::default() };
         let why = |named: bool| named.then(|| "nobody knows".to_owned());
+        let unruled =
+            judge(&Sources { rule: why(true), transcript: None, processes: None }, Some(&files));
+        let said = unruled.get(1).map(|finding| (finding.level, finding.what.as_str()));
+        assert_eq!(
+            said,
+            Some((Level::Warning, "not held: `limits.file_operations`; nobody knows"))
+        );
+        assert!(unruled.first().is_some_and(|finding| !finding.what.contains("file_operations")));
         for (transcript, processes, limits, measured, said) in [
             (false, false, Some(&set), &all[..], None),
             (true, false, Some(&set), &all[..3], Some((Level::Warning, "token_usage"))),
@@ -140,7 +195,8 @@ mod tests {
             (false, true, Some(&set), &[all[0], all[2]], Some((Level::Note, "memory_mb"))),
             (false, true, None, &[all[3]], Some((Level::Note, "limits.processes"))),
         ] {
-            let sources = Sources { transcript: why(transcript), processes: why(processes) };
+            let sources =
+                Sources { rule: None, transcript: why(transcript), processes: why(processes) };
             let findings = judge(&sources, limits);
             let claimed = &findings.first().unwrap().what;
             for key in measured {
@@ -151,6 +207,57 @@ mod tests {
             for (what, key) in missed.iter().map(|(_, what)| what).zip(said.map(|(_, key)| key)) {
                 assert!(what.contains(key) && what.contains("nobody knows"), "{what}");
                 assert!(!claimed.contains(key), "{claimed}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_client_whose_hooks_get_no_tokens_is_named() {
+        for agent in portcullis_agents::ALL {
+            let sources = Sources::look(*agent, &[], None, Path::new(PROCESSES));
+            let said = sources.transcript.is_some_and(|why| why.contains("no tokens"));
+            assert_eq!(said, agent.token_reader().is_none(), "{}", agent.name());
+        }
+    }
+
+    #[test]
+    fn a_rule_that_does_not_apply_holds_nothing() {
+        let text = |text: &str| SettingValue::Text(text.into());
+        let texts =
+            |texts: &[&str]| SettingValue::Texts(texts.iter().map(|text| (*text).into()).collect());
+        let places = Paths {
+            person: "/home/p".into(),
+            config: "/home/p/.config/portcullis".into(),
+            state: "/home/p/.local/state/portcullis".into(),
+            managed: "/etc/portcullis/config.toml".into(),
+            project: None,
+        };
+        for (settings, enabled, said) in [
+            (vec![], None, None),
+            (vec![("builtin", text("all"))], None, None),
+            (vec![("builtin", text("essential"))], None, Some("`essential`")),
+            (vec![("builtin", text("none"))], None, Some("`none`")),
+            (vec![("disabled", texts(&["other"]))], None, None),
+            (
+                vec![("disabled", texts(&["other", "limit_file_operations"]))],
+                None,
+                Some("`rules.disabled`"),
+            ),
+            (vec![], Some(false), Some("`plugins.rules.enabled`")),
+        ] {
+            let mut config = Config::builtin_only(&places);
+            let rules = config.plugins.entry("rules".into()).or_default();
+            rules.enabled = enabled;
+            rules.settings = settings
+                .into_iter()
+                .map(|(key, value)| Setting { key: key.into(), value })
+                .collect();
+            let why = find_rule_obstacle(&config);
+            match said {
+                Some(said) => {
+                    assert!(why.as_ref().is_some_and(|why| why.contains(said)), "{why:?}")
+                }
+                None => assert_eq!(why, None),
             }
         }
     }

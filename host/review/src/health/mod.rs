@@ -96,8 +96,7 @@ impl HealthInput {
         let mut findings = Vec::new();
         progress(&format!("the settings of {}", agent.display_name()));
         let (files, handlers) = self.registration(agent, &mut findings);
-        let held = guard.config.as_ref().map(|config| &config.policy.limits);
-        findings.extend(limits::check(agent, &files, held));
+        findings.extend(limits::check(agent, &files, guard.config.as_ref()));
         if !self.quick {
             progress("the hooks as they are installed");
             self.started(agent, guard, &files, &handlers, &mut findings, progress);
@@ -109,7 +108,9 @@ impl HealthInput {
     pub fn list_limits(&self) -> Vec<LimitMeasurement> {
         let Some(agent) = self.agents.first() else { return Vec::new() };
         let registration = Registration::read(*agent, &self.places, &self.project);
-        limits::list(*agent, &registration.files)
+        let home = Home::open_existing(&self.places.state).ok().flatten();
+        let config = Config::load(&self.places, home.as_ref()).ok();
+        limits::list(*agent, &registration.files, config.as_ref())
     }
 
     fn guard(&self, findings: &mut Vec<HealthFinding>) -> Guard {
