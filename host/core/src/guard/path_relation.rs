@@ -17,7 +17,8 @@ pub(super) enum PathRelation {
 /// The prefix of a guarded path that matches the end of any path.
 const ANYWHERE: &str = "**/";
 
-/// Returns the relation of `path` to a guarded one; none if neither contains the other.
+/// Returns the relation of `path` to a guarded one; none if neither contains the other. An empty
+/// path, which is known only when the action runs, has none: it is unknown, and not the root.
 pub(super) fn relation(path: &str, guarded: &GuardedPath) -> Option<PathRelation> {
     if let Some(end) = guarded.path.strip_prefix(ANYWHERE) {
         return ends(path, end).then_some(PathRelation::Same);
@@ -32,6 +33,9 @@ pub(super) fn relation(path: &str, guarded: &GuardedPath) -> Option<PathRelation
 pub(super) fn name_relation(path: &str, guarded: &GuardedPath) -> Option<PathRelation> {
     if let Some(end) = guarded.path.strip_prefix(ANYWHERE) {
         return ends(path, end).then_some(PathRelation::Same);
+    }
+    if path.is_empty() {
+        return None;
     }
     match (strip_folder(path, &guarded.path), strip_folder(&guarded.path, path)) {
         (Some(""), _) => Some(PathRelation::Same),
@@ -187,6 +191,7 @@ mod tests {
             ("/home/me/.claude", Some(Above)),
             ("/home/me", Some(Above)),
             ("/", Some(Above)),
+            ("", None),
             ("/home/me/.claude/settings.json.bak", None),
             ("/home/me/.claud", None),
             ("/home/me/.claude/commands", None),
