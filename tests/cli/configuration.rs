@@ -112,6 +112,14 @@ fn check() -> Result<()> {
             "a template with an unknown placeholder",
             "[interventions.templates]\nscope_creep = \"fine\"\nloop = \"again: {comand}\"\n",
         ),
+        (
+            "a template of no pattern in the configuration",
+            "[interventions.templates]\nlop = \"stop\"\n",
+        ),
+        (
+            "a ladder of no pattern",
+            "[interventions.ladders]\nscop_creep = [\"soft_correction\", \"context_reinforcement\", \"context_reinforcement\", \"emergency_stop\"]\n",
+        ),
         ("an intervention by nobody", "[interventions.plugins]\nsoft_correction = \"nobody\"\n"),
         ("a plugins folder that is not there", "plugins_dir = \"/no/such\"\n"),
         (

@@ -4,7 +4,6 @@
 use crate::reviewer::Reviewer;
 use portcullis_config::Config;
 use portcullis_config::problem::KeyProblem;
-use portcullis_config::prompts::PromptsFile;
 use portcullis_core::intervene::InterventionKind;
 use portcullis_core::review::RULE;
 use portcullis_core::text::one_line;
@@ -38,21 +37,33 @@ pub fn find_plugin_mistakes(
             ),
         });
     }
+    mistakes.extend(unknown_ladders(config, &reviewer.plugins.list_names(Kind::Pattern)));
+    mistakes.extend(find_template_mistakes(config, load)?);
+    Ok(mistakes)
+}
+
+/// Finds the templates that are never read, since no pattern has their name, and those with a
+/// placeholder that no intervention fills. Nothing is loaded if there are no templates.
+///
+/// # Errors
+/// Fails if a reviewer cannot be made.
+pub fn find_template_mistakes(
+    config: &Config,
+    load: &mut dyn FnMut(Config) -> anyhow::Result<Reviewer>,
+) -> anyhow::Result<Vec<KeyProblem>> {
+    let named = &config.policy.interventions.templates;
+    if named.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut reviewer = load(config.clone())?;
     let interventions = reviewer.plugins.list_names(Kind::Intervention);
     let patterns = reviewer.plugins.list_names(Kind::Pattern);
-    if let Some(file) = &config.prompts {
-        mistakes.extend(unknown_templates(file, config, &patterns, &interventions));
-    }
-    let templates: Vec<Template<'_>> = config
-        .policy
-        .interventions
-        .templates
-        .iter()
-        .map(|(name, text)| Template::of(name, text, config, &interventions))
-        .collect();
+    drop(reviewer);
+    let mut mistakes = unknown_templates(config, &patterns, &interventions);
+    let templates: Vec<Template<'_>> =
+        named.iter().map(|(name, text)| Template::of(name, text, config, &interventions)).collect();
     // Mostly all are right, and then they are tried together.
-    if !templates.is_empty() && !refusals(&mut load(try_templates(config, &templates))?).is_empty()
-    {
+    if !refusals(&mut load(try_templates(config, &templates))?).is_empty() {
         for template in &templates {
             mistakes.extend(check_template(config, template, load)?);
         }
@@ -109,7 +120,7 @@ fn try_templates(config: &Config, templates: &[Template<'_>]) -> Config {
     tried
 }
 
-/// The names in a file of templates that are no issue's.
+/// The names of templates that are no issue's.
 const PARTS: &[&str] = &[
     "default",
     "last_word",
@@ -121,21 +132,53 @@ const PARTS: &[&str] = &[
     "checkpoint_rollback.plan",
 ];
 
+/// Returns the issue that a plugin's name stands for.
+fn issue_of(plugin: &str) -> String {
+    plugin.replace('-', "_")
+}
+
+/// Returns the issues that are named like the pattern that reports them, also those of builtin
+/// patterns that are switched off.
+fn list_issues(patterns: &[String]) -> BTreeSet<String> {
+    let builtin = portcullis_builtin::ALL.iter().map(|builtin| builtin.name);
+    patterns.iter().map(String::as_str).chain(builtin).map(issue_of).collect()
+}
+
+/// Reports ladders of issues that nobody reports. A third party's pattern may report issues with
+/// other names than its own, so that with one of them every name may be right.
+fn unknown_ladders(config: &Config, patterns: &[String]) -> Vec<KeyProblem> {
+    if patterns.iter().any(|name| portcullis_builtin::find(name).is_none()) {
+        return Vec::new();
+    }
+    let known = list_issues(patterns);
+    let ladders = &config.policy.interventions.ladders;
+    let unknown = ladders.keys().filter(|name| !known.contains(*name) && !name.starts_with(RULE));
+    unknown
+        .map(|name| {
+            let fix = match nearest(known.iter().map(String::as_str), name) {
+                Some(known) => format!("did you mean `{known}`?"),
+                None => "remove it, or install the pattern that does".to_owned(),
+            };
+            KeyProblem {
+                key: format!("interventions.ladders.{name}"),
+                what: format!("no pattern reports `{}`; {fix}", one_line(name, 64)),
+            }
+        })
+        .collect()
+}
+
 /// Reports templates whose names no pattern, rule or plugin uses: they would never be read.
 fn unknown_templates(
-    file: &PromptsFile,
     config: &Config,
     patterns: &[String],
     interventions: &[String],
 ) -> Vec<KeyProblem> {
-    let of_plugin = |name: &str| name.replace('-', "_");
-    let builtin = portcullis_builtin::ALL.iter().map(|builtin| builtin.name);
-    let patterns = patterns.iter().map(String::as_str).chain(builtin).map(of_plugin);
     let ladders = config.policy.interventions.ladders.keys().cloned();
-    let known: BTreeSet<String> = patterns.chain(ladders).chain(["default".to_owned()]).collect();
+    let mut known = list_issues(patterns);
+    known.extend(ladders.chain(["default".to_owned()]));
     let tables: Vec<String> =
-        interventions.iter().map(|name| format!("{}.", of_plugin(name))).collect();
-    let unknown = file.templates.keys().filter_map(|name| {
+        interventions.iter().map(|name| format!("{}.", issue_of(name))).collect();
+    let unknown = config.policy.interventions.templates.keys().filter_map(|name| {
         let below = tables.iter().find_map(|table| name.strip_prefix(table.as_str()));
         let issue = below.unwrap_or(name);
         let is_known =

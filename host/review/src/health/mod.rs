@@ -20,6 +20,7 @@ mod program;
 mod settings;
 mod start;
 mod stops;
+mod templates;
 mod undo;
 mod upkeep;
 
@@ -166,6 +167,9 @@ impl HealthInput {
                     ));
                 }
             };
+        if !self.quick {
+            findings.extend(templates::check(&self.places, home, config, self.now));
+        }
         let descriptions = reviewer.plugins.describe_all();
         // An unreadable journal is reported by its own check.
         let known = Store::open_existing(home, Durability::Process)
