@@ -33,6 +33,8 @@ const FOLDERS: &[&str] = &[
 /// read, newest first, in bytes.
 const SHORTEST: usize = 3;
 const MOST_TEXT: usize = 16 * 1024;
+/// The most letters of a file's ending.
+const MOST_ENDING: usize = 8;
 /// The fewest parts of a named folder that covers what is below it.
 const DEEP: usize = 2;
 
@@ -78,7 +80,9 @@ fn names_path(sentence: &str, path: &str, place: &CallLocation) -> bool {
         .position(|word| NEGATIONS.iter().any(|negation| word.eq_ignore_ascii_case(negation)));
     let allowed = words.get(..negated.unwrap_or(words.len())).unwrap_or_default();
     allowed.iter().enumerate().any(|(at, word)| {
-        covers(word, path, place) || (is_folder_name(words, at) && is_sister(word, path, place))
+        covers(word, path, place)
+            || is_file_named(word, path, place)
+            || (is_folder_name(words, at) && is_sister(word, path, place))
     })
 }
 
@@ -116,6 +120,20 @@ fn is_workplace(folder: &str, place: &CallLocation) -> bool {
     let usual_home =
         parts <= DEEP && ["/home", "/Users", "/root"].iter().any(|homes| is_within(folder, homes));
     parts > 0 && !holds_home && !usual_home && !matches!(scope_of(folder, place), Scope::System)
+}
+
+/// Returns true if a word is the file's own name with its ending, wherever the file is, but for the
+/// system's folders and hidden ones: a request rarely says more of a file.
+fn is_file_named(word: &str, path: &str, place: &CallLocation) -> bool {
+    let Some((folder, name)) = path.rsplit_once('/') else { return false };
+    let ending = name.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()).map(|(_, end)| end);
+    let is_ending = |end: &str| {
+        (1..=MOST_ENDING).contains(&end.len()) && end.bytes().all(|b| b.is_ascii_alphanumeric())
+    };
+    name == word
+        && ending.is_some_and(is_ending)
+        && !folder.split('/').any(|part| part.starts_with('.'))
+        && !matches!(scope_of(path, place), Scope::System)
 }
 
 /// Returns true if the path is in the folder of this name beside one of the project's.
@@ -180,6 +198,8 @@ mod tests {
             ("@../shop-api/README.md", "/home/me/work/shop-api/README.md"),
             ("/etc/hosts", "/etc/hosts"),
             ("shop-api", "/home/me/work/shop-api/src/a.rs"),
+            ("rotate_keys.sh", "/srv/ops/bin/rotate_keys.sh"),
+            ("README.md", "/home/me/elsewhere/README.md"),
         ];
         let sentences = [
             "PLACE",
@@ -229,6 +249,10 @@ mod tests {
             ("open https://example.org/srv/x", "/srv/x/a"),
             ("in an other way", "/home/me/work/other/a"),
             ("and/or", "/home/me/work/or/a"),
+            ("fix keys.sh", "/srv/ops/rotate_keys.sh"),
+            ("fix rotate_keys", "/srv/ops/rotate_keys.sh"),
+            ("look at resolv.conf", "/etc/resolv.conf"),
+            ("look at known.txt", "/home/me/.ssh/known.txt"),
         ] {
             assert!(!asked(request, path), "{request}: {path}");
         }
