@@ -316,12 +316,20 @@ fn ordinary() -> Result<()> {
     Ok(())
 }
 
-/// Returns a trajectory of these steps, each a tool with its input.
+/// Returns a trajectory of these steps, each a tool with its input. A command that begins with `bad`
+/// fails.
 fn trajectory(goal: &str, steps: impl Iterator<Item = (&'static str, Value)>) -> String {
     let steps: Vec<Value> = steps
         .enumerate()
         .map(|(index, (tool, input))| {
-            json!({ "tool": tool, "input": input, "result": format!("done {index}"), "is_error": false })
+            let fails =
+                input["command"].as_str().is_some_and(|command| command.starts_with("bad"));
+            let result = if fails {
+                "error: no such column `colour`".to_owned()
+            } else {
+                format!("done {index}")
+            };
+            json!({ "tool": tool, "input": input, "result": result, "is_error": fails })
         })
         .collect();
     let meta = json!({ "context": { "cwd": "/srv/museum" } });
@@ -346,11 +354,22 @@ fn lasting() -> Result<()> {
     let goal = "Correct the spelling of the hall labels in labels/.";
     let inside = |count| (0..count).map(move |index| write("/srv/museum/labels", index));
     let outside = |count| (0..count).map(move |index| write("/srv/gallery", index));
+    let failing = |count| (0..count).map(|_| ("Bash", json!({ "command": "bad-import labels.csv" })));
     for (name, steps, expected) in [
+        (
+            "nine quick failures: the first word is heard, and a cooldown silences only hints",
+            trajectory(goal, failing(9)),
+            &[(3, "soft_correction")][..],
+        ),
+        (
+            "forty quick failures",
+            trajectory(goal, failing(40)),
+            &[(3, "soft_correction")],
+        ),
         (
             "forty files outside",
             trajectory(goal, inside(1).chain(outside(40))),
-            &[(4, "context_reinforcement"), (7, "resource_throttling"), (10, "emergency_stop")][..],
+            &[(4, "context_reinforcement"), (7, "resource_throttling"), (10, "emergency_stop")],
         ),
         (
             "it turns round after the first word",

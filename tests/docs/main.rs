@@ -359,3 +359,54 @@ fn the_readme_is_short() {
         "README.md has {lines} lines, at most {README_LINES}: move what is too much into {BOOK}"
     );
 }
+
+/// Returns the keys of the configuration, from the page whose table is generated.
+fn keys() -> Vec<Vec<String>> {
+    let page = fs::read_to_string(root().join(BOOK).join("configuration.md")).unwrap();
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next());
+    let keys = rows.filter(|key| key.contains('.') && !key.contains(' '));
+    keys.map(|key| key.split('.').map(str::to_owned).collect()).collect()
+}
+
+/// Returns true for a key, or a table of keys. A name in capitals stands for any.
+fn is_key(word: &str, keys: &[Vec<String>]) -> bool {
+    let fits = |(own, known): (&str, &String)| {
+        own == known || known.bytes().all(|byte| byte.is_ascii_uppercase())
+    };
+    let parts = || word.split('.').filter(|part| *part != "*");
+    keys.iter().any(|key| parts().count() <= key.len() && parts().zip(key).all(fits))
+}
+
+#[test]
+fn every_key_that_an_intervention_advises_exists() {
+    let keys = keys();
+    let tables: Vec<&String> = keys.iter().map(|key| &key[0]).collect();
+    let mut named = 0;
+    let mut mistakes = Vec::new();
+    for file in files(".rs") {
+        if !file.starts_with("plugins/interventions/src") || file.contains("/tests") {
+            continue;
+        }
+        let text = fs::read_to_string(root().join(&file)).unwrap();
+        for word in text.split('`').skip(1).step_by(2) {
+            let plain = |byte: u8| {
+                byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"._-*".contains(&byte)
+            };
+            let first = word.split_once('.').map(|(first, _)| first.to_owned());
+            if !word.bytes().all(plain) || !first.is_some_and(|first| tables.contains(&&first)) {
+                continue;
+            }
+            named += 1;
+            if !is_key(word, &keys) {
+                mistakes.push(format!("{file}: there is no key `{word}`"));
+            }
+        }
+    }
+    none(&mistakes);
+    assert!(named > 5, "only {named} keys were found");
+    for (word, is) in
+        [("limits.token_usage", true), ("plugins.x.settings.y", true), ("limits.threshold", false)]
+    {
+        assert_eq!(is_key(word, &keys), is, "{word}");
+    }
+}

@@ -1,5 +1,6 @@
 //! The allowed values of a key, and the values that count in an untrusted project's file.
 
+use crate::answers;
 use portcullis_engine::SettingValue as Value;
 
 /// The kind of a value.
@@ -9,6 +10,8 @@ pub enum ValueKind {
     Choice(&'static [&'static str]),
     /// Any of these words.
     Choices(&'static [&'static str]),
+    /// Answers of a ladder: an intervention's kind, alone or with a plugin's name.
+    Answers,
     /// Yes or no.
     Flag,
     /// A whole number within this range, bounds included.
@@ -84,6 +87,7 @@ impl ValueKind {
         match self {
             Self::Choice(words) => format!("one of {}", listed(words)),
             Self::Choices(words) => format!("a list of {}", listed(words)),
+            Self::Answers => format!("a list of {}", answers::in_words()),
             Self::Flag => "`true` or `false`".into(),
             Self::Integer(least, most) => format!("a whole number from {least} to {most}"),
             Self::Score => "a number from 0 to 1".into(),

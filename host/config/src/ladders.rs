@@ -1,9 +1,10 @@
-//! The ladders of `interventions.ladders`: four answers each, none milder than the one before it.
+//! The ladders of `interventions.ladders`: four answers each, none milder than the one before it. An
+//! answer is a kind, or `KIND:PLUGIN` for an intervention of a plugin's own, in the place of a kind.
 
+use super::answers;
 use super::parse::KeyValue;
 use super::problem::{ConfigProblem, MOST};
-use portcullis_core::intervene::InterventionKind;
-use portcullis_core::ladder::Ladder;
+use portcullis_core::ladder::{Ladder, LadderAnswer};
 use portcullis_core::text::one_line;
 use portcullis_engine::SettingValue as Value;
 
@@ -13,9 +14,8 @@ const PATH: &str = "interventions.ladders.*";
 /// one before it.
 pub(super) fn ladder_of(value: &Value) -> Option<Ladder> {
     let Value::Texts(names) = value else { return None };
-    let kind =
-        |name: &String| InterventionKind::ALL.iter().copied().find(|known| known.as_str() == name);
-    let answers: Vec<InterventionKind> = names.iter().map(kind).collect::<Option<_>>()?;
+    let answers: Vec<LadderAnswer> =
+        names.iter().map(|name| LadderAnswer::parse_answer(name)).collect::<Option<_>>()?;
     Ladder::new(answers.try_into().ok()?)
 }
 
@@ -29,11 +29,7 @@ pub(super) fn find_wrong_ladders<'a>(
         what: format!(
             "`{}` is not a ladder; write four answers, for low, medium, high and critical, none milder than the one before it, from {}",
             one_line(&said.path, 128),
-            InterventionKind::ALL
-                .iter()
-                .map(|kind| format!("`{kind}`"))
-                .collect::<Vec<_>>()
-                .join(", ")
+            answers::in_words()
         ),
     };
     wrong.take(MOST).map(problem).collect()

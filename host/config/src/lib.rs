@@ -5,6 +5,7 @@
 //! of keys is in [`keys`], the reader of a file in [`parse`], the precedence in [`layers`].
 
 pub mod amount;
+mod answers;
 pub mod clock;
 pub mod duration;
 pub mod file;
@@ -14,6 +15,7 @@ pub mod kinds;
 mod ladders;
 pub mod layers;
 mod named_files;
+pub mod names;
 mod order;
 pub mod parse;
 pub mod paths;

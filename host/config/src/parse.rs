@@ -4,8 +4,10 @@
 //! wrong type or an impossible value is a problem: a guard that silently ignores a line of its
 //! configuration does not do what its owner expects.
 
+use super::answers;
 use super::hidden_tools;
 use super::keys::{self, ConfigKey, KeyLookup, PIPELINES, PROJECTS, ValueKind};
+use super::names::is_name;
 use super::problem::ConfigProblem;
 use portcullis_engine::{Host, SettingValue as Value};
 use portcullis_strict_toml::{
@@ -302,6 +304,7 @@ fn read_typed(item: &Item<'_>, kind: ValueKind) -> Option<Value> {
 fn find_wrong(kind: ValueKind, value: &Value) -> Option<String> {
     let fits = |item: &str| match kind {
         ValueKind::Choices(words) => words.contains(&item),
+        ValueKind::Answers => answers::is_answer(item),
         ValueKind::Paths => is_path(item),
         ValueKind::Variables => is_variable(item),
         ValueKind::Hosts => Host::parse_host(item).is_some(),
@@ -333,6 +336,7 @@ fn report_wrong(item: &Item<'_>, kind: ValueKind, value: &Value, wrong: &str) {
     };
     let meant = match kind {
         ValueKind::Choices(words) => nearest(words.iter().copied(), wrong),
+        ValueKind::Answers => answers::find_meant(wrong),
         _ => None,
     };
     let meant = meant.map(|word| format!("; did you mean `{word}`?")).unwrap_or_default();
@@ -367,14 +371,6 @@ fn check_globs(item: &Item<'_>, globs: &[String]) -> Option<()> {
 }
 
 const NAMES: &str = "has 1 to 64 lower case letters, digits, `-` and `_`";
-
-/// Returns true if a plugin or a pipeline can have that name.
-pub fn is_name(name: &str) -> bool {
-    (1..=64).contains(&name.len())
-        && name.bytes().all(|byte| {
-            byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'_')
-        })
-}
 
 /// Returns true for an absolute path, or one below the home folder, without `.`, `..` or NUL in it.
 fn is_path(path: &str) -> bool {

@@ -10,6 +10,7 @@
 
 use super::keys::{ConfigKey, PIPELINES, ValueKind, all_keys};
 use super::plugins::{SettingDeclaration, Type, declared_settings};
+use portcullis_core::intervene::InterventionKind;
 use portcullis_engine::SettingValue as Value;
 use serde_json::{Map, Value as Json, json};
 
@@ -136,6 +137,12 @@ fn value(key: &ConfigKey) -> Json {
     let mut schema = match key.kind {
         ValueKind::Choice(words) => json!({ "enum": words }),
         ValueKind::Choices(words) => json!({ "type": "array", "items": { "enum": words } }),
+        ValueKind::Answers => {
+            let kinds: Vec<&str> = InterventionKind::ALL.iter().map(|kind| kind.as_str()).collect();
+            let answer = format!("^({})(:[a-z0-9_-]{{1,64}})?$", kinds.join("|"));
+            let items = json!({ "type": "string", "pattern": answer });
+            json!({ "type": "array", "items": items, "minItems": 4, "maxItems": 4 })
+        }
         ValueKind::Flag => json!({ "type": "boolean" }),
         ValueKind::Integer(least, most) => {
             json!({ "type": "integer", "minimum": least, "maximum": most })

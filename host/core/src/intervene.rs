@@ -6,6 +6,7 @@
 pub use crate::intervention_kind::InterventionKind;
 
 use crate::finding::{Detection, Issue, PastIntervention};
+use crate::ladder::LadderAnswer;
 use crate::policy::{InterventionPolicy, IssueScale, Strategy};
 use crate::review::{Attributed, Findings, RULE};
 use crate::score::{Score, Severity, Verdict};
@@ -21,6 +22,8 @@ pub struct DueIntervention {
     pub issue: Issue,
     /// The strictest kind that it may be.
     pub kind: InterventionKind,
+    /// The plugin whose own intervention it is; none for the kind's usual one.
+    pub plugin: Option<String>,
     /// The host's escalation level.
     pub level: u8,
     /// The score, in thousandths.
@@ -179,13 +182,13 @@ fn due(
     issue.recurrences = state.recurrences;
     let level = state.level;
     let score = policy.scale.score_issue(issue.severity, issue.confidence, issue.impact, level);
-    let kind = choose(&issue, score, policy);
+    let LadderAnswer { kind, plugin } = choose(&issue, score, policy);
     let cooling = session
         .interventions
         .back()
         .is_some_and(|past| now.saturating_sub(past.at) < policy.cooldown_ms);
     let quiet = cooling || session.totals.interventions >= policy.most;
-    Some(DueIntervention { issue, kind, level, score, quiet, state })
+    Some(DueIntervention { issue, kind, plugin, level, score, quiet, state })
 }
 
 /// Escalates an issue that came back by one level, or lowers it if the last answer worked for a
@@ -256,12 +259,13 @@ fn mark_effective(session: &mut Session, step: u64) {
 
 /// Returns the answer to an issue: one of the four in its pattern's ladder. An answer that the score
 /// does not allow gives way to the one left of it.
-fn choose(issue: &Issue, score: u32, policy: &InterventionPolicy) -> InterventionKind {
-    let column = |index: usize| policy.ladder_of(&issue.name).answer_at(index);
+fn choose(issue: &Issue, score: u32, policy: &InterventionPolicy) -> LadderAnswer {
+    let ladder = policy.ladder_of(&issue.name);
+    let column = |index: usize| ladder.answer_at(index);
     if issue.name.starts_with(RULE) {
-        return InterventionKind::EmergencyStop;
+        return LadderAnswer::of_kind(InterventionKind::EmergencyStop);
     }
-    match policy.strategy {
+    let answer = match policy.strategy {
         Strategy::PatternSpecific => column(issue.severity as usize),
         Strategy::Progressive | Strategy::Custom if issue.severity == Severity::Critical => {
             column(3)
@@ -269,9 +273,11 @@ fn choose(issue: &Issue, score: u32, policy: &InterventionPolicy) -> Interventio
         Strategy::Progressive | Strategy::Custom => {
             let most = policy.scale.allowed_kind(score);
             let wanted = (issue.recurrences as usize).min(3);
-            (1..=wanted).rev().map(column).find(|kind| *kind <= most).unwrap_or_else(|| column(0))
+            let mut columns = (1..=wanted).rev().map(column);
+            columns.find(|answer| answer.kind <= most).unwrap_or_else(|| column(0))
         }
-    }
+    };
+    answer.clone()
 }
 
 /// Returns true if an issue was already answered so often by restarting that a person has to look.
@@ -279,7 +285,8 @@ fn choose(issue: &Issue, score: u32, policy: &InterventionPolicy) -> Interventio
 pub fn is_beyond_retries(issue: &Issue, session: &Session, policy: &InterventionPolicy) -> bool {
     let again = [InterventionKind::ContextReinforcement, InterventionKind::CheckpointRollback];
     let retried = |past: &&PastIntervention| {
-        past.issue == issue.name && again.iter().any(|kind| past.kind == kind.as_str())
+        let kind = LadderAnswer::kind_in(&past.kind);
+        past.issue == issue.name && again.iter().any(|again| kind == again.as_str())
     };
     let times = session.interventions.iter().filter(retried).count();
     u32::try_from(times).unwrap_or(u32::MAX) >= policy.most_retries
@@ -289,12 +296,12 @@ pub fn is_beyond_retries(issue: &Issue, session: &Session, policy: &Intervention
 #[must_use]
 pub fn remember_intervention(
     due: &DueIntervention,
-    kind: InterventionKind,
+    given: &LadderAnswer,
     step: u64,
     now: u64,
 ) -> PastIntervention {
     PastIntervention {
-        kind: kind.as_str().into(),
+        kind: given.name(),
         issue: due.issue.name.clone(),
         step,
         at: now,

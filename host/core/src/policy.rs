@@ -4,7 +4,7 @@
 //! module.
 
 use crate::client::ClientProfile;
-use crate::ladder::{Ladder, default_ladders};
+use crate::ladder::{FALLBACK, Ladder, default_ladders};
 use crate::mask::SecretKind;
 use crate::score::{RationalityLevel, RiskLevel, Score, named};
 use crate::undo::OnFailure;
@@ -399,8 +399,8 @@ pub struct InterventionPolicy {
 impl InterventionPolicy {
     /// Returns the answers to a pattern.
     #[must_use]
-    pub fn ladder_of(&self, pattern: &str) -> Ladder {
-        self.ladders.get(pattern).copied().unwrap_or(Ladder::FALLBACK)
+    pub fn ladder_of(&self, pattern: &str) -> &Ladder {
+        self.ladders.get(pattern).unwrap_or(&FALLBACK)
     }
 }
 

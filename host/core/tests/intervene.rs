@@ -13,8 +13,9 @@ mod harness;
 mod responses;
 
 use harness::{Sent, World, answer, by, detection, detects, post, pre};
+use portcullis_core::finding::{Guidance, Response, StopReport};
 use portcullis_core::intervene::InterventionKind;
-use portcullis_core::ladder::Ladder;
+use portcullis_core::ladder::{Ladder, LadderAnswer};
 use portcullis_core::policy::{InterventionPolicy, IssueScale, Strategy};
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::score::{Score, Severity};
@@ -114,16 +115,60 @@ fn the_policy_sets_the_ladder_of_any_pattern() {
     // A builtin pattern, one of the builtin ones without an entry, and somebody else's.
     for pattern in ["secret_egress", "loop", "a pattern of somebody's own"] {
         let answers = [SoftCorrection, ResourceThrottling, CheckpointRollback, EmergencyStop];
-        let ladder = Ladder::new(answers).unwrap();
+        let ladder = Ladder::from_kinds(answers).unwrap();
         for (severity, expected) in Severity::ALL.iter().zip(answers) {
             let mut world = world(pattern, *severity, 100, 0);
             world.policy.interventions.strategy = Strategy::PatternSpecific;
-            world.policy.interventions.ladders.insert(pattern.to_owned(), ladder);
+            world.policy.interventions.ladders.insert(pattern.to_owned(), ladder.clone());
             let sent = world.bash("noisy", "t1");
             assert_eq!(kind(&sent).as_deref(), Some(expected.as_str()), "{pattern} {severity}");
         }
     }
-    assert_eq!(Ladder::new([EmergencyStop, EmergencyStop, SoftCorrection, EmergencyStop]), None);
+    assert_eq!(
+        Ladder::from_kinds([EmergencyStop, EmergencyStop, SoftCorrection, EmergencyStop]),
+        None
+    );
+}
+
+#[test]
+fn a_plugins_own_intervention_has_a_place_in_the_ladder() {
+    let guide = |text: &str| {
+        Response::Guide(Guidance { messages: vec![text.to_owned()], ..Default::default() })
+    };
+    let stop = Response::Stop { message: "stop".into(), report: StopReport::default() };
+    // The answers, what the plugin says (none: it does not exist), the names in the records of three
+    // occurrences, and whether there is a fault.
+    let row = [SOFT, "context_reinforcement:mine", "checkpoint_rollback:mine", STOP];
+    for (case, says, expected, is_fault) in [
+        ("it is there", Some(guide("mine")), [SOFT, row[1], row[2]], false),
+        ("nobody gives it", None, [SOFT, CONTEXT, ROLLBACK], false),
+        ("it is too strict", Some(stop), [SOFT, row[1], row[2]], true),
+    ] {
+        let mut world = world("loop", Severity::Medium, 600, 500);
+        world.policy.interventions.disabled = vec![CONTEXT.into()];
+        let answers = row.map(|name| LadderAnswer::parse_answer(name).unwrap());
+        world.policy.interventions.ladders.insert("loop".into(), Ladder::new(answers).unwrap());
+        let mut usual = world.plugins.intervene;
+        world.plugins.intervene = Box::new(move |name, issue, situation| match name {
+            "mine" => Some(answer(name, Ok(says.clone()?))),
+            _ => usual(name, issue, situation),
+        });
+        for (index, expected) in expected.into_iter().enumerate() {
+            // Switching the kind off leaves the plugin's own intervention in its place.
+            let expected = if expected == CONTEXT { SOFT } else { expected };
+            let sent = world.bash("noisy", &format!("n{index}"));
+            assert_eq!(kind(&sent).as_deref(), Some(expected), "{case}");
+            let record = intervention(&sent).unwrap();
+            let own = expected.contains(':');
+            assert_eq!(!record.faults.is_empty(), is_fault && own, "{case}: {:?}", record.faults);
+            let stopped = world.state().session.stopped.is_some();
+            assert!(!stopped, "{case}: a place in the ladder is a limit");
+            for quiet in 0..2 {
+                world.bash("ls", &format!("q{index}-{quiet}"));
+            }
+            world.now += 60_000;
+        }
+    }
 }
 
 /// Another occurrence: quiet steps and milliseconds since the last one.

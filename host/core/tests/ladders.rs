@@ -17,7 +17,7 @@ fn every_ladder() -> Vec<Ladder> {
         for medium in KINDS {
             for high in KINDS {
                 let rows = KINDS.iter().map(|critical| [*low, *medium, *high, *critical]);
-                ladders.extend(rows.filter_map(Ladder::new));
+                ladders.extend(rows.filter_map(Ladder::from_kinds));
             }
         }
     }
@@ -52,12 +52,12 @@ fn an_answer_never_leaves_its_row() {
     assert_eq!(ladders.len(), 70);
     let mut policy = InterventionPolicy::default();
     for ladder in ladders {
-        policy.ladders.insert("p".into(), ladder);
+        policy.ladders.insert("p".into(), ladder.clone());
         for strategy in [Strategy::Progressive, Strategy::PatternSpecific, Strategy::Custom] {
             policy.strategy = strategy;
             for case in every_case() {
                 let answer = answer_to(&policy, case.0, case.1);
-                assert!(ladder.answers().contains(&answer), "{answer} {ladder:?} {case:?}");
+                assert!(ladder.kinds().contains(&answer), "{answer} {ladder:?} {case:?}");
             }
         }
     }
@@ -92,7 +92,8 @@ fn an_answer_that_the_score_does_not_allow_gives_way_to_the_left() {
     let policy = InterventionPolicy::default();
     for (pattern, (severity, confidence, impact), state, expected) in cases {
         let mut policy = policy.clone();
-        policy.ladders.insert("p".into(), policy.ladder_of(pattern));
+        let row = policy.ladder_of(pattern).clone();
+        policy.ladders.insert("p".into(), row);
         let answer = answer_to(&policy, (severity, confidence, impact), state);
         assert_eq!(answer, expected, "{pattern} {severity} {state:?}");
     }

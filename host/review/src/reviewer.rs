@@ -284,12 +284,17 @@ fn interventions_are_there(plugins: &mut PluginSet, config: &Config) -> Result<(
     if let Some(problem) = config_check::check_decider(config) {
         return Err(problem.into());
     }
+    let own = policy.ladders.iter().flat_map(|(issue, row)| {
+        let plugins = row.answers().iter().filter_map(|answer| answer.plugin.as_ref());
+        plugins.map(move |name| (format!("interventions.ladders.{issue}"), name))
+    });
     let decider = policy.decider.iter().map(|name| ("interventions.decider".to_owned(), name));
     let named: Vec<_> = policy
         .plugins
         .iter()
         .map(|(kind, name)| (format!("interventions.plugins.{kind}"), name))
         .chain(decider)
+        .chain(own)
         .collect();
     if named.is_empty() {
         return Ok(());

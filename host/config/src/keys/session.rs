@@ -198,17 +198,11 @@ pub(super) const KEYS: &[ConfigKey] = &[
     },
     ConfigKey {
         path: "interventions.ladders.*",
-        kind: ValueKind::Choices(&[
-            "soft_correction",
-            "context_reinforcement",
-            "resource_throttling",
-            "checkpoint_rollback",
-            "emergency_stop",
-        ]),
+        kind: ValueKind::Answers,
         default: || None,
         default_text: "[Interventions](sessions.md#interventions)",
         project: ProjectScope::Trust,
-        doc: "four answers to a pattern, by the pattern's name, builtin or not: for low, medium, high and critical; none milder than the one before it",
+        doc: "four answers to a pattern, by the pattern's name, builtin or not: for low, medium, high and critical; none milder than the one before it. `KIND:PLUGIN` is an intervention of a plugin's own, in the place of that kind",
     },
     ConfigKey {
         path: "interventions.custom_prompts_path",

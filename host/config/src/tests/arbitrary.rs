@@ -76,7 +76,6 @@ fn value_of(key: &ConfigKey) -> BoxedStrategy<Value> {
         "interventions.score_thresholds.resource_throttling" => share(300..=500),
         "interventions.score_thresholds.checkpoint_rollback" => share(500..=700),
         "interventions.score_thresholds.emergency_stop" => share(700..=1000),
-        "interventions.ladders.*" => ladder(),
         _ => value(key.kind),
     }
 }
@@ -84,7 +83,14 @@ fn value_of(key: &ConfigKey) -> BoxedStrategy<Value> {
 /// Four answers, none milder than the one before it.
 fn ladder() -> BoxedStrategy<Value> {
     let kinds: Vec<String> = InterventionKind::ALL.iter().map(ToString::to_string).collect();
-    subsequence(kinds, 4).prop_map(Value::Texts).boxed()
+    let own = |mut kinds: Vec<String>| {
+        let strictest = kinds.pop().map(|last| format!("{last}:mine"));
+        kinds.extend(strictest);
+        Value::Texts(kinds)
+    };
+    (subsequence(kinds, 4), any::<bool>())
+        .prop_map(move |(kinds, is_own)| if is_own { own(kinds) } else { Value::Texts(kinds) })
+        .boxed()
 }
 
 fn value(kind: ValueKind) -> BoxedStrategy<Value> {
@@ -96,6 +102,7 @@ fn value(kind: ValueKind) -> BoxedStrategy<Value> {
     match kind {
         ValueKind::Choice(words) => select(words).prop_map(|word| Value::Text(word.into())).boxed(),
         ValueKind::Choices(words) => texts(words).boxed(),
+        ValueKind::Answers => ladder(),
         ValueKind::Flag => any::<bool>().prop_map(Value::Flag).boxed(),
         ValueKind::Integer(least, most) => {
             let numbers: Vec<i64> =

@@ -60,6 +60,18 @@ const ROWS: &[Row] = &[
         &[(1, 23, "none milder than the one before it")],
     ),
     ("interventions.ladders.loop = [\"stop\"]", &[(1, 30, "`interventions.ladders.loop`")]),
+    (
+        "interventions.ladders.loop = [\"soft_corection:mine\"]",
+        &[(1, 30, "did you mean `soft_correction`?")],
+    ),
+    (
+        "interventions.ladders.loop = [\"soft_correction:Not A Name\"]",
+        &[(1, 30, "holds `soft_correction:Not A Name`")],
+    ),
+    (
+        "interventions.ladders.loop = [\"emergency_stop:mine\", \"soft_correction\", \"emergency_stop\", \"emergency_stop\"]",
+        &[(1, 1, "none milder than the one before it")],
+    ),
     // Types.
     (
         "mode = 1",
@@ -420,7 +432,7 @@ fn everything_can_be_said() {
     let off = user("interventions.enabled = false").policy.interventions.disabled;
     assert_eq!(off.len(), 5, "{off:?}");
     assert_eq!(config.policy.interventions.templates["loop"], "stop it");
-    let ladder = |pattern: &str| config.policy.interventions.ladder_of(pattern).answers();
+    let ladder = |pattern: &str| config.policy.interventions.ladder_of(pattern).kinds();
     assert_eq!(ladder("of a third party").map(|kind| kind as usize), [0, 0, 4, 4]);
     assert_eq!(ladder("secret_egress").map(|kind| kind as usize), [1, 4, 4, 4], "as by default");
     assert_eq!(config.policy.personal_data.len(), 1);

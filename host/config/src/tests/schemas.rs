@@ -96,7 +96,8 @@ fn is(value: &Json, name: &Json) -> bool {
 fn matches(pattern: &Json, text: &str) -> bool {
     match pattern.as_str().unwrap() {
         "^(/|~/)" => text.starts_with('/') || text.starts_with("~/"),
-        "^[a-z0-9_-]{1,64}$" => crate::parse::is_name(text),
+        "^[a-z0-9_-]{1,64}$" => crate::names::is_name(text),
+        pattern if pattern.starts_with("^(soft_correction|") => crate::answers::is_answer(text),
         crate::schema::HOST => portcullis_engine::Host::parse_host(text).is_some(),
         "^[A-Za-z_][A-Za-z0-9_]*$" => crate::parse::is_variable(text),
         "\\." => text.contains('.'),

@@ -7,7 +7,8 @@ use crate::fault::{Fault, FaultKind};
 use crate::finding::{Issue, Response, Situation};
 use crate::incident;
 use crate::intervene::{self, DueIntervention, InterventionKind};
-use crate::plugins::{PluginResponse, Plugins};
+use crate::ladder::LadderAnswer;
+use crate::plugins::{Identity, PluginResponse, Plugins};
 use crate::policy::Strategy;
 use crate::quoting::QuotedPlugins;
 use crate::record::{RecordKind, RecordedIntervention};
@@ -111,8 +112,9 @@ impl Run<'_, '_> {
                     Ok(kind) if !self.is_open(kind) => wanted = kind,
                     Ok(kind) if silent(kind) => return Answer::Silenced,
                     Ok(kind) => {
+                        let given = LadderAnswer::of_kind(kind);
                         return Answer::Given(self.carry_out(
-                            (kind, answer),
+                            (given, answer),
                             due,
                             (&situation, over),
                             faults,
@@ -122,23 +124,20 @@ impl Run<'_, '_> {
                 },
             }
         }
-        let row = policy.ladder_of(&due.issue.name).answers();
-        // Limits stand in for a missing answer only in a row that has them.
-        let tightens = |kind| kind == InterventionKind::ResourceThrottling && !row.contains(&kind);
         let mut missing = Answer::Missing;
-        for kind in wanted.and_milder().filter(|kind| !tightens(*kind)) {
-            if !self.is_open(kind) {
-                continue;
-            }
-            if silent(kind) {
+        for given in self.list_candidates(due, wanted) {
+            if silent(given.kind) {
                 missing = Answer::Silenced;
                 continue;
             }
-            let name =
-                policy.plugins.get(kind.as_str()).cloned().unwrap_or_else(|| kind.plugin_name());
+            let usual = || {
+                let chosen = policy.plugins.get(given.kind.as_str()).cloned();
+                chosen.unwrap_or_else(|| given.kind.plugin_name())
+            };
+            let name = given.plugin.clone().unwrap_or_else(usual);
             if let Some(answer) = self.ask(&name, due, &situation, context) {
                 return Answer::Given(self.carry_out(
-                    (kind, answer),
+                    (given, answer),
                     due,
                     (&situation, over),
                     faults,
@@ -146,6 +145,32 @@ impl Run<'_, '_> {
             }
         }
         missing
+    }
+
+    /// Lists the answers that may be given, the strictest first: the one that is due, and milder
+    /// ones for missing and disabled kinds. Of each kind, a plugin's own interventions in the
+    /// pattern's row come before the usual one.
+    fn list_candidates(
+        &self,
+        due: &DueIntervention,
+        wanted: InterventionKind,
+    ) -> Vec<LadderAnswer> {
+        let row = self.settings.policy.interventions.ladder_of(&due.issue.name);
+        let own =
+            due.plugin.clone().map(|plugin| LadderAnswer { kind: due.kind, plugin: Some(plugin) });
+        let mut candidates: Vec<LadderAnswer> =
+            own.into_iter().filter(|answer| answer.kind == wanted).collect();
+        // Limits stand in for a missing answer only in a row that has them.
+        let throttling = InterventionKind::ResourceThrottling;
+        let fits = |kind: &InterventionKind| *kind != throttling || row.kinds().contains(kind);
+        for kind in wanted.and_milder().filter(fits) {
+            let of_kind = row.answers().iter().filter(|answer| answer.kind == kind);
+            let own = of_kind.filter(|answer| answer.plugin.is_some() && kind < wanted);
+            candidates.extend(own.cloned());
+            // A plugin's own intervention is switched off by leaving it out of the ladders.
+            candidates.extend(self.is_open(kind).then(|| LadderAnswer::of_kind(kind)));
+        }
+        candidates
     }
 
     /// Asks one plugin. A plugin in shadow mode gives no answer; the configuration refuses it
@@ -168,19 +193,30 @@ impl Run<'_, '_> {
 
     fn carry_out(
         &mut self,
-        (kind, answer): (InterventionKind, PluginResponse<Response>),
+        (given, answer): (LadderAnswer, PluginResponse<Response>),
         due: &DueIntervention,
         (situation, over): (&Situation, bool),
         mut faults: Vec<Fault>,
     ) -> InterventionKind {
         self.note_issue(due);
+        let kind = given.kind;
         let plugins = record_plugins(std::slice::from_ref(&answer));
         let beyond = intervene::is_beyond_retries(
             &due.issue,
             &self.state.session,
             &self.settings.policy.interventions,
         );
-        let response = answer.result.unwrap_or_else(|fault| {
+        let result = answer.result.and_then(|response| {
+            // The operator gave the plugin a place among the answers, and not a free choice.
+            let found = InterventionKind::of_response(&response);
+            let fits = found <= kind || found.is_guidance() && kind.is_guidance();
+            if fits || given.plugin.is_none() {
+                Ok(response)
+            } else {
+                Err(too_strict(&answer.plugin, found, kind))
+            }
+        });
+        let response = result.unwrap_or_else(|fault| {
             faults.push(fault);
             self.fallback_response(kind, &due.issue)
         });
@@ -206,20 +242,20 @@ impl Run<'_, '_> {
         self.take_over(&recovery, &due.issue, &id);
         self.state.session.note_intervention(intervene::remember_intervention(
             due,
-            kind,
+            &given,
             situation.step,
             self.now,
         ));
         let mut record = self.record(
             RecordKind::Intervention,
-            kind.as_str(),
+            &given.name(),
             crate::text::one_line(&due.issue.summary, 240),
         );
         record.step = Some(situation.step);
         record.plugins = plugins;
         record.faults = faults;
         record.intervention = Some(RecordedIntervention {
-            kind: kind.as_str().into(),
+            kind: given.name(),
             issue: due.issue.name.clone(),
             level: due.level,
             score: due.score,
@@ -282,6 +318,12 @@ impl Run<'_, '_> {
             self.state.session.stop_for(issue, id);
         }
     }
+}
+
+/// Returns the fault of a plugin whose answer is stricter than its place in the ladder.
+fn too_strict(plugin: &Identity, found: InterventionKind, place: InterventionKind) -> Fault {
+    let what = format!("it answers with `{found}`, which is stricter than its place, `{place}`");
+    plugin.new_fault(FaultKind::BadValue, what)
 }
 
 const fn nothing() -> Recovery {

@@ -1,7 +1,7 @@
 //! The intervention `checkpoint-rollback`: restores the files as they were before the issue.
 //!
-//! It names the newest safe checkpoint from before the issue began, and gives the problem and a
-//! suggestion; if none is safe, it makes a plan for a person. `choice` defines a safe checkpoint.
+//! It names the newest safe checkpoint from before the issue began, and gives the problem, a
+//! suggestion, and the context of the work, which the agent begins again from there; if none is safe, it makes a plan for a person. `choice` defines a safe checkpoint.
 //! The host decides if files are restored at once or by a person, restores them, and says so.
 
 mod choice;
@@ -9,6 +9,7 @@ mod config;
 mod plan;
 mod wording;
 
+use crate::context_reinforcement::background;
 use choice::Choice;
 use portcullis_plugin::host;
 use portcullis_plugin::intervention::{
@@ -52,8 +53,10 @@ impl Intervention for CheckpointRollback {
         match choice::of(&config, issue, situation, context, &host::detail) {
             Choice::Safe(checkpoint) => {
                 wording::describe(&mut values, checkpoint, situation);
-                let guidance =
+                let background = background::of_restart(issue, context, &values)?;
+                let mut guidance =
                     Guidance::saying(message(&["rollback", &issue.name, "conversation"], values)?);
+                guidance.background = background;
                 Ok(Response::Rollback(Rollback { checkpoint: checkpoint.id.clone(), guidance }))
             }
             Choice::None(refused) => {

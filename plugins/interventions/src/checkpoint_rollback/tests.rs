@@ -19,7 +19,8 @@ fn answer(
     let prepared = CheckpointRollback::prepare(settings)?;
     match CheckpointRollback::intervene(&prepared, issue, situation, context)? {
         Response::Rollback(rollback) => {
-            assert!(rollback.guidance.limits.is_empty() && rollback.guidance.background.is_empty());
+            assert!(rollback.guidance.limits.is_empty());
+            assert!(rollback.guidance.background.iter().all(|fact| fact.text.len() <= 4096));
             let [message] = <[String; 1]>::try_from(rollback.guidance.messages).unwrap();
             assert!(message.len() <= 4096);
             Ok(Ok((rollback.checkpoint, message)))

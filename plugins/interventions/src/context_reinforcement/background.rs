@@ -122,6 +122,23 @@ pub(super) fn of(
     Ok(facts.0)
 }
 
+/// Returns what an agent needs to begin again at an earlier state of the files: the request, the
+/// goals, the boundaries, and the builtin constraints.
+pub(crate) fn of_restart(
+    issue: &Issue,
+    context: &Context,
+    values: &Values,
+) -> Result<Vec<Background>, Error> {
+    let (touched, others) = constraints::builtin(issue, context, values)?;
+    let mut facts = Facts::default();
+    facts.add("original request", original(context), true);
+    facts.add("goals, the most important first", goals(context), true);
+    facts.add("constraints that matter now", bullets(&touched), true);
+    facts.add("boundaries", fill("boundaries", BOUNDARIES, values)?, false);
+    facts.add("constraints", bullets(&others), false);
+    Ok(facts.0)
+}
+
 #[derive(Default)]
 struct Facts(Vec<Background>);
 

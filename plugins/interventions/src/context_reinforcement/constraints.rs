@@ -84,17 +84,7 @@ pub(super) fn of(
     context: &Context,
     values: &Values,
 ) -> Result<(Vec<String>, Vec<String>), Error> {
-    let mut touched = Vec::new();
-    let mut others = Vec::new();
-    for constraint in CONSTRAINTS {
-        let about = constraint.about.contains(&issue.family());
-        if about || constraint.general {
-            let text = fill("constraint", constraint.text, values)?;
-            let side = if about { &mut touched } else { &mut others };
-            side.extend((!text.is_empty()).then_some(text));
-        }
-    }
-    touched.extend(objections(context));
+    let (mut touched, mut others) = builtin(issue, context, values)?;
     for own in settings.texts("constraints")?.iter().take(THEIRS) {
         let meant = [issue.name.as_str(), issue.family()]
             .into_iter()
@@ -107,6 +97,25 @@ pub(super) fn of(
     }
     touched.retain(|text| !text.is_empty());
     others.retain(|text| !text.is_empty());
+    Ok((touched, others))
+}
+
+/// Does the same without the operator's own.
+pub(super) fn builtin(
+    issue: &Issue,
+    context: &Context,
+    values: &Values,
+) -> Result<(Vec<String>, Vec<String>), Error> {
+    let (mut touched, mut others) = (Vec::new(), Vec::new());
+    for constraint in CONSTRAINTS {
+        let about = constraint.about.contains(&issue.family());
+        if about || constraint.general {
+            let text = fill("constraint", constraint.text, values)?;
+            let side = if about { &mut touched } else { &mut others };
+            side.extend((!text.is_empty()).then_some(text));
+        }
+    }
+    touched.extend(objections(context));
     Ok((touched, others))
 }
 

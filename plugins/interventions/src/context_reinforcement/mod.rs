@@ -7,7 +7,7 @@
 //! issue's severity and the host's escalation. Everything comes from the host's input; unknown
 //! details are left out. It sets no limits and stops nothing.
 
-mod background;
+pub(crate) mod background;
 mod constraints;
 mod strength;
 mod wording;

@@ -64,14 +64,14 @@ const ADVICE: &[Advice] = &[
     Advice {
         issue: "rule:*",
         preventive: "Say in the project's instructions what `{rule}` forbids and what to do instead.\nInstead of it: {evidence.alternative}",
-        configuration: "If `{rule}` was wrong here, change its threshold or its list of exceptions; do not switch it off.",
+        configuration: "If `{rule}` was wrong here, `portcullis allow` lets single actions run, and `rules.disabled` switches the rule off for good.",
     },
 ];
 
 const OTHER: Advice = Advice {
     issue: "default",
     preventive: "Say in the project's instructions what to do where `{issue}` comes up.",
-    configuration: "If `{issue}` was wrong here, change its threshold.",
+    configuration: "If `{issue}` was wrong here, lower `patterns.sensitivity`.",
 };
 
 const COMMON_BACK: &str = "The files can be put back to before step {checkpoint_step}: `portcullis checkpoint restore {checkpoint}`";

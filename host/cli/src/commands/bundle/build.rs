@@ -14,7 +14,7 @@ use crate::paint;
 use portcullis_author::project::PluginProject;
 use portcullis_bundle::{About, Bundle, Component, NewComponent, Plugin};
 use portcullis_config::amount::format_size;
-use portcullis_config::parse::is_name;
+use portcullis_config::names::is_name;
 use portcullis_config::plugins::{SettingDeclaration, find_misfit};
 use portcullis_config::schema::to_json;
 use portcullis_core::text::one_line;

@@ -201,3 +201,31 @@ fn any_issue_gets_whole_texts() {
         }
     }
 }
+
+#[test]
+fn the_context_of_the_work_is_restored_too() {
+    let context = testing::context().goal("Build the shop").goal("Do not touch the invoices");
+    let issue = full("scope_creep");
+    let prepared = CheckpointRollback::prepare(&[]).unwrap();
+    let situation = with(vec![taken("a", 2, 5)]);
+    let response = CheckpointRollback::intervene(&prepared, &issue, &situation, &context).unwrap();
+    let Response::Rollback(rollback) = response else { panic!("{response:?}") };
+    let titles: Vec<&str> =
+        rollback.guidance.background.iter().map(|fact| fact.title.as_str()).collect();
+    assert_eq!(
+        titles,
+        [
+            "original request",
+            "goals, the most important first",
+            "constraints that matter now",
+            "boundaries",
+            "constraints"
+        ]
+    );
+    let all: String = rollback.guidance.background.iter().map(|fact| fact.text.as_str()).collect();
+    for part in
+        ["Build the shop", "Do not touch the invoices", "/srv/other", "The project's folders"]
+    {
+        assert!(all.contains(part), "{part}: {all}");
+    }
+}
