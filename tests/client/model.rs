@@ -17,6 +17,10 @@ use crate::case::{Block, Turn};
 /// The answer after the end of a script.
 const EXHAUSTED: &str = "(the script has no further turn)";
 
+/// Something that happens before the model answers: it is given the number of turns that were
+/// played. If it fails, the script ends, and the failure is that of the model.
+pub(crate) type Between = Box<dyn FnMut(usize) -> Result<()> + Send>;
+
 /// A running server.
 pub(crate) struct Model {
     server: Arc<Server>,
@@ -40,11 +44,22 @@ pub(crate) struct Conversation {
 struct Script {
     lanes: BTreeMap<String, std::vec::IntoIter<Turn>>,
     conversation: Conversation,
+    between: Between,
+    failure: Option<anyhow::Error>,
 }
 
 impl Model {
     /// Starts the server on a free port.
     pub(crate) fn start(turns: &[Turn], subagents: &BTreeMap<String, Vec<Turn>>) -> Result<Self> {
+        Self::start_with(turns, subagents, Box::new(|_| Ok(())))
+    }
+
+    /// Starts the server on a free port. `between` is called before each turn.
+    pub(crate) fn start_with(
+        turns: &[Turn],
+        subagents: &BTreeMap<String, Vec<Turn>>,
+        between: Between,
+    ) -> Result<Self> {
         let server = Arc::new(
             Server::http("127.0.0.1:0")
                 .map_err(|error| anyhow!("cannot listen on 127.0.0.1: {error}"))?,
@@ -54,7 +69,7 @@ impl Model {
             .to_ip()
             .map(|address| address.port())
             .ok_or_else(|| anyhow!("the server has no port"))?;
-        let script = Arc::new(Mutex::new(Script::new(turns, subagents)));
+        let script = Arc::new(Mutex::new(Script::new(turns, subagents, between)));
         let thread = std::thread::spawn({
             let (server, script) = (Arc::clone(&server), Arc::clone(&script));
             move || server.incoming_requests().for_each(|request| serve(request, &script))
@@ -67,11 +82,14 @@ impl Model {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// Stops the server and returns the requests.
+    /// Stops the server and returns the requests. Fails if `between` did.
     pub(crate) fn finish(self) -> Result<Conversation> {
         self.server.unblock();
         self.thread.join().map_err(|_| anyhow!("the scripted model panicked"))?;
         let mut script = lock(&self.script);
+        if let Some(failure) = script.failure.take() {
+            return Err(failure);
+        }
         let mut conversation = std::mem::take(&mut script.conversation);
         conversation.unplayed = script.lanes.values().map(ExactSizeIterator::len).sum();
         Ok(conversation)
@@ -79,18 +97,22 @@ impl Model {
 }
 
 impl Script {
-    fn new(turns: &[Turn], subagents: &BTreeMap<String, Vec<Turn>>) -> Self {
+    fn new(turns: &[Turn], subagents: &BTreeMap<String, Vec<Turn>>, between: Between) -> Self {
         let mut lanes: BTreeMap<_, _> = subagents
             .iter()
             .map(|(mark, turns)| (mark.clone(), turns.clone().into_iter()))
             .collect();
         lanes.insert(String::new(), Vec::from(turns).into_iter());
-        Self { lanes, conversation: Conversation::default() }
+        Self { lanes, conversation: Conversation::default(), between, failure: None }
     }
 
     fn answer(&mut self, body: Value) -> Turn {
         if !offers_tools(&body) {
             return vec![Block::Text { text: "ok".to_owned() }];
+        }
+        if let Err(error) = (self.between)(self.conversation.requests.len()) {
+            self.failure.get_or_insert(error);
+            self.lanes.clear();
         }
         let opening = body.pointer("/messages/0/content").map(Value::to_string).unwrap_or_default();
         let mark = self

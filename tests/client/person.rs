@@ -13,12 +13,17 @@ pub(crate) fn at_a_terminal(
     programs: &Programs,
     arguments: &str,
 ) -> Result<String> {
+    Ok(confirm(scratch, programs, arguments)?.text)
+}
+
+/// Runs one of our commands for a person who types the requested word.
+pub(crate) fn confirm(scratch: &Scratch, programs: &Programs, arguments: &str) -> Result<Shown> {
     let arguments: Vec<&str> = arguments.split_whitespace().collect();
     let ours = std::iter::once(programs.portcullis.to_string_lossy().into_owned());
     let words: Vec<String> = ours.chain(arguments.into_iter().map(str::to_owned)).collect();
     let mut script = script(&words);
     script.current_dir(scratch.project()).env_clear().envs(run::environment(scratch));
-    Ok(converse(script, Answer::Word)?.text)
+    converse(script, Answer::Word)
 }
 
 /// Returns what `portcullis run` shows a person who types these keys when it asks about calls. The

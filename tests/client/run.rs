@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::case::Turn;
 use crate::machine;
-use crate::model::{Conversation, Model};
+use crate::model::{Between, Conversation, Model};
 use crate::scratch::Scratch;
 use portcullis_tests::process;
 
@@ -68,7 +68,17 @@ pub(crate) struct Evidence {
 
 /// Plays a session in prepared folders.
 pub(crate) fn run(session: &Session, scratch: &Scratch, programs: &Programs) -> Result<Evidence> {
-    let model = Model::start(&session.turns, &session.subagents)?;
+    run_with(session, scratch, programs, Box::new(|_| Ok(())))
+}
+
+/// Plays a session in prepared folders. `between` is called before each turn of the model.
+pub(crate) fn run_with(
+    session: &Session,
+    scratch: &Scratch,
+    programs: &Programs,
+    between: Between,
+) -> Result<Evidence> {
+    let model = Model::start_with(&session.turns, &session.subagents, between)?;
     let ended = process::run(
         client(session, scratch, &programs.client, &model.url()),
         &scratch.root().join("client"),

@@ -34,7 +34,7 @@ pub(crate) fn compiled(parent: &Path) -> PathBuf {
 }
 
 /// The folders of one run.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Scratch {
     root: PathBuf,
 }

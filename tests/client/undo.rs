@@ -1,6 +1,9 @@
 //! Tests that an agent's changes to files through the real client are reverted byte for byte: each
-//! command runs in the client with our hooks, and a person restores afterwards.
+//! command runs in the client with our hooks, and a person undoes it.
 
+mod shapes;
+
+use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
@@ -9,14 +12,15 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, ensure};
 use libtest_mimic::{Failed, Trial};
-use portcullis_tests::{Tree, differing, tree};
+use portcullis_tests::differing;
+use portcullis_tests::process;
+use portcullis_tests::shapes::read_project;
 use serde_json::{Value, json};
 
-use crate::case::Block;
-use crate::evidence::tool_results;
+use crate::case::{Block, Turn};
+use crate::evidence::{ToolResult, tool_results};
 use crate::run::{self, Programs, Session};
 use crate::scratch::{Installed, Scratch};
-use portcullis_tests::process;
 
 /// The actions of an agent, from a person's perspective.
 struct Case {
@@ -29,27 +33,12 @@ struct Case {
 
 const CASES: &[Case] = &[
     Case {
-        name: "undo: rm -r of a folder that git does not have",
-        commands: &["rm -r src"],
-        changes: 7,
-    },
-    Case {
-        name: "undo: sed in place",
-        commands: &["sed -i 's/main/other/' src/main.rs"],
-        changes: 1,
-    },
-    Case {
         name: "undo: git clean with what git ignores",
         commands: &["git clean -fdx"],
         changes: 14,
     },
     Case {
-        name: "undo: a script that rewrites 300 files",
-        commands: &["sh rewrite.sh"],
-        changes: 300,
-    },
-    Case {
-        name: "undo: all of it, one after the other",
+        name: "undo: four actions by the first one's name, and redone",
         commands: &[
             "sed -i 's/main/other/' src/main.rs",
             "sh rewrite.sh",
@@ -61,32 +50,46 @@ const CASES: &[Case] = &[
 ];
 
 /// Rules and thresholds that would object are disabled: the test is about the consequences of
-/// running it.
-const CONFIGURATION: &str = "[checkpoints]\nenabled = true\n[rules]\nbuiltin = \"none\"\n[risk]\nmedium = 0.95\nhigh = 0.95\n";
+/// running it. Undo is on by default.
+const CONFIGURATION: &str = "[rules]\nbuiltin = \"none\"\n[risk]\nmedium = 0.95\nhigh = 0.95\n";
 
 /// The timeout of a restore.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// Returns all tests.
 pub(crate) fn trials(parent: &Path, programs: &Result<Programs>) -> Vec<Trial> {
-    let trial = |case: &'static Case| match programs {
+    let cases = CASES.iter().map(|case| {
+        trial(case.name, parent, programs, move |scratch, programs| shown(case, scratch, programs))
+    });
+    cases.chain(shapes::trials(parent, programs)).collect()
+}
+
+/// Creates a test in folders of its own, which are kept if it fails.
+fn trial(
+    name: &str,
+    parent: &Path,
+    programs: &Result<Programs>,
+    check: impl Fn(&Scratch, &Programs) -> Result<()> + Send + 'static,
+) -> Trial {
+    let (name, parent) = (name.to_owned(), parent.to_owned());
+    match programs {
         Ok(programs) => {
-            let (programs, parent) = (programs.clone(), parent.to_owned());
-            Trial::test(case.name, move || {
-                play(case, &parent, &programs).map_err(|error| Failed::from(format!("{error:#}")))
+            let programs = programs.clone();
+            Trial::test(name.clone(), move || {
+                play(&name, &parent, |scratch| check(scratch, &programs))
+                    .map_err(|error| Failed::from(format!("{error:#}")))
             })
         }
         Err(why) => {
             let why = format!("{why:#}");
-            Trial::test(case.name, || Err(Failed::from(why))).with_ignored_flag(true)
+            Trial::test(name, || Err(Failed::from(why))).with_ignored_flag(true)
         }
-    };
-    CASES.iter().map(trial).collect()
+    }
 }
 
-fn play(case: &Case, parent: &Path, programs: &Programs) -> Result<()> {
-    let scratch = Scratch::create(parent, &case.name.replace([' ', ':', ','], "-"))?;
-    shown(case, &scratch, programs).map_err(|error| {
+fn play(name: &str, parent: &Path, check: impl Fn(&Scratch) -> Result<()>) -> Result<()> {
+    let scratch = Scratch::create(parent, &name.replace([' ', ':', ','], "-"))?;
+    check(&scratch).map_err(|error| {
         anyhow!("{error:#}\nall that it left is in `{}`", scratch.root().display())
     })?;
     scratch.remove()
@@ -95,15 +98,15 @@ fn play(case: &Case, parent: &Path, programs: &Programs) -> Result<()> {
 fn shown(case: &Case, scratch: &Scratch, programs: &Programs) -> Result<()> {
     furnish(scratch)?;
     scratch.install(&programs.portcullis, &programs.portcullis, Installed::User)?;
-    let before = files(scratch)?;
-    let evidence = run::run(&session(case), scratch, programs)?;
-    let results = tool_results(&evidence.conversation);
-    let refused: Vec<_> = results.iter().filter(|(_, result)| result.error).collect();
-    ensure!(
-        results.len() == case.commands.len() && refused.is_empty(),
-        "it did not run: {results:?}"
-    );
-    let after = files(scratch)?;
+    let before = read_project(&scratch.project())?;
+    let session = Session {
+        prompt: "Clean up.".to_owned(),
+        turns: commands("toolu", case.commands),
+        ..Session::default()
+    };
+    let evidence = run::run(&session, scratch, programs)?;
+    all_ran(&tool_results(&evidence.conversation), case.commands.len())?;
+    let after = read_project(&scratch.project())?;
     let changed = differing(&before, &after).len();
     ensure!(changed >= case.changes, "{changed} paths changed, not {}", case.changes);
     let records = evidence.journal?;
@@ -118,29 +121,34 @@ fn shown(case: &Case, scratch: &Scratch, programs: &Programs) -> Result<()> {
     );
     let restored = restore(scratch, &programs.portcullis, "toolu_0")?;
     ensure!(restored["outcome"] == "restored" && restored["not_kept"] == json!([]), "{restored}");
-    let back = files(scratch)?;
+    let back = read_project(&scratch.project())?;
     ensure!(before == back, "not as it was: {:?}", differing(&before, &back));
+    let undo = restored["undo"].as_str().context("no undo")?;
+    restore(scratch, &programs.portcullis, undo)?;
+    let redone = read_project(&scratch.project())?;
+    ensure!(after == redone, "not redone: {:?}", differing(&after, &redone));
     Ok(())
 }
 
-/// Returns the project without git's own folder, which no restore touches.
-fn files(scratch: &Scratch) -> Result<Tree> {
-    let mut files = tree(&scratch.project())?;
-    files.retain(|path, _| path != ".git" && !path.starts_with(".git/"));
-    Ok(files)
+/// Checks that all commands ran without an error.
+fn all_ran(results: &BTreeMap<String, ToolResult>, count: usize) -> Result<()> {
+    let refused: Vec<_> = results.iter().filter(|(_, result)| result.error).collect();
+    ensure!(results.len() == count && refused.is_empty(), "it did not run: {results:?}");
+    Ok(())
 }
 
-fn session(case: &Case) -> Session {
-    let call = |(at, command): (usize, &&str)| {
+/// Returns a model's turns that run commands, one each; `id` begins the names of the calls.
+fn commands(id: &str, lines: &[&str]) -> Vec<Turn> {
+    let call = |(at, line): (usize, &&str)| {
         vec![Block::Tool {
             tool: "Bash".to_owned(),
-            id: format!("toolu_{at}"),
-            input: json!({ "command": command }),
+            id: format!("{id}_{at}"),
+            input: json!({ "command": line }),
         }]
     };
-    let mut turns: Vec<_> = case.commands.iter().enumerate().map(call).collect();
+    let mut turns: Vec<_> = lines.iter().enumerate().map(call).collect();
     turns.push(vec![Block::Text { text: "Done.".to_owned() }]);
-    Session { prompt: "Clean up.".to_owned(), turns, ..Session::default() }
+    turns
 }
 
 /// Creates a project with something of every kind: little of it is in git, some of it is ignored.

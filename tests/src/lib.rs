@@ -3,16 +3,18 @@
 pub mod compiled;
 pub mod process;
 pub mod programs;
+pub mod shapes;
 pub mod terminal;
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
-use std::os::unix::ffi::OsStringExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-/// A folder tree: by path, the kind and permission bits, and the bytes or the link's text.
+/// A folder tree: by path, the kind and permission bits, and the bytes or the link's text. In a path
+/// that is no UTF-8, the other bytes are escaped as `\xe9`.
 pub type Tree = BTreeMap<String, (u32, Vec<u8>)>;
 
 /// Reads everything below a folder.
@@ -34,7 +36,10 @@ pub fn tree(folder: &Path) -> io::Result<Tree> {
             } else {
                 fs::read(&path)?
             };
-            let name = path.strip_prefix(folder).unwrap_or(&path).to_string_lossy().into_owned();
+            let path = path.strip_prefix(folder).unwrap_or(&path);
+            let name = path.to_str().map(str::to_owned);
+            let name =
+                name.unwrap_or_else(|| path.as_os_str().as_bytes().escape_ascii().to_string());
             found.insert(name, (stat.permissions().mode(), bytes));
         }
     }
