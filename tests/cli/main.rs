@@ -54,6 +54,7 @@ mod started;
 mod steps;
 mod timelines;
 mod upkeep;
+mod verdicts;
 mod widths;
 
 use std::process::ExitCode;
@@ -101,6 +102,7 @@ fn main() -> ExitCode {
         steps::tests(),
         timelines::tests(),
         upkeep::tests(),
+        verdicts::tests(),
         widths::tests(),
     ];
     common::run(tests.into_iter().flatten().collect())

@@ -20,6 +20,7 @@ pub fn tests() -> Vec<Trial> {
         trial("doctor: the page fits a terminal, problems first", page),
         trial("doctor: it starts nothing when it is quick, and makes nothing", quick),
         trial("doctor: a full disk", upkeep::full_disk),
+        trial("doctor: a template that cannot be filled refuses nothing", template),
         trial("doctor: a stopped process keeps others from the work", upkeep::stopped),
         trial("start: a whole guard says nothing, one that is not says what", start),
         trial("status: one line for each state", status),
@@ -159,6 +160,25 @@ fn start() -> Result<()> {
         kept.is_some_and(|kept| kept.to_string().contains("PreToolUse")),
         "it is not recorded: {record}"
     );
+    Ok(())
+}
+
+/// A message that cannot be filled is a mistake in the configuration, but no action depends on it.
+fn template() -> Result<()> {
+    let installed = Installed::new("doctor template")?;
+    let config = "[interventions.templates]\nrepetitive_errors = \"{nosuch}\"\n";
+    installed.put(&installed.state("config.toml"), config)?;
+    let checked = installed.run(&["config", "check"])?;
+    ensure!(
+        checked.code != Some(0) && checked.all().contains("unknown placeholder `{nosuch}`"),
+        "{}",
+        checked.all()
+    );
+    let page = installed.run(&["doctor"])?.all();
+    let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    ensure!(!page.contains("action is refused"), "{page}");
+    let reply = installed.hook(&installed.site().calls("s").bash("1", "ls"))?;
+    ensure!(reply.answer == Answer::Quiet, "{reply:?}");
     Ok(())
 }
 
