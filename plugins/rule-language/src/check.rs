@@ -28,23 +28,36 @@ pub(crate) enum Of {
 
 type Checked = Result<(Code<'static>, Of), Problem>;
 
-/// Checks a condition, which has to evaluate to true or false.
-pub(crate) fn condition(tree: &Tree) -> Result<Code<'static>, Problem> {
-    let (code, of) = value(tree)?;
-    let what = format!("is {}; a condition is true or false", of.describe());
-    if of == Of::Flag { Ok(code) } else { Err(Problem::new(tree.span, what)) }
+/// Checks a condition, which has to evaluate to true or false. `text` is its source.
+pub(crate) fn condition(text: &str, tree: &Tree) -> Result<Code<'static>, Problem> {
+    let (code, of) = value(text, tree)?;
+    if of == Of::Flag {
+        return Ok(code);
+    }
+    let (part, of) = (quote(text, tree.span), of.describe());
+    Err(Problem::new(tree.span, format!("{part} is {of}; a condition has to be true or false")))
 }
 
-/// Checks an expression of any type.
-pub(crate) fn value(tree: &Tree) -> Checked {
-    Checker { variables: Vec::new() }.check(tree)
+/// Checks an expression of any type. `text` is its source.
+pub(crate) fn value(text: &str, tree: &Tree) -> Checked {
+    Checker { text, variables: Vec::new() }.check(tree)
 }
 
-struct Checker {
+/// Returns a part of a source in backticks, as the subject of a message.
+pub(crate) fn quote(text: &str, span: Span) -> String {
+    format!("`{}`", shown(text.get(span.start..span.end).unwrap_or_default()))
+}
+
+struct Checker<'s> {
+    text: &'s str,
     variables: Vec<(String, Of)>,
 }
 
-impl Checker {
+impl Checker<'_> {
+    fn quote(&self, tree: &Tree) -> String {
+        quote(self.text, tree.span)
+    }
+
     fn check(&mut self, tree: &Tree) -> Checked {
         Ok(match &tree.node {
             Node::Flag(flag) => (Code::Flag(*flag), Of::Flag),
@@ -77,7 +90,7 @@ impl Checker {
         }
         Err(Problem::new(
             tree.span,
-            format!("is {}; here has to be {}", found.describe(), of.describe()),
+            format!("{} is {}; it has to be {}", self.quote(tree), found.describe(), of.describe()),
         ))
     }
 
@@ -89,7 +102,8 @@ impl Checker {
                 return Err(Problem::new(
                     item.span,
                     format!(
-                        "is {} in a list of others, of which each is {}",
+                        "{} is {} in a list of others, of which each is {}",
+                        self.quote(item),
                         found.describe(),
                         of.describe()
                     ),
@@ -172,7 +186,11 @@ impl Checker {
             )),
             other => Err(Problem::new(
                 of.span,
-                format!("is {}; only lists and maps have items", other.describe()),
+                format!(
+                    "{} is {}; only lists and maps have items",
+                    self.quote(of),
+                    other.describe()
+                ),
             )),
         }
     }
@@ -185,7 +203,12 @@ impl Checker {
         let Some(of) = common(&left, &right) else {
             return Err(Problem::new(
                 no.span,
-                format!("is {}; the other side is {}", right.describe(), left.describe()),
+                format!(
+                    "{} is {}; the other side is {}",
+                    self.quote(no),
+                    right.describe(),
+                    left.describe()
+                ),
             ));
         };
         Ok((Code::Choice(Box::new([condition, yes, other])), of))

@@ -62,7 +62,7 @@ pub fn read(text: &str) -> Result<Vec<Read>, Vec<Problem>> {
     if text.len() > MOST_BYTES {
         return Err(vec![Problem::new(
             Span::default(),
-            format!("has {} bytes; at most {MOST_BYTES} are read", text.len()),
+            format!("the file has {} bytes; at most {MOST_BYTES} are read", text.len()),
         )]);
     }
     let file = Document::parse(text);
@@ -163,7 +163,8 @@ impl<'t> Reader<'t> {
     }
 
     fn condition(&self, item: &Item<'t>) -> Option<Code<'static>> {
-        let checked = syntax::parse(item.text()?).and_then(|tree| check::condition(&tree));
+        let text = item.text()?;
+        let checked = syntax::parse(text).and_then(|tree| check::condition(text, &tree));
         self.accept(checked, item)
     }
 

@@ -46,7 +46,7 @@ pub(crate) fn parse(text: &str) -> Result<Tree, Problem> {
     if text.len() > MOST_BYTES {
         return Err(Problem::new(
             Span::new(0, 1),
-            format!("has {} bytes; at most {MOST_BYTES} are read", text.len()),
+            format!("this expression has {} bytes; at most {MOST_BYTES} are read", text.len()),
         ));
     }
     let mut parser = Parser { tokens: tokens(text)?, at: 0, depth: 0 };
@@ -104,7 +104,9 @@ impl Parser {
         if self.depth > MOST_DEPTH {
             return Err(Problem::new(
                 self.peek().1,
-                format!("nests deeper than {MOST_DEPTH} levels; split it into several rules"),
+                format!(
+                    "this expression nests deeper than {MOST_DEPTH} levels; split it into several rules"
+                ),
             ));
         }
         let condition = self.joined("||")?;
@@ -267,7 +269,9 @@ fn tree(node: Node, span: Span) -> Parsed {
     if tree.height > MOST_HEIGHT {
         return Err(Problem::new(
             span,
-            format!("chains more than {MOST_HEIGHT} parts; split it into several rules"),
+            format!(
+                "this expression chains more than {MOST_HEIGHT} parts; split it into several rules"
+            ),
         ));
     }
     Ok(tree)

@@ -57,14 +57,17 @@ fn value(text: &str, start: usize) -> Result<Piece<'static>, Problem> {
         Problem::new(Span::new(problem.span.start + start, problem.span.end + start), problem.what)
     };
     let tree = syntax::parse(text).map_err(place)?;
-    let (code, of) = check::value(&tree).map_err(place)?;
+    let (code, of) = check::value(text, &tree).map_err(place)?;
     let shows = |of: &Of| matches!(of, Of::Text | Of::Word(_) | Of::Number | Of::Flag);
     match &of {
         Of::List(item) if shows(item) => Ok(Piece::Value(code)),
         of if shows(of) => Ok(Piece::Value(code)),
         _ => Err(place(Problem::new(
             tree.span,
-            "cannot be shown; name a text, a number or a list of them",
+            format!(
+                "{} cannot be shown; name a text, a number or a list of them",
+                check::quote(text, tree.span)
+            ),
         ))),
     }
 }

@@ -89,7 +89,7 @@ fn empty<'v>(name: &str) -> Value<'v> {
 }
 
 pub(crate) fn compile(text: &str) -> Result<Code<'static>, Problem> {
-    check::condition(&syntax::parse(text)?)
+    check::condition(text, &syntax::parse(text)?)
 }
 
 /// Evaluates a condition, encoded and decoded as between two calls.

@@ -46,8 +46,13 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ),
     (
         "[[rule]]\nname = 'a'\nwhen = 'path.matches(\"(\")'\nverdict = 'ask'\nreason = 'x'\n",
-        ":3:22: is not a valid regular expression: ",
+        ":3:22: `(` is not a valid regular expression: ",
         "  |                      ^^^",
+    ),
+    (
+        "[[rule]]\nname = 'a'\nwhen = 'history'\nverdict = 'ask'\nreason = 'x'\n",
+        ":3:9: `history` is the history; a condition has to be true or false",
+        "  |         ^^^^^^^",
     ),
     (
         "[[rule]]\nname = 'a'\nwhen = 'true'\nverdict = 'ask'\nreason = 'see {pat}'\n",

@@ -1,6 +1,6 @@
 //! Functions, patterns and macros: how many values each takes, and of which type.
 
-use super::{Checked, Checker, Of, common};
+use super::{Checked, Checker, Of, common, quote};
 use crate::code::{Code, Function, Macro, Operator, Pattern};
 use crate::functions::{FUNCTIONS, HAS, Known, MACROS, PATTERNS, Shape, names};
 use crate::place::{Problem, Span, shown};
@@ -11,7 +11,7 @@ use crate::{glob, nearest};
 /// The maximum nesting of variables.
 const MOST_VARIABLES: usize = 8;
 
-impl Checker {
+impl Checker<'_> {
     pub(super) fn call(
         &mut self,
         of: Option<&Tree>,
@@ -31,7 +31,7 @@ impl Checker {
         if let (Some(text), Some((_, pattern))) =
             (of, PATTERNS.iter().find(|(known, _)| *known == name))
         {
-            return self.pattern(*pattern, text, arguments, span);
+            return self.pattern(*pattern, text, word, arguments, span);
         }
         let mut named = FUNCTIONS.iter().filter(|known| known.name == name).peekable();
         if named.peek().is_none() {
@@ -68,11 +68,17 @@ impl Checker {
         for (tree, shape) in given.into_iter().zip(known.takes) {
             let (code, found) = self.check(tree)?;
             if *shape == Shape::FlagName {
-                flag_name(tree)?;
+                flag_name(tree, self.text)?;
             } else if !shape.fits(&found) {
                 return Err(Problem::new(
                     tree.span,
-                    format!("is {}; `{}` takes {}", found.describe(), word.name, shape.describe()),
+                    format!(
+                        "{} is {}; `{}` takes {}",
+                        self.quote(tree),
+                        found.describe(),
+                        word.name,
+                        shape.describe()
+                    ),
                 ));
             }
             codes.push(code);
@@ -90,20 +96,23 @@ impl Checker {
         &mut self,
         pattern: Pattern,
         text: &Tree,
+        word: &Word,
         arguments: &[Tree],
         span: Span,
     ) -> Checked {
         let of = Box::new(self.wanted(text, &Of::Text)?);
         let [Tree { node: Node::Text(given), span: at, .. }] = arguments else {
-            return Err(Problem::new(
-                span,
-                "takes one constant text, so that the pattern can be checked before it is needed",
-            ));
+            let what = format!(
+                "`{}` takes one constant text, so that the pattern can be checked before it is needed",
+                word.name
+            );
+            return Err(Problem::new(span, what));
         };
         match pattern {
             Pattern::Glob => glob::check(given).map_err(|what| Problem::new(*at, what))?,
             Pattern::Regex => {
-                crate::evaluate::regex(given).map_err(|what| Problem::new(*at, what))?;
+                crate::evaluate::regex(given)
+                    .map_err(|what| Problem::new(*at, format!("`{}` {what}", shown(given))))?;
                 if let Some((function, plain)) = plain(given) {
                     return Ok((
                         Code::Call(function, vec![*of, Code::Text(plain.to_owned().into())]),
@@ -124,14 +133,22 @@ impl Checker {
             other => {
                 return Err(Problem::new(
                     list.span,
-                    format!("is {}; `{}` asks each item of a list", other.describe(), word.name),
+                    format!(
+                        "{} is {}; `{}` asks each item of a list",
+                        self.quote(list),
+                        other.describe(),
+                        word.name
+                    ),
                 ));
             }
         };
         let usage = || {
             Problem::new(
                 word.span,
-                format!("takes a name and what is asked of each item: `.{0}(x, ...)`", word.name),
+                format!(
+                    "`{0}` takes a name and what is asked of each item: `.{0}(x, ...)`",
+                    word.name
+                ),
             )
         };
         let (variable, asked, kept) = match (known, arguments) {
@@ -143,7 +160,10 @@ impl Checker {
         if self.variables.len() >= MOST_VARIABLES {
             return Err(Problem::new(
                 word.span,
-                format!("more than {MOST_VARIABLES} of these are nested in each other"),
+                format!(
+                    "`{}` nests too deep: at most {MOST_VARIABLES} of these are nested in each other",
+                    word.name
+                ),
             ));
         }
         self.variables.push((variable.clone(), item.clone()));
@@ -177,7 +197,7 @@ impl Checker {
 
     fn has(&mut self, arguments: &[Tree], span: Span) -> Checked {
         let [Tree { node: Node::Select(of, word), .. }] = arguments else {
-            return Err(Problem::new(span, "takes a key of a map: `has(arguments.channel)`"));
+            return Err(Problem::new(span, "`has` takes a key of a map: `has(arguments.channel)`"));
         };
         match self.check(of)? {
             (code, Of::Map) => {
@@ -247,9 +267,11 @@ fn keep_longer(longest: &mut String, run: &mut String) {
     run.clear();
 }
 
-fn flag_name(tree: &Tree) -> Result<(), Problem> {
+fn flag_name(tree: &Tree, text: &str) -> Result<(), Problem> {
     let Node::Text(flag) = &tree.node else {
-        return Err(Problem::new(tree.span, "has to be a constant: `has_flag(\"--force\")`"));
+        let what =
+            format!("{} has to be a constant: `has_flag(\"--force\")`", quote(text, tree.span));
+        return Err(Problem::new(tree.span, what));
     };
     let name = flag.trim_start_matches('-');
     let fits = flag.starts_with('-')
@@ -259,10 +281,11 @@ fn flag_name(tree: &Tree) -> Result<(), Problem> {
     if fits {
         Ok(())
     } else {
-        Err(Problem::new(
-            tree.span,
-            "is not a flag; one begins with `-` or `--` and has no `=` in it",
-        ))
+        let what = format!(
+            "`{}` is not a flag; one begins with `-` or `--` and has no `=` in it",
+            shown(flag)
+        );
+        Err(Problem::new(tree.span, what))
     }
 }
 
