@@ -30,6 +30,8 @@ pub mod own_files;
 mod payload;
 pub mod qwen;
 pub mod recorded;
+#[cfg(test)]
+mod recorded_tests;
 pub mod request;
 pub mod run;
 pub mod settings;

@@ -73,6 +73,13 @@ pub struct RecordingState {
 }
 
 impl RecordingState {
+    /// Creates the state before the first part of a recording of a session in `folder`, which is
+    /// empty if it is not known.
+    #[must_use]
+    pub fn in_folder(folder: String) -> Self {
+        Self { cwd: folder, ..Self::default() }
+    }
+
     /// Returns tool and parameters of a call that was announced and has not ended.
     #[must_use]
     pub fn find_call(&self, id: &str) -> Option<(String, Map<String, Value>)> {

@@ -179,10 +179,9 @@ impl Collector {
     /// Creates a collector for a file, which gives the session its name if nothing else does.
     fn of_file(path: &Path) -> Self {
         let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-        let mut collector = Self::new(&stem.unwrap_or_default());
-        let folders = portcullis_agents::ALL.iter().filter_map(|agent| agent.recorded_folder(path));
-        collector.state.cwd = folders.into_iter().next().unwrap_or_default();
-        collector
+        let folder = portcullis_agents::ALL.iter().find_map(|agent| agent.recorded_folder(path));
+        let state = RecordingState::in_folder(folder.unwrap_or_default());
+        Self { state, ..Self::new(&stem.unwrap_or_default()) }
     }
 
     /// Returns tool and parameters of a call that was announced before and has not ended.
