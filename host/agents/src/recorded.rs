@@ -2,6 +2,7 @@
 
 use crate::settings::folder_in_environment;
 use portcullis_core::event::{Call, CallResult, Event, EventKind};
+use portcullis_fs::{Links, read_file};
 use serde_json::{Map, Value};
 use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -148,6 +149,11 @@ impl RecordingState {
         let result = result(&call);
         Some(self.event(client, name, at, EventKind::AfterTool(call, result)))
     }
+}
+
+/// Reads a file beside a recording; none if it is missing, a link, no file, or larger than 1 MiB.
+pub(crate) fn read_beside(path: &Path) -> Option<Vec<u8>> {
+    read_file(path, 1 << 20, Links::Refuse).ok().flatten()
 }
 
 /// Reads a time such as `2026-11-26T16:06:44.550Z`, in milliseconds since 1970.

@@ -4,7 +4,7 @@
 use super::PROFILE;
 use super::parameters::read_parameters;
 use super::wire::call_result;
-use crate::recorded::{RecordingState, TimedEvent};
+use crate::recorded::{RecordingState, TimedEvent, read_beside};
 use portcullis_core::event::{Call, EventKind};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -39,7 +39,7 @@ pub(super) fn find_folder(recording: &Path) -> Option<String> {
     let name = recording.file_name()?.to_str()?;
     let folder = recording.parent().filter(|_| name.ends_with(".messages.json"))?;
     let session = folder.file_name()?.to_str()?;
-    let text = std::fs::read(folder.join(format!("{session}.json"))).ok()?;
+    let text = read_beside(&folder.join(format!("{session}.json")))?;
     let about: Value = serde_json::from_slice(&text).ok()?;
     Some(about.get("cwd")?.as_str()?.to_owned())
 }

@@ -6,7 +6,7 @@
 
 use super::PROFILE;
 use super::wire::{FOLDER, call_result};
-use crate::recorded::{RecordingState, TimedEvent, parse_time};
+use crate::recorded::{RecordingState, TimedEvent, parse_time, read_beside};
 use portcullis_core::event::{Call, EventKind};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -61,8 +61,8 @@ struct ToolCall {
 /// Returns the project's folder, which a file above the recording names.
 pub(super) fn find_folder(recording: &Path) -> Option<String> {
     let mut above = recording.ancestors().skip(1).take(MOST_ABOVE);
-    let text = above.find_map(|folder| std::fs::read_to_string(folder.join(PROJECT)).ok())?;
-    Some(text.trim().to_owned()).filter(|folder| folder.starts_with('/'))
+    let text = above.find_map(|folder| read_beside(&folder.join(PROJECT)))?;
+    Some(String::from_utf8(text).ok()?.trim().to_owned()).filter(|folder| folder.starts_with('/'))
 }
 
 /// Returns the events of a line.
