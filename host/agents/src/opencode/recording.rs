@@ -60,7 +60,7 @@ enum Part {
         tool: String,
         #[serde(rename = "callID")]
         id: String,
-        state: CallState,
+        state: Box<CallState>,
     },
 }
 
