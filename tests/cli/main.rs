@@ -43,6 +43,7 @@ mod pages;
 mod past;
 mod people;
 mod quarantine;
+mod recordings;
 mod replays;
 mod rewrites;
 mod rules;
@@ -90,6 +91,7 @@ fn main() -> ExitCode {
         past::tests(),
         people::tests(),
         quarantine::tests(),
+        recordings::tests(),
         replays::tests(),
         rewrites::tests(),
         rules::tests(),

@@ -322,8 +322,7 @@ fn trajectory(goal: &str, steps: impl Iterator<Item = (&'static str, Value)>) ->
     let steps: Vec<Value> = steps
         .enumerate()
         .map(|(index, (tool, input))| {
-            let fails =
-                input["command"].as_str().is_some_and(|command| command.starts_with("bad"));
+            let fails = input["command"].as_str().is_some_and(|command| command.starts_with("bad"));
             let result = if fails {
                 "error: no such column `colour`".to_owned()
             } else {
@@ -354,18 +353,15 @@ fn lasting() -> Result<()> {
     let goal = "Correct the spelling of the hall labels in labels/.";
     let inside = |count| (0..count).map(move |index| write("/srv/museum/labels", index));
     let outside = |count| (0..count).map(move |index| write("/srv/gallery", index));
-    let failing = |count| (0..count).map(|_| ("Bash", json!({ "command": "bad-import labels.csv" })));
+    let failing =
+        |count| (0..count).map(|_| ("Bash", json!({ "command": "bad-import labels.csv" })));
     for (name, steps, expected) in [
         (
             "nine quick failures: the first word is heard, and a cooldown silences only hints",
             trajectory(goal, failing(9)),
             &[(3, "soft_correction")][..],
         ),
-        (
-            "forty quick failures",
-            trajectory(goal, failing(40)),
-            &[(3, "soft_correction")],
-        ),
+        ("forty quick failures", trajectory(goal, failing(40)), &[(3, "soft_correction")]),
         (
             "forty files outside",
             trajectory(goal, inside(1).chain(outside(40))),

@@ -23,6 +23,8 @@ pub(crate) struct ClientKind {
     pub(crate) program: &'static str,
     /// Its folder below the home folder.
     pub(crate) folder: &'static str,
+    /// True if it keeps its sessions in a database, and exports them.
+    pub(crate) exports: bool,
     /// The API of models that it speaks.
     pub(crate) wire: &'static Wire,
     /// Writes the settings with which it uses the scripted model at that URL.

@@ -17,6 +17,7 @@ pub(crate) const CLINE: ClientKind = ClientKind {
     program: "node_modules/@cline/cli-linux-x64/bin/cline",
     // It writes the time into its other settings.
     folder: ".cline/hooks",
+    exports: false,
     wire: &RUN_COMMANDS,
     furnish,
     command,

@@ -15,6 +15,7 @@ pub(crate) const CODEX: ClientKind = ClientKind {
     companions: &[],
     program: "node_modules/.bin/codex",
     folder: ".codex",
+    exports: false,
     wire: &RESPONSES,
     furnish,
     command,

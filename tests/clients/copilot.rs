@@ -15,6 +15,7 @@ pub(crate) const COPILOT: ClientKind = ClientKind {
     companions: &[],
     program: "node_modules/.bin/copilot",
     folder: ".copilot",
+    exports: false,
     wire: &BASH,
     furnish,
     command,

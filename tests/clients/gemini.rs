@@ -16,6 +16,7 @@ pub(crate) const GEMINI: ClientKind = ClientKind {
     companions: &[],
     program: "node_modules/.bin/gemini",
     folder: ".gemini",
+    exports: false,
     wire: &GENERATE,
     furnish,
     command,

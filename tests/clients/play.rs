@@ -88,6 +88,16 @@ impl Scene {
             .env("no_proxy", "127.0.0.1,localhost");
     }
 
+    /// Does the same for the client itself, whose command has variables of its own.
+    fn surround_client(&self, command: &mut Command, programs: &Programs) {
+        let own: Vec<_> = command
+            .get_envs()
+            .filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())))
+            .collect();
+        self.surround(command, &programs.client);
+        command.envs(own);
+    }
+
     /// Runs one of our own commands; returns its output.
     fn own(&self, programs: &Programs, arguments: &[&str]) -> Result<String> {
         let mut command = Command::new(&programs.portcullis);
@@ -160,12 +170,7 @@ fn run(client: &ClientKind, scene: &Scene, case: &Case, programs: &Programs) -> 
         }
     }
     let mut command = (client.command)(scene, &programs.client, &case.prompt, &url);
-    let own: Vec<_> = command
-        .get_envs()
-        .filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())))
-        .collect();
-    scene.surround(&mut command, &programs.client);
-    command.envs(own);
+    scene.surround_client(&mut command, programs);
     let person = case.person.map(|person| sit_down(scene, programs, person)).transpose()?;
     let ended = process::run(command, &scene.root.join("client"), LIMIT);
     process::end_marked(&format!("HOME={}", scene.home().display()));
@@ -188,6 +193,9 @@ fn run(client: &ClientKind, scene: &Scene, case: &Case, programs: &Programs) -> 
     wrong.extend(leaked.map(|text| format!("the model was told `{text}`")));
     wrong.extend(compare_files(case));
     wrong.extend(compare_journal(scene, programs, &case.expect.journal)?);
+    if let Some(expected) = &case.expect.replayed {
+        wrong.extend(compare_replayed(client, scene, programs, expected)?);
+    }
     if let Some(problem) = case.expect.problem {
         let doctor = scene.own(programs, &["doctor", "--agent", client.name]);
         if doctor.is_err() != problem {
@@ -239,6 +247,34 @@ fn compare_journal(
     let mut wanted = expected.to_vec();
     wanted.sort();
     Ok(if found == wanted { Vec::new() } else { vec![format!("the journal holds {found:#?}")] })
+}
+
+/// Replays the session from what the client kept of it, or exports.
+fn compare_replayed(
+    client: &ClientKind,
+    scene: &Scene,
+    programs: &Programs,
+    expected: &BTreeMap<String, u64>,
+) -> Result<Option<String>> {
+    let exported = scene.root.join("exported.json");
+    let shown = if client.exports {
+        let mut command = Command::new("sh");
+        let export =
+            "\"$0\" export $(\"$0\" session list --format json | grep -o 'ses_[0-9A-Za-z]*')";
+        command.args(["-c", export]).arg(&programs.client);
+        scene.surround_client(&mut command, programs);
+        let ended = process::run(command, &scene.root.join("export"), LIMIT)?;
+        ensure!(ended.success, "the session is not exported: {}", ended.stderr.trim());
+        write(&exported, &ended.stdout)?;
+        scene.own(programs, &["replay", "--json", &exported.to_string_lossy()])?
+    } else {
+        scene.own(programs, &["replay", "--json", "--agent", client.name])?
+    };
+    let sums: Value = serde_json::from_str(shown.lines().next_back().unwrap_or_default())?;
+    let counts = sums["verdicts"].as_object().into_iter().flatten();
+    let counts = counts.filter_map(|(name, count)| Some((name.clone(), count.as_u64()?)));
+    let found: BTreeMap<String, u64> = counts.collect();
+    Ok((found != *expected).then(|| format!("`replay` counts {found:?}")))
 }
 
 /// Removes our hooks, and compares the client's files with those before the installation. The client

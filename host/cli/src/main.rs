@@ -89,7 +89,7 @@ enum Command {
     Uninstall(commands::uninstall::Arguments),
     /// Review one action without running or recording it
     Review(commands::review::Arguments),
-    /// Review recorded sessions again, or your past ones (--claude)
+    /// Review recorded sessions again, or your past ones (--agent)
     Replay(commands::replay::Arguments),
     /// Measure how often the verdict on labelled actions is right
     Eval(commands::eval::Arguments),

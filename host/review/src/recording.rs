@@ -2,7 +2,7 @@
 //!
 //! - hook payloads, one JSON object a line, as the client sends them; `at` (milliseconds) is optional;
 //! - our own journal, as `audit export --exporter jsonl` writes it, with what the workspace looked like;
-//! - the clients' own transcripts;
+//! - the clients' own transcripts, as JSON lines or one JSON document, and their exports;
 //! - trajectories: `{"id", "goal", "steps": [{"tool", "input", "result", "is_error"}]}` a line.
 //!
 //! A recording without times counts one second a step.
@@ -13,13 +13,15 @@ pub mod past;
 mod trajectory;
 
 use anyhow::{Context, Result, bail};
+use portcullis_agents::Agent;
+use portcullis_agents::recorded::{KeptSessions, RecordingState};
 use portcullis_core::event::{Call, Event, EventKind};
 use portcullis_core::observe::Observations;
 use portcullis_core::record::RecordedCheckpoint;
 use portcullis_core::session::Measured;
 use portcullis_core::text::one_line;
+use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
-use std::collections::HashMap;
 use std::path::Path;
 
 /// The time at which a recording without times begins: 2026-01-01.
@@ -66,36 +68,81 @@ pub struct Recording {
 /// Fails if the file cannot be read, or if a line is of no known format; the message names the
 /// line.
 pub fn read_recordings(path: &Path) -> Result<Vec<Recording>> {
-    let text = std::fs::read_to_string(path)
+    let bytes = std::fs::read(path)
         .with_context(|| format!("cannot read the recording `{}`", path.display()))?;
-    let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-    parse_recordings(&text, &name).with_context(|| format!("in the recording `{}`", path.display()))
+    let read = || {
+        if bytes.starts_with(DATABASE) {
+            bail!("it is a database, which is not read: {}", describe_exports());
+        }
+        let text = std::str::from_utf8(&bytes).context("it is not text")?;
+        collect_recordings(text, Collector::of_file(path))
+    };
+    read().with_context(|| format!("in the recording `{}`", path.display()))
+}
+
+/// The beginning of an SQLite database.
+const DATABASE: &[u8] = b"SQLite format 3\0";
+
+/// Returns the commands that write a session of the clients which keep theirs in a database.
+fn describe_exports() -> String {
+    let exports = portcullis_agents::ALL.iter().filter_map(|agent| match agent.kept_sessions() {
+        KeptSessions::Database { export, .. } => {
+            Some(format!("`{export}` writes a session of {}", agent.display_name()))
+        }
+        KeptSessions::Files(_) => None,
+    });
+    exports.collect::<Vec<_>>().join(", ")
+}
+
+/// Returns the forms of a recording, for a message.
+fn describe_forms() -> String {
+    let clients: Vec<&str> =
+        portcullis_agents::ALL.iter().map(|agent| agent.display_name()).collect();
+    format!(
+        "known forms are hook payloads, an exported journal, trajectories, and sessions of {} (for those in a database, {})",
+        clients.join(", "),
+        describe_exports()
+    )
 }
 
 /// Reads sessions from text.
 ///
 /// # Errors
-/// Fails like `read`.
+/// Fails like `read_recordings`.
 pub fn parse_recordings(text: &str, name: &str) -> Result<Vec<Recording>> {
-    let mut collector = Collector::new(name);
-    for (index, line) in text.lines().enumerate() {
-        if line.trim().is_empty() {
-            continue;
+    collect_recordings(text, Collector::new(name))
+}
+
+fn collect_recordings(text: &str, mut collector: Collector) -> Result<Vec<Recording>> {
+    if let Some(document) = parse_document(text) {
+        collector.line(document)?;
+    } else {
+        for (index, line) in text.lines().enumerate() {
+            if line.trim().is_empty() {
+                continue;
+            }
+            let object: Value = serde_json::from_str(line)
+                .with_context(|| format!("line {} is not valid JSON", index + 1))?;
+            let Value::Object(object) = object else {
+                bail!("line {} is JSON but not an object", index + 1)
+            };
+            collector.line(object).with_context(|| format!("line {}", index + 1))?;
         }
-        let object: Value = serde_json::from_str(line)
-            .with_context(|| format!("line {} is not valid JSON", index + 1))?;
-        let Value::Object(object) = object else {
-            bail!("line {} is JSON but not an object", index + 1)
-        };
-        collector.line(object).with_context(|| format!("line {}", index + 1))?;
     }
     if collector.sessions.is_empty() {
-        bail!("it contains no session");
+        bail!("it contains no session: {}", describe_forms());
     }
     for session in &mut collector.sessions {
         made_files::note_made_files(&mut session.items);
     }
     Ok(collector.sessions)
+}
+
+/// Returns text that is one JSON object on several lines.
+fn parse_document(text: &str) -> Option<Map<String, Value>> {
+    let first = text.lines().find(|line| !line.trim().is_empty())?;
+    let is_line = serde_json::from_str::<IgnoredAny>(first).is_ok();
+    if is_line { None } else { serde_json::from_str(text).ok() }
 }
 
 /// Returns the session that records of our own journal describe.
@@ -113,18 +160,33 @@ struct Collector {
     name: String,
     clock: u64,
     sessions: Vec<Recording>,
-    /// Calls whose end has not been seen yet, by id: tool and parameters.
-    open: HashMap<String, (String, Map<String, Value>)>,
+    state: RecordingState,
+    /// True once a line was a client's own: its other lines need not be known.
+    is_transcript: bool,
 }
 
 impl Collector {
     fn new(name: &str) -> Self {
-        Self { name: name.to_owned(), clock: EPOCH, sessions: Vec::new(), open: HashMap::new() }
+        Self {
+            name: name.to_owned(),
+            clock: EPOCH,
+            sessions: Vec::new(),
+            state: RecordingState::default(),
+            is_transcript: false,
+        }
+    }
+
+    /// Creates a collector for a file, which gives the session its name if nothing else does.
+    fn of_file(path: &Path) -> Self {
+        let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+        let folder = portcullis_agents::ALL.iter().find_map(|agent| agent.recorded_folder(path));
+        let state = RecordingState::in_folder(folder.unwrap_or_default());
+        Self { state, ..Self::new(&stem.unwrap_or_default()) }
     }
 
     /// Returns tool and parameters of a call that was announced before and has not ended.
     fn call_of(&self, id: Option<&str>) -> Option<(String, Map<String, Value>)> {
-        self.open.get(id?).cloned()
+        self.state.find_call(id?)
     }
 
     fn line(&mut self, object: Map<String, Value>) -> Result<()> {
@@ -140,8 +202,11 @@ impl Collector {
         {
             return journal::read(&object, self);
         }
-        if object.contains_key("sessionId") || object.contains_key("type") {
-            self.transcript_line(&object);
+        let is_transcript = self.transcript_line(&object)
+            || object.contains_key("sessionId")
+            || object.contains_key("type");
+        self.is_transcript |= is_transcript;
+        if self.is_transcript {
             return Ok(());
         }
         bail!(
@@ -149,15 +214,22 @@ impl Collector {
         )
     }
 
-    fn transcript_line(&mut self, line: &Map<String, Value>) {
-        let open = &mut self.open;
-        let mut take = |id: &str| open.remove(id);
-        let read =
-            portcullis_agents::ALL.iter().map(|agent| agent.read_transcript_line(line, &mut take));
-        let events = read.into_iter().find(|events| !events.is_empty()).unwrap_or_default();
+    /// Reads a part of a client's recording; returns true if it had an event.
+    fn transcript_line(&mut self, line: &Map<String, Value>) -> bool {
+        let state = &mut self.state;
+        let lines = |agent: &&dyn Agent| agent.read_transcript_line(line, state);
+        let read = portcullis_agents::ALL.iter().map(lines).find(|events| !events.is_empty());
+        let state = &mut self.state;
+        let documents = |agent: &&dyn Agent| agent.read_session_document(line, state);
+        let events = read.or_else(|| {
+            portcullis_agents::ALL.iter().map(documents).find(|events| !events.is_empty())
+        });
+        let events = events.unwrap_or_default();
+        let any = !events.is_empty();
         for event in events {
             self.push(event.event, event.at, None);
         }
+        any
     }
 
     fn payload(&mut self, object: &Map<String, Value>) -> Result<()> {
@@ -172,13 +244,7 @@ impl Collector {
 
     fn push(&mut self, event: Event, at: Option<u64>, seen: Option<MachineContext>) {
         self.clock = at.unwrap_or(self.clock + 1000);
-        match &event.kind {
-            EventKind::BeforeTool(Call { id: Some(id), tool, input }) => {
-                self.open.insert(id.clone(), (tool.clone(), input.clone()));
-            }
-            EventKind::AfterTool(Call { id: Some(id), .. }, _) => drop(self.open.remove(id)),
-            _ => {}
-        }
+        self.state.note_event(&event.kind);
         let item = RecordedEvent { at: self.clock, seen, event, makes: None };
         let session = item.event.session.clone();
         let name = if session.is_empty() { self.name.clone() } else { session };

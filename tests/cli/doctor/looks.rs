@@ -166,20 +166,29 @@ fn start() -> Result<()> {
 /// A message that cannot be filled is a mistake in the configuration, but no action depends on it.
 fn template() -> Result<()> {
     let installed = Installed::new("doctor template")?;
-    let config = "[interventions.templates]\nrepetitive_errors = \"{nosuch}\"\n";
-    installed.put(&installed.state("config.toml"), config)?;
-    let checked = installed.run(&["config", "check"])?;
-    ensure!(
-        checked.code != Some(0) && checked.all().contains("unknown placeholder `{nosuch}`"),
-        "{}",
-        checked.all()
-    );
-    let page = installed.run(&["doctor"])?.all();
-    let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
-    ensure!(!page.contains("action is refused"), "{page}");
-    let reply = installed.hook(&installed.site().calls("s").bash("1", "ls"))?;
-    ensure!(reply.answer == Answer::Quiet, "{reply:?}");
-    Ok(())
+    for table in ["plugins.soft-correction.settings.templates", "interventions.templates"] {
+        let config = format!("[{table}]\nrepetitive_errors = \"{{nosuch}}\"\n");
+        installed.put(&installed.state("config.toml"), &config)?;
+        let checked = installed.run(&["config", "check"])?;
+        ensure!(
+            checked.code != Some(0) && checked.all().contains("unknown placeholder `{nosuch}`"),
+            "{}",
+            checked.all()
+        );
+        let page = installed.run(&["doctor"])?.all();
+        let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
+        ensure!(!page.contains("action is refused"), "{page}");
+        ensure!(
+            page.contains("a fixed line replaces") && page.contains("unknown placeholder"),
+            "{page}"
+        );
+        let calls = installed.site().calls(table);
+        let reply = installed.hook(&calls.bash("1", "ls"))?;
+        ensure!(reply.answer == Answer::Quiet, "{reply:?}");
+    }
+    let calls = installed.site().calls("start");
+    let start = installed.hook(&calls.event("SessionStart", json!({ "source": "startup" })))?;
+    start.says(&["a fixed line replaces"])
 }
 
 fn status() -> Result<()> {

@@ -27,7 +27,7 @@ use crate::hook_reply::HookReply;
 use crate::hook_settings::HookSettings;
 use crate::json::JsonDocument;
 use crate::listing::HookListing;
-use crate::recorded::{OpenCalls, TimedEvent};
+use crate::recorded::{KeptSessions, RecordingState, SessionFiles, TimedEvent};
 use crate::request::AgentRequest;
 use crate::settings::SettingsLayout;
 use crate::settings_problem::SettingsProblem;
@@ -96,12 +96,21 @@ impl Agent for Claude {
         Some("CLAUDE_PID")
     }
 
+    fn kept_sessions(&self) -> KeptSessions {
+        KeptSessions::Files(SessionFiles {
+            ending: ".jsonl",
+            within: "",
+            session_part: 1,
+            is_document: false,
+        })
+    }
+
     fn read_transcript_line(
         &self,
         line: &Map<String, Value>,
-        open: &mut OpenCalls<'_>,
+        state: &mut RecordingState,
     ) -> Vec<TimedEvent> {
-        transcript_line::read_line(line, open)
+        transcript_line::read_line(line, state)
     }
 
     fn asks_person(&self) -> bool {

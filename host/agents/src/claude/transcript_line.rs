@@ -5,7 +5,7 @@
 //! they are not actions.
 
 use super::call_end::call_end;
-use crate::recorded::{OpenCalls, TimedEvent};
+use crate::recorded::{RecordingState, TimedEvent, parse_time};
 use portcullis_core::event::{Call, CallEnd, CallResult, Event, EventKind};
 use serde_json::{Map, Value};
 
@@ -19,15 +19,14 @@ struct Line<'a> {
     at: Option<u64>,
 }
 
-/// Returns the events of a line; `open` gives the calls whose results have not been seen.
-pub(super) fn read_line(object: &Map<String, Value>, open: &mut OpenCalls<'_>) -> Vec<TimedEvent> {
+/// Returns the events of a line; `state` has the calls whose results have not been seen.
+pub(super) fn read_line(object: &Map<String, Value>, state: &RecordingState) -> Vec<TimedEvent> {
     let text = |key: &str| object.get(key).and_then(Value::as_str).unwrap_or_default();
-    let time = text("timestamp").parse::<jiff::Timestamp>().ok();
     let line = Line {
         session: text("sessionId"),
         cwd: text("cwd"),
         agent: object.get("agentId").and_then(Value::as_str),
-        at: time.and_then(|time| u64::try_from(time.as_millisecond()).ok()),
+        at: parse_time(text("timestamp")),
     };
     let Some(content) = object.get("message").and_then(|message| message.get("content")) else {
         return Vec::new();
@@ -37,7 +36,7 @@ pub(super) fn read_line(object: &Map<String, Value>, open: &mut OpenCalls<'_>) -
             vec![line.event("UserPromptSubmit", EventKind::Prompt(prompt.clone()))]
         }
         ("user", Value::Array(blocks)) => {
-            blocks.iter().filter_map(|block| line.user_block(block, open)).collect()
+            blocks.iter().filter_map(|block| line.user_block(block, state)).collect()
         }
         ("assistant", Value::Array(blocks)) => blocks
             .iter()
@@ -71,7 +70,7 @@ impl Line<'_> {
         TimedEvent { event, at: self.at }
     }
 
-    fn user_block(&self, block: &Value, open: &mut OpenCalls<'_>) -> Option<TimedEvent> {
+    fn user_block(&self, block: &Value, state: &RecordingState) -> Option<TimedEvent> {
         let text = |key: &str| block.get(key).and_then(Value::as_str);
         match text("type")? {
             "text" => {
@@ -80,7 +79,7 @@ impl Line<'_> {
             }
             "tool_result" => {
                 let id = text("tool_use_id")?;
-                let (tool, input) = open(id)?;
+                let (tool, input) = state.find_call(id)?;
                 let failed = block.get("is_error").and_then(Value::as_bool) == Some(true);
                 let name = if failed { "PostToolUseFailure" } else { "PostToolUse" };
                 let text = plain(block.get("content").unwrap_or(&Value::Null));

@@ -8,6 +8,7 @@ mod answer;
 mod hooks;
 mod parameters;
 mod profile;
+mod recording;
 mod wire;
 
 pub(crate) use profile::PROFILE;
@@ -16,12 +17,13 @@ use crate::find::find_program;
 use crate::hook_form::HookForm;
 use crate::hook_reply::HookReply;
 use crate::hook_settings::HookSettings;
+use crate::recorded::{KeptSessions, RecordingState, SessionFiles, TimedEvent};
 use crate::settings::SettingsLayout;
 use crate::version::Version;
 use crate::{Agent, HookOutput, WireError};
 use portcullis_core::client::ClientProfile;
 use portcullis_core::event::{Event, Reply};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 
 /// The first version whose answers were measured.
@@ -50,6 +52,27 @@ impl Agent for Cline {
 
     fn command_event(&self, session: &str, folder: &Path, command: &str) -> Value {
         wire::command_event(session, folder, command)
+    }
+
+    fn kept_sessions(&self) -> KeptSessions {
+        KeptSessions::Files(SessionFiles {
+            ending: ".messages.json",
+            within: "",
+            session_part: 0,
+            is_document: true,
+        })
+    }
+
+    fn recorded_folder(&self, recording: &Path) -> Option<String> {
+        recording::find_folder(recording)
+    }
+
+    fn read_session_document(
+        &self,
+        document: &Map<String, Value>,
+        state: &mut RecordingState,
+    ) -> Vec<TimedEvent> {
+        recording::read_document(document, state)
     }
 
     fn find_program(&self, home: &Path) -> Option<PathBuf> {

@@ -122,27 +122,32 @@ fn call<'a>(
     Ok((Call { id: at_most(part, "id", MAX_NAME).map_err(inside)?, tool, input }, part))
 }
 
-/// Reads the end of a call. A tool with several actions has one result for each.
+/// Reads the end of a call.
 fn result(ended: &Map<String, Value>) -> CallResult {
-    let shown = ended.get("output").cloned().unwrap_or_default();
-    let text = match &shown {
-        Value::Array(parts) => parts.iter().map(part_text).collect::<Vec<_>>().join("\n"),
-        part => part_text(part),
-    };
-    let parts = shown.as_array().map_or_else(|| std::slice::from_ref(&shown), Vec::as_slice);
     let error = ended.get("error").filter(|error| !error.is_null());
-    let failed = error.is_some()
+    let shown = ended.get("output").cloned().unwrap_or_default();
+    let mut result = call_result(shown, error.is_some());
+    if result.error.is_empty()
+        && let Some(error) = error
+    {
+        result.error = text_of(error);
+    }
+    let duration_ms = ended.get("durationMs").and_then(Value::as_u64);
+    result.duration_ms = duration_ms.and_then(|ms| u32::try_from(ms).ok());
+    result
+}
+
+/// Returns the end of a call by its result; `error` if the client calls it one. A tool with several
+/// actions has one result for each.
+pub(super) fn call_result(shown: Value, error: bool) -> CallResult {
+    let parts = shown.as_array().map_or_else(|| std::slice::from_ref(&shown), Vec::as_slice);
+    let text = parts.iter().map(part_text).collect::<Vec<_>>().join("\n");
+    let failed = error
         || parts.iter().any(|part| {
             part.get("success") == Some(&Value::Bool(false))
                 || part.get("isError") == Some(&Value::Bool(true))
         });
-    let text = if text.is_empty() { error.map(text_of).unwrap_or_default() } else { text };
-    let duration_ms = ended.get("durationMs").and_then(Value::as_u64);
-    CallResult {
-        duration_ms: duration_ms.and_then(|ms| u32::try_from(ms).ok()),
-        shown,
-        ..CallResult::from_text(text, failed)
-    }
+    CallResult { shown, ..CallResult::from_text(text, failed) }
 }
 
 fn part_text(part: &Value) -> String {

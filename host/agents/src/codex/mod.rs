@@ -20,7 +20,7 @@ use crate::hook_form::HookForm;
 use crate::hook_reply::HookReply;
 use crate::hook_settings::HookSettings;
 use crate::listing::HookListing;
-use crate::recorded::{OpenCalls, TimedEvent};
+use crate::recorded::{KeptSessions, RecordingState, SessionFiles, TimedEvent};
 use crate::settings::SettingsLayout;
 use crate::transcript::path_in;
 use crate::trust::HookTrust;
@@ -70,12 +70,21 @@ impl Agent for Codex {
         Some(|input, _agent, cursor| rollout::read_tokens(&path_in(input)?, cursor).ok())
     }
 
+    fn kept_sessions(&self) -> KeptSessions {
+        KeptSessions::Files(SessionFiles {
+            ending: ".jsonl",
+            within: "",
+            session_part: usize::MAX,
+            is_document: false,
+        })
+    }
+
     fn read_transcript_line(
         &self,
         line: &Map<String, Value>,
-        open: &mut OpenCalls<'_>,
+        state: &mut RecordingState,
     ) -> Vec<TimedEvent> {
-        rollout::read_line(line, open)
+        rollout::read_line(line, state)
     }
 
     fn find_program(&self, home: &Path) -> Option<PathBuf> {

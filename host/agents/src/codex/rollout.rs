@@ -6,7 +6,7 @@
 //! cannot be read counts nothing, and a missing call proves nothing.
 
 use super::PROFILE;
-use crate::recorded::{OpenCalls, TimedEvent};
+use crate::recorded::{RecordingState, TimedEvent, parse_time};
 use crate::shown_call::ShownCall;
 use crate::transcript::{MOST_BYTES, contains, for_each_line, path_in, read_new_tokens};
 use portcullis_core::event::{Call, CallResult, Event, EventKind};
@@ -192,7 +192,7 @@ pub(super) fn calls(transcript: &Path, since: u64) -> io::Result<Vec<ShownCall>>
         let Ok(Line { timestamp, payload }) = serde_json::from_slice(line) else { return };
         match payload {
             Payload::FunctionCall { name, arguments, call_id }
-                if name == UNHOOKED && at(&timestamp).is_none_or(|at| at >= since) =>
+                if name == UNHOOKED && parse_time(&timestamp).is_none_or(|at| at >= since) =>
             {
                 let input: Map<String, Value> =
                     serde_json::from_str(&arguments).unwrap_or_default();
@@ -222,17 +222,21 @@ pub(super) fn calls(transcript: &Path, since: u64) -> io::Result<Vec<ShownCall>>
     Ok(found)
 }
 
-fn at(timestamp: &str) -> Option<u64> {
-    let time = timestamp.parse::<jiff::Timestamp>().ok()?;
-    u64::try_from(time.as_millisecond()).ok()
-}
-
-/// Returns the events of one line, by the names that hooks use.
-pub(super) fn read_line(object: &Map<String, Value>, open: &mut OpenCalls<'_>) -> Vec<TimedEvent> {
-    // Its first line names the session and the folder; here each line stands alone.
+/// Returns the events of one line, by the names that hooks use. The first line names the session and
+/// the folder.
+pub(super) fn read_line(
+    object: &Map<String, Value>,
+    state: &mut RecordingState,
+) -> Vec<TimedEvent> {
+    if object.get("type").and_then(Value::as_str) == Some("session_meta") {
+        note_session(object.get("payload"), state);
+        return Vec::new();
+    }
     let Ok(Line { timestamp, payload }) = Line::deserialize(&Value::Object(object.clone())) else {
         return Vec::new();
     };
+    let at = parse_time(&timestamp);
+    let client = format!("{}-transcript", PROFILE.name);
     let (name, kind) = match payload {
         Payload::UserMessage { message } => ("UserPromptSubmit", EventKind::Prompt(message)),
         Payload::FunctionCall { name, arguments, call_id } => {
@@ -245,24 +249,24 @@ pub(super) fn read_line(object: &Map<String, Value>, open: &mut OpenCalls<'_>) -
         }
         Payload::FunctionCallOutput { call_id, output }
         | Payload::CustomToolCallOutput { call_id, output } => {
-            let Some((tool, input)) = open(&call_id) else { return Vec::new() };
             let text = crate::payload::text_of(&output);
             let failed = shown_code(&text).is_some_and(|code| code != 0);
-            let call = Call { id: Some(call_id), tool, input };
-            ("PostToolUse", EventKind::AfterTool(call, CallResult::from_text(text, failed)))
+            let result = |_: &Call| CallResult::from_text(text, failed);
+            let event = state.end_event(&client, "PostToolUse", at, &call_id, result);
+            return event.into_iter().collect();
         }
         _ => return Vec::new(),
     };
-    let event = Event {
-        client: format!("{}-transcript", PROFILE.name),
-        session: String::new(),
-        agent: None,
-        cwd: String::new(),
-        permission_mode: None,
-        name: name.into(),
-        kind,
-    };
-    vec![TimedEvent { event, at: at(&timestamp) }]
+    vec![state.event(&client, name, at, kind)]
+}
+
+/// Notes the session of a recording: a copied one begins with its own name, then that of its origin.
+fn note_session(meta: Option<&Value>, state: &mut RecordingState) {
+    let text = |key: &str| meta?.get(key)?.as_str().map(str::to_owned);
+    if state.session.is_empty() {
+        state.session = text("id").unwrap_or_default();
+        state.cwd = text("cwd").unwrap_or_default();
+    }
 }
 
 /// Returns a call as a hook sees it: the model's tool for commands has another name and other

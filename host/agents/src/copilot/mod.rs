@@ -8,6 +8,7 @@
 mod answer;
 mod hooks;
 mod profile;
+mod recording;
 mod wire;
 
 pub(crate) use profile::PROFILE;
@@ -16,6 +17,7 @@ use crate::find::find_program;
 use crate::hook_form::HookForm;
 use crate::hook_reply::HookReply;
 use crate::hook_settings::HookSettings;
+use crate::recorded::{KeptSessions, RecordingState, SessionFiles, TimedEvent};
 use crate::settings::SettingsLayout;
 use crate::version::Version;
 use crate::{Agent, HookOutput, WireError};
@@ -23,7 +25,7 @@ use anyhow::Result;
 use hooks::HOOKS;
 use portcullis_core::client::ClientProfile;
 use portcullis_core::event::{Event, Reply};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -61,6 +63,23 @@ impl Agent for Copilot {
 
     fn hook_environment(&self, project: &Path, _session: &str) -> Vec<(&'static str, OsString)> {
         vec![("COPILOT_CLI", "1".into()), ("COPILOT_PROJECT_DIR", project.into())]
+    }
+
+    fn kept_sessions(&self) -> KeptSessions {
+        KeptSessions::Files(SessionFiles {
+            ending: "events.jsonl",
+            within: "",
+            session_part: 0,
+            is_document: false,
+        })
+    }
+
+    fn read_transcript_line(
+        &self,
+        line: &Map<String, Value>,
+        state: &mut RecordingState,
+    ) -> Vec<TimedEvent> {
+        recording::read_line(line, state)
     }
 
     fn find_program(&self, home: &Path) -> Option<PathBuf> {

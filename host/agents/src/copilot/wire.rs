@@ -121,9 +121,14 @@ fn result(call: &Call, result: &Value) -> CallResult {
     let shown = result.get("textResultForLlm").cloned().unwrap_or_default();
     let output = text_of(&shown);
     let kind = result.get("resultType").and_then(Value::as_str);
-    let failed = kind.is_some_and(|kind| kind != "success")
-        || (call.tool == "bash" && exit_code(&output).is_some_and(|code| code != 0));
-    CallResult { shown, ..CallResult::from_text(output, failed) }
+    let error = kind.is_some_and(|kind| kind != "success");
+    CallResult { shown, ..call_result(call, output, error) }
+}
+
+/// Returns the end of a call by the text that the model gets; `error` if the client calls it one.
+pub(super) fn call_result(call: &Call, text: String, error: bool) -> CallResult {
+    let failed = error || (call.tool == "bash" && exit_code(&text).is_some_and(|code| code != 0));
+    CallResult::from_text(text, failed)
 }
 
 /// Returns the exit code in the line that the client adds after a command's output:

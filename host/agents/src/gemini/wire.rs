@@ -23,7 +23,7 @@ use std::path::Path;
 const GATE: &str = "BeforeTool";
 /// The tool that runs commands.
 const SHELL: &str = "run_shell_command";
-const FOLDER: ShellFolder = ShellFolder { tools: &[SHELL], parameter: "dir_path" };
+pub(super) const FOLDER: ShellFolder = ShellFolder { tools: &[SHELL], parameter: "dir_path" };
 
 /// Reads one event.
 ///
@@ -68,8 +68,13 @@ fn result(call: &Call, response: Option<&Value>) -> CallResult {
     let shown = part("llmContent").cloned().unwrap_or_default();
     let output = text_of(&shown);
     let error = part("error").is_some_and(|error| !error.is_null());
-    let failed = error || (call.tool == SHELL && exit_code(&output).is_some_and(|code| code != 0));
-    CallResult { shown, ..CallResult::from_text(output, failed) }
+    CallResult { shown, ..call_result(call, output, error) }
+}
+
+/// Returns the end of a call by the text that the model gets; `error` if the client calls it one.
+pub(super) fn call_result(call: &Call, text: String, error: bool) -> CallResult {
+    let failed = error || (call.tool == SHELL && exit_code(&text).is_some_and(|code| code != 0));
+    CallResult::from_text(text, failed)
 }
 
 /// Returns the exit code among the lines that the client adds after a command's output.

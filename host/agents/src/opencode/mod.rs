@@ -9,6 +9,7 @@ mod answer;
 mod hooks;
 mod listing;
 mod profile;
+mod recording;
 mod wire;
 
 pub(crate) use profile::{KILO as KILO_PROFILE, OPENCODE as OPENCODE_PROFILE};
@@ -19,6 +20,7 @@ use crate::hook_reply::HookReply;
 use crate::hook_settings::HookSettings;
 use crate::listing::HookListing;
 use crate::payload;
+use crate::recorded::{KeptSessions, RecordingState, TimedEvent};
 use crate::settings::SettingsLayout;
 use crate::version::Version;
 use crate::{Agent, HookOutput, WireError};
@@ -26,7 +28,7 @@ use anyhow::Result;
 use hooks::PLUGIN;
 use portcullis_core::client::ClientProfile;
 use portcullis_core::event::{Event, Reply};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 
 /// A client with this interface for plugins.
@@ -36,6 +38,8 @@ pub struct OpenCode {
     settings: &'static PluginSettings,
     /// The paths used by its installers, below the home folder.
     usual: &'static [&'static str],
+    /// The form in which it keeps its sessions.
+    kept: KeptSessions,
     /// The first version whose behaviour was measured.
     oldest: Version,
 }
@@ -45,6 +49,10 @@ pub const OPENCODE: OpenCode = OpenCode {
     profile: &OPENCODE_PROFILE,
     settings: &PluginSettings(&hooks::OPENCODE),
     usual: &[".opencode/bin/opencode", ".local/bin/opencode"],
+    kept: KeptSessions::Database {
+        file: "opencode/opencode.db",
+        export: "opencode export SESSION > FILE",
+    },
     oldest: Version(1, 18, 33),
 };
 
@@ -53,6 +61,7 @@ pub const KILO: OpenCode = OpenCode {
     profile: &KILO_PROFILE,
     settings: &PluginSettings(&hooks::KILO),
     usual: &[".kilo/bin/kilo", ".local/bin/kilo"],
+    kept: KeptSessions::Database { file: "kilo/kilo.db", export: "kilo export SESSION > FILE" },
     oldest: Version(7, 7, 7),
 };
 
@@ -80,6 +89,18 @@ impl Agent for OpenCode {
             parts.insert("tool_name".to_owned(), "bash".into());
         }
         event
+    }
+
+    fn kept_sessions(&self) -> KeptSessions {
+        self.kept
+    }
+
+    fn read_session_document(
+        &self,
+        document: &Map<String, Value>,
+        state: &mut RecordingState,
+    ) -> Vec<TimedEvent> {
+        recording::read_document(document, self.profile.name, state)
     }
 
     fn find_program(&self, home: &Path) -> Option<PathBuf> {

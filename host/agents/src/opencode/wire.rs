@@ -19,7 +19,7 @@ use portcullis_core::event::{CallResult, Disposition, Event, EventKind, Reply};
 use portcullis_core::text::cut_text;
 use serde_json::{Map, Value};
 
-const FOLDER: ShellFolder =
+pub(super) const FOLDER: ShellFolder =
     ShellFolder { tools: &["bash", "background_process"], parameter: "workdir" };
 
 /// Reads one event of the client of that name.

@@ -9,6 +9,7 @@
 mod answer;
 mod hooks;
 mod profile;
+mod recording;
 mod tokens;
 mod wire;
 
@@ -18,6 +19,7 @@ use crate::find::find_program;
 use crate::hook_form::HookForm;
 use crate::hook_reply::HookReply;
 use crate::hook_settings::HookSettings;
+use crate::recorded::{KeptSessions, RecordingState, SessionFiles, TimedEvent};
 use crate::settings::SettingsLayout;
 use crate::transcript::path_in;
 use crate::version::Version;
@@ -26,7 +28,7 @@ use anyhow::Result;
 use hooks::HOOKS;
 use portcullis_core::client::ClientProfile;
 use portcullis_core::event::{Event, Reply};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -64,6 +66,23 @@ impl Agent for Qwen {
 
     fn token_reader(&self) -> Option<TokenReader> {
         Some(|input, _agent, cursor| tokens::read_tokens(&path_in(input)?, cursor).ok())
+    }
+
+    fn kept_sessions(&self) -> KeptSessions {
+        KeptSessions::Files(SessionFiles {
+            ending: ".jsonl",
+            within: "",
+            session_part: 2,
+            is_document: false,
+        })
+    }
+
+    fn read_transcript_line(
+        &self,
+        line: &Map<String, Value>,
+        state: &mut RecordingState,
+    ) -> Vec<TimedEvent> {
+        recording::read_line(line, state)
     }
 
     fn find_program(&self, home: &Path) -> Option<PathBuf> {

@@ -20,7 +20,7 @@ use portcullis_core::text::cut_text;
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
-const FOLDER: ShellFolder =
+pub(super) const FOLDER: ShellFolder =
     ShellFolder { tools: &["run_shell_command", "monitor"], parameter: "directory" };
 
 /// Reads one event.

@@ -45,7 +45,7 @@ pub const EXAMPLES: &[(&str, &[&str])] = &[
     (
         "replay",
         &[
-            "portcullis replay --claude --since 7d    # your past Claude Code sessions",
+            "portcullis replay --agent claude --since 7d    # your past Claude Code sessions",
             "portcullis replay session.jsonl -o report.html",
             "portcullis replay --compare --config-file strict.toml session.jsonl",
         ],

@@ -2,8 +2,7 @@
 //! depends only on the recording, the plugins and the configuration, so two runs print the same
 //! bytes: no wall clock, no access to the current disk.
 //!
-//! `--claude` reviews all of a person's own sessions that the client still has, and summarizes
-//! them.
+//! `--agent` reviews all of a person's own sessions that a client still has, and summarizes them.
 
 mod compare;
 #[cfg(test)]
@@ -32,36 +31,40 @@ use std::path::PathBuf;
 use sum::SessionTotals;
 
 #[derive(clap::Args)]
+#[command(group(clap::ArgGroup::new("past").args(["agent", "claude"])))]
 pub struct Arguments {
     /// Recordings: hook payloads, journals, clients' transcripts or trajectories
-    #[arg(required_unless_present_any = ["claude", "session"])]
+    #[arg(required_unless_present_any = ["past", "session"])]
     files: Vec<PathBuf>,
     /// Replay a session of the journal, by its id or an unambiguous prefix
-    #[arg(long, value_name = "ID", conflicts_with = "claude")]
+    #[arg(long, value_name = "ID", conflicts_with = "past")]
     session: Vec<String>,
-    /// Summarize your own past Claude Code sessions: what would have been warned about, changed,
+    /// Summarize your own past sessions with this agent: what would have been warned about, changed,
     /// asked, blocked
+    #[arg(long, value_parser = clap::builder::PossibleValuesParser::new(crate::agent_names()), conflicts_with_all = ["files", "all"])]
+    agent: Option<String>,
+    /// Short for --agent claude
     #[arg(long, conflicts_with_all = ["files", "all"])]
     claude: bool,
-    /// With --claude: look back this far, for example 30d
-    #[arg(long, value_name = "DURATION", default_value = "30d", value_parser = portcullis_config::duration::parse_milliseconds, requires = "claude", conflicts_with = "files")]
+    /// With --agent: look back this far, for example 30d
+    #[arg(long, value_name = "DURATION", default_value = "30d", value_parser = portcullis_config::duration::parse_milliseconds, requires = "past", conflicts_with = "files")]
     since: u64,
-    /// With --claude: include only sessions in this folder
-    #[arg(long, value_name = "DIR", requires = "claude", conflicts_with = "files")]
+    /// With --agent: include only sessions in this folder
+    #[arg(long, value_name = "DIR", requires = "past", conflicts_with = "files")]
     project: Option<PathBuf>,
     #[command(flatten)]
     tried: TrialSetup,
     /// Compare with the setup given by --plugin/--config-file, showing only what would change
-    #[arg(long, requires = "tried", conflicts_with_all = ["claude", "shadow", "all"])]
+    #[arg(long, requires = "tried", conflicts_with_all = ["past", "shadow", "all"])]
     compare: bool,
     /// Load --plugin in shadow mode: record what it would have done, without any other effect
-    #[arg(long, requires = "plugin", conflicts_with = "claude")]
+    #[arg(long, requires = "plugin", conflicts_with = "past")]
     shadow: bool,
     /// Show every step, not only the notable ones
     #[arg(long, short)]
     all: bool,
     /// Write the sessions to this file, as one self-contained HTML page; print only the totals
-    #[arg(long, short, alias = "html", value_name = "FILE", conflicts_with = "claude")]
+    #[arg(long, short, alias = "html", value_name = "FILE", conflicts_with = "past")]
     output: Option<PathBuf>,
     /// Print every record as a line of JSON, then one line with the totals
     #[arg(long)]
@@ -69,8 +72,11 @@ pub struct Arguments {
 }
 
 pub fn run_replay(arguments: &Arguments) -> Result<CommandExit> {
+    if let Some(name) = &arguments.agent {
+        return past::run_past(arguments, crate::agent_of(name)?);
+    }
     if arguments.claude {
-        return past::run_past(arguments);
+        return past::run_past(arguments, portcullis_agents::DEFAULT);
     }
     arguments.output.as_deref().map(page::file::check_target).transpose()?;
     if arguments.compare { replay_both(arguments) } else { replay_once(arguments) }?;

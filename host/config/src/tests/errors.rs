@@ -70,7 +70,7 @@ const ROWS: &[Row] = &[
     ),
     (
         "interventions.ladders.loop = [\"emergency_stop:mine\", \"soft_correction\", \"emergency_stop\", \"emergency_stop\"]",
-        &[(1, 1, "none milder than the one before it")],
+        &[(1, 23, "none milder than the one before it")],
     ),
     // Types.
     (

@@ -15,7 +15,7 @@ use portcullis_core::policy::Mode;
 use portcullis_core::record::RecordKind;
 use portcullis_core::score::Verdict;
 use portcullis_core::session::State;
-use portcullis_engine::{Description, Source};
+use portcullis_engine::{Description, Kind, Source};
 use portcullis_store::{Breakers, Home};
 use std::collections::BTreeMap;
 use std::fs;
@@ -267,7 +267,15 @@ fn unloadable(name: &str, why: &str, descriptions: &[Description]) -> HealthFind
                 .to_owned(),
         ),
     };
+    let kind = |description: &Description| match &description.source {
+        Source::Builtin { kind, .. } => Some(*kind),
+        _ => description.inspection.as_ref().ok().map(|inspection| inspection.kind),
+    };
     let meaning = description.map_or_else(String::new, |description| match description.on_fault {
+        // A fault of wording must not cost the answer.
+        _ if kind(description) == Some(Kind::Intervention) => {
+            ": a fixed line replaces its words to the agent".to_owned()
+        }
         _ if description.shadow => {
             ": it is in shadow mode, so actions are reviewed without it".to_owned()
         }

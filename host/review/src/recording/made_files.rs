@@ -5,13 +5,18 @@ use portcullis_core::event::{Call, CallResult, EventKind};
 use std::collections::HashMap;
 
 /// Beginnings of results that say that a file is new.
-const NEW: &[&str] = &["File created successfully", "New file created"];
+const NEW: &[&str] = &[
+    "File created successfully",
+    "New file created",
+    "Successfully created and wrote to new file",
+    "Created file ",
+];
 /// The same in a result that is JSON.
 const NEW_JSON: &str = "\"type\":\"create\"";
 /// Names of the parameter that has the path.
 const PATHS: &[&str] = &["file_path", "path"];
 /// Names of the parameter that has the text.
-const TEXTS: &[&str] = &["content", "file_text", "contents"];
+const TEXTS: &[&str] = &["content", "file_text", "contents", "new_string"];
 
 /// Notes at each call which file it makes.
 pub(super) fn note_made_files(items: &mut [RecordedEvent]) {

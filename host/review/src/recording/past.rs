@@ -1,20 +1,26 @@
-//! A person's past sessions: all transcripts below a folder, including those of
-//! subagents, read line by line, with the files of a session merged by time. Memory use does not
-//! grow with the length of a file.
+//! A person's past sessions: all recordings of a client below a folder, including those of
+//! subagents, with the files of a session merged by time. JSON lines are read one by one, so memory
+//! use does not grow with the length of such a file; a JSON document is read whole, up to a limit.
 //!
 //! The format is the client's own: unreadable parts are skipped and reported.
 
-use super::{Collector, EPOCH, RecordedEvent};
+use super::{Collector, RecordedEvent};
+use portcullis_agents::recorded::SessionFiles;
 use portcullis_core::text::count_noun;
 use serde_json::Value;
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::path::{Component, Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
 /// The longest line that is read, in bytes; longer ones are skipped.
 const MOST_LINE: u64 = 16 << 20;
+/// The largest document that is read, in bytes.
+const MOST_DOCUMENT: u64 = 64 << 20;
+/// The most sessions that are listed: the newest.
+const MOST_SESSIONS: usize = 10_000;
 /// The deepest level of transcripts below the folder of all projects.
 const MOST_DEPTH: usize = 6;
 /// The most files of a session that are open at a time; the others follow after them.
@@ -32,35 +38,54 @@ pub struct SkippedInput {
 /// The files of a session.
 #[derive(Clone, Debug)]
 pub struct PastSession {
-    /// Its name: the client's id.
+    /// Its name: the client's id, or the name of its file.
     pub name: String,
-    /// Its transcripts, with their sizes in bytes.
+    /// Its recordings, with their sizes in bytes.
     pub files: Vec<(PathBuf, u64)>,
+    /// True if a recording is one JSON document.
+    is_document: bool,
 }
 
 /// Returns the sessions below `folder` that were written to since `since` (milliseconds since
-/// 1970).
+/// 1970), by name; the newest ones if there are more than 10,000.
 #[must_use]
 pub fn list_sessions(
     folder: &Path,
+    kept: SessionFiles,
     since: u64,
     unread: &mut Vec<SkippedInput>,
 ) -> Vec<PastSession> {
     let mut files = Vec::new();
-    walk(folder, MOST_DEPTH, &mut files, unread);
+    walk(folder, MOST_DEPTH, kept, &mut files, unread);
     files.sort();
-    let mut sessions: BTreeMap<String, Vec<(PathBuf, u64)>> = BTreeMap::new();
+    let mut sessions: BTreeMap<String, (u64, Vec<(PathBuf, u64)>)> = BTreeMap::new();
     for (path, size, changed) in files {
         if changed >= since {
-            sessions.entry(session_of(folder, &path)).or_default().push((path, size));
+            let session = sessions.entry(session_of(folder, &path, kept)).or_default();
+            session.0 = session.0.max(changed);
+            session.1.push((path, size));
         }
     }
-    sessions.into_iter().map(|(name, files)| PastSession { name, files }).collect()
+    let mut sessions: Vec<_> = sessions.into_iter().collect();
+    let older = sessions.len().saturating_sub(MOST_SESSIONS);
+    if older > 0 {
+        sessions.sort_by_key(|(_, (changed, _))| Reverse(*changed));
+        sessions.truncate(MOST_SESSIONS);
+        sessions.sort();
+        let why = format!(
+            "{} are older than the newest {MOST_SESSIONS}",
+            count_noun(older as u64, "session")
+        );
+        unread.push(SkippedInput { file: folder.to_owned(), why });
+    }
+    let session = |(name, (_, files))| PastSession { name, files, is_document: kept.is_document };
+    sessions.into_iter().map(session).collect()
 }
 
 fn walk(
     folder: &Path,
     depth: usize,
+    kept: SessionFiles,
     files: &mut Vec<(PathBuf, u64, u64)>,
     unread: &mut Vec<SkippedInput>,
 ) {
@@ -75,8 +100,8 @@ fn walk(
         // Links are not followed: transcripts are the client's own files.
         let Ok(found) = entry.metadata() else { continue };
         if found.is_dir() && depth > 0 {
-            walk(&path, depth - 1, files, unread);
-        } else if found.is_file() && path.extension().is_some_and(|end| end == "jsonl") {
+            walk(&path, depth - 1, kept, files, unread);
+        } else if found.is_file() && is_recording(&path, kept) {
             let changed = found
                 .modified()
                 .ok()
@@ -87,18 +112,25 @@ fn walk(
     }
 }
 
-/// Returns the session of a transcript: `PROJECT/SESSION.jsonl` and `PROJECT/SESSION/**/*.jsonl`
-/// are one.
-fn session_of(folder: &Path, path: &Path) -> String {
+fn is_recording(path: &Path, kept: SessionFiles) -> bool {
+    let named = path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(kept.ending));
+    let mut parts = path.components().map(Component::as_os_str);
+    named && (kept.within.is_empty() || parts.any(|part| part == kept.within))
+}
+
+/// Returns the session of a recording: files and folders with the same name at that place belong
+/// to one.
+fn session_of(folder: &Path, path: &Path, kept: SessionFiles) -> String {
     let below = path.strip_prefix(folder).unwrap_or(path);
     let parts: Vec<String> =
         below.components().map(|part| part.as_os_str().to_string_lossy().into_owned()).collect();
-    let name = parts.get(1).or(parts.first()).cloned().unwrap_or_default();
-    name.strip_suffix(".jsonl").map_or(name.clone(), str::to_owned)
+    let name = parts.get(kept.session_part).or(parts.last()).cloned().unwrap_or_default();
+    name.strip_suffix(kept.ending).map_or(name.clone(), str::to_owned)
 }
 
 /// The events of a session in the order of their times.
 pub struct PastEvents {
+    is_document: bool,
     waiting: VecDeque<PathBuf>,
     feeds: Vec<TranscriptFeed>,
     unread: Vec<SkippedInput>,
@@ -109,7 +141,8 @@ impl PastEvents {
     #[must_use]
     pub fn open_session(session: &PastSession) -> Self {
         let waiting = session.files.iter().map(|(path, _)| path.clone()).collect();
-        let mut past = Self { waiting, feeds: Vec::new(), unread: Vec::new() };
+        let is_document = session.is_document;
+        let mut past = Self { is_document, waiting, feeds: Vec::new(), unread: Vec::new() };
         past.fill();
         past
     }
@@ -124,7 +157,7 @@ impl PastEvents {
         while self.feeds.is_empty() && !self.waiting.is_empty() {
             let some = self.waiting.len().min(MOST_OPEN);
             for path in self.waiting.drain(..some) {
-                match TranscriptFeed::open(&path) {
+                match TranscriptFeed::open(&path, self.is_document) {
                     Ok(feed) => self.feeds.push(feed),
                     Err(error) => {
                         self.unread.push(SkippedInput { file: path, why: error.to_string() })
@@ -166,6 +199,7 @@ impl Iterator for PastEvents {
 /// One transcript, read ahead to its next event.
 struct TranscriptFeed {
     path: PathBuf,
+    is_document: bool,
     reader: BufReader<File>,
     collector: Collector,
     queue: VecDeque<RecordedEvent>,
@@ -175,14 +209,12 @@ struct TranscriptFeed {
 }
 
 impl TranscriptFeed {
-    fn open(path: &Path) -> io::Result<Self> {
-        let file = File::open(path)?;
-        let name =
-            path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    fn open(path: &Path, is_document: bool) -> io::Result<Self> {
         Ok(Self {
             path: path.to_owned(),
-            reader: BufReader::new(file),
-            collector: Collector { clock: EPOCH, ..Collector::new(&name) },
+            is_document,
+            reader: BufReader::new(File::open(path)?),
+            collector: Collector::of_file(path),
             queue: VecDeque::new(),
             line: 0,
             bad: 0,
@@ -193,7 +225,8 @@ impl TranscriptFeed {
     /// Reads until there is an event, or the end of the file.
     fn advance(&mut self) {
         while self.queue.is_empty() {
-            match self.read_line() {
+            let read = if self.is_document { self.read_document() } else { self.read_line() };
+            match read {
                 Ok(None) => return,
                 Ok(Some(Ok(()))) => {
                     let items =
@@ -222,19 +255,38 @@ impl TranscriptFeed {
         if line.trim_ascii().is_empty() {
             return Ok(Some(Ok(())));
         }
-        Ok(Some(match serde_json::from_slice(&line) {
+        Ok(Some(self.collect(&line)))
+    }
+
+    /// Reads all of the file, the first time.
+    fn read_document(&mut self) -> io::Result<Option<Result<(), String>>> {
+        self.line += 1;
+        let mut text = Vec::new();
+        if self.reader.by_ref().take(MOST_DOCUMENT + 1).read_to_end(&mut text)? == 0 {
+            return Ok(None);
+        }
+        if text.len() as u64 > MOST_DOCUMENT {
+            self.reader.seek(SeekFrom::End(0))?;
+            return Ok(Some(Err(format!("it is longer than {} MiB", MOST_DOCUMENT >> 20))));
+        }
+        Ok(Some(self.collect(&text)))
+    }
+
+    /// Passes on what the client wrote: a line, or a document.
+    fn collect(&mut self, text: &[u8]) -> Result<(), String> {
+        match serde_json::from_slice(text) {
             Ok(Value::Object(object)) => {
                 self.collector.line(object).map_err(|error| format!("{error:#}"))
             }
             Ok(_) => Err("it is JSON but not an object".to_owned()),
             Err(error) => Err(format!("it is not valid JSON: {error}")),
-        }))
+        }
     }
 
     fn pass_over(&mut self, why: String) {
         self.bad += 1;
-        let line = self.line;
-        self.first_bad.get_or_insert_with(|| format!("line {line}: {why}"));
+        let place = if self.is_document { String::new() } else { format!("line {}: ", self.line) };
+        self.first_bad.get_or_insert_with(|| format!("{place}{why}"));
     }
 
     fn problem(self) -> Option<SkippedInput> {

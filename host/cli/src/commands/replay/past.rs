@@ -9,6 +9,8 @@ use super::tally::Tally;
 use crate::error::{Context, Error, Result};
 use crate::exit::CommandExit;
 use crate::paint;
+use portcullis_agents::Agent;
+use portcullis_agents::recorded::{KeptSessions, SessionFiles};
 use portcullis_config::clock::now_ms;
 use portcullis_config::paths::Paths;
 use portcullis_core::policy::Mode;
@@ -22,8 +24,9 @@ use portcullis_store::Home;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
-pub fn run_past(arguments: &Arguments) -> Result<CommandExit> {
+pub fn run_past(arguments: &Arguments, agent: &dyn Agent) -> Result<CommandExit> {
     let places = Paths::from_environment()?.without_project();
+    let (folder, kept) = find_sessions(agent, Path::new(&places.person))?;
     let home = Home::open_root(&places.state)?;
     let mut config = arguments.tried.load_config(&places, &home)?;
     config.policy.mode = Mode::Observe;
@@ -47,19 +50,8 @@ pub fn run_past(arguments: &Arguments) -> Result<CommandExit> {
     })?;
     let since = now_ms().saturating_sub(arguments.since);
     let project = arguments.project.as_ref().map(|project| absolute(project)).transpose()?;
-    let agent = portcullis_agents::DEFAULT;
-    let layout = agent.hook_settings().layout();
-    let folders = layout.folders_from_environment(Path::new(&person), Path::new("/"));
-    let folder = folders.person.join(layout.transcripts);
-    if !folder.is_dir() {
-        return Err(Error::not_found(format!(
-            "there are no past sessions: {} keeps them in `{}`, which is not there",
-            agent.display_name(),
-            folder.display()
-        )));
-    }
     let mut tally = Tally::new(since, &person);
-    let past = list_sessions(&folder, since, &mut tally.unread);
+    let past = list_sessions(&folder, kept, since, &mut tally.unread);
     let mut progress = Progress::new(&past);
     for session in &past {
         if paint::is_closed() {
@@ -75,6 +67,43 @@ pub fn run_past(arguments: &Arguments) -> Result<CommandExit> {
         paint::print_text(&tally.text());
     }
     Ok(CommandExit::Success)
+}
+
+/// Returns the folder in which a client keeps its sessions, and the files in it.
+fn find_sessions(agent: &dyn Agent, person: &Path) -> Result<(PathBuf, SessionFiles)> {
+    let kept = agent.kept_sessions();
+    let files = match kept {
+        KeptSessions::Files(files) => files,
+        KeptSessions::Database { export, .. } => {
+            let database = kept.database(person).unwrap_or_default();
+            if !database.is_file() {
+                return Err(no_sessions(agent, &database));
+            }
+            let hint =
+                format!("`{export}` writes one of them, and `portcullis replay FILE` reads it");
+            return Err(Error::refused(format!(
+                "the past sessions of {} cannot be listed: it keeps them in the database `{}`",
+                agent.display_name(),
+                database.display()
+            ))
+            .with_hint(hint));
+        }
+    };
+    let layout = agent.hook_settings().layout();
+    let folders = layout.folders_from_environment(person, Path::new("/"));
+    let folder = folders.person.join(layout.transcripts);
+    if !folder.is_dir() {
+        return Err(no_sessions(agent, &folder));
+    }
+    Ok((folder, files))
+}
+
+fn no_sessions(agent: &dyn Agent, place: &Path) -> Error {
+    Error::not_found(format!(
+        "there are no past sessions: {} keeps them in `{}`, which is not there",
+        agent.display_name(),
+        place.display()
+    ))
 }
 
 fn absolute(project: &Path) -> Result<PathBuf> {

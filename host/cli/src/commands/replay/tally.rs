@@ -93,7 +93,10 @@ impl Tally {
     /// Adds a record of a session in `place`. A call that a resumed session repeats counts once.
     pub fn count_record(&mut self, place: &str, session: &str, record: &Record) {
         if record.kind == RecordKind::Review
-            && record.call.as_deref().is_some_and(|call| !self.calls.insert(fingerprint(call)))
+            && record
+                .call
+                .as_deref()
+                .is_some_and(|call| !self.calls.insert(fingerprint(call, record)))
         {
             return;
         }
@@ -297,8 +300,9 @@ fn day(ms: u64) -> String {
     paint::time(ms).chars().take(10).collect()
 }
 
-fn fingerprint(call: &str) -> u64 {
-    portcullis_core::text::hash_parts(&[call])
+/// Returns a number for a call: its id alone is not enough, since some models count their calls.
+fn fingerprint(call: &str, record: &Record) -> u64 {
+    portcullis_core::text::hash_parts(&[call, &record.summary])
 }
 
 /// Removes the details in backticks, which are particular to one action, from a reason.
