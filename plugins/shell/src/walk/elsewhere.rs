@@ -115,18 +115,18 @@ impl Walker<'_> {
         plan: &Plan,
         rest: &[Field],
         call: &Call,
+        command: Option<u32>,
         setting: &Setting,
     ) {
-        let Some(text) =
-            call.input.text.as_deref().map(str::to_owned).or_else(|| call.input.items.clone())
-        else {
-            return;
-        };
         let Some(place) = self.place("ssh", plan, rest).filter(|_| plan.run.is_none()) else {
             return;
         };
         let span = rest.first().map_or_else(Span::default, |field| field.span);
         let inner = Setting { place, input: Feed::default(), ..setting.clone() };
+        let known = call.input.text.as_deref().map(str::to_owned);
+        let Some(text) = known.or_else(|| call.input.items.clone()) else {
+            return self.run_input(call, span, command, &inner);
+        };
         self.nested(
             &Field { source: call.input.source, ..Field::plain(&text, span) },
             "ssh",

@@ -2,7 +2,7 @@
 
 use super::code_flags::{Interpreter, attached_code, find_code, spoken};
 use super::environment::UNKNOWN;
-use super::expand::Field;
+use super::expand::{Field, is_unknown};
 use super::feed::{Feed, Source, Trust};
 use super::simple::Call;
 use super::{Setting, Walker};
@@ -206,6 +206,7 @@ impl Walker<'_> {
                     known: rest.iter().all(|field| field.known),
                     source: super::worst(rest),
                     span,
+                    pieces: rest.first().filter(|_| rest.len() == 1).and_then(|f| f.pieces.clone()),
                     ..Field::default()
                 };
                 Some(self.text_or_record(name, &field, first, rest, call, setting))
@@ -276,6 +277,11 @@ impl Walker<'_> {
             .then(|| self.record(name, first, rest, None, None, call, setting))
             .flatten();
         self.unseen(code.source, command, setting);
+        if let Some(pieces) = code.pieces.as_ref().filter(|_| nothing_known)
+            && self.run_pieces(pieces, None, code, command, label == "eval", setting)
+        {
+            return Feed { source: code.source, from: command, open: true, ..Feed::default() };
+        }
         if nothing_known {
             if !code.source.is_unseen() {
                 self.out.gap("a text that is run but known only when it runs");
@@ -289,6 +295,11 @@ impl Walker<'_> {
 
     /// Walks the text of a word as a shell would.
     pub(super) fn nested(&mut self, code: &Field, label: &str, setting: &Setting) -> Feed {
+        if let Some(pieces) = code.pieces.as_ref().filter(|_| is_unknown(&code.text))
+            && self.run_pieces(pieces, None, code, None, label == "eval", setting)
+        {
+            return Feed::default();
+        }
         let mut inner = setting.clone();
         inner.wrappers.push(label.to_owned());
         inner.origin = Origin::Nested;
@@ -363,6 +374,9 @@ impl Walker<'_> {
                     Some(language) => self.code(language, &field, command, &inner),
                 };
             }
+            None if input.pieces.as_ref().is_some_and(|pieces| {
+                self.run_pieces(pieces, language, first, command, false, setting)
+            }) => {}
             None if input.open && !input.source.is_unseen() => {
                 self.out.gap("a text that is run but known only when it runs");
                 self.plain(EffectKind::ProcessStart, "", false, command, setting);
@@ -432,6 +446,11 @@ impl Walker<'_> {
                 }
                 self.installed_by_code(language, &field.text, command, setting);
                 let given = rest.get(*behind..);
+                if let Some(pieces) = &field.pieces
+                    && self.run_pieces(pieces, Some(language), field, command, false, setting)
+                {
+                    continue;
+                }
                 said = self.code_with(language, field, given, command, setting);
             }
             for field in rest

@@ -99,10 +99,11 @@ impl Walker<'_> {
         let files: Vec<_> = self
             .files
             .iter()
-            .filter_map(|(path, feed)| Some((path.clone(), feed.text.clone()?, feed.from)))
+            .filter_map(|(path, feed)| Some((path.clone(), feed.all_pieces()?, feed.from)))
             .collect();
-        for (path, text, command) in files {
+        for (path, pieces, command) in files {
             let Some(autorun) = self.autorun_at(&path) else { continue };
+            let text = self.text_in(&pieces);
             let before = self.text_before(&path);
             all.push(Written { path, autorun, before, after: text, piece: false, command });
         }

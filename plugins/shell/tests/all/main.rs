@@ -4,6 +4,7 @@
 mod builders;
 mod carriers;
 mod catalogue;
+mod copies;
 mod coverage;
 mod dangers;
 mod data;
