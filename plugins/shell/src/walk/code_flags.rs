@@ -69,7 +69,7 @@ pub(super) fn attached_code<'t>(
     letters: &'t str,
 ) -> Option<&'t str> {
     let long = which.code.iter().filter(|flag| flag.starts_with("--"));
-    let mut long = long.filter_map(|flag| text.strip_prefix(flag)?.strip_prefix('='));
+    let mut long = long.filter_map(|flag| text.strip_prefix(flag)?.strip_prefix(['=', ':']));
     let short = match which.language {
         "perl" | "ruby" => find_code(which.language, letters),
         "lua" => letters.strip_prefix('e'),

@@ -9,8 +9,10 @@ use super::{Setting, Walker};
 use crate::catalogue;
 use crate::types::{EffectKind, Origin};
 
-const SHELLS: &[&str] =
-    &["sh", "bash", "zsh", "dash", "ksh", "ash", "fish", "rbash", "mksh", "csh", "tcsh"];
+const SHELLS: &[&str] = &[
+    "sh", "bash", "zsh", "dash", "ksh", "ash", "fish", "rbash", "mksh", "csh", "tcsh", "elvish",
+    "hush", "ion", "loksh", "nu", "oksh", "osh", "pdksh", "posh", "yash", "ysh",
+];
 
 const INTERPRETERS: &[Interpreter] = &[
     Interpreter { name: "python", language: "python", code: &["-c"], values: &["-W", "-X"] },
@@ -74,6 +76,27 @@ const INTERPRETERS: &[Interpreter] = &[
     Interpreter { name: "racket", language: "scheme", code: &["-e"], values: &["-l"] },
     Interpreter { name: "sbcl", language: "lisp", code: &["--eval"], values: &["--load"] },
     Interpreter { name: "clojure", language: "lisp", code: &["-e", "--eval"], values: &[] },
+    Interpreter { name: "clj", language: "lisp", code: &["-e", "--eval"], values: &["-Sdeps"] },
+    Interpreter { name: "bb", language: "lisp", code: &["-e", "--eval"], values: &["-cp"] },
+    Interpreter { name: "ecl", language: "lisp", code: &["-eval", "--eval"], values: &["-load"] },
+    Interpreter { name: "clisp", language: "lisp", code: &["-x"], values: &["-i"] },
+    Interpreter { name: "gst", language: "smalltalk", code: &["-e"], values: &[] },
+    Interpreter { name: "swift", language: "swift", code: &["-e"], values: &["-I", "-F"] },
+    Interpreter { name: "ghc", language: "haskell", code: &["-e"], values: &["-package"] },
+    Interpreter { name: "runghc", language: "haskell", code: &["-e"], values: &[] },
+    Interpreter { name: "ocaml", language: "ocaml", code: &["-e"], values: &["-I"] },
+    Interpreter { name: "gnuplot", language: "gnuplot", code: &["-e"], values: &[] },
+    Interpreter { name: "nim", language: "nim", code: &["--eval"], values: &[] },
+    Interpreter { name: "crystal", language: "crystal", code: &["eval"], values: &[] },
+    Interpreter {
+        name: "maxima",
+        language: "maxima",
+        code: &["-r", "--batch-string"],
+        values: &[],
+    },
+    Interpreter { name: "gap", language: "gap", code: &["-c"], values: &[] },
+    Interpreter { name: "m4", language: "m4", code: &[], values: &["-D", "-I", "-U", "--define"] },
+    Interpreter { name: "dc", language: "dc", code: &["-e", "--expression"], values: &[] },
     Interpreter { name: "raku", language: "raku", code: &["-e"], values: &["-I"] },
     Interpreter { name: "octave", language: "octave", code: &["--eval"], values: &[] },
     Interpreter {
@@ -96,12 +119,27 @@ const INTERPRETERS: &[Interpreter] = &[
 ];
 
 /// Programs that do much besides running code: only with it are they interpreters.
-const CODE_ALONE: &[&str] = &["elixir", "erl", "R", "kotlin", "scala-cli"];
+const CODE_ALONE: &[&str] = &[
+    "crystal",
+    "elixir",
+    "erl",
+    "gap",
+    "ghc",
+    "kotlin",
+    "maxima",
+    "nim",
+    "ocaml",
+    "R",
+    "scala-cli",
+    "swift",
+];
+/// Those whose subcommand comes before their flags: `nim r --eval:CODE`.
+const VERBS_FIRST: &[&str] = &["nim"];
 
 fn is_code_flag(which: &Interpreter, word: &str) -> bool {
     which.code.iter().any(|flag| {
         word.strip_prefix(flag)
-            .is_some_and(|rest| rest.is_empty() || flag.len() > 2 && rest.starts_with('='))
+            .is_some_and(|rest| rest.is_empty() || flag.len() > 2 && rest.starts_with(['=', ':']))
     })
 }
 
@@ -517,12 +555,28 @@ fn encoded(which: &Interpreter, flag: &str, value: &str) -> Option<String> {
     Some(char::decode_utf16(units).map(|c| c.unwrap_or(UNKNOWN)).collect())
 }
 
+fn is_file_flag(text: &str) -> bool {
+    matches!(text.to_ascii_lowercase().as_str(), "-file" | "-f" | "/file")
+}
+
 fn interpreter_words(which: &Interpreter, rest: &[Field]) -> Read {
     let mut read = Read::default();
     let mut at = 0;
     while let Some(field) = rest.get(at) {
         let text = field.text.as_str();
-        if !text.starts_with('-') || text == "-" {
+        let verb = at == 0 && VERBS_FIRST.contains(&which.name);
+        let is_flag = text.starts_with('-') && text != "-" || which.code.contains(&text);
+        if !is_flag && verb {
+            at += 1;
+            continue;
+        }
+        // PowerShell names its script in a flag.
+        let named = which.language == "powershell" && is_file_flag(text);
+        if named && rest.get(at + 1).is_some() {
+            read.script = Some(at + 1);
+            break;
+        }
+        if !is_flag {
             read.script = Some(at);
             break;
         }

@@ -23,6 +23,7 @@ mod environment;
 mod expand;
 mod feed;
 mod fetched;
+mod followed;
 mod git;
 mod hooks;
 mod hunts;

@@ -156,6 +156,10 @@ impl Walker<'_> {
         setting: &Setting,
     ) -> Option<Feed> {
         self.launched(name, rest, plan, call, setting);
+        let starts = |item: &Item| matches!(item, Item::Constant(EffectKind::ProcessStart, _));
+        if plan.items.iter().any(starts) || super::followed::is_starter(name) {
+            self.follow_words(name, rest, call, setting);
+        }
         self.package_settings(name, rest, command, setting);
         self.source_addresses(name, rest, plan);
         if name == "watch" {

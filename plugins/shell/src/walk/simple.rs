@@ -378,13 +378,11 @@ impl Walker<'_> {
             Whereabouts::Project => self.project_run(command, setting),
             _ if self.sourced && place == Whereabouts::Path => self.project_run(command, setting),
             _ if asks => {}
-            _ => self.plain(
-                EffectKind::ProcessStart,
-                if first.text.contains('/') { &first.text } else { name },
-                false,
-                command,
-                setting,
-            ),
+            _ => {
+                let named = if first.text.contains('/') { &first.text } else { name };
+                self.plain(EffectKind::ProcessStart, named, false, command, setting);
+                self.follow_words(name, rest, call, setting);
+            }
         }
         Feed { from: command, source: call.input.source, open: true, ..Feed::default() }
     }

@@ -2,6 +2,7 @@
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
 mod builders;
+mod carried;
 mod carriers;
 mod catalogue;
 mod copies;

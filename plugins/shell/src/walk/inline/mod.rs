@@ -6,6 +6,7 @@ mod calls;
 mod clouds;
 mod effects;
 mod endless;
+mod escapes;
 mod foreign;
 mod plain;
 mod programs;
@@ -56,6 +57,10 @@ impl Walker<'_> {
         }
         self.note_endless(language, field, command, setting);
         self.note_imports(language, field, command, setting);
+        let internal = |name: &&str| field.text.contains(*name);
+        if language == "node" && INTERNAL.iter().any(|name| internal(name)) {
+            self.plain(EffectKind::UnseenCode, "", false, command, setting);
+        }
         let located = self.with_own_path(language, field);
         let field = located.as_ref().unwrap_or(field);
         let parsed = match language {
@@ -110,6 +115,16 @@ impl Walker<'_> {
         (text != field.text).then(|| Field { text, ..field.clone() })
     }
 }
+
+/// Names through which code of Node reaches what its modules guard.
+const INTERNAL: &[&str] = &[
+    "process.binding",
+    "process[\"binding\"]",
+    "process['binding']",
+    "_linkedBinding",
+    "internalBinding",
+    "process.dlopen",
+];
 
 /// The form in which a name tells a script's own path.
 enum Own {

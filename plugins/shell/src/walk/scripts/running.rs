@@ -343,10 +343,10 @@ impl Walker<'_> {
         };
         let inner = Setting { input: Feed::default(), beside: false, ..setting.clone() };
         match run.language {
-            Some(language) => {
+            Some(language) if language != "powershell" => {
                 self.code(language, &field, command, &inner);
             }
-            None => {
+            _ => {
                 let label = if run.sourced { "source" } else { self.shown(run.path) };
                 self.nested(&field, label, &inner);
             }
