@@ -90,7 +90,7 @@ impl Walker<'_> {
         setting: &Setting,
     ) {
         if let Some(family) = role.strip_prefix("source-") {
-            return self.package_source(family, value);
+            return self.package_source(family, value, command, setting);
         }
         let quiet = Setting { input: Feed::default(), beside: false, ..setting.clone() };
         self.unseen(value.source, command, setting);
@@ -306,14 +306,24 @@ impl Walker<'_> {
         }
     }
 
-    /// Notes a folder of hooks outside the project, whose programs nobody here reads.
+    /// Notes hooks, or settings of a package manager, outside the project, which nobody here reads.
     fn foreign_hooks(&mut self, label: &str, value: &Field) {
-        const NAMES: &[&str] = &["core.hookspath", "git", "init.templatedir"];
+        const NAMES: &[&str] = &[
+            "bundle_app_config",
+            "condarc",
+            "core.hookspath",
+            "git",
+            "init.templatedir",
+            "npm_config_globalconfig",
+            "npm_config_userconfig",
+            "pip_config_file",
+            "uv_config_file",
+        ];
         let (path, _) = places::resolve(&value.text, &self.env.folder);
         let empty = matches!(value.text.as_str(), "" | "/dev/null");
         let named = NAMES.iter().any(|name| label.eq_ignore_ascii_case(name));
         if named && !empty && !self.is_project(&path) {
-            self.out.gap("hooks of a folder that are not read");
+            self.out.gap("hooks or settings outside the project that are not read");
         }
     }
 

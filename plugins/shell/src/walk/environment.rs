@@ -166,7 +166,9 @@ impl Environment {
                 text: self.folder.clone(),
                 ..Value::default()
             }),
-            _ => self.variables.get(name).cloned(),
+            _ => {
+                self.variables.get(self.references.get(name).map_or(name, String::as_str)).cloned()
+            }
         }
     }
 

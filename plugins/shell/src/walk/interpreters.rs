@@ -1,6 +1,6 @@
 //! Programs that run a text: shells, `eval`, interpreters with code on the command line.
 
-use super::code_flags::{Interpreter, attached_code, find_code, spoken};
+use super::code_flags::{Interpreter, attached_code, encoded, find_code, spoken};
 use super::environment::UNKNOWN;
 use super::expand::{Field, is_unknown};
 use super::feed::{Feed, Source, Trust};
@@ -539,20 +539,6 @@ fn evaluated_once<'f>(name: &str, rest: &'f [Field]) -> &'f [Field] {
             && !field.text.contains(['\'', '"', '\\', '$', '`', '{', '*', '?', '[', '#', '\n'])
     };
     if name == "eval" && rest_of.iter().all(settled) { rest_of } else { rest }
-}
-
-/// Decodes the text in `-EncodedCommand BASE64`, whose flag may be abbreviated.
-fn encoded(which: &Interpreter, flag: &str, value: &str) -> Option<String> {
-    let flag = flag.to_ascii_lowercase();
-    let short = flag.strip_prefix('-').filter(|flag| {
-        flag.starts_with('e') && ("encodedcommand".starts_with(flag) || *flag == "ec")
-    })?;
-    let wide = super::feed::base64_bytes(value)
-        .filter(|_| which.language == "powershell" && !short.is_empty())?;
-    let units = wide
-        .chunks_exact(2)
-        .map(|pair| pair.iter().rev().fold(0_u16, |unit, byte| (unit << 8) | u16::from(*byte)));
-    Some(char::decode_utf16(units).map(|c| c.unwrap_or(UNKNOWN)).collect())
 }
 
 fn is_file_flag(text: &str) -> bool {

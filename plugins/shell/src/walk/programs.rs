@@ -128,7 +128,7 @@ impl Walker<'_> {
                 }
                 Item::Source(family, at) => {
                     if let Some(field) = rest.get(*at) {
-                        self.package_source(family, field);
+                        self.package_source(family, field, command, setting);
                     }
                 }
                 Item::RunSource(family, at) => {
@@ -157,9 +157,12 @@ impl Walker<'_> {
     ) -> Option<Feed> {
         self.launched(name, rest, plan, call, setting);
         let starts = |item: &Item| matches!(item, Item::Constant(EffectKind::ProcessStart, _));
-        if plan.items.iter().any(starts) || super::followed::is_starter(name) {
+        let read = |item: &Item| matches!(item, Item::Shell(_) | Item::Code(..) | Item::Held(..));
+        let starts = plan.items.iter().any(starts) || super::followed::is_starter(name);
+        if starts && !plan.items.iter().any(read) {
             self.follow_words(name, rest, call, setting);
         }
+        self.note_runner(name, rest, command, setting);
         self.package_settings(name, rest, command, setting);
         self.source_addresses(name, rest, plan);
         if name == "watch" {
@@ -217,7 +220,9 @@ impl Walker<'_> {
                 self.note_links(name, rest, plan);
                 self.fill_folder(rest, plan, command, setting);
             }
+            "mkdir" => self.sets_mode(rest, command, setting),
             "install" => {
+                self.sets_mode(rest, command, setting);
                 self.pass_on(Passing::Copy, rest, plan);
                 self.fill_folder(rest, plan, command, setting);
             }

@@ -347,6 +347,11 @@ impl Walker<'_> {
         }
     }
 
+    /// Returns true for a file whose text the host does not show.
+    fn is_hidden(&mut self, path: &str) -> bool {
+        matches!(self.looked_up(path), Some(Found::Unreadable(_)))
+    }
+
     /// Returns true for a path at which there is nothing on the disk.
     pub(super) fn is_absent(&mut self, path: &str) -> bool {
         self.mind_absence(path);

@@ -8,6 +8,7 @@ mod effects;
 mod endless;
 mod escapes;
 mod foreign;
+mod loops;
 mod plain;
 mod programs;
 mod requests;
@@ -55,6 +56,9 @@ impl Walker<'_> {
             self.out.limit("more text than is read");
             return Feed::default();
         }
+        let looped = loops::with_values(language, &field.text);
+        let looped = looped.map(|text| Field { text, ..field.clone() });
+        let field = looped.as_ref().unwrap_or(field);
         self.note_endless(language, field, command, setting);
         self.note_imports(language, field, command, setting);
         let internal = |name: &&str| field.text.contains(*name);
