@@ -184,8 +184,10 @@ impl Walker<'_> {
             return self.remember_file(target, Feed { open: true, ..feed.clone() }, appended);
         }
         let (path, certain) = places::resolve(target, &self.env.folder);
-        if certain {
+        if certain && feed.pieces.is_some() {
             self.note_generated(&path);
+        } else if certain && self.printed.len() < FILES {
+            self.printed.insert(path);
         }
     }
 
@@ -213,7 +215,9 @@ impl Walker<'_> {
     pub(super) fn pass_on_generated(&mut self, from: &str, names: &[String]) -> bool {
         let made = self.generated.contains(from);
         names.iter().filter(|_| made).for_each(|name| self.note_generated(name));
-        made
+        let printed = self.printed.contains(from);
+        self.printed.extend(names.iter().filter(|_| printed).cloned());
+        made || printed
     }
 
     /// Notes that a file which a program of this command line makes is run.
@@ -223,6 +227,9 @@ impl Walker<'_> {
         command: Option<u32>,
         setting: &Setting,
     ) {
+        if self.printed.contains(path) {
+            self.out.gap("a file that a program writes as it runs, and that is run then");
+        }
         let below = |folder: &String| folder.ends_with('/') && path.starts_with(folder.as_str());
         let unpacked = self.generated.iter().any(below) && self.is_absent(path);
         let part = |start: &String| start.strip_suffix('*').is_some_and(|s| path.starts_with(s));

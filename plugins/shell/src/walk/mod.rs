@@ -115,6 +115,7 @@ pub(crate) fn read(text: &str, surroundings: &Surroundings) -> (Reading, u64) {
         led: BTreeMap::new(),
         files: BTreeMap::new(),
         generated: BTreeSet::new(),
+        printed: BTreeSet::new(),
         built: Vec::new(),
         links: Vec::new(),
         kept: Vec::new(),
@@ -189,6 +190,8 @@ struct Walker<'a> {
     /// The files that a program writes as it runs, with text that nothing here shows; a folder
     /// ends with `/`.
     generated: BTreeSet<String>,
+    /// The files that get the output of other programs, which nothing here shows.
+    printed: BTreeSet<String>,
     /// The programs that this command line builds from source code that is known.
     built: Vec<compilers::Built>,
     /// The links that this command line makes: the path and the target of each.

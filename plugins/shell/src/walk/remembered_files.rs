@@ -89,6 +89,7 @@ impl Walker<'_> {
             let (path, certain) = places::resolve(target, &self.env.folder);
             if certain {
                 self.generated.remove(&path);
+                self.printed.remove(&path);
                 let before = self.files.remove(&path);
                 let on_disk = || appended.then(|| Feed { open: true, ..Feed::of_file(&path) });
                 let feed = match before.or_else(on_disk) {

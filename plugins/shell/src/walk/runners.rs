@@ -23,7 +23,7 @@ const CMAKE: &[&str] = &[
     "REMOVE",
     "DOWNLOAD",
     "cmake_language",
-    "include(",
+    ".cmake",
 ];
 const ANT: &[&str] =
     &["<delete", "<exec", "<get", "<import", "<java", "<move", "<script", "<sshexec", "<taskdef"];

@@ -130,7 +130,7 @@ const TAPS: &[&str] = &[
 ];
 
 /// Kinds of sources whose packages run code when they are installed or built.
-const UNSEEN: &[&str] = &["address", "any", "flake", "go", "npm", "registry", "requirement"];
+const UNSEEN: &[&str] = &["address", "any", "flake", "npm", "registry", "requirement"];
 
 /// Repositories of packages for R.
 const CRAN: &[&str] = &[

@@ -197,3 +197,35 @@ fn statements_in_a_file_count_as_on_the_command_line() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+/// Everyday work with files that nothing runs, or whose text is harmless, stays as it was.
+#[test]
+fn everyday_files_are_no_code() {
+    for command in [
+        "cat package.json | jq .version",
+        "export $(grep -v '^#' .env | xargs)",
+        "while read -r f; do cp \"$f\" out/; done < list.txt",
+        "cat list.txt | xargs -I{} cp {} out/",
+        "envsubst < a.tpl > a.yml && kubectl apply -f a.yml",
+        "sed -i 's/a/b/' x.sh && sh x.sh",
+        "python3 gen.py > out.json",
+        "cp .env.example .env && docker compose up -d",
+        "mv build/tool bin/tool && bin/tool --version",
+        "ln -sf ../shared/config.js config.js && node config.js",
+        "eval \"$(ssh-agent -s)\"",
+        "source <(kubectl completion bash)",
+        "VERSION=$(cat VERSION); git tag v$VERSION",
+        "go install github.com/spf13/cobra@latest",
+    ] {
+        let run = reading_with(command, &[("x.sh", text("echo hello\n"))]);
+        let grave = |effect: &String| {
+            ["delete", "unseen", "privilege"].iter().any(|kind| effect.starts_with(kind))
+        };
+        assert!(!effects(&run).iter().any(grave), "{command}: {:?}", effects(&run));
+        let go = command.starts_with("go ");
+        assert!(go || run.coverage == Coverage::Full, "{command}: {:?}", run.gaps);
+    }
+    // The output of a program that is run is known only then.
+    let run = reading_with("python3 gen.py > x.sh; sh x.sh", &[("x.sh", text("echo hello\n"))]);
+    assert_eq!(run.coverage, Coverage::Partial, "{:?}", effects(&run));
+}

@@ -72,6 +72,8 @@ fn a_file_in_a_language_that_is_not_read_is_a_gap_unless_git_holds_it() {
         ("cmake -B build", "CMakeLists.txt", "project(x)\nadd_executable(x x.c)"),
         ("cmake --build build", "CMakeLists.txt", "execute_process(COMMAND a)"),
         ("vagrant status", "Vagrantfile", "x"),
+        ("cmake -B build", "CMakeLists.txt", "include(CTest)\nproject(x)"),
+        ("make", "Makefile", "-include $(DEPS) $(OBJS:.o=.d)\nall:\n\tcc x.c\n"),
         ("ansible-playbook --check site.yml", "site.yml", "- hosts: all"),
     ] {
         let run = reading_with(command, &[(file, text(contents))]);
