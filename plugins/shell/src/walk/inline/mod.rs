@@ -62,7 +62,7 @@ impl Walker<'_> {
         self.note_endless(language, field, command, setting);
         self.note_imports(language, field, command, setting);
         let internal = |name: &&str| field.text.contains(*name);
-        if language == "node" && INTERNAL.iter().any(|name| internal(name)) {
+        if language == "node" && INTERNAL.iter().any(internal) {
             self.plain(EffectKind::UnseenCode, "", false, command, setting);
         }
         let located = self.with_own_path(language, field);
