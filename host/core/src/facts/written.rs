@@ -11,7 +11,7 @@ use crate::action::{Effect, EffectKind, Reading};
 use crate::event::Call;
 use crate::fault::Fault;
 use crate::text::floor_boundary;
-use portcullis_autoruns::find_autorun;
+use portcullis_autoruns::{find_autorun, names_sources};
 use serde_json::{Map, Value};
 
 /// The part of a longer text that the reader gets at its end, in bytes.
@@ -51,11 +51,15 @@ pub(super) fn read(
     }
 }
 
-/// Returns true if a call of a file tool brings a text with it that something will run. Any other
-/// text is not read.
+/// Returns true if a call of a file tool brings a text with it that something will run, or that says
+/// where packages come from. Any other text is not read.
 pub(super) fn is_run_later(input: &Map<String, Value>, path: &str, cwd: &str, home: &str) -> bool {
     WHOLE.iter().chain(NEW).chain([&LIST]).any(|name| input.contains_key(*name))
-        && find_autorun(&normalise_path(path, cwd, home), home).is_some()
+        && is_read(&normalise_path(path, cwd, home), home)
+}
+
+fn is_read(path: &str, home: &str) -> bool {
+    find_autorun(path, home).is_some() || names_sources(path)
 }
 
 /// Returns a call's change as a patch; none if it changes no text.
@@ -127,6 +131,15 @@ fn take_planted(reading: Reading, path: &str, facts: &mut Collector<'_>) {
     let persists = |effect: &Effect| effect.kind == EffectKind::Persistence;
     if planted && effects.iter().any(persists) {
         facts.file_as_named(EffectKind::Persistence, path);
+    }
+    if names_sources(path) {
+        let unseen = |effect: &Effect| effect.kind == EffectKind::UnseenCode;
+        for effect in effects.iter().filter(|effect| unseen(effect)).take(1) {
+            facts.effect(Effect { command: None, ..effect.clone() });
+            gaps.iter()
+                .filter(|gap| !gap.starts_with(LIMIT))
+                .for_each(|gap| facts.gap(gap.clone()));
+        }
     }
     for limit in gaps.iter().filter_map(|gap| gap.strip_prefix(LIMIT)) {
         facts.limit(crate::text::cut_text(limit, 512));

@@ -236,6 +236,9 @@ impl Walker<'_> {
         if places::is_stream(&path) {
             return;
         }
+        if path == "/proc/sysrq-trigger" && kind == EffectKind::FileModify {
+            self.out.form("shutdown", command);
+        }
         let of_process = field.text.starts_with("/proc/") && field.text.ends_with("/environ");
         if kind == EffectKind::FileRead && of_process && !certain && !self.metadata {
             self.plain(EffectKind::SecretRead, "/proc/*/environ", false, command, setting);

@@ -154,12 +154,15 @@ impl Walker<'_> {
         }
         let span = rest.first().map_or_else(Span::default, |field| field.span);
         self.run_lines((&path, &text), "task", &blocks, Some("ruby"), span, command, setting);
-        // A text in single quotes is the shell's line unchanged.
+        // A text without a value in it is the shell's line unchanged.
         let lines: Vec<String> = blocks
             .iter()
             .flat_map(|block| block.lines())
             .filter(|line| {
-                line.trim_start().starts_with("sh '") || line.trim_start().starts_with("sh('")
+                let call = line.trim_start();
+                let plain = call.starts_with("sh '") || call.starts_with("sh('");
+                let filled = call.starts_with("sh \"") || call.starts_with("sh(\"");
+                plain || filled && !call.contains("#{")
             })
             .filter_map(|line| literals(line).into_iter().next())
             .collect();
@@ -210,7 +213,7 @@ impl Walker<'_> {
         };
         let Some((path, text)) = self.first_file(&names, command, setting) else { return };
         let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
-        for line in text.lines().map(str::trim).take(4096) {
+        for line in text.lines().take(4096).flat_map(block_lines) {
             let line = line.split(" #").next().unwrap_or("").trim();
             if matches!(line, "privileged: true" | "pid: host" | "pid: \"host\"") {
                 self.out.form("container-escape", command);
@@ -235,6 +238,18 @@ impl Walker<'_> {
                 self.plain(EffectKind::Privilege, &here, true, command, setting);
             }
         }
+    }
+}
+
+/// Returns a line of YAML, or one line for each item of the list in brackets that ends it.
+fn block_lines(line: &str) -> Vec<String> {
+    let line = line.trim();
+    let list = line.split_once('[').and_then(|(key, rest)| {
+        key.trim_end().ends_with(':').then(|| rest.trim_end().strip_suffix(']'))?
+    });
+    match list {
+        Some(items) => items.split(',').map(|item| format!("- {}", item.trim())).collect(),
+        None => vec![line.to_owned()],
     }
 }
 

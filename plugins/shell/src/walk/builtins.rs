@@ -161,6 +161,7 @@ impl Walker<'_> {
                     text: value.to_owned(),
                     known: field.known || !value.contains(UNKNOWN),
                     source: field.source,
+                    pieces: field.pieces.clone(),
                     ..Value::default()
                 };
                 self.telling_variable(name, &value, field.span, command, setting);
@@ -222,6 +223,7 @@ impl Walker<'_> {
                     known: field.known,
                     source: field.source,
                     literal: field.literal.clone(),
+                    pieces: field.pieces.clone(),
                     ..Value::default()
                 },
             );
@@ -284,12 +286,12 @@ impl Walker<'_> {
             | "exit" | "return" => Feed::of_text(""),
             "cat" | "tee" if plan.operands.is_empty() || name == "tee" => input.clone(),
             "head" | "tail" | "tac" if plan.operands.is_empty() => {
-                Feed { items: input.items.clone(), ..Feed::default() }
+                Feed { items: input.items.clone(), pieces: input.pieces.clone(), ..Feed::default() }
             }
             "git" if rest.iter().any(|field| field.text == "--show-toplevel") => {
                 Feed::of_text(self.project)
             }
-            "cat" | "head" | "tail" | "tac" => self.content(operand(0)),
+            "cat" | "head" | "tail" | "tac" => self.contents(rest, plan),
             "base64" | "xxd" | "openssl" | "base32" | "uudecode" => {
                 let given = operand(if name == "openssl" { 1 } else { 0 })
                     .map(|field| self.content(Some(field)));
@@ -363,13 +365,18 @@ impl Walker<'_> {
         self.file_content(&field.text)
     }
 
-    /// Returns the content of a file, if this command line wrote it.
+    /// Returns the content of a file: what this command line wrote to it, or that of the disk.
     pub(super) fn file_content(&self, name: &str) -> Feed {
         if let Some(number) = name.strip_prefix("/dev/fd/").and_then(|number| number.parse().ok()) {
             return self.descriptors.get(&number).cloned().unwrap_or_default();
         }
         let (path, _) = places::resolve(name, &self.env.folder);
-        self.content_of(&path).unwrap_or_default()
+        let on_disk = || {
+            let special = ["/dev/", "/proc/", "/sys/"].iter().any(|at| path.starts_with(at));
+            let known = path.starts_with('/') && !path.contains(UNKNOWN) && !special;
+            if known { Feed::of_file(&path) } else { Feed::default() }
+        };
+        self.content_of(&path).unwrap_or_else(on_disk)
     }
 }
 

@@ -16,6 +16,9 @@ use crate::types::{Attribute, EffectKind};
 const PROMPTS: &[&str] =
     &["platform shell ", "silent !", "silent! !", "shell ", "system ", "!", "terminal ", "term "];
 
+/// Programs that destroy the files that they are given.
+const DESTROYS: &[&str] = &["dd", "rm", "shred", "truncate", "unlink"];
+
 /// The maximum number of orders that one text gives to an editor.
 const ORDERS: usize = 1024;
 
@@ -87,7 +90,7 @@ impl Walker<'_> {
         setting: &Setting,
     ) {
         if let Some(family) = role.strip_prefix("source-") {
-            return self.package_source(family, value);
+            return self.package_source(family, value, command, setting);
         }
         let quiet = Setting { input: Feed::default(), beside: false, ..setting.clone() };
         self.unseen(value.source, command, setting);
@@ -120,8 +123,13 @@ impl Walker<'_> {
                     &Setting { input, ..quiet },
                 );
             }
+            ("program", _) if value.text.contains(' ') => self.command_text(value, label, &quiet),
             ("program", _) => {
-                let fields = [value.clone()];
+                let mut fields = vec![value.clone()];
+                if DESTROYS.contains(&value.text.rsplit('/').next().unwrap_or("")) {
+                    // It gets names of files.
+                    fields.push(Field::plain(&UNKNOWN.to_string(), value.span));
+                }
                 if !is_harmless(&fields) {
                     self.run(&fields, &call, &quiet);
                 }
@@ -139,7 +147,13 @@ impl Walker<'_> {
             ("off" | "on", _) => {
                 self.switch_off(role, value, &[], command);
             }
-            ("settings", _) => self.foreign_file(value, command, setting),
+            ("settings", _) => {
+                self.foreign_hooks(label, value);
+                self.foreign_file(value, command, setting);
+            }
+            ("script", "prompt" | "lisp") => {
+                self.prompt_file((role, label), value, command, &quiet);
+            }
             ("script", "shell") => {
                 self.started_file(&Field::plain("source", value.span), value, &call, &quiet)
             }
@@ -292,6 +306,27 @@ impl Walker<'_> {
         }
     }
 
+    /// Notes hooks, or settings of a package manager, outside the project, which nobody here reads.
+    fn foreign_hooks(&mut self, label: &str, value: &Field) {
+        const NAMES: &[&str] = &[
+            "bundle_app_config",
+            "condarc",
+            "core.hookspath",
+            "git",
+            "init.templatedir",
+            "npm_config_globalconfig",
+            "npm_config_userconfig",
+            "pip_config_file",
+            "uv_config_file",
+        ];
+        let (path, _) = places::resolve(&value.text, &self.env.folder);
+        let empty = matches!(value.text.as_str(), "" | "/dev/null");
+        let named = NAMES.iter().any(|name| label.eq_ignore_ascii_case(name));
+        if named && !empty && !self.is_project(&path) {
+            self.out.gap("hooks or settings outside the project that are not read");
+        }
+    }
+
     /// Notes a file of settings, or a folder of programs, that replaces another one.
     fn foreign_file(&mut self, value: &Field, command: Option<u32>, setting: &Setting) {
         let (path, _) = places::resolve(&value.text, &self.env.folder);
@@ -317,6 +352,32 @@ impl Walker<'_> {
     fn started_file(&mut self, runner: &Field, value: &Field, call: &Call, setting: &Setting) {
         self.expanded(value, setting);
         self.run(&[runner.clone(), value.clone()], call, setting);
+    }
+
+    /// Follows a file of commands of an editor's or a terminal's own prompt, or of Lisp.
+    pub(super) fn prompt_file(
+        &mut self,
+        (role, label): (&str, &str),
+        value: &Field,
+        command: Option<u32>,
+        setting: &Setting,
+    ) {
+        let (path, _) = places::resolve(&value.text, &self.env.folder);
+        if role == "script-lisp" {
+            let manner = super::scripts::Manner::Interpreted;
+            return self.run_script(value, &path, Some("lisp"), manner, &[], command, setting);
+        }
+        let Some(text) = self.open_script(&path, false, command, setting) else {
+            return self.plain(EffectKind::ProcessStart, &path, false, command, setting);
+        };
+        if label != "tmux" {
+            return self.prompted(&Field::plain(&text, value.span), setting);
+        }
+        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        for line in lines.filter(|line| !line.starts_with('#')).take(ORDERS) {
+            let text = format!("tmux {line}");
+            self.nested(&Field { text, ..value.clone() }, "tmux", setting);
+        }
     }
 
     /// Follows commands of an editor's or a debugger's own prompt: those that go to a shell.

@@ -1,5 +1,6 @@
 //! The words of an interpreter's call that are code.
 
+use super::environment::UNKNOWN;
 use super::expand::Field;
 use super::feed::Feed;
 use super::{Setting, Walker};
@@ -69,7 +70,7 @@ pub(super) fn attached_code<'t>(
     letters: &'t str,
 ) -> Option<&'t str> {
     let long = which.code.iter().filter(|flag| flag.starts_with("--"));
-    let mut long = long.filter_map(|flag| text.strip_prefix(flag)?.strip_prefix('='));
+    let mut long = long.filter_map(|flag| text.strip_prefix(flag)?.strip_prefix(['=', ':']));
     let short = match which.language {
         "perl" | "ruby" => find_code(which.language, letters),
         "lua" => letters.strip_prefix('e'),
@@ -86,4 +87,18 @@ pub(super) fn spoken(which: &Interpreter, rest: &[Field]) -> &'static str {
         .zip(rest.iter().skip(1))
         .any(|(flag, value)| flag.text == "-l" && value.text.eq_ignore_ascii_case("javascript"));
     if which.name == "osascript" && script { "node" } else { which.language }
+}
+
+/// Decodes the text in `-EncodedCommand BASE64`, whose flag may be abbreviated.
+pub(super) fn encoded(which: &Interpreter, flag: &str, value: &str) -> Option<String> {
+    let flag = flag.to_ascii_lowercase();
+    let short = flag.strip_prefix('-').filter(|flag| {
+        flag.starts_with('e') && ("encodedcommand".starts_with(flag) || *flag == "ec")
+    })?;
+    let wide = super::feed::base64_bytes(value)
+        .filter(|_| which.language == "powershell" && !short.is_empty())?;
+    let units = wide
+        .chunks_exact(2)
+        .map(|pair| pair.iter().rev().fold(0_u16, |unit, byte| (unit << 8) | u16::from(*byte)));
+    Some(char::decode_utf16(units).map(|c| c.unwrap_or(UNKNOWN)).collect())
 }

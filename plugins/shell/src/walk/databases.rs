@@ -2,12 +2,15 @@
 //! a line that is a statement itself.
 
 use super::expand::Field;
+use super::feed::Feed;
+use super::scripts::Found;
 use super::simple::Call;
 use super::sql::{self, Change};
 use super::{Setting, Walker};
 use crate::catalogue::Plan;
 use crate::syntax::Span;
 use crate::types::{Direction, EffectKind};
+use std::rc::Rc;
 
 #[rustfmt::skip]
 const CLIENTS: &[&str] = &[
@@ -27,6 +30,36 @@ pub(super) fn is_client(program: &str) -> bool {
     CLIENTS.contains(&program)
 }
 
+/// Flags of clients whose value is a file of statements.
+const READS: &[&str] =
+    &["-f", "--file", "-i", "--queries-file", "--init-file", "-init", "--input-file"];
+/// The ends of the names of such files.
+const ENDS: &[&str] = &[".cql", ".ddl", ".js", ".mongodb", ".pgsql", ".psql", ".sql"];
+/// The maximum number of such files of one call.
+const TEXTS: usize = 8;
+
+/// Returns the files that a client's own commands read: `\i FILE`, `source FILE`, `.read FILE`.
+fn included(text: &str) -> impl Iterator<Item = &str> {
+    const STARTS: &[&str] = &[
+        "\\i ",
+        "\\ir ",
+        "\\include ",
+        "\\. ",
+        "source ",
+        "SOURCE ",
+        ".read ",
+        "@",
+        ":r ",
+        ":source ",
+    ];
+    sql::strip_flag(text).lines().filter_map(|line| {
+        let line = line.trim();
+        let file = STARTS.iter().find_map(|start| line.strip_prefix(start))?;
+        let file = file.trim().trim_end_matches(';').trim_matches(['\'', '"']);
+        (!file.is_empty() && !file.contains(' ')).then_some(file)
+    })
+}
+
 impl Walker<'_> {
     pub(super) fn database(
         &mut self,
@@ -42,6 +75,9 @@ impl Walker<'_> {
         let input =
             call.input.text.as_deref().map(str::to_owned).or_else(|| call.input.items.clone());
         let span = rest.first().map_or(Span::default(), |field| field.span);
+        let far = super::rehearsals::is_elsewhere(rest);
+        let files = self.statement_files(rest, call, far);
+        texts.extend(files.iter().map(|text| Field::plain(text, span)));
         texts.extend(
             input.map(|text| Field { source: call.input.source, ..Field::plain(&text, span) }),
         );
@@ -89,6 +125,54 @@ impl Walker<'_> {
         self.changed(change.unwrap_or(Change::None), file, command, setting);
         for field in &texts {
             self.client_commands(field, setting);
+        }
+    }
+
+    /// Returns the texts of the files whose statements a client runs: those that its words and its
+    /// own commands name, and its input.
+    fn statement_files(&mut self, rest: &[Field], call: &Call, far: bool) -> Vec<Rc<str>> {
+        let mut feeds: Vec<Feed> = Vec::new();
+        if call.input.text.is_none() {
+            feeds.push(call.input.clone());
+        }
+        for (at, field) in rest.iter().enumerate() {
+            let before = at.checked_sub(1).and_then(|at| rest.get(at));
+            let named = before.is_some_and(|flag| READS.contains(&flag.text.as_str()));
+            let value = READS.iter().find_map(|flag| field.text.strip_prefix(flag));
+            let value = value.map(|value| value.trim_start_matches('='));
+            let word = value.filter(|value| !value.is_empty()).unwrap_or(&field.text);
+            let word = word.strip_prefix('@').unwrap_or(word);
+            let is_file = ENDS.iter().any(|end| word.ends_with(end)) && !word.contains(' ');
+            if (named || is_file) && field.feed.is_none() {
+                feeds.push(self.file_content(word));
+            }
+            feeds.extend(field.feed.clone());
+            feeds.extend(included(&field.text).map(|file| self.file_content(file)));
+        }
+        let mut texts = Vec::new();
+        for feed in feeds.iter().take(TEXTS) {
+            let Some(text) = self.texts_in(feed, far) else { continue };
+            let inner: Vec<Feed> =
+                included(&text).take(TEXTS).map(|file| self.file_content(file)).collect();
+            texts.push(text);
+            texts.extend(inner.iter().filter_map(|feed| self.texts_in(feed, far)));
+        }
+        texts
+    }
+
+    fn texts_in(&mut self, feed: &Feed, far: bool) -> Option<Rc<str>> {
+        if feed.text.is_some() {
+            return feed.text.clone();
+        }
+        match self.found_in(feed.pieces.as_deref()?)? {
+            Found::Text(text) => Some(text),
+            Found::Part(text) => {
+                if far {
+                    self.out.gap("statements that are longer than is read");
+                }
+                Some(text)
+            }
+            Found::Binary | Found::Missing | Found::Unreadable(_) => None,
         }
     }
 

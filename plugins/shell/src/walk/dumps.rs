@@ -103,6 +103,7 @@ impl Walker<'_> {
         };
         let (start, known) = places::resolve(&start, &self.env.folder);
         let parts = format!("{start}*");
+        self.note_generated(&parts);
         let secret = places::is_secret(&path, self.home) || self.is_tainted(&path);
         if known && (secret || input.source.secret) {
             self.tainted.insert(parts.clone());

@@ -49,6 +49,7 @@ impl Walker<'_> {
         let engines = ["docker", "podman", "nerdctl", "finch"];
         let verb = plan.subcommand.last().and_then(|at| rest.get(*at));
         match verb.map_or("", |field| field.text.as_str()) {
+            "exec" if is_compose(name, plan, rest) => works_in_its_own(rest),
             _ if !engines.contains(&catalogue::name_of(name)) => false,
             "run" => is_apart(plan, rest),
             "exec" => self.made.contains(operand),
@@ -115,18 +116,18 @@ impl Walker<'_> {
         plan: &Plan,
         rest: &[Field],
         call: &Call,
+        command: Option<u32>,
         setting: &Setting,
     ) {
-        let Some(text) =
-            call.input.text.as_deref().map(str::to_owned).or_else(|| call.input.items.clone())
-        else {
-            return;
-        };
         let Some(place) = self.place("ssh", plan, rest).filter(|_| plan.run.is_none()) else {
             return;
         };
         let span = rest.first().map_or_else(Span::default, |field| field.span);
         let inner = Setting { place, input: Feed::default(), ..setting.clone() };
+        let known = call.input.text.as_deref().map(str::to_owned);
+        let Some(text) = known.or_else(|| call.input.items.clone()) else {
+            return self.run_input(call, span, command, &inner);
+        };
         self.nested(
             &Field { source: call.input.source, ..Field::plain(&text, span) },
             "ssh",
@@ -192,6 +193,35 @@ impl Walker<'_> {
             );
         }
     }
+}
+
+/// Returns true for a call of a project's own set of containers, on this machine.
+fn is_compose(name: &str, plan: &Plan, rest: &[Field]) -> bool {
+    const AWAY: &[&str] = &["-H", "--host", "-c", "--context", "--privileged"];
+    let before = plan.operands.first().copied().unwrap_or(rest.len());
+    let flags = rest.get(..before).unwrap_or_default();
+    let away = |field: &Field| {
+        AWAY.iter().any(|flag| field.text == *flag || field.text.starts_with(&format!("{flag}=")))
+            || field.text.contains("prod")
+    };
+    let named = plan.subcommand.iter().filter_map(|at| rest.get(*at));
+    let compose = name.contains("compose") || named.into_iter().any(|f| f.text == "compose");
+    compose && !flags.iter().any(away)
+}
+
+/// Returns true if a command's paths are those of an application's own files in its container, which
+/// are those of its image or of the project, not of a volume with data.
+fn works_in_its_own(rest: &[Field]) -> bool {
+    const OWN: &[&str] = &["/app/", "/code/", "/tmp/", "/usr/src/", "/var/cache/", "/workspace/"];
+    let mut words = rest.iter().flat_map(|field| field.text.split([' ', '=', ';']));
+    let known = rest.iter().all(|field| field.known);
+    known
+        && words.all(|word| {
+            let named = OWN
+                .iter()
+                .any(|folder| word.strip_prefix(folder).is_some_and(|rest| rest.len() > 1));
+            !word.starts_with('/') && !word.contains("..") || named && !word.contains("..")
+        })
 }
 
 /// Returns true for a container that shares nothing with others or with the machine but folders

@@ -2,7 +2,7 @@
 
 use super::Setting;
 use super::expand::Field;
-use super::feed::{Feed, Source};
+use super::feed::{Feed, Piece, Source};
 use crate::places;
 use crate::syntax::Stage;
 use std::collections::BTreeMap;
@@ -30,6 +30,8 @@ pub(crate) struct Value {
     pub elements: Vec<Element>,
     /// The content that can be read from the file that it names: a process substitution.
     pub feed: Option<Feed>,
+    /// It is the text of files on the disk.
+    pub pieces: Option<Rc<[Piece]>>,
     pub known: bool,
     pub source: Source,
     /// The text from when it was a literal name despite any glob characters in it. A list of files
@@ -164,7 +166,9 @@ impl Environment {
                 text: self.folder.clone(),
                 ..Value::default()
             }),
-            _ => self.variables.get(name).cloned(),
+            _ => {
+                self.variables.get(self.references.get(name).map_or(name, String::as_str)).cloned()
+            }
         }
     }
 

@@ -1,10 +1,11 @@
 //! Words to the fields that a program gets: quotes removed, known values filled in.
 
 use super::environment::{Element, UNKNOWN, Value};
-use super::feed::{Feed, Source};
+use super::feed::{Feed, Piece, Source};
 use super::{Setting, Walker, braces};
 use crate::places::{self, GLOBS};
 use crate::syntax::{Part, Span, Word};
+use std::rc::Rc;
 
 /// The maximum number of alternatives that one word expands to.
 const FIELDS: usize = 256;
@@ -25,6 +26,8 @@ pub(crate) struct Field {
     pub span: Span,
     /// The content that can be read from it, if it is a process substitution.
     pub feed: Option<Feed>,
+    /// It is the text of files on the disk, or ends with it after a name and `=`.
+    pub pieces: Option<Rc<[Piece]>>,
     /// A quote in it has no end: the missing part, in words.
     pub open: Option<&'static str>,
     /// The text from when quotes had made all glob characters in it literal.
@@ -190,6 +193,8 @@ impl Walker<'_> {
         };
         let mut quoted = false;
         let mut glob = false;
+        // The texts of files in it; none as soon as another part is not known.
+        let mut pieces = Some(Vec::new());
         for (index, part) in word.parts.iter().enumerate() {
             match part {
                 Part::Text { text, quoted: true } => {
@@ -204,6 +209,7 @@ impl Walker<'_> {
                 Part::Variable { parameter, quoted: inside } => {
                     quoted |= inside;
                     let value = self.parameter(parameter, setting);
+                    gather(&mut pieces, &value);
                     let every = parameter.name == "@"
                         || matches!(parameter.subscript.as_deref(), Some("@" | "*"));
                     if splitting && *inside && every && !value.elements.is_empty() {
@@ -221,6 +227,7 @@ impl Walker<'_> {
                 Part::Substitution { script, quoted: inside } => {
                     quoted |= inside;
                     let value = self.substitution(script, setting).into_value();
+                    gather(&mut pieces, &value);
                     let separators = self.separators();
                     fill(
                         &mut fields,
@@ -256,6 +263,11 @@ impl Walker<'_> {
         let mut all = fields.done;
         all.extend(fields.open.into_iter().filter(|field| keep || !field.text.is_empty()));
         self.spend(all.iter().map(|field| field.text.len()).sum());
+        if let [only] = all.as_mut_slice() {
+            let rest = only.text.split_once('=').map_or(only.text.as_str(), |(_, rest)| rest);
+            let pieces = pieces.filter(|all| !all.is_empty() && is_unknown(rest));
+            only.pieces = pieces.map(Rc::from);
+        }
         for field in &mut all {
             field.quoted = quoted && !glob;
             field.open = word.open;
@@ -328,6 +340,24 @@ impl Walker<'_> {
         self.step(bytes);
         self.work = self.work.saturating_sub(bytes);
     }
+}
+
+/// Adds the files whose text a value is.
+fn gather(pieces: &mut Option<Vec<Piece>>, value: &Value) {
+    match &value.pieces {
+        Some(more) => {
+            if let Some(all) = pieces {
+                all.extend(more.iter().cloned());
+            }
+        }
+        None if value.known => {}
+        None => *pieces = None,
+    }
+}
+
+/// Returns true for a text of which nothing is known.
+pub(super) fn is_unknown(text: &str) -> bool {
+    text.contains(UNKNOWN) && text.chars().all(|c| c == UNKNOWN || c.is_whitespace())
 }
 
 /// Adds a value; with separators it is split there.

@@ -58,11 +58,23 @@ impl Source {
     }
 }
 
+/// A part of a text that stands in files.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Piece {
+    /// The path of a file on the disk.
+    File(Rc<str>),
+    Text(Rc<str>),
+    /// A program makes it of another text, in a way that nothing here shows.
+    Made,
+}
+
 /// The output of a command.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Feed {
     /// All of it, if the text determines it.
     pub text: Option<Rc<str>>,
+    /// It is the text of files on the disk, which are looked up only if the text is run.
+    pub pieces: Option<Rc<[Piece]>>,
     /// It is a list of paths, each of this form.
     pub items: Option<String>,
     pub source: Source,
@@ -77,9 +89,20 @@ impl Feed {
         Self { text: Some(Rc::from(text)), open: true, ..Self::default() }
     }
 
+    /// Returns the text of a file on the disk.
+    pub(crate) fn of_file(path: &str) -> Self {
+        Self { pieces: Some(Rc::from([Piece::File(Rc::from(path))])), ..Self::default() }
+    }
+
+    /// Returns the parts of the text, if they are known.
+    pub(crate) fn all_pieces(&self) -> Option<Rc<[Piece]>> {
+        let text = || Some(Rc::from([Piece::Text(Rc::clone(self.text.as_ref()?))]));
+        self.pieces.clone().or_else(text)
+    }
+
     /// Returns the value of a substitution with this output.
     pub(crate) fn into_value(self) -> Value {
-        let source = self.source;
+        let (source, pieces) = (self.source, self.pieces);
         match (self.text, self.items) {
             (Some(text), _) => Value {
                 text: text.trim_end_matches('\n').to_owned(),
@@ -88,7 +111,7 @@ impl Feed {
                 ..Value::default()
             },
             (None, Some(items)) => Value { text: items, source, ..Value::default() },
-            (None, None) => Value { text: UNKNOWN.to_string(), source, ..Value::default() },
+            (None, None) => Value { text: UNKNOWN.to_string(), pieces, source, ..Value::default() },
         }
     }
 }

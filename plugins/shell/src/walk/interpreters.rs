@@ -1,16 +1,18 @@
 //! Programs that run a text: shells, `eval`, interpreters with code on the command line.
 
-use super::code_flags::{Interpreter, attached_code, find_code, spoken};
+use super::code_flags::{Interpreter, attached_code, encoded, find_code, spoken};
 use super::environment::UNKNOWN;
-use super::expand::Field;
+use super::expand::{Field, is_unknown};
 use super::feed::{Feed, Source, Trust};
 use super::simple::Call;
 use super::{Setting, Walker};
 use crate::catalogue;
 use crate::types::{EffectKind, Origin};
 
-const SHELLS: &[&str] =
-    &["sh", "bash", "zsh", "dash", "ksh", "ash", "fish", "rbash", "mksh", "csh", "tcsh"];
+const SHELLS: &[&str] = &[
+    "sh", "bash", "zsh", "dash", "ksh", "ash", "fish", "rbash", "mksh", "csh", "tcsh", "elvish",
+    "hush", "ion", "loksh", "nu", "oksh", "osh", "pdksh", "posh", "yash", "ysh",
+];
 
 const INTERPRETERS: &[Interpreter] = &[
     Interpreter { name: "python", language: "python", code: &["-c"], values: &["-W", "-X"] },
@@ -74,6 +76,27 @@ const INTERPRETERS: &[Interpreter] = &[
     Interpreter { name: "racket", language: "scheme", code: &["-e"], values: &["-l"] },
     Interpreter { name: "sbcl", language: "lisp", code: &["--eval"], values: &["--load"] },
     Interpreter { name: "clojure", language: "lisp", code: &["-e", "--eval"], values: &[] },
+    Interpreter { name: "clj", language: "lisp", code: &["-e", "--eval"], values: &["-Sdeps"] },
+    Interpreter { name: "bb", language: "lisp", code: &["-e", "--eval"], values: &["-cp"] },
+    Interpreter { name: "ecl", language: "lisp", code: &["-eval", "--eval"], values: &["-load"] },
+    Interpreter { name: "clisp", language: "lisp", code: &["-x"], values: &["-i"] },
+    Interpreter { name: "gst", language: "smalltalk", code: &["-e"], values: &[] },
+    Interpreter { name: "swift", language: "swift", code: &["-e"], values: &["-I", "-F"] },
+    Interpreter { name: "ghc", language: "haskell", code: &["-e"], values: &["-package"] },
+    Interpreter { name: "runghc", language: "haskell", code: &["-e"], values: &[] },
+    Interpreter { name: "ocaml", language: "ocaml", code: &["-e"], values: &["-I"] },
+    Interpreter { name: "gnuplot", language: "gnuplot", code: &["-e"], values: &[] },
+    Interpreter { name: "nim", language: "nim", code: &["--eval"], values: &[] },
+    Interpreter { name: "crystal", language: "crystal", code: &["eval"], values: &[] },
+    Interpreter {
+        name: "maxima",
+        language: "maxima",
+        code: &["-r", "--batch-string"],
+        values: &[],
+    },
+    Interpreter { name: "gap", language: "gap", code: &["-c"], values: &[] },
+    Interpreter { name: "m4", language: "m4", code: &[], values: &["-D", "-I", "-U", "--define"] },
+    Interpreter { name: "dc", language: "dc", code: &["-e", "--expression"], values: &[] },
     Interpreter { name: "raku", language: "raku", code: &["-e"], values: &["-I"] },
     Interpreter { name: "octave", language: "octave", code: &["--eval"], values: &[] },
     Interpreter {
@@ -96,12 +119,27 @@ const INTERPRETERS: &[Interpreter] = &[
 ];
 
 /// Programs that do much besides running code: only with it are they interpreters.
-const CODE_ALONE: &[&str] = &["elixir", "erl", "R", "kotlin", "scala-cli"];
+const CODE_ALONE: &[&str] = &[
+    "crystal",
+    "elixir",
+    "erl",
+    "gap",
+    "ghc",
+    "kotlin",
+    "maxima",
+    "nim",
+    "ocaml",
+    "R",
+    "scala-cli",
+    "swift",
+];
+/// Those whose subcommand comes before their flags: `nim r --eval:CODE`.
+const VERBS_FIRST: &[&str] = &["nim"];
 
 fn is_code_flag(which: &Interpreter, word: &str) -> bool {
     which.code.iter().any(|flag| {
         word.strip_prefix(flag)
-            .is_some_and(|rest| rest.is_empty() || flag.len() > 2 && rest.starts_with('='))
+            .is_some_and(|rest| rest.is_empty() || flag.len() > 2 && rest.starts_with(['=', ':']))
     })
 }
 
@@ -206,6 +244,7 @@ impl Walker<'_> {
                     known: rest.iter().all(|field| field.known),
                     source: super::worst(rest),
                     span,
+                    pieces: rest.first().filter(|_| rest.len() == 1).and_then(|f| f.pieces.clone()),
                     ..Field::default()
                 };
                 Some(self.text_or_record(name, &field, first, rest, call, setting))
@@ -276,6 +315,11 @@ impl Walker<'_> {
             .then(|| self.record(name, first, rest, None, None, call, setting))
             .flatten();
         self.unseen(code.source, command, setting);
+        if let Some(pieces) = code.pieces.as_ref().filter(|_| nothing_known)
+            && self.run_pieces(pieces, None, code, command, label == "eval", setting)
+        {
+            return Feed { source: code.source, from: command, open: true, ..Feed::default() };
+        }
         if nothing_known {
             if !code.source.is_unseen() {
                 self.out.gap("a text that is run but known only when it runs");
@@ -289,6 +333,11 @@ impl Walker<'_> {
 
     /// Walks the text of a word as a shell would.
     pub(super) fn nested(&mut self, code: &Field, label: &str, setting: &Setting) -> Feed {
+        if let Some(pieces) = code.pieces.as_ref().filter(|_| is_unknown(&code.text))
+            && self.run_pieces(pieces, None, code, None, label == "eval", setting)
+        {
+            return Feed::default();
+        }
         let mut inner = setting.clone();
         inner.wrappers.push(label.to_owned());
         inner.origin = Origin::Nested;
@@ -363,6 +412,9 @@ impl Walker<'_> {
                     Some(language) => self.code(language, &field, command, &inner),
                 };
             }
+            None if input.pieces.as_ref().is_some_and(|pieces| {
+                self.run_pieces(pieces, language, first, command, false, setting)
+            }) => {}
             None if input.open && !input.source.is_unseen() => {
                 self.out.gap("a text that is run but known only when it runs");
                 self.plain(EffectKind::ProcessStart, "", false, command, setting);
@@ -432,6 +484,11 @@ impl Walker<'_> {
                 }
                 self.installed_by_code(language, &field.text, command, setting);
                 let given = rest.get(*behind..);
+                if let Some(pieces) = &field.pieces
+                    && self.run_pieces(pieces, Some(language), field, command, false, setting)
+                {
+                    continue;
+                }
                 said = self.code_with(language, field, given, command, setting);
             }
             for field in rest
@@ -484,18 +541,8 @@ fn evaluated_once<'f>(name: &str, rest: &'f [Field]) -> &'f [Field] {
     if name == "eval" && rest_of.iter().all(settled) { rest_of } else { rest }
 }
 
-/// Decodes the text in `-EncodedCommand BASE64`, whose flag may be abbreviated.
-fn encoded(which: &Interpreter, flag: &str, value: &str) -> Option<String> {
-    let flag = flag.to_ascii_lowercase();
-    let short = flag.strip_prefix('-').filter(|flag| {
-        flag.starts_with('e') && ("encodedcommand".starts_with(flag) || *flag == "ec")
-    })?;
-    let wide = super::feed::base64_bytes(value)
-        .filter(|_| which.language == "powershell" && !short.is_empty())?;
-    let units = wide
-        .chunks_exact(2)
-        .map(|pair| pair.iter().rev().fold(0_u16, |unit, byte| (unit << 8) | u16::from(*byte)));
-    Some(char::decode_utf16(units).map(|c| c.unwrap_or(UNKNOWN)).collect())
+fn is_file_flag(text: &str) -> bool {
+    matches!(text.to_ascii_lowercase().as_str(), "-file" | "-f" | "/file")
 }
 
 fn interpreter_words(which: &Interpreter, rest: &[Field]) -> Read {
@@ -503,7 +550,19 @@ fn interpreter_words(which: &Interpreter, rest: &[Field]) -> Read {
     let mut at = 0;
     while let Some(field) = rest.get(at) {
         let text = field.text.as_str();
-        if !text.starts_with('-') || text == "-" {
+        let verb = at == 0 && VERBS_FIRST.contains(&which.name);
+        let is_flag = text.starts_with('-') && text != "-" || which.code.contains(&text);
+        if !is_flag && verb {
+            at += 1;
+            continue;
+        }
+        // PowerShell names its script in a flag.
+        let named = which.language == "powershell" && is_file_flag(text);
+        if named && rest.get(at + 1).is_some() {
+            read.script = Some(at + 1);
+            break;
+        }
+        if !is_flag {
             read.script = Some(at);
             break;
         }

@@ -34,6 +34,10 @@ impl Walker<'_> {
             "make" | "gmake" => self.recipes(rest, call, setting),
             "crontab" => self.jobs(call, setting),
             "tmux" | "screen" => {
+                let reads = |field: &Field| matches!(field.text.as_str(), "source" | "source-file");
+                if let Some(file) = rest.last().filter(|_| rest.iter().any(reads)) {
+                    self.prompt_file(("script-prompt", "tmux"), file, None, setting);
+                }
                 for field in rest
                     .iter()
                     .filter(|field| field.text.contains(' ') && !field.text.starts_with('-'))

@@ -13,6 +13,7 @@ mod builtins;
 mod carriers;
 mod code_flags;
 mod compilers;
+mod copies;
 mod databases;
 mod descriptions;
 mod dumps;
@@ -22,6 +23,7 @@ mod environment;
 mod expand;
 mod feed;
 mod fetched;
+mod followed;
 mod git;
 mod hooks;
 mod hunts;
@@ -42,12 +44,14 @@ mod patch;
 mod programs;
 mod recipes;
 mod redirections;
+mod registries;
 mod rehearsals;
 mod remembered_files;
 mod remotes;
 mod requests;
 mod rounds;
 mod routines;
+mod runners;
 mod safeguards;
 mod schedules;
 mod scripts;
@@ -110,6 +114,8 @@ pub(crate) fn read(text: &str, surroundings: &Surroundings) -> (Reading, u64) {
         sendings: Vec::new(),
         led: BTreeMap::new(),
         files: BTreeMap::new(),
+        generated: BTreeSet::new(),
+        printed: BTreeSet::new(),
         built: Vec::new(),
         links: Vec::new(),
         kept: Vec::new(),
@@ -181,6 +187,11 @@ struct Walker<'a> {
     led: BTreeMap<String, bool>,
     /// The contents that this command line writes to files, by path.
     files: BTreeMap<String, Feed>,
+    /// The files that a program writes as it runs, with text that nothing here shows; a folder
+    /// ends with `/`.
+    generated: BTreeSet<String>,
+    /// The files that get the output of other programs, which nothing here shows.
+    printed: BTreeSet<String>,
     /// The programs that this command line builds from source code that is known.
     built: Vec<compilers::Built>,
     /// The links that this command line makes: the path and the target of each.
@@ -403,14 +414,18 @@ impl Walker<'_> {
             return self.simple(assignments, words, &stage.redirects, stage.span, setting);
         }
         let before = self.so_far();
-        let (_, io) = self.redirections(&stage.redirects, None, setting);
+        let (redirections, io) = self.redirections(&stage.redirects, None, setting);
         let mut inner = setting.clone();
         if let Some(input) = io.input {
             inner.input = input;
         }
         let feed = self.compound(&stage.body, &inner);
         let feed = self.carried(&before, &[], &inner.input.clone(), feed);
-        if io.captured { Feed::of_text("") } else { feed }
+        if io.captured {
+            self.remember_outputs(&redirections, &feed);
+            return Feed::of_text("");
+        }
+        feed
     }
 
     fn compound(&mut self, body: &Body, setting: &Setting) -> Feed {
@@ -475,6 +490,10 @@ impl Walker<'_> {
                     known,
                     source,
                     literal,
+                    pieces: fields
+                        .first()
+                        .filter(|_| fields.len() == 1)
+                        .and_then(|f| f.pieces.clone()),
                     ..Value::default()
                 };
             }
@@ -513,6 +532,9 @@ fn several(texts: impl Iterator<Item = String>) -> Vec<String> {
     others
 }
 
+/// The maximum number of parts of a text that stands in files.
+const PIECES: usize = 16;
+
 /// Joins the outputs of two commands, one after the other.
 fn joined(before: Feed, after: Feed) -> Feed {
     let source = before.source.max(after.source);
@@ -527,12 +549,18 @@ fn joined(before: Feed, after: Feed) -> Feed {
         }
         _ => None,
     };
+    let pieces = match (&text, before.all_pieces(), after.all_pieces()) {
+        (None, Some(first), Some(second)) if first.len() + second.len() <= PIECES => {
+            Some(first.iter().chain(second.iter()).cloned().collect())
+        }
+        _ => None,
+    };
     let items = match (before.text.as_deref(), after.text.as_deref()) {
         (Some(""), _) => after.items,
         (_, Some("")) => before.items,
         _ => None,
     };
-    Feed { text, items, source, from, open: true }
+    Feed { text, pieces, items, source, from, open: true }
 }
 
 fn worst(fields: &[expand::Field]) -> Source {

@@ -13,6 +13,30 @@ const OPEN: &[&str] =
     &["0o777", "0o666", "0777", "0666", "\"777\"", "'777'", "0x1ff", "S_IRWXO", "S_IWOTH"];
 
 impl Walker<'_> {
+    /// Notes a file or a folder that is made with the rights of its owner: `install -m 4755`.
+    pub(super) fn sets_mode(&mut self, rest: &[Field], command: Option<u32>, setting: &Setting) {
+        let values = rest.iter().enumerate().filter_map(|(at, field)| {
+            let text = field.text.as_str();
+            if matches!(text, "-m" | "--mode") {
+                return rest.get(at + 1).map(|field| field.text.as_str());
+            }
+            text.strip_prefix("--mode=").or_else(|| text.strip_prefix("-m"))
+        });
+        let sets = |mode: &str| {
+            let octal = mode.trim_start_matches('0');
+            let digits = octal.bytes().all(|byte| (b'0'..=b'7').contains(&byte));
+            if digits {
+                octal.len() == 4 && octal.starts_with(['2', '4', '6'])
+            } else {
+                mode.split(',').any(|part| part.contains(['+', '=']) && part.ends_with('s'))
+            }
+        };
+        if values.into_iter().any(sets) {
+            self.out.form("setuid", command);
+            self.plain(EffectKind::Privilege, "", false, command, setting);
+        }
+    }
+
     pub(super) fn chmod(
         &mut self,
         rest: &[Field],

@@ -103,7 +103,9 @@ impl Walker<'_> {
             let named = ["*** Add File: ", "*** Update File: "];
             if let Some(path) = named.iter().find_map(|start| line.strip_prefix(start)) {
                 let (path, known) = places::resolve(path.trim_end(), &self.env.folder);
-                let kept = known && self.autorun_at(&path).is_some();
+                let kept = known
+                    && (self.autorun_at(&path).is_some()
+                        || portcullis_autoruns::names_sources(&path));
                 change = kept.then(|| Change { path, hunks: Vec::new(), command });
             }
         }

@@ -2,12 +2,12 @@
 
 use super::environment::UNKNOWN;
 use super::expand::Field;
-use super::feed::{Feed, Trust};
-use super::scripts::Manner;
+use super::feed::{Feed, Piece, Trust};
+use super::scripts::{Manner, Passing};
 use super::simple::Call;
 use super::{Setting, Walker};
 use crate::catalogue::{self, Item, Plan};
-use crate::places;
+use crate::places::{self, Place};
 use crate::types::EffectKind;
 
 impl Walker<'_> {
@@ -62,6 +62,13 @@ impl Walker<'_> {
         }
         if feed.text.is_none() && super::setups::prints_setup(name, rest) {
             feed = Feed::of_text(":");
+        }
+        if feed.text.is_none() && feed.items.is_none() && feed.pieces.is_none() {
+            feed.pieces = self.filtered(name, plan, &call.input);
+        }
+        let made = feed.pieces.as_deref() == Some(&[Piece::Made]);
+        if setting.place != Place::Here && !made && feed.pieces != call.input.pieces {
+            feed.pieces = None;
         }
         Feed { from: command, source: feed.source.max(source), open: true, ..feed }
     }
@@ -121,7 +128,7 @@ impl Walker<'_> {
                 }
                 Item::Source(family, at) => {
                     if let Some(field) = rest.get(*at) {
-                        self.package_source(family, field);
+                        self.package_source(family, field, command, setting);
                     }
                 }
                 Item::RunSource(family, at) => {
@@ -149,6 +156,13 @@ impl Walker<'_> {
         setting: &Setting,
     ) -> Option<Feed> {
         self.launched(name, rest, plan, call, setting);
+        let starts = |item: &Item| matches!(item, Item::Constant(EffectKind::ProcessStart, _));
+        let read = |item: &Item| matches!(item, Item::Shell(_) | Item::Code(..) | Item::Held(..));
+        let starts = plan.items.iter().any(starts) || super::followed::is_starter(name);
+        if starts && !plan.items.iter().any(read) {
+            self.follow_words(name, rest, call, setting);
+        }
+        self.note_runner(name, rest, command, setting);
         self.package_settings(name, rest, command, setting);
         self.source_addresses(name, rest, plan);
         if name == "watch" {
@@ -185,28 +199,31 @@ impl Walker<'_> {
             }
             "rake" => self.rake(rest, plan, command, setting),
             "gradle" | "gradlew" => self.gradle(rest, plan, command, setting),
-            "ssh" | "mosh" | "autossh" => self.typed_there(plan, rest, call, setting),
+            "ssh" | "mosh" | "autossh" => self.typed_there(plan, rest, call, command, setting),
             "find" if rest.iter().any(|field| field.text == "-delete") => {
                 self.note_open_targets("find", rest, plan);
                 return Some(self.find(name, rest, command, call, setting));
             }
             "find" | "fd" => return Some(self.find(name, rest, command, call, setting)),
-            "dd" => self.copy_blocks(rest, command, setting),
+            "dd" => self.copy_blocks(rest, &call.input, command, setting),
             "tar" | "bsdtar" | "gtar" => self.tar(rest, plan, command, setting),
             "chmod" => self.chmod(rest, plan, command, setting),
             "chown" | "chgrp" => self.whole_tree(rest, plan, command),
             "mv" => {
-                self.pass_on(true, rest, plan);
+                self.pass_on(Passing::Move, rest, plan);
                 self.move_away(rest, plan, command, setting);
                 self.fill_folder(rest, plan, command, setting);
             }
             "ln" | "cp" => {
-                self.pass_on(false, rest, plan);
+                let how = if name == "ln" { Passing::Link } else { Passing::Copy };
+                self.pass_on(how, rest, plan);
                 self.note_links(name, rest, plan);
                 self.fill_folder(rest, plan, command, setting);
             }
+            "mkdir" => self.sets_mode(rest, command, setting),
             "install" => {
-                self.pass_on(false, rest, plan);
+                self.sets_mode(rest, command, setting);
+                self.pass_on(Passing::Copy, rest, plan);
                 self.fill_folder(rest, plan, command, setting);
             }
             "unzip" | "7z" | "7za" | "unrar" => self.unpacked(rest, plan),
@@ -251,6 +268,7 @@ impl Walker<'_> {
                 if rest.iter().any(|field| field.text.starts_with("--delete")) {
                     self.note_open_targets("rsync", rest, plan);
                 }
+                self.pass_on(Passing::Copy, rest, plan);
                 self.copy_far(rest, plan, command, setting);
                 self.fill_folder(rest, plan, command, setting);
             }
@@ -269,6 +287,9 @@ impl Walker<'_> {
             }
             "at" | "batch" | "crontab" | "systemctl" | "launchctl" => {
                 self.scheduled(name, rest, plan, call, command, setting);
+            }
+            "parallel" if plan.run.is_none() => {
+                self.run_lines_of_input(rest, call, command, setting)
             }
             "split" | "csplit" => self.split_up(name, rest, plan, &call.input),
             _ => {}
@@ -325,15 +346,15 @@ impl Walker<'_> {
     }
 
     /// Passes on what is known of files to their copies, links and new names.
-    fn pass_on(&mut self, moves: bool, rest: &[Field], plan: &Plan) {
+    fn pass_on(&mut self, how: Passing, rest: &[Field], plan: &Plan) {
         let named = rest
             .iter()
             .position(|field| field.text == "-t" || field.text == "--target-directory")
             .and_then(|at| rest.get(at + 1));
         let operands: Vec<&Field> = plan.operands.iter().filter_map(|at| rest.get(*at)).collect();
         match (named, operands.split_last()) {
-            (Some(folder), _) => self.pass_on_files(moves, &operands, folder),
-            (None, Some((target, sources))) => self.pass_on_files(moves, sources, target),
+            (Some(folder), _) => self.pass_on_files(how, &operands, folder),
+            (None, Some((target, sources))) => self.pass_on_files(how, sources, target),
             (None, None) => {}
         }
     }
@@ -368,26 +389,12 @@ impl Walker<'_> {
             |folder| folder.text.clone(),
         );
         let (path, known) = places::resolve(&text, &self.env.folder);
+        if known {
+            let here = if folder.is_some() { path.clone() } else { self.env.folder.clone() };
+            self.note_generated(&format!("{}/", here.trim_end_matches('/')));
+        }
         if known && path != self.project && !text.is_empty() {
             self.remember_folder(&path, content.source);
-        }
-    }
-
-    fn copy_blocks(&mut self, rest: &[Field], command: Option<u32>, setting: &Setting) {
-        for field in rest {
-            let Some((key, value)) = field.text.split_once('=') else { continue };
-            let kind = match key {
-                "if" => EffectKind::FileRead,
-                "of" => EffectKind::FileModify,
-                _ => continue,
-            };
-            let file = Field { text: value.to_owned(), ..field.clone() };
-            self.file(kind, &file, false, command, setting);
-            // No project keeps a file beside the folders of the system.
-            let (path, certain) = places::resolve(value, &self.env.folder);
-            if key == "of" && certain && path.matches('/').count() == 1 {
-                self.plain(EffectKind::SystemChange, &path, true, command, setting);
-            }
         }
     }
 

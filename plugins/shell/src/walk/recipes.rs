@@ -89,7 +89,9 @@ impl Walker<'_> {
         if path.is_empty() {
             return;
         }
+        let text = self.with_included(&path, text, command, setting);
         let mut recipes = parse_makefile(&text);
+        recipes.variables.entry("MAKE".to_owned()).or_insert_with(|| "make".to_owned());
         for (name, value) in given.iter().filter_map(|word| word.split_once('=')) {
             recipes.variables.insert(name.trim_end_matches(':').to_owned(), value.to_owned());
         }
@@ -115,6 +117,38 @@ impl Walker<'_> {
         }
         let part = targets.join(" ");
         self.run_lines((&path, &text), &part, &texts, None, span, command, setting);
+    }
+
+    /// Returns the text of a makefile with those that it includes. One that is included by a name
+    /// which is not known is a gap, unless git holds the makefile as it is.
+    fn with_included(
+        &mut self,
+        path: &str,
+        text: Rc<str>,
+        command: Option<u32>,
+        setting: &Setting,
+    ) -> Rc<str> {
+        const MOST: usize = 8;
+        let mut whole = String::new();
+        let starts = ["include ", "-include ", "sinclude "];
+        let included =
+            text.lines().filter_map(|line| starts.iter().find_map(|s| line.strip_prefix(s)));
+        for name in included.flat_map(str::split_ascii_whitespace).take(MOST) {
+            if name.contains(['$', '*', '?', '(', ')']) {
+                // Compilers make lists of dependencies.
+                let made = name.contains(".d)") || name.contains("DEP");
+                if !made && !self.is_committed(path) {
+                    self.file_gap(path, "includes files that are not read");
+                }
+                continue;
+            }
+            let (file, _) = places::resolve(name, &self.env.folder);
+            if let Some(more) = self.open_script(&file, false, command, setting) {
+                whole.push_str(&more);
+                whole.push('\n');
+            }
+        }
+        if whole.is_empty() { text } else { Rc::from(format!("{text}\n{whole}")) }
     }
 
     /// Reads the recipes that `just` runs.

@@ -4,6 +4,7 @@ use super::expand::Field;
 use super::feed::Feed;
 use super::simple::word_of;
 use super::{Setting, Walker};
+use crate::places::Place;
 use crate::syntax::Redirect;
 use crate::types::{Direction, EffectKind, Redirection};
 
@@ -66,7 +67,14 @@ impl Walker<'_> {
                 let items = (!target.known).then(|| target.text.clone());
                 self.opened(
                     redirect.descriptor,
-                    Feed { text, items, source: target.source, open: true, from: None },
+                    Feed {
+                        text,
+                        items: items.filter(|_| target.pieces.is_none()),
+                        pieces: target.pieces.clone(),
+                        source: target.source,
+                        open: true,
+                        from: None,
+                    },
                     io,
                 );
             }
@@ -76,6 +84,7 @@ impl Walker<'_> {
                 let mut feed =
                     target.feed.clone().unwrap_or_else(|| self.file_content(&target.text));
                 feed.open = true;
+                feed.pieces = feed.pieces.filter(|_| setting.place == Place::Here);
                 feed.source.secret |= self.secrets.len() > before;
                 feed.source.dumped |= self.dumps > dumps;
                 self.opened(redirect.descriptor, feed, io);

@@ -46,7 +46,7 @@ impl Walker<'_> {
     pub(super) fn remember_copies(&mut self, rest: &[Field], plan: &Plan, input: &Feed) {
         let appended = rest.iter().any(|field| matches!(field.text.as_str(), "-a" | "--append"));
         for field in plan.operands.iter().filter_map(|at| rest.get(*at)) {
-            self.remember_file(&field.text, input.clone(), appended);
+            self.remember_output(&field.text, input, appended);
         }
     }
 
@@ -59,7 +59,8 @@ impl Walker<'_> {
     ) -> bool {
         let (path, _) = places::resolve(&program.text, &self.env.folder);
         self.runs_built(program, command, setting);
-        let Some(content) = self.content_of(&path) else { return false };
+        let content = self.content_of(&path).filter(|content| content.pieces.is_none());
+        let Some(content) = content else { return false };
         if content.text.is_none() {
             self.run_script(program, &path, None, Manner::Program, &[], command, setting);
         }
@@ -87,7 +88,11 @@ impl Walker<'_> {
         } else {
             let (path, certain) = places::resolve(target, &self.env.folder);
             if certain {
-                let feed = match self.files.remove(&path) {
+                self.generated.remove(&path);
+                self.printed.remove(&path);
+                let before = self.files.remove(&path);
+                let on_disk = || appended.then(|| Feed { open: true, ..Feed::of_file(&path) });
+                let feed = match before.or_else(on_disk) {
                     Some(before) if appended => super::joined(before, feed),
                     _ => feed,
                 };

@@ -11,7 +11,7 @@ pub(super) use running::{FirstLine, Manner, RunText, named_in_first_line};
 
 use super::environment::UNKNOWN;
 use super::expand::Field;
-use super::feed::{Feed, Source, Trust};
+use super::feed::{Feed, Piece, Source, Trust};
 use super::{Setting, Walker};
 use crate::bindings::exports::portcullis::shell::reader::{
     Contents, LeftFile, Provenance, RunLine, Surroundings,
@@ -54,9 +54,17 @@ pub(super) struct Scripts {
     soft: usize,
 }
 
+/// The way in which a file gets another name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Passing {
+    Copy,
+    Link,
+    Move,
+}
+
 /// The contents of a file that was looked up.
 #[derive(Clone)]
-enum Found {
+pub(super) enum Found {
     Text(Rc<str>),
     Part(Rc<str>),
     Binary,
@@ -148,9 +156,11 @@ impl Walker<'_> {
     /// Returns what this command line or an earlier step put into a file.
     pub(super) fn content_of(&self, path: &str) -> Option<Feed> {
         self.files.get(path).cloned().or_else(|| {
-            let unpacked =
-                self.scripts.folders.iter().find(|(folder, _)| places::is_below(path, folder))?;
-            Some(Feed { source: unpacked.1, open: true, ..Feed::default() })
+            let mut folders = self.scripts.folders.iter();
+            if let Some(unpacked) = folders.find(|(folder, _)| places::is_below(path, folder)) {
+                return Some(Feed { source: unpacked.1, open: true, ..Feed::default() });
+            }
+            self.copy_of(path)
         })
     }
 
@@ -179,7 +189,7 @@ impl Walker<'_> {
     }
 
     /// Passes on what is known of files to their copies, links and new names.
-    pub(super) fn pass_on_files(&mut self, moves: bool, sources: &[&Field], target: &Field) {
+    pub(super) fn pass_on_files(&mut self, how: Passing, sources: &[&Field], target: &Field) {
         let (to, known) = places::resolve(&target.text, &self.env.folder);
         if !known {
             return;
@@ -195,11 +205,22 @@ impl Walker<'_> {
                     marked.extend(names.iter().cloned());
                 }
             }
-            let Some(content) = self.content_of(&from).filter(|feed| feed.open) else { continue };
+            if self.pass_on_generated(&from, &names) {
+                continue;
+            }
+            let open = self.content_of(&from).filter(|feed| feed.open);
+            let is_path = from.starts_with('/') && !from.contains(UNKNOWN) && from != to;
+            let on_disk = || (is_path && how != Passing::Link).then(|| Feed::of_file(&from));
+            let Some(mut content) = open.or_else(on_disk) else { continue };
+            content.open = true;
             for name in &names {
+                // Its text was passed on if it runs by itself there.
+                if content.pieces.is_some() && self.autorun_at(name).is_some() {
+                    continue;
+                }
                 self.remember_file(name, content.clone(), false);
             }
-            if moves {
+            if how == Passing::Move {
                 self.files.remove(&from);
             }
         }
@@ -306,6 +327,8 @@ impl Walker<'_> {
         }
         let content = self.content_of(path);
         let own = content.as_ref().and_then(|feed| feed.text.clone()).map(Found::Text);
+        let pieces = content.as_ref().and_then(|feed| feed.pieces.clone());
+        let own = own.or_else(|| self.found_in(&pieces?));
         let earlier = self.scripts.before.contains_key(path) || !self.files.contains_key(path);
         let found = own.or_else(|| if earlier { self.looked_up(path) } else { None });
         Some((found, content))
@@ -322,6 +345,49 @@ impl Walker<'_> {
         if !self.scripts.found.contains_key(path) {
             self.scripts.absences.borrow_mut().insert(path.to_owned());
         }
+    }
+
+    /// Returns true for a file whose text the host does not show.
+    fn is_hidden(&mut self, path: &str) -> bool {
+        matches!(self.looked_up(path), Some(Found::Unreadable(_)))
+    }
+
+    /// Returns true for a path at which there is nothing on the disk.
+    pub(super) fn is_absent(&mut self, path: &str) -> bool {
+        self.mind_absence(path);
+        matches!(self.looked_up(path), Some(Found::Missing))
+    }
+
+    /// Returns the text of files on the disk; none as long as it is not known.
+    pub(super) fn found_in(&mut self, pieces: &[Piece]) -> Option<Found> {
+        if let [Piece::File(path)] = pieces {
+            return self.looked_up(path);
+        }
+        let found: Vec<Option<Found>> = pieces
+            .iter()
+            .map(|piece| match piece {
+                Piece::File(path) => self.looked_up(path),
+                Piece::Text(text) => Some(Found::Text(Rc::clone(text))),
+                Piece::Made => None,
+            })
+            .collect();
+        let (mut all, mut cut) = (String::new(), false);
+        for found in found {
+            if !all.is_empty() && !all.ends_with('\n') {
+                all.push('\n');
+            }
+            match found? {
+                Found::Text(text) => all.push_str(&text),
+                Found::Part(text) => {
+                    cut = true;
+                    all.push_str(&text);
+                }
+                Found::Missing => {}
+                other => return Some(other),
+            }
+        }
+        let all = Rc::from(all);
+        Some(if cut { Found::Part(all) } else { Found::Text(all) })
     }
 
     fn looked_up(&mut self, path: &str) -> Option<Found> {
@@ -346,7 +412,7 @@ impl Walker<'_> {
 
     /// Notes a file that is not read to its end: anything may stand in it, unless it is as it was
     /// committed.
-    fn note_cut(&mut self, path: &str) {
+    pub(super) fn note_cut(&mut self, path: &str) {
         let cut = format!("`{}` is longer than is read", self.shown(path));
         if self.is_committed(path) {
             self.out.file_gap(&cut);
@@ -361,7 +427,7 @@ impl Walker<'_> {
         self.scripts.committed.contains(path) && !self.files.contains_key(path)
     }
 
-    fn file_gap(&mut self, path: &str, what: &str) {
+    pub(super) fn file_gap(&mut self, path: &str, what: &str) {
         self.out.file_gap(&format!("`{}` {what}", self.shown(path)));
     }
 

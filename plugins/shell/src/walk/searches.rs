@@ -141,6 +141,9 @@ impl Walker<'_> {
         setting: &Setting,
     ) -> Feed {
         let span = fields.first().map_or(Span::default(), |field| field.span);
+        let own = rest.get(..plan.run.unwrap_or(rest.len())).unwrap_or_default();
+        let named = value_of(own, &["-a", "--arg-file"]).map(|file| self.file_content(file));
+        let call = &Call { input: named.unwrap_or_else(|| call.input.clone()), ..call.clone() };
         let mut more = arguments(&call.input, span);
         if call.input.text.is_none() && self.lists_found(call.input.from) {
             // A search finds no more than its pattern says.
@@ -148,12 +151,16 @@ impl Walker<'_> {
                 field.known = true;
             }
         }
+        let from_file = |field: &Field| field.text == "::::";
+        if fields.first().is_some_and(from_file) {
+            self.run_lines_of_input(rest, call, None, setting);
+            return Feed::default();
+        }
         if let Some(at) = fields.iter().position(|field| field.text == ":::") {
             let tail = fields.split_off(at).split_off(1);
             return self.parallel(fields, tail, call, setting);
         }
         // The words after the command's name belong to the command.
-        let own = rest.get(..plan.run.unwrap_or(rest.len())).unwrap_or_default();
         let replaces = own.iter().any(|field| matches!(field.text.as_str(), "-i" | "--replace"));
         let named = own
             .iter()
@@ -175,6 +182,9 @@ impl Walker<'_> {
             let text = more.iter().map(|field| field.text.as_str()).collect::<Vec<_>>().join(" ");
             let known = more.iter().all(|field| field.known);
             for field in fields.iter_mut().filter(|field| field.text.contains(marker)) {
+                if field.text == marker {
+                    field.pieces.clone_from(&call.input.pieces);
+                }
                 field.text = field.text.replace(marker, &text);
                 field.known &= known;
             }
@@ -264,6 +274,7 @@ fn arguments(input: &Feed, span: Span) -> Vec<Field> {
         (None, None) => vec![Field {
             text: UNKNOWN.to_string(),
             known: false,
+            pieces: input.pieces.clone(),
             source: input.source,
             span,
             ..Field::default()

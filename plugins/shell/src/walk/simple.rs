@@ -10,7 +10,7 @@ use super::{Setting, Walker};
 use crate::catalogue::{self, Found, Plan};
 use crate::places;
 use crate::syntax::{Assignment, DEEP, DEPTH, Part, Redirect, Span, Word};
-use crate::types::{self, Attribute, Attributes, Command, Direction, EffectKind, Redirection};
+use crate::types::{self, Attribute, Attributes, Command, EffectKind, Redirection};
 
 /// The context of a program's words.
 #[derive(Clone, Default)]
@@ -99,19 +99,8 @@ impl Walker<'_> {
         if is_nothing(feed.text.as_deref()) || prints_nothing(&fields) {
             self.note_emptied(&call.redirections, index, setting);
         }
-        if io.captured && (feed.text.is_some() || feed.source.is_unseen()) {
-            let outputs = call.redirections.iter().filter(|to| {
-                to.descriptor == 1
-                    && matches!(to.direction, Direction::Output | Direction::Append)
-                    && to.target.known
-            });
-            for redirection in outputs {
-                self.remember_file(
-                    &redirection.target.text,
-                    feed.clone(),
-                    redirection.direction == Direction::Append,
-                );
-            }
+        if io.captured {
+            self.remember_outputs(&call.redirections, &feed);
         }
         if io.captured { Feed { from: feed.from, ..Feed::of_text("") } } else { feed }
     }
@@ -129,6 +118,7 @@ impl Walker<'_> {
             literal,
             elements: field.elements,
             feed: field.feed,
+            pieces: field.pieces.filter(|_| !assignment.append),
             ..Value::default()
         };
         if assignment.append
@@ -342,6 +332,7 @@ impl Walker<'_> {
         }
         if place != Whereabouts::Path {
             let (path, _) = places::resolve(&first.text, &self.env.folder);
+            self.note_generated_run(&path, command, setting);
             self.run_script(first, &path, None, Manner::Program, rest, command, setting);
         }
         match plan {
@@ -387,13 +378,11 @@ impl Walker<'_> {
             Whereabouts::Project => self.project_run(command, setting),
             _ if self.sourced && place == Whereabouts::Path => self.project_run(command, setting),
             _ if asks => {}
-            _ => self.plain(
-                EffectKind::ProcessStart,
-                if first.text.contains('/') { &first.text } else { name },
-                false,
-                command,
-                setting,
-            ),
+            _ => {
+                let named = if first.text.contains('/') { &first.text } else { name };
+                self.plain(EffectKind::ProcessStart, named, false, command, setting);
+                self.follow_words(name, rest, call, setting);
+            }
         }
         Feed { from: command, source: call.input.source, open: true, ..Feed::default() }
     }
@@ -407,6 +396,11 @@ impl Walker<'_> {
         setting: &Setting,
     ) -> Feed {
         let command = self.record("", first, rest, None, None, call, setting);
+        if let Some(pieces) = &first.pieces
+            && self.run_pieces(pieces, None, first, command, true, setting)
+        {
+            return Feed { from: command, open: true, ..Feed::default() };
+        }
         self.out.gap("a program that is known only when it runs");
         self.hidden_program(first, command, setting);
         self.plain(EffectKind::ProcessStart, "", false, command, setting);

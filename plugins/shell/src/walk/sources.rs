@@ -129,11 +129,34 @@ const TAPS: &[&str] = &[
     "stripe",
 ];
 
+/// Kinds of sources whose packages run code when they are installed or built.
+const UNSEEN: &[&str] = &["address", "any", "flake", "npm", "registry", "requirement"];
+
+/// Repositories of packages for R.
+const CRAN: &[&str] = &[
+    "bioconductor.org",
+    "cloud.r-project.org",
+    "cran.r-project.org",
+    "cran.rstudio.com",
+    "packagemanager.posit.co",
+    "packagemanager.rstudio.com",
+    "p3m.dev",
+];
+
 impl Walker<'_> {
     /// Notes a package that is installed from a source that nobody vouches for.
-    pub(super) fn package_source(&mut self, family: &str, field: &Field) {
+    pub(super) fn package_source(
+        &mut self,
+        family: &str,
+        field: &Field,
+        command: Option<u32>,
+        setting: &Setting,
+    ) {
         if let Some(source) = self.foreign_source(family, field) {
             self.out.gap(&format!("a package from a source that nobody vouches for{source}"));
+            if UNSEEN.contains(&family) {
+                self.plain(EffectKind::UnseenCode, "", false, command, setting);
+            }
         }
     }
 
@@ -186,7 +209,12 @@ impl Walker<'_> {
             }
             _ => false,
         };
-        if foreign {
+        let named = plain.split("repos=").skip(1).flat_map(|rest| rest.split(['"', '\'']));
+        let mut named = named.filter(|text| text.contains("://"));
+        let repositories = language == "r"
+            && calls(&["install.packages("])
+            && named.any(|text| !places::host(text).is_some_and(|host| is_of_r(&host)));
+        if foreign || repositories {
             self.plain(EffectKind::UnseenCode, "", false, command, setting);
         }
     }
@@ -223,6 +251,10 @@ impl Walker<'_> {
         let (path, known) = places::resolve(text, &self.env.folder);
         known && text.contains(['/', '.']) && self.file_content(&path).source.is_unseen()
     }
+}
+
+fn is_of_r(host: &str) -> bool {
+    CRAN.contains(&host) || places::is_loopback(host)
 }
 
 pub(super) fn host_of(text: &str) -> String {

@@ -13,6 +13,29 @@ use crate::types::Attribute;
 /// The maximum number of programs that are named before the one that they start.
 const WRAPPERS: usize = 32;
 
+/// Returns true for a cluster of flags with a letter in it.
+fn has_letter(flags: Option<&[Field]>, letter: char) -> bool {
+    let is = |field: &Field| field.text.starts_with('-') && field.text.contains(letter);
+    flags.unwrap_or_default().iter().any(is)
+}
+
+/// Returns the index of the command of `bwrap`, some of whose flags take two values.
+fn past_binds(rest: &[Field]) -> usize {
+    let mut at = 0;
+    while let Some(text) = rest.get(at).map(|field| field.text.as_str()) {
+        at += match text {
+            "--" => return at + 1,
+            _ if !text.starts_with("--") => return at,
+            "--setenv" | "--symlink" | "--chmod" | "--file" | "--overlay" => 3,
+            _ if text.contains("bind") && !text.ends_with("-fd") => 3,
+            "--clearenv" | "--new-session" | "--die-with-parent" | "--as-pid-1" => 1,
+            _ if text.starts_with("--unshare") || text.starts_with("--share") => 1,
+            _ => 2,
+        };
+    }
+    at
+}
+
 impl Walker<'_> {
     /// Follows a program that starts another one with the rest of its words.
     pub(super) fn wrapper(
@@ -42,7 +65,13 @@ impl Walker<'_> {
         if contained {
             self.container(rest, plan, command, setting);
         }
+        let at = if name == "bwrap" { past_binds(rest) } else { at };
         let mut fields: Vec<Field> = rest.get(at..).unwrap_or_default().to_vec();
+        if name == "entr" && has_letter(rest.get(..at), 's') {
+            let text = fields.iter().map(|field| field.text.as_str()).collect::<Vec<_>>().join(" ");
+            let first = fields.first().cloned().unwrap_or_default();
+            return Step::Done(self.nested(&Field { text, ..first }, name, &inner));
+        }
         if let Some(dashes) = fields
             .iter()
             .position(|field| field.text == "--")

@@ -6,6 +6,7 @@
 //! write files hand over their text as a patch. Parts that the file had before are no news.
 
 use super::environment::{Environment, UNKNOWN};
+use super::feed::Piece;
 use super::output::Output;
 use super::scripts::{FirstLine, RunText, named_in_first_line};
 use super::{Setting, Walker, recipes};
@@ -99,14 +100,17 @@ impl Walker<'_> {
         let files: Vec<_> = self
             .files
             .iter()
-            .filter_map(|(path, feed)| Some((path.clone(), feed.text.clone()?, feed.from)))
+            .filter_map(|(path, feed)| Some((path.clone(), feed.all_pieces()?, feed.from)))
             .collect();
-        for (path, text, command) in files {
+        for (path, pieces, command) in files {
+            self.sources_in(&path, Some(&pieces), None, command);
             let Some(autorun) = self.autorun_at(&path) else { continue };
+            let text = self.text_in(&pieces);
             let before = self.text_before(&path);
             all.push(Written { path, autorun, before, after: text, piece: false, command });
         }
         for change in std::mem::take(&mut self.changes) {
+            self.sources_in(&change.path, None, Some(&change.hunks), change.command);
             let Some(autorun) = self.autorun_at(&change.path) else { continue };
             let before = self.text_before(&change.path);
             let (after, piece) = changed(&before, &change.hunks);
@@ -119,6 +123,26 @@ impl Walker<'_> {
         for file in all.iter().take(FILES) {
             self.note_planted(file);
         }
+    }
+
+    /// Notes the sources of packages that a written file names.
+    fn sources_in(
+        &mut self,
+        path: &str,
+        pieces: Option<&[Piece]>,
+        hunks: Option<&[(String, String)]>,
+        command: Option<u32>,
+    ) {
+        if !portcullis_autoruns::names_sources(path) {
+            return;
+        }
+        let before = self.text_before(path);
+        let after = match (pieces, hunks) {
+            (Some(pieces), _) => self.text_in(pieces),
+            (None, Some(hunks)) => changed(&before, hunks).0,
+            (None, None) => return,
+        };
+        self.written_sources(path, &before, &after, command);
     }
 
     /// Returns the text of a file before the command line; empty if it is not known.

@@ -62,7 +62,7 @@ const LINES: &[(&str, &str)] = &[
     (r#"ruby -e 'x = "rm -rf "; x << "/srv"; system x'"#, "delete! /srv"),
     (r#"ruby -e 'include FileUtils; rm_rf "/srv/x"'"#, "delete! /srv/x"),
     (r#"ruby -rfileutils -e 'FileUtils.rm_rf(Dir.glob("/srv/*"))'"#, "delete! /srv/*"),
-    (r#"ruby -e 'Dir["/srv/*"].each { |f| File.delete(f) }'"#, "delete?"),
+    (r#"ruby -e 'Dir["/srv/*"].each { |f| File.delete(f) }'"#, "delete /srv/*"),
     (r#"ruby -e 'Process.kill("KILL", -1)'"#, "form kill-everything"),
     ("ruby -e 'loop { fork { sleep } }'", "form fork-bomb"),
     ("ruby -e 'puts ENV.to_h'", "secret? environment"),

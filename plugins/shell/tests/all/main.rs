@@ -2,8 +2,10 @@
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
 mod builders;
+mod carried;
 mod carriers;
 mod catalogue;
+mod copies;
 mod coverage;
 mod dangers;
 mod data;
@@ -17,9 +19,11 @@ mod languages;
 mod limits;
 mod machine;
 mod mentions;
+mod origins;
 mod overlooked;
 mod properties;
 mod protections;
+mod runners;
 mod scripts;
 mod services;
 mod sources;

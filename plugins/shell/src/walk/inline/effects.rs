@@ -2,6 +2,7 @@
 
 use super::super::expand::Field;
 use super::super::feed::{Feed, Source};
+use super::super::scripts::Passing;
 use super::super::{Setting, Walker, sql};
 use super::calls::{Act, find};
 use super::values::{Place, argument, database, fetches, first_part, source_of, texts_of};
@@ -305,7 +306,7 @@ impl Walker<'_> {
         if act == Some(Act::Copy) {
             let (from, to) = (self.words_of(Some(path), place), self.words_of(Some(text), place));
             if let (Some(from), Some(to)) = (from.first(), to.first()) {
-                self.pass_on_files(false, &[from], to);
+                self.pass_on_files(Passing::Copy, &[from], to);
             }
             return;
         }

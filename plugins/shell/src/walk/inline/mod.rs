@@ -6,7 +6,9 @@ mod calls;
 mod clouds;
 mod effects;
 mod endless;
+mod escapes;
 mod foreign;
+mod loops;
 mod plain;
 mod programs;
 mod requests;
@@ -54,8 +56,15 @@ impl Walker<'_> {
             self.out.limit("more text than is read");
             return Feed::default();
         }
+        let looped = loops::with_values(language, &field.text);
+        let looped = looped.map(|text| Field { text, ..field.clone() });
+        let field = looped.as_ref().unwrap_or(field);
         self.note_endless(language, field, command, setting);
         self.note_imports(language, field, command, setting);
+        let internal = |name: &&str| field.text.contains(*name);
+        if language == "node" && INTERNAL.iter().any(internal) {
+            self.plain(EffectKind::UnseenCode, "", false, command, setting);
+        }
         let located = self.with_own_path(language, field);
         let field = located.as_ref().unwrap_or(field);
         let parsed = match language {
@@ -110,6 +119,16 @@ impl Walker<'_> {
         (text != field.text).then(|| Field { text, ..field.clone() })
     }
 }
+
+/// Names through which code of Node reaches what its modules guard.
+const INTERNAL: &[&str] = &[
+    "process.binding",
+    "process[\"binding\"]",
+    "process['binding']",
+    "_linkedBinding",
+    "internalBinding",
+    "process.dlopen",
+];
 
 /// The form in which a name tells a script's own path.
 enum Own {

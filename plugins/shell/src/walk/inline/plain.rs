@@ -13,6 +13,16 @@ const RAKU: &[&str] = &[
     "unless", "values", "when", "while", "words", "x", "xx",
 ];
 
+/// Names of other languages that only compute and print.
+#[rustfmt::skip]
+const COMMON: &[&str] = &[
+    "Int", "String", "abs", "and", "cos", "count", "disp", "display", "div", "do", "echo", "else", "end", "exp", "false", "fact",
+    "filter", "fold", "foldl", "foldr", "for", "func", "fun", "head", "if", "in", "length", "let", "log", "map", "max", "min", "mod",
+    "not", "odd", "of", "or", "pi", "print", "print_endline", "print_int", "print_string", "printf", "product", "puts", "putStrLn",
+    "rec", "replicate", "return", "reverse", "show", "sin", "sort", "sqrt", "string", "sum", "take", "tail", "then", "true", "var",
+    "where", "zip", "zipWith", "newline", "List", "Printf", "string_of_int", "printNl", "displayNl",
+];
+
 #[rustfmt::skip]
 const LISP: &[&str] = &[
     "and", "append", "apply", "assoc", "atom", "begin", "car", "cdr", "collect", "concatenate", "cond", "cons", "count", "dec",
@@ -24,11 +34,20 @@ const LISP: &[&str] = &[
     "version", "write-line", "zerop",
 ];
 
+/// Signs of an order of gnuplot that starts a program or reads other orders.
+const SHELLS_OUT: &[&str] = &[
+    "!", "`", "<", "|", "call", "eval", "import", "load", "output", "print", "save", "shell",
+    "system", "write",
+];
+
 /// Returns true for code that can do nothing but compute and print.
 pub(super) fn is_plain(language: &str, code: &str) -> bool {
     let names = match language {
         "raku" => RAKU,
         "lisp" | "scheme" => LISP,
+        "crystal" | "gap" | "haskell" | "maxima" | "nim" | "ocaml" | "octave" | "smalltalk"
+        | "swift" => COMMON,
+        "gnuplot" => return !SHELLS_OUT.iter().any(|sign| code.contains(sign)),
         _ => return false,
     };
     // Texts in which code may stand, dynamic variables, and what the reader itself runs.
@@ -81,6 +100,9 @@ mod tests {
         for (language, code) in [
             ("raku", "say 1 + 2"),
             ("raku", "my $total = 0; for 1..10 { $total += $_ }; say $total"),
+            ("haskell", "sum [1..10]"),
+            ("swift", "print(1 + 2)"),
+            ("nim", "echo 1 + 2"),
             ("lisp", "(print (+ 1 2))"),
             ("lisp", "(println (map inc (range 3)))"),
             ("lisp", "(format t \"~a~%\" (expt 2 10))"),
@@ -97,7 +119,10 @@ mod tests {
             ("lisp", "(print #.(run-program \"ls\"))"),
             ("lisp", "(sb-ext:run-program \"/bin/ls\" nil)"),
             ("lisp", "(println (slurp \"a\"))"),
-            ("octave", "disp(1)"),
+            ("octave", "system(\"ls\")"),
+            ("nim", "removeDir \"a\""),
+            ("gnuplot", "system(\"ls\")"),
+            ("haskell", "System.Process.callCommand \"ls\""),
         ] {
             assert!(!is_plain(language, code), "{code}");
         }

@@ -49,7 +49,21 @@ const FETCHED: &[&str] = &[
 ];
 
 /// Languages of which only common calls are known.
-const UNREAD: &[&str] = &["scheme", "lisp", "raku", "octave"];
+const UNREAD: &[&str] = &[
+    "crystal",
+    "gap",
+    "gnuplot",
+    "haskell",
+    "lisp",
+    "maxima",
+    "nim",
+    "ocaml",
+    "octave",
+    "raku",
+    "scheme",
+    "smalltalk",
+    "swift",
+];
 
 /// One call in the code.
 struct Found<'c> {
@@ -143,15 +157,17 @@ impl Walker<'_> {
             "node" => NODE,
             _ => SCRIPT,
         };
-        if language == "tcl" {
-            return self.tcl(field, command, setting);
+        match language {
+            "tcl" => return self.tcl(field, command, setting),
+            "dc" | "m4" => return self.escapes(language, field, setting),
+            _ => {}
         }
         if UNREAD.contains(&language) && super::plain::is_plain(language, &field.text) {
             return Feed::default();
         }
         if UNREAD.contains(&language) {
             self.out.gap("code in a language that is not read");
-            self.plain(EffectKind::ProcessStart, language, false, command, setting);
+            self.plain(EffectKind::UnseenCode, "", false, command, setting);
         }
         let resolved = imports::resolve(&field.text, language);
         if let Some(gap) = resolved.gap {

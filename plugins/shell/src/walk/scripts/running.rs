@@ -100,6 +100,14 @@ impl Walker<'_> {
         }
         self.framework_script(script, rest, command, call, setting);
         let language = interpreters::language_of(name);
+        self.note_generated_run(&path, command, setting);
+        if let Some(pieces) = script.feed.as_ref().and_then(|feed| feed.pieces.clone()) {
+            let sourced = matches!(name, "source" | ".");
+            if self.run_pieces(&pieces, language, script, command, sourced, setting) {
+                return Feed { from: command, open: true, ..Feed::default() };
+            }
+            self.out.gap("a text that is run but known only when it runs");
+        }
         if content.as_ref().is_none_or(|content| content.text.is_none()) && script.feed.is_none() {
             let manner =
                 if matches!(name, "source" | ".") { Manner::Sourced } else { Manner::Interpreted };
@@ -111,7 +119,7 @@ impl Walker<'_> {
         if script.text.starts_with("https://") || script.text.starts_with("http://") {
             self.unseen(crate::walk::feed::Source::DOWNLOADED, command, setting);
         }
-        match content {
+        match content.filter(|content| content.pieces.is_none() || script.feed.is_some()) {
             Some(content) => {
                 self.unseen(content.source, command, setting);
                 if let Some(text) = &content.text {
@@ -184,7 +192,9 @@ impl Walker<'_> {
         let (path, _) = places::resolve(&script.text, &self.env.folder);
         if usual && script.feed.is_none() {
             let command = self.record(name, first, rest, None, None, call, setting);
-            if self.is_project(&path) && !file.starts_with("activate") {
+            // The host does not show a file of credentials: assignments are no commands.
+            let hidden = file.starts_with(".env") && file != ".envrc" && self.is_hidden(&path);
+            if self.is_project(&path) && !file.starts_with("activate") && !hidden {
                 self.run_script(script, &path, None, Manner::Sourced, &[], command, setting);
             }
             return Feed::of_text("");
@@ -335,10 +345,10 @@ impl Walker<'_> {
         };
         let inner = Setting { input: Feed::default(), beside: false, ..setting.clone() };
         match run.language {
-            Some(language) => {
+            Some(language) if language != "powershell" => {
                 self.code(language, &field, command, &inner);
             }
-            None => {
+            _ => {
                 let label = if run.sourced { "source" } else { self.shown(run.path) };
                 self.nested(&field, label, &inner);
             }

@@ -49,7 +49,10 @@ pub(super) const TABLE: &[(&str, &str)] = &[
         "tar cz . | ssh host.example 'cat > l'",
         "read! ., network host.example, send host.example, remote host.example",
     ),
-    ("ssh host.example < a.txt", "read a.txt, network host.example, send host.example"),
+    (
+        "ssh host.example < a.txt",
+        "read a.txt, network host.example, send host.example, start? host.example",
+    ),
     (
         "ssh host.example 'bash -s' < a.sh",
         "read a.sh, network host.example, send host.example, start? host.example",
