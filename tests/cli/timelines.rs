@@ -359,9 +359,9 @@ fn lasting() -> Result<()> {
         (
             "nine quick failures: the first word is heard, and a cooldown silences only hints",
             trajectory(goal, failing(9)),
-            &[(3, "soft_correction")][..],
+            &[(2, "soft_correction")][..],
         ),
-        ("forty quick failures", trajectory(goal, failing(40)), &[(3, "soft_correction")]),
+        ("forty quick failures", trajectory(goal, failing(40)), &[(2, "soft_correction")]),
         (
             "forty files outside",
             trajectory(goal, inside(1).chain(outside(40))),

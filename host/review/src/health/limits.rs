@@ -46,14 +46,26 @@ pub(super) fn check(
     judge(&Sources::look(agent, files, config, Path::new(PROCESSES)), limits)
 }
 
+/// The reason that a limit is not held.
+struct Obstacle {
+    why: String,
+    fix: &'static str,
+}
+
+impl Obstacle {
+    const fn new(why: String, fix: &'static str) -> Self {
+        Self { why, fix }
+    }
+}
+
 /// The obstacles to the limits.
 struct Sources {
-    /// The reason that the rule which holds the writes does not apply.
-    rule: Option<String>,
-    /// The reason that no transcript says the tokens.
-    transcript: Option<String>,
-    /// The reason that no process can be seen.
-    processes: Option<String>,
+    /// To the rule that holds the writes.
+    rule: Option<Obstacle>,
+    /// To the transcript, which says the tokens.
+    transcript: Option<Obstacle>,
+    /// To a look at the agent's processes.
+    processes: Option<Obstacle>,
 }
 
 impl Sources {
@@ -63,7 +75,10 @@ impl Sources {
         config: Option<&Config>,
         processes: &Path,
     ) -> Self {
-        let silent = || format!("{} tells its hooks no tokens", agent.display_name());
+        let silent = || {
+            let why = format!("{} tells its hooks no tokens", agent.display_name());
+            Obstacle::new(why, "set `limits.execution_time_seconds` instead")
+        };
         let switched = agent.hook_settings().transcript_switch().and_then(|switch| {
             let of_file = |file: &ClientFile| {
                 let value = file.settings()?.get("env")?.get(switch)?;
@@ -74,14 +89,25 @@ impl Sources {
                 is_on(&value).then(|| format!("the variable `{switch}` is set"))
             };
             let why = files.iter().find_map(of_file).or_else(of_shell)?;
-            Some(format!("the client writes no transcript, since {why}"))
+            let why = format!("the client writes no transcript, since {why}");
+            Some(Obstacle::new(
+                why,
+                "remove that variable, or start the agent with `portcullis run --tokens`, which counts the client's own account",
+            ))
         });
         let transcript = if agent.token_reader().is_some() { switched } else { Some(silent()) };
         let rule = config.and_then(find_rule_obstacle);
-        Self { rule, transcript, processes: process_tree::find_obstacle(processes) }
+        let rule = rule.map(|why| Obstacle::new(why, "let that rule apply, or remove the limit"));
+        let processes = process_tree::find_obstacle(processes).map(|why| {
+            Obstacle::new(
+                why,
+                "limit the agent's processes by means of the system, such as a container or `ulimit`",
+            )
+        });
+        Self { rule, transcript, processes }
     }
 
-    fn obstacle(&self, source: LimitSource) -> Option<&String> {
+    fn obstacle(&self, source: LimitSource) -> Option<&Obstacle> {
         match source {
             LimitSource::Actions => self.rule.as_ref(),
             LimitSource::Transcript => self.transcript.as_ref(),
@@ -96,7 +122,7 @@ impl Sources {
             key: row.key,
             measured: obstacle.is_none(),
             source: row.source.as_str(),
-            why: obstacle.cloned().unwrap_or_default(),
+            why: obstacle.map(|obstacle| obstacle.why.clone()).unwrap_or_default(),
         }
     }
 }
@@ -137,7 +163,7 @@ fn judge(sources: &Sources, limits: Option<&LimitPolicy>) -> Vec<HealthFinding> 
     let mut findings =
         vec![HealthFinding::ok(Check::Limits, format!("measured: {}", measured.join(", ")))];
     for source in [LimitSource::Actions, LimitSource::Transcript, LimitSource::Processes] {
-        let Some(why) = sources.obstacle(source) else { continue };
+        let Some(Obstacle { why, fix }) = sources.obstacle(source) else { continue };
         let rows: Vec<&LimitRow> = LIMITS.iter().filter(|row| row.source == source).collect();
         let keys: Vec<String> = rows.iter().map(|row| name(row)).collect();
         let state =
@@ -149,22 +175,12 @@ fn judge(sources: &Sources, limits: Option<&LimitPolicy>) -> Vec<HealthFinding> 
         };
         // Nobody relies on a limit that nobody has set.
         findings.push(if rows.iter().any(chosen) {
-            HealthFinding::warning(Check::Limits, what, advise(source))
+            HealthFinding::warning(Check::Limits, what, *fix)
         } else {
             HealthFinding::note(Check::Limits, what, "")
         });
     }
     findings
-}
-
-const fn advise(source: LimitSource) -> &'static str {
-    match source {
-        LimitSource::Actions => "let that rule apply, or remove the limit",
-        LimitSource::Transcript => {
-            "if a variable is named, remove it, or start the agent with `portcullis run --tokens`, which counts the client's own account; otherwise only the limit of time helps"
-        }
-        _ => "limit the agent's processes by means of the system, such as a container or `ulimit`",
-    }
 }
 
 #[cfg(test)]
@@ -179,7 +195,7 @@ mod tests {
         let all = ["file_operations", "memory_mb", "execution_time_seconds", "token_usage"];
         let set = LimitPolicy { token_usage: 10, ..LimitPolicy::default() };
         let files = LimitPolicy { file_operations: 10, ..LimitPolicy::default() };
-        let why = |named: bool| named.then(|| "nobody knows".to_owned());
+        let why = |named: bool| named.then(|| Obstacle::new("nobody knows".to_owned(), "ask"));
         let unruled =
             judge(&Sources { rule: why(true), transcript: None, processes: None }, Some(&files));
         let said = unruled.get(1).map(|finding| (finding.level, finding.what.as_str()));
@@ -215,7 +231,7 @@ mod tests {
     fn a_client_whose_hooks_get_no_tokens_is_named() {
         for agent in portcullis_agents::ALL {
             let sources = Sources::look(*agent, &[], None, Path::new(PROCESSES));
-            let said = sources.transcript.is_some_and(|why| why.contains("no tokens"));
+            let said = sources.transcript.is_some_and(|found| found.why.contains("no tokens"));
             assert_eq!(said, agent.token_reader().is_none(), "{}", agent.name());
         }
     }
