@@ -361,7 +361,16 @@ fn lasting() -> Result<()> {
             trajectory(goal, failing(9)),
             &[(2, "soft_correction")][..],
         ),
-        ("forty quick failures", trajectory(goal, failing(40)), &[(2, "soft_correction")]),
+        (
+            "forty quick failures: after the cooldown the ladder goes on",
+            trajectory(goal, failing(40)),
+            &[
+                (2, "soft_correction"),
+                (32, "context_reinforcement"),
+                (35, "checkpoint_rollback"),
+                (38, "checkpoint_rollback"),
+            ],
+        ),
         (
             "forty files outside",
             trajectory(goal, inside(1).chain(outside(40))),
