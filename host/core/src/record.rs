@@ -285,10 +285,11 @@ impl Record {
             Detail::Error => Verdict::Modify,
         };
         // All that spoke against an action which a person let run is kept.
-        let is_lifted =
-            self.decision.iter().flat_map(|decision| &decision.adjustments).any(|change| {
-                change.to == Verdict::Allow && change.cause.starts_with("exception ")
-            });
+        let is_lifted = self
+            .decision
+            .iter()
+            .flat_map(|decision| &decision.adjustments)
+            .any(|change| change.to == Verdict::Allow && change.exception_id().is_some());
         if spoken < least && !is_lifted && self.faults.is_empty() && self.intervention.is_none() {
             self.findings = None;
             self.plugins.retain(|plugin| !plugin.uses.is_empty());

@@ -117,7 +117,7 @@ impl Decision {
     /// alongside.
     pub(crate) fn lift(&mut self, exception: &str, reason: String) {
         self.adjustments.push(Adjustment {
-            cause: format!("exception {exception}"),
+            cause: format!("{OF_EXCEPTION}{exception}"),
             from: self.verdict,
             to: Verdict::Allow,
         });
@@ -137,6 +137,17 @@ pub struct Adjustment {
     pub from: Verdict,
     /// The verdict after.
     pub to: Verdict,
+}
+
+/// The begin of the cause of a change that a person's exception made; its id follows.
+const OF_EXCEPTION: &str = "exception ";
+
+impl Adjustment {
+    /// Returns the id of the exception that made the change, if one did.
+    #[must_use]
+    pub fn exception_id(&self) -> Option<&str> {
+        self.cause.strip_prefix(OF_EXCEPTION)
+    }
 }
 
 /// Returns the verdict for the two levels together.

@@ -6,11 +6,11 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use ureq::http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION};
-use ureq::http::{Method, Response, Uri};
+use ureq::http::{Method, Request, Response, Uri};
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
-use ureq::{Agent, Body, Error};
+use ureq::{Agent, AsSendBody, Body, Error};
 use url::Url;
 
 /// The media type of one message.
@@ -116,7 +116,7 @@ impl Exchanges {
         draft: &Draft<'_>,
         url: &Url,
     ) -> Result<Response<Body>, String> {
-        let mut request = ureq::http::Request::builder().method(&draft.method).uri(url.as_str());
+        let mut request = Request::builder().method(&draft.method).uri(url.as_str());
         if let Some(headers) = request.headers_mut() {
             headers.extend(self.headers.clone());
             headers.extend(draft.headers.clone());
@@ -129,22 +129,8 @@ impl Exchanges {
             headers.insert(ACCEPT, HeaderValue::from_static(accepted));
         }
         let answer = match draft.body {
-            Some(body) => request.body(body).map(|request| {
-                let request = agent.configure_request(request);
-                let request = request
-                    .timeout_per_read(draft.patience)
-                    .timeout_recv_response(draft.patience)
-                    .timeout_recv_body(draft.body_limit);
-                agent.run(request.build())
-            }),
-            None => request.body(()).map(|request| {
-                let request = agent.configure_request(request);
-                let request = request
-                    .timeout_per_read(draft.patience)
-                    .timeout_recv_response(draft.patience)
-                    .timeout_recv_body(draft.body_limit);
-                agent.run(request.build())
-            }),
+            Some(body) => request.body(body).map(|request| run_request(agent, request, draft)),
+            None => request.body(()).map(|request| run_request(agent, request, draft)),
         };
         let answer = answer.map_err(|_| "the server's address cannot be used".to_owned())?;
         answer.map_err(|error| describe_error(&error))
@@ -178,6 +164,19 @@ impl Exchanges {
         }
         Ok(to)
     }
+}
+
+fn run_request(
+    agent: &Agent,
+    request: Request<impl AsSendBody>,
+    draft: &Draft<'_>,
+) -> Result<Response<Body>, Error> {
+    let request = agent
+        .configure_request(request)
+        .timeout_per_read(draft.patience)
+        .timeout_recv_response(draft.patience)
+        .timeout_recv_body(draft.body_limit);
+    agent.run(request.build())
 }
 
 /// Describes a failure without the address.

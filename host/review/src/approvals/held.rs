@@ -136,7 +136,7 @@ impl ApprovedAction {
 
 /// Returns true if a change of the verdict is the permission of that id itself.
 fn is_lift(change: &Adjustment, id: &str) -> bool {
-    change.cause.strip_prefix("exception ") == Some(id)
+    change.exception_id() == Some(id)
 }
 
 /// Returns the names of all that speaks against an action, the same at each review of it. `id` is
