@@ -268,7 +268,7 @@ const TABLE: &[(&str, &str)] = &[
     ("ruby -e 'File.delete(\"a\")'", "delete a"),
     ("ruby -e '`rm a`'", "delete a"),
     // code that writes to files that it finds, none of which is called as what it writes
-    ("ruby -e 'Dir[\"src/*\"].each { |f| File.write(f, \"x\") }'", "modify?"),
+    ("ruby -e 'Dir[\"src/*\"].each { |f| File.write(f, \"x\") }'", "modify src/*"),
     ("ruby -e 'f = ARGV[0]; File.write(f, \"x\")' a", "modify?, read a"),
     ("ruby -e 'File.write(f, \"x\")'", "modify?"),
     ("perl -e 'for (glob(\"src/*.txt\")) { open(F, \">$_\"); print F \"x\" }'", "modify?"),
