@@ -169,6 +169,14 @@ fn causes() -> Result<()> {
     ensure!(listed(&site)?.len() == 3, "{:?}", listed(&site)?);
     site.ordinary("another")?;
     ensure!(listed(&site)?.len() == 3);
+    let asked = |session: &str| -> Result<String> {
+        let input = json!({ "session_id": session }).to_string();
+        Ok(site.feed(&["status"], input.as_bytes())?.text())
+    };
+    let (machine, one) = (site.output(&["status"])?, asked("another")?);
+    ensure!(machine.contains("3 sessions STOPPED") && !one.contains("STOPPED"), "{machine}{one}");
+    let counted: Value = serde_json::from_str(&site.output(&["status", "--json"])?)?;
+    ensure!(counted["stopped_sessions"] == 3, "{counted}");
     let observer = Site::new("incident-observe")?;
     observer.write("config.toml", "mode = \"observe\"\n")?;
     observer.hook(&observer.calls("s").bash("c", BY_RULE))?;

@@ -55,7 +55,7 @@ pub enum Command {
 }
 
 /// The indent of what a list says of a plugin below its name.
-const INDENT: usize = 21;
+const INDENT: usize = 4;
 
 pub fn run_plugin(command: &Command) -> Result<CommandExit> {
     match command {
@@ -91,7 +91,8 @@ fn list(as_json: bool) -> Result<CommandExit> {
         return Ok(CommandExit::Success);
     }
     for description in &descriptions {
-        paint::print_wrapped(&description_line(description, of(description, &held)), INDENT);
+        let lines = description_lines(description, of(description, &held));
+        lines.iter().for_each(|line| paint::print_wrapped(&format!("{line}\n"), INDENT));
     }
     let line = format!("\n{}\n", paint::dim(format!("components in `{folder}` are loaded too")));
     paint::print_wrapped(&line, 2);
@@ -103,50 +104,34 @@ fn of<'a>(description: &Description, held: &'a [HeldPlugin]) -> Option<&'a HeldP
     held.iter().find(|held| held.is_of(description))
 }
 
-fn description_line(description: &Description, held: Option<&HeldPlugin>) -> String {
+fn description_lines(description: &Description, held: Option<&HeldPlugin>) -> Vec<String> {
     let origin = match &description.source {
         Source::Builtin { .. } => "builtin".to_owned(),
         Source::File(path) => path.display().to_string(),
         Source::Pinned { path, .. } => format!("of a bundle, {}", path.display()),
     };
-    let origin = if description.shadow {
-        format!("{origin}, in shadow mode and does not count")
-    } else {
-        origin
-    };
-    match &description.inspection {
-        Ok(inspection) => {
-            let version = inspection
-                .descriptor
-                .as_ref()
-                .map(|descriptor| one_line(&descriptor.version, 16))
-                .unwrap_or_default();
-            let about = inspection
-                .descriptor
-                .as_ref()
-                .map(|descriptor| one_line(&descriptor.description, 120))
-                .unwrap_or_default();
-            let about = match about.as_str() {
-                "" => about,
-                about => format!("{:20} {}\n", "", paint::dim(about)),
-            };
-            format!(
-                "{:<20} {:<16} {:<7} {:>7}  on fault {:<5}  {}\n{about}{}",
-                paint::bold(format!("{:<20}", one_line(&description.name, 40))),
-                inspection.kind,
-                version,
-                format_size(inspection.size),
-                description.on_fault,
-                paint::dim(origin),
-                held.map(held_line).unwrap_or_default()
-            )
+    let name = paint::bold(one_line(&description.name, 40));
+    let inspection = match &description.inspection {
+        Ok(inspection) => inspection,
+        Err(error) => {
+            let why = paint::bad(format!("cannot be loaded: {error} ({origin})"));
+            return vec![format!("{name}  {why}")];
         }
-        Err(error) => format!(
-            "{:<20} {}\n",
-            paint::bold(one_line(&description.name, 40)),
-            paint::bad(format!("cannot be loaded: {error} ({origin})"))
-        ),
-    }
+    };
+    let descriptor = inspection.descriptor.as_ref();
+    let version = descriptor.map(|descriptor| one_line(&descriptor.version, 16));
+    let size = format_size(inspection.size);
+    let fault = format!("{} on a fault", description.on_fault);
+    let shadow = description.shadow.then(|| "in shadow mode: does not count".to_owned());
+    let facts: Vec<String> = [Some(inspection.kind.to_string()), version, Some(size), Some(fault)]
+        .into_iter()
+        .chain([shadow, Some(origin)])
+        .flatten()
+        .collect();
+    let about = descriptor.map(|descriptor| paint::dim(one_line(&descriptor.description, 120)));
+    let below = about.into_iter().chain(held.map(held_line));
+    let below = below.map(|line| format!("{:INDENT$}{line}", ""));
+    [format!("{name}  {}", facts.join(", "))].into_iter().chain(below).collect()
 }
 
 fn held_line(held: &HeldPlugin) -> String {
@@ -154,14 +139,8 @@ fn held_line(held: &HeldPlugin) -> String {
         ReleaseCondition::Until(time) => format!("held until {} UTC", paint::time(time)),
         ReleaseCondition::ForAPerson => "in quarantine".to_owned(),
     };
-    format!(
-        "{:20} {}\n",
-        "",
-        paint::bad(format!(
-            "{state}: {}",
-            one_line(&held.breaker.explain_hold(&held.name, held.waits), 400)
-        ))
-    )
+    let why = one_line(&held.breaker.explain_hold(&held.name, held.waits), 400);
+    paint::bad(format!("{state}: {why}"))
 }
 
 fn description_json(description: &Description, held: Option<&HeldPlugin>) -> serde_json::Value {

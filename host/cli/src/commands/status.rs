@@ -11,12 +11,14 @@ use portcullis_config::paths::Paths;
 use portcullis_config::pause;
 use portcullis_core::action::Totals;
 use portcullis_core::breaker::ReleaseCondition;
+use portcullis_core::incident::Incident;
 use portcullis_core::limits::LimitUse;
 use portcullis_core::policy::Mode;
 use portcullis_core::session::{Session, State};
-use portcullis_core::text::one_line;
+use portcullis_core::text::{count_noun, one_line};
 use portcullis_review::breakers;
 use portcullis_review::health::{self, HookStatus};
+use portcullis_review::incidents::{self, IncidentStatus};
 use portcullis_review::installed;
 use portcullis_review::stopped;
 use portcullis_store::{Durability, Home, Store, StoreError};
@@ -83,12 +85,35 @@ pub fn run_status(arguments: &Arguments) -> CommandExit {
         (GuardStatus::Guarding, known) => standing_of(known),
         (stand, _) => stand,
     };
+    // A client asks for its own session; a person asks for the machine.
+    let stopped = if session.is_none() { count_stopped_sessions() } else { 0 };
     paint::print_text(&if arguments.json {
-        format!("{}\n", as_json(&stand, session.as_deref(), usage.as_ref()))
+        let mut document = as_json(&stand, session.as_deref(), usage.as_ref());
+        if session.is_none() {
+            document["stopped_sessions"] = json!(stopped);
+        }
+        format!("{document}\n")
     } else {
-        line(&stand, usage.as_ref())
+        line(&stand, usage.as_ref(), stopped)
     });
     CommandExit::Success
+}
+
+/// Counts the sessions that wait for a person's decision. What cannot be read is not counted:
+/// `doctor` reports it.
+fn count_stopped_sessions() -> usize {
+    let list = || -> Option<usize> {
+        let places = Paths::from_environment().ok()?;
+        let home = Home::open_existing(&places.state).ok()??;
+        let store = Store::open_existing(&home, Durability::Process).ok()?;
+        let known = incidents::list_incidents(&store, home.path(), 0, now_ms()).ok()?.incidents;
+        let waits = |incident: &&Incident| {
+            let status = incidents::incident_status(&store, &home, incident);
+            status.is_ok_and(|status| status == IncidentStatus::Stopped)
+        };
+        Some(known.iter().filter(waits).count())
+    };
+    list().unwrap_or(0)
 }
 
 /// Reads the client's input from standard input; `None` if a person started this.
@@ -203,7 +228,7 @@ fn read_session(session: &str) -> Result<Option<Session>, String> {
     Ok(Some(state.session))
 }
 
-fn line(stand: &GuardStatus, usage: Option<&SessionUsage>) -> String {
+fn line(stand: &GuardStatus, usage: Option<&SessionUsage>, stopped: usize) -> String {
     let stands = match stand {
         GuardStatus::Guarding => paint::good("guarding"),
         GuardStatus::Observing => paint::warn("observing"),
@@ -222,7 +247,14 @@ fn line(stand: &GuardStatus, usage: Option<&SessionUsage>) -> String {
     };
     let usage =
         usage.map(|usage| counts(usage.totals) + &limits(&usage.limits)).unwrap_or_default();
-    format!("portcullis {stands}{usage}\n")
+    let stopped = match stopped {
+        0 => String::new(),
+        count => paint::bad(format!(
+            " | {} STOPPED: `portcullis incident list` shows what to do",
+            count_noun(count as u64, "session")
+        )),
+    };
+    format!("portcullis {stands}{usage}{stopped}\n")
 }
 
 /// Formats the counts of a session, without zeros.
