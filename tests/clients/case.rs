@@ -65,10 +65,11 @@ pub(crate) struct Expect {
     #[serde(default)]
     pub(crate) files: BTreeMap<PathBuf, Option<String>>,
     /// For each call in order, parts of what the model is told.
-    pub(crate) told: Vec<Vec<String>>,
+    #[serde(rename = "told")]
+    pub(crate) results: Vec<Vec<String>>,
     /// Texts that the model must not be told.
-    #[serde(default)]
-    pub(crate) untold: Vec<String>,
+    #[serde(default, rename = "untold")]
+    pub(crate) hidden: Vec<String>,
     /// Whether `doctor` finds a problem afterwards; it is not asked where that would take minutes.
     #[serde(default)]
     pub(crate) problem: Option<bool>,

@@ -188,8 +188,8 @@ fn run(client: &ClientKind, scene: &Scene, case: &Case, programs: &Programs) -> 
     if unplayed > 0 {
         wrong.push(format!("{unplayed} turns were not played"));
     }
-    wrong.extend(compare_told(&case.expect.told, &(client.wire.told)(&requests)));
-    let leaked = case.expect.untold.iter().filter(|text| lines.contains(text.as_str()));
+    wrong.extend(compare_results(&case.expect.results, &(client.wire.tool_results)(&requests)));
+    let leaked = case.expect.hidden.iter().filter(|text| lines.contains(text.as_str()));
     wrong.extend(leaked.map(|text| format!("the model was told `{text}`")));
     wrong.extend(compare_files(case));
     wrong.extend(compare_journal(scene, programs, &case.expect.journal)?);
@@ -207,12 +207,12 @@ fn run(client: &ClientKind, scene: &Scene, case: &Case, programs: &Programs) -> 
     Ok(())
 }
 
-fn compare_told(expected: &[Vec<String>], told: &[String]) -> Vec<String> {
-    if expected.len() != told.len() {
-        return vec![format!("the model was told of {} calls: {told:#?}", told.len())];
+fn compare_results(expected: &[Vec<String>], results: &[String]) -> Vec<String> {
+    if expected.len() != results.len() {
+        return vec![format!("the model was told of {} calls: {results:#?}", results.len())];
     }
     let mut wrong = Vec::new();
-    for (index, (parts, text)) in expected.iter().zip(told).enumerate() {
+    for (index, (parts, text)) in expected.iter().zip(results).enumerate() {
         for part in parts.iter().filter(|part| !text.contains(part.as_str())) {
             wrong.push(format!("call {index} was told without `{part}`: {text}"));
         }

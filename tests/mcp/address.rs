@@ -355,9 +355,13 @@ fn given_up(scene: &Scene) -> Result<()> {
         connection.request(id + 100, "ping", json!({}))?;
         thread::sleep(Duration::from_millis(100));
         let requests = server.requests();
-        let told = requests.iter().skip(before);
-        let told = told.filter(|request| request.body.windows(9).any(|part| part == b"cancelled"));
-        ensure!(told.count() == notices, "the server was told in another way: {requests:?}");
+        let notices_sent = requests.iter().skip(before);
+        let notices_sent =
+            notices_sent.filter(|request| request.body.windows(9).any(|part| part == b"cancelled"));
+        ensure!(
+            notices_sent.count() == notices,
+            "the server was told in another way: {requests:?}"
+        );
         // The id can be used again, so nobody waits for the first answer.
         let answer = connection.call(id, "plain", json!({}))?;
         ensure!(answer["result"]["isError"].is_null(), "{answer}");

@@ -11,7 +11,7 @@ use crate::config_check;
 use crate::names::NameService;
 use crate::plugin_specs::{COMPONENT, GrantScope, list_plugin_specs, reader_spec};
 use crate::protected_paths;
-use crate::workspace::{self, described::DescribedDisk, told::ToldDisk};
+use crate::workspace::{self, described::DescribedDisk, reported::ReportedDisk};
 use anyhow::{Context, Result};
 use portcullis_config::Config;
 use portcullis_config::paths::Paths;
@@ -168,10 +168,10 @@ impl Reviewer {
             Disk::Recorded(seen) => seen.clone(),
             Disk::Described(disk) => disk.observe(queries),
             Disk::Now => workspace::observe(queries, &policy.guarded),
-            Disk::Default | Disk::Told(_) if observes => {
+            Disk::Default | Disk::Reported(_) if observes => {
                 workspace::observe(queries, &policy.guarded)
             }
-            Disk::Told(disk) => disk.observe(queries),
+            Disk::Reported(disk) => disk.observe(queries),
             Disk::Default => Observations::new(),
         };
         let settings = Settings {
@@ -214,7 +214,7 @@ pub enum Disk<'a> {
     Described(&'a DescribedDisk),
     /// The files that a recording names as new; the disk as it is now if the reviewer was set up to
     /// look at it.
-    Told(&'a ToldDisk),
+    Reported(&'a ReportedDisk),
 }
 
 /// The installation's state that a review uses besides the event; it does not apply to trial runs.

@@ -12,9 +12,9 @@ pub mod described;
 mod git;
 mod globs;
 mod regenerated;
+pub mod reported;
 mod scripts;
 mod settled;
-pub mod told;
 
 use aliases::Aliases;
 use git::Repository;

@@ -48,7 +48,7 @@ const CHAT: Wire = Wire {
         let message = json!({"role": "assistant", "content": "ok"});
         path.ends_with("/chat/completions").then(|| Answer::json(&complete(&message, "stop")))
     },
-    told,
+    tool_results,
 };
 
 fn has_tools(body: &Value) -> bool {
@@ -112,7 +112,7 @@ fn play(turn: &Turn<'_>, shell: ToolCall<'_>, patch: Option<ToolCall<'_>>) -> An
     Answer::stream(parts.concat())
 }
 
-fn told(requests: &[Value]) -> Vec<String> {
+fn tool_results(requests: &[Value]) -> Vec<String> {
     let messages = requests.last().and_then(|request| request.get("messages")?.as_array());
     let results = messages
         .into_iter()

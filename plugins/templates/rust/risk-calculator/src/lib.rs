@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_that_is_misspelt_is_told() {
+    fn a_misspelt_setting_is_reported() {
         let error = Plugin::prepare(&[Setting::new("folder", ["schema"])]).unwrap_err();
         assert_eq!(error.message(), "setting `folder`: unknown; did you mean `folders`?");
     }
