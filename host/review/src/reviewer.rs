@@ -152,7 +152,7 @@ impl Reviewer {
         now: u64,
         around: &ReviewContext<'_>,
         details: &dyn Fn(u64) -> Option<StepDetail>,
-        ear: Option<&mut dyn PluginObserver>,
+        observer: Option<&mut dyn PluginObserver>,
     ) -> ReviewOutcome {
         self.plugins.begin_review(now);
         self.plugins.hold_plugins(around.held.to_vec());
@@ -183,12 +183,12 @@ impl Reviewer {
             measured: around.measured,
         };
         let undo = around.undo.unwrap_or(&NoUndo);
-        let mut overheard;
-        let plugins: &mut dyn Plugins = match ear {
+        let mut observed;
+        let plugins: &mut dyn Plugins = match observer {
             None => &mut self.plugins,
-            Some(ear) => {
-                overheard = observer::ObservedPlugins { plugins: &mut self.plugins, ear };
-                &mut overheard
+            Some(observer) => {
+                observed = observer::ObservedPlugins { plugins: &mut self.plugins, observer };
+                &mut observed
             }
         };
         let mut ports = Ports { plugins, observe: &mut observe, details, undo };

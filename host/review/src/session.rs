@@ -28,15 +28,15 @@ pub struct ReviewSession {
 impl ReviewSession {
     /// Reviews the next event.
     pub fn review_step(&mut self, item: &RecordedEvent, reviewer: &mut Reviewer) -> Vec<Record> {
-        self.step_overheard(item, reviewer, None)
+        self.step_observed(item, reviewer, None)
     }
 
     /// Reviews the next event, and passes the plugins' answers to an observer.
-    pub fn step_overheard(
+    pub fn step_observed(
         &mut self,
         item: &RecordedEvent,
         reviewer: &mut Reviewer,
-        ear: Option<&mut dyn PluginObserver>,
+        observer: Option<&mut dyn PluginObserver>,
     ) -> Vec<Record> {
         let agent = item.event.agent.clone();
         let state = State {
@@ -57,7 +57,7 @@ impl ReviewSession {
             ..ReviewContext::default()
         };
         let reviewed =
-            reviewer.review_with_observer(&item.event, state, item.at, &around, &details, ear);
+            reviewer.review_with_observer(&item.event, state, item.at, &around, &details, observer);
         self.shared = reviewed.state.session;
         for record in &reviewed.records {
             if let Some(step) = record.step {

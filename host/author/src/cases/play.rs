@@ -7,7 +7,7 @@ mod listener;
 use super::finding::{AFTER, BEFORE, CaseFinding};
 use super::{CallEnd, Case, CaseEvent, CaseScene, CaseStep};
 use anyhow::{Context, Result};
-use listener::Listener;
+use listener::AnswerObserver;
 use portcullis_config::{Config, PluginConfig};
 use portcullis_core::intervene;
 use portcullis_core::record::{Record, RecordKind};
@@ -142,7 +142,7 @@ impl<'h> CaseRunner<'h> {
             scene.event(
                 None,
                 json!({ "hook_event_name": "UserPromptSubmit", "prompt": goal }),
-                &mut Listener::default(),
+                &mut AnswerObserver::default(),
             )?;
         }
         let line = |step: &CaseStep| format!("the step in line {}", step.place.0);
@@ -210,41 +210,45 @@ struct CaseRun<'a> {
 impl CaseRun<'_> {
     fn step(&mut self, step: &CaseStep) -> Result<StepAnswers> {
         self.at += step.after;
-        let mut heard = Listener::of(&self.name);
+        let mut observer = AnswerObserver::of(&self.name);
         let agent = step.agent.as_deref();
         let mut odd = None;
         match &step.what {
             CaseEvent::Says(text) => drop(self.event(
                 agent,
                 json!({ "hook_event_name": "UserPromptSubmit", "prompt": text }),
-                &mut heard,
+                &mut observer,
             )?),
             CaseEvent::Calls { tool, input, end } => {
                 self.calls += 1;
                 let call = json!({ "tool_name": tool, "tool_input": input, "tool_use_id": format!("call-{}", self.calls) });
-                heard.when = BEFORE;
+                observer.when = BEFORE;
                 let records = self.event(
                     agent,
                     with(&call, json!({ "hook_event_name": "PreToolUse" })),
-                    &mut heard,
+                    &mut observer,
                 )?;
                 let blocked =
                     records.first().filter(|record| record.verdict() == Some(Verdict::Block));
                 match (blocked, ended(tool, end)) {
                     (Some(record), Some(_)) => odd = refused(record, end),
                     (None, Some(ended)) => {
-                        heard.when = AFTER;
-                        self.event(agent, with(&call, ended), &mut heard)?;
+                        observer.when = AFTER;
+                        self.event(agent, with(&call, ended), &mut observer)?;
                     }
                     (_, None) => {}
                 }
             }
         }
         if let Some(put) = &step.issue {
-            let answered = self.answer(put, agent, &heard)?;
-            heard.findings.extend(answered);
+            let answered = self.answer(put, agent, &observer)?;
+            observer.findings.extend(answered);
         }
-        Ok(self.with_calls(StepAnswers { findings: heard.findings, odd, ..StepAnswers::default() }))
+        Ok(self.with_calls(StepAnswers {
+            findings: observer.findings,
+            odd,
+            ..StepAnswers::default()
+        }))
     }
 
     /// Adds the costs of the calls since the last time, and the stack trace of a trap.
@@ -259,7 +263,7 @@ impl CaseRun<'_> {
         &mut self,
         agent: Option<&str>,
         payload: Value,
-        heard: &mut Listener,
+        observer: &mut AnswerObserver,
     ) -> Result<Vec<Record>> {
         let mut payload = with(&json!({ "session_id": "case", "cwd": PROJECT }), payload);
         if let Some(agent) = agent {
@@ -273,14 +277,14 @@ impl CaseRun<'_> {
             measured: None,
         };
         let item = RecordedEvent { event, at: self.at, seen: Some(seen), makes: None };
-        let records = self.session.step_overheard(&item, self.reviewer, Some(heard));
+        let records = self.session.step_observed(&item, self.reviewer, Some(observer));
         self.records.extend(records.iter().cloned());
         for record in records.iter().filter(|record| record.kind == RecordKind::Intervention) {
             record
                 .faults
                 .iter()
                 .filter(|fault| fault.source == self.name)
-                .for_each(|fault| heard.refused(fault));
+                .for_each(|fault| observer.refused(fault));
         }
         Ok(records)
     }

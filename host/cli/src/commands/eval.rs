@@ -150,7 +150,7 @@ pub fn review_event(
     event: &Event,
     project: &Project,
     reviewer: &mut Reviewer,
-    ear: Option<&mut dyn PluginObserver>,
+    observer: Option<&mut dyn PluginObserver>,
 ) -> Vec<Record> {
     let mut state = State::default();
     state.session.roots.clone_from(&project.roots);
@@ -160,7 +160,7 @@ pub fn review_event(
         _ => Disk::Described(&project.disk),
     };
     let around = ReviewContext { home: Some(&project.home), disk, ..ReviewContext::default() };
-    reviewer.review_with_observer(event, state, EPOCH, &around, &|_| None, ear).records
+    reviewer.review_with_observer(event, state, EPOCH, &around, &|_| None, observer).records
 }
 
 /// The number of starts of `sh -c true` for the median.

@@ -198,15 +198,15 @@ impl Results {
 
 impl Row {
     /// Adds what was observed of the plugin.
-    pub fn add_observations(&mut self, heard: &PluginObservations) {
-        let (mut fuel, mut times) = (heard.fuel.clone(), heard.times.clone());
+    pub fn add_observations(&mut self, observations: &PluginObservations) {
+        let (mut fuel, mut times) = (observations.fuel.clone(), observations.times.clone());
         fuel.sort_unstable();
         times.sort_unstable();
         self.calls = u64::try_from(fuel.len()).unwrap_or(u64::MAX);
-        self.faults = heard.faults.clone();
-        self.first_fault = heard.first_fault.as_ref().map(|fault| one_line(fault, 300));
+        self.faults = observations.faults.clone();
+        self.first_fault = observations.first_fault.as_ref().map(|fault| one_line(fault, 300));
         self.fuel = Fuel { median: middle(&fuel), most: fuel.last().copied().unwrap_or_default() };
-        self.memory_most = heard.memory;
+        self.memory_most = observations.memory;
         let median: Duration = middle(&times);
         self.time_us_median = u64::try_from(median.as_micros()).unwrap_or(u64::MAX);
     }
