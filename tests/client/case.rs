@@ -173,7 +173,7 @@ impl Case {
         for path in case.committed.keys().chain(case.files.keys()) {
             ensure!(
                 path.starts_with(scratch.root()),
-                "`{}` names `{}`, which lies outside the scratch folder",
+                "`{}` names `{}`, which is outside the scratch folder",
                 file.display(),
                 path.display()
             );

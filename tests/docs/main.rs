@@ -127,7 +127,7 @@ fn every_path_exists() {
             .flat_map(|span| span.text.split_whitespace())
             .filter(|word| is_path(word))
         {
-            // A crate's page may name what lies in the crate.
+            // A crate's page may name what is in the crate.
             let folders = [root(), root().join(Path::new(&page.path).parent().unwrap())];
             if !folders.iter().any(|folder| folder.join(path).exists()) {
                 mistakes.push(format!("{}: there is no `{path}`", page.path));

@@ -179,8 +179,8 @@ const LIES: &[Lie] = &[
     ),
 ];
 
-pub fn lies() -> Result<()> {
-    let stage = VettingSite::new("vet lies")?;
+pub fn contradictory() -> Result<()> {
+    let stage = VettingSite::new("vet contradictory")?;
     stage.bundle(&[("careful", "")])?;
     let (bundle, _) = stage.read("checks.tar")?;
     for (what, lie, says) in LIES {

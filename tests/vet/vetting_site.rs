@@ -84,7 +84,7 @@ impl VettingSite {
 
     pub fn write(&self, name: &str, text: &str) -> Result<()> {
         let path = self.path(name);
-        fs::create_dir_all(path.parent().context("it lies in no folder")?)?;
+        fs::create_dir_all(path.parent().context("it is in no folder")?)?;
         fs::write(&path, text).with_context(|| format!("cannot write `{}`", path.display()))
     }
 

@@ -185,7 +185,7 @@ impl Run<'_, '_> {
         findings.faults.extend(understood.fault.clone());
         findings.objections.extend(guard::find_objection(&GuardInput {
             action: &understood.action,
-            input: &call.input,
+            parameters: &call.input,
             observed: &understood.observed,
             guarded: &self.settings.policy.guarded,
             place: &self.place,

@@ -35,7 +35,7 @@ static bool last_dot(plugin_string_t name, size_t *at) {
     return false;
 }
 
-// It lies in a folder of tests, and is a source.
+// It is in a folder of tests, and is a source.
 static bool is_source_among_tests(const project_t *project, plugin_string_t place) {
     size_t dot;
     plugin_string_t name = name_of(place);
