@@ -510,7 +510,7 @@ fn prepare(
         .collect();
     let settings: Vec<types::Setting> = to_wit::settings(&all);
     let run = |deadline| {
-        let seat = CallEnv {
+        let env = CallEnv {
             limits: &entry.limits,
             answer_bytes: PREPARED_BYTES + check::TEXT_BYTES,
             now_ms,
@@ -524,7 +524,7 @@ fn prepare(
         };
         world::call(
             &engine.inner,
-            &seat,
+            &env,
             |store| world.prepare(store, &settings),
             |prepared| check::bytes("prepared", prepared, PREPARED_BYTES),
         )

@@ -69,7 +69,7 @@ impl Invocation<'_> {
             ));
         };
         let run = |deadline| {
-            let seat = CallEnv {
+            let env = CallEnv {
                 limits: &limits,
                 answer_bytes: self.answer_bytes,
                 now_ms: self.now_ms,
@@ -81,7 +81,7 @@ impl Invocation<'_> {
                 left: self.engine.left.as_deref(),
                 details: self.details,
             };
-            world::call(&self.engine.inner, &seat, |store| ask(loaded, store), accept)
+            world::call(&self.engine.inner, &env, |store| ask(loaded, store), accept)
         };
         part.during(&self.engine.inner, limits.fuel, run)
             .unwrap_or_else(|_over| CallOutcome::not_run())
