@@ -1,11 +1,11 @@
 //! One configured plugin: its source, the facts known about it, and its loading into the engine.
 
-use crate::backstop::TimeBudget;
 use crate::bindings::types;
 use crate::cache::{CachedMetadata, Stamp};
 use crate::check::{self, PREPARED_BYTES};
 use crate::compile::reason;
 use crate::compiler::CompileEnd;
+use crate::deadline::TimeBudget;
 use crate::engine::Engine;
 use crate::faults::UnnamedFault;
 use crate::file::{not_a_file, read};

@@ -3,10 +3,10 @@
 
 mod invocation;
 
-use crate::backstop::{BudgetOwner, ReviewDeadline, TimeBudget};
 use crate::breakers::{CircuitBreakers, FileOutcome, Hold};
 use crate::check::RENDERED_BYTES;
 use crate::compiler::Compiler;
+use crate::deadline::{BudgetOwner, ReviewDeadline, TimeBudget};
 use crate::engine::{Engine, EngineError};
 use crate::faults::UnnamedFault;
 use crate::inspect::Inspection;
@@ -40,19 +40,19 @@ pub struct ReviewClock {
     pub now_ms: u64,
     /// The time that the guests of one review may run together; none if results must depend on fuel
     /// alone.
-    pub backstop: Option<Duration>,
+    pub time_budget: Option<Duration>,
 }
 
 impl ReviewClock {
     /// The time that the guests of one review may run together, by default: far more than they
     /// need, far less than a client waits.
-    pub const BACKSTOP: Duration = Duration::from_secs(2);
+    pub const TIME_BUDGET: Duration = Duration::from_secs(2);
 }
 
 /// The plugins that are configured, each loaded when it is first needed.
 pub struct PluginSet {
     engine: Engine,
-    backstop: ReviewDeadline,
+    deadline: ReviewDeadline,
     now_ms: u64,
     slots: LazyPlugins,
     /// The pattern plugins that are called; none for all.
@@ -128,7 +128,7 @@ impl PluginSet {
             .sort_by(|a, b| (is_file(a), a.shadow, &a.name).cmp(&(is_file(b), b.shadow, &b.name)));
         Ok(Self {
             engine,
-            backstop: ReviewDeadline::new(clock.backstop),
+            deadline: ReviewDeadline::new(clock.time_budget),
             now_ms: clock.now_ms,
             slots: LazyPlugins::new(shell_reader, entries),
             patterns: None,
@@ -153,7 +153,7 @@ impl PluginSet {
     /// Starts a new review at `now_ms`: the guests' time is reset, and nothing is held.
     pub fn begin_review(&mut self, now_ms: u64) {
         self.now_ms = now_ms;
-        self.backstop.begin();
+        self.deadline.begin();
         self.bad_files_reported = false;
         self.breakers.begin();
     }
@@ -253,7 +253,7 @@ impl PluginSet {
             breakers: &self.breakers,
             watched: self.watched.as_ref(),
         };
-        Some(turn.take(&mut slot, self.backstop.part(BudgetOwner::Ours), ask, from_wit::rendered))
+        Some(turn.take(&mut slot, self.deadline.part(BudgetOwner::Ours), ask, from_wit::rendered))
     }
 
     /// Compiles and prepares every plugin now, for an installation or a test.
@@ -328,7 +328,7 @@ impl PluginSet {
                 waiting = waiting.saturating_sub(usize::from(whose != BudgetOwner::Ours));
                 answers.push(turn.take(
                     slot,
-                    self.backstop.part(whose),
+                    self.deadline.part(whose),
                     |loaded, store| ask(&name, loaded, store),
                     &accept,
                 ));
@@ -367,7 +367,7 @@ impl PluginSet {
         };
         turn.take(
             &mut self.slots.reader(),
-            self.backstop.part(BudgetOwner::Ours),
+            self.deadline.part(BudgetOwner::Ours),
             ask,
             from_shell::reading,
         )
@@ -485,7 +485,7 @@ impl Plugins for PluginSet {
         };
         let whose =
             if is_file(&slot.entry) { BudgetOwner::File { waiting: 1 } } else { BudgetOwner::Ours };
-        let answer = turn.take(&mut slot, self.backstop.part(whose), ask, from_wit::response);
+        let answer = turn.take(&mut slot, self.deadline.part(whose), ask, from_wit::response);
         self.breakers.note(&answer);
         Some(answer)
     }

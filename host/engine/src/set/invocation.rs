@@ -1,7 +1,7 @@
 //! One call of one plugin in a review, with its limits and its share of the time.
 
-use crate::backstop::TimeBudget;
 use crate::breakers::CircuitBreakers;
+use crate::deadline::TimeBudget;
 use crate::engine::Engine;
 use crate::faults::UnnamedFault;
 use crate::plugin::{LazyPlugin, LoadedPlugin};

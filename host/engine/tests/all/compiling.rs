@@ -90,7 +90,7 @@ fn asked(engine: &Engine, path: PathBuf) -> Option<Fault> {
         engine.clone(),
         reader(),
         entries,
-        ReviewClock { now_ms: 1, backstop: None },
+        ReviewClock { now_ms: 1, time_budget: None },
     )
     .unwrap();
     let mut answers = set.assess(&action(), &context(), &no_details);

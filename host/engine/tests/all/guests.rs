@@ -169,7 +169,7 @@ pub(crate) fn set(engine: &Engine, entries: Vec<PluginSpec>) -> PluginSet {
         compiling(engine),
         reader(),
         entries,
-        ReviewClock { now_ms: 1_700_000_000_000, backstop: None },
+        ReviewClock { now_ms: 1_700_000_000_000, time_budget: None },
     )
     .expect("usable names")
 }

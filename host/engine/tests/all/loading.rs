@@ -439,7 +439,7 @@ fn only_a_file_is_read() {
 fn names_are_names_and_unique() {
     let entry = |name: &str| file_entry(name, "x.wasm".into());
     let engine = Engine::new(None).unwrap();
-    let clock = ReviewClock { now_ms: 0, backstop: None };
+    let clock = ReviewClock { now_ms: 0, time_budget: None };
     let make = |names: &[&str]| {
         PluginSet::new(
             engine.clone(),

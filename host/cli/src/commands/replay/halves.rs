@@ -70,7 +70,7 @@ fn reviewer(cache: &Home, folder: &Path) -> Reviewer {
         config: Config::load(&places, None).unwrap(),
         extra: &[],
         bundled: &[],
-        clock: ReviewClock { now_ms: EPOCH, backstop: None },
+        clock: ReviewClock { now_ms: EPOCH, time_budget: None },
         observes: false,
         mask_key: REPLAY_KEY,
         engine: open_engine(cache).unwrap(),

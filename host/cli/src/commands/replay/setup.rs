@@ -82,7 +82,7 @@ impl TrialSetup {
             config,
             extra: &self.plugin,
             bundled: &bundled,
-            clock: ReviewClock { now_ms: portcullis_review::recording::EPOCH, backstop: None },
+            clock: ReviewClock { now_ms: portcullis_review::recording::EPOCH, time_budget: None },
             observes: false,
             mask_key: REPLAY_KEY,
             engine: open_engine(&home)?,
