@@ -258,7 +258,7 @@ impl Scan<'_> {
             ScanOrder::Last | ScanOrder::Never(_) if self.is_known_open(path) => {
                 ScanOrder::CurrentState
             }
-            turn => turn,
+            left => left,
         }
     }
 

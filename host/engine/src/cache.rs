@@ -131,7 +131,7 @@ impl CodeCache {
         digest: &str,
         most: Duration,
     ) -> Result<Option<CompileLock>, compile_lock::LockTimeout> {
-        let name = format!("{digest}-{BUILD}.turn");
+        let name = format!("{digest}-{BUILD}.lock");
         let file = self.folder().and_then(|folder| self.noted(&name, folder.own(&name)));
         file.map(|file| CompileLock::take(file, self.path.join(&name), most)).transpose()
     }

@@ -358,14 +358,14 @@ impl InspectedPlugin {
         let bytes = self.bytes(entry)?;
         // Many hooks may meet a new file at the same time; one of them compiles it, the others use
         // its result.
-        let turn = match entry.source {
+        let lock = match entry.source {
             Source::Builtin { .. } => None,
             Source::File(_) | Source::Pinned { .. } => engine.lock_compile(digest)?,
         };
         if let Some(found) = engine
             .cache
             .as_ref()
-            .filter(|_| turn.is_some())
+            .filter(|_| lock.is_some())
             .and_then(|cache| cache.code(&engine.inner, digest, None))
         {
             return Ok(found);

@@ -245,7 +245,7 @@ impl PluginSet {
         };
         let mut slot = named(&self.slots, &self.engine, name, Kind::AuditExporter)?;
         let answer_bytes = RENDERED_BYTES + check::TEXT_BYTES;
-        let turn = Invocation {
+        let invocation = Invocation {
             engine: &self.engine,
             now_ms: self.now_ms,
             answer_bytes,
@@ -253,7 +253,7 @@ impl PluginSet {
             breakers: &self.breakers,
             watched: self.watched.as_ref(),
         };
-        Some(turn.take(&mut slot, self.deadline.part(BudgetOwner::Ours), ask, from_wit::rendered))
+        Some(invocation.take(&mut slot, self.deadline.part(BudgetOwner::Ours), ask, from_wit::rendered))
     }
 
     /// Compiles and prepares every plugin now, for an installation or a test.
@@ -295,7 +295,7 @@ impl PluginSet {
         ask: impl Fn(&str, &LoadedPlugin, &mut Store<GuestState>) -> GuestResult<W>,
         accept: impl Fn(W) -> Result<T, UnnamedFault>,
     ) -> Vec<PluginResponse<T>> {
-        let turn = Invocation {
+        let invocation = Invocation {
             engine: &self.engine,
             now_ms: self.now_ms,
             answer_bytes: 0,
@@ -326,7 +326,7 @@ impl PluginSet {
                     BudgetOwner::Ours
                 };
                 waiting = waiting.saturating_sub(usize::from(whose != BudgetOwner::Ours));
-                answers.push(turn.take(
+                answers.push(invocation.take(
                     slot,
                     self.deadline.part(whose),
                     |loaded, store| ask(&name, loaded, store),
@@ -335,7 +335,7 @@ impl PluginSet {
             } else if slot.kind(engine).is_none() && !self.bad_files_reported {
                 // A file that is not a plugin might have been meant as one of these: its fault is
                 // reported once per review.
-                answers.push(turn.take(
+                answers.push(invocation.take(
                     slot,
                     TimeBudget::unbounded(),
                     |_, _| Err(wrong_kind()),
@@ -357,7 +357,7 @@ impl PluginSet {
             }
             _ => Err(wrong_kind()),
         };
-        let turn = Invocation {
+        let invocation = Invocation {
             engine: &self.engine,
             now_ms: self.now_ms,
             answer_bytes: 0,
@@ -365,7 +365,7 @@ impl PluginSet {
             breakers: &self.breakers,
             watched: self.watched.as_ref(),
         };
-        turn.take(
+        invocation.take(
             &mut self.slots.reader(),
             self.deadline.part(BudgetOwner::Ours),
             ask,
@@ -475,7 +475,7 @@ impl Plugins for PluginSet {
             _ => Err(wrong_kind()),
         };
         let mut slot = named(&self.slots, &self.engine, name, Kind::Intervention)?;
-        let turn = Invocation {
+        let invocation = Invocation {
             engine: &self.engine,
             now_ms: self.now_ms,
             answer_bytes: 0,
@@ -485,7 +485,7 @@ impl Plugins for PluginSet {
         };
         let whose =
             if is_file(&slot.entry) { BudgetOwner::File { waiting: 1 } } else { BudgetOwner::Ours };
-        let answer = turn.take(&mut slot, self.deadline.part(whose), ask, from_wit::response);
+        let answer = invocation.take(&mut slot, self.deadline.part(whose), ask, from_wit::response);
         self.breakers.note(&answer);
         Some(answer)
     }

@@ -42,7 +42,7 @@ impl InstallLock {
     /// Fails if the lock's file cannot be created.
     pub fn take_lock(places: &Paths) -> Result<Self> {
         open_store(places)?;
-        let path = places.state.join(SHELF).join(TURN);
+        let path = places.state.join(SHELF).join(INSTALL_LOCK);
         let opened = portcullis_fs::open_lock_file(&path);
         let taken = opened.and_then(|file| file.lock().map(|()| file));
         Ok(Self(taken.with_context(|| format!("cannot lock `{}`", path.display()))?))
@@ -50,7 +50,7 @@ impl InstallLock {
 }
 
 /// The name of the file behind [`InstallLock`].
-const TURN: &str = "turn";
+const INSTALL_LOCK: &str = "turn";
 
 /// The lock file that a command changes.
 #[derive(Clone, Debug)]

@@ -250,8 +250,8 @@ fn no_fault_makes_a_verdict_looser() {
         // Pairs are tried only with small subsets: the number of reviews dominates the running
         // time.
         let tried = if subset.count_ones() > 1 { sets.len() - pairs } else { sets.len() };
-        for (turn, set) in sets.iter().take(tried).enumerate() {
-            let policy = POLICIES[(turn + subset as usize) % POLICIES.len()];
+        for (round, set) in sets.iter().take(tried).enumerate() {
+            let policy = POLICIES[(round + subset as usize) % POLICIES.len()];
             let with =
                 |shadow| {
                     good()

@@ -151,7 +151,7 @@ impl Crowd {
 /// A crowd of guests that never end: the built-in plugins answer before and after them, each file
 /// is a named fault, the review takes no longer than the time_budget, and no verdict gets looser.
 #[test]
-fn a_hundred_that_spin_cost_no_more_than_the_backstop() {
+fn a_hundred_that_spin_cost_no_more_than_the_time_budget() {
     let mut crowd = Crowd::new(100, SPIN, NOTHING, Some(ReviewClock::TIME_BUDGET));
     // Compiling is not charged to a guest.
     crowd.set.compile_all(|_| {});

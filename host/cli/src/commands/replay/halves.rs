@@ -159,8 +159,8 @@ fn a_session_in_parts_is_the_session_in_one_run() {
     for (number, session) in sessions().iter().enumerate() {
         // The cuts are at different places in each session; one cut and many.
         let length = session.items.len();
-        let at = |turn: usize| {
-            (turn.wrapping_mul(0x9e37_79b9) + number.wrapping_mul(0x85eb_ca6b)) % length.max(1)
+        let at = |round: usize| {
+            (round.wrapping_mul(0x9e37_79b9) + number.wrapping_mul(0x85eb_ca6b)) % length.max(1)
         };
         let mut cuts: Vec<usize> = (0..3).map(at).collect();
         cuts.sort_unstable();
