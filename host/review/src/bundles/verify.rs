@@ -56,9 +56,9 @@ pub fn verified_plugins(
     }
     let place = receipt::place_name(places);
     let policies = policies::PolicyTexts::read_texts(places)?;
-    let stands_for = fingerprint(places, &locks, &policies)?;
+    let fingerprint = fingerprint(places, &locks, &policies)?;
     let own =
-        known.iter().find(|known| known.place == place && known.still_holds(&stands_for, now));
+        known.iter().find(|known| known.place == place && known.still_holds(&fingerprint, now));
     let wanted = match own {
         // It was verified for exactly these locks; the bundles that ran in the folders around may
         // have changed since.
@@ -72,7 +72,7 @@ pub fn verified_plugins(
         _ => locks.required_bundles()?,
     };
     nothing_is_lost(&known, &wanted, &Consent::default())?;
-    let receipt = verify(places, place, &wanted, &policies.parse_texts()?, stands_for, now)?;
+    let receipt = verify(places, place, &wanted, &policies.parse_texts()?, fingerprint, now)?;
     let plugins = receipt.plugins.clone();
     if memory == ReceiptPolicy::Kept {
         receipt::write_receipt(home, receipt)?;
@@ -88,7 +88,7 @@ pub fn verified_plugins(
 pub fn verify_again(places: &Paths, home: &Home, now: u64, agreed: &Consent) -> Result<()> {
     let locks = LockTexts::read_texts(places)?;
     let policies = policies::PolicyTexts::read_texts(places)?;
-    let stands_for = fingerprint(places, &locks, &policies)?;
+    let fingerprint = fingerprint(places, &locks, &policies)?;
     let known = match receipt::receipts_around(home, places) {
         Err(_) if agreed.unknown => Vec::new(),
         known => known?,
@@ -100,7 +100,7 @@ pub fn verify_again(places: &Paths, home: &Home, now: u64, agreed: &Consent) -> 
         receipt::place_name(places),
         &wanted,
         &policies.parse_texts()?,
-        stands_for,
+        fingerprint,
         now,
     )?;
     receipt::write_receipt(home, receipt)
@@ -158,13 +158,13 @@ fn verify(
     place: String,
     wanted: &[RequiredBundle],
     policies: &Policies,
-    stands_for: blake3::Hash,
+    fingerprint: blake3::Hash,
     now: u64,
 ) -> Result<BundleReceipt> {
     let shelf = super::open_store(places)?;
     let mut receipt = BundleReceipt {
         place,
-        stands_for: stands_for.to_hex().to_string(),
+        fingerprint: fingerprint.to_hex().to_string(),
         at: now,
         until: None,
         bundles: Vec::new(),
