@@ -15,7 +15,7 @@ use crate::kind::Kind;
 use crate::limits::Limits;
 use crate::load_error::LoadError;
 use crate::settings::{self, Setting};
-use crate::shared::Ready;
+use crate::shared::SharedComponent;
 use crate::state::CallEnv;
 use crate::watch::LoadTimes;
 use crate::world::{self, BoundPlugin, CallOutcome};
@@ -336,7 +336,7 @@ impl InspectedPlugin {
     }
 
     /// Returns the component bound to its world, and the stamp of the file that its code came from.
-    fn world(&self, engine: &Engine, entry: &PluginSpec) -> Result<Ready, LoadError> {
+    fn world(&self, engine: &Engine, entry: &PluginSpec) -> Result<SharedComponent, LoadError> {
         let (component, code) = self.component(engine, entry)?;
         let pre = host::link(&engine.inner, &component, &entry.grants)?;
         Ok((Arc::new(BoundPlugin::bind(self.inspection.kind, pre)?), code))

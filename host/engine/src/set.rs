@@ -253,7 +253,12 @@ impl PluginSet {
             breakers: &self.breakers,
             watched: self.watched.as_ref(),
         };
-        Some(invocation.take(&mut slot, self.deadline.part(BudgetOwner::Ours), ask, from_wit::rendered))
+        Some(invocation.take(
+            &mut slot,
+            self.deadline.part(BudgetOwner::Ours),
+            ask,
+            from_wit::rendered,
+        ))
     }
 
     /// Compiles and prepares every plugin now, for an installation or a test.
@@ -365,13 +370,14 @@ impl PluginSet {
             breakers: &self.breakers,
             watched: self.watched.as_ref(),
         };
-        invocation.take(
-            &mut self.slots.reader(),
-            self.deadline.part(BudgetOwner::Ours),
-            ask,
-            from_shell::reading,
-        )
-        .result
+        invocation
+            .take(
+                &mut self.slots.reader(),
+                self.deadline.part(BudgetOwner::Ours),
+                ask,
+                from_shell::reading,
+            )
+            .result
     }
 }
 

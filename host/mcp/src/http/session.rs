@@ -1,6 +1,6 @@
 //! The session with a server: its id, the agreed version, and its end.
 
-use super::exchange::Draft;
+use super::exchange::RequestParts;
 use super::posted::VERSION_HEADER;
 use super::{HttpConnection, lock};
 use ureq::http::Method;
@@ -74,7 +74,7 @@ impl HttpConnection {
             return;
         }
         let limit = Some(self.exchanges.limits().farewell);
-        let draft = Draft {
+        let parts = RequestParts {
             method: Method::DELETE,
             headers,
             body: None,
@@ -82,6 +82,6 @@ impl HttpConnection {
             body_limit: limit,
         };
         // A server need not support it, and may be gone.
-        let _ended = self.exchanges.send(&self.exchanges.take_agent(), &draft);
+        let _ended = self.exchanges.send(&self.exchanges.take_agent(), &parts);
     }
 }

@@ -118,8 +118,8 @@ fn send(store: &mut Store<'_>, sending: Sending) -> wasmtime::Result<Result<Answ
 
 /// Returns the request as it is sent: with a complete body, and no length but that body's.
 fn request(sending: Sending) -> Result<Request, HttpError> {
-    let Sending { mut draft, patience, host, .. } = sending;
-    let body = match &draft.upload {
+    let Sending { mut outgoing, patience, host, .. } = sending;
+    let body = match &outgoing.upload {
         None => Vec::new(),
         Some(upload) => {
             let mut upload = upload.borrow_mut();
@@ -131,22 +131,22 @@ fn request(sending: Sending) -> Result<Request, HttpError> {
         }
     };
     let length = body.len().to_string();
-    if draft
+    if outgoing
         .headers
         .iter()
         .any(|(name, value)| name == "content-length" && *value != length.as_bytes())
     {
         return Err(HttpError::OTHER_LENGTH);
     }
-    draft.headers.retain(|(name, _)| name != "content-length");
-    if !body.is_empty() && !matches!(draft.method, "POST" | "PUT" | "PATCH") {
+    outgoing.headers.retain(|(name, _)| name != "content-length");
+    if !body.is_empty() && !matches!(outgoing.method, "POST" | "PUT" | "PATCH") {
         return Err(HttpError::METHOD);
     }
-    let path = match draft.path.unwrap_or_default() {
+    let path = match outgoing.path.unwrap_or_default() {
         path if path.starts_with('/') => path,
         query => format!("/{query}"),
     };
-    Ok(Request { host, method: draft.method, path, headers: draft.headers, body, patience })
+    Ok(Request { host, method: outgoing.method, path, headers: outgoing.headers, body, patience })
 }
 
 /// Answers `read` and `skip` of an answer's body; none if the stream is of another kind.

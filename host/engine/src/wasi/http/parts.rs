@@ -13,7 +13,7 @@ pub(crate) enum HttpResource {
     /// Headers, and true if they are immutable.
     Fields(Fields, bool),
     /// A request that is being built.
-    Request(Box<Draft>),
+    Request(Box<OutgoingRequest>),
     /// The body of a request.
     Upload(Rc<RefCell<Upload>>),
     /// The stream into that body.
@@ -31,7 +31,7 @@ pub(crate) enum HttpResource {
 }
 
 /// A request that is being built.
-pub(crate) struct Draft {
+pub(crate) struct OutgoingRequest {
     pub(crate) method: &'static str,
     pub(crate) secure: Option<bool>,
     pub(crate) authority: Option<String>,
@@ -43,7 +43,7 @@ pub(crate) struct Draft {
 
 /// A request that was handed over.
 pub(crate) struct Sending {
-    pub(crate) draft: Draft,
+    pub(crate) outgoing: OutgoingRequest,
     pub(crate) patience: Timeouts,
     pub(crate) host: Host,
     /// Its description in the record.
