@@ -77,7 +77,7 @@ impl Machine {
         self.site.project().join("portcullis.lock")
     }
 
-    pub fn shelf(&self) -> PathBuf {
+    pub fn bundles_folder(&self) -> PathBuf {
         self.site.state().join("bundles")
     }
 

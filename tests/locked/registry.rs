@@ -206,7 +206,7 @@ fn moved() -> Result<()> {
     let other = machine.publish("1.0.0", NOTICES)?;
     machine.done(&plain.words(&["bundle", "push", &other, &plain.reference(":stable")]))?;
     machine.runs()?;
-    fs::remove_dir_all(machine.shelf())?;
+    fs::remove_dir_all(machine.bundles_folder())?;
     machine.stops("is not installed")?;
     machine.done(&plain.words(&["bundle", "install"]))?;
     machine.runs()?;

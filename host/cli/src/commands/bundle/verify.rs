@@ -17,7 +17,7 @@ use portcullis_config::clock::now_ms;
 use portcullis_config::paths::Paths;
 use portcullis_core::text::one_line;
 use portcullis_review::bundles::policies::{Policies, PolicyTexts};
-use portcullis_review::bundles::{SHELF, check_description};
+use portcullis_review::bundles::{BUNDLES_FOLDER, check_description};
 use semver::Version;
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -110,12 +110,12 @@ fn found(path: &Path, places: &Paths) -> Result<Vec<BundleToVerify>> {
         return Err(Error::not_found(format!("there is no `{shown}`"))
             .with_hint("name an archive, or a bundle that is installed"));
     };
-    let folder = places.state.join(SHELF);
+    let folder = places.state.join(BUNDLES_FOLDER);
     let mut all = Vec::new();
     if folder.is_dir() {
-        let shelf = BundleStore::open_folder(&folder)?;
-        for installed in shelf.installed()?.into_iter().filter(|installed| installed.name == name) {
-            let (bundle, signatures) = shelf.read_bundle(&installed)?;
+        let store = BundleStore::open_folder(&folder)?;
+        for installed in store.installed()?.into_iter().filter(|installed| installed.name == name) {
+            let (bundle, signatures) = store.read_bundle(&installed)?;
             all.push((bundle, signatures, installed.from));
         }
     }
@@ -129,7 +129,7 @@ fn found(path: &Path, places: &Paths) -> Result<Vec<BundleToVerify>> {
 
 /// Lists what is installed, without creating a folder for it.
 fn installed(places: &Paths) -> Result<Vec<portcullis_bundle::InstalledBundle>> {
-    let folder = places.state.join(SHELF);
+    let folder = places.state.join(BUNDLES_FOLDER);
     Ok(if folder.is_dir() { BundleStore::open_folder(&folder)?.installed()? } else { Vec::new() })
 }
 
