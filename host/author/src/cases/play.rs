@@ -5,7 +5,7 @@ mod export;
 mod listener;
 
 use super::finding::{AFTER, BEFORE, CaseFinding};
-use super::{CallEnd, Case, CaseEvent, CaseScene, CaseStep};
+use super::{CallEnd, Case, CaseEvent, CaseSetup, CaseStep};
 use anyhow::{Context, Result};
 use listener::AnswerObserver;
 use portcullis_config::{Config, PluginConfig};
@@ -127,8 +127,8 @@ impl<'h> CaseRunner<'h> {
     pub fn play_case(&mut self, case: &Case) -> Result<CaseResult> {
         let (name, beside, exports) =
             (self.name.clone(), self.beside.clone(), self.kind == Kind::AuditExporter);
-        let reviewer = self.reviewer(&case.scene)?;
-        let mut scene = CaseRun {
+        let reviewer = self.reviewer(&case.setup)?;
+        let mut run = CaseRun {
             name,
             beside,
             reviewer,
@@ -138,8 +138,8 @@ impl<'h> CaseRunner<'h> {
             records: Vec::new(),
             case,
         };
-        for goal in &case.scene.goals {
-            scene.event(
+        for goal in &case.setup.goals {
+            run.event(
                 None,
                 json!({ "hook_event_name": "UserPromptSubmit", "prompt": goal }),
                 &mut AnswerObserver::default(),
@@ -149,25 +149,25 @@ impl<'h> CaseRunner<'h> {
         let steps = case
             .steps
             .iter()
-            .map(|step| scene.step(step).with_context(|| line(step)))
+            .map(|step| run.step(step).with_context(|| line(step)))
             .collect::<Result<_>>()?;
-        Ok(CaseResult { steps, export: exports.then(|| scene.export()).transpose()? })
+        Ok(CaseResult { steps, export: exports.then(|| run.export()).transpose()? })
     }
 
-    fn reviewer(&mut self, scene: &CaseScene) -> Result<&mut Reviewer> {
+    fn reviewer(&mut self, setup: &CaseSetup) -> Result<&mut Reviewer> {
         let known = self
             .reviewers
             .iter()
-            .position(|(settings, with, _)| *settings == scene.settings && *with == scene.with);
+            .position(|(settings, with, _)| *settings == setup.settings && *with == setup.with);
         let at = match known {
             Some(at) => at,
             None => {
                 let mut config = isolated::isolated_config(&self.config, |name| {
-                    scene.with.iter().chain(&self.beside).any(|other| other == name)
+                    setup.with.iter().chain(&self.beside).any(|other| other == name)
                 });
                 config.plugins.insert(
                     self.name.clone(),
-                    PluginConfig { settings: scene.settings.clone(), ..PluginConfig::default() },
+                    PluginConfig { settings: setup.settings.clone(), ..PluginConfig::default() },
                 );
                 if self.kind == Kind::Intervention {
                     // The plugin has to answer every detection of the additional patterns, with any
@@ -185,7 +185,7 @@ impl<'h> CaseRunner<'h> {
                     isolated::new_reviewer(config, files, bundled, Some((self.caches)()))?;
                 reviewer.plugins.watch_calls();
                 reviewer.enable_shell_cache();
-                self.reviewers.push((scene.settings.clone(), scene.with.clone(), reviewer));
+                self.reviewers.push((setup.settings.clone(), setup.with.clone(), reviewer));
                 self.reviewers.len() - 1
             }
         };
@@ -271,7 +271,7 @@ impl CaseRun<'_> {
         }
         let event = portcullis_agents::parse_payload(payload.to_string().as_bytes())?;
         let seen = MachineContext {
-            observed: self.case.scene.disk.clone(),
+            observed: self.case.setup.disk.clone(),
             home: None,
             kept: None,
             measured: None,

@@ -71,7 +71,7 @@ impl<'v> Run<'v, '_> {
 
     /// Returns true also for the folder itself.
     fn below(&self, path: &str, folder: &str) -> bool {
-        let around = &self.scene.around;
+        let around = &self.evaluation.around;
         let is_inside = |folder: &str| {
             let folder = folder.trim_end_matches('/');
             path == folder
