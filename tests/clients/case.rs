@@ -1,6 +1,6 @@
 //! One case: a script of the model, and the expectations.
 
-use crate::play::Scene;
+use crate::play::Site;
 use anyhow::{Context, Result};
 use serde::Deserialize;
 use serde_json::Value;
@@ -83,10 +83,10 @@ pub(crate) struct Expect {
 
 impl Case {
     /// Reads a case; folders are named as `@project@` and `@home@`.
-    pub(crate) fn read(file: &Path, scene: &Scene) -> Result<Self> {
+    pub(crate) fn read(file: &Path, site: &Site) -> Result<Self> {
         let text = fs::read_to_string(file)
             .with_context(|| format!("cannot read `{}`", file.display()))?;
-        serde_json::from_str(&scene.fill(&text))
+        serde_json::from_str(&site.fill(&text))
             .with_context(|| format!("`{}` is no case", file.display()))
     }
 }
