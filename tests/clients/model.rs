@@ -70,7 +70,7 @@ fn serve(wire: &Wire, mut request: Request, script: &Mutex<Script>) {
             script.requests.push(body.clone());
             Some((wire.play)(&Turn { path: &path, body: &body, steps }))
         }
-        None => (wire.answer_aside)(&path),
+        None => (wire.answer_other)(&path),
     };
     let missing = || Answer::json(&json!({"error": {"message": "no such thing here"}}));
     let status = if answer.is_some() { 200 } else { 404 };

@@ -16,7 +16,7 @@ pub(crate) struct Wire {
     /// Returns the answer that plays these steps.
     pub(crate) play: fn(turn: &Turn<'_>) -> Answer,
     /// Returns the answer to any other request; none if there is no such thing.
-    pub(crate) answer_aside: fn(path: &str) -> Option<Answer>,
+    pub(crate) answer_other: fn(path: &str) -> Option<Answer>,
     /// Returns what the model was told of each of its calls, in order, by all requests for turns.
     pub(crate) tool_results: fn(requests: &[Value]) -> Vec<String>,
 }

@@ -70,7 +70,7 @@ pub use migrate::SEALED;
 pub use outbox::WorkSummary;
 pub use past::SessionHistory;
 pub use protocol::{CommittedReview, PendingCommit};
-pub use quarantine_journal::set_aside;
+pub use quarantine_journal::quarantine_journal;
 pub use query::{Filter, SessionSummary};
 pub use record::{NewRecord, StoredRecord};
 pub use retention::PruneResult;

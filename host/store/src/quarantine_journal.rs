@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 ///
 /// # Errors
 /// Fails if the home's lock was held for more than 2 s, or the system refuses.
-pub fn set_aside(home: &Home, now: u64) -> Result<Option<PathBuf>, StoreError> {
+pub fn quarantine_journal(home: &Home, now: u64) -> Result<Option<PathBuf>, StoreError> {
     let _lock = home.lock()?;
     let path = home.journal();
     match fs::symlink_metadata(&path) {

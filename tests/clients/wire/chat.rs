@@ -40,7 +40,7 @@ fn bash(command: &str) -> (&'static str, Value) {
 const CHAT: Wire = Wire {
     is_turn: |path, body| path.ends_with("/chat/completions") && has_tools(body),
     play: |turn| play(turn, &|command| ("shell", json!({ "command": command })), None),
-    answer_aside: |path| {
+    answer_other: |path| {
         if path.ends_with("/models") {
             let model = json!({"id": "scripted", "object": "model", "owned_by": "nobody"});
             return Some(Answer::json(&json!({"object": "list", "data": [model]})));

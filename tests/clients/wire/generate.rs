@@ -8,7 +8,7 @@ pub(crate) const GENERATE: Wire = Wire {
     // The client also asks for titles and the like, without tools.
     is_turn: |path, body| path.to_lowercase().contains("generatecontent") && has_tools(body),
     play,
-    answer_aside: |path| Some(answer(path, &[json!({"text": "{}"})])),
+    answer_other: |path| Some(answer(path, &[json!({"text": "{}"})])),
     tool_results,
 };
 

@@ -10,7 +10,7 @@ pub(crate) const RESPONSES: Wire = Wire {
         let items: Vec<Value> = turn.steps.iter().map(|(id, step)| item(id, step)).collect();
         Answer::stream(events(&items))
     },
-    answer_aside: |path| {
+    answer_other: |path| {
         let models = json!({"object": "list", "data": [], "models": []});
         (path == "/v1/models").then(|| Answer::json(&models))
     },

@@ -54,12 +54,12 @@ pub fn run_recover(arguments: &Arguments) -> Result<CommandExit> {
     }
 }
 
-fn outcome(outcome: &str, home: &Home, damage: Option<&Damage>, aside: Option<&Path>) -> Value {
+fn outcome(outcome: &str, home: &Home, damage: Option<&Damage>, kept: Option<&Path>) -> Value {
     json!({
         "outcome": outcome,
         "journal": home.journal(),
         "damage": damage.map(|damage| damage.what.as_str()),
-        "kept": aside,
+        "kept": kept,
     })
 }
 
@@ -73,20 +73,20 @@ fn begin(home: &Home, damage: &Damage, as_json: bool) -> Result<CommandExit> {
     ))?;
     let at = now_ms();
     incidents::import_stops(home)?;
-    let aside = portcullis_store::set_aside(home, at)?;
-    let document = outcome("begun", home, Some(damage), aside.as_deref());
-    let aside = aside.map_or_else(
+    let kept = portcullis_store::quarantine_journal(home, at)?;
+    let document = outcome("begun", home, Some(damage), kept.as_deref());
+    let kept = kept.map_or_else(
         || "there was none".to_owned(),
         |path| format!("the old one is `{}`", path.display()),
     );
-    let summary = format!("a person began a new journal; {aside}; {}", damage.what);
+    let summary = format!("a person began a new journal; {kept}; {}", damage.what);
     record(&mut Store::open_or_recreate(home, Durability::Full)?, &summary, at)?;
     if as_json {
         paint::print_text(&format!("{document}\n"));
         return Ok(CommandExit::Success);
     }
     paint::print_text(&format!(
-        "{}; {aside}. `portcullis doctor` checks the rest.\n",
+        "{}; {kept}. `portcullis doctor` checks the rest.\n",
         paint::good("a new journal was begun")
     ));
     Ok(CommandExit::Success)
