@@ -57,8 +57,8 @@ impl<'a> Evaluation<'a> {
                 sessions: pair.other.sessions,
                 steps: pair.other.steps,
                 differing: pair.differing,
-                stricter: pair.moves.stricter(),
-                milder: pair.moves.milder(),
+                stricter: pair.matrix.stricter(),
+                milder: pair.matrix.milder(),
             });
         }
         for (plugin, cases) in &material.cases {
