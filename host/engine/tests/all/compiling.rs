@@ -219,7 +219,7 @@ fn failures_are_retried_if_useful() {
 }
 
 #[test]
-fn without_time_or_a_workshop_nothing_is_compiled() {
+fn without_time_or_a_compiler_nothing_is_compiled() {
     let place = Place::new();
     let (fault, compiled) = place.ask(GOOD, None, false);
     let fault = fault.unwrap();

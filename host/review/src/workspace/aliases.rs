@@ -142,7 +142,11 @@ mod tests {
             ("absent", None),
             ("state", None),
         ] {
-            assert_eq!(aliases.of(&root.join(path)), expected.map(|name| root.join(name)), "{path}");
+            assert_eq!(
+                aliases.of(&root.join(path)),
+                expected.map(|name| root.join(name)),
+                "{path}"
+            );
         }
     }
 
@@ -172,6 +176,10 @@ mod tests {
             "the folder above it"
         );
         fs::write(root.join(".claude/settings.json"), "{}").unwrap();
-        assert_eq!(aliases.of(&root.join(".claude/SETTINGS.json")).is_some(), folds, "another file");
+        assert_eq!(
+            aliases.of(&root.join(".claude/SETTINGS.json")).is_some(),
+            folds,
+            "another file"
+        );
     }
 }
