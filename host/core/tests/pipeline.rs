@@ -38,5 +38,5 @@ mod secrets;
 mod shadow;
 #[path = "pipeline/terms.rs"]
 mod terms;
-#[path = "pipeline/voice.rs"]
-mod voice;
+#[path = "pipeline/quoting.rs"]
+mod quoting;
