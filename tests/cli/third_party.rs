@@ -15,10 +15,10 @@ mod answers;
 #[path = "third_party/breaker.rs"]
 mod breaker;
 mod common;
-#[path = "third_party/shadow.rs"]
-mod shadow;
 #[path = "third_party/quoting.rs"]
 mod quoting;
+#[path = "third_party/shadow.rs"]
+mod shadow;
 #[path = "third_party/web.rs"]
 mod web;
 

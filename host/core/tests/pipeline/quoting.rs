@@ -182,7 +182,7 @@ fn texts(value: &Value, found: &mut Vec<String>) {
 }
 
 #[test]
-fn nobody_speaks_in_the_hosts_voice() {
+fn nobody_speaks_as_the_host() {
     let mut quoted = 0;
     for (name, attack, never) in ATTACKS {
         let text = says(attack);

@@ -132,8 +132,8 @@ fn earlier(
 pub(super) fn check_record(site: &Site) -> Result<()> {
     let Some(trust) = site.agent.trust() else { return Ok(()) };
     let found = read(site, trust)?;
-    let trial = [("trial".to_owned(), "trial".to_owned())];
-    trust.add_trust(&text_of(&found)?, &trial).map(drop).map_err(|error| unusable(&found, &error))
+    let sample = [("sample".to_owned(), "sample".to_owned())];
+    trust.add_trust(&text_of(&found)?, &sample).map(drop).map_err(|error| unusable(&found, &error))
 }
 
 /// Returns true if the person has to know, before they agree, that trust will be recorded.

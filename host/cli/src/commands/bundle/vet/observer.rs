@@ -1,4 +1,4 @@
-//! Observes the plugins of a bundle during a trial and counts the actions that each alone would
+//! Observes the plugins of a bundle during an evaluation and counts the actions that each alone would
 //! have objected to.
 
 use super::subjects::Subject;
