@@ -138,7 +138,7 @@ fn check() -> Result<()> {
     }
     let prompts = site.state().join("prompts.toml");
     for (name, text) in [
-        ("a template that is no text", "loop = 1\n"),
+        ("a template that is not text", "loop = 1\n"),
         ("templates of no intervention", "[checkpoint_rolback]\nplan = \"wait\"\n"),
         ("a template of no pattern", "default = \"so\"\nlop = \"stop\"\n"),
         (

@@ -344,7 +344,7 @@ fn answered(site: &Site, payload: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// Payloads of eight agents, and texts that are no payload: a defined answer for each.
+/// Payloads of eight agents, and texts that are not payloads: a defined answer for each.
 fn recorded(corpora: &Path) -> Result<()> {
     let site = Site::new("eval payloads")?;
     let path = corpora.join("payloads/hook_payloads.jsonl");

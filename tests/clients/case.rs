@@ -87,6 +87,6 @@ impl Case {
         let text = fs::read_to_string(file)
             .with_context(|| format!("cannot read `{}`", file.display()))?;
         serde_json::from_str(&site.fill(&text))
-            .with_context(|| format!("`{}` is no case", file.display()))
+            .with_context(|| format!("`{}` is not a case", file.display()))
     }
 }

@@ -342,7 +342,7 @@ fn agents() -> Result<()> {
     )?;
     ensure!(
         reply.answer == Answer::Refused,
-        "what stands behind `--` is no option: {:?}",
+        "what stands behind `--` is not an option: {:?}",
         reply.said
     );
     let lock = machine.lock().display().to_string();

@@ -73,7 +73,7 @@ pub(crate) fn fits_address(file: &Path) -> Result<bool> {
 }
 
 fn read_case(file: &Path) -> Result<Case> {
-    serde_json::from_str(&fs::read_to_string(file)?).context("the case is no case")
+    serde_json::from_str(&fs::read_to_string(file)?).context("the case is not a case")
 }
 
 /// Plays a case, with the server behind an address if `by_address` is true.

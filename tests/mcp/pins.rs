@@ -122,7 +122,7 @@ fn renamed(site: &Site) -> Result<()> {
     is_refused(&connection.call(5, "d", json!({}))?, "is new since")?;
     is_refused(&connection.call(6, "never-listed", json!({}))?, "is not in the list")?;
     connection.close()?;
-    // The second page alone is no first list.
+    // The second page alone is not a first list.
     site.direct(&json!({ "pages": 1, "tools": [tool("a", "1"), tool("b", "2")] }))?;
     fs::remove_dir_all(site.state().join("mcp"))?;
     let mut connection = Connection::open(site)?;

@@ -153,7 +153,7 @@ fn list_checks(site: &Site, suite: &str, url: &str, words: &[&str]) -> Result<Ve
     let program = format!("node_modules/{suite}/dist/index.js");
     command.arg(site.packages()?.join(program)).args(["server", "--url", url]).args(words);
     command.arg("--output-dir").arg(&results).stdin(Stdio::null());
-    // It fails if one check does, and the server is no complete one.
+    // It fails if one check does, and the server is not a complete one.
     let ended = command.output().context("cannot start the suite")?;
     let mut states = Vec::new();
     let entries = fs::read_dir(&results).with_context(|| {

@@ -79,7 +79,7 @@ fn refusal(stage: &VettingSite, Row { guest, arguments, says }: &Row) -> Result<
     );
     ensure!(fs::read(&archive)? == before, "what was refused changed the archive");
     stage.vetted(&[*arguments, &["--despite", "it is for our tests"]].concat())?;
-    let results = stage.attestation("checks.tar")?.vetting.context("it is no vetting")?.results;
+    let results = stage.attestation("checks.tar")?.vetting.context("it is not a vetting")?.results;
     ensure!(results["despite"] == "it is for our tests", "{results}");
     let problems = results["problems"].to_string();
     ensure!(

@@ -138,7 +138,7 @@ impl ShellFolder {
     /// Checks the folder that a call names.
     ///
     /// # Errors
-    /// Fails if it is no path.
+    /// Fails if it is not a path.
     pub(crate) fn check(&self, call: &Call) -> Result<(), String> {
         if self.tools.contains(&call.tool.as_str()) {
             at_most(&call.input, self.parameter, MAX_PATH)

@@ -215,7 +215,7 @@ fn read_headers(headers: &[(String, String)]) -> Result<HeaderMap, String> {
     for (name, value) in headers {
         let shown = name.escape_debug();
         let known = HeaderName::from_bytes(name.as_bytes())
-            .map_err(|_| format!("`{shown}` is no name of a header"))?;
+            .map_err(|_| format!("`{shown}` is not the name of a header"))?;
         if RESERVED.contains(&known.as_str()) {
             return Err(format!("the header `{shown}` belongs to the gateway itself"));
         }

@@ -34,7 +34,7 @@ impl FirstList {
     }
 }
 
-/// Returns the tools of a page; `None` if the answer is no list.
+/// Returns the tools of a page; `None` if the answer is not a list.
 pub(crate) fn tools_of(message: &Message) -> Option<Vec<ListedTool>> {
     let tools = message.object.get("result")?.get("tools")?.as_array()?;
     let listed = |tool: &Value| ListedTool {

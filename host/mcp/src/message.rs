@@ -70,7 +70,7 @@ impl Message {
     /// Reads a line.
     ///
     /// # Errors
-    /// Fails if it is no message, or one that readers could read in different ways.
+    /// Fails if it is not a message, or one that readers could read in different ways.
     pub fn parse(bytes: Vec<u8>) -> Result<Self, MessageError> {
         let fail = |is_syntax: bool, problem: String| MessageError {
             problem,

@@ -5,7 +5,7 @@
 //! document and the digest of the action.
 //!
 //! Each row is sealed with the home's key. A row that was changed or added from outside is an error
-//! for its reader, and one that was removed is no answer: neither is a permission. A row that was
+//! for its reader, and one that was removed is not an answer: neither is a permission. A row that was
 //! restored from before its end permits nothing either, since only the process that added it acts
 //! on it, and its id is new.
 

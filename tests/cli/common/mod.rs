@@ -95,7 +95,7 @@ pub fn outside(variable: &str, name: &str, test: fn(&Path) -> Result<()>) -> Opt
     let variable = variable.to_owned();
     // One filter finds all of them (`.ci/run outside`).
     Some(trial(name, move || {
-        ensure!(folder.is_dir(), "{variable} is `{}`, which is no folder", folder.display());
+        ensure!(folder.is_dir(), "{variable} is `{}`, which is not a folder", folder.display());
         test(&folder)
     }))
 }

@@ -94,7 +94,7 @@ fn begin_session(meta: Meta, state: &mut RecordingState) -> TimedEvent {
     state.event(PROFILE.name, "SessionStart", at, kind)
 }
 
-/// Reads the person's words. A subagent's first message is of the agent, and a result is no prompt.
+/// Reads the person's words. A subagent's first message is of the agent, and a result is not a prompt.
 fn read_prompt(message: &Message, state: &mut RecordingState) -> Option<TimedEvent> {
     if state.agent.is_some() {
         return None;

@@ -19,7 +19,7 @@ use portcullis_store::Home;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-/// The reason that there may be no checkpoint.
+/// The reason why a checkpoint can be missing.
 pub const HOW_TAKEN: &str =
     "one is taken before each action that can change files, unless `checkpoints.enabled = false`";
 
@@ -192,7 +192,7 @@ fn path(path: &Path) -> String {
     one_line(&path.to_string_lossy(), 400)
 }
 
-/// Formats a path as JSON, in which a name that is no UTF-8 has replacement characters.
+/// Formats a path as JSON, in which a name that is not UTF-8 has replacement characters.
 fn path_json(path: &Path) -> Value {
     path.to_string_lossy().into()
 }

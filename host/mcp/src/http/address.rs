@@ -33,7 +33,7 @@ impl ServerAddress {
         if text.len() > MOST_BYTES {
             return Err(format!("an address has at most {MOST_BYTES} bytes"));
         }
-        let mut url = Url::parse(text).map_err(|error| format!("it is no address: {error}"))?;
+        let mut url = Url::parse(text).map_err(|error| format!("it is not an address: {error}"))?;
         if !url.has_host() || !matches!(url.scheme(), "http" | "https") {
             return Err("it has to begin with `https://` or `http://` and a host".into());
         }

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 /// The time between two looks at the answer.
 const POLL: Duration = Duration::from_millis(150);
-/// The shortest time in which a person can answer; a shorter one is no wait.
+/// The shortest time in which a person can answer; a shorter one is not waited for.
 const SHORTEST: Duration = Duration::from_secs(1);
 /// The letters of an id: none is taken for another.
 const LETTERS: &[u8; 32] = b"abcdefghjkmnpqrstuvwxyz023456789";

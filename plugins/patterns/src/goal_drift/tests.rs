@@ -198,7 +198,7 @@ fn it_is_silent_before_an_outcome_and_without_its_step() {
         &shell("ls").at_step(u64::MAX).succeeded(),
         &goal(),
     );
-    assert_eq!(report.ok(), Some(Report::nothing()), "what is no score was not scored");
+    assert_eq!(report.ok(), Some(Report::nothing()), "what is not a score was not scored");
 }
 
 #[test]

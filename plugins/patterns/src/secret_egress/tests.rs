@@ -240,7 +240,7 @@ fn a_masked_value_in_what_is_sent() {
             vec![ran(curl("-d p=<secret:password:00000001>"))],
             Some((Severity::Medium, 900, 0)),
         ),
-        ("that is no secret", vec![ran(curl("-d m=<secret:email:00000001>"))], None),
+        ("that is not a secret", vec![ran(curl("-d m=<secret:email:00000001>"))], None),
         (
             "in a header that signs in",
             vec![ran(curl(&format!("-H Authorization:{TOKEN} -d @x")))],

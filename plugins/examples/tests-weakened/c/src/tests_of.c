@@ -20,7 +20,7 @@ bool place_of(const project_t *project, plugin_string_t path, plugin_string_t *p
 // The folders that hold tests have that name among theirs.
 static bool is_folder(const project_t *project, plugin_string_t name) {
     parts_t folders = parts(project->folders);
-    // What follows the last line feed is no folder.
+    // What follows the last line feed is not a folder.
     for (plugin_string_t folder; next(&folders, '\n', &folder) && !folders.ended;) {
         if (folder.len == name.len && memcmp(folder.ptr, name.ptr, name.len) == 0) return true;
     }

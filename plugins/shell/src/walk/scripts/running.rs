@@ -192,7 +192,7 @@ impl Walker<'_> {
         let (path, _) = places::resolve(&script.text, &self.env.folder);
         if usual && script.feed.is_none() {
             let command = self.record(name, first, rest, None, None, call, setting);
-            // The host does not show a file of credentials: assignments are no commands.
+            // The host does not show a file of credentials: assignments are not commands.
             let hidden = file.starts_with(".env") && file != ".envrc" && self.is_hidden(&path);
             if self.is_project(&path) && !file.starts_with("activate") && !hidden {
                 self.run_script(script, &path, None, Manner::Sourced, &[], command, setting);
