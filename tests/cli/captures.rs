@@ -201,7 +201,7 @@ fn captured(folder: &Path) -> Result<()> {
         let path = entry?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let capture: Value = serde_json::from_slice(&fs::read(&path)?)
-            .with_context(|| format!("`{name}` is no JSON"))?;
+            .with_context(|| format!("`{name}` is not JSON"))?;
         let agent = name.split('.').next().unwrap_or_default();
         let Some(payload) = capture.get("payload").filter(|_| AGENTS.contains(&agent)) else {
             continue;

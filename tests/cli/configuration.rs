@@ -25,7 +25,7 @@ pub fn tests() -> Vec<Trial> {
         trial("templates: a file of them is said, guarded, and pinned by trust", templates),
         trial("trust: not without a terminal, not by an agent, not by a wrong word", trust_refused),
         trial("trust: a list that somebody else wrote counts for nothing", forged),
-        trial("managed: root's file goes before the person's", managed),
+        trial("managed: root's file takes precedence over the person's", managed),
         trial("pins: they go before the environment", pins),
     ]
 }

@@ -315,7 +315,7 @@ fn corpora(corpora: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Payloads of ours with a part cut off, a byte changed, or a value of another type: a defined answer for each.
+/// Our payloads with a part cut off, a byte changed, or a value of another type: a defined answer for each.
 fn spoilt() -> Result<()> {
     let site = Site::new("eval spoilt")?;
     for (index, payload) in payloads()?.iter().step_by(17).enumerate() {
@@ -332,7 +332,7 @@ fn spoilt() -> Result<()> {
     site.verify()
 }
 
-/// The hook answers in a way that the client understands, or refuses in words of ours.
+/// The hook answers in a way that the client understands, or refuses in our words.
 fn answered(site: &Site, payload: &[u8]) -> Result<()> {
     let ended = site.feed(&["hook", "claude"], payload)?;
     let body = ended.text();

@@ -395,7 +395,7 @@ fn lay_example(from: &Path, to: &Path, sdk: &str) -> Result<()> {
     }
     let mut manifest: toml::Table = fs::read_to_string(from.join("Cargo.toml"))?
         .parse()
-        .context("the example's manifest is no TOML")?;
+        .context("the example's manifest is not TOML")?;
     manifest.remove("workspace");
     manifest.remove("profile");
     let dependency =

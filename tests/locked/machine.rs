@@ -192,7 +192,7 @@ impl Machine {
 
     /// Returns the document of `bundle list`.
     pub fn list(&self) -> Result<Value> {
-        serde_json::from_str(&self.done(&["bundle", "list", "--json"])?).context("it is no JSON")
+        serde_json::from_str(&self.done(&["bundle", "list", "--json"])?).context("it is not JSON")
     }
 }
 

@@ -169,7 +169,7 @@ impl Site {
         ensure!(shown.status.success(), "{}", String::from_utf8_lossy(&shown.stderr));
         let text = String::from_utf8(shown.stdout)?;
         let lines = text.lines().map(serde_json::from_str).collect::<Result<Vec<Value>, _>>();
-        lines.with_context(|| format!("the journal is no JSON: {text}"))
+        lines.with_context(|| format!("the journal is not JSON: {text}"))
     }
 }
 

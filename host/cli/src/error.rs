@@ -275,7 +275,7 @@ impl From<anyhow::Error> for Error {
     }
 }
 
-/// The problems of one file of ours, one in a line.
+/// The problems of one of our files, one in a line.
 impl From<Problems> for Error {
     fn from(problems: Problems) -> Self {
         Self::invalid(problems.lines().join("\n"))

@@ -30,7 +30,7 @@ pub struct ClientProfile {
     /// True if it drops the text for the agent in an answer before a tool: the agent then gets it
     /// with the outcome.
     pub drops_early_notes: bool,
-    /// The ways in which it can be started without its hooks; `None` if no hooks of ours are in it.
+    /// The ways in which it can be started without its hooks; `None` if none of our hooks are in it.
     pub hooked: Option<&'static HookBypasses>,
 }
 

@@ -60,7 +60,7 @@ pub struct Message {
 pub struct MessageError {
     /// The problem, in one line.
     pub problem: String,
-    /// True if it is no JSON at all.
+    /// True if it is not JSON at all.
     pub is_syntax: bool,
     /// The message's id, if it has exactly one.
     pub id: Option<RequestId>,

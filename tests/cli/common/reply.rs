@@ -59,7 +59,7 @@ fn judge(event: &str, ended: &Ended) -> Result<Reply> {
     let text = std::str::from_utf8(&ended.stdout).context("it is not UTF-8")?;
     let document = text.strip_suffix('\n').ok_or_else(|| anyhow!("it does not end its line"))?;
     ensure!(!document.contains('\n'), "it is more than one line");
-    let body: Value = serde_json::from_str(document).context("it is no JSON document")?;
+    let body: Value = serde_json::from_str(document).context("it is not a JSON document")?;
     let object = body.as_object().ok_or_else(|| anyhow!("it is not an object"))?;
     fields(event, object)?;
     texts(&body)?;
@@ -109,7 +109,8 @@ fn fields(event: &str, object: &Map<String, Value>) -> Result<()> {
         ensure!(top.contains(&key.as_str()), "`{key}` does not belong into it");
     }
     let Some(inner) = object.get("hookSpecificOutput") else { return Ok(()) };
-    let inner = inner.as_object().ok_or_else(|| anyhow!("`hookSpecificOutput` is not an object"))?;
+    let inner =
+        inner.as_object().ok_or_else(|| anyhow!("`hookSpecificOutput` is not an object"))?;
     for key in inner.keys() {
         ensure!(
             specific.contains(&key.as_str()),

@@ -121,7 +121,7 @@ fn broken(row: &Row) -> Result<()> {
     };
     ensure!(
         !left.iter().any(|finding| still(&finding)),
-        "after the mend there is still {}",
+        "after the fix there is still {}",
         format_problems(&left)
     );
     Ok(())

@@ -23,7 +23,7 @@ pub struct Arguments {
     /// Skip checks that start programs, compile plugins or read the whole journal
     #[arg(long)]
     quick: bool,
-    /// Check this agent's client; all with hooks of ours without it
+    /// Check this agent's client; without it, all clients with our hooks
     #[arg(long, value_parser = clap::builder::PossibleValuesParser::new(crate::agent_names()))]
     agent: Option<String>,
     /// Check the settings of a client started in this folder instead of the current one

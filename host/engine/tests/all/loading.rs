@@ -82,7 +82,7 @@ fn files() -> Vec<(&'static str, Vec<u8>, FaultKind, &'static str)> {
             "`run`",
         ),
         (
-            "a function of ours that is none",
+            "an unknown host function",
             text(&format!(
                 r#"(import "portcullis:plugin/host@0.1.0" (instance (export "shell" (func)))) {EXPORT}"#
             )),

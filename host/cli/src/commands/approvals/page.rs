@@ -62,7 +62,7 @@ pub(super) fn count_rows(approval: &Approval) -> usize {
 }
 
 /// Returns the rows of the parameters. A name is the agent's text too: without the mark, one could
-/// look like a line of ours.
+/// look like one of our lines.
 fn parameter_rows(json: &str) -> Vec<String> {
     let mut rows = Vec::new();
     for (name, text) in parameters(json) {
