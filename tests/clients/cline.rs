@@ -38,7 +38,7 @@ fn furnish(site: &Site, url: &str) -> Result<()> {
     Ok(())
 }
 
-fn command(_scene: &Site, program: &Path, prompt: &str, _url: &str) -> Command {
+fn command(_site: &Site, program: &Path, prompt: &str, _url: &str) -> Command {
     let mut command = Command::new(program);
     command
         .args(["--json", prompt])

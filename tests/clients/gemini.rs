@@ -36,7 +36,7 @@ fn furnish(site: &Site, _url: &str) -> Result<()> {
     Ok(())
 }
 
-fn command(_scene: &Site, program: &Path, prompt: &str, url: &str) -> Command {
+fn command(_site: &Site, program: &Path, prompt: &str, url: &str) -> Command {
     let mut command = Command::new(program);
     command
         .args(["-p", prompt, "-o", "stream-json", "-m", "gemini-2.5-pro"])

@@ -39,7 +39,7 @@ fn furnish(site: &Site, _url: &str) -> Result<()> {
     Ok(())
 }
 
-fn command(_scene: &Site, program: &Path, prompt: &str, url: &str) -> Command {
+fn command(_site: &Site, program: &Path, prompt: &str, url: &str) -> Command {
     let mut command = Command::new(program);
     command
         .args(["-p", prompt, "-o", "stream-json", "--auth-type", "openai", "-m", "scripted"])

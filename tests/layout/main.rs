@@ -14,6 +14,7 @@
 
 mod modules;
 mod source;
+mod words;
 
 use modules::Imports;
 use source::{root, sources, without_comments_and_texts};

@@ -159,9 +159,9 @@ pub fn mistakes() -> Result<()> {
 }
 
 /// A bundle that an author made by other means than `bundle build`.
-type Lie = (&'static str, fn(&mut About), &'static str);
+type Contradiction = (&'static str, fn(&mut About), &'static str);
 
-const LIES: &[Lie] = &[
+const CONTRADICTIONS: &[Contradiction] = &[
     (
         "a grant that no import needs",
         |about| about.components[0].wants.grants.push("hosts = [\"https://HOST\"]".into()),
@@ -183,7 +183,7 @@ pub fn contradictory() -> Result<()> {
     let stage = VettingSite::new("vet contradictory")?;
     stage.bundle(&[("careful", "")])?;
     let (bundle, _) = stage.read("checks.tar")?;
-    for (what, lie, says) in LIES {
+    for (what, lie, says) in CONTRADICTIONS {
         let mut about = bundle.about().clone();
         let bytes = bundle.component_bytes(&about.components[0]).context("it has no component")?;
         lie(&mut about);

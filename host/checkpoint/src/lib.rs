@@ -81,7 +81,7 @@ pub use id::Id;
 pub use node::{Content, ContentDigest, Node, NodeStamp, Time, Why};
 pub use report::{
     Cause, ChangeKind, CheckpointDetail, CheckpointList, CheckpointSummary, Collected, LeftOut,
-    LeftOuts, PathChange, Restored, Settled, Taken,
+    LeftOuts, PathChange, Restored, SettledChanges, Taken,
 };
 pub use request::{
     Bounds, CheckpointDurability, CheckpointRequest, ExclusionPolicy, Ignored, RestoreOptions,

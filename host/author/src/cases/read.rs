@@ -12,7 +12,7 @@ use portcullis_review::export;
 use portcullis_strict_toml::{Document, Item, Keys, Table, Value, show};
 use std::collections::BTreeMap;
 
-const SCENE: &[&str] = &["goals", "settings", "with", "files", "absent"];
+const SETUP: &[&str] = &["goals", "settings", "with", "files", "absent"];
 /// The keys that only cases of an audit-exporter have.
 const EXPORT: &[&str] = &["batch", "expect"];
 
@@ -38,7 +38,7 @@ impl Reader {
     fn file(&self, document: &Document<'_>) -> Vec<Case> {
         let file = document.root(&Keys { names: &["defaults", "case"], owner: "a case file" });
         let defaults = file
-            .table("defaults", &Keys { names: SCENE, owner: "`defaults`" })
+            .table("defaults", &Keys { names: SETUP, owner: "`defaults`" })
             .map(|table| self.setup(&table, &CaseSetup::default()))
             .unwrap_or_default();
         if !file.contains("case") {
@@ -47,7 +47,7 @@ impl Reader {
             }
             return Vec::new();
         }
-        let names = [&["name"], SCENE, &["step"], EXPORT].concat();
+        let names = [&["name"], SETUP, &["step"], EXPORT].concat();
         let tables = file.tables("case", &Keys { names: &names, owner: "`case`" });
         report_duplicates(&tables);
         tables.iter().filter_map(|table| self.case(table, &defaults)).collect()

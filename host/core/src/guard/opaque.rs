@@ -50,7 +50,7 @@ impl Suspect<'_, '_> {
                 self.words().any(|word| self.holds(word, guarded))
             }
             "sqlite3" | "litecli" | "duckdb" => {
-                self.words().any(|word| self.lies_in(word, guarded)) && !self.only_asks()
+                self.words().any(|word| self.is_inside(word, guarded)) && !self.only_asks()
             }
             _ => self.is_opaque(guarded) && self.mentions(guarded),
         }
@@ -228,7 +228,7 @@ impl Suspect<'_, '_> {
         word.starts_with(['/', '~', '.']) && relation(&self.absolute(word), guarded).is_some()
     }
 
-    fn lies_in(&self, word: &str, guarded: &GuardedPath) -> bool {
+    fn is_inside(&self, word: &str, guarded: &GuardedPath) -> bool {
         let word =
             word.strip_prefix("file:").map_or(word, |path| path.split('?').next().unwrap_or(path));
         matches!(

@@ -27,7 +27,7 @@ const APART: u64 = 60 * 60 * 1000;
 const LONG_LOG: u64 = 8 * 1024 * 1024;
 
 const REPLACED: &str = "find out who replaced it; put the newest one back, or run `portcullis recover --keep` if it is a backup that you restored";
-const ASIDE: &str = "restore a backup, or run `portcullis recover`: it begins a new journal and keeps this one as evidence";
+const RECOVER: &str = "restore a backup, or run `portcullis recover`: it begins a new journal and keeps this one as evidence";
 
 /// Checks the database without changing it.
 pub(super) fn database(home: &Home) -> (Vec<HealthFinding>, Option<JournalSummary>) {
@@ -46,7 +46,7 @@ pub(super) fn database(home: &Home) -> (Vec<HealthFinding>, Option<JournalSummar
         findings.push(HealthFinding::problem(
             Check::Database,
             format!("`{}` is damaged: {damage}", home.journal().display()),
-            ASIDE,
+            RECOVER,
         ));
     }
     if let Some(replaced) = &facts.replaced {
@@ -83,7 +83,7 @@ fn fix(error: &StoreError) -> &'static str {
         StoreError::Newer { .. } => {
             "replace this program, and the one that the hooks start, by the newer version"
         }
-        StoreError::Corrupt { .. } | StoreError::Vanished { .. } => ASIDE,
+        StoreError::Corrupt { .. } | StoreError::Vanished { .. } => RECOVER,
         StoreError::Tampered { .. } => {
             "look at it with `portcullis audit verify`; then restore a backup or run `portcullis recover`"
         }

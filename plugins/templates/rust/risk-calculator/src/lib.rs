@@ -28,7 +28,7 @@ impl RiskCalculator for Plugin {
         let changed = action
             .touched()
             .filter(|(kind, _)| matches!(kind, EffectKind::FileModify | EffectKind::FileDelete));
-        let applied = changed.map(|(_, path)| path).find(|path| lies_in(path, folders));
+        let applied = changed.map(|(_, path)| path).find(|path| is_in(path, folders));
         Ok(applied.map_or(Assessment::nothing(), |path| {
             Ruling::ask("sample-check", "an applied migration must stay as it was run")
                 .severity(Severity::High)
@@ -42,7 +42,7 @@ impl RiskCalculator for Plugin {
 portcullis_plugin::export!(risk-calculator: Plugin);
 
 /// Returns true if one of its parent folders has one of the names.
-fn lies_in(path: &Path, folders: &[String]) -> bool {
+fn is_in(path: &Path, folders: &[String]) -> bool {
     path.text.rsplit_once('/').is_some_and(|(parents, _)| {
         parents.split('/').any(|name| folders.iter().any(|folder| folder == name))
     })
