@@ -2,7 +2,7 @@
 
 use crate::difference::{Difference, PathStatus};
 use crate::error::CheckpointError;
-use crate::history::History;
+use crate::history::CheckpointHistory;
 use crate::id::Id;
 use crate::intent::Intent;
 use crate::manifest::{Manifest, ScannedPath};
@@ -47,7 +47,7 @@ impl Vault {
             }
         }
         let only = resolve_all(&how.only)?;
-        let History { paths, mut policy, not_covered } = self.histories(id, &how.also)?;
+        let CheckpointHistory { paths, mut policy, not_covered } = self.histories(id, &how.also)?;
         let examined = self.examine(paths, &policy, &only, how.force)?;
         let found = differences(&examined);
         let bars = |one: &&Difference| {
@@ -80,7 +80,7 @@ impl Vault {
 
     /// Looks at each path once more after a restore, and reports those that are not as wanted.
     fn look_again(&self, id: &Id, how: &RestoreOptions, restored: Restored) -> Result<Restored> {
-        let History { paths, policy, not_covered } = self.histories(id, &how.also)?;
+        let CheckpointHistory { paths, policy, not_covered } = self.histories(id, &how.also)?;
         let examined = self.examine(paths, &policy, &resolve_all(&how.only)?, false)?;
         let known = |one: &Difference| {
             restored.stays.contains(&one.path)

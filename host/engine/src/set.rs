@@ -1,7 +1,7 @@
 //! The plugins of a review: the built-in ones first, then files, each by name. Each answer is
 //! checked, each failure named.
 
-mod invocation;
+mod plugin_call;
 
 use crate::breakers::{CircuitBreakers, FileOutcome, Hold};
 use crate::check::RENDERED_BYTES;
@@ -19,7 +19,7 @@ use crate::state::GuestState;
 use crate::watch::{LoadTimes, ObservedCall};
 use crate::world::{BoundPlugin, GuestResult, ready, wrong_kind};
 use crate::{cache::CacheEvent, check, from_shell, from_wit, to_wit};
-use invocation::Invocation;
+use plugin_call::PluginCall;
 use portcullis_core::action::{Action, Context, History, Reading};
 use portcullis_core::fault::{Fault, OnFault};
 use portcullis_core::finding::{
@@ -245,7 +245,7 @@ impl PluginSet {
         };
         let mut slot = named(&self.slots, &self.engine, name, Kind::AuditExporter)?;
         let answer_bytes = RENDERED_BYTES + check::TEXT_BYTES;
-        let invocation = Invocation {
+        let plugin_call = PluginCall {
             engine: &self.engine,
             now_ms: self.now_ms,
             answer_bytes,
@@ -253,7 +253,7 @@ impl PluginSet {
             breakers: &self.breakers,
             watched: self.watched.as_ref(),
         };
-        Some(invocation.take(
+        Some(plugin_call.take(
             &mut slot,
             self.deadline.part(BudgetOwner::Ours),
             ask,
@@ -300,7 +300,7 @@ impl PluginSet {
         ask: impl Fn(&str, &LoadedPlugin, &mut Store<GuestState>) -> GuestResult<W>,
         accept: impl Fn(W) -> Result<T, UnnamedFault>,
     ) -> Vec<PluginResponse<T>> {
-        let invocation = Invocation {
+        let plugin_call = PluginCall {
             engine: &self.engine,
             now_ms: self.now_ms,
             answer_bytes: 0,
@@ -331,7 +331,7 @@ impl PluginSet {
                     BudgetOwner::Ours
                 };
                 waiting = waiting.saturating_sub(usize::from(whose != BudgetOwner::Ours));
-                answers.push(invocation.take(
+                answers.push(plugin_call.take(
                     slot,
                     self.deadline.part(whose),
                     |loaded, store| ask(&name, loaded, store),
@@ -340,7 +340,7 @@ impl PluginSet {
             } else if slot.kind(engine).is_none() && !self.bad_files_reported {
                 // A file that is not a plugin might have been meant as one of these: its fault is
                 // reported once per review.
-                answers.push(invocation.take(
+                answers.push(plugin_call.take(
                     slot,
                     TimeBudget::unbounded(),
                     |_, _| Err(wrong_kind()),
@@ -362,7 +362,7 @@ impl PluginSet {
             }
             _ => Err(wrong_kind()),
         };
-        let invocation = Invocation {
+        let plugin_call = PluginCall {
             engine: &self.engine,
             now_ms: self.now_ms,
             answer_bytes: 0,
@@ -370,7 +370,7 @@ impl PluginSet {
             breakers: &self.breakers,
             watched: self.watched.as_ref(),
         };
-        invocation
+        plugin_call
             .take(
                 &mut self.slots.reader(),
                 self.deadline.part(BudgetOwner::Ours),
@@ -481,7 +481,7 @@ impl Plugins for PluginSet {
             _ => Err(wrong_kind()),
         };
         let mut slot = named(&self.slots, &self.engine, name, Kind::Intervention)?;
-        let invocation = Invocation {
+        let plugin_call = PluginCall {
             engine: &self.engine,
             now_ms: self.now_ms,
             answer_bytes: 0,
@@ -491,7 +491,8 @@ impl Plugins for PluginSet {
         };
         let whose =
             if is_file(&slot.entry) { BudgetOwner::File { waiting: 1 } } else { BudgetOwner::Ours };
-        let answer = invocation.take(&mut slot, self.deadline.part(whose), ask, from_wit::response);
+        let answer =
+            plugin_call.take(&mut slot, self.deadline.part(whose), ask, from_wit::response);
         self.breakers.note(&answer);
         Some(answer)
     }

@@ -45,7 +45,7 @@ pub enum MessageKind {
 
 /// A message with its original bytes.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Message {
+pub struct RpcMessage {
     /// Its kind.
     pub kind: MessageKind,
     /// Its content.
@@ -66,7 +66,7 @@ pub struct MessageError {
     pub id: Option<RequestId>,
 }
 
-impl Message {
+impl RpcMessage {
     /// Reads a line.
     ///
     /// # Errors
@@ -257,8 +257,8 @@ impl<'de> Visitor<'de> for StrictValue<'_> {
 mod tests {
     use super::*;
 
-    fn parse(text: &str) -> Result<Message, MessageError> {
-        Message::parse(text.as_bytes().to_vec())
+    fn parse(text: &str) -> Result<RpcMessage, MessageError> {
+        RpcMessage::parse(text.as_bytes().to_vec())
     }
 
     #[test]
@@ -305,7 +305,7 @@ mod tests {
             let error = parse(text).unwrap_err();
             assert!(error.problem.contains(part), "{text}: {error}");
         }
-        assert!(Message::parse(b"{\"id\":1,\"method\":\"\xff\"}".to_vec()).is_err());
+        assert!(RpcMessage::parse(b"{\"id\":1,\"method\":\"\xff\"}".to_vec()).is_err());
         let deep = format!(r#"{{"id":1,"method":"x","params":{}"#, "[".repeat(100_000));
         assert!(parse(&deep).is_err());
         let many = format!(r#"{{"id":1,"method":"x","params":[{}0]}}"#, "0,".repeat(MAX_VALUES));

@@ -4,7 +4,7 @@ use crate::agent::{AgentCommand, Reentry};
 use crate::error::RunError;
 use crate::event::RunEvent;
 use crate::group::Cgroup;
-use crate::limits::Limits;
+use crate::limits::RunLimits;
 use crate::monitor::{FinishedRun, Monitor, MonitorEvent};
 use crate::outcome::{RunOutcome, RunResult};
 use crate::pump::{self, Sink, StreamStats};
@@ -76,7 +76,7 @@ impl Run {
     /// available.
     pub fn start_agent(
         agent: &AgentCommand,
-        limits: &Limits,
+        limits: &RunLimits,
         reentry: &Reentry,
         sinks: Sinks,
     ) -> Result<Self, RunError> {

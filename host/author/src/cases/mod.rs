@@ -170,13 +170,13 @@ pub enum CaseEvent {
         /// Its parameters.
         input: Map<String, Value>,
         /// Its end.
-        end: CallEnd,
+        end: ScriptedEnd,
     },
 }
 
 /// The end of a call.
 #[derive(Clone, Debug)]
-pub enum CallEnd {
+pub enum ScriptedEnd {
     /// It succeeds with this output.
     Returns(String),
     /// It fails with this output.

@@ -5,7 +5,7 @@ mod export;
 mod listener;
 
 use super::finding::{AFTER, BEFORE, CaseFinding};
-use super::{CallEnd, Case, CaseEvent, CaseSetup, CaseStep};
+use super::{Case, CaseEvent, CaseSetup, CaseStep, ScriptedEnd};
 use anyhow::{Context, Result};
 use listener::AnswerObserver;
 use portcullis_config::{Config, PluginConfig};
@@ -291,12 +291,12 @@ impl CaseRun<'_> {
 }
 
 /// A refused call has no outcome, so one in the file never takes effect.
-fn refused(record: &Record, end: &CallEnd) -> Option<String> {
+fn refused(record: &Record, end: &ScriptedEnd) -> Option<String> {
     let key = match end {
-        CallEnd::Returns(text) if text.is_empty() => return None,
-        CallEnd::Returns(_) => "returns",
-        CallEnd::Fails(_) => "fails",
-        CallEnd::Refused => return None,
+        ScriptedEnd::Returns(text) if text.is_empty() => return None,
+        ScriptedEnd::Returns(_) => "returns",
+        ScriptedEnd::Fails(_) => "fails",
+        ScriptedEnd::Refused => return None,
     };
     let reason = record
         .decision
@@ -307,9 +307,9 @@ fn refused(record: &Record, end: &CallEnd) -> Option<String> {
 }
 
 /// Returns a client's report of a call's end; `None` if it sends none.
-fn ended(tool: &str, end: &CallEnd) -> Option<Value> {
+fn ended(tool: &str, end: &ScriptedEnd) -> Option<Value> {
     match end {
-        CallEnd::Returns(text) => {
+        ScriptedEnd::Returns(text) => {
             let response = if tool == "Bash" {
                 json!({ "stdout": text, "stderr": "", "interrupted": false })
             } else {
@@ -317,10 +317,10 @@ fn ended(tool: &str, end: &CallEnd) -> Option<Value> {
             };
             Some(json!({ "hook_event_name": "PostToolUse", "tool_response": response }))
         }
-        CallEnd::Fails(text) => {
+        ScriptedEnd::Fails(text) => {
             Some(json!({ "hook_event_name": "PostToolUseFailure", "error": text }))
         }
-        CallEnd::Refused => None,
+        ScriptedEnd::Refused => None,
     }
 }
 

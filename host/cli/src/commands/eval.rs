@@ -7,7 +7,7 @@
 mod report;
 pub mod rows;
 
-use super::replay::TrialSetup;
+use super::replay::ReplaySetup;
 use crate::error::{Context, Error, Result};
 use crate::exit::CommandExit;
 use crate::paint;
@@ -32,7 +32,7 @@ pub struct Arguments {
     #[arg(required = true)]
     files: Vec<PathBuf>,
     #[command(flatten)]
-    tried: TrialSetup,
+    tried: ReplaySetup,
     /// Run the rows that name no folder in this one, and look at its files and its git state
     #[arg(long, value_name = "FOLDER")]
     project: Option<PathBuf>,

@@ -19,5 +19,5 @@ mod decide;
 mod raised;
 
 pub use adjust::{BY_SESSION, adjust_to_session, lift_by_exception, refuse_in_stopped_session};
-pub use change::Change;
+pub use change::VerdictChange;
 pub use decide::*;

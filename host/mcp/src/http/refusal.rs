@@ -1,7 +1,7 @@
 //! Answers with a status that says that the server did not take a message.
 
 use super::exchange::JSON;
-use crate::message::{Message, MessageKind};
+use crate::message::{MessageKind, RpcMessage};
 use crate::reply::to_line;
 use crate::request_id::RequestId;
 use serde_json::{Value, json};
@@ -84,14 +84,14 @@ impl Refusal {
 }
 
 /// Reads the error of the protocol in the answer's body.
-fn read_error(answer: Response<Body>) -> Option<Message> {
+fn read_error(answer: Response<Body>) -> Option<RpcMessage> {
     if !is_type(&answer, JSON) {
         return None;
     }
     let mut text = Vec::new();
     let body = answer.into_body().into_reader();
     body.take(MAX_REFUSAL).read_to_end(&mut text).ok()?;
-    let message = Message::parse(super::event_stream::join_lines(&text)).ok()?;
+    let message = RpcMessage::parse(super::event_stream::join_lines(&text)).ok()?;
     message.object.contains_key("error").then_some(message)
 }
 

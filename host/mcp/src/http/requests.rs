@@ -8,7 +8,7 @@ use super::refusal::{Refusal, is_type};
 use super::session::SESSION_HEADER;
 use super::{HttpConnection, lock};
 use crate::listing::{tools_of, without_tools};
-use crate::message::{MAX_MESSAGE, Message};
+use crate::message::{MAX_MESSAGE, RpcMessage};
 use crate::request_id::RequestId;
 use crate::stdio::too_long;
 use serde_json::Value;
@@ -284,7 +284,7 @@ impl HttpConnection {
         if asked.method != INITIALIZE && !(asked.says_version && asked.lists_tools()) {
             return line;
         }
-        let Ok(message) = Message::parse(line.clone()) else { return line };
+        let Ok(message) = RpcMessage::parse(line.clone()) else { return line };
         let Some(result) = message.object.get("result") else { return line };
         if asked.method == INITIALIZE {
             if let Some(version) = result.get("protocolVersion").and_then(Value::as_str) {

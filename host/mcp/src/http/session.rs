@@ -13,7 +13,7 @@ const MOST_ID: usize = 1024;
 
 /// The session, as far as the server has told it.
 #[derive(Debug, Default)]
-pub(super) struct Session {
+pub(super) struct HttpSession {
     /// The session's number: a new one begins with each `initialize`.
     number: u64,
     id: Option<HeaderValue>,
@@ -25,7 +25,7 @@ impl HttpConnection {
     /// Forgets the session, since the client begins another one.
     pub(super) fn renew_session(&self) {
         let mut session = lock(&self.session);
-        *session = Session { number: session.number + 1, ..Session::default() };
+        *session = HttpSession { number: session.number + 1, ..HttpSession::default() };
     }
 
     /// Takes the session's id from the answer to `initialize`.

@@ -1,7 +1,7 @@
 //! Reads a step of a case: the event and its end.
 
 use super::super::values::read_object;
-use super::super::{CallEnd, CaseEvent, CaseSetup, CaseStep, Expectation};
+use super::super::{CaseEvent, CaseSetup, CaseStep, Expectation, ScriptedEnd};
 use super::Reader;
 use portcullis_engine::Kind;
 use portcullis_strict_toml::{Keys, Table, show};
@@ -86,7 +86,7 @@ fn read_event(table: &Table<'_>) -> Option<CaseEvent> {
     Some(CaseEvent::Calls { tool, input, end })
 }
 
-fn read_end(table: &Table<'_>) -> Option<CallEnd> {
+fn read_end(table: &Table<'_>) -> Option<ScriptedEnd> {
     let ends = ["returns", "fails", "refused"];
     let given: Vec<_> =
         table.entries().into_iter().filter(|item| ends.contains(&item.key())).collect();
@@ -99,9 +99,9 @@ fn read_end(table: &Table<'_>) -> Option<CallEnd> {
         return None;
     }
     Some(match given.first() {
-        Some(item) if item.key() == "fails" => CallEnd::Fails(item.text()?.to_owned()),
-        Some(item) if item.key() == "returns" => CallEnd::Returns(item.text()?.to_owned()),
-        Some(item) if item.flag()? => CallEnd::Refused,
-        _ => CallEnd::Returns(String::new()),
+        Some(item) if item.key() == "fails" => ScriptedEnd::Fails(item.text()?.to_owned()),
+        Some(item) if item.key() == "returns" => ScriptedEnd::Returns(item.text()?.to_owned()),
+        Some(item) if item.flag()? => ScriptedEnd::Refused,
+        _ => ScriptedEnd::Returns(String::new()),
     })
 }

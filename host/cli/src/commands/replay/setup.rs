@@ -13,7 +13,7 @@ use std::path::PathBuf;
 /// The differences from the person's own setup.
 #[derive(Default, clap::Args)]
 #[group(id = "tried", multiple = true)]
-pub struct TrialSetup {
+pub struct ReplaySetup {
     /// Load this component too
     #[arg(long, value_name = "FILE")]
     pub plugin: Vec<PathBuf>,
@@ -22,7 +22,7 @@ pub struct TrialSetup {
     pub config_file: Option<PathBuf>,
 }
 
-impl TrialSetup {
+impl ReplaySetup {
     /// Reads the configuration and proves its rules.
     ///
     /// # Errors

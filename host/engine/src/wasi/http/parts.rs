@@ -1,7 +1,7 @@
 //! The objects behind the handles of `wasi:http`.
 
 use crate::grants::Host;
-use crate::web::{Answer, HttpError, Timeouts};
+use crate::web::{HttpError, Timeouts, WebAnswer};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -23,7 +23,7 @@ pub(crate) enum HttpResource {
     /// A request that is sent when its answer is wanted; none once it was sent.
     Future(Option<Box<Sending>>),
     /// An answer, with its body until that was taken.
-    Response(Box<Answer>, bool),
+    Response(Box<WebAnswer>, bool),
     /// The body of an answer; none once its stream was taken.
     Body(Option<Vec<u8>>),
     /// The stream of that body, and how much of it was read.

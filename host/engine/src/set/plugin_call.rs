@@ -15,7 +15,7 @@ use std::sync::Arc;
 use wasmtime::Store;
 
 /// The call of one plugin in a review.
-pub(super) struct Invocation<'a> {
+pub(super) struct PluginCall<'a> {
     pub(super) engine: &'a Engine,
     pub(super) now_ms: u64,
     pub(super) answer_bytes: usize,
@@ -24,7 +24,7 @@ pub(super) struct Invocation<'a> {
     pub(super) watched: Option<&'a RefCell<Vec<ObservedCall>>>,
 }
 
-impl Invocation<'_> {
+impl PluginCall<'_> {
     pub(super) fn take<W, T>(
         &self,
         slot: &mut LazyPlugin,
