@@ -1,4 +1,5 @@
-//! Tests of `catalogue check`: files of the catalogue, alone and in a whole one, with each kind of mistake.
+//! Tests of `catalogue check`: files of the catalogue, alone and in a whole one, with each kind of
+//! mistake.
 
 use crate::common::site::Site;
 use crate::common::trial;

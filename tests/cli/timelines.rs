@@ -316,8 +316,8 @@ fn ordinary() -> Result<()> {
     Ok(())
 }
 
-/// Returns a trajectory of these steps, each a tool with its input. A command that begins with `bad`
-/// fails.
+/// Returns a trajectory of these steps, each a tool with its input. A command that begins with
+/// `bad` fails.
 fn trajectory(goal: &str, steps: impl Iterator<Item = (&'static str, Value)>) -> String {
     let steps: Vec<Value> = steps
         .enumerate()

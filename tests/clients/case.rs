@@ -73,8 +73,8 @@ pub(crate) struct Expect {
     /// Whether `doctor` finds a problem afterwards; it is not asked where that would take minutes.
     #[serde(default)]
     pub(crate) problem: Option<bool>,
-    /// The verdicts that `replay` counts for the session as the client keeps or exports it; it is not
-    /// asked in most cases.
+    /// The verdicts that `replay` counts for the session as the client keeps or exports it; it is
+    /// not asked in most cases.
     #[serde(default)]
     pub(crate) replayed: Option<BTreeMap<String, u64>>,
     /// The journal's records of actions: kind, tool and verdict of each, in order.

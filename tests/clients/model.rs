@@ -46,8 +46,8 @@ impl Model {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// Stops the server; returns the requests for turns, and the number of turns that were not asked
-    /// for.
+    /// Stops the server; returns the requests for turns, and the number of turns that were not
+    /// asked for.
     pub(crate) fn finish(self) -> Result<(Vec<Value>, usize)> {
         self.server.unblock();
         self.thread.join().map_err(|_| anyhow!("the scripted model panicked"))?;

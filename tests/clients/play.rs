@@ -277,8 +277,8 @@ fn compare_replayed(
     Ok((found != *expected).then(|| format!("`replay` counts {found:?}")))
 }
 
-/// Removes our hooks, and compares the client's files with those before the installation. The client
-/// writes files of its own while it runs.
+/// Removes our hooks, and compares the client's files with those before the installation. The
+/// client writes files of its own while it runs.
 fn compare_uninstalled(
     client: &ClientKind,
     site: &Site,

@@ -1,5 +1,6 @@
-//! The documentation names only what exists: links and anchors, paths, functions beside their files, test targets and
-//! tests, commands with their options, exit codes; and the book holds every page.
+//! The documentation names only what exists: links and anchors, paths, functions beside their
+//! files, test targets and tests, commands with their options, exit codes; and the book holds every
+//! page.
 //!
 //! Other tests check the pages' statements about behaviour.
 
@@ -176,8 +177,8 @@ fn every_name_is_in_the_file_that_is_named_for_it() {
     none(&mistakes);
 }
 
-/// "FUNCTION FILE.rs" at the start of a line of a listing, and "| `FUNCTION` | `FILE.rs` |" in a table: the file defines the
-/// function.
+/// "FUNCTION FILE.rs" at the start of a line of a listing, and "| `FUNCTION` | `FILE.rs` |" in a
+/// table: the file defines the function.
 #[test]
 fn every_function_is_in_the_file_beside_it() {
     let (mut mistakes, mut checked) = (Vec::new(), 0);

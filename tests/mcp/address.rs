@@ -1,4 +1,5 @@
-//! A server behind an address: its session, its streams, and everything that can go wrong with them.
+//! A server behind an address: its session, its streams, and everything that can go wrong with
+//! them.
 
 use crate::Test;
 use crate::front::Front;

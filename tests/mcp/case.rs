@@ -20,8 +20,8 @@
 //! }
 //! ```
 //!
-//! A part of a message is an object: each of its members is compared, others may exist. A text
-//! `~x` is a part of a longer text, and null means that there is none. A text is compared as a whole
+//! A part of a message is an object: each of its members is compared, others may exist. A text `~x`
+//! is a part of a longer text, and null means that there is none. A text is compared as a whole
 //! line, byte by byte; `same` and `same-message` are the line that was sent.
 
 use crate::front::Front;

@@ -1,4 +1,5 @@
-//! A call that the client's hook has reviewed passes without a second review, and no other one does.
+//! A call that the client's hook has reviewed passes without a second review, and no other one
+//! does.
 
 use crate::Test;
 use crate::gateway::Connection;

@@ -1,12 +1,12 @@
 //! Tests of the gateway for servers of the Model Context Protocol.
 //!
-//! Each file in `cases` is a test with a scripted server (`server.py`): the client's lines, what the
-//! client and the server get, and what the journal holds. The others use real clients and servers
-//! from the npm registry, pinned, which `npm` installs the first time.
+//! Each file in `cases` is a test with a scripted server (`server.py`): the client's lines, what
+//! the client and the server get, and what the journal holds. The others use real clients and
+//! servers from the npm registry, pinned, which `npm` installs the first time.
 //!
 //! They need the release binary (or `PORTCULLIS_BIN`) and python3; those with real parts need `npm`
-//! and Node 20. If something is missing, the tests say so and are skipped; with `CI=true` they fail.
-//! Nothing is sent beyond this machine, and only scratch folders are written.
+//! and Node 20. If something is missing, the tests say so and are skipped; with `CI=true` they
+//! fail. Nothing is sent beyond this machine, and only scratch folders are written.
 
 #![allow(clippy::indexing_slicing, reason = "a program of tests")]
 

@@ -48,7 +48,8 @@ tool = "Bash"
 input = { command = "ls" }
 "#;
 
-/// A site with a publisher's key `release.key`, a reviewer's key `security.key`, and the material above in files.
+/// A site with a publisher's key `release.key`, a reviewer's key `security.key`, and the material
+/// above in files.
 pub struct VettingSite {
     pub site: Site,
 }

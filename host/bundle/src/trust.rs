@@ -258,7 +258,8 @@ impl TrustPolicy {
         self.gone.extend_from_slice(keys);
     }
 
-    /// Checks whether a bundle is revoked: the part of [`TrustPolicy::judge_bundle`] that needs no rule.
+    /// Checks whether a bundle is revoked: the part of [`TrustPolicy::judge_bundle`] that needs no
+    /// rule.
     #[must_use]
     pub fn check_revocation(&self, index: &BundleIndex) -> Requirement {
         self.not_revoked(index)

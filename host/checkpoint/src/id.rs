@@ -5,8 +5,8 @@ use std::fmt;
 
 const LONGEST: usize = 128;
 
-/// The id of the call that a checkpoint belongs to. It names files, so it is 1 to 128 of the characters
-/// `A-Z a-z 0-9 - _ .` and does not begin with a point.
+/// The id of the call that a checkpoint belongs to. It names files, so it is 1 to 128 of the
+/// characters `A-Z a-z 0-9 - _ .` and does not begin with a point.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Id(String);

@@ -24,9 +24,9 @@ impl Vault {
     /// Undoes the action of a checkpoint and all later ones below the same roots: each path gets
     /// its oldest state since the checkpoint back. All or nothing: one path that does not hold the
     /// state that the newest action left refuses the whole restore, unless it is forced or not
-    /// among [`RestoreOptions::only`](crate::RestoreOptions::only). Paths whose state was not stored are left as they are and reported;
-    /// so is a folder that contains files of others. An earlier restore that did not finish is
-    /// completed first.
+    /// among [`RestoreOptions::only`](crate::RestoreOptions::only). Paths whose state was not
+    /// stored are left as they are and reported; so is a folder that contains files of others. An
+    /// earlier restore that did not finish is completed first.
     ///
     /// # Errors
     /// Nothing is changed if paths are refused, a content is lost or damaged, a root is no longer a

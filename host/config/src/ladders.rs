@@ -1,5 +1,6 @@
-//! The ladders of `interventions.ladders`: four answers each, none milder than the one before it. An
-//! answer is a kind, or `KIND:PLUGIN` for an intervention of a plugin's own, in the place of a kind.
+//! The ladders of `interventions.ladders`: four answers each, none milder than the one before it.
+//! An answer is a kind, or `KIND:PLUGIN` for an intervention of a plugin's own, in the place of a
+//! kind.
 
 use super::answers;
 use super::parse::KeyValue;

@@ -1,4 +1,5 @@
-//! The configuration: the organisation's, the person's and the project's file, as policy and entries.
+//! The configuration: the organisation's, the person's and the project's file, as policy and
+//! entries.
 //!
 //! Without any file everything has its default. An unusable file is an error, no matter who owns
 //! it: a guard that runs on half of its configuration does not do what its owner expects. The table

@@ -1,4 +1,5 @@
-//! The configuration as a JSON schema (draft 2020-12), for editors: completion, hints, red underlines.
+//! The configuration as a JSON schema (draft 2020-12), for editors: completion, hints, red
+//! underlines.
 //!
 //! Every valid file is valid by the schema. The reverse does not hold: for example, only `config
 //! check` reports a path that contains `..`.

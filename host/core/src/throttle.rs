@@ -1,10 +1,10 @@
-//! The limits of a prompt, enforced against an action: a warning when little is left, a refusal when
-//! nothing is.
+//! The limits of a prompt, enforced against an action: a warning when little is left, a refusal
+//! when nothing is.
 //!
-//! The rule `limit_file_operations` holds the configured number of writes and deletions, so the host
-//! itself holds that number only if an intervention tightened it, regardless of the plugin that set
-//! it; and it holds all other limits of [`crate::limits::LIMITS`] always. Reading goes on for a
-//! while past a limit. Quantities with a name of a plugin's own are only shown to plugins.
+//! The rule `limit_file_operations` holds the configured number of writes and deletions, so the
+//! host itself holds that number only if an intervention tightened it, regardless of the plugin
+//! that set it; and it holds all other limits of [`crate::limits::LIMITS`] always. Reading goes on
+//! for a while past a limit. Quantities with a name of a plugin's own are only shown to plugins.
 
 use crate::action::{Facts, Limit, Quantity};
 use crate::limits::{self, LimitRow};
@@ -38,7 +38,8 @@ pub fn find_objections(state: &LimitState<'_>, facts: &Facts) -> Vec<Objection> 
 }
 
 /// Returns true if a limit is tighter than the operator's when the session took it over. A key that
-/// is raised later tightens nothing, and one that is lowered does not hide what an intervention set.
+/// is raised later tightens nothing, and one that is lowered does not hide what an intervention
+/// set.
 #[must_use]
 pub fn is_tightened(limit: &Limit, base: &LimitPolicy) -> bool {
     base.limit_of(&limit.quantity).is_none_or(|configured| limit.maximum < configured)

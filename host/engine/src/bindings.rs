@@ -1,5 +1,5 @@
-//! The WIT package as Rust types, one set shared by all worlds, so that an action is converted once and
-//! lowered into each plugin from the same value.
+//! The WIT package as Rust types, one set shared by all worlds, so that an action is converted once
+//! and lowered into each plugin from the same value.
 #![allow(
     missing_docs,
     unreachable_pub,

@@ -88,7 +88,8 @@ pub struct PluginSpec {
     pub limits: Limits,
     /// Its grants while it answers; `prepare` gets none, since its answer is cached.
     pub grants: Arc<Grants>,
-    /// It runs and is recorded, but does not count. The engine only carries this; the pipeline applies it.
+    /// It runs and is recorded, but does not count. The engine only carries this; the pipeline
+    /// applies it.
     pub shadow: bool,
 }
 

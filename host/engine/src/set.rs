@@ -144,8 +144,8 @@ impl PluginSet {
         self.engine = self.engine.clone().with_compiler(file_compiler);
     }
 
-    /// Leaves the memory of small guests to the end of the process, which frees it at less cost: for
-    /// a process that ends after one review.
+    /// Leaves the memory of small guests to the end of the process, which frees it at less cost:
+    /// for a process that ends after one review.
     pub fn free_memory_at_exit(&mut self) {
         self.engine.left = Some(Arc::default());
     }

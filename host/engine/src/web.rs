@@ -27,7 +27,8 @@ use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
 use ureq::{Agent, AsSendBody, Body};
 
-/// The most bytes of an answer's body: a guest reads them into 64 MiB of memory, and each costs it fuel.
+/// The most bytes of an answer's body: a guest reads them into 64 MiB of memory, and each costs it
+/// fuel.
 pub(crate) const ANSWER_BYTES: u64 = 256 << 10;
 /// The most bytes of an answer's status and headers; at most 128 headers are accepted.
 const HEAD_BYTES: usize = 16 << 10;

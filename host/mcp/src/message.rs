@@ -150,8 +150,8 @@ pub(crate) fn check_names(
     Ok(())
 }
 
-/// Returns a text as readers that ignore case compare it; the long s and the sign of the unit kelvin
-/// count as letters for some of them.
+/// Returns a text as readers that ignore case compare it; the long s and the sign of the unit
+/// kelvin count as letters for some of them.
 pub(crate) fn fold_case(text: &str) -> String {
     text.to_uppercase().to_lowercase()
 }

@@ -202,9 +202,9 @@ pub struct ToolResult {
 }
 
 impl ToolResult {
-    /// Returns its texts: those of its blocks, of its messages, of resources, its structured content
-    /// as JSON, and those of all other members. A text never hides another one, since a client may
-    /// show either.
+    /// Returns its texts: those of its blocks, of its messages, of resources, its structured
+    /// content as JSON, and those of all other members. A text never hides another one, since a
+    /// client may show either.
     #[must_use]
     pub fn text(&self) -> String {
         result_text::read_texts(&self.value)

@@ -1,7 +1,9 @@
 //! Recorded sessions: reads every format that `replay` understands into events.
 //!
-//! - hook payloads, one JSON object a line, as the client sends them; `at` (milliseconds) is optional;
-//! - our own journal, as `audit export --exporter jsonl` writes it, with what the workspace looked like;
+//! - hook payloads, one JSON object a line, as the client sends them; `at` (milliseconds) is
+//!   optional;
+//! - our own journal, as `audit export --exporter jsonl` writes it, with what the workspace looked
+//!   like;
 //! - the clients' own transcripts, as JSON lines or one JSON document, and their exports;
 //! - trajectories: `{"id", "goal", "steps": [{"tool", "input", "result", "is_error"}]}` a line.
 //!

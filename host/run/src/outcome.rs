@@ -85,7 +85,8 @@ pub struct Stopped {
     pub took: Duration,
     /// Processes that had to be killed.
     pub killed: u64,
-    /// Processes that could not be killed within ten seconds: another user's, or stuck in the kernel.
+    /// Processes that could not be killed within ten seconds: another user's, or stuck in the
+    /// kernel.
     pub survivors: Vec<i32>,
 }
 

@@ -5,9 +5,9 @@
 //! document and the digest of the action.
 //!
 //! Each row is sealed with the home's key. A row that was changed or added from outside is an error
-//! for its reader, and one that was removed is not an answer: neither is a permission. A row that was
-//! restored from before its end permits nothing either, since only the process that added it acts
-//! on it, and its id is new.
+//! for its reader, and one that was removed is not an answer: neither is a permission. A row that
+//! was restored from before its end permits nothing either, since only the process that added it
+//! acts on it, and its id is new.
 
 use crate::error::StoreError;
 use crate::record::{NewRecord, StoredRecord};
@@ -169,7 +169,8 @@ impl Store {
     }
 
     /// Writes a person's answer to the action of that digest, and appends the records that report
-    /// it to its session. Returns false and writes nothing if it does not wait at the answer's time.
+    /// it to its session. Returns false and writes nothing if it does not wait at the answer's
+    /// time.
     ///
     /// # Errors
     /// Fails if the row was changed from outside or has another digest, and in the same cases as

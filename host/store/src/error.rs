@@ -241,7 +241,8 @@ pub enum CommitError {
         /// The head now.
         found: u64,
     },
-    /// An exception that the review relied on was spent or revoked since the snapshot; take a new one.
+    /// An exception that the review relied on was spent or revoked since the snapshot; take a new
+    /// one.
     #[error("the exception `{}` was spent or revoked since the snapshot: review again on a new snapshot", Line(.id))]
     Spent {
         /// Its id.

@@ -69,8 +69,8 @@ impl Store {
     ///
     /// # Errors
     /// Fails if its id is taken, it cannot be kept, 64 exceptions are live already, or the
-    /// exceptions were changed from outside, and in the same cases as [`Store::append_records`]. Nothing is
-    /// written then.
+    /// exceptions were changed from outside, and in the same cases as [`Store::append_records`].
+    /// Nothing is written then.
     pub fn add_exception(
         &mut self,
         grant: StoredException,

@@ -55,8 +55,8 @@ impl Store {
     ///
     /// # Errors
     /// Fails with [`StoreError::Tampered`] at an invalid record, and in the same cases as
-    /// [`Store::append_records`]. Records removed before that stay removed, and the journal verifies as
-    /// before.
+    /// [`Store::append_records`]. Records removed before that stay removed, and the journal
+    /// verifies as before.
     pub fn prune_before(&mut self, before: u64, now: u64) -> Result<PruneResult, StoreError> {
         let mut pruned = PruneResult::default();
         let last = self.last_old(before, now)?;

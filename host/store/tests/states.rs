@@ -367,7 +367,8 @@ fn a_restored_copy_is_accepted_by_a_person() {
     );
 }
 
-/// A process that still has the old journal open when a person begins a new one does not write its mark.
+/// A process that still has the old journal open when a person begins a new one does not write its
+/// mark.
 #[test]
 fn a_quarantined_journal_leaves_the_mark_alone() {
     let place = Place::new();

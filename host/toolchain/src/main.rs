@@ -1,6 +1,6 @@
 //! `portcullis-plugin`: creates and builds the projects of plugins, and checks the catalogue of
-//! programs. `portcullis plugin new`, `portcullis plugin build` and `portcullis catalogue check` start
-//! it with arguments that they have checked; nothing else does.
+//! programs. `portcullis plugin new`, `portcullis plugin build` and `portcullis catalogue check`
+//! start it with arguments that they have checked; nothing else does.
 //!
 //! The templates, the component encoder and the readable catalogue are here, and not in the program
 //! that runs before each action.

@@ -44,7 +44,8 @@ pub fn tests() -> Vec<Trial> {
     trials
 }
 
-/// The known-bad action stands in the journal and is not an agent's: only who asks for it is shown it.
+/// The known-bad action stands in the journal and is not an agent's: only who asks for it is shown
+/// it.
 fn tried_out() -> Result<()> {
     let installed = Installed::new("doctor tried out")?;
     findings(&installed)?;

@@ -1,4 +1,5 @@
-//! Servers that a client reaches by an address: the entry with the gateway in front starts a command.
+//! Servers that a client reaches by an address: the entry with the gateway in front starts a
+//! command.
 //!
 //! Address and headers may be secrets, so they go to the gateway in the environment, in which
 //! clients fill in variables as they do in an address.

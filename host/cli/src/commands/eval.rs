@@ -1,8 +1,8 @@
 //! `portcullis eval`: judges labelled actions and reports how often the verdict is right.
 //!
 //! Each row is judged by itself: no history, and no disk but the one that the row describes or that
-//! `--project` names. A dangerous action is judged correctly by any verdict except allow, a benign one by allow; other
-//! labels are only counted. It changes nothing and records nothing.
+//! `--project` names. A dangerous action is judged correctly by any verdict except allow, a benign
+//! one by allow; other labels are only counted. It changes nothing and records nothing.
 
 mod report;
 pub mod rows;
@@ -28,7 +28,8 @@ use std::time::{Duration, Instant};
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Labelled actions: one `{"id", "tool", "input", "label"}` per line; `label` is `dangerous`, `benign` or anything else
+    /// Labelled actions: one `{"id", "tool", "input", "label"}` per line; `label` is `dangerous`,
+    /// `benign` or anything else
     #[arg(required = true)]
     files: Vec<PathBuf>,
     #[command(flatten)]

@@ -1,7 +1,9 @@
-//! `portcullis recover`: starts a new journal if the old one is damaged, gone or not ours, and keeps the old one.
+//! `portcullis recover`: starts a new journal if the old one is damaged, gone or not ours, and
+//! keeps the old one.
 //!
-//! A journal that cannot be written refuses every action, so there has to be a way out. Only a person may take it: with
-//! a new journal, sessions lose their history and exceptions end. Stopped sessions stay stopped.
+//! A journal that cannot be written refuses every action, so there has to be a way out. Only a
+//! person may take it: with a new journal, sessions lose their history and exceptions end. Stopped
+//! sessions stay stopped.
 
 use crate::error::{Error, Result};
 use crate::exit::CommandExit;
@@ -130,7 +132,8 @@ fn record(store: &mut Store, summary: &str, at: u64) -> Result<()> {
     Ok(store.checkpoint_log()?)
 }
 
-/// Returns the damage of the journal; `None` if it can be written, verifies, and is the one that the home knows.
+/// Returns the damage of the journal; `None` if it can be written, verifies, and is the one that
+/// the home knows.
 fn damage(home: &Home) -> Option<Damage> {
     if !home.journal().exists() {
         let what =

@@ -39,8 +39,8 @@ pub struct Arguments {
     /// Replay a session of the journal, by its id or an unambiguous prefix
     #[arg(long, value_name = "ID", conflicts_with = "past")]
     session: Vec<String>,
-    /// Summarize your own past sessions with this agent: what would have been warned about, changed,
-    /// asked, blocked
+    /// Summarize your own past sessions with this agent: what would have been warned about,
+    /// changed, asked, blocked
     #[arg(long, value_parser = clap::builder::PossibleValuesParser::new(crate::agent_names()), conflicts_with_all = ["files", "all"])]
     agent: Option<String>,
     /// Short for --agent claude

@@ -3,8 +3,8 @@
 use super::defaults::{DEFAULT, MOST_COUNT, number, score, text};
 use super::{ConfigKey, ProjectScope, Value, ValueKind};
 
-/// The names of the profiles, from the mildest to the strictest. The second is the default, and sets
-/// nothing.
+/// The names of the profiles, from the mildest to the strictest. The second is the default, and
+/// sets nothing.
 pub const PROFILE_NAMES: &[&str] = &["relaxed", "balanced", "strict"];
 
 pub(super) const KEYS: &[ConfigKey] = &[

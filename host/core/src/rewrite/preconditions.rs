@@ -88,8 +88,8 @@ impl Preconditions {
         if self.lost {
             return Some("it is unknown which repository's changes it keeps".to_owned());
         }
-        // A look at the workspace answers every query. A path without an answer belongs to a replay, whose
-        // recorded answers name the folders of another review.
+        // A look at the workspace answers every query. A path without an answer belongs to a
+        // replay, whose recorded answers name the folders of another review.
         let is = |path: &String, entries: &[Entry]| {
             seen.get(&crate::observe::key(path, false))
                 .is_none_or(|found| entries.contains(&found.entry))

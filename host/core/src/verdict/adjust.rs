@@ -1,4 +1,5 @@
-//! Adjustments of a decision that its findings do not contain: the session's state and a person's exception.
+//! Adjustments of a decision that its findings do not contain: the session's state and a person's
+//! exception.
 
 use super::Decision;
 use super::change::VerdictChange;
@@ -37,7 +38,8 @@ pub fn refuse_in_stopped_session(session: &Session, _: &Facts) -> Option<Verdict
     })
 }
 
-/// Asks about every action that changes something in a session that is held for a person; reading goes on.
+/// Asks about every action that changes something in a session that is held for a person; reading
+/// goes on.
 fn ask_in_held_session(session: &Session, facts: &Facts) -> Option<VerdictChange> {
     let reason = session.held.as_ref().filter(|_| !terms::is_read_only(facts))?;
     let reason = format!("this session is held until the person's next prompt: {reason}");
@@ -58,7 +60,8 @@ fn keep_resume_terms(session: &Session, facts: &Facts) -> Option<VerdictChange> 
     })
 }
 
-/// Lets an action run that a person allowed. `faults`: the faults of its review, which the reason mentions.
+/// Lets an action run that a person allowed. `faults`: the faults of its review, which the reason
+/// mentions.
 ///
 /// # Errors
 /// Fails with the reason why the exception does not count: the decision is beyond exceptions.

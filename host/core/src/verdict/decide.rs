@@ -1,8 +1,9 @@
 //! The decision: findings in, verdict and reasons out.
 //!
-//! [`decide_verdict`] is total, pure and monotone: one more finding, fault or gap never makes its verdict
-//! more permissive. It does not check that a `modify` can be carried out: [`settle_rewrites`] does that
-//! afterwards, since an offered rewrite is not a finding against the action but a way to keep it.
+//! [`decide_verdict`] is total, pure and monotone: one more finding, fault or gap never makes its
+//! verdict more permissive. It does not check that a `modify` can be carried out:
+//! [`settle_rewrites`] does that afterwards, since an offered rewrite is not a finding against the
+//! action but a way to keep it.
 
 use super::change::VerdictChange;
 use crate::fault::Fault;

@@ -24,8 +24,8 @@ pub(super) enum Refusal {
 }
 
 impl Refusal {
-    /// Reads a refusal. `id` is the request's, if it was one, and `in_session` is true if the server
-    /// was told a session's id.
+    /// Reads a refusal. `id` is the request's, if it was one, and `in_session` is true if the
+    /// server was told a session's id.
     pub(super) fn read(answer: Response<Body>, id: Option<&RequestId>, in_session: bool) -> Self {
         let status = answer.status().as_u16();
         let signs_in = answer.headers().contains_key(WWW_AUTHENTICATE);

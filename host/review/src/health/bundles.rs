@@ -68,8 +68,8 @@ fn check_locked(
     }
 }
 
-/// Describes the effect on actions of a bundle that does not pass. `loaded`: the plugins that a hook
-/// still tries to load.
+/// Describes the effect on actions of a bundle that does not pass. `loaded`: the plugins that a
+/// hook still tries to load.
 fn meaning(bundle: &str, config: &Config, loaded: Option<&[PluginPin]>) -> &'static str {
     let Some(loaded) = loaded else { return "each action is refused" };
     let default = if bundle == OURS { OnFault::Block } else { OnFault::Ask };

@@ -5,8 +5,8 @@
 
 use std::path::Path;
 
-/// Folders that hold nothing but what a tool recreates, whatever is beside them: nobody but the tool
-/// gives these names.
+/// Folders that hold nothing but what a tool recreates, whatever is beside them: nobody but the
+/// tool gives these names.
 const FOLDERS: &[&str] = &[
     "__pycache__",
     ".angular",

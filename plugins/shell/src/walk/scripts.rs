@@ -2,8 +2,8 @@
 //! as if it stood on the command line.
 //!
 //! A text in a file is the work of people, not of this command line alone: a value that is known
-//! only at run time is not a gap there, and the file's own run stands for programs and project files
-//! that its text leaves open.
+//! only at run time is not a gap there, and the file's own run stands for programs and project
+//! files that its text leaves open.
 
 mod running;
 

@@ -100,8 +100,8 @@ fn marked_rows(text: &str) -> Vec<String> {
     rows
 }
 
-/// Cuts a line into rows of at most so many columns. A letter outside ASCII may take two: a row that
-/// the terminal wraps would go on without the mark.
+/// Cuts a line into rows of at most so many columns. A letter outside ASCII may take two: a row
+/// that the terminal wraps would go on without the mark.
 fn cut_rows(line: &str, width: usize) -> Vec<String> {
     let (mut rows, mut row, mut used) = (Vec::new(), String::new(), 0);
     for letter in line.chars() {

@@ -1,5 +1,5 @@
-//! Trust of the client's own kind: a client that runs a hook only after a person has trusted it gets
-//! the consent of the person who installs, and loses it with the hooks.
+//! Trust of the client's own kind: a client that runs a hook only after a person has trusted it
+//! gets the consent of the person who installs, and loses it with the hooks.
 
 use super::Site;
 use super::report::InstallReport;

@@ -15,8 +15,8 @@ pub struct Answers {
     pub interventions: BTreeMap<(String, String, RecoveryOutcome), u64>,
     /// The number of escalations to the next level, by issue.
     pub escalations: BTreeMap<String, u64>,
-    /// The effectiveness of interventions that have one, by kind, by the issue that they answer, and
-    /// by client.
+    /// The effectiveness of interventions that have one, by kind, by the issue that they answer,
+    /// and by client.
     pub effectiveness: BTreeMap<(String, String, String), Effectiveness>,
     /// The level of the newest answer, by session and issue.
     levels: BTreeMap<(String, String), u8>,

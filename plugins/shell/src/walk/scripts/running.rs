@@ -293,7 +293,8 @@ impl Walker<'_> {
         }
     }
 
-    /// Notes a script of a package, or a recipe, that starts itself twice, once of it beside the other.
+    /// Notes a script of a package, or a recipe, that starts itself twice, once of it beside the
+    /// other.
     fn note_again(&mut self, run: &RunText<'_>, command: Option<u32>, setting: &Setting) {
         const BESIDE: usize = 100;
         let mut all = self.scripts.running.iter_mut();

@@ -1,7 +1,7 @@
 //! Asks before an applied database migration is changed.
 //!
-//! Whoever ran a migration has its old text: changing the file changes nothing for them, and everything for
-//! those who run it later.
+//! Whoever ran a migration has its old text: changing the file changes nothing for them, and
+//! everything for those who run it later.
 
 use portcullis_plugin::risk_calculator::*;
 use portcullis_plugin::types::{EffectKind, Path};

@@ -1,5 +1,5 @@
-//! Observes the plugins of a bundle during an evaluation and counts the actions that each alone would
-//! have objected to.
+//! Observes the plugins of a bundle during an evaluation and counts the actions that each alone
+//! would have objected to.
 
 use super::subjects::Subject;
 use portcullis_core::action::{Action, Context};

@@ -1,5 +1,5 @@
-//! The plugins of a bundle, prepared for an evaluation: each component is in a file of its own and pinned
-//! to its bytes, which the engine enforces as it does for installed ones.
+//! The plugins of a bundle, prepared for an evaluation: each component is in a file of its own and
+//! pinned to its bytes, which the engine enforces as it does for installed ones.
 
 use crate::error::{Context, Error, Result};
 use portcullis_bundle::{Bundle, Component, Plugin, grant_key};

@@ -92,8 +92,8 @@ impl Value {
     }
 }
 
-/// Joins the parts of a path; an absolute part replaces those before it in some languages, and in others
-/// never does: the former names more.
+/// Joins the parts of a path; an absolute part replaces those before it in some languages, and in
+/// others never does: the former names more.
 pub(super) fn join_path(parts: &[Value]) -> Value {
     let mut whole = String::new();
     let mut source = Source::LOCAL;
