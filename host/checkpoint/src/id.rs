@@ -13,7 +13,8 @@ pub struct Id(String);
 
 /// A name that cannot be the id of a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{}` cannot name a checkpoint: use 1 to 128 of A-Z a-z 0-9 - _ . and do not begin with a point", .0.escape_debug())]
+#[error("`{}` cannot name a checkpoint: use 1 to 128 of A-Z a-z 0-9 - _ . and do not begin with a \
+     point", .0.escape_debug())]
 pub struct InvalidId(String);
 
 impl Id {

@@ -280,7 +280,8 @@ impl Config {
         };
         (!named.is_empty()).then(|| {
             format!(
-                "Portcullis ignores {}{more} of this project's `{PROJECT_FILE}`: that file is not trusted. `portcullis trust` shows what it sets.",
+                "Portcullis ignores {}{more} of this project's `{PROJECT_FILE}`: that file is not \
+                 trusted. `portcullis trust` shows what it sets.",
                 named.join(", ")
             )
         })

@@ -113,8 +113,10 @@ fn find_batch_objection(maximum: u64, files: u64) -> Option<Objection> {
 /// The cause named in an objection. The limits do not record what went wrong; the agent was
 /// informed when they were tightened.
 const SINCE: &str = "since limits were tightened";
-const REST: &str = "stop here and tell the person what is done and what is left; the count restarts with their next prompt";
-const WAIT: &str = "wait until less runs, or stop processes that are not needed any more, and tell the person; it is measured again before each action";
+const REST: &str = "stop here and tell the person what is done and what is left; the count \
+     restarts with their next prompt";
+const WAIT: &str = "wait until less runs, or stop processes that are not needed any more, and tell \
+     the person; it is measured again before each action";
 const SPARE: &str = "do only what the task needs, and leave the rest to the person's next prompt";
 
 fn refuse(row: &LimitRow, used: String, limit: &Limit, state: &LimitState<'_>) -> Objection {

@@ -8,7 +8,8 @@
 
 mod base {
     wasmtime::component::bindgen!({
-        inline: "package portcullis:host; world base { import portcullis:plugin/types@0.1.0; import portcullis:plugin/host@0.1.0; }",
+        inline: "package portcullis:host; world base \
+             { import portcullis:plugin/types@0.1.0; import portcullis:plugin/host@0.1.0; }",
         path: "../../wit/plugin",
         world: "portcullis:host/base",
     });

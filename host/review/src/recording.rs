@@ -101,7 +101,8 @@ fn describe_forms() -> String {
     let clients: Vec<&str> =
         portcullis_agents::ALL.iter().map(|agent| agent.display_name()).collect();
     format!(
-        "known forms are hook payloads, an exported journal, trajectories, and sessions of {} (for those in a database, {})",
+        "known forms are hook payloads, an exported journal, trajectories, and sessions of {} (for \
+         those in a database, {})",
         clients.join(", "),
         describe_exports()
     )
@@ -212,7 +213,8 @@ impl Collector {
             return Ok(());
         }
         bail!(
-            "it is not a hook payload, journal record, transcript line or trajectory: it has none of `hook_event_name`, `document`, `type`, `steps`"
+            "it is not a hook payload, journal record, transcript line or trajectory: it has none \
+             of `hook_event_name`, `document`, `type`, `steps`"
         )
     }
 

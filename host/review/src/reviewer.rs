@@ -271,7 +271,8 @@ fn only_what_judges_looks_on(plugins: &mut PluginSet, config: &Config) -> Result
     if let Some(name) = looking_on.iter().find(|name| others.contains(name)) {
         let key = format!("plugins.{name}.shadow");
         let what = format!(
-            "`{key}` is `true`, but `{name}` judges no actions; only risk-calculators and patterns can run in shadow mode"
+            "`{key}` is `true`, but `{name}` judges no actions; only risk-calculators and patterns \
+             can run in shadow mode"
         );
         return Err(KeyProblem { key, what }.into());
     }
@@ -326,7 +327,8 @@ fn unknown_plugins(config: &Config, loaded: impl Fn(&str) -> bool) -> Result<()>
         if builtin.is_none() && !loaded(name) {
             let folder = config.plugins_dir.display();
             let what = format!(
-                "`{key}` holds `{name}`, but no builtin pattern has that name, no locked bundle holds it, and `{folder}` holds no `{name}.{COMPONENT}`"
+                "`{key}` holds `{name}`, but no builtin pattern has that name, no locked bundle \
+                 holds it, and `{folder}` holds no `{name}.{COMPONENT}`"
             );
             return Err(KeyProblem { key, what }.into());
         }
@@ -339,7 +341,8 @@ fn unknown_plugins(config: &Config, loaded: impl Fn(&str) -> bool) -> Result<()>
         if !known && !switched_off {
             let folder = config.plugins_dir.display();
             let what = format!(
-                "`plugins.{name}` is configured, but no builtin plugin has that name, no locked bundle holds it, and `{folder}` holds no `{name}.{COMPONENT}`"
+                "`plugins.{name}` is configured, but no builtin plugin has that name, no locked \
+                 bundle holds it, and `{folder}` holds no `{name}.{COMPONENT}`"
             );
             return Err(KeyProblem { key: format!("plugins.{name}"), what }.into());
         }

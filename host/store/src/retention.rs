@@ -189,7 +189,8 @@ impl Writer<'_> {
                 at,
                 pruned_at: now.min(i64::MAX as u64),
             };
-            let sql = "INSERT OR REPLACE INTO start (only, sequence, hash, at, pruned_at, mac) VALUES (1, ?1, ?2, ?3, ?4, ?5)";
+            let sql = "INSERT OR REPLACE INTO start (only, sequence, hash, at, pruned_at, mac) \
+                 VALUES (1, ?1, ?2, ?3, ?4, ?5)";
             self.transaction.execute(
                 sql,
                 params![

@@ -77,7 +77,8 @@ fn check_caller(version: Option<OsString>) -> anyhow::Result<()> {
             second_program::describe_fix()
         ),
         _ => bail!(
-            "`{}` is started by `portcullis`: run `portcullis plugin new`, `portcullis plugin build` or `portcullis catalogue check`",
+            "`{}` is started by `portcullis`: run `portcullis plugin new`, `portcullis plugin \
+             build` or `portcullis catalogue check`",
             second_program::NAME
         ),
     }

@@ -12,7 +12,8 @@
 
 mod base {
     wit_bindgen::generate!({
-        inline: "package portcullis:sdk; world base { import portcullis:plugin/types@0.1.0; import portcullis:plugin/host@0.1.0; }",
+        inline: "package portcullis:sdk; world base \
+             { import portcullis:plugin/types@0.1.0; import portcullis:plugin/host@0.1.0; }",
         path: "wit",
         world: "portcullis:sdk/base",
         generate_all,

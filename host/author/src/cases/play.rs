@@ -221,7 +221,11 @@ impl CaseRun<'_> {
             )?),
             CaseEvent::Calls { tool, input, end } => {
                 self.calls += 1;
-                let call = json!({ "tool_name": tool, "tool_input": input, "tool_use_id": format!("call-{}", self.calls) });
+                let call = json!({
+                    "tool_name": tool,
+                    "tool_input": input,
+                    "tool_use_id": format!("call-{}", self.calls),
+                });
                 observer.when = BEFORE;
                 let records = self.event(
                     agent,

@@ -84,7 +84,8 @@ impl Reader {
                         "{of} is asked step by step; put `[[case.step.expect]]` below the step that it is about"
                     ),
                     name => format!(
-                        "`case.{name}` is for audit-exporters, which get records; {of} is asked step by step: take it out"
+                        "`case.{name}` is for audit-exporters, which get records; {of} is asked \
+                         step by step: take it out"
                     ),
                 });
             }

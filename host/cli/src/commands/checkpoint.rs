@@ -153,7 +153,12 @@ fn show(arguments: &CheckpointId) -> Result<CommandExit> {
 }
 
 fn change_json(change: &PathChange) -> Value {
-    json!({ "path": path_json(&change.path), "how": kind(change), "before": node(&change.before), "after": node(&change.after) })
+    json!({
+        "path": path_json(&change.path),
+        "how": kind(change),
+        "before": node(&change.before),
+        "after": node(&change.after),
+    })
 }
 
 /// Describes the change of a path in one word.
@@ -175,7 +180,12 @@ fn kind(change: &PathChange) -> &'static str {
 fn node(node: &Node) -> Value {
     match node {
         Node::File { content: Content::Kept(digest), size, mode, .. } => {
-            json!({ "is": "file", "size": size, "mode": format!("{mode:o}"), "digest": digest.to_string() })
+            json!({
+                "is": "file",
+                "size": size,
+                "mode": format!("{mode:o}"),
+                "digest": digest.to_string(),
+            })
         }
         Node::File { size, mode, .. } => {
             json!({ "is": "file", "size": size, "mode": format!("{mode:o}") })

@@ -68,7 +68,8 @@ fn outcome(outcome: &str, home: &Home, damage: Option<&Damage>, kept: Option<&Pa
 fn begin(home: &Home, damage: &Damage, as_json: bool) -> Result<CommandExit> {
     let way_on = if damage.whole { " With --keep it is taken as it is." } else { "" };
     interactive::confirm_action(&format!(
-        "The journal `{}`: {}.\nIt will be kept under another name and a new one begun. Running sessions forget their history, \
+        "The journal `{}`: {}.\nIt will be kept under another name and a new one begun. Running \
+         sessions forget their history, \
          and exceptions end; stopped sessions stay stopped.{way_on}",
         home.journal().display(),
         damage.what
@@ -100,7 +101,8 @@ fn keep(home: &Home, damage: &Damage, as_json: bool) -> Result<CommandExit> {
             .with_hint("without --keep a new one is begun"));
     }
     interactive::confirm_action(&format!(
-        "The journal `{}`: {}.\nIt will be taken as it is. What happened after it was copied is not known to sessions any more.",
+        "The journal `{}`: {}.\nIt will be taken as it is. What happened after it was copied is \
+         not known to sessions any more.",
         home.journal().display(),
         damage.what
     ))?;

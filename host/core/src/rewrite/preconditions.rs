@@ -114,7 +114,8 @@ impl Preconditions {
         let head = self.heads.iter().find(unsettled)?;
         let folder = head.strip_suffix(HEAD).unwrap_or(head).trim_end_matches('/');
         Some(format!(
-            "a merge, a rebase or the like is half done in the repository of `{folder}`, or it has no commit that can be read"
+            "a merge, a rebase or the like is half done in the repository of `{folder}`, or it has \
+             no commit that can be read"
         ))
     }
 }

@@ -43,7 +43,8 @@ impl ServerAddress {
         url.set_fragment(None);
         if url.scheme() == "http" && !plain && !is_loopback(&url) {
             return Err(
-                "it is without TLS, so anybody on the way can read and change everything: use `https://`, or name `--plain-http`"
+                "it is without TLS, so anybody on the way can read and change everything: use \
+                 `https://`, or name `--plain-http`"
                     .into(),
             );
         }

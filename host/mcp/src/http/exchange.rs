@@ -158,7 +158,8 @@ impl Exchanges {
         );
         if to.origin() != from.origin() {
             return Err(format!(
-                "the server redirects to {shown}, which is another server: it is not followed. Name that address if you trust it"
+                "the server redirects to {shown}, which is another server: it is not followed. \
+                 Name that address if you trust it"
             ));
         }
         if !matches!(status, 307 | 308) && parts.method != Method::GET {

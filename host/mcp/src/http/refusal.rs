@@ -60,7 +60,8 @@ impl Refusal {
                     return Self::Answer(to_line(&answer));
                 }
                 _ if matches!(status, 404 | 405) => format!(
-                    "there is no server for streamable HTTP at this address ({status}): the gateway does not know the older transport with two addresses"
+                    "there is no server for streamable HTTP at this address ({status}): the \
+                     gateway does not know the older transport with two addresses"
                 ),
                 _ => format!("the server answered with the status {status}{words}"),
             },

@@ -146,7 +146,8 @@ pub fn verify_bundle(
         wanted.locked.signers.iter().find(|signer| !judged.signers.contains(signer))
     {
         bail!(KnownFailure::Untrusted(format!(
-            "`{by}` says that {stranger} signed `{name}`, which no key of the trust policy did: run `portcullis bundle verify {name}`"
+            "`{by}` says that {stranger} signed `{name}`, which no key of the trust policy did: \
+             run `portcullis bundle verify {name}`"
         )));
     }
     check_description(&bundle)?;

@@ -96,7 +96,8 @@ fn check_bundle(
     match verify::verify_bundle(store, wanted, policies, now) {
         Err(error) => {
             let fix = format!(
-                "`portcullis bundle verify {name}` says what is missed; `bundle install` and `bundle update` fix it, or `bundle remove`"
+                "`portcullis bundle verify {name}` says what is missed; `bundle install` and \
+                 `bundle update` fix it, or `bundle remove`"
             );
             Some(HealthFinding::problem(Check::Bundles, format!("{error:#}: {meaning}"), fix))
         }

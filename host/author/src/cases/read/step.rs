@@ -70,7 +70,10 @@ fn read_event(table: &Table<'_>) -> Option<CaseEvent> {
         return says.text().map(|text| CaseEvent::Says(text.to_owned()));
     }
     if !table.contains("tool") {
-        table.report("the step has neither `tool` nor `says`; name what the agent calls, as `tool = \"Bash\"`, or what the person says");
+        table.report(
+            "the step has neither `tool` nor `says`; name what the agent calls, as `tool \
+             = \"Bash\"`, or what the person says",
+        );
         return None;
     }
     let tool = table.text("tool")?;

@@ -77,7 +77,8 @@ pub(super) const fn describe_answer(allowed: bool, is_used: bool) -> &'static st
     match (allowed, is_used) {
         (true, true) => "allowed: it runs now, once.",
         (true, false) => {
-            "allowed, but it has not run: the agent may have given up, or something else stands against it now. `portcullis audit show` has the rest."
+            "allowed, but it has not run: the agent may have given up, or something else stands \
+             against it now. `portcullis audit show` has the rest."
         }
         (false, _) => "denied: the agent is told.",
     }

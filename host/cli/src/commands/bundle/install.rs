@@ -234,7 +234,10 @@ fn question(lost: &[String], unknown: bool) -> String {
         );
     }
     if !lost.is_empty() {
-        text.push_str("These ran here, and are now not locked, locked in an older version, or locked with other bytes:\n");
+        text.push_str(
+            "These ran here, and are now not locked, locked in an older version, or \
+             locked with other bytes:\n",
+        );
     }
     for name in lost {
         let _ = writeln!(text, "  {}", one_line(name, 200));

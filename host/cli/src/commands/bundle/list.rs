@@ -60,7 +60,13 @@ fn as_json(line: &BundleLine) -> Value {
     let RequiredBundle { locked, by } = &line.wanted;
     match &line.state {
         Ok((bundle, until)) => {
-            json!({ "locked": locked, "by": by, "holds": true, "until": until, "about": bundle.about() })
+            json!({
+                "locked": locked,
+                "by": by,
+                "holds": true,
+                "until": until,
+                "about": bundle.about(),
+            })
         }
         Err(why) => json!({ "locked": locked, "by": by, "holds": false, "why": why }),
     }

@@ -267,9 +267,14 @@ fn document(looked: &VerificationResult, policies: &Policies) -> Result<Value> {
     });
     let signatures = signatures.iter().map(|signature| {
         let statement = signature.unverified_statement().ok();
-        let of_this = statement.as_ref().is_some_and(|said| said.digest == bundle.index().digest() && said.name == bundle.about().name.as_str());
+        let of_this = statement.as_ref().is_some_and(|said| {
+            said.digest == bundle.index().digest() && said.name == bundle.about().name.as_str()
+        });
         json!({
-            "keys": policies.keys_of(signature).into_iter().map(|(name, revoked)| json!({ "name": name, "revoked": revoked })).collect::<Vec<_>>(),
+            "keys": policies.keys_of(signature).into_iter().map(|(name, revoked)| json!({
+                "name": name,
+                "revoked": revoked,
+            })).collect::<Vec<_>>(),
             "calls_itself": signature.hint(),
             "of_this_bundle": of_this,
             "expires": statement.as_ref().and_then(|said| said.expires),

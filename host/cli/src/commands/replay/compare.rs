@@ -95,10 +95,17 @@ impl Pair {
     /// Never fails: all keys are strings.
     pub fn json(&self) -> serde_json::Result<Value> {
         let (yours, other) = (self.yours.json()?, self.other.json()?);
-        let verdicts = json!({ "moved": self.matrix, "stricter": self.matrix.stricter(), "milder": self.matrix.milder() });
-        Ok(
-            json!({ "differing": self.differing, "verdicts": verdicts, "yours": yours, "other": other }),
-        )
+        let verdicts = json!({
+            "moved": self.matrix,
+            "stricter": self.matrix.stricter(),
+            "milder": self.matrix.milder(),
+        });
+        Ok(json!({
+            "differing": self.differing,
+            "verdicts": verdicts,
+            "yours": yours,
+            "other": other,
+        }))
     }
 }
 
@@ -151,12 +158,21 @@ impl SetupDifference<'_> {
 }
 
 fn side(entry: &TimelineEntry) -> Value {
-    let patterns = entry
-        .detections
-        .iter()
-        .map(|found| json!({ "pattern": found.pattern, "severity": found.severity, "confidence": found.confidence }));
-    let answers =
-        entry.interventions.iter().map(|done| json!({ "kind": done.kind, "issue": done.issue, "level": done.level, "score": done.score }));
+    let patterns = entry.detections.iter().map(|found| {
+        json!({
+            "pattern": found.pattern,
+            "severity": found.severity,
+            "confidence": found.confidence,
+        })
+    });
+    let answers = entry.interventions.iter().map(|done| {
+        json!({
+            "kind": done.kind,
+            "issue": done.issue,
+            "level": done.level,
+            "score": done.score,
+        })
+    });
     json!({
         "verdict": entry.verdict,
         "risk": entry.risk,

@@ -99,10 +99,18 @@ fn writable(
     confine: bool,
 ) -> Result<Vec<(PathBuf, &'static str)>> {
     if files.confine_held && !confine {
-        return Err(Error::refused("`--confine=false` is not allowed: your organisation has every agent confined (`run.confine = true`)").with_hint("leave it out"));
+        return Err(Error::refused(
+            "`--confine=false` is not allowed: your organisation has every \
+             agent confined (`run.confine = true`)",
+        )
+        .with_hint("leave it out"));
     }
     if files.writable_held && !arguments.writable.is_empty() {
-        return Err(Error::refused("`--writable` is not allowed: your organisation says where agents write (`run.writable`)").with_hint("leave it out"));
+        return Err(Error::refused(
+            "`--writable` is not allowed: your organisation says where \
+             agents write (`run.writable`)",
+        )
+        .with_hint("leave it out"));
     }
     if !confine && !arguments.writable.is_empty() {
         return Err(Error::invalid(

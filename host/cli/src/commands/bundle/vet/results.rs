@@ -189,7 +189,8 @@ impl Results {
             .collect();
         if !idle.is_empty() {
             self.problems.push(format!(
-                "never called by this material: {}; a corpus calls risk-calculators, a session also calls patterns, and cases call their own plugin",
+                "never called by this material: {}; a corpus calls risk-calculators, a session \
+                 also calls patterns, and cases call their own plugin",
                 idle.join(", ")
             ));
         }
@@ -237,7 +238,10 @@ impl Row {
         let flagged = self.objected.get(BENIGN).copied().unwrap_or_default();
         if flagged as f64 * 100.0 > most * benign as f64 {
             let share = format_percent(flagged, benign);
-            problems.push(format!("`{name}` objects to {flagged} of {benign} benign actions ({share}); at most {most} % are allowed"));
+            problems.push(format!(
+                "`{name}` objects to {flagged} of {benign} benign actions \
+                 ({share}); at most {most} % are allowed"
+            ));
         }
         problems
     }
