@@ -487,7 +487,7 @@ fn mistakes(site: &Site) -> Result<()> {
         (vec!["--url-env", "NO_SUCH"], "there is no variable `NO_SUCH`"),
         (vec!["--url", good, "--header", "Authorization=NO_SUCH"], "there is no variable"),
         (vec!["--url", good, "--header", "Host=T_SECRET"], "belongs to the gateway"),
-        (vec!["--url", good, "--header", "a b=T_SECRET"], "no name of a header"),
+        (vec!["--url", good, "--header", "a b=T_SECRET"], "not the name of a header"),
         (vec!["--url", good, "--header", "Authorization"], "NAME=VARIABLE"),
         (vec!["--url", good, "--header-file", "open"], "others may read `"),
         (vec!["--url", good, "--header-file", "line"], "line 1 of `"),

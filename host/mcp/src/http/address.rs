@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn addresses_that_cannot_be_used_are_refused() {
         for (text, part) in [
-            ("mcp", "no address"),
+            ("mcp", "not an address"),
             ("file:///etc/passwd", "begin with"),
             ("ftp://x.example/", "begin with"),
             ("https://u:p@x.example/", "user name"),
