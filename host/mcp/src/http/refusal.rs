@@ -30,7 +30,7 @@ impl Refusal {
         let status = answer.status().as_u16();
         let signs_in = answer.headers().contains_key(WWW_AUTHENTICATE);
         let error = read_error(answer);
-        let own = |message: &Message| matches!(&message.kind, MessageKind::Response { id: found } if found.as_ref() == id);
+        let own = |message: &RpcMessage| matches!(&message.kind, MessageKind::Response { id: found } if found.as_ref() == id);
         let words = error
             .as_ref()
             .and_then(|message| message.object.get("error")?.get("message")?.as_str())
