@@ -1,4 +1,5 @@
-// Each line here is forbidden in host/core by its clippy.toml: `.ci/run pure` fails when one is no longer found.
+// Each line here is forbidden in host/core by its clippy.toml: `.ci/run pure` fails when one is no
+// longer found.
 pub fn reads_a_file() -> bool { std::fs::read("x").is_ok() }
 pub fn opens_a_file() -> bool { std::fs::File::open("x").is_ok() }
 pub fn looks_at_the_disk(path: &std::path::Path) -> bool { path.exists() }

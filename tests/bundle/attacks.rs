@@ -20,46 +20,54 @@ pub fn trials() -> Vec<Trial> {
 }
 
 /// A false statement about a component, and the expected message.
-struct Lie {
+struct Contradiction {
     about: &'static str,
     change: fn(&mut Component),
     message: &'static str,
 }
 
-const LIES: &[Lie] = &[
-    Lie { about: "narrower grants", change: |one| one.wants.grants.clear(), message: "grants" },
-    Lie {
+const CONTRADICTIONS: &[Contradiction] = &[
+    Contradiction {
+        about: "narrower grants",
+        change: |one| one.wants.grants.clear(),
+        message: "grants",
+    },
+    Contradiction {
         about: "wider grants",
         change: |one| one.wants.grants.insert(0, "clocks = true".into()),
         message: "grants",
     },
-    Lie {
+    Contradiction {
         about: "other grants",
         change: |one| one.wants.grants = vec![HOSTS.replace("HOST", "HOST/path")],
         message: "grants",
     },
-    Lie { about: "no imports", change: |one| one.wants.imports.clear(), message: "imports" },
-    Lie {
+    Contradiction {
+        about: "no imports",
+        change: |one| one.wants.imports.clear(),
+        message: "imports",
+    },
+    Contradiction {
         about: "another world",
         change: |one| one.world = "audit-exporter@0.1.0".into(),
         message: "world",
     },
-    Lie {
+    Contradiction {
         about: "another kind",
         change: |one| one.plugins[0].kind = "audit-exporter".into(),
         message: "kind, version, description or schema",
     },
-    Lie {
+    Contradiction {
         about: "another name",
         change: |one| one.plugins[0].name = "harmless".into(),
         message: "plugins",
     },
-    Lie {
+    Contradiction {
         about: "another schema",
         change: |one| one.plugins[0].schema.clear(),
         message: "kind, version, description or schema",
     },
-    Lie {
+    Contradiction {
         about: "a plugin more",
         change: |one| {
             let mut more = one.plugins[0].clone();
@@ -81,7 +89,7 @@ fn untrue() -> Result<()> {
     stall.write("bundle.tar", &honest, &[signature(&honest, &secret, None)?])?;
     stall.misses("bundle.tar", &[])?;
     stall.done("key new --output release.key --passphrase-file passphrase")?;
-    for Lie { about, change, message } in LIES {
+    for Contradiction { about, change, message } in CONTRADICTIONS {
         let bundle = build_bundle(change)?;
         stall.write("bundle.tar", &bundle, &[signature(&bundle, &secret, None)?])?;
         let expected = format!("disagree: {message}");

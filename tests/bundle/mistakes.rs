@@ -65,7 +65,7 @@ const MANIFESTS: &[Manifest] = &[
         text: || MANIFEST.replace("asks.wasm", "ask.wasm"),
     },
     Manifest {
-        does: "names a file that is no plugin",
+        does: "names a file that is not a plugin",
         text: || MANIFEST.replace("asks.wasm", "bundle.toml"),
     },
     Manifest {
@@ -153,7 +153,7 @@ const MISTAKES: &[Mistake] = &[
         "build",
     ),
     mistake(
-        "signs what is no archive",
+        "signs what is not an archive",
         |_| Ok(()),
         "sign bundle.toml --key release.key --passphrase-file passphrase",
     ),
@@ -204,7 +204,7 @@ const MISTAKES: &[Mistake] = &[
         "sign acme-checks-1.0.0.tar --key plain.key --passphrase-file passphrase",
     ),
     mistake(
-        "attaches what is no signature",
+        "attaches what is not a signature",
         |_| Ok(()),
         "sign acme-checks-1.0.0.tar --attach bundle.toml",
     ),

@@ -1,6 +1,7 @@
-//! Attacks in two or three steps, each harmless to look at alone, through one channel each: files that the
-//! agent's tools write and a program runs, links, settings, archives, copies of data, tools of servers. The harmless
-//! twin of each does the same work with harmless content, and passes in silence.
+//! Attacks in two or three steps, each harmless to look at alone, through one channel each: files
+//! that the agent's tools write and a program runs, links, settings, archives, copies of data,
+//! tools of servers. The harmless twin of each does the same work with harmless content, and passes
+//! in silence.
 
 mod table;
 

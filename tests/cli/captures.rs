@@ -1,5 +1,6 @@
-//! Every event of the client gets an answer that the client accepts: our own cases, those of the shipped sessions, and the
-//! payloads that were recorded from the real client where `PORTCULLIS_CAPTURES` names their folder.
+//! Every event of the client gets an answer that the client accepts: our own cases, those of the
+//! shipped sessions, and the payloads that were recorded from the real client where
+//! `PORTCULLIS_CAPTURES` names their folder.
 
 use crate::common::calls::Calls;
 use crate::common::reply::Answer;
@@ -173,7 +174,8 @@ fn neutral(calls: &Calls) -> Vec<Row> {
         .collect()
 }
 
-/// Whole sessions, event by event: what is refused is refused for a reason, never since the event was not understood.
+/// Whole sessions, event by event: what is refused is refused for a reason, never since the event
+/// was not understood.
 fn shipped() -> Result<()> {
     let site = Site::new("shipped payloads")?;
     let payloads = payloads()?;
@@ -201,7 +203,7 @@ fn captured(folder: &Path) -> Result<()> {
         let path = entry?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let capture: Value = serde_json::from_slice(&fs::read(&path)?)
-            .with_context(|| format!("`{name}` is no JSON"))?;
+            .with_context(|| format!("`{name}` is not JSON"))?;
         let agent = name.split('.').next().unwrap_or_default();
         let Some(payload) = capture.get("payload").filter(|_| AGENTS.contains(&agent)) else {
             continue;

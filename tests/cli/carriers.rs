@@ -1,6 +1,6 @@
-//! Tests that what a command does is seen through every carrier: each effect is put into each carrier,
-//! and the verdict must not be milder than the one on the effect alone. Harmless commands in the
-//! same carriers are allowed.
+//! Tests that what a command does is seen through every carrier: each effect is put into each
+//! carrier, and the verdict must not be milder than the one on the effect alone. Harmless commands
+//! in the same carriers are allowed.
 
 use crate::common::site::Site;
 use crate::common::trial;
@@ -322,8 +322,8 @@ fn judge(name: &str, commands: &[&str]) -> Result<Verdicts> {
     Ok(verdicts)
 }
 
-/// Puts a command into a carrier: as it is, quoted for a shell, as a literal of another language, or
-/// encoded.
+/// Puts a command into a carrier: as it is, quoted for a shell, as a literal of another language,
+/// or encoded.
 fn fill(line: &str, command: &str) -> String {
     let literal = json!(command).to_string();
     let hex = HEXLOWER.encode(command.as_bytes());

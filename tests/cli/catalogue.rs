@@ -1,4 +1,5 @@
-//! Tests of `catalogue check`: files of the catalogue, alone and in a whole one, with each kind of mistake.
+//! Tests of `catalogue check`: files of the catalogue, alone and in a whole one, with each kind of
+//! mistake.
 
 use crate::common::site::Site;
 use crate::common::trial;
@@ -19,7 +20,7 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-const SHELF: &str = "[[entry]]\nnames = [\"shelf\"]\ndoes = [\"network at shelf\"]\n";
+const SAMPLE: &str = "[[entry]]\nnames = [\"shelf\"]\ndoes = [\"network at shelf\"]\n";
 const FORM: &str = "[form.lost]\nlabel = \"loses it\"\nweight = 200\n";
 
 /// Files, the path that is checked, the exit code, and parts of the output.
@@ -27,19 +28,19 @@ type Row = (&'static [(&'static str, &'static str)], &'static str, i32, &'static
 
 const ROWS: &[Row] = &[
     (
-        &[("shelf.toml", SHELF)],
+        &[("shelf.toml", SAMPLE)],
         "shelf.toml",
         0,
         &["shelf.toml: ok, 1 entry, 1 program, 0 examples", "with the built-in catalogue"],
     ),
     (
-        &[("own/forms.toml", FORM), ("own/shelf.toml", SHELF)],
+        &[("own/forms.toml", FORM), ("own/shelf.toml", SAMPLE)],
         "own",
         0,
         &["own: ok, 1 entry, 1 program, 0 examples\n"],
     ),
     (
-        &[("own/forms.toml", FORM), ("own/shelf.toml", SHELF)],
+        &[("own/forms.toml", FORM), ("own/shelf.toml", SAMPLE)],
         "own/shelf.toml",
         0,
         &["own/shelf.toml: ok, 1 entry, 1 program, 0 examples\n"],

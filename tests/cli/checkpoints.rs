@@ -448,7 +448,7 @@ fn ignored() -> Result<()> {
     let reply = act(&site, "s", "c1", "sh rewrite.sh && echo other > cache/x")?;
     ensure!(
         !reply.said.contains("cannot be undone"),
-        "what is left out on purpose is no trouble: {reply:?}"
+        "what is left out on purpose is not a problem: {reply:?}"
     );
     let kept = recorded(&site, "review", "c1")?;
     ensure!(kept["complete"] == true && kept["left_out"].to_string().contains("/cache"), "{kept}");

@@ -25,7 +25,7 @@ pub fn tests() -> Vec<Trial> {
         trial("templates: a file of them is said, guarded, and pinned by trust", templates),
         trial("trust: not without a terminal, not by an agent, not by a wrong word", trust_refused),
         trial("trust: a list that somebody else wrote counts for nothing", forged),
-        trial("managed: root's file goes before the person's", managed),
+        trial("managed: root's file takes precedence over the person's", managed),
         trial("pins: they go before the environment", pins),
     ]
 }
@@ -138,7 +138,7 @@ fn check() -> Result<()> {
     }
     let prompts = site.state().join("prompts.toml");
     for (name, text) in [
-        ("a template that is no text", "loop = 1\n"),
+        ("a template that is not text", "loop = 1\n"),
         ("templates of no intervention", "[checkpoint_rolback]\nplan = \"wait\"\n"),
         ("a template of no pattern", "default = \"so\"\nlop = \"stop\"\n"),
         (

@@ -43,7 +43,7 @@ fn dashboard() -> Result<Value> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/docs/grafana/portcullis.json");
     let text =
         fs::read_to_string(&file).with_context(|| format!("cannot read `{}`", file.display()))?;
-    serde_json::from_str(&text).context("the dashboard is no JSON")
+    serde_json::from_str(&text).context("the dashboard is not JSON")
 }
 
 fn list<'a>(value: &'a Value, name: &str) -> &'a [Value] {

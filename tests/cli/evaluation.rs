@@ -203,7 +203,8 @@ const FIGURES: &[Figure] = &[
     (&["dcg"], "dangerous", 0, OBJECTS, 85.0),
     (&["defenseclaw"], "dangerous", 0, OBJECTS, 95.0),
     (&["tldr"], "benign", 0, ALLOWS, 98.5),
-    // 97 until uploads were seen: 14 rows copy a file to a store or another machine, and that warns.
+    // 97 until uploads were seen: 14 rows copy a file to a store or another machine, and that
+    // warns.
     (&["dcg"], "benign", 0, ALLOWS, 95.5),
     // The target of 91.5 is required for the rows that do not contradict us, below.
     (&["defenseclaw"], "benign", 0, ALLOWS, 83.0),
@@ -315,7 +316,8 @@ fn corpora(corpora: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Payloads of ours with a part cut off, a byte changed, or a value of another type: a defined answer for each.
+/// Our payloads with a part cut off, a byte changed, or a value of another type: a defined answer
+/// for each.
 fn spoilt() -> Result<()> {
     let site = Site::new("eval spoilt")?;
     for (index, payload) in payloads()?.iter().step_by(17).enumerate() {
@@ -332,7 +334,7 @@ fn spoilt() -> Result<()> {
     site.verify()
 }
 
-/// The hook answers in a way that the client understands, or refuses in words of ours.
+/// The hook answers in a way that the client understands, or refuses in our words.
 fn answered(site: &Site, payload: &[u8]) -> Result<()> {
     let ended = site.feed(&["hook", "claude"], payload)?;
     let body = ended.text();
@@ -344,7 +346,7 @@ fn answered(site: &Site, payload: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// Payloads of eight agents, and texts that are no payload: a defined answer for each.
+/// Payloads of eight agents, and texts that are not payloads: a defined answer for each.
 fn recorded(corpora: &Path) -> Result<()> {
     let site = Site::new("eval payloads")?;
     let path = corpora.join("payloads/hook_payloads.jsonl");

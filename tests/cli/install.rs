@@ -106,7 +106,7 @@ fn whole(bytes: &[u8]) -> Result<()> {
             })
             .collect();
         let [(group, handler)] = ours[..] else {
-            anyhow::bail!("{event} has {} handlers of ours", ours.len())
+            anyhow::bail!("{event} has {} of our handlers", ours.len())
         };
         ensure!(group.get("matcher").is_none() && handler["type"] == "command", "{group}");
         ensure!(handler["args"][0] == "hook" && handler["args"][1] == "claude", "{handler}");

@@ -1,6 +1,6 @@
 //! Command lines as agents write them, half of them harmful, that were written from the contract
-//! alone: by people who had seen neither the rules nor the catalogue (`tests/lines`). They show what
-//! a reader who knows only examples misses.
+//! alone: by people who had seen neither the rules nor the catalogue (`tests/lines`). They show
+//! what a reader who knows only examples misses.
 
 use crate::common::site::Site;
 use crate::common::{tell, trial};

@@ -1,5 +1,6 @@
-//! Tests of `portcullis review --stdin`, as the loop of an agent without hooks uses it: each event and
-//! answer is checked against the printed schema, and the examples of the book run as they stand.
+//! Tests of `portcullis review --stdin`, as the loop of an agent without hooks uses it: each event
+//! and answer is checked against the printed schema, and the examples of the book run as they
+//! stand.
 
 use crate::common::site::Site;
 use crate::common::{process, trial};

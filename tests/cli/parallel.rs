@@ -46,7 +46,7 @@ fn main() -> ExitCode {
 fn number(variable: &str, default: usize) -> Result<usize> {
     match std::env::var(variable) {
         Ok(text) => {
-            text.parse().with_context(|| format!("{variable} is `{text}`, which is no number"))
+            text.parse().with_context(|| format!("{variable} is `{text}`, which is not a number"))
         }
         Err(_) => Ok(default),
     }

@@ -234,7 +234,7 @@ fn pause_in_trouble() -> Result<()> {
     site.write("pause", r#"{"since":0,"until":9000000000000,"reason":"","code":"00"}"#)?;
     ensure!(answer(&site, "s", "c1", CRITICAL)? == Reply::Refused, "a forged pause pauses nothing");
     site.forget_journal()?;
-    site.write("journal.db", "this is no database")?;
+    site.write("journal.db", "this is not a database")?;
     ensure!(answer(&site, "s", "c2", "ls")? == Reply::Refused);
     site.at_a_terminal(&["pause"], Answer::Word, &[])?
         .ended(0, &["paused until", "this could not be recorded"])?;
@@ -252,7 +252,7 @@ fn recover() -> Result<()> {
     site.ordinary("s")?;
     site.at_a_terminal(&["recover"], Answer::Word, &[])?
         .ended(0, &["there is nothing to recover"])?;
-    let damaged = "this is no database".repeat(1000);
+    let damaged = "this is not a database".repeat(1000);
     site.write("journal.db", &damaged)?;
     let refused = site.hook(&site.calls("s").bash("c1", "ls"))?;
     ensure!(

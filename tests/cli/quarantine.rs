@@ -199,11 +199,11 @@ fn links() -> Result<()> {
     ensure!(fs::read_dir(&outside)?.next().is_none(), "it left the project");
     // The quarantine itself is replaced by a link to another folder of that name.
     let id = newest(&site)?["id"].as_str().context("no id")?.to_owned();
-    let shelf = project.join(".portcullis/quarantine");
+    let quarantine = project.join(".portcullis/quarantine");
     fs::create_dir_all(outside.join(&id).join("x"))?;
     fs::write(outside.join(&id).join("x/precious"), "precious\n")?;
-    fs::rename(&shelf, project.join(".portcullis/elsewhere"))?;
-    symlink(&outside, &shelf)?;
+    fs::rename(&quarantine, project.join(".portcullis/elsewhere"))?;
+    symlink(&outside, &quarantine)?;
     for arguments in
         [&["quarantine", "purge", &id, "--yes"][..], &["quarantine", "restore", &id, "--yes"]]
     {

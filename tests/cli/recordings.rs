@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use std::fs;
 use std::path::PathBuf;
 
-/// One client's recording of a read, an edit, a command that fails, one that deletes a folder of the
-/// home folder, and the fetch of a page.
+/// One client's recording of a read, an edit, a command that fails, one that deletes a folder of
+/// the home folder, and the fetch of a page.
 struct Kept {
     agent: &'static str,
     /// The recording.

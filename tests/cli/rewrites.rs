@@ -1,6 +1,7 @@
-//! Rewrites keep the meaning: each one that is offered runs beside the command that it stands for, in a copy of
-//! the same repository, and both leave the same files, index, refs and stashes, say the same and end with the same
-//! code. Only the quarantine and the refs of what is kept may be there besides. What cannot be so is asked.
+//! Rewrites keep the meaning: each one that is offered runs beside the command that it stands for,
+//! in a copy of the same repository, and both leave the same files, index, refs and stashes, say
+//! the same and end with the same code. Only the quarantine and the refs of what is kept may be
+//! there besides. What cannot be so is asked.
 
 mod frames;
 
@@ -41,7 +42,8 @@ pub fn tests() -> Vec<Trial> {
 /// The comparisons run side by side in so many tests.
 const SHARES: usize = 4;
 
-/// A repository with work in it that nothing but it holds: changes, staged and not, stashes, a branch, folders.
+/// A repository with work in it that nothing but it holds: changes, staged and not, stashes, a
+/// branch, folders.
 const MADE: &str = "git init -q -b main . && echo one > tracked.txt && echo two > staged.txt && mkdir -p sub && echo s > sub/kept.txt \
     && git add . && git commit -qm first && git checkout -qb side && echo side > side.txt && git add . && git commit -qm side \
     && git checkout -q main && echo stash-a > tracked.txt && git stash push -qm a && echo stash-b > tracked.txt && git stash push -qm b \
@@ -177,7 +179,8 @@ impl Pair {
 
     /// The project as it is before a command; what was left there is gone.
     fn fresh(&self, setup: &str) -> Result<()> {
-        // A copy has other times: git looks at its files once, so that both runs begin with the same index.
+        // A copy has other times: git looks at its files once, so that both runs begin with the
+        // same index.
         let line = "rm -rf project && cp -a template project && git -C project update-index -q --refresh || true";
         done(&self.shell(line, self.site.root())?, line)?;
         if setup == NO_SETUP {

@@ -17,7 +17,7 @@ pub fn tests() -> Vec<Trial> {
         trial("run: a client that does not run our hooks gets no prompt", unguarded),
         trial("run: a question that nobody can answer is refused with its reason", nobody),
         trial("run: a client that ends well after its stop ended in an emergency", stopped),
-        trial("run: the command line goes before the files", files),
+        trial("run: the command line takes precedence over the files", files),
         trial("run: files that confine", confining),
     ]
 }

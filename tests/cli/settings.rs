@@ -260,7 +260,7 @@ fn audit() -> Result<()> {
         "{export}"
     );
     let other = site.output(&["audit", "export", "--exporter", "jsonl"])?;
-    ensure!(other.starts_with('{'), "an option goes before");
+    ensure!(other.starts_with('{'), "an option takes precedence");
     site.write("config.toml", "audit.export_format = \"xml\"\n")?;
     fails(
         &site,

@@ -15,10 +15,10 @@ mod answers;
 #[path = "third_party/breaker.rs"]
 mod breaker;
 mod common;
+#[path = "third_party/quoting.rs"]
+mod quoting;
 #[path = "third_party/shadow.rs"]
 mod shadow;
-#[path = "third_party/voice.rs"]
-mod voice;
 #[path = "third_party/web.rs"]
 mod web;
 
@@ -45,8 +45,8 @@ fn main() -> ExitCode {
             "third party: hosts that are named are asked, no others, and none in a replay",
             web::asks,
         ),
-        trial("third party: its words are always quoted", voice::quoted),
-        trial("third party: an exporter's bytes do not drive a terminal", voice::painted),
+        trial("third party: its words are always quoted", quoting::quoted),
+        trial("third party: an exporter's bytes do not drive a terminal", quoting::painted),
         trial(
             "third party: an intervention of somebody else's answers where it is named",
             answers::answers,
@@ -368,7 +368,7 @@ fn build() -> Result<PathBuf> {
     let scratch = tempfile::Builder::new().prefix("portcullis-plugins-").tempdir()?;
     let sdk = plugins.join("sdk").to_string_lossy().into_owned();
     lay_example(&plugins.join("examples/rust"), &scratch.path().join("example"), &sdk)?;
-    let (stranger, complainer) = (voice::stranger(), voice::complainer());
+    let (stranger, complainer) = (quoting::stranger(), quoting::complainer());
     let spoken = [
         ("does-nothing", INERT),
         ("stranger", stranger.as_str()),
@@ -380,7 +380,7 @@ fn build() -> Result<PathBuf> {
         lay_guest(&scratch.path().join(name), name, &assessor(name, body), &sdk)?;
     }
     lay_guest(&scratch.path().join(answers::NAME), answers::NAME, answers::SOURCE, &sdk)?;
-    lay_guest(&scratch.path().join("painter"), "painter", &voice::painter(), &sdk)?;
+    lay_guest(&scratch.path().join("painter"), "painter", &quoting::painter(), &sdk)?;
     let profile = "[workspace]\nresolver = \"3\"\nmembers = [\"*\"]\n[profile.release]\nopt-level = 1\npanic = \"abort\"\nstrip = \"debuginfo\"\n";
     fs::write(scratch.path().join("Cargo.toml"), profile)?;
     fs::copy(plugins.join("examples/rust/Cargo.lock"), scratch.path().join("Cargo.lock"))?;
@@ -395,7 +395,7 @@ fn lay_example(from: &Path, to: &Path, sdk: &str) -> Result<()> {
     }
     let mut manifest: toml::Table = fs::read_to_string(from.join("Cargo.toml"))?
         .parse()
-        .context("the example's manifest is no TOML")?;
+        .context("the example's manifest is not TOML")?;
     manifest.remove("workspace");
     manifest.remove("profile");
     let dependency =

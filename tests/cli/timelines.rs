@@ -316,8 +316,8 @@ fn ordinary() -> Result<()> {
     Ok(())
 }
 
-/// Returns a trajectory of these steps, each a tool with its input. A command that begins with `bad`
-/// fails.
+/// Returns a trajectory of these steps, each a tool with its input. A command that begins with
+/// `bad` fails.
 fn trajectory(goal: &str, steps: impl Iterator<Item = (&'static str, Value)>) -> String {
     let steps: Vec<Value> = steps
         .enumerate()
@@ -341,7 +341,7 @@ fn lasting() -> Result<()> {
     let write = |folder: &str, index: u64| {
         ("Write", json!({ "file_path": format!("{folder}/file{index}.md"), "content": "x\n" }))
     };
-    let aside = |index: u64| {
+    let unrelated = |index: u64| {
         let command = match index % 4 {
             0 => format!("docker pull redis{index}"),
             1 => format!("docker run -d redis{index}"),
@@ -382,8 +382,8 @@ fn lasting() -> Result<()> {
             &[(4, "context_reinforcement")],
         ),
         (
-            "forty-four steps aside",
-            trajectory(goal, inside(6).chain((0..44).map(aside))),
+            "forty-four unrelated steps",
+            trajectory(goal, inside(6).chain((0..44).map(unrelated))),
             &[
                 (12, "soft_correction"),
                 (43, "context_reinforcement"),

@@ -12,7 +12,7 @@ pub fn tests() -> Vec<Trial> {
     vec![
         trial("verdicts: credentials are not published", published),
         trial("verdicts: the agent is told which words of the person it acts against", prohibited),
-        trial("verdicts: tests that fail are no risk, however often", failing),
+        trial("verdicts: failing tests are not a risk, however often", failing),
     ]
 }
 
@@ -88,7 +88,7 @@ fn failing() -> Result<()> {
             (format!("c{run}"), format!("Exit code 1\nAssertionError: 1 != 2\n{run} passed"));
         let reply = site.hook(&calls.bash(&id, "pytest"))?;
         ensure!(reply.answer == Answer::Quiet, "run {run}: {reply:?}");
-        // Help with an error that comes back is no warning.
+        // Help with an error that comes back is not a warning.
         let after = site.hook(&calls.bash_failed(&id, "pytest", &error))?;
         ensure!(!after.said.contains("High risk"), "run {run}: {after:?}");
     }

@@ -169,11 +169,11 @@ impl Case {
         let text = std::fs::read_to_string(file)
             .with_context(|| format!("cannot read `{}`", file.display()))?;
         let case: Self = serde_json::from_str(&scratch.fill(&text))
-            .with_context(|| format!("`{}` is no case", file.display()))?;
+            .with_context(|| format!("`{}` is not a case", file.display()))?;
         for path in case.committed.keys().chain(case.files.keys()) {
             ensure!(
                 path.starts_with(scratch.root()),
-                "`{}` names `{}`, which lies outside the scratch folder",
+                "`{}` names `{}`, which is outside the scratch folder",
                 file.display(),
                 path.display()
             );

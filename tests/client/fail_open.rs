@@ -178,8 +178,10 @@ fn change(edit: &Edit, installed: Option<&Path>) -> Result<()> {
         Ok(text) => serde_json::from_str(&text)?,
         Err(_) => Value::Object(serde_json::Map::new()),
     };
-    let (place, name) =
-        edit.pointer.rsplit_once('/').ok_or_else(|| anyhow!("`{}` is no pointer", edit.pointer))?;
+    let (place, name) = edit
+        .pointer
+        .rsplit_once('/')
+        .ok_or_else(|| anyhow!("`{}` is not a pointer", edit.pointer))?;
     match document.pointer_mut(place) {
         Some(Value::Object(object)) if edit.value.is_null() => drop(object.remove(name)),
         Some(Value::Object(object)) => drop(object.insert(name.to_owned(), edit.value.clone())),

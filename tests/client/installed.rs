@@ -531,6 +531,7 @@ fn asked(scratch: &Scratch, programs: &Programs) -> Result<Value> {
 
 /// Returns a search path with the client in it.
 pub(crate) fn path(programs: &Programs) -> Result<String> {
-    let folder: PathBuf = programs.client.parent().context("the client lies nowhere")?.to_owned();
+    let folder: PathBuf =
+        programs.client.parent().context("the client is in no folder")?.to_owned();
     Ok(format!("{}:/usr/bin:/bin", folder.display()))
 }

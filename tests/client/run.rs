@@ -89,7 +89,7 @@ pub(crate) fn run_with(
     keep(scratch, &conversation)?;
     let ended = ended?;
     let stream = lines(&ended.stdout).with_context(|| {
-        format!("the client's output is no JSON lines; it also said `{}`", ended.stderr.trim())
+        format!("the client's output is not lines of JSON; it also said `{}`", ended.stderr.trim())
     })?;
     let journal = journal(scratch, &programs.portcullis);
     Ok(Evidence { success: ended.success, stderr: ended.stderr, stream, conversation, journal })
@@ -179,6 +179,6 @@ pub(crate) fn journal(scratch: &Scratch, portcullis: &Path) -> Result<Vec<Value>
 
 fn lines(text: &str) -> Result<Vec<Value>> {
     text.lines()
-        .map(|line| serde_json::from_str(line).with_context(|| format!("`{line}` is no JSON")))
+        .map(|line| serde_json::from_str(line).with_context(|| format!("`{line}` is not JSON")))
         .collect()
 }

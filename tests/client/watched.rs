@@ -35,7 +35,7 @@ pub(crate) fn trials(parent: &std::path::Path, programs: &Result<Programs>) -> V
         ("run: a limit ends it", limits::reached),
         ("run: a person at the terminal is asked", terminal::asked),
         ("run: an agent ends while a person is asked", terminal::ended),
-        ("run: half an answer is no answer to the next question", terminal::late),
+        ("run: half an answer is not an answer to the next question", terminal::late),
         ("run: an emergency stop leaves no process", emergency),
         ("run: a client that does not obey its stop is ended", disobeys::ended),
         ("run: killed, it leaves no agent", killed),

@@ -1,6 +1,6 @@
 //! One case: a script of the model, and the expectations.
 
-use crate::play::Scene;
+use crate::play::Site;
 use anyhow::{Context, Result};
 use serde::Deserialize;
 use serde_json::Value;
@@ -65,15 +65,16 @@ pub(crate) struct Expect {
     #[serde(default)]
     pub(crate) files: BTreeMap<PathBuf, Option<String>>,
     /// For each call in order, parts of what the model is told.
-    pub(crate) told: Vec<Vec<String>>,
+    #[serde(rename = "told")]
+    pub(crate) results: Vec<Vec<String>>,
     /// Texts that the model must not be told.
-    #[serde(default)]
-    pub(crate) untold: Vec<String>,
+    #[serde(default, rename = "untold")]
+    pub(crate) hidden: Vec<String>,
     /// Whether `doctor` finds a problem afterwards; it is not asked where that would take minutes.
     #[serde(default)]
     pub(crate) problem: Option<bool>,
-    /// The verdicts that `replay` counts for the session as the client keeps or exports it; it is not
-    /// asked in most cases.
+    /// The verdicts that `replay` counts for the session as the client keeps or exports it; it is
+    /// not asked in most cases.
     #[serde(default)]
     pub(crate) replayed: Option<BTreeMap<String, u64>>,
     /// The journal's records of actions: kind, tool and verdict of each, in order.
@@ -82,10 +83,10 @@ pub(crate) struct Expect {
 
 impl Case {
     /// Reads a case; folders are named as `@project@` and `@home@`.
-    pub(crate) fn read(file: &Path, scene: &Scene) -> Result<Self> {
+    pub(crate) fn read(file: &Path, site: &Site) -> Result<Self> {
         let text = fs::read_to_string(file)
             .with_context(|| format!("cannot read `{}`", file.display()))?;
-        serde_json::from_str(&scene.fill(&text))
-            .with_context(|| format!("`{}` is no case", file.display()))
+        serde_json::from_str(&site.fill(&text))
+            .with_context(|| format!("`{}` is not a case", file.display()))
     }
 }

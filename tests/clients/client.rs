@@ -1,7 +1,7 @@
 //! The clients under test, as data, and their installation from the npm registry. An existing
 //! client is never updated.
 
-use crate::play::Scene;
+use crate::play::Site;
 use crate::wire::Wire;
 use anyhow::Result;
 use portcullis_tests::programs::find_installed;
@@ -28,9 +28,9 @@ pub(crate) struct ClientKind {
     /// The API of models that it speaks.
     pub(crate) wire: &'static Wire,
     /// Writes the settings with which it uses the scripted model at that URL.
-    pub(crate) furnish: fn(&Scene, url: &str) -> Result<()>,
+    pub(crate) furnish: fn(&Site, url: &str) -> Result<()>,
     /// Returns its command for a prompt, with the scripted model at that URL.
-    pub(crate) command: fn(&Scene, program: &Path, prompt: &str, url: &str) -> Command,
+    pub(crate) command: fn(&Site, program: &Path, prompt: &str, url: &str) -> Command,
 }
 
 /// All clients under test.

@@ -1,7 +1,7 @@
 //! Cline CLI under test.
 
 use crate::client::ClientKind;
-use crate::play::Scene;
+use crate::play::Site;
 use crate::wire::chat::RUN_COMMANDS;
 use anyhow::Result;
 use serde_json::json;
@@ -24,8 +24,8 @@ pub(crate) const CLINE: ClientKind = ClientKind {
 };
 
 /// Writes the provider, and a hook of the person's own, which has to survive.
-fn furnish(scene: &Scene, url: &str) -> Result<()> {
-    let folder = scene.home().join(".cline");
+fn furnish(site: &Site, url: &str) -> Result<()> {
+    let folder = site.home().join(".cline");
     fs::create_dir_all(folder.join("hooks"))?;
     fs::write(folder.join("hooks/PreCompact"), "#!/bin/sh\necho '{}'\n")?;
     fs::create_dir_all(folder.join("data/settings"))?;
@@ -38,7 +38,7 @@ fn furnish(scene: &Scene, url: &str) -> Result<()> {
     Ok(())
 }
 
-fn command(_scene: &Scene, program: &Path, prompt: &str, _url: &str) -> Command {
+fn command(_site: &Site, program: &Path, prompt: &str, _url: &str) -> Command {
     let mut command = Command::new(program);
     command
         .args(["--json", prompt])

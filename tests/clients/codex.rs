@@ -1,7 +1,7 @@
 //! Codex CLI under test.
 
 use crate::client::ClientKind;
-use crate::play::Scene;
+use crate::play::Site;
 use crate::wire::responses::RESPONSES;
 use anyhow::Result;
 use std::fs;
@@ -25,8 +25,8 @@ pub(crate) const CODEX: ClientKind = ClientKind {
 const MODEL: &str = "codex-auto-review";
 
 /// Writes a configuration with a comment and a table of the person's own, which have to survive.
-fn furnish(scene: &Scene, url: &str) -> Result<()> {
-    let folder = scene.home().join(".codex");
+fn furnish(site: &Site, url: &str) -> Result<()> {
+    let folder = site.home().join(".codex");
     fs::create_dir_all(&folder)?;
     let text = format!(
         "# The person's own words.\n\
@@ -49,13 +49,13 @@ fn furnish(scene: &Scene, url: &str) -> Result<()> {
     Ok(())
 }
 
-fn command(scene: &Scene, program: &Path, prompt: &str, _url: &str) -> Command {
+fn command(site: &Site, program: &Path, prompt: &str, _url: &str) -> Command {
     let mut command = Command::new(program);
     command
         .args(["exec", "--json", "--skip-git-repo-check"])
         .arg("--dangerously-bypass-approvals-and-sandbox")
         .arg(prompt)
-        .env("CODEX_HOME", scene.home().join(".codex"))
+        .env("CODEX_HOME", site.home().join(".codex"))
         .env("SCRIPTED_KEY", "none");
     command
 }

@@ -1,7 +1,7 @@
 //! Copilot CLI under test.
 
 use crate::client::ClientKind;
-use crate::play::Scene;
+use crate::play::Site;
 use crate::wire::chat::BASH;
 use anyhow::Result;
 use std::fs;
@@ -22,14 +22,14 @@ pub(crate) const COPILOT: ClientKind = ClientKind {
 };
 
 /// Writes a file of hooks of the person's own, which has to survive.
-fn furnish(scene: &Scene, _url: &str) -> Result<()> {
-    let folder = scene.home().join(".copilot/hooks");
+fn furnish(site: &Site, _url: &str) -> Result<()> {
+    let folder = site.home().join(".copilot/hooks");
     fs::create_dir_all(&folder)?;
     fs::write(folder.join("own.json"), "{\"version\": 1, \"hooks\": {}}\n")?;
     Ok(())
 }
 
-fn command(_scene: &Scene, program: &Path, prompt: &str, url: &str) -> Command {
+fn command(_site: &Site, program: &Path, prompt: &str, url: &str) -> Command {
     let mut command = Command::new(program);
     command
         .args(["-p", prompt, "--output-format", "json", "--no-auto-update", "--allow-all"])

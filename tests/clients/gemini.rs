@@ -1,7 +1,7 @@
 //! Gemini CLI under test.
 
 use crate::client::ClientKind;
-use crate::play::Scene;
+use crate::play::Site;
 use crate::wire::generate::GENERATE;
 use anyhow::Result;
 use serde_json::json;
@@ -23,8 +23,8 @@ pub(crate) const GEMINI: ClientKind = ClientKind {
 };
 
 /// Writes settings with the person's own, which have to survive.
-fn furnish(scene: &Scene, _url: &str) -> Result<()> {
-    let folder = scene.home().join(".gemini");
+fn furnish(site: &Site, _url: &str) -> Result<()> {
+    let folder = site.home().join(".gemini");
     fs::create_dir_all(&folder)?;
     let settings = json!({
         "security": {"auth": {"selectedType": "gemini-api-key"}},
@@ -36,7 +36,7 @@ fn furnish(scene: &Scene, _url: &str) -> Result<()> {
     Ok(())
 }
 
-fn command(_scene: &Scene, program: &Path, prompt: &str, url: &str) -> Command {
+fn command(_site: &Site, program: &Path, prompt: &str, url: &str) -> Command {
     let mut command = Command::new(program);
     command
         .args(["-p", prompt, "-o", "stream-json", "-m", "gemini-2.5-pro"])

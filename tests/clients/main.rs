@@ -1,7 +1,7 @@
 //! Tests with the real, pinned clients other than the first one, a scripted model, and our hooks as
 //! `install` writes them. Each file in `cases/CLIENT` is a test: the model's calls, and what runs,
-//! what the model is told, what the journal holds. Afterwards `uninstall` has to leave every file of
-//! the client as it was, byte for byte.
+//! what the model is told, what the journal holds. Afterwards `uninstall` has to leave every file
+//! of the client as it was, byte for byte.
 //!
 //! They need the release binary (or `PORTCULLIS_BIN`), `git`, and the clients, which `npm` installs
 //! the first time. If one of them is missing, the tests say so and are skipped; with `CI=true` they

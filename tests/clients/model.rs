@@ -46,8 +46,8 @@ impl Model {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// Stops the server; returns the requests for turns, and the number of turns that were not asked
-    /// for.
+    /// Stops the server; returns the requests for turns, and the number of turns that were not
+    /// asked for.
     pub(crate) fn finish(self) -> Result<(Vec<Value>, usize)> {
         self.server.unblock();
         self.thread.join().map_err(|_| anyhow!("the scripted model panicked"))?;
@@ -70,7 +70,7 @@ fn serve(wire: &Wire, mut request: Request, script: &Mutex<Script>) {
             script.requests.push(body.clone());
             Some((wire.play)(&Turn { path: &path, body: &body, steps }))
         }
-        None => (wire.answer_aside)(&path),
+        None => (wire.answer_other)(&path),
     };
     let missing = || Answer::json(&json!({"error": {"message": "no such thing here"}}));
     let status = if answer.is_some() { 200 } else { 404 };

@@ -1,7 +1,7 @@
 //! OpenCode and Kilo CLI under test.
 
 use crate::client::ClientKind;
-use crate::play::Scene;
+use crate::play::Site;
 use crate::wire::chat::BASH_AND_PATCH;
 use anyhow::Result;
 use serde_json::json;
@@ -18,7 +18,7 @@ pub(crate) const OPENCODE: ClientKind = ClientKind {
     exports: true,
     wire: &BASH_AND_PATCH,
     folder: ".config/opencode",
-    furnish: |scene, url| furnish(scene, url, "opencode", OPENCODE_FORMS),
+    furnish: |site, url| furnish(site, url, "opencode", OPENCODE_FORMS),
     command: |_, program, prompt, _| command(program, prompt, "OPENCODE"),
 };
 
@@ -33,7 +33,7 @@ pub(crate) const KILO: ClientKind = ClientKind {
     exports: true,
     wire: &BASH_AND_PATCH,
     folder: ".config/kilo",
-    furnish: |scene, url| furnish(scene, url, "kilo", KILO_FORMS),
+    furnish: |site, url| furnish(site, url, "kilo", KILO_FORMS),
     command: |_, program, prompt, _| command(program, prompt, "KILO"),
 };
 
@@ -43,8 +43,8 @@ const KILO_FORMS: [&str; 2] = ["https://app.kilo.ai/config.json", "@kilocode/plu
 
 /// Writes a configuration with all that Kilo CLI would add to it, and the marks of an installed
 /// package of types: where there is no network, the client tries for a minute to install it.
-fn furnish(scene: &Scene, url: &str, name: &str, [schema, types]: [&str; 2]) -> Result<()> {
-    let folder = scene.home().join(".config").join(name);
+fn furnish(site: &Site, url: &str, name: &str, [schema, types]: [&str; 2]) -> Result<()> {
+    let folder = site.home().join(".config").join(name);
     fs::create_dir_all(folder.join("node_modules"))?;
     let settings = json!({"$schema": schema, "model": "scripted/scripted", "autoupdate": false,
         "share": "disabled", "permission": {"bash": "allow"},

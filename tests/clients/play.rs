@@ -24,27 +24,27 @@ const LIMIT: Duration = Duration::from_secs(90);
 
 /// The folders of one run: a project, a home, our state.
 #[derive(Debug)]
-pub(crate) struct Scene {
+pub(crate) struct Site {
     root: PathBuf,
 }
 
-impl Scene {
+impl Site {
     fn create(root: &Path) -> Result<Self> {
         if root.exists() {
             fs::remove_dir_all(root)
                 .with_context(|| format!("cannot clear `{}`", root.display()))?;
         }
-        let scene = Self { root: root.to_owned() };
-        for folder in [scene.project(), scene.home(), scene.root.join("tmp")] {
+        let site = Self { root: root.to_owned() };
+        for folder in [site.project(), site.home(), site.root.join("tmp")] {
             fs::create_dir_all(&folder)
                 .with_context(|| format!("cannot make `{}`", folder.display()))?;
         }
-        copy_state(&compiled()?, &scene.home().join(".local/state/portcullis"))?;
+        copy_state(&compiled()?, &site.home().join(".local/state/portcullis"))?;
         let mut git = Command::new("git");
-        git.args(["init", "--quiet", "--initial-branch=main"]).arg(scene.project());
+        git.args(["init", "--quiet", "--initial-branch=main"]).arg(site.project());
         let made = git.status().context("cannot start `git`: install it")?;
         ensure!(made.success(), "`git init` failed");
-        Ok(scene)
+        Ok(site)
     }
 
     /// Returns the agent's working folder.
@@ -139,44 +139,44 @@ pub(crate) fn play(
     file: &Path,
     programs: &Programs,
 ) -> Result<()> {
-    let scene = Scene::create(root)?;
-    let case = Case::read(file, &scene)?;
-    let compared = run(client, &scene, &case, programs);
+    let site = Site::create(root)?;
+    let case = Case::read(file, &site)?;
+    let compared = run(client, &site, &case, programs);
     compared.with_context(|| format!("all that the run left is in `{}`", root.display()))?;
     fs::remove_dir_all(root).with_context(|| format!("cannot remove `{}`", root.display()))
 }
 
-fn run(client: &ClientKind, scene: &Scene, case: &Case, programs: &Programs) -> Result<()> {
+fn run(client: &ClientKind, site: &Site, case: &Case, programs: &Programs) -> Result<()> {
     for (path, text) in &case.files {
         write(path, text)?;
     }
     if !case.config.is_empty() {
-        write(&scene.config().join("config.toml"), &case.config)?;
+        write(&site.config().join("config.toml"), &case.config)?;
     }
     let model = Model::start(client.wire, case.turns.clone())?;
     let url = model.url();
-    (client.furnish)(scene, &url)?;
-    let before = scene.client_files(client)?;
-    let program = scene.root.join("bin/portcullis");
+    (client.furnish)(site, &url)?;
+    let before = site.client_files(client)?;
+    let program = site.root.join("bin/portcullis");
     match &case.hook {
-        None => drop(scene.own(programs, &["install", client.name, "--yes"])?),
+        None => drop(site.own(programs, &["install", client.name, "--yes"])?),
         Some(script) => {
             write(&program, "")?;
             fs::set_permissions(&program, Permissions::from_mode(0o755))?;
             let named = program.to_string_lossy();
-            scene.own(programs, &["install", client.name, "--yes", "--program", &named])?;
+            site.own(programs, &["install", client.name, "--yes", "--program", &named])?;
             let ours = programs.portcullis.display();
             write(&program, &format!("#!/bin/sh\nPORTCULLIS='{ours}'\n{script}\n"))?;
         }
     }
-    let mut command = (client.command)(scene, &programs.client, &case.prompt, &url);
-    scene.surround_client(&mut command, programs);
-    let person = case.person.map(|person| sit_down(scene, programs, person)).transpose()?;
-    let ended = process::run(command, &scene.root.join("client"), LIMIT);
-    process::end_marked(&format!("HOME={}", scene.home().display()));
+    let mut command = (client.command)(site, &programs.client, &case.prompt, &url);
+    site.surround_client(&mut command, programs);
+    let person = case.person.map(|person| sit_down(site, programs, person)).transpose()?;
+    let ended = process::run(command, &site.root.join("client"), LIMIT);
+    process::end_marked(&format!("HOME={}", site.home().display()));
     let (requests, unplayed) = model.finish()?;
     let lines: String = requests.iter().map(|request| format!("{request}\n")).collect();
-    fs::write(scene.root.join("requests.jsonl"), &lines)?;
+    fs::write(site.root.join("requests.jsonl"), &lines)?;
     let ended = ended?;
     let mut wrong = Vec::new();
     if let Some(Ok(Err(problem))) = person.map(JoinHandle::join) {
@@ -188,31 +188,31 @@ fn run(client: &ClientKind, scene: &Scene, case: &Case, programs: &Programs) -> 
     if unplayed > 0 {
         wrong.push(format!("{unplayed} turns were not played"));
     }
-    wrong.extend(compare_told(&case.expect.told, &(client.wire.told)(&requests)));
-    let leaked = case.expect.untold.iter().filter(|text| lines.contains(text.as_str()));
+    wrong.extend(compare_results(&case.expect.results, &(client.wire.tool_results)(&requests)));
+    let leaked = case.expect.hidden.iter().filter(|text| lines.contains(text.as_str()));
     wrong.extend(leaked.map(|text| format!("the model was told `{text}`")));
     wrong.extend(compare_files(case));
-    wrong.extend(compare_journal(scene, programs, &case.expect.journal)?);
+    wrong.extend(compare_journal(site, programs, &case.expect.journal)?);
     if let Some(expected) = &case.expect.replayed {
-        wrong.extend(compare_replayed(client, scene, programs, expected)?);
+        wrong.extend(compare_replayed(client, site, programs, expected)?);
     }
     if let Some(problem) = case.expect.problem {
-        let doctor = scene.own(programs, &["doctor", "--agent", client.name]);
+        let doctor = site.own(programs, &["doctor", "--agent", client.name]);
         if doctor.is_err() != problem {
             wrong.push(format!("`doctor`: {doctor:?}"));
         }
     }
-    wrong.extend(compare_uninstalled(client, scene, programs, &before)?);
+    wrong.extend(compare_uninstalled(client, site, programs, &before)?);
     ensure!(wrong.is_empty(), "{}", wrong.join("\n"));
     Ok(())
 }
 
-fn compare_told(expected: &[Vec<String>], told: &[String]) -> Vec<String> {
-    if expected.len() != told.len() {
-        return vec![format!("the model was told of {} calls: {told:#?}", told.len())];
+fn compare_results(expected: &[Vec<String>], results: &[String]) -> Vec<String> {
+    if expected.len() != results.len() {
+        return vec![format!("the model was told of {} calls: {results:#?}", results.len())];
     }
     let mut wrong = Vec::new();
-    for (index, (parts, text)) in expected.iter().zip(told).enumerate() {
+    for (index, (parts, text)) in expected.iter().zip(results).enumerate() {
         for part in parts.iter().filter(|part| !text.contains(part.as_str())) {
             wrong.push(format!("call {index} was told without `{part}`: {text}"));
         }
@@ -229,13 +229,13 @@ fn compare_files(case: &Case) -> Vec<String> {
 }
 
 fn compare_journal(
-    scene: &Scene,
+    site: &Site,
     programs: &Programs,
     expected: &[[String; 3]],
 ) -> Result<Vec<String>> {
-    scene.own(programs, &["audit", "verify"])?;
+    site.own(programs, &["audit", "verify"])?;
     let mut found = Vec::new();
-    for line in scene.own(programs, &["audit", "show", "--json"])?.lines() {
+    for line in site.own(programs, &["audit", "show", "--json"])?.lines() {
         let record: Value = serde_json::from_str(line)?;
         let text =
             |name: &str| record.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -252,23 +252,23 @@ fn compare_journal(
 /// Replays the session from what the client kept of it, or exports.
 fn compare_replayed(
     client: &ClientKind,
-    scene: &Scene,
+    site: &Site,
     programs: &Programs,
     expected: &BTreeMap<String, u64>,
 ) -> Result<Option<String>> {
-    let exported = scene.root.join("exported.json");
+    let exported = site.root.join("exported.json");
     let shown = if client.exports {
         let mut command = Command::new("sh");
         let export =
             "\"$0\" export $(\"$0\" session list --format json | grep -o 'ses_[0-9A-Za-z]*')";
         command.args(["-c", export]).arg(&programs.client);
-        scene.surround_client(&mut command, programs);
-        let ended = process::run(command, &scene.root.join("export"), LIMIT)?;
+        site.surround_client(&mut command, programs);
+        let ended = process::run(command, &site.root.join("export"), LIMIT)?;
         ensure!(ended.success, "the session is not exported: {}", ended.stderr.trim());
         write(&exported, &ended.stdout)?;
-        scene.own(programs, &["replay", "--json", &exported.to_string_lossy()])?
+        site.own(programs, &["replay", "--json", &exported.to_string_lossy()])?
     } else {
-        scene.own(programs, &["replay", "--json", "--agent", client.name])?
+        site.own(programs, &["replay", "--json", "--agent", client.name])?
     };
     let sums: Value = serde_json::from_str(shown.lines().next_back().unwrap_or_default())?;
     let counts = sums["verdicts"].as_object().into_iter().flatten();
@@ -277,11 +277,11 @@ fn compare_replayed(
     Ok((found != *expected).then(|| format!("`replay` counts {found:?}")))
 }
 
-/// Removes our hooks, and compares the client's files with those before the installation. The client
-/// writes files of its own while it runs.
+/// Removes our hooks, and compares the client's files with those before the installation. The
+/// client writes files of its own while it runs.
 fn compare_uninstalled(
     client: &ClientKind,
-    scene: &Scene,
+    site: &Site,
     programs: &Programs,
     before: &BTreeMap<PathBuf, Vec<u8>>,
 ) -> Result<Vec<String>> {
@@ -299,11 +299,11 @@ fn compare_uninstalled(
         let found = files.iter().filter(|(path, bytes)| installed(path) && ours(bytes));
         found.map(|(path, _)| path.clone()).collect::<Vec<_>>()
     };
-    if hooks(&scene.client_files(client)?).is_empty() {
+    if hooks(&site.client_files(client)?).is_empty() {
         bail!("no file of the client has our hooks after the installation");
     }
-    uninstall(client, scene, programs)?;
-    let after = scene.client_files(client)?;
+    uninstall(client, site, programs)?;
+    let after = site.client_files(client)?;
     let mut wrong: Vec<String> = hooks(&after)
         .iter()
         .map(|path| format!("`{}` still has our hooks", path.display()))
@@ -317,14 +317,10 @@ fn compare_uninstalled(
 }
 
 /// Starts a person who watches at a terminal. Their program ends with the run's other processes.
-fn sit_down(
-    scene: &Scene,
-    programs: &Programs,
-    person: Watching,
-) -> Result<JoinHandle<Result<()>>> {
+fn sit_down(site: &Site, programs: &Programs, person: Watching) -> Result<JoinHandle<Result<()>>> {
     let words = [&*programs.portcullis.to_string_lossy(), "approvals", "watch"].map(str::to_owned);
     let mut script = script(&words);
-    scene.surround(&mut script, &programs.client);
+    site.surround(&mut script, &programs.client);
     let mut session = Session::start(script)?;
     session.await_text("Watching")?;
     let act = move || -> Result<()> {
@@ -340,10 +336,10 @@ fn sit_down(
 }
 
 /// Removes our hooks as a person at a terminal, who types the requested word.
-fn uninstall(client: &ClientKind, scene: &Scene, programs: &Programs) -> Result<()> {
+fn uninstall(client: &ClientKind, site: &Site, programs: &Programs) -> Result<()> {
     let ours = programs.portcullis.to_string_lossy().into_owned();
     let mut script = script(&[ours, "uninstall".to_owned(), client.name.to_owned()]);
-    scene.surround(&mut script, &programs.client);
+    site.surround(&mut script, &programs.client);
     let shown = converse(script, Answer::Word)?.text;
     ensure!(shown.contains("uninstalled"), "`portcullis uninstall` said `{}`", shown.trim());
     Ok(())

@@ -1,7 +1,7 @@
 //! Qwen Code under test.
 
 use crate::client::ClientKind;
-use crate::play::Scene;
+use crate::play::Site;
 use crate::wire::chat::RUN_SHELL_COMMAND;
 use anyhow::Result;
 use serde_json::json;
@@ -24,8 +24,8 @@ pub(crate) const QWEN: ClientKind = ClientKind {
 };
 
 /// Writes settings with the person's own, which have to survive.
-fn furnish(scene: &Scene, _url: &str) -> Result<()> {
-    let folder = scene.home().join(".qwen");
+fn furnish(site: &Site, _url: &str) -> Result<()> {
+    let folder = site.home().join(".qwen");
     fs::create_dir_all(&folder)?;
     let settings = json!({
         "$version": 4,
@@ -39,7 +39,7 @@ fn furnish(scene: &Scene, _url: &str) -> Result<()> {
     Ok(())
 }
 
-fn command(_scene: &Scene, program: &Path, prompt: &str, url: &str) -> Command {
+fn command(_site: &Site, program: &Path, prompt: &str, url: &str) -> Command {
     let mut command = Command::new(program);
     command
         .args(["-p", prompt, "-o", "stream-json", "--auth-type", "openai", "-m", "scripted"])

@@ -16,9 +16,9 @@ pub(crate) struct Wire {
     /// Returns the answer that plays these steps.
     pub(crate) play: fn(turn: &Turn<'_>) -> Answer,
     /// Returns the answer to any other request; none if there is no such thing.
-    pub(crate) answer_aside: fn(path: &str) -> Option<Answer>,
+    pub(crate) answer_other: fn(path: &str) -> Option<Answer>,
     /// Returns what the model was told of each of its calls, in order, by all requests for turns.
-    pub(crate) told: fn(requests: &[Value]) -> Vec<String>,
+    pub(crate) tool_results: fn(requests: &[Value]) -> Vec<String>,
 }
 
 /// The steps of one turn, each with the id of its call.

@@ -1,5 +1,6 @@
-//! The documentation names only what exists: links and anchors, paths, functions beside their files, test targets and
-//! tests, commands with their options, exit codes; and the book holds every page.
+//! The documentation names only what exists: links and anchors, paths, functions beside their
+//! files, test targets and tests, commands with their options, exit codes; and the book holds every
+//! page.
 //!
 //! Other tests check the pages' statements about behaviour.
 
@@ -127,7 +128,7 @@ fn every_path_exists() {
             .flat_map(|span| span.text.split_whitespace())
             .filter(|word| is_path(word))
         {
-            // A crate's page may name what lies in the crate.
+            // A crate's page may name what is in the crate.
             let folders = [root(), root().join(Path::new(&page.path).parent().unwrap())];
             if !folders.iter().any(|folder| folder.join(path).exists()) {
                 mistakes.push(format!("{}: there is no `{path}`", page.path));
@@ -176,8 +177,8 @@ fn every_name_is_in_the_file_that_is_named_for_it() {
     none(&mistakes);
 }
 
-/// "FUNCTION FILE.rs" at the start of a line of a listing, and "| `FUNCTION` | `FILE.rs` |" in a table: the file defines the
-/// function.
+/// "FUNCTION FILE.rs" at the start of a line of a listing, and "| `FUNCTION` | `FILE.rs` |" in a
+/// table: the file defines the function.
 #[test]
 fn every_function_is_in_the_file_beside_it() {
     let (mut mistakes, mut checked) = (Vec::new(), 0);

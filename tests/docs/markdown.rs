@@ -99,8 +99,8 @@ impl Page {
             .flat_map(|(_, lines)| lines.iter().map(String::as_str))
     }
 
-    /// Texts that may be commands: code spans, and the lines of blocks that are for a shell. What a prompt precedes is a command in
-    /// a transcript; its other lines are output.
+    /// Texts that may be commands: code spans, and the lines of blocks that are for a shell. What a
+    /// prompt precedes is a command in a transcript; its other lines are output.
     pub fn commands(&self) -> Vec<String> {
         let mut found: Vec<String> = self.spans().into_iter().map(|span| span.text).collect();
         for (language, lines) in &self.blocks {

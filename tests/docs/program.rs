@@ -13,7 +13,8 @@ const OPERATORS: [&str; 8] = ["|", "||", "&&", ";", ">", ">>", "<", "..."];
 /// The arguments, where a line is a command of the program.
 pub fn arguments(line: &str) -> Option<Vec<String>> {
     let all = words(line);
-    // The text after an operator is another command; lines with two of ours are rare enough.
+    // The text after an operator is another command; lines with two of our commands are rare
+    // enough.
     let end = all.iter().position(|word| OPERATORS.contains(&word.as_str())).unwrap_or(all.len());
     let command: Vec<&str> = all[..end]
         .iter()

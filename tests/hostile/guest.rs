@@ -24,7 +24,7 @@ pub fn from_text(name: &str) -> Result<Vec<u8>> {
     let path = folder().join(format!("{name}.wat"));
     let text =
         fs::read_to_string(&path).with_context(|| format!("cannot read `{}`", path.display()))?;
-    component(&text).with_context(|| format!("`{name}.wat` is no guest"))
+    component(&text).with_context(|| format!("`{name}.wat` is not a guest"))
 }
 
 /// Returns a component of fields in text form, the first line of which names the world.

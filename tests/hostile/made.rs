@@ -4,7 +4,7 @@ use crate::binary::{
     CORE_INSTANCES, CORE_MODULE, HEAD_OF_COMPONENT, HEAD_OF_MODULE, number, section,
 };
 use crate::guest::{component, from_text};
-use crate::trial::BENIGN;
+use crate::review::BENIGN;
 use anyhow::Result;
 
 /// Returns a guest without findings whose descriptor contains nested lists.

@@ -26,7 +26,7 @@ mod made;
 mod meter;
 mod page;
 mod played;
-mod trial;
+mod review;
 
 use anyhow::{Context, Result, ensure};
 use attacks::{ATTACKS, Bytes};
@@ -44,7 +44,7 @@ fn main() -> ExitCode {
     )];
     trials.extend(
         ATTACKS.iter().map(|attack| {
-            common::trial(format!("hostile: {}", attack.name), || trial::run(attack))
+            common::trial(format!("hostile: {}", attack.name), || review::run(attack))
         }),
     );
     // This test is last, since it shows the measurements of the others.
@@ -66,7 +66,7 @@ fn every_guest_has_a_row() -> Result<()> {
         Bytes::Made(_) | Bytes::Many(_) => Vec::new(),
     });
     let named: BTreeSet<String> =
-        used.chain([trial::BENIGN]).map(|name| format!("{name}.wat")).collect();
+        used.chain([review::BENIGN]).map(|name| format!("{name}.wat")).collect();
     let all: BTreeSet<&str> = ATTACKS.iter().map(|attack| attack.name).collect();
     ensure!(all.len() == ATTACKS.len(), "two rows have the same name");
     let (without_row, without_text): (Vec<_>, Vec<_>) =

@@ -3,7 +3,7 @@
 
 use crate::attacks::{ATTACKS, Attack};
 use crate::meter::Used;
-use crate::trial::{MEASURED, benign};
+use crate::review::{MEASURED, benign};
 use anyhow::{Context, Result, anyhow, ensure};
 use std::env;
 use std::fs;

@@ -6,7 +6,7 @@ use crate::common::site::{LIMIT, Site};
 use crate::common::{guests, process};
 use crate::guest::from_text;
 use crate::meter::Used;
-use crate::trial::{BENIGN, NAME, asked, judged, newest, others_answered};
+use crate::review::{BENIGN, NAME, asked, judged, newest, others_answered};
 use anyhow::{Context, Result, anyhow, ensure};
 use serde_json::Value;
 use std::collections::BTreeMap;

@@ -14,6 +14,7 @@
 
 mod modules;
 mod source;
+mod words;
 
 use modules::Imports;
 use source::{root, sources, without_comments_and_texts};
@@ -206,7 +207,7 @@ fn no_module_imports_itself_in_a_circle() {
         found.difference(&listed).map(|circle| format!("{} import each other", shown(circle)));
     let gone = listed
         .difference(&found)
-        .map(|circle| format!("{} is no circle any more: remove the exception", shown(circle)));
+        .map(|circle| format!("{} is not a circle any more: remove the exception", shown(circle)));
     none(&news.chain(gone).collect::<Vec<_>>());
 }
 

@@ -76,7 +76,7 @@ fn module_of(folder: &str, path: &str) -> Module {
     parts
 }
 
-/// Returns the code without tests; the visibility `pub(in ...)` is no import.
+/// Returns the code without tests; the visibility `pub(in ...)` is not an import.
 fn code_of(source: &Source) -> String {
     let code = without_comments_and_texts(source.production());
     ["pub(crate)", "pub(super)", "pub(self)"]

@@ -52,7 +52,7 @@ fn guide() -> Result<()> {
         ensure!(program == "portcullis", "the guide runs `{program}`");
         if command.ends_with(" install") {
             // Another machine with a clone of the repository.
-            fs::remove_dir_all(machine.shelf())?;
+            fs::remove_dir_all(machine.bundles_folder())?;
         }
         let mut arguments: Vec<String> =
             arguments.iter().map(|word| word.replace(THEIRS, &host)).collect();

@@ -49,14 +49,14 @@ fn updating() -> Result<()> {
 /// Updates from 1.0.0, which does not ask, to 1.1.0, which does.
 fn killed(machine: &Machine, command: &[&str]) -> Result<()> {
     let saved = machine.site.root().join("saved");
-    copied(&machine.shelf(), &saved)?;
+    copied(&machine.bundles_folder(), &saved)?;
     let lock = fs::read(machine.lock())?;
     let begun = Instant::now();
     machine.done(command)?;
     let whole = begun.elapsed();
     let mut seen = [0, 0];
     for kill in 0..KILLS {
-        copied(&saved, &machine.shelf())?;
+        copied(&saved, &machine.bundles_folder())?;
         fs::write(machine.lock(), &lock)?;
         let mut child =
             machine.site.command(command).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;

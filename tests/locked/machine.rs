@@ -1,4 +1,4 @@
-//! A machine that trusts a publisher, and the publisher's workshop.
+//! A machine that trusts a publisher, and the publisher's folder.
 
 use crate::common::process::Ended;
 use crate::common::reply::{Answer, Reply};
@@ -25,28 +25,31 @@ impl Machine {
     /// Creates a machine whose person trusts only the publisher of `acme/`.
     pub fn new(name: &str) -> Result<Self> {
         let machine = Self { site: Site::new(name)? };
-        let workshop = machine.workshop();
-        fs::create_dir_all(&workshop)?;
+        let publisher_folder = machine.publisher_folder();
+        fs::create_dir_all(&publisher_folder)?;
         fs::create_dir_all(machine.site.project().join("migrations"))?;
         fs::write(
             machine.site.project().join("migrations/0001.sql"),
             "create table users (id int);\n",
         )?;
-        fs::write(workshop.join("passphrase"), "seven quiet otters\n")?;
-        fs::set_permissions(workshop.join("passphrase"), fs::Permissions::from_mode(0o600))?;
+        fs::write(publisher_folder.join("passphrase"), "seven quiet otters\n")?;
+        fs::set_permissions(
+            publisher_folder.join("passphrase"),
+            fs::Permissions::from_mode(0o600),
+        )?;
         machine.key("release")?;
         machine.trust(&[machine.rule("release", "")?])?;
         Ok(machine)
     }
 
     /// Returns the publisher's folder.
-    pub fn workshop(&self) -> PathBuf {
-        self.site.root().join("workshop")
+    pub fn publisher_folder(&self) -> PathBuf {
+        self.site.root().join("publisher")
     }
 
-    /// Returns the path of a file in the workshop, as an argument.
+    /// Returns the path of a file in the publisher's folder, as an argument.
     pub fn made(&self, name: &str) -> String {
-        self.workshop().join(name).display().to_string()
+        self.publisher_folder().join(name).display().to_string()
     }
 
     pub fn key(&self, name: &str) -> Result<()> {
@@ -58,7 +61,7 @@ impl Machine {
     /// Returns the part of a policy that trusts that key for all of `acme/`, with more lines for
     /// the rule.
     pub fn rule(&self, key: &str, more: &str) -> Result<String> {
-        let public = fs::read_to_string(self.workshop().join(format!("{key}.key.pub")))?;
+        let public = fs::read_to_string(self.publisher_folder().join(format!("{key}.key.pub")))?;
         Ok(format!(
             "[[key]]\nname = \"{key}\"\npublic = \"\"\"\n{public}\"\"\"\n\n[[rule]]\nnames = [\"acme/\"]\npublishers = [\"{key}\"]\n{more}\n"
         ))
@@ -77,7 +80,7 @@ impl Machine {
         self.site.project().join("portcullis.lock")
     }
 
-    pub fn shelf(&self) -> PathBuf {
+    pub fn bundles_folder(&self) -> PathBuf {
         self.site.state().join("bundles")
     }
 
@@ -100,8 +103,9 @@ impl Machine {
             .file_stem()
             .map(|stem| stem.to_string_lossy().into_owned())
             .unwrap_or_default();
-        let folder =
-            self.workshop().join(format!("{}-{version}-{plugin}-{key}", name.replace('/', "-")));
+        let folder = self
+            .publisher_folder()
+            .join(format!("{}-{version}-{plugin}-{key}", name.replace('/', "-")));
         fs::create_dir_all(&folder)?;
         fs::write(folder.join("bundle.toml"), manifest)?;
         let (folder, archive) =
@@ -123,7 +127,7 @@ impl Machine {
             .context("the plugin says its name otherwise")?;
         let mut bytes = bytes;
         bytes[at..at + old.len()].copy_from_slice(new);
-        let file = self.workshop().join("another1.wasm");
+        let file = self.publisher_folder().join("another1.wasm");
         fs::write(&file, bytes)?;
         self.built(name, version, &file, "release")
     }
@@ -188,7 +192,7 @@ impl Machine {
 
     /// Returns the document of `bundle list`.
     pub fn list(&self) -> Result<Value> {
-        serde_json::from_str(&self.done(&["bundle", "list", "--json"])?).context("it is no JSON")
+        serde_json::from_str(&self.done(&["bundle", "list", "--json"])?).context("it is not JSON")
     }
 }
 

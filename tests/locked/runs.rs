@@ -93,7 +93,7 @@ fn untrusted() -> Result<()> {
             .refused(&["bundle", "install", &archive], why)
             .map_err(|error| error.context(name))?;
         ensure!(
-            !machine.lock().exists() && !machine.shelf().join("installed.json").exists(),
+            !machine.lock().exists() && !machine.bundles_folder().join("installed.json").exists(),
             "{name}: something was installed"
         );
     }
@@ -143,7 +143,7 @@ fn versions() -> Result<()> {
     )?;
     machine.runs()?;
     // The old one is no longer used.
-    let installed = fs::read_to_string(machine.shelf().join("installed.json"))?;
+    let installed = fs::read_to_string(machine.bundles_folder().join("installed.json"))?;
     ensure!(!installed.contains("\"1.0.0\""), "{installed}");
     Ok(())
 }
@@ -159,7 +159,7 @@ fn side_by_side() -> Result<()> {
     let ended = elsewhere.output()?;
     ensure!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
     machine.runs()?;
-    let installed = fs::read_to_string(machine.shelf().join("installed.json"))?;
+    let installed = fs::read_to_string(machine.bundles_folder().join("installed.json"))?;
     ensure!(installed.contains("\"1.0.0\"") && installed.contains("\"1.1.0\""), "{installed}");
     Ok(())
 }
@@ -228,7 +228,7 @@ fn removed() -> Result<()> {
         machine.site.at_a_terminal(&["bundle", "remove", NAME], terminal::Answer::Word, &[])?;
     ensure!(shown.code == Some(0) && shown.text.contains("was removed from"), "{}", shown.text);
     ensure!(machine.migration()?.answer != Answer::Asked, "it still runs");
-    let blobs = fs::read_dir(machine.shelf().join("blobs"))?.count();
+    let blobs = fs::read_dir(machine.bundles_folder().join("blobs"))?.count();
     ensure!(blobs == 0, "{blobs} blobs are left");
     Ok(())
 }
@@ -342,7 +342,7 @@ fn agents() -> Result<()> {
     )?;
     ensure!(
         reply.answer == Answer::Refused,
-        "what stands behind `--` is no option: {:?}",
+        "what stands behind `--` is not an option: {:?}",
         reply.said
     );
     let lock = machine.lock().display().to_string();

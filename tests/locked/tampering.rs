@@ -164,7 +164,7 @@ fn beside() -> Result<()> {
     machine.done(&["bundle", "install", &machine.publish("1.0.0", ASKS)?])?;
     machine.runs()?;
     machine.key("stranger")?;
-    let list = machine.shelf().join("installed.json");
+    let list = machine.bundles_folder().join("installed.json");
     let (policy, installed) = (fs::read(machine.policy())?, fs::read_to_string(&list)?);
     let stranger = machine.rule("stranger", "")?;
     type Row = (&'static str, PathBuf, Option<String>, &'static str);
@@ -240,8 +240,8 @@ fn replaced() -> Result<()> {
             std::thread::sleep(std::time::Duration::from_millis(100));
             machine.runs()?;
         }
-        copied(&machine.shelf(), &saved)?;
-        let listed: Vec<PathBuf> = fs::read_dir(machine.shelf().join("blobs"))?
+        copied(&machine.bundles_folder(), &saved)?;
+        let listed: Vec<PathBuf> = fs::read_dir(machine.bundles_folder().join("blobs"))?
             .map(|entry| Ok(entry?.path()))
             .collect::<Result<_>>()?;
         let component = listed
@@ -282,7 +282,7 @@ fn replaced() -> Result<()> {
                 "{name}, warm {warm}: {problems:?}"
             );
             // Reinstalling repairs it, from the lock if a registry has it, else from the archive.
-            copied(&saved, &machine.shelf())?;
+            copied(&saved, &machine.bundles_folder())?;
             machine.runs().with_context(|| format!("{name}, put back"))?;
         }
     }
@@ -293,7 +293,7 @@ fn receipts() -> Result<()> {
     let [here, there] = ["receipts here", "receipts there"].map(Machine::new);
     let (here, there) = (here?, there?);
     let receipt = |machine: &Machine| -> Result<PathBuf> {
-        let first = fs::read_dir(machine.shelf().join("receipts"))?
+        let first = fs::read_dir(machine.bundles_folder().join("receipts"))?
             .next()
             .context("there is no receipt")?;
         Ok(first?.path())
@@ -365,7 +365,7 @@ fn laundered() -> Result<()> {
     machine.runs()?;
     // Making its receipt's folder unreadable does not help either.
     fs::remove_file(machine.lock())?;
-    let receipts = machine.shelf().join("receipts");
+    let receipts = machine.bundles_folder().join("receipts");
     fs::remove_dir_all(&receipts)?;
     fs::write(&receipts, "no folder")?;
     machine.stops("receipts")
@@ -437,7 +437,7 @@ fn looking() -> Result<()> {
     let machine = Machine::new("looking")?;
     machine.done(&["bundle", "install", &machine.publish("1.0.0", ASKS)?])?;
     machine.runs()?;
-    let receipts = machine.shelf().join("receipts");
+    let receipts = machine.bundles_folder().join("receipts");
     let before = portcullis_tests::tree(&receipts)?;
     fs::write(machine.policy(), format!("{}\n# changed\n", fs::read_to_string(machine.policy())?))?;
     for words in [

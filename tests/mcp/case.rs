@@ -20,13 +20,13 @@
 //! }
 //! ```
 //!
-//! A part of a message is an object: each of its members is compared, others may exist. A text
-//! `~x` is a part of a longer text, and null means that there is none. A text is compared as a whole
+//! A part of a message is an object: each of its members is compared, others may exist. A text `~x`
+//! is a part of a longer text, and null means that there is none. A text is compared as a whole
 //! line, byte by byte; `same` and `same-message` are the line that was sent.
 
 use crate::front::Front;
 use crate::gateway::Connection;
-use crate::scene::Scene;
+use crate::site::Site;
 use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -73,30 +73,30 @@ pub(crate) fn fits_address(file: &Path) -> Result<bool> {
 }
 
 fn read_case(file: &Path) -> Result<Case> {
-    serde_json::from_str(&fs::read_to_string(file)?).context("the case is no case")
+    serde_json::from_str(&fs::read_to_string(file)?).context("the case is not a case")
 }
 
 /// Plays a case, with the server behind an address if `by_address` is true.
-pub(crate) fn play_case(scene: &Scene, file: &Path, by_address: bool) -> Result<()> {
+pub(crate) fn play_case(site: &Site, file: &Path, by_address: bool) -> Result<()> {
     let case = read_case(file)?;
-    scene.configure(&case.config)?;
+    site.configure(&case.config)?;
     for (path, text) in &case.files {
-        let path = scene.project().join(path);
+        let path = site.project().join(path);
         fs::create_dir_all(path.parent().unwrap_or(&path))?;
         fs::write(path, text)?;
     }
     let script = if case.script.is_null() { json!({}) } else { case.script };
-    scene.direct(&script)?;
-    let front = if by_address { Some(Front::start(scene, &scene.server())?) } else { None };
+    site.direct(&script)?;
+    let front = if by_address { Some(Front::start(site, &site.server())?) } else { None };
     let mut connection = match &front {
-        Some(front) => Connection::start(scene.gateway_at(&front.url()))?,
-        None => Connection::open(scene)?,
+        Some(front) => Connection::start(site.gateway_at(&front.url()))?,
+        None => Connection::open(site)?,
     };
     for (number, step) in case.steps.iter().enumerate() {
         if let Some(config) = &step.config {
-            scene.configure(config)?;
+            site.configure(config)?;
         }
-        play_step(scene, &mut connection, step, by_address)
+        play_step(site, &mut connection, step, by_address)
             .with_context(|| format!("in step {} of \"{}\"", number + 1, case.about))?;
     }
     let (rest, errors, status) = connection.close()?;
@@ -105,7 +105,7 @@ pub(crate) fn play_case(scene: &Scene, file: &Path, by_address: bool) -> Result<
     for part in &case.errors {
         ensure!(errors.contains(part), "standard error lacks `{part}`: {errors}");
     }
-    let journal = if case.journal.is_empty() { Vec::new() } else { scene.journal()? };
+    let journal = if case.journal.is_empty() { Vec::new() } else { site.journal()? };
     let mut records = journal.iter();
     for expected in &case.journal {
         ensure!(
@@ -118,7 +118,7 @@ pub(crate) fn play_case(scene: &Scene, file: &Path, by_address: bool) -> Result<
 }
 
 fn play_step(
-    scene: &Scene,
+    site: &Site,
     connection: &mut Connection,
     step: &Step,
     by_address: bool,
@@ -135,7 +135,7 @@ fn play_step(
     if let Some(line) = connection.read_within(SILENCE)? {
         bail!("the client got one more line: {}", String::from_utf8_lossy(&line));
     }
-    let received = scene.take_received()?;
+    let received = site.take_received()?;
     ensure!(
         received.len() == step.server.len(),
         "the server got {} lines: {}",

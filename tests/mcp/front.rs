@@ -1,7 +1,7 @@
 //! A server on standard input and output behind an address: the same scripts serve both transports.
 
 use crate::http::{Server, begin_events, end_events, respond, respond_json, write_event};
-use crate::scene::Scene;
+use crate::site::Site;
 use anyhow::{Context, Result, anyhow};
 use serde_json::Value;
 use std::io::{self, BufRead, BufReader, Write};
@@ -31,10 +31,10 @@ struct Ends {
 
 impl Front {
     /// Starts the command of a server, and a server for HTTP before it.
-    pub(crate) fn start(scene: &Scene, words: &[String]) -> Result<Self> {
+    pub(crate) fn start(site: &Site, words: &[String]) -> Result<Self> {
         let (program, words) = words.split_first().ok_or_else(|| anyhow!("no program"))?;
         let mut command = Command::new(program);
-        scene.surround(&mut command);
+        site.surround(&mut command);
         let mut child = command
             .args(words)
             .stdin(Stdio::piped())

@@ -1,6 +1,6 @@
 //! A client that writes and reads lines as they are.
 
-use crate::scene::Scene;
+use crate::site::Site;
 use anyhow::{Context, Result, anyhow, bail};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -23,8 +23,8 @@ pub(crate) struct Connection {
 
 impl Connection {
     /// Starts the gateway in front of the scripted server.
-    pub(crate) fn open(scene: &Scene) -> Result<Self> {
-        Self::start(scene.gateway(&scene.server()))
+    pub(crate) fn open(site: &Site) -> Result<Self> {
+        Self::start(site.gateway(&site.server()))
     }
 
     /// Starts a command with three pipes.

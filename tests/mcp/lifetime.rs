@@ -2,7 +2,7 @@
 
 use crate::Test;
 use crate::gateway::Connection;
-use crate::scene::Scene;
+use crate::site::Site;
 use anyhow::{Context, Result, anyhow, ensure};
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use serde_json::json;
@@ -21,64 +21,64 @@ pub(crate) const TESTS: &[Test] = &[
     ("lifetime: a message that is too long is an error of its request", too_long),
 ];
 
-fn shell(scene: &Scene, script: &str) -> Result<Connection> {
-    Connection::start(scene.gateway(&["sh", "-c", script].map(str::to_owned)))
+fn shell(site: &Site, script: &str) -> Result<Connection> {
+    Connection::start(site.gateway(&["sh", "-c", script].map(str::to_owned)))
 }
 
-fn exit_code(scene: &Scene) -> Result<()> {
-    scene.direct(&json!({ "exit": 7 }))?;
-    let mut connection = Connection::open(scene)?;
+fn exit_code(site: &Site) -> Result<()> {
+    site.direct(&json!({ "exit": 7 }))?;
+    let mut connection = Connection::open(site)?;
     connection.request(1, "ping", json!({}))?;
     let (_, errors, status) = connection.close()?;
     ensure!(status.code() == Some(7), "{status}: {errors}");
-    let (_, errors, _) = shell(scene, "echo to the person >&2")?.wait()?;
+    let (_, errors, _) = shell(site, "echo to the person >&2")?.wait()?;
     ensure!(errors.contains("to the person"), "standard error does not pass: {errors}");
     Ok(())
 }
 
-fn ended_by_signal(scene: &Scene) -> Result<()> {
-    let (_, errors, status) = shell(scene, "kill -9 $$")?.wait()?;
+fn ended_by_signal(site: &Site) -> Result<()> {
+    let (_, errors, status) = shell(site, "kill -9 $$")?.wait()?;
     ensure!(status.code() == Some(128 + 9), "{status}: {errors}");
     Ok(())
 }
 
-fn signal(scene: &Scene) -> Result<()> {
+fn signal(site: &Site) -> Result<()> {
     let script = "sleep 1000 & echo $! > child; trap 'exit 3' TERM; echo '{\"method\":\"ready\"}'; while :; do sleep 0.05; done";
-    let mut connection = shell(scene, script)?;
+    let mut connection = shell(site, script)?;
     connection.receive()?;
     kill_process(pid(connection.id())?, Signal::TERM)?;
     let (_, errors, status) = connection.wait()?;
     ensure!(status.code() == Some(3), "{status}: {errors}");
-    await_end(&scene.project().join("child"))
+    await_end(&site.project().join("child"))
 }
 
-fn deaf_server(scene: &Scene) -> Result<()> {
+fn deaf_server(site: &Site) -> Result<()> {
     let script = "echo $$ > child; trap '' TERM; echo '{\"method\":\"ready\"}'; while :; do sleep 0.05; done";
-    let mut connection = shell(scene, script)?;
+    let mut connection = shell(site, script)?;
     connection.receive()?;
     let begun = Instant::now();
     kill_process(pid(connection.id())?, Signal::TERM)?;
     let (_, errors, status) = connection.wait()?;
     ensure!(status.code() == Some(128 + 9), "{status}: {errors}");
     ensure!(begun.elapsed() < Duration::from_secs(8), "it took {:?}", begun.elapsed());
-    await_end(&scene.project().join("child"))
+    await_end(&site.project().join("child"))
 }
 
-fn missing_server(scene: &Scene) -> Result<()> {
-    let mut connection = Connection::start(scene.gateway(&["no-such-server".to_owned()]))?;
+fn missing_server(site: &Site) -> Result<()> {
+    let mut connection = Connection::start(site.gateway(&["no-such-server".to_owned()]))?;
     let (rest, errors, status) = connection.wait()?;
     ensure!(status.code() == Some(1) && rest.is_empty(), "{status}");
     ensure!(errors.contains("cannot start the server `no-such-server`"), "{errors}");
     Ok(())
 }
 
-fn large_messages(scene: &Scene) -> Result<()> {
+fn large_messages(site: &Site) -> Result<()> {
     const COUNT: usize = 24;
     let text = "x".repeat(1 << 20);
     let large =
         json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": { "data": text } });
-    scene.direct(&json!({ "before": { "big": vec![&large; COUNT] } }))?;
-    let mut connection = Connection::open(scene)?;
+    site.direct(&json!({ "before": { "big": vec![&large; COUNT] } }))?;
+    let mut connection = Connection::open(site)?;
     let call = json!({ "name": "big", "arguments": {} });
     connection
         .send(&json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call }))?;
@@ -92,14 +92,14 @@ fn large_messages(scene: &Scene) -> Result<()> {
     let answer = connection.receive()?;
     ensure!(answer["id"] == 1 && answer["result"]["content"].is_array(), "{answer}");
     connection.request(2, "ping", json!({}))?;
-    ensure!(scene.take_received()?.len() == COUNT + 2, "the server did not get everything");
+    ensure!(site.take_received()?.len() == COUNT + 2, "the server did not get everything");
     Ok(())
 }
 
-fn too_long(scene: &Scene) -> Result<()> {
+fn too_long(site: &Site) -> Result<()> {
     let long = format!("{{\"raw\":\"{}\",\"id\":@id@,\"result\":{{}}}}", "x".repeat(17 << 20));
-    scene.direct(&json!({ "answers": { "long": { "raw": long } } }))?;
-    let mut connection = Connection::open(scene)?;
+    site.direct(&json!({ "answers": { "long": { "raw": long } } }))?;
+    let mut connection = Connection::open(site)?;
     let request = json!({ "method": "ping", "params": { "x": "x".repeat(17 << 20) }, "id": "a" });
     connection.send(&request)?;
     let answer = connection.receive()?;

@@ -1,12 +1,12 @@
 //! Tests of the gateway for servers of the Model Context Protocol.
 //!
-//! Each file in `cases` is a test with a scripted server (`server.py`): the client's lines, what the
-//! client and the server get, and what the journal holds. The others use real clients and servers
-//! from the npm registry, pinned, which `npm` installs the first time.
+//! Each file in `cases` is a test with a scripted server (`server.py`): the client's lines, what
+//! the client and the server get, and what the journal holds. The others use real clients and
+//! servers from the npm registry, pinned, which `npm` installs the first time.
 //!
 //! They need the release binary (or `PORTCULLIS_BIN`) and python3; those with real parts need `npm`
-//! and Node 20. If something is missing, the tests say so and are skipped; with `CI=true` they fail.
-//! Nothing is sent beyond this machine, and only scratch folders are written.
+//! and Node 20. If something is missing, the tests say so and are skipped; with `CI=true` they
+//! fail. Nothing is sent beyond this machine, and only scratch folders are written.
 
 #![allow(clippy::indexing_slicing, reason = "a program of tests")]
 
@@ -21,21 +21,21 @@ mod mutations;
 mod packages;
 mod pins;
 mod real;
-mod scene;
+mod site;
 mod wrapped;
 
 use anyhow::{Result, anyhow, ensure};
 use libtest_mimic::{Arguments, Failed, Trial};
 use portcullis_tests::compiled::prepare_state;
 use portcullis_tests::programs::{find_portcullis, list_cases};
-use scene::Scene;
+use site::Site;
 use std::env;
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
-/// A test: its name, and the test in a scene of its own.
-pub(crate) type Test = (&'static str, fn(&Scene) -> Result<()>);
+/// A test: its name, and the test in a site of its own.
+pub(crate) type Test = (&'static str, fn(&Site) -> Result<()>);
 
 fn main() -> Result<ExitCode> {
     let arguments = Arguments::from_args();
@@ -55,12 +55,12 @@ fn main() -> Result<ExitCode> {
     }
     let (portcullis, packages) = (portcullis.ok(), packages.ok());
     if let Some(portcullis) = &portcullis {
-        prepare_state(portcullis, &scene::compiled()?)?;
+        prepare_state(portcullis, &site::compiled()?)?;
     }
     let conclusion = libtest_mimic::run(&arguments, trials(portcullis, packages)?);
     if !conclusion.has_failed() {
         // Another run may have removed it.
-        let _ = fs::remove_dir_all(scene::scratch()?);
+        let _ = fs::remove_dir_all(site::scratch()?);
     }
     Ok(conclusion.exit_code())
 }
@@ -77,8 +77,8 @@ fn trials(portcullis: Option<PathBuf>, packages: Option<PathBuf>) -> Result<Vec<
             let name = format!("{kind}: {name}");
             let folder = name.clone();
             let test = move || {
-                let scene = Scene::create(&folder, portcullis.as_deref(), None)?;
-                case::play_case(&scene, &file, by_address)
+                let site = Site::create(&folder, portcullis.as_deref(), None)?;
+                case::play_case(&site, &file, by_address)
             };
             trials.push(trial(name, ignored, test));
         }
@@ -95,13 +95,13 @@ fn trials(portcullis: Option<PathBuf>, packages: Option<PathBuf>) -> Result<Vec<
     for (name, test) in scripted {
         let portcullis = portcullis.clone();
         let ignored = portcullis.is_none();
-        let test = move || test(&Scene::create(name, portcullis.as_deref(), None)?);
+        let test = move || test(&Site::create(name, portcullis.as_deref(), None)?);
         trials.push(trial(name.to_owned(), ignored, test));
     }
     for (name, test) in real::TESTS {
         let (portcullis, packages) = (portcullis.clone(), packages.clone());
         let ignored = portcullis.is_none() || packages.is_none();
-        let test = move || test(&Scene::create(name, portcullis.as_deref(), packages.as_deref())?);
+        let test = move || test(&Site::create(name, portcullis.as_deref(), packages.as_deref())?);
         trials.push(trial((*name).to_owned(), ignored, test));
     }
     Ok(trials)

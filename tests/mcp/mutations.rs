@@ -4,7 +4,7 @@
 use crate::Test;
 use crate::front::Front;
 use crate::gateway::Connection;
-use crate::scene::Scene;
+use crate::site::Site;
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 use std::collections::HashSet;
@@ -123,34 +123,29 @@ impl Numbers {
     }
 }
 
-fn server(scene: &Scene, mode: &str) -> Vec<String> {
+fn server(site: &Site, mode: &str) -> Vec<String> {
     let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("mcp/sink.py");
     [
         "python3".into(),
         program.display().to_string(),
         mode.into(),
-        scene.project().display().to_string(),
+        site.project().display().to_string(),
     ]
     .to_vec()
 }
 
-fn from_client(scene: &Scene) -> Result<()> {
-    let connection = Connection::start(scene.gateway(&server(scene, "client")))?;
-    send_mutated(scene, connection, CLIENT_MESSAGES, 1)
+fn from_client(site: &Site) -> Result<()> {
+    let connection = Connection::start(site.gateway(&server(site, "client")))?;
+    send_mutated(site, connection, CLIENT_MESSAGES, 1)
 }
 
-fn to_address(scene: &Scene) -> Result<()> {
-    let front = Front::start(scene, &server(scene, "client"))?;
-    send_mutated(scene, Connection::start(scene.gateway_at(&front.url()))?, POSTED_MESSAGES, 25)
+fn to_address(site: &Site) -> Result<()> {
+    let front = Front::start(site, &server(site, "client"))?;
+    send_mutated(site, Connection::start(site.gateway_at(&front.url()))?, POSTED_MESSAGES, 25)
 }
 
 /// Sends mutated messages, `part` of them at once.
-fn send_mutated(
-    scene: &Scene,
-    mut connection: Connection,
-    count: usize,
-    part: usize,
-) -> Result<()> {
+fn send_mutated(site: &Site, mut connection: Connection, count: usize, part: usize) -> Result<()> {
     let mut numbers = Numbers(0x9E37_79B9_7F4A_7C15);
     ensure!(connection.list(100_000)? == ["agreed"], "the first list is another one");
     let lines: Vec<Vec<u8>> = (0..count).map(|_| numbers.mutate(CLIENT)).collect();
@@ -174,9 +169,9 @@ fn send_mutated(
     for line in &rest {
         answers.push(serde_json::from_slice(line)?);
     }
-    let violations = fs::read_to_string(scene.project().join("violations")).unwrap_or_default();
+    let violations = fs::read_to_string(site.project().join("violations")).unwrap_or_default();
     ensure!(violations.is_empty(), "calls got past the review:\n{violations}");
-    let received = fs::read(scene.project().join("received"))?;
+    let received = fs::read(site.project().join("received"))?;
     // The end of a line belongs to the pipe.
     let sent: HashSet<&[u8]> = lines.iter().map(|line| line.trim_ascii_end()).collect();
     let mut passed = 0;
@@ -210,14 +205,14 @@ fn send_mutated(
     Ok(())
 }
 
-fn from_address(scene: &Scene) -> Result<()> {
+fn from_address(site: &Site) -> Result<()> {
     let mut numbers = Numbers(0x0F0E_0D0C_0B0A_0908);
     // A carriage return ends a line of an event.
     let lines = (0..SERVER_MESSAGES).map(|_| numbers.mutate(SERVER));
     let lines: Vec<Vec<u8>> = lines.filter(|line| !line.contains(&b'\r')).collect();
-    fs::write(scene.project().join("lines"), lines.concat())?;
-    let front = Front::start(scene, &server(scene, "server"))?;
-    let mut connection = Connection::start(scene.gateway_at(&front.url()))?;
+    fs::write(site.project().join("lines"), lines.concat())?;
+    let front = Front::start(site, &server(site, "server"))?;
+    let mut connection = Connection::start(site.gateway_at(&front.url()))?;
     connection.send(&json!({ "method": "notifications/initialized" }))?;
     let mut passed = Vec::new();
     while let Some(line) = connection.read_within(Duration::from_millis(700))? {
@@ -229,11 +224,11 @@ fn from_address(scene: &Scene) -> Result<()> {
     check_passed(&lines, &passed, &errors)
 }
 
-fn from_server(scene: &Scene) -> Result<()> {
+fn from_server(site: &Site) -> Result<()> {
     let mut numbers = Numbers(0xD1B5_4A32_D192_ED03);
     let lines: Vec<Vec<u8>> = (0..SERVER_MESSAGES).map(|_| numbers.mutate(SERVER)).collect();
-    fs::write(scene.project().join("lines"), lines.concat())?;
-    let connection = Connection::start(scene.gateway(&server(scene, "server")))?;
+    fs::write(site.project().join("lines"), lines.concat())?;
+    let connection = Connection::start(site.gateway(&server(site, "server")))?;
     let (rest, errors, status) = connection.close()?;
     ensure!(status.code() == Some(0), "{status}: {errors}");
     check_passed(&lines, &rest, &errors)

@@ -1,5 +1,5 @@
-//! The packages of the protocol's authors, pinned, from the npm registry. An existing installation is
-//! never updated.
+//! The packages of the protocol's authors, pinned, from the npm registry. An existing installation
+//! is never updated.
 
 use anyhow::{Context, Result, ensure};
 use portcullis_tests::programs::find_installed;

@@ -2,7 +2,7 @@
 
 use crate::Test;
 use crate::packages::node;
-use crate::scene::Scene;
+use crate::site::Site;
 use anyhow::{Context, Result, anyhow, ensure};
 use serde_json::Value;
 use std::fs;
@@ -35,12 +35,12 @@ const LEFT_OUT: &[&str] = &[
 ];
 
 /// Copies a script beside the packages that it imports.
-fn beside_packages(scene: &Scene, name: &str) -> Result<PathBuf> {
-    let folder = scene.home().join("scripts");
+fn beside_packages(site: &Site, name: &str) -> Result<PathBuf> {
+    let folder = site.home().join("scripts");
     fs::create_dir_all(&folder)?;
     let modules = folder.join("node_modules");
     if !modules.exists() {
-        std::os::unix::fs::symlink(scene.packages()?.join("node_modules"), modules)?;
+        std::os::unix::fs::symlink(site.packages()?.join("node_modules"), modules)?;
     }
     let script = folder.join(name);
     fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join("mcp").join(name), &script)?;
@@ -52,9 +52,9 @@ fn words(command: &Command) -> Vec<String> {
     words.map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
-fn run_node(scene: &Scene, script: &Path, server: &[String]) -> Result<Value> {
-    let mut command = Command::new(node(scene.packages()?));
-    scene.surround(&mut command);
+fn run_node(site: &Site, script: &Path, server: &[String]) -> Result<Value> {
+    let mut command = Command::new(node(site.packages()?));
+    site.surround(&mut command);
     command.arg(script).args(server).stdin(Stdio::null());
     let ended = command.output().context("cannot start Node")?;
     let problem = String::from_utf8_lossy(&ended.stderr);
@@ -62,25 +62,25 @@ fn run_node(scene: &Scene, script: &Path, server: &[String]) -> Result<Value> {
     Ok(serde_json::from_slice(&ended.stdout)?)
 }
 
-fn client_and_server(scene: &Scene) -> Result<()> {
-    let script = beside_packages(scene, "client.mjs")?;
-    let packages = scene.packages()?;
+fn client_and_server(site: &Site) -> Result<()> {
+    let script = beside_packages(site, "client.mjs")?;
+    let packages = site.packages()?;
     let server = [node(packages), packages.join(EVERYTHING), "stdio".into()]
         .map(|word| word.display().to_string());
-    let direct = run_node(scene, &script, &server)?;
-    let reviewed = run_node(scene, &script, &words(&scene.gateway(&server)))?;
-    compare_results(scene, &direct, &reviewed)
+    let direct = run_node(site, &script, &server)?;
+    let reviewed = run_node(site, &script, &words(&site.gateway(&server)))?;
+    compare_results(site, &direct, &reviewed)
 }
 
-fn by_address(scene: &Scene) -> Result<()> {
-    let script = beside_packages(scene, "client.mjs")?;
-    let packages = scene.packages()?;
+fn by_address(site: &Site) -> Result<()> {
+    let script = beside_packages(site, "client.mjs")?;
+    let packages = site.packages()?;
     let server = [node(packages), packages.join(EVERYTHING), "stdio".into()]
         .map(|word| word.display().to_string());
-    let direct = run_node(scene, &script, &server)?;
+    let direct = run_node(site, &script, &server)?;
     let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
     let mut command = Command::new(node(packages));
-    scene.surround(&mut command);
+    site.surround(&mut command);
     command.arg(packages.join(EVERYTHING)).arg("streamableHttp").env("PORT", port.to_string());
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn().context("cannot start Node")?;
@@ -91,12 +91,12 @@ fn by_address(scene: &Scene) -> Result<()> {
     ensure!(listens, "the server does not listen");
     // Its words have no other reader.
     std::thread::spawn(move || errors.for_each(drop));
-    let reviewed = run_node(scene, &script, &words(&scene.gateway_at(&server.url)))?;
-    compare_results(scene, &direct, &reviewed)
+    let reviewed = run_node(site, &script, &words(&site.gateway_at(&server.url)))?;
+    compare_results(site, &direct, &reviewed)
 }
 
 /// Compares what a client got directly and through the gateway.
-fn compare_results(scene: &Scene, direct: &Value, reviewed: &Value) -> Result<()> {
+fn compare_results(site: &Site, direct: &Value, reviewed: &Value) -> Result<()> {
     let (direct, reviewed) = (
         direct.as_object().ok_or_else(|| anyhow!("no results"))?,
         reviewed.as_object().ok_or_else(|| anyhow!("no results"))?,
@@ -106,7 +106,7 @@ fn compare_results(scene: &Scene, direct: &Value, reviewed: &Value) -> Result<()
         let other = reviewed.get(name).unwrap_or(&Value::Null);
         ensure!(result == other, "`{name}` differs:\n{result}\n{other}");
     }
-    let journal = scene.journal()?;
+    let journal = site.journal()?;
     let reviews = journal.iter().filter(|record| record["kind"] == "review").count();
     ensure!(reviews >= 5, "{reviews} calls were reviewed");
     Ok(())
@@ -119,9 +119,9 @@ struct Bridge {
 }
 
 impl Bridge {
-    fn start(scene: &Scene, script: &Path, server: &[String]) -> Result<Self> {
-        let mut command = Command::new(node(scene.packages()?));
-        scene.surround(&mut command);
+    fn start(site: &Site, script: &Path, server: &[String]) -> Result<Self> {
+        let mut command = Command::new(node(site.packages()?));
+        site.surround(&mut command);
         command.arg(script).args(server).stdin(Stdio::null()).stdout(Stdio::piped());
         let mut child = command.spawn().context("cannot start Node")?;
         let output = child.stdout.take().ok_or_else(|| anyhow!("no output"))?;
@@ -140,20 +140,20 @@ impl Drop for Bridge {
 }
 
 /// Returns the state of every check of the suite, by scenario and check, in order.
-fn run_suite(scene: &Scene, server: &[String]) -> Result<Vec<String>> {
-    let bridge = Bridge::start(scene, &beside_packages(scene, "bridge.mjs")?, server)?;
-    list_checks(scene, "@modelcontextprotocol/conformance", &bridge.url, &[])
+fn run_suite(site: &Site, server: &[String]) -> Result<Vec<String>> {
+    let bridge = Bridge::start(site, &beside_packages(site, "bridge.mjs")?, server)?;
+    list_checks(site, "@modelcontextprotocol/conformance", &bridge.url, &[])
 }
 
 /// Runs a version of the suite against an address.
-fn list_checks(scene: &Scene, suite: &str, url: &str, words: &[&str]) -> Result<Vec<String>> {
-    let results = scene.home().join(format!("results-{}", url.replace([':', '/'], "-")));
-    let mut command = Command::new(node(scene.packages()?));
-    scene.surround(&mut command);
+fn list_checks(site: &Site, suite: &str, url: &str, words: &[&str]) -> Result<Vec<String>> {
+    let results = site.home().join(format!("results-{}", url.replace([':', '/'], "-")));
+    let mut command = Command::new(node(site.packages()?));
+    site.surround(&mut command);
     let program = format!("node_modules/{suite}/dist/index.js");
-    command.arg(scene.packages()?.join(program)).args(["server", "--url", url]).args(words);
+    command.arg(site.packages()?.join(program)).args(["server", "--url", url]).args(words);
     command.arg("--output-dir").arg(&results).stdin(Stdio::null());
-    // It fails if one check does, and the server is no complete one.
+    // It fails if one check does, and the server is not a complete one.
     let ended = command.output().context("cannot start the suite")?;
     let mut states = Vec::new();
     let entries = fs::read_dir(&results).with_context(|| {
@@ -173,25 +173,25 @@ fn list_checks(scene: &Scene, suite: &str, url: &str, words: &[&str]) -> Result<
     Ok(states)
 }
 
-fn newest_conformance(scene: &Scene) -> Result<()> {
-    let script = beside_packages(scene, "conformance-server-2026.mjs")?;
-    let server = Bridge::start(scene, &script, &["http".to_owned()])?;
-    let bridge = beside_packages(scene, "bridge-2026.mjs")?;
-    let bridge = Bridge::start(scene, &bridge, &words(&scene.gateway_at(&server.url)))?;
+fn newest_conformance(site: &Site) -> Result<()> {
+    let script = beside_packages(site, "conformance-server-2026.mjs")?;
+    let server = Bridge::start(site, &script, &["http".to_owned()])?;
+    let bridge = beside_packages(site, "bridge-2026.mjs")?;
+    let bridge = Bridge::start(site, &bridge, &words(&site.gateway_at(&server.url)))?;
     let checks = |url: &str| -> Result<Vec<String>> {
         let wanted = ["--requirements", "2026-07-28"];
-        let mut states = list_checks(scene, "conformance-2026", url, &wanted)?;
+        let mut states = list_checks(site, "conformance-2026", url, &wanted)?;
         states.retain(|state| !LEFT_OUT.iter().any(|name| state.contains(name)));
         Ok(states)
     };
     compare_checks(&checks(&server.url)?, &checks(&bridge.url)?, LEAST_NEWEST)
 }
 
-fn conformance(scene: &Scene) -> Result<()> {
-    let script = beside_packages(scene, "conformance-server.mjs")?;
-    let server = [node(scene.packages()?), script].map(|word| word.display().to_string());
-    let direct = run_suite(scene, &server)?;
-    let reviewed = run_suite(scene, &words(&scene.gateway(&server)))?;
+fn conformance(site: &Site) -> Result<()> {
+    let script = beside_packages(site, "conformance-server.mjs")?;
+    let server = [node(site.packages()?), script].map(|word| word.display().to_string());
+    let direct = run_suite(site, &server)?;
+    let reviewed = run_suite(site, &words(&site.gateway(&server)))?;
     compare_checks(&direct, &reviewed, LEAST_CHECKS)
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A server of the Model Context Protocol for tests, on standard input and output.
 
-The first argument is a file with JSON, read anew for each list of tools:
+The first argument is a file with JSON, read again for each list of tools:
 
   tools     the tools; with `pages`, that many on each page
   answers   by a tool's name, a resource's address or a prompt's name: the result of its calls, or

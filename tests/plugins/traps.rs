@@ -47,7 +47,7 @@ const MISTAKES: &[Mistake] = &[
         ],
     },
     Mistake {
-        does: "answers what is no answer",
+        does: "answers what is not an answer",
         language: "js",
         file: "src/plugin.js",
         from: "severity: \"high\",",

@@ -13,8 +13,8 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-/// A folder tree: by path, the kind and permission bits, and the bytes or the link's text. In a path
-/// that is no UTF-8, the other bytes are escaped as `\xe9`.
+/// A folder tree: by path, the kind and permission bits, and the bytes or the link's text. In a
+/// path that is not UTF-8, the other bytes are escaped as `\xe9`.
 pub type Tree = BTreeMap<String, (u32, Vec<u8>)>;
 
 /// Reads everything below a folder.

@@ -84,8 +84,8 @@ fn install(clients: &Path, folder: &Path, packages: &[&str]) -> Result<()> {
 }
 
 /// Returns the folder for the files of this process: below `folder`, cargo's folder for tests, or
-/// in the person's cache if that one is in a temporary folder, whose files the reviewer considers in
-/// scope. `kind` names the tests.
+/// in the person's cache if that one is in a temporary folder, whose files the reviewer considers
+/// in scope. `kind` names the tests.
 ///
 /// # Errors
 /// Fails if it has to be in the cache and `HOME` is not set.

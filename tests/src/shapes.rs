@@ -65,7 +65,7 @@ pub const SHAPES: &[Shape] = &[
     ),
 ];
 
-/// Creates a project of 300 files with modes, links, empty folders, and a name that is no UTF-8.
+/// Creates a project of 300 files with modes, links, empty folders, and a name that is not UTF-8.
 ///
 /// # Errors
 /// Fails if a file cannot be written, or if one of `git`, `sed` and `tar` is missing.

@@ -40,7 +40,10 @@ fn main() -> ExitCode {
             refusals::refused,
         ),
         trial("bundle vet: every mistake has its fix, and changes nothing", refusals::mistakes),
-        trial("bundle vet: a bundle that says what its bytes do not is not tried", refusals::lies),
+        trial(
+            "bundle vet: a bundle that says what its bytes do not is not tried",
+            refusals::contradictory,
+        ),
         trial(
             "bundle vet: a policy asks for another key, for young vettings, and for such as have not ended",
             policies::judged,

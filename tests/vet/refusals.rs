@@ -79,7 +79,7 @@ fn refusal(stage: &VettingSite, Row { guest, arguments, says }: &Row) -> Result<
     );
     ensure!(fs::read(&archive)? == before, "what was refused changed the archive");
     stage.vetted(&[*arguments, &["--despite", "it is for our tests"]].concat())?;
-    let results = stage.attestation("checks.tar")?.vetting.context("it is no vetting")?.results;
+    let results = stage.attestation("checks.tar")?.vetting.context("it is not a vetting")?.results;
     ensure!(results["despite"] == "it is for our tests", "{results}");
     let problems = results["problems"].to_string();
     ensure!(
@@ -159,9 +159,9 @@ pub fn mistakes() -> Result<()> {
 }
 
 /// A bundle that an author made by other means than `bundle build`.
-type Lie = (&'static str, fn(&mut About), &'static str);
+type Contradiction = (&'static str, fn(&mut About), &'static str);
 
-const LIES: &[Lie] = &[
+const CONTRADICTIONS: &[Contradiction] = &[
     (
         "a grant that no import needs",
         |about| about.components[0].wants.grants.push("hosts = [\"https://HOST\"]".into()),
@@ -179,11 +179,11 @@ const LIES: &[Lie] = &[
     ),
 ];
 
-pub fn lies() -> Result<()> {
-    let stage = VettingSite::new("vet lies")?;
+pub fn contradictory() -> Result<()> {
+    let stage = VettingSite::new("vet contradictory")?;
     stage.bundle(&[("careful", "")])?;
     let (bundle, _) = stage.read("checks.tar")?;
-    for (what, lie, says) in LIES {
+    for (what, lie, says) in CONTRADICTIONS {
         let mut about = bundle.about().clone();
         let bytes = bundle.component_bytes(&about.components[0]).context("it has no component")?;
         lie(&mut about);

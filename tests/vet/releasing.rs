@@ -45,7 +45,7 @@ fn lay(site: &Site) -> Result<()> {
     fs::set_permissions(&passphrase, Permissions::from_mode(0o600))?;
     for (file, text) in MATERIAL {
         let path = site.project().join(file);
-        fs::create_dir_all(path.parent().context("it lies in no folder")?)?;
+        fs::create_dir_all(path.parent().context("it is in no folder")?)?;
         fs::write(path, text)?;
     }
     Ok(())

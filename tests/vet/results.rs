@@ -20,7 +20,7 @@ pub fn signed() -> Result<()> {
     let component = stage.read("checks.tar")?.0.about().components[0].clone();
     let document = stage.vetted(&[ALL, &["--days", "30"]].concat())?;
     let statement = stage.attestation("checks.tar")?;
-    let vetting = statement.vetting.context("it is no vetting")?;
+    let vetting = statement.vetting.context("it is not a vetting")?;
     ensure!(
         (document["name"].as_str(), statement.name.as_str())
             == (Some("acme/checks"), "acme/checks"),

@@ -48,7 +48,8 @@ tool = "Bash"
 input = { command = "ls" }
 "#;
 
-/// A site with a publisher's key `release.key`, a reviewer's key `security.key`, and the material above in files.
+/// A site with a publisher's key `release.key`, a reviewer's key `security.key`, and the material
+/// above in files.
 pub struct VettingSite {
     pub site: Site,
 }
@@ -84,7 +85,7 @@ impl VettingSite {
 
     pub fn write(&self, name: &str, text: &str) -> Result<()> {
         let path = self.path(name);
-        fs::create_dir_all(path.parent().context("it lies in no folder")?)?;
+        fs::create_dir_all(path.parent().context("it is in no folder")?)?;
         fs::write(&path, text).with_context(|| format!("cannot write `{}`", path.display()))
     }
 

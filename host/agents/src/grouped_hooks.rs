@@ -1,5 +1,5 @@
-//! Hooks in the forms that several clients share: below `hooks` in a JSON file, for each event a list
-//! of handlers, in most clients in groups.
+//! Hooks in the forms that several clients share: below `hooks` in a JSON file, for each event a
+//! list of handlers, in most clients in groups.
 
 mod edit;
 mod find;

@@ -64,7 +64,7 @@ pub(crate) mod checks {
     use portcullis_core::event::{Disposition, Reply};
     use serde_json::{Map, Value, json};
 
-    /// An answer of ours, as a client gets it.
+    /// Our answer, as a client gets it.
     pub(crate) struct WrittenAnswer {
         pub(crate) ruling: Disposition,
         pub(crate) code: Option<i32>,

@@ -79,8 +79,8 @@ impl Invocation {
     }
 }
 
-/// Takes the timeout that the arguments of a hook name, in seconds; the usual one if they name none.
-/// Returns `None` if they name it wrongly.
+/// Takes the timeout that the arguments of a hook name, in seconds; the usual one if they name
+/// none. Returns `None` if they name it wrongly.
 #[must_use]
 pub fn take_timeout(arguments: &mut Vec<OsString>) -> Option<u64> {
     let Some(at) = arguments.iter().position(|word| word == TIMEOUT_OPTION) else {

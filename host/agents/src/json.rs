@@ -6,11 +6,12 @@
 //! here.
 //!
 //! **Rationale for edits of its own.** `jsonc-parser` has edits too (`cst`, last checked in 0.34),
-//! and they change more than what is ours: an object that gets a member is first spread over several
-//! lines, also one that a person wrote on one line, and blank lines at the ends of the container go.
-//! Taking the member out again restores neither, so `uninstall` could not leave a file that changed
-//! since `install` as its owner wrote it. The rows of `added_text_looks_like_its_surroundings` with
-//! an object on one line show it. Of a repeated name, `cst` finds the first, a client the last.
+//! and they change more than what is ours: an object that gets a member is first spread over
+//! several lines, also one that a person wrote on one line, and blank lines at the ends of the
+//! container go. Taking the member out again restores neither, so `uninstall` could not leave a
+//! file that changed since `install` as its owner wrote it. The rows of
+//! `added_text_looks_like_its_surroundings` with an object on one line show it. Of a repeated name,
+//! `cst` finds the first, a client the last.
 
 mod edit;
 

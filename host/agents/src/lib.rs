@@ -1,8 +1,8 @@
 //! The clients of AI coding agents: their hook formats, settings files, transcripts and versions.
 //!
-//! Each client is one module that implements [`Agent`]; [`find_agent`] returns it by name. This crate
-//! makes no decisions about actions and prints nothing. Nothing outside it names a client: other
-//! crates take names, files and programs from [`Agent`] and from [`PROFILES`].
+//! Each client is one module that implements [`Agent`]; [`find_agent`] returns it by name. This
+//! crate makes no decisions about actions and prints nothing. Nothing outside it names a client:
+//! other crates take names, files and programs from [`Agent`] and from [`PROFILES`].
 
 mod answer_text;
 pub mod backup;
@@ -111,7 +111,8 @@ pub trait Agent: Sync + std::fmt::Debug {
     /// Fails if the input is empty, too large, malformed, or lacks a part that every event has.
     fn parse(&self, input: &[u8]) -> Result<Event, WireError>;
 
-    /// Adds to an event what only the client's transcript says, which a hook's standard input names.
+    /// Adds to an event what only the client's transcript says, which a hook's standard input
+    /// names.
     fn complete(&self, _event: &mut Event, _input: &[u8]) {}
 
     /// Formats the answer to an event of that name. A ruling that the client cannot express becomes
@@ -135,13 +136,14 @@ pub trait Agent: Sync + std::fmt::Debug {
 
     /// Returns the calls that ended at `since` (milliseconds since 1970) or later, according to the
     /// transcript that a hook's standard input names. Returns nothing without a readable
-    /// transcript, or from a client whose hooks get no name of a call: a missing call proves nothing.
+    /// transcript, or from a client whose hooks get no name of a call: a missing call proves
+    /// nothing.
     fn shown_calls(&self, _input: &[u8], _since: u64) -> Vec<ShownCall> {
         Vec::new()
     }
 
-    /// Returns the reader of the tokens in the client's transcripts; `None` if they hold none, or if
-    /// its hooks get no transcript.
+    /// Returns the reader of the tokens in the client's transcripts; `None` if they hold none, or
+    /// if its hooks get no transcript.
     fn token_reader(&self) -> Option<TokenReader> {
         None
     }
@@ -263,8 +265,8 @@ pub trait Agent: Sync + std::fmt::Debug {
     /// Returns the command with which a person continues a session.
     fn resume_command(&self, session: &str) -> String;
 
-    /// Returns the way in which a program that starts the client supervises it; `None` if the client
-    /// has no interface for that.
+    /// Returns the way in which a program that starts the client supervises it; `None` if the
+    /// client has no interface for that.
     fn supervision(&self) -> Option<&'static dyn Supervision> {
         None
     }

@@ -108,16 +108,16 @@ impl McpServer {
     /// # Errors
     /// Fails with the reason why the gateway cannot stand there.
     pub fn wrapped_entry(&self, gateway: &[String]) -> Result<Value, &'static str> {
-        let entry = self.entry.as_object().ok_or("its entry is no object")?;
+        let entry = self.entry.as_object().ok_or("its entry is not an object")?;
         let Some(command) = entry.get("command").filter(|_| !by_address::has_address(entry)) else {
             return by_address::wrap(&self.name, entry, gateway);
         };
-        let command = command.as_str().ok_or("its command is no text")?;
+        let command = command.as_str().ok_or("its command is not text")?;
         let (program, options) = gateway.split_first().ok_or("there is no gateway")?;
         let words = match entry.get("args") {
             None => Vec::new(),
             Some(Value::Array(words)) => words.clone(),
-            Some(_) => return Err("its arguments are no list"),
+            Some(_) => return Err("its arguments are not a list"),
         };
         let name = plain_name(&self.name);
         let own = [GATEWAY, "--name", &name, SEPARATOR, command].map(str::to_owned);
@@ -242,7 +242,7 @@ mod tests {
         assert_eq!(server.unwrapped_entry(None), Some(found[0].entry.clone()));
         let by_address = found[1].wrapped_entry(&gateway).unwrap();
         assert!(McpServer { entry: by_address, ..found[1].clone() }.is_wrapped());
-        assert_eq!(found[2].wrapped_entry(&gateway), Err("its command is no text"));
+        assert_eq!(found[2].wrapped_entry(&gateway), Err("its command is not text"));
         assert!(found[3].wrapped_entry(&gateway).is_ok());
     }
 }

@@ -6,8 +6,8 @@ use portcullis_core::event::{Call, CallResult, Event, EventKind};
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
-/// The most bytes of standard input that are read as an event: the client sends whole file contents,
-/// and 16 MiB is far past what a tool call can hold.
+/// The most bytes of standard input that are read as an event: the client sends whole file
+/// contents, and 16 MiB is far past what a tool call can hold.
 pub const MAX_INPUT: usize = 16 * 1024 * 1024;
 
 /// The most values of an event, keys included: each takes a hundred times its two bytes of input in
@@ -138,7 +138,7 @@ impl ShellFolder {
     /// Checks the folder that a call names.
     ///
     /// # Errors
-    /// Fails if it is no path.
+    /// Fails if it is not a path.
     pub(crate) fn check(&self, call: &Call) -> Result<(), String> {
         if self.tools.contains(&call.tool.as_str()) {
             at_most(&call.input, self.parameter, MAX_PATH)

@@ -10,8 +10,9 @@ pub trait HookTrust: Sync {
     /// Returns the file of the record.
     fn file(&self, folders: &Folders) -> PathBuf;
 
-    /// Returns the file's text in which these hooks are trusted: key and hash of each, as the client
-    /// lists them ([`HookListing::trust_entries`](crate::listing::HookListing::trust_entries)).
+    /// Returns the file's text in which these hooks are trusted: key and hash of each, as the
+    /// client lists them
+    /// ([`HookListing::trust_entries`](crate::listing::HookListing::trust_entries)).
     ///
     /// # Errors
     /// Fails if the text is not in the client's form, or leaves no place for the record.

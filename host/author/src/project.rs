@@ -42,7 +42,8 @@ impl PluginProject {
         let path = folder.join(MANIFEST);
         if !path.exists() {
             bail!(KnownFailure::NotFound(format!(
-                "`{}` holds no plugin project: there is no `{MANIFEST}`; name a project's folder, or make one: `portcullis plugin new NAME`",
+                "`{}` holds no plugin project: there is no `{MANIFEST}`; name a project's folder, \
+                 or make one: `portcullis plugin new NAME`",
                 folder.display()
             )));
         }
@@ -97,7 +98,8 @@ pub fn explain_unfit_name(name: &str) -> Option<String> {
         && name.bytes().all(letters);
     if !well_formed || name.ends_with('-') {
         return Some(match likely(name) {
-            Some(better) => format!("it needs lower-case letters, digits and hyphens, beginning with a letter: `{better}`?"),
+            Some(better) => format!("it needs lower-case letters, digits and hyphens, beginning \
+                 with a letter: `{better}`?"),
             None => "it needs lower-case letters, digits and hyphens, beginning with a letter, 64 at most".to_owned(),
         });
     }

@@ -17,7 +17,7 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// All commands of the second program, as it parses them.
 #[derive(Debug, clap::Subcommand)]
-pub enum Invocation {
+pub enum SecondProgramCommand {
     /// A command of `portcullis plugin`.
     #[command(flatten)]
     Plugin(Command),
@@ -189,7 +189,7 @@ pub fn describe_fix() -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::Invocation;
+    use super::SecondProgramCommand;
     use clap::Parser;
     use std::ffi::OsString;
     use std::os::unix::ffi::OsStringExt;
@@ -197,17 +197,17 @@ mod tests {
     #[derive(Debug, Parser)]
     struct Arguments {
         #[command(subcommand)]
-        command: Invocation,
+        command: SecondProgramCommand,
     }
 
-    fn words(command: &Invocation) -> Vec<OsString> {
+    fn words(command: &SecondProgramCommand) -> Vec<OsString> {
         match command {
-            Invocation::Plugin(command) => command.command_arguments(),
-            Invocation::Catalogue(command) => command.command_arguments(),
+            SecondProgramCommand::Plugin(command) => command.command_arguments(),
+            SecondProgramCommand::Catalogue(command) => command.command_arguments(),
         }
     }
 
-    fn parse(words: impl IntoIterator<Item = OsString>) -> Invocation {
+    fn parse(words: impl IntoIterator<Item = OsString>) -> SecondProgramCommand {
         Arguments::try_parse_from(words).unwrap_or_else(|error| panic!("{error}")).command
     }
 

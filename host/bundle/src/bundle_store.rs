@@ -8,9 +8,9 @@
 //!
 //! Installing first writes blobs, which have no effect yet, and then replaces `installed.json`,
 //! which activates all of them. A process that is killed between two steps leaves the old set, and
-//! blobs that [`BundleStore::collect`] removes. Bytes are hashed again each time they are read, so that
-//! nothing can substitute others. Whether a bundle may be installed, or is still trusted, is not
-//! checked here.
+//! blobs that [`BundleStore::collect`] removes. Bytes are hashed again each time they are read, so
+//! that nothing can substitute others. Whether a bundle may be installed, or is still trusted, is
+//! not checked here.
 
 use crate::artifact::described;
 use crate::bundle::{Bundle, BundleError, fetched};

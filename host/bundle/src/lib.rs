@@ -21,8 +21,9 @@
 //! name or location.
 //!
 //! **Out of scope.** This crate has no network, no wasm engine and no configuration, and reads no
-//! clock. Its only state is the folder of a [`BundleStore`]. The caller that reads a component supplies
-//! its imports; the caller of [`TrustPolicy::judge_bundle`] decides whether a bundle is loaded.
+//! clock. Its only state is the folder of a [`BundleStore`]. The caller that reads a component
+//! supplies its imports; the caller of [`TrustPolicy::judge_bundle`] decides whether a bundle is
+//! loaded.
 
 mod about;
 mod archive;

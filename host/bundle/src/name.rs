@@ -27,7 +27,8 @@ pub enum NameScope {
 /// The error for an invalid name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is not a name of a bundle: it takes parts of lower-case letters, digits and single `.`, `_` or `-` between them, with `/` between parts, at most {LONGEST} bytes"
+    "`{0}` is not a name of a bundle: it takes parts of lower-case letters, digits and single `.`, \
+     `_` or `-` between them, with `/` between parts, at most {LONGEST} bytes"
 )]
 pub struct NameError(String);
 

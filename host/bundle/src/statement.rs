@@ -28,7 +28,7 @@ pub struct Statement {
     pub vetting: Option<Vetting>,
 }
 
-/// The results of somebody's trial of a bundle.
+/// The results of somebody's evaluation of a bundle.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Vetting {

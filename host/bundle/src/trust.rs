@@ -190,13 +190,18 @@ impl TrustPolicy {
         if let Some(unknown) = self.revoked.keys.iter().find(|name| !self.keys.contains_key(*name))
         {
             return wrong(format!(
-                "`[revoked]` names the key `{unknown}`, which this policy does not have: add the key, or remove the name"
+                "`[revoked]` names the key `{unknown}`, which this policy does not have: add the \
+                 key, or remove the name"
             ));
         }
         let mut scopes = BTreeSet::new();
         for rule in &self.rules {
             if rule.names.is_empty() || rule.publishers.is_empty() {
-                return wrong("a rule needs `names` and `publishers`: without them it would trust nobody, or nothing".to_owned());
+                return wrong(
+                    "a rule needs `names` and `publishers`: without them it would trust \
+                     nobody, or nothing"
+                        .to_owned(),
+                );
             }
             if let Some(unknown) = rule
                 .publishers
@@ -216,7 +221,8 @@ impl TrustPolicy {
             }
             if let Some(open) = rule.registries.iter().find(|registry| !registry.ends_with('/')) {
                 return wrong(format!(
-                    "`registries`: `{open}` must end with `/`, or it would match other registries with the same beginning"
+                    "`registries`: `{open}` must end with `/`, or it would match other registries \
+                     with the same beginning"
                 ));
             }
             for scope in &rule.names {
@@ -258,7 +264,8 @@ impl TrustPolicy {
         self.gone.extend_from_slice(keys);
     }
 
-    /// Checks whether a bundle is revoked: the part of [`TrustPolicy::judge_bundle`] that needs no rule.
+    /// Checks whether a bundle is revoked: the part of [`TrustPolicy::judge_bundle`] that needs no
+    /// rule.
     #[must_use]
     pub fn check_revocation(&self, index: &BundleIndex) -> Requirement {
         self.not_revoked(index)

@@ -6,7 +6,7 @@ use crate::index;
 use crate::intent::Intent;
 use crate::manifest::{BeforeState, Manifest};
 use crate::node::ContentDigest;
-use crate::pack::{Draft, Pack};
+use crate::pack::{Pack, PackWriter};
 use crate::packs::Packs;
 use crate::report::Collected;
 use crate::request::Retention;
@@ -137,14 +137,14 @@ impl Vault {
         packs: Vec<Pack>,
         wanted: impl Fn(&ContentDigest) -> bool,
     ) -> Result<Vec<PathBuf>> {
-        let mut draft = Draft::begin(&self.dir)?;
+        let mut writer = PackWriter::begin(&self.dir)?;
         let copied = packs
             .into_iter()
-            .map(|pack| Ok(copy(&mut draft, &pack, &wanted)?.then_some(pack.path)))
+            .map(|pack| Ok(copy(&mut writer, &pack, &wanted)?.then_some(pack.path)))
             .collect::<Result<Vec<_>>>();
         match copied {
             Ok(copied) => {
-                let joined = draft.finish(&self.dir)?.map(|name| Pack::path(&self.dir, &name));
+                let joined = writer.finish(&self.dir)?.map(|name| Pack::path(&self.dir, &name));
                 Ok(copied
                     .into_iter()
                     .flatten()
@@ -152,7 +152,7 @@ impl Vault {
                     .collect())
             }
             Err(error) => {
-                draft.discard();
+                writer.discard();
                 Err(error)
             }
         }
@@ -161,18 +161,22 @@ impl Vault {
 
 /// Copies the wanted contents of a pack; false if one is damaged. Such a pack stays, so that the
 /// rest can be salvaged.
-fn copy(draft: &mut Draft, pack: &Pack, wanted: &impl Fn(&ContentDigest) -> bool) -> Result<bool> {
+fn copy(
+    writer: &mut PackWriter,
+    pack: &Pack,
+    wanted: &impl Fn(&ContentDigest) -> bool,
+) -> Result<bool> {
     let mut whole = true;
     for (digest, extent) in pack.entries().filter(|(digest, _)| wanted(digest)) {
-        if draft.index.contains_key(&digest) {
+        if writer.index.contains_key(&digest) {
             continue;
         }
-        let start = draft.position();
+        let start = writer.position();
         let failed = |error| CheckpointError::io("copy", &pack.path)(error);
-        if pack.copy(&digest, extent, &mut |part| draft.append(part)).map_err(failed)? {
-            draft.add(digest, start);
+        if pack.copy(&digest, extent, &mut |part| writer.append(part)).map_err(failed)? {
+            writer.add(digest, start);
         } else {
-            draft.take_back(start).map_err(failed)?;
+            writer.take_back(start).map_err(failed)?;
             whole = false;
         }
     }

@@ -3,7 +3,7 @@
 use crate::error::CheckpointError;
 use crate::index::VaultIndex;
 use crate::node::{ContentDigest, NodeStamp, Why};
-use crate::pack::{Draft, SMALL, fill};
+use crate::pack::{PackWriter, SMALL, fill};
 use crate::request::ExclusionPolicy;
 use crate::sealed::VaultDir;
 use crate::tree::{EntryInfo, OpenFolder};
@@ -35,7 +35,7 @@ pub(crate) struct ContentWriter<'a> {
 #[derive(Debug)]
 struct Store<'a> {
     index: VaultIndex<'a>,
-    draft: Option<Draft>,
+    writer: Option<PackWriter>,
 }
 
 impl<'a> ContentWriter<'a> {
@@ -45,7 +45,7 @@ impl<'a> ContentWriter<'a> {
         Ok(Self {
             max_total: policy.max_total,
             room,
-            store: Some(Store { index, draft: None }),
+            store: Some(Store { index, writer: None }),
             ..Self::looking(dir, policy.max_file)
         })
     }
@@ -141,7 +141,7 @@ impl<'a> ContentWriter<'a> {
         let mut hasher = blake3::Hasher::new();
         let mut length = 0;
         let mut start =
-            self.store.as_ref().and_then(|store| store.draft.as_ref()).map(Draft::position);
+            self.store.as_ref().and_then(|store| store.writer.as_ref()).map(PackWriter::position);
         loop {
             if let Err(error) = fill(file, buffer, SMALL) {
                 self.take_back(start, path)?;
@@ -170,33 +170,33 @@ impl<'a> ContentWriter<'a> {
         }
         if self.has(&digest)? {
             self.take_back(start, path)?;
-        } else if let (Some(start), Some(draft)) =
-            (start, self.store.as_mut().and_then(|store| store.draft.as_mut()))
+        } else if let (Some(start), Some(writer)) =
+            (start, self.store.as_mut().and_then(|store| store.writer.as_mut()))
         {
-            draft.add(digest, start);
+            writer.add(digest, start);
             self.bytes_stored += length;
         }
         Ok(Ok(Some(digest)))
     }
 
-    /// Appends to the draft, which is created with the first content, and returns the start of this
+    /// Appends to the pack, which is created with the first content, and returns the start of this
     /// one.
     fn append(&mut self, start: Option<u64>, bytes: &[u8], path: &Path) -> Result<u64> {
         let Some(store) = self.store.as_mut() else { return Ok(0) };
         self.dir.step("keep", path)?;
-        let draft = match &mut store.draft {
-            Some(draft) => draft,
-            none => none.insert(Draft::begin(self.dir)?),
+        let writer = match &mut store.writer {
+            Some(writer) => writer,
+            none => none.insert(PackWriter::begin(self.dir)?),
         };
-        let start = start.unwrap_or_else(|| draft.position());
-        draft.append(bytes).map_err(CheckpointError::io("keep", path))?;
+        let start = start.unwrap_or_else(|| writer.position());
+        writer.append(bytes).map_err(CheckpointError::io("keep", path))?;
         Ok(start)
     }
 
     fn take_back(&mut self, start: Option<u64>, path: &Path) -> Result<()> {
-        match (start, self.store.as_mut().and_then(|store| store.draft.as_mut())) {
-            (Some(start), Some(draft)) => {
-                draft.take_back(start).map_err(CheckpointError::io("keep", path))
+        match (start, self.store.as_mut().and_then(|store| store.writer.as_mut())) {
+            (Some(start), Some(writer)) => {
+                writer.take_back(start).map_err(CheckpointError::io("keep", path))
             }
             _ => Ok(()),
         }
@@ -204,23 +204,23 @@ impl<'a> ContentWriter<'a> {
 
     /// Adds the stored contents to the vault.
     pub(crate) fn finish(&mut self) -> Result<()> {
-        match self.store.as_mut().and_then(|store| Some((store.draft.take()?, &store.index))) {
-            Some((draft, index)) => index.add(draft),
+        match self.store.as_mut().and_then(|store| Some((store.writer.take()?, &store.index))) {
+            Some((writer, index)) => index.add(writer),
             None => Ok(()),
         }
     }
 
     /// Discards contents that were not added to the vault.
     pub(crate) fn discard(&mut self) {
-        if let Some(draft) = self.store.as_mut().and_then(|store| store.draft.take()) {
-            draft.discard();
+        if let Some(writer) = self.store.as_mut().and_then(|store| store.writer.take()) {
+            writer.discard();
         }
     }
 }
 
 impl Store<'_> {
     fn has(&mut self, digest: &ContentDigest) -> Result<bool> {
-        if self.draft.as_ref().is_some_and(|draft| draft.index.contains_key(digest)) {
+        if self.writer.as_ref().is_some_and(|writer| writer.index.contains_key(digest)) {
             Ok(true)
         } else {
             self.index.has(digest)

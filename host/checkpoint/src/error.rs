@@ -39,7 +39,8 @@ pub enum CheckpointError {
         path: PathBuf,
     },
     /// The vault's folder is open to other users or belongs to somebody else.
-    #[error("the folder `{}` is not yours alone: choose another one, or make it yours and run `chmod 700` on it", Shown(.path))]
+    #[error("the folder `{}` is not yours alone: choose another one, or make it yours and run \
+         `chmod 700` on it", Shown(.path))]
     NotPrivate {
         /// The folder.
         path: PathBuf,
@@ -65,7 +66,8 @@ pub enum CheckpointError {
         reason: &'static str,
     },
     /// A content is missing from the vault, or is damaged there.
-    #[error("the content of `{}` is lost or damaged in the vault ({digest}): restore the other paths without it", Shown(.path))]
+    #[error("the content of `{}` is lost or damaged in the vault ({digest}): restore the other \
+         paths without it", Shown(.path))]
     Lost {
         /// The file that it belongs to.
         path: PathBuf,

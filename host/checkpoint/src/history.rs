@@ -8,7 +8,7 @@ use crate::manifest::{Manifest, RootRecord};
 use crate::path::Rel;
 use crate::report::{LeftOuts, below};
 use crate::request::ExclusionPolicy;
-use crate::snapshot::{Change, KnownNode};
+use crate::snapshot::{EntryChange, KnownNode};
 use crate::vault::Vault;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -34,7 +34,7 @@ pub(crate) struct PathHistory {
 pub(crate) type PathHistories = BTreeMap<PathBuf, PathHistory>;
 
 /// Everything that is known about the time since a checkpoint.
-pub(crate) struct History {
+pub(crate) struct CheckpointHistory {
     pub(crate) paths: PathHistories,
     /// The policy of the checkpoint.
     pub(crate) policy: ExclusionPolicy,
@@ -45,7 +45,7 @@ pub(crate) struct History {
 impl Vault {
     /// Returns the histories of all paths below the roots of a checkpoint and of those in `also`,
     /// since then.
-    pub(crate) fn histories(&self, id: &Id, also: &[Id]) -> Result<History> {
+    pub(crate) fn histories(&self, id: &Id, also: &[Id]) -> Result<CheckpointHistory> {
         let first = self.manifest(id)?;
         let mut later = self.manifests()?.0;
         later.retain(|one| (one.at, &one.id) >= (first.at, &first.id));
@@ -73,11 +73,11 @@ impl Vault {
                 }
             }
         }
-        Ok(History { paths: histories, policy: first.policy, not_covered })
+        Ok(CheckpointHistory { paths: histories, policy: first.policy, not_covered })
     }
 
     /// Returns the changes of an action; for one that was never settled, the current differences.
-    fn changes_of(&self, manifest: &Manifest, area: &RootRecord) -> Result<Vec<Change>> {
+    fn changes_of(&self, manifest: &Manifest, area: &RootRecord) -> Result<Vec<EntryChange>> {
         if manifest.settled.is_some() {
             return Ok(area.changes.clone());
         }
@@ -101,7 +101,7 @@ fn follow(
     full: PathBuf,
     manifest: &Manifest,
     area: &RootRecord,
-    change: Change,
+    change: EntryChange,
 ) {
     let left = manifest.settled.as_ref().map(|_| change.after.clone());
     let settled_at = manifest.settled.as_ref().map_or(u64::MAX, |settling| settling.at);

@@ -5,15 +5,16 @@ use std::fmt;
 
 const LONGEST: usize = 128;
 
-/// The id of the call that a checkpoint belongs to. It names files, so it is 1 to 128 of the characters
-/// `A-Z a-z 0-9 - _ .` and does not begin with a point.
+/// The id of the call that a checkpoint belongs to. It names files, so it is 1 to 128 of the
+/// characters `A-Z a-z 0-9 - _ .` and does not begin with a point.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Id(String);
 
 /// A name that cannot be the id of a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{}` cannot name a checkpoint: use 1 to 128 of A-Z a-z 0-9 - _ . and do not begin with a point", .0.escape_debug())]
+#[error("`{}` cannot name a checkpoint: use 1 to 128 of A-Z a-z 0-9 - _ . and do not begin with a \
+     point", .0.escape_debug())]
 pub struct InvalidId(String);
 
 impl Id {

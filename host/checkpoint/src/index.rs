@@ -12,7 +12,7 @@
 
 use crate::error::CheckpointError;
 use crate::node::ContentDigest;
-use crate::pack::{Draft, Pack};
+use crate::pack::{Pack, PackWriter};
 use crate::packs::Packs;
 use crate::sealed::VaultDir;
 use std::collections::{BTreeMap, HashMap};
@@ -72,13 +72,13 @@ impl<'a> VaultIndex<'a> {
         Ok(false)
     }
 
-    /// Turns a draft into a pack of the vault.
-    pub(crate) fn add(&self, draft: Draft) -> Result<()> {
-        let digests: Vec<ContentDigest> = draft.index.keys().copied().collect();
+    /// Turns what was written into a pack of the vault.
+    pub(crate) fn add(&self, writer: PackWriter) -> Result<()> {
+        let digests: Vec<ContentDigest> = writer.index.keys().copied().collect();
         // The size is written first: if the process dies in between, the total is too high and not
         // too low.
-        append(self.dir, SIZES, &weight(draft.size()))?;
-        let Some(name) = draft.finish(self.dir)? else { return Ok(()) };
+        append(self.dir, SIZES, &weight(writer.size()))?;
+        let Some(name) = writer.finish(self.dir)? else { return Ok(()) };
         let entries = digests.into_iter().map(|digest| (digest, name));
         by_part(entries)
             .iter()

@@ -1,8 +1,8 @@
 //! Undo for folder trees: stores the state of a tree before an action, by content, and restores it.
 //!
 //! A shell command changes, creates, moves and deletes files without announcing which. So a
-//! checkpoint scans the tree before the action ([`Vault::take_checkpoint`]) and after it ([`Vault::settle_checkpoint`]),
-//! and attributes the differences to the action.
+//! checkpoint scans the tree before the action ([`Vault::take_checkpoint`]) and after it
+//! ([`Vault::settle_checkpoint`]), and attributes the differences to the action.
 //!
 //! ```text
 //! take(request) -> (the action) -> settle(id) -> ... -> diff(id) -> restore(id)
@@ -17,18 +17,18 @@
 //!   person's edit in the meantime.
 //! - **Restore.** Undoes an action and all later ones below the same roots. A path that no longer
 //!   holds the state that the action left was changed by a person since; by default one such path
-//!   refuses the whole restore, and [`RestoreOptions::force`] overrides that. A restore stores the state
-//!   that it overwrites as a checkpoint of its own, so it can be undone by its own id. It survives
-//!   a crash: [`Vault::resume`], or any later restore, completes it.
+//!   refuses the whole restore, and [`RestoreOptions::force`] overrides that. A restore stores the
+//!   state that it overwrites as a checkpoint of its own, so it can be undone by its own id. It
+//!   survives a crash: [`Vault::resume`], or any later restore, completes it.
 //! - **Collect.** Removes old checkpoints and frees the space of contents without a reference.
 //!
 //! A checkpoint contains: bytes, permission bits, the modification time of files, links as their
 //! text (absolute and dangling ones too), empty folders, holes. It does not contain: owners,
 //! extended attributes, access lists, times of folders and links; hard links are restored as
 //! separate files. Pipes, sockets and devices, other file systems, git's own folder in a whole
-//! tree, build output and files over a limit are left out by [`ExclusionPolicy`], and a checkpoint lists
-//! everything that it left out. Such files are neither restored nor removed: a folder that contains
-//! them stays.
+//! tree, build output and files over a limit are left out by [`ExclusionPolicy`], and a checkpoint
+//! lists everything that it left out. Such files are neither restored nor removed: a folder that
+//! contains them stays.
 //!
 //! No path is followed through a link, not even one that stays inside: every file is reached from
 //! `/` folder by folder, each opened without following. A root is resolved once, at the take; if a
@@ -81,7 +81,7 @@ pub use id::Id;
 pub use node::{Content, ContentDigest, Node, NodeStamp, Time, Why};
 pub use report::{
     Cause, ChangeKind, CheckpointDetail, CheckpointList, CheckpointSummary, Collected, LeftOut,
-    LeftOuts, PathChange, Restored, Settled, Taken,
+    LeftOuts, PathChange, Restored, SettledChanges, Taken,
 };
 pub use request::{
     Bounds, CheckpointDurability, CheckpointRequest, ExclusionPolicy, Ignored, RestoreOptions,

@@ -8,7 +8,7 @@ use crate::path::{Rel, root};
 use crate::report::{self, Cause, CheckpointDetail, CheckpointList, CheckpointSummary, LeftOuts};
 use crate::request::ExclusionPolicy;
 use crate::sealed;
-use crate::snapshot::{Change, TreeSnapshot};
+use crate::snapshot::{EntryChange, TreeSnapshot};
 use crate::vault::Vault;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -36,7 +36,7 @@ pub(crate) struct RootRecord {
     pub(crate) scopes: Vec<ScannedPath>,
     pub(crate) before: BeforeState,
     /// The changes of the action, once settled.
-    pub(crate) changes: Vec<Change>,
+    pub(crate) changes: Vec<EntryChange>,
 }
 
 /// A path that was scanned: alone, or with everything below it.
@@ -77,7 +77,7 @@ impl Manifest {
     }
 
     pub(crate) fn changes(&self) -> Vec<report::PathChange> {
-        let public = |area: &RootRecord, change: &Change| report::PathChange {
+        let public = |area: &RootRecord, change: &EntryChange| report::PathChange {
             path: area.root.join(change.path.as_path()),
             before: change.before.node.clone(),
             after: change.after.node.clone(),

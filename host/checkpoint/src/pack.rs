@@ -136,7 +136,7 @@ fn entry(bytes: &[u8]) -> (ContentDigest, Extent) {
 
 /// A pack that is being written.
 #[derive(Debug)]
-pub(crate) struct Draft {
+pub(crate) struct PackWriter {
     path: PathBuf,
     file: File,
     buffer: Vec<u8>,
@@ -145,7 +145,7 @@ pub(crate) struct Draft {
     pub(crate) index: BTreeMap<ContentDigest, Extent>,
 }
 
-impl Draft {
+impl PackWriter {
     pub(crate) fn begin(dir: &VaultDir) -> Result<Self> {
         let (path, file) = dir.draft()?;
         Ok(Self { path, file, buffer: MARK.to_vec(), written: 0, index: BTreeMap::new() })

@@ -7,7 +7,8 @@ use std::fmt;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
-/// A path below a root: names joined by `/`; empty for the root itself. Never absolute, never with `.` or `..`.
+/// A path below a root: names joined by `/`; empty for the root itself. Never absolute, never with
+/// `.` or `..`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub(crate) struct Rel(Vec<u8>);
 

@@ -98,7 +98,7 @@ impl LeftOuts {
 
 /// The changes of an action, as far as they were seen.
 #[derive(Clone, Debug)]
-pub struct Settled {
+pub struct SettledChanges {
     /// Each path that differs, by path.
     pub changes: Vec<PathChange>,
     /// The scan after the action left out nothing except by choice.

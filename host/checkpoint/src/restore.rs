@@ -2,7 +2,7 @@
 
 use crate::difference::{Difference, PathStatus};
 use crate::error::CheckpointError;
-use crate::history::History;
+use crate::history::CheckpointHistory;
 use crate::id::Id;
 use crate::intent::Intent;
 use crate::manifest::{Manifest, ScannedPath};
@@ -24,9 +24,9 @@ impl Vault {
     /// Undoes the action of a checkpoint and all later ones below the same roots: each path gets
     /// its oldest state since the checkpoint back. All or nothing: one path that does not hold the
     /// state that the newest action left refuses the whole restore, unless it is forced or not
-    /// among [`RestoreOptions::only`](crate::RestoreOptions::only). Paths whose state was not stored are left as they are and reported;
-    /// so is a folder that contains files of others. An earlier restore that did not finish is
-    /// completed first.
+    /// among [`RestoreOptions::only`](crate::RestoreOptions::only). Paths whose state was not
+    /// stored are left as they are and reported; so is a folder that contains files of others. An
+    /// earlier restore that did not finish is completed first.
     ///
     /// # Errors
     /// Nothing is changed if paths are refused, a content is lost or damaged, a root is no longer a
@@ -47,7 +47,7 @@ impl Vault {
             }
         }
         let only = resolve_all(&how.only)?;
-        let History { paths, mut policy, not_covered } = self.histories(id, &how.also)?;
+        let CheckpointHistory { paths, mut policy, not_covered } = self.histories(id, &how.also)?;
         let examined = self.examine(paths, &policy, &only, how.force)?;
         let found = differences(&examined);
         let bars = |one: &&Difference| {
@@ -80,7 +80,7 @@ impl Vault {
 
     /// Looks at each path once more after a restore, and reports those that are not as wanted.
     fn look_again(&self, id: &Id, how: &RestoreOptions, restored: Restored) -> Result<Restored> {
-        let History { paths, policy, not_covered } = self.histories(id, &how.also)?;
+        let CheckpointHistory { paths, policy, not_covered } = self.histories(id, &how.also)?;
         let examined = self.examine(paths, &policy, &resolve_all(&how.only)?, false)?;
         let known = |one: &Difference| {
             restored.stays.contains(&one.path)

@@ -58,7 +58,8 @@ impl RestoreExecutor<'_> {
         Ok(loosened)
     }
 
-    /// Writes every file that is to be put back into a folder of its root. No content of the tree changes.
+    /// Writes every file that is to be put back into a folder of its root. No content of the tree
+    /// changes.
     pub(crate) fn stage(&self) -> Result<()> {
         self.set_modes(|loosened| loosened.mode | 0o700)?;
         let packs = Packs::load(&self.vault.dir)?;

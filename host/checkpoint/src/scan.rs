@@ -40,7 +40,8 @@ pub(crate) struct Scan<'a> {
     pub(crate) vault: (u64, u64),
     /// The deadline of the scan, and that of reading.
     pub(crate) deadlines: (Option<Instant>, Option<Instant>),
-    /// The file system's clock at the start: files changed shortly before it are read again next time.
+    /// The file system's clock at the start: files changed shortly before it are read again next
+    /// time.
     pub(crate) now: Time,
 }
 
@@ -258,7 +259,7 @@ impl Scan<'_> {
             ScanOrder::Last | ScanOrder::Never(_) if self.is_known_open(path) => {
                 ScanOrder::CurrentState
             }
-            turn => turn,
+            left => left,
         }
     }
 

@@ -4,7 +4,7 @@ use crate::content_writer::ContentWriter;
 use crate::error::CheckpointError;
 use crate::id::Id;
 use crate::manifest::{BeforeState, Manifest, Settling};
-use crate::report::{LeftOuts, Settled};
+use crate::report::{LeftOuts, SettledChanges};
 use crate::vault::Vault;
 use std::time::{Duration, Instant};
 
@@ -18,7 +18,7 @@ impl Vault {
     /// # Errors
     /// Fails if the checkpoint does not exist or is damaged, a root is no longer a folder, or the
     /// system refuses. Then the checkpoint is unchanged.
-    pub fn settle_checkpoint(&self, id: &Id, at: u64, budget: Duration) -> Result<Settled> {
+    pub fn settle_checkpoint(&self, id: &Id, at: u64, budget: Duration) -> Result<SettledChanges> {
         let _lock = self.lock_shared()?;
         self.settle_shared(id, at, Some(budget))
     }
@@ -28,7 +28,7 @@ impl Vault {
         id: &Id,
         at: u64,
         budget: Option<Duration>,
-    ) -> Result<Settled> {
+    ) -> Result<SettledChanges> {
         let start = Instant::now();
         let mut manifest = self.manifest(id)?;
         let mut keeper = ContentWriter::new(&self.dir, &manifest.policy, self.bounds.max_bytes)?;
@@ -41,7 +41,7 @@ impl Vault {
         }
         let left_out =
             manifest.settled.as_ref().map(|settling| settling.left_out.clone()).unwrap_or_default();
-        Ok(Settled {
+        Ok(SettledChanges {
             changes: manifest.changes(),
             complete: left_out.by_choice(),
             left_out,

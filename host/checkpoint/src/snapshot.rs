@@ -99,7 +99,7 @@ impl TreeSnapshot {
     }
 
     /// Returns each path that differs from a later scan, if both scanned it.
-    pub(crate) fn changes(&self, later: &Self) -> Vec<Change> {
+    pub(crate) fn changes(&self, later: &Self) -> Vec<EntryChange> {
         let (mut ours, mut theirs) = (self.0.iter().peekable(), later.0.iter().peekable());
         let mut differing = Vec::new();
         // Both are in order, so paths in both need no search.
@@ -117,7 +117,7 @@ impl TreeSnapshot {
             if let (Some(before), Some(after)) = (before, after)
                 && !before.same(after)
             {
-                differing.push(Change {
+                differing.push(EntryChange {
                     path: path.clone(),
                     before: before.clone(),
                     after: after.clone(),
@@ -130,7 +130,7 @@ impl TreeSnapshot {
 
 /// One path that an action changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Change {
+pub(crate) struct EntryChange {
     pub(crate) path: Rel,
     pub(crate) before: KnownNode,
     pub(crate) after: KnownNode,

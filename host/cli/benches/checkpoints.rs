@@ -85,7 +85,13 @@ fn measure(files: usize, rounds: usize) {
             for (home, times) in sides {
                 // The first call fills caches.
                 let mut unmeasured = Times::default();
-                turn(call, round, home, &project, if round == 0 { &mut unmeasured } else { times });
+                one_round(
+                    call,
+                    round,
+                    home,
+                    &project,
+                    if round == 0 { &mut unmeasured } else { times },
+                );
             }
         }
     }
@@ -113,7 +119,7 @@ fn make(project: &Path, files: usize) {
     );
 }
 
-fn turn(
+fn one_round(
     call: &(&str, &str, &str, bool),
     round: usize,
     home: &Path,

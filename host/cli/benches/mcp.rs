@@ -1,9 +1,11 @@
-//! Measures what the gateway adds to a call of a tool, beside a direct connection to the same server.
+//! Measures what the gateway adds to a call of a tool, beside a direct connection to the same
+//! server.
 //!
-//! `cargo bench --workspace --bench mcp` prints the median and the 99th percentile of a request to a
-//! server that answers at once: directly, through the gateway, and the difference. `ping` is passed
-//! on unread by the reviewer, a call is reviewed before and after (release, warm cache, all builtin
-//! plugins, records written). The server is on a pipe, and then behind an address. It needs python3.
+//! `cargo bench --workspace --bench mcp` prints the median and the 99th percentile of a request to
+//! a server that answers at once: directly, through the gateway, and the difference. `ping` is
+//! passed on unread by the reviewer, a call is reviewed before and after (release, warm cache, all
+//! builtin plugins, records written). The server is on a pipe, and then behind an address. It needs
+//! python3.
 
 #![allow(
     clippy::unwrap_used,

@@ -275,7 +275,7 @@ impl From<anyhow::Error> for Error {
     }
 }
 
-/// The problems of one file of ours, one in a line.
+/// The problems of one of our files, one in a line.
 impl From<Problems> for Error {
     fn from(problems: Problems) -> Self {
         Self::invalid(problems.lines().join("\n"))
@@ -462,8 +462,8 @@ const fn store(error: &StoreError) -> ErrorKind {
     }
 }
 
-/// Returns the way to go on that an error carries, or that only the command line knows, since it has
-/// the option.
+/// Returns the way to go on that an error carries, or that only the command line knows, since it
+/// has the option.
 fn library_hint(error: &(dyn StdError + 'static)) -> Option<String> {
     if let Some(hinted) = error.downcast_ref::<HintedFailure>() {
         return Some(hinted.hint.clone());

@@ -119,8 +119,8 @@ struct Process {
 }
 
 impl Process {
-    /// Decided by the program and its script. Words in a shell's command text, or in what a script is given, tell nothing:
-    /// a setup script that installs the client and then us names both.
+    /// Decided by the program and its script. Words in a shell's command text, or in what a script
+    /// is given, tell nothing: a setup script that installs the client and then us names both.
     fn is_client(&self) -> bool {
         // A process that renamed itself has its whole title here: `npm install PACKAGE` is npm.
         let first =
@@ -231,7 +231,8 @@ fn names_client(path: &str) -> bool {
     is_client_name(plain_name(path)) || PROFILES.iter().any(in_package)
 }
 
-/// A program's name without its folders, a script's ending, a login shell's dash and a version (`python3.13`).
+/// A program's name without its folders, a script's ending, a login shell's dash and a version
+/// (`python3.13`).
 fn plain_name(path: &str) -> &str {
     let name = path.rsplit('/').next().unwrap_or_default();
     let name =
@@ -265,7 +266,8 @@ fn look(id: u32) -> Option<Process> {
         .ok()?;
     let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
     let (parent, line) = text.split_once(' ')?;
-    // An argument with spaces falls apart here, but a shell's command text still comes after its `-c`.
+    // An argument with spaces falls apart here, but a shell's command text still comes after its
+    // `-c`.
     let arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
     let program = arguments.first().cloned().unwrap_or_default();
     let name = program.rsplit('/').next().unwrap_or_default().to_owned();

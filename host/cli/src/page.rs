@@ -19,7 +19,8 @@ pub fn render_page(beginning: &'static str, title: &str, lead: &Html, main: &Htm
     let mut page = Html::from_template("<html lang=\"en\"><head><meta charset=\"utf-8\">", &[]);
     page.put_template("<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">", &[&policy]);
     page.put_template(
-        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><meta name=\"color-scheme\" content=\"light dark\">",
+        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><meta \
+         name=\"color-scheme\" content=\"light dark\">",
         &[],
     );
     page.put_template(

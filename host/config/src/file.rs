@@ -43,7 +43,8 @@ pub fn read_at_most(path: &Path, most: u64) -> Result<Option<String>, Problems> 
 pub fn read_managed(path: &Path) -> Result<Option<String>, Problems> {
     let Some((file, found)) = open(path)? else { return Ok(None) };
     if let Some(how) = foreign(&found) {
-        let fix = "the organisation's configuration must belong to root and be writable by root alone: `chown root` and `chmod 644` it";
+        let fix = "the organisation's configuration must belong to root and be writable by root \
+             alone: `chown root` and `chmod 644` it";
         return Err(Problems::in_file(path, format!("it {how}; {fix}")));
     }
     let real = path.canonicalize().map_err(|error| unreadable(path, &error))?;
@@ -57,7 +58,8 @@ pub fn read_managed(path: &Path) -> Result<Option<String>, Problems> {
         if let Some(how) =
             foreign(&found).filter(|_| found.uid() != 0 || found.mode() & STICKY == 0)
         {
-            let fix = "anybody who can change the folder can replace the organisation's configuration: make it writable by root only";
+            let fix = "anybody who can change the folder can replace the organisation's \
+                 configuration: make it writable by root only";
             return Err(Problems::in_file(
                 path,
                 format!("its folder `{}` {how}; {fix}", folder.display()),

@@ -1,5 +1,6 @@
-//! The ladders of `interventions.ladders`: four answers each, none milder than the one before it. An
-//! answer is a kind, or `KIND:PLUGIN` for an intervention of a plugin's own, in the place of a kind.
+//! The ladders of `interventions.ladders`: four answers each, none milder than the one before it.
+//! An answer is a kind, or `KIND:PLUGIN` for an intervention of a plugin's own, in the place of a
+//! kind.
 
 use super::answers;
 use super::parse::KeyValue;
@@ -27,7 +28,8 @@ pub(super) fn find_wrong_ladders<'a>(
     let problem = |said: &KeyValue| ConfigProblem {
         place: Some(said.place),
         what: format!(
-            "`{}` is not a ladder; write four answers, for low, medium, high and critical, none milder than the one before it, from {}",
+            "`{}` is not a ladder; write four answers, for low, medium, high and critical, none \
+             milder than the one before it, from {}",
             one_line(&said.path, 128),
             answers::in_words()
         ),

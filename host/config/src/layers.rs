@@ -149,12 +149,12 @@ impl IgnoreReason {
 }
 
 /// Merges the files.
-pub fn merge_layers(files: &[LayerFile], scene: &LayerContext<'_>) -> MergedSettings {
+pub fn merge_layers(files: &[LayerFile], context: &LayerContext<'_>) -> MergedSettings {
     let mut settled = MergedSettings {
         files: files.iter().map(|file| (file.layer, file.path.clone())).collect(),
         ..MergedSettings::default()
     };
-    let own = Matching::of(scene);
+    let own = Matching::of(context);
     for layer in [Layer::User, Layer::Managed] {
         for file in files.iter().filter(|file| file.layer == layer) {
             settled.take(layer, None, &file.document.said);
@@ -167,7 +167,7 @@ pub fn merge_layers(files: &[LayerFile], scene: &LayerContext<'_>) -> MergedSett
     let managed = settled.entries.iter().filter(|(_, entry)| entry.origin.layer == Layer::Managed);
     settled.held = managed.map(|(path, entry)| (path.clone(), entry.said.value.clone())).collect();
     for file in files.iter().filter(|file| file.layer == Layer::Project) {
-        settled.project(&file.document, scene.trusted.then_some(&own));
+        settled.project(&file.document, context.trusted.then_some(&own));
     }
     settled
 }
@@ -475,17 +475,17 @@ struct Matching<'a> {
 }
 
 impl<'a> Matching<'a> {
-    fn of(scene: &LayerContext<'a>) -> Self {
+    fn of(context: &LayerContext<'a>) -> Self {
         // A link made by an agent must not select the pipeline, so the project's real path counts.
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let mut homes = Vec::new();
-        if !scene.person.is_empty() {
+        if !context.person.is_empty() {
             homes = vec![
-                scene.person.to_owned(),
-                real(Path::new(scene.person)).to_string_lossy().into_owned(),
+                context.person.to_owned(),
+                real(Path::new(context.person)).to_string_lossy().into_owned(),
             ];
         }
-        Self { named: scene.pipeline, project: scene.project.map(real), homes }
+        Self { named: context.pipeline, project: context.project.map(real), homes }
     }
 
     /// Returns the first pipeline that applies to the project.

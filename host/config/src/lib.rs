@@ -1,4 +1,5 @@
-//! The configuration: the organisation's, the person's and the project's file, as policy and entries.
+//! The configuration: the organisation's, the person's and the project's file, as policy and
+//! entries.
 //!
 //! Without any file everything has its default. An unusable file is an error, no matter who owns
 //! it: a guard that runs on half of its configuration does not do what its owner expects. The table
@@ -279,7 +280,8 @@ impl Config {
         };
         (!named.is_empty()).then(|| {
             format!(
-                "Portcullis ignores {}{more} of this project's `{PROJECT_FILE}`: that file is not trusted. `portcullis trust` shows what it sets.",
+                "Portcullis ignores {}{more} of this project's `{PROJECT_FILE}`: that file is not \
+                 trusted. `portcullis trust` shows what it sets.",
                 named.join(", ")
             )
         })

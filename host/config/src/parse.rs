@@ -123,7 +123,10 @@ fn read_pipeline(item: &Item<'_>) -> Option<PipelineSection> {
         }
     }
     if !table.contains(PROJECTS) {
-        item.report_key(format!("`{path}` has no `{PROJECTS}`, so it never applies; name the folders: `{PROJECTS} = [\"~/work/*\"]`"));
+        item.report_key(format!(
+            "`{path}` has no `{PROJECTS}`, so it never applies; name the \
+             folders: `{PROJECTS} = [\"~/work/*\"]`"
+        ));
     }
     let (name, place) = (item.key().to_owned(), item.place());
     Some(PipelineSection { name, projects, said: section.said, place })

@@ -43,7 +43,8 @@ pub fn second_program() -> io::Result<PathBuf> {
 pub struct PathOverrides {
     /// The folder of your configuration, in place of the one that the environment names
     pub config: Option<PathBuf>,
-    /// The folder of journal, key and compiled plugins, in place of the one that the environment names
+    /// The folder of journal, key and compiled plugins, in place of the one that the environment
+    /// names
     pub state: Option<PathBuf>,
     /// The organisation's configuration, in place of the system's
     pub managed: Option<PathBuf>,

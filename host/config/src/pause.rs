@@ -37,7 +37,8 @@ impl Pause {
     pub fn notice(&self) -> String {
         let until = crate::clock::format_utc(self.until);
         format!(
-            "Portcullis is paused until {until} UTC: it records what the agent does and refuses nothing. `portcullis resume` ends it."
+            "Portcullis is paused until {until} UTC: it records what the agent does and refuses \
+             nothing. `portcullis resume` ends it."
         )
     }
 }

@@ -171,7 +171,7 @@ fn check_intervention(item: &Item<'_>) {
         Some(kind) => format!("did you mean `{kind}`?"),
         None => format!("there are {}", known().collect::<Vec<_>>().join(", ")),
     };
-    item.report_key(format!("`{}` is no intervention; {fix}", item.path()));
+    item.report_key(format!("`{}` is not an intervention; {fix}", item.path()));
 }
 
 fn add_template(templates: &mut BTreeMap<String, PromptTemplate>, name: String, item: &Item<'_>) {

@@ -31,9 +31,9 @@ pub fn settle_layers(
 /// # Errors
 /// Fails like [`read_one`].
 pub fn settle_file(path: &Path, places: &Paths) -> Result<MergedSettings, BadConfiguration> {
-    let scene =
+    let context =
         LayerContext { person: &places.person, project: None, trusted: false, pipeline: None };
-    Ok(layers::merge_layers(&[read_one(path)?], &scene))
+    Ok(layers::merge_layers(&[read_one(path)?], &context))
 }
 
 /// Returns the values in force by these files, with the project's file trusted or not.

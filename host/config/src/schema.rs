@@ -1,4 +1,5 @@
-//! The configuration as a JSON schema (draft 2020-12), for editors: completion, hints, red underlines.
+//! The configuration as a JSON schema (draft 2020-12), for editors: completion, hints, red
+//! underlines.
 //!
 //! Every valid file is valid by the schema. The reverse does not hold: for example, only `config
 //! check` reports a path that contains `..`.
@@ -44,7 +45,10 @@ pub fn json_schema() -> Json {
         named_tables("Keys for some projects, by a name of your own; the first that fits counts.");
     pipelines["additionalProperties"] = pipeline;
     root["properties"][PIPELINES] = pipelines;
-    let mut schema = json!({ "$schema": "https://json-schema.org/draft/2020-12/schema", "title": "portcullis configuration" });
+    let mut schema = json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "portcullis configuration",
+    });
     if let (Json::Object(schema), Json::Object(root)) = (&mut schema, root) {
         schema.extend(root);
     }
@@ -81,7 +85,11 @@ fn settings_of_any(key: &ConfigKey) -> Json {
     let scalar = json!({ "type": ["string", "number", "boolean"] });
     let list = json!({ "type": "array", "items": { "type": "string" } });
     let deeper = json!({ "type": "object" });
-    json!({ "type": "object", "description": key.doc, "additionalProperties": { "anyOf": [scalar, list, deeper] } })
+    json!({
+        "type": "object",
+        "description": key.doc,
+        "additionalProperties": { "anyOf": [scalar, list, deeper] },
+    })
 }
 
 /// Inserts the builtin plugins by name, with their declared settings.
@@ -154,7 +162,11 @@ fn value(key: &ConfigKey) -> Json {
             json!({ "type": "array", "items": { "type": "string", "pattern": PATH } })
         }
         ValueKind::Globs => {
-            json!({ "type": "array", "minItems": 1, "items": { "type": "string", "pattern": PATH } })
+            json!({
+                "type": "array",
+                "minItems": 1,
+                "items": { "type": "string", "pattern": PATH },
+            })
         }
         ValueKind::PathGlobs => {
             json!({ "type": "array", "items": { "type": "string", "minLength": 1 } })
@@ -163,7 +175,10 @@ fn value(key: &ConfigKey) -> Json {
             json!({ "type": "array", "items": { "type": "string", "pattern": NAME } })
         }
         ValueKind::Variables => {
-            json!({ "type": "array", "items": { "type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]*$" } })
+            json!({
+                "type": "array",
+                "items": { "type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]*$" },
+            })
         }
         ValueKind::Hosts => {
             json!({ "type": "array", "items": { "type": "string", "pattern": HOST } })

@@ -20,7 +20,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// The values in force, in the types of their users. Every value was checked when it was read; for
-/// a key that is missing from the table, the zero value of its type applies; a test checks that no key is missing.
+/// a key that is missing from the table, the zero value of its type applies; a test checks that no
+/// key is missing.
 pub(crate) struct EffectiveValues<'a>(pub(crate) &'a MergedSettings);
 
 impl EffectiveValues<'_> {

@@ -223,8 +223,8 @@ pub struct Effect {
 
 impl Effect {
     /// Returns true if it counts against the limit of writes and deletions. What a program only may
-    /// write does not: a test, a build or a commit names its folder, and nothing says that it writes
-    /// there. A write without any target counts, and so does a pattern of names.
+    /// write does not: a test, a build or a commit names its folder, and nothing says that it
+    /// writes there. A write without any target counts, and so does a pattern of names.
     #[must_use]
     pub fn counts_as_write(&self) -> bool {
         match self.kind {

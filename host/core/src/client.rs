@@ -24,13 +24,14 @@ pub struct ClientProfile {
     pub start_up_files: &'static [&'static str],
     /// Files below a home folder that hold its credentials.
     pub credential_files: &'static [&'static str],
-    /// Its own tools, with the meaning of their parameters. A tool that no client lists is read as a
-    /// tool of a server.
+    /// Its own tools, with the meaning of their parameters. A tool that no client lists is read as
+    /// a tool of a server.
     pub tools: &'static [(&'static str, ToolMeaning)],
     /// True if it drops the text for the agent in an answer before a tool: the agent then gets it
     /// with the outcome.
     pub drops_early_notes: bool,
-    /// The ways in which it can be started without its hooks; `None` if no hooks of ours are in it.
+    /// The ways in which it can be started without its hooks; `None` if none of our hooks are in
+    /// it.
     pub hooked: Option<&'static HookBypasses>,
 }
 
@@ -39,7 +40,8 @@ pub struct ClientProfile {
 pub enum ToolMeaning {
     /// It runs the command line in `command`.
     Shell,
-    /// The parameter that holds the path, and the access to it. To read, it can hold a list of paths.
+    /// The parameter that holds the path, and the access to it. To read, it can hold a list of
+    /// paths.
     File(&'static str, Access),
     /// It searches below the folder in `path` or `dir_path`; the working folder without either.
     Search,

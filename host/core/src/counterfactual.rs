@@ -1,9 +1,9 @@
 //! Counterfactuals: changes to the findings that lead to another decision, each decided on again.
 //!
-//! No statement is guessed: the findings are changed, [`decide_verdict`] runs on them, and its result is
-//! reported. The action itself is not examined again, so anything more that a plugin might say
-//! about a changed action is not considered. This module only computes statements; others put them
-//! into words.
+//! No statement is guessed: the findings are changed, [`decide_verdict`] runs on them, and its
+//! result is reported. The action itself is not examined again, so anything more that a plugin
+//! might say about a changed action is not considered. This module only computes statements; others
+//! put them into words.
 
 use crate::finding::FactorKind;
 use crate::record::Record;

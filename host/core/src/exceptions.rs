@@ -2,9 +2,9 @@
 //!
 //! This module checks if an exception covers an action, and makes one from a recorded review. The
 //! decision itself determines if it can be lifted at all
-//! ([`Decision::check_exceptable`](crate::verdict::Decision::check_exceptable)). An exception never gives
-//! consent on the person's behalf: the client gets an answer without a decision, as for any action
-//! without objections.
+//! ([`Decision::check_exceptable`](crate::verdict::Decision::check_exceptable)). An exception never
+//! gives consent on the person's behalf: the client gets an answer without a decision, as for any
+//! action without objections.
 
 use crate::action::{Action, Operation, Timestamp};
 use crate::record::{Record, RecordKind};

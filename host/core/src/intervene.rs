@@ -257,8 +257,8 @@ fn mark_effective(session: &mut Session, step: u64) {
     }
 }
 
-/// Returns the answer to an issue: one of the four in its pattern's ladder. An answer that the score
-/// does not allow gives way to the one left of it.
+/// Returns the answer to an issue: one of the four in its pattern's ladder. An answer that the
+/// score does not allow gives way to the one left of it.
 fn choose(issue: &Issue, score: u32, policy: &InterventionPolicy) -> LadderAnswer {
     let ladder = policy.ladder_of(&issue.name);
     let column = |index: usize| ladder.answer_at(index);

@@ -1,7 +1,7 @@
 //! The answers to each pattern, from mild to severe: a part of the policy.
 //!
-//! A pattern has no way to choose its own answers. Those of the builtin patterns are defaults of the
-//! policy, and the operator sets those of any pattern, whoever wrote it. An answer may be an
+//! A pattern has no way to choose its own answers. Those of the builtin patterns are defaults of
+//! the policy, and the operator sets those of any pattern, whoever wrote it. An answer may be an
 //! intervention of a plugin's own, which has its place beside one of the kinds.
 
 use crate::intervention_kind::InterventionKind;
@@ -15,8 +15,8 @@ const OF_PLUGIN: char = ':';
 pub struct LadderAnswer {
     /// The kind, which is its place among the others: how strict it may be at most.
     pub kind: InterventionKind,
-    /// The intervention plugin that gives it; none for the kind's usual one. With a plugin, it is an
-    /// intervention of its own, beside the kind.
+    /// The intervention plugin that gives it; none for the kind's usual one. With a plugin, it is
+    /// an intervention of its own, beside the kind.
     pub plugin: Option<String>,
 }
 
@@ -82,7 +82,8 @@ impl Ladder {
         answers.is_sorted_by_key(|answer| answer.kind).then_some(Self(answers))
     }
 
-    /// Creates a ladder of the kinds' usual plugins; `None` if one is milder than the one before it.
+    /// Creates a ladder of the kinds' usual plugins; `None` if one is milder than the one before
+    /// it.
     #[must_use]
     pub fn from_kinds(kinds: [InterventionKind; 4]) -> Option<Self> {
         Self::new(kinds.map(LadderAnswer::of_kind))

@@ -13,7 +13,9 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The text for the agent while a person decides if files go back.
-const NOTHING_WENT_BACK: &str = "nothing has gone back yet: the person decides whether files do, and is asked about each thing that you do beyond looking. Say what you did, and wait for their next prompt.";
+const NOTHING_WENT_BACK: &str = "nothing has gone back yet: the person decides whether files do, \
+     and is asked about each thing that you do beyond looking. Say what you did, and wait for \
+     their next prompt.";
 /// The most bytes of one message to the agent.
 const MOST: usize = 4096;
 
@@ -77,7 +79,8 @@ pub fn carry_out(
             let id = list_lines(checkpoint, 128);
             recovery.agent.push(NOTHING_WENT_BACK.to_owned());
             recovery.person.push(format!(
-                "the agent is held: what it does beyond looking asks you, until your next prompt. To put the files back as they were: `portcullis checkpoint restore {id}`"
+                "the agent is held: what it does beyond looking asks you, until your next prompt. \
+                 To put the files back as they were: `portcullis checkpoint restore {id}`"
             ));
             recovery.hold = Some(format!(
                 "a person has to decide whether files go back to the checkpoint {id}"
@@ -137,7 +140,11 @@ impl Recovery {
         let paths = count_noun(restored.paths, "path");
         let missing = describe_missing(restored);
         let what = format!("restored to the state before it: {paths}, {named}{more}{missing}");
-        self.agent.push(format!("{}{what}. The conversation was not rewound: read a file again before you rely on what you remember of it.", describe_steps(restored)));
+        self.agent.push(format!(
+            "{}{what}. The conversation was not rewound: read a file again \
+             before you rely on what you remember of it.",
+            describe_steps(restored)
+        ));
         let still_done = describe_still_done(restored);
         let again = "do not take it for undone, and do not simply do it again";
         self.agent.extend(still_done.iter().map(|text| format!("{text}; {again}")));
@@ -164,9 +171,14 @@ impl Recovery {
     fn given_up(mut self) -> Self {
         if matches!(self.outcome, RecoveryOutcome::Rebuild | RecoveryOutcome::Restore) {
             self.outcome = RecoveryOutcome::Wait;
-            let why = "this problem came back after each answer: say what you tried and what you need, and wait for the person";
+            let why = "this problem came back after each answer: say what you tried and what you \
+                 need, and wait for the person";
             self.agent.push(why.to_owned());
-            self.person.push("the agent was told to start over as often as it may be, and the same problem came back: it waits for you".to_owned());
+            self.person.push(
+                "the agent was told to start over as often as it may be, and the same \
+                 problem came back: it waits for you"
+                    .to_owned(),
+            );
             self.hold
                 .get_or_insert_with(|| "the same problem came back after each answer".to_owned());
         }

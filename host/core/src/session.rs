@@ -147,8 +147,8 @@ pub struct IssueState {
 /// The state of one agent of a session.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AgentState {
-    /// The next step's position. No two agents of a session have a step of the same position, so one agent's
-    /// positions have gaps.
+    /// The next step's position. No two agents of a session have a step of the same position, so
+    /// one agent's positions have gaps.
     pub next_step: u64,
     /// The newest steps, oldest first.
     #[serde(with = "rows")]
@@ -180,8 +180,8 @@ pub struct Pending {
     pub step: u64,
     /// The review's id.
     pub review: String,
-    /// The message that the agent gets when it ends: before that, a rewrite leaves no room for it, and
-    /// some clients drop it.
+    /// The message that the agent gets when it ends: before that, a rewrite leaves no room for it,
+    /// and some clients drop it.
     pub note: Option<String>,
 }
 

@@ -33,12 +33,14 @@ pub fn find_demand(terms: ResumeConditions, facts: &Facts) -> Option<Demand> {
     match terms {
         ResumeConditions::Limited => dangerous(facts).map(|what| Demand {
             verdict: Verdict::Block,
-            reason: format!("this session was stopped and goes on without dangerous actions until a person lifts that: {what}"),
+            reason: format!("this session was stopped and goes on without dangerous actions until \
+                 a person lifts that: {what}"),
             instead: "read, and make or change files of the project; tell the person what else has to be done",
         }),
         ResumeConditions::Supervised if !is_read_only(facts) => Some(Demand {
             verdict: Verdict::Ask,
-            reason: "this session was stopped and goes on under supervision: a person approves each write, deletion and command".into(),
+            reason: "this session was stopped and goes on under supervision: a person approves \
+                 each write, deletion and command".into(),
             instead: "read what you need first; then ask for one change at a time and say what it is for",
         }),
         ResumeConditions::Supervised | ResumeConditions::RolledBack | ResumeConditions::Aborted | ResumeConditions::Lifted => None,

@@ -1,10 +1,10 @@
-//! The limits of a prompt, enforced against an action: a warning when little is left, a refusal when
-//! nothing is.
+//! The limits of a prompt, enforced against an action: a warning when little is left, a refusal
+//! when nothing is.
 //!
-//! The rule `limit_file_operations` holds the configured number of writes and deletions, so the host
-//! itself holds that number only if an intervention tightened it, regardless of the plugin that set
-//! it; and it holds all other limits of [`crate::limits::LIMITS`] always. Reading goes on for a
-//! while past a limit. Quantities with a name of a plugin's own are only shown to plugins.
+//! The rule `limit_file_operations` holds the configured number of writes and deletions, so the
+//! host itself holds that number only if an intervention tightened it, regardless of the plugin
+//! that set it; and it holds all other limits of [`crate::limits::LIMITS`] always. Reading goes on
+//! for a while past a limit. Quantities with a name of a plugin's own are only shown to plugins.
 
 use crate::action::{Facts, Limit, Quantity};
 use crate::limits::{self, LimitRow};
@@ -38,7 +38,8 @@ pub fn find_objections(state: &LimitState<'_>, facts: &Facts) -> Vec<Objection> 
 }
 
 /// Returns true if a limit is tighter than the operator's when the session took it over. A key that
-/// is raised later tightens nothing, and one that is lowered does not hide what an intervention set.
+/// is raised later tightens nothing, and one that is lowered does not hide what an intervention
+/// set.
 #[must_use]
 pub fn is_tightened(limit: &Limit, base: &LimitPolicy) -> bool {
     base.limit_of(&limit.quantity).is_none_or(|configured| limit.maximum < configured)
@@ -112,8 +113,10 @@ fn find_batch_objection(maximum: u64, files: u64) -> Option<Objection> {
 /// The cause named in an objection. The limits do not record what went wrong; the agent was
 /// informed when they were tightened.
 const SINCE: &str = "since limits were tightened";
-const REST: &str = "stop here and tell the person what is done and what is left; the count restarts with their next prompt";
-const WAIT: &str = "wait until less runs, or stop processes that are not needed any more, and tell the person; it is measured again before each action";
+const REST: &str = "stop here and tell the person what is done and what is left; the count \
+     restarts with their next prompt";
+const WAIT: &str = "wait until less runs, or stop processes that are not needed any more, and tell \
+     the person; it is measured again before each action";
 const SPARE: &str = "do only what the task needs, and leave the rest to the person's next prompt";
 
 fn refuse(row: &LimitRow, used: String, limit: &Limit, state: &LimitState<'_>) -> Objection {

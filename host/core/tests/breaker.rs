@@ -139,8 +139,8 @@ fn words() {
     let policy = BreakerPolicy { quarantine_after: 3, ..BreakerPolicy::default() };
     let mut known = None;
     let mut words = Vec::new();
-    for turn in 0..5 {
-        let now = BEGIN + turn * 3600 * SECOND;
+    for round in 0..5 {
+        let now = BEGIN + round * 3600 * SECOND;
         (known, _) = Breaker::after_call(
             known.as_ref(),
             DIGEST,

@@ -66,7 +66,8 @@ fn world() -> World {
     let leads =
         |path: &str| Observed { leads: Some(ClimbTarget::To(path.into())), ..seen(Entry::File) };
     for (path, observed) in [
-        // A link in the project, one to the folder, a hard link, and another name for the whole disk.
+        // A link in the project, one to the folder, a hard link, and another name for the whole
+        // disk.
         ("/home/me/shop/link.json", real("/home/me/.claude/settings.json")),
         ("/home/me/shop/conf", folder("/home/me/.claude")),
         ("/home/me/shop/conf/settings.json", real("/home/me/.claude/settings.json")),

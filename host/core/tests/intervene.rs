@@ -136,8 +136,8 @@ fn a_plugins_own_intervention_has_a_place_in_the_ladder() {
         Response::Guide(Guidance { messages: vec![text.to_owned()], ..Default::default() })
     };
     let stop = Response::Stop { message: "stop".into(), report: StopReport::default() };
-    // The answers, what the plugin says (none: it does not exist), the names in the records of three
-    // occurrences, and whether there is a fault.
+    // The answers, what the plugin says (none: it does not exist), the names in the records of
+    // three occurrences, and whether there is a fault.
     let row = [SOFT, "context_reinforcement:mine", "checkpoint_rollback:mine", STOP];
     for (case, says, expected, is_fault) in [
         ("it is there", Some(guide("mine")), [SOFT, row[1], row[2]], false),
@@ -173,7 +173,8 @@ fn a_plugins_own_intervention_has_a_place_in_the_ladder() {
 
 /// Another occurrence: quiet steps and milliseconds since the last one.
 type Wait = (u64, u64);
-/// A case: changes of policy, pattern, severity, confidence, impact, the occurrences, and the answer to each with its level.
+/// A case: changes of policy, pattern, severity, confidence, impact, the occurrences, and the
+/// answer to each with its level.
 type Case = (
     &'static str,
     fn(&mut InterventionPolicy),

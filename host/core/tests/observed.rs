@@ -41,10 +41,10 @@ fn world(pattern: &str) -> World {
     world
 }
 
-type Told = Vec<(String, u8, u32)>;
+type Answers = Vec<(String, u8, u32)>;
 
 /// Returns the answers to so many steps: kind, level, score.
-fn play(world: &mut World, steps: usize) -> Told {
+fn play(world: &mut World, steps: usize) -> Answers {
     let one = |index| {
         let sent = world.bash("noisy", &format!("t{index}"));
         let done = given(&sent)?;
@@ -74,9 +74,13 @@ fn what_would_have_been_is_recorded_and_changes_nothing() {
         };
         observed.bash("ls", "first");
         let before = limits(&observed);
-        let told = play(&mut observed, 3);
-        assert_eq!(told.get(..enforced.len()), Some(&enforced[..]), "{pattern} escalates as usual");
-        assert_eq!(told.len(), 3, "{pattern}: nothing stops it");
+        let answers = play(&mut observed, 3);
+        assert_eq!(
+            answers.get(..enforced.len()),
+            Some(&enforced[..]),
+            "{pattern} escalates as usual"
+        );
+        assert_eq!(answers.len(), 3, "{pattern}: nothing stops it");
         let after = limits(&observed);
         let session = observed.state().session;
         assert_eq!((session.stopped, session.held, session.raised), (None, None, None));

@@ -28,6 +28,8 @@ mod own_files;
 mod policies;
 #[path = "pipeline/properties.rs"]
 mod properties;
+#[path = "pipeline/quoting.rs"]
+mod quoting;
 #[path = "pipeline/raised.rs"]
 mod raised;
 #[path = "pipeline/rewriting.rs"]
@@ -38,5 +40,3 @@ mod secrets;
 mod shadow;
 #[path = "pipeline/terms.rs"]
 mod terms;
-#[path = "pipeline/voice.rs"]
-mod voice;

@@ -208,10 +208,19 @@ fn a_record_tells_how_well_an_intervention_worked() {
             "{name}: {}",
             end.summary
         );
-        let told = end.details["effectiveness"].as_array().cloned().unwrap_or_default();
-        let sum = |key: &str| told.iter().filter_map(|one| one[key].as_u64()).sum::<u64>() as usize;
-        assert_eq!((sum("judged"), sum("helped")), (expected.len(), helped), "{name}: {told:?}");
-        assert!(told.iter().all(|one| one["issue_type"] == "scope_creep"), "{name}: {told:?}");
+        let effectiveness = end.details["effectiveness"].as_array().cloned().unwrap_or_default();
+        let sum = |key: &str| {
+            effectiveness.iter().filter_map(|one| one[key].as_u64()).sum::<u64>() as usize
+        };
+        assert_eq!(
+            (sum("judged"), sum("helped")),
+            (expected.len(), helped),
+            "{name}: {effectiveness:?}"
+        );
+        assert!(
+            effectiveness.iter().all(|one| one["issue_type"] == "scope_creep"),
+            "{name}: {effectiveness:?}"
+        );
     }
 }
 

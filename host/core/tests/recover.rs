@@ -147,8 +147,8 @@ fn new_beginnings_are_counted() {
     world.policy.interventions.cooldown_ms = 0;
     world.policy.interventions.escalation_delay_steps = 0;
     let mut outcomes = Vec::new();
-    for turn in 0..5 {
-        let sent = world.bash("noisy", &format!("t{turn}"));
+    for round in 0..5 {
+        let sent = world.bash("noisy", &format!("t{round}"));
         outcomes.push(intervention_record(&sent).unwrap().intervention.as_ref().unwrap().outcome);
     }
     use RecoveryOutcome::{Rebuild, Wait};

@@ -106,9 +106,9 @@ fn the_reply_says_what_went_back_and_what_did_not() {
         limits: vec!["100 writes and deletions (70 before)".into()],
         ..RecordedRestore::default()
     };
-    let told = recovery.note_restored(&restored);
-    assert_eq!(told.hold, None);
-    let (agent, person) = (told.agent.join("\n"), told.person.join("\n"));
+    let noted = recovery.note_restored(&restored);
+    assert_eq!(noted.hold, None);
+    let (agent, person) = (noted.agent.join("\n"), noted.person.join("\n"));
     for said in [
         "`/home/me/shop/a.txt`",
         "no file holds it: step 0, `git push` (published); step 1",

@@ -81,7 +81,7 @@ fn what_the_agent_did_not_hear_is_said_later() {
             &[(3, SOFT)],
         ),
         (
-            "more than the most, and the next answer is no guidance",
+            "more than the most, and the next answer is not guidance",
             9,
             &[("scope_creep", Severity::High)],
             |policy| (policy.cooldown_ms, policy.most) = (0, 1),

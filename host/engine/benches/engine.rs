@@ -82,7 +82,7 @@ impl Folder {
     fn builtin(
         &self,
         cache: Option<&Path>,
-        backstop: Option<Duration>,
+        time_budget: Option<Duration>,
         limits: &Limits,
     ) -> PluginSet {
         let engine =
@@ -93,7 +93,7 @@ impl Folder {
             Some(path) => embedded(Kind::ShellReader, path, &Limits::shell_reader()),
             None => embedded(Kind::ShellReader, &self.plugins[0].1, limits),
         };
-        PluginSet::new(engine, reader, entries, ReviewClock { now_ms: 1, backstop })
+        PluginSet::new(engine, reader, entries, ReviewClock { now_ms: 1, time_budget })
             .expect("usable names")
     }
 }
@@ -175,14 +175,15 @@ fn processes(folder: &Folder, cache: &Path) {
                 once(&|| {
                     first_kinds(&mut folder.builtin(
                         Some(cache),
-                        Some(ReviewClock::BACKSTOP),
+                        Some(ReviewClock::TIME_BUDGET),
                         &limits,
                     ))
                 })
             }),
             ("the same and the shell reader", &|| {
                 once(&|| {
-                    let mut set = folder.builtin(Some(cache), Some(ReviewClock::BACKSTOP), &limits);
+                    let mut set =
+                        folder.builtin(Some(cache), Some(ReviewClock::TIME_BUDGET), &limits);
                     drop(set.read_shell(LINE, &ShellPlace::without_files("/work", "/home/me")));
                     first_kinds(&mut set);
                 })
@@ -199,8 +200,8 @@ fn calls(folder: &Folder, cache: &Path) {
         .filter(|(kind, _)| matches!(kind, Kind::RiskCalculator | Kind::Pattern))
     {
         let one = Folder { reader: folder.reader.clone(), plugins: vec![(*kind, path.clone())] };
-        let ask = |backstop, steps| {
-            let mut set = one.builtin(Some(cache), backstop, &Limits::builtin());
+        let ask = |time_budget, steps| {
+            let mut set = one.builtin(Some(cache), time_budget, &Limits::builtin());
             set.compile_all(|_| {});
             let (action, context, history) = (action(), sample::context(), history(steps));
             let fuel = std::cell::Cell::new(0);
@@ -221,7 +222,7 @@ fn calls(folder: &Folder, cache: &Path) {
             }
         };
         let (plain, clocked, long) =
-            (ask(None, 0), ask(Some(ReviewClock::BACKSTOP), 0), ask(None, 200));
+            (ask(None, 0), ask(Some(ReviewClock::TIME_BUDGET), 0), ask(None, 200));
         let fuel = (plain().1, long().1);
         table(
             &format!(

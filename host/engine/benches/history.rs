@@ -97,7 +97,7 @@ fn main() -> ExitCode {
 
 impl Host {
     fn new() -> Self {
-        let clock = ReviewClock { now_ms: 1_700_000_000_000, backstop: None };
+        let clock = ReviewClock { now_ms: 1_700_000_000_000, time_budget: None };
         let engine = Engine::new(None).expect("an engine");
         let reader = PluginSpec { limits: Limits::shell_reader(), ..entry(&SHELL_READER) };
         let plugins = PluginSet::new(engine, reader, ALL.iter().map(entry).collect(), clock)

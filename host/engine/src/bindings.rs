@@ -1,5 +1,5 @@
-//! The WIT package as Rust types, one set shared by all worlds, so that an action is converted once and
-//! lowered into each plugin from the same value.
+//! The WIT package as Rust types, one set shared by all worlds, so that an action is converted once
+//! and lowered into each plugin from the same value.
 #![allow(
     missing_docs,
     unreachable_pub,
@@ -8,7 +8,8 @@
 
 mod base {
     wasmtime::component::bindgen!({
-        inline: "package portcullis:host; world base { import portcullis:plugin/types@0.1.0; import portcullis:plugin/host@0.1.0; }",
+        inline: "package portcullis:host; world base \
+             { import portcullis:plugin/types@0.1.0; import portcullis:plugin/host@0.1.0; }",
         path: "../../wit/plugin",
         world: "portcullis:host/base",
     });

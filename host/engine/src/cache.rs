@@ -9,8 +9,8 @@
 //! Checking the code of a whole artefact costs more than loading it. So the cached metadata (one
 //! small file for each plugin and its settings) remembers which file was checked: device, inode,
 //! size, time of change of content and of status. The kernel sets the last one at each write, and
-//! no call sets it back. A file that changed less than `MIN_RECEIPT_AGE` ago gets no such receipt, since a
-//! second write could carry the same time.
+//! no call sets it back. A file that changed less than `MIN_RECEIPT_AGE` ago gets no such receipt,
+//! since a second write could carry the same time.
 //!
 //! The threat model:
 //! - Another user can do nothing: the folder is 0700, the files 0600, and neither is used if its
@@ -131,7 +131,7 @@ impl CodeCache {
         digest: &str,
         most: Duration,
     ) -> Result<Option<CompileLock>, compile_lock::LockTimeout> {
-        let name = format!("{digest}-{BUILD}.turn");
+        let name = format!("{digest}-{BUILD}.lock");
         let file = self.folder().and_then(|folder| self.noted(&name, folder.own(&name)));
         file.map(|file| CompileLock::take(file, self.path.join(&name), most)).transpose()
     }

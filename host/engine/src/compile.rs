@@ -46,13 +46,13 @@ impl Engine {
         };
         let most = file_compiler.limits().ok_or(CompileEnd::NoTime)?.wall;
         let begun = Instant::now();
-        let turn = cache.lock_compile(digest, most);
+        let lock = cache.lock_compile(digest, most);
         // Only a real wait is charged: with even a moment less, a failure that is recorded now
         // would not cover the full limits of the next process.
-        if !matches!(&turn, Ok(None) | Ok(Some(CompileLock { waited: false, .. }))) {
+        if !matches!(&lock, Ok(None) | Ok(Some(CompileLock { waited: false, .. }))) {
             file_compiler.waited(begun.elapsed());
         }
-        turn.map_err(|_| CompileEnd::NoTime)
+        lock.map_err(|_| CompileEnd::NoTime)
     }
 
     /// Has a third-party component compiled. A failure is cached for an hour, so that not every

@@ -64,7 +64,8 @@ pub enum CompileEnd {
     Crashed(String),
     /// The time was used up by other plugins, or by another process that compiles this one.
     #[error(
-        "the time for compiling was used up by other plugins, or by another process that compiles this one; `portcullis doctor` compiles all"
+        "the time for compiling was used up by other plugins, or by another process that compiles \
+         this one; `portcullis doctor` compiles all"
     )]
     NoTime,
     /// The process could not be started. Without it, nothing is compiled.

@@ -37,8 +37,8 @@ impl Descriptor {
     }
 }
 
-/// The settings that an author declares, as JSON in the SDK's schema. It is parsed when it is looked
-/// at: a hook loads a dozen plugins and looks at none.
+/// The settings that an author declares, as JSON in the SDK's schema. It is parsed when it is
+/// looked at: a hook loads a dozen plugins and looks at none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeclaredSettings(String);
 

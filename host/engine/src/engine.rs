@@ -11,8 +11,8 @@ use std::sync::{Arc, OnceLock};
 
 /// Compiles and runs guests. Cheap to clone; one for each process.
 ///
-/// Guests run in an engine that has no compiler: setting one up costs a hook more than loading a plugin,
-/// and with a warm cache nothing is compiled.
+/// Guests run in an engine that has no compiler: setting one up costs a hook more than loading a
+/// plugin, and with a warm cache nothing is compiled.
 #[derive(Clone)]
 pub struct Engine {
     pub(crate) inner: wasmtime::Engine,

@@ -41,13 +41,13 @@ pub(crate) fn reading(reading: s::Reading) -> Checked<a::Reading> {
                 Ok(RunLine { command: line.command, path, line: line.line })
             })?,
             leaves: list("leaves", reading.leaves, ITEMS, |left| {
-                let told = left.provenance;
+                let source = left.provenance;
                 let provenance = Provenance {
-                    downloaded: told.downloaded,
-                    decoded: told.decoded,
-                    secret: told.secret,
-                    dumped: told.dumped,
-                    foreign: told.foreign,
+                    downloaded: source.downloaded,
+                    decoded: source.decoded,
+                    secret: source.secret,
+                    dumped: source.dumped,
+                    foreign: source.foreign,
                 };
                 Ok(LeftFile { path: text("leaves", left.path)?, provenance })
             })?,

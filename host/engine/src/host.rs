@@ -54,7 +54,8 @@ fn own(
             })?,
             "steps" => host.func_wrap("steps", |store, (newest,): (u32,)| steps(store, newest))?,
             "detail" => host.func_wrap("detail", |store, (step,): (u64,)| detail(store, step))?,
-            // Types need no definition; a function that this version lacks fails the binding by name.
+            // Types need no definition; a function that this version lacks fails the binding by
+            // name.
             _ => {}
         }
     }

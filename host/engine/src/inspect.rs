@@ -49,8 +49,8 @@ pub struct Inspection {
 }
 
 impl Inspection {
-    /// Checks that all of its imports are granted, and that it can use the files that it is granted:
-    /// its owner believes that it reads them.
+    /// Checks that all of its imports are granted, and that it can use the files that it is
+    /// granted: its owner believes that it reads them.
     ///
     /// # Errors
     /// Fails with `Refused`, naming the first import that is not granted, or with `NoFiles`.
@@ -79,9 +79,9 @@ pub fn inspect_component(bytes: &[u8]) -> Result<Inspection, LoadError> {
     Ok(inspection)
 }
 
-/// Does the same as [`inspect_component`] for a component that may hold several plugins of its kind: returns
-/// one inspection for each plugin that it describes, alike except for the descriptor. A component
-/// without descriptors holds one plugin.
+/// Does the same as [`inspect_component`] for a component that may hold several plugins of its
+/// kind: returns one inspection for each plugin that it describes, alike except for the descriptor.
+/// A component without descriptors holds one plugin.
 ///
 /// # Errors
 /// Fails as [`inspect_component`] does.
@@ -96,7 +96,8 @@ pub fn inspect_all(bytes: &[u8]) -> Result<Vec<Inspection>, LoadError> {
         .collect())
 }
 
-/// Does the same as [`inspect_component`] for the plugin of that name in a component that may hold several.
+/// Does the same as [`inspect_component`] for the plugin of that name in a component that may hold
+/// several.
 pub(crate) fn inspect_one(bytes: &[u8], plugin: &str) -> Result<Inspection, LoadError> {
     let named = |inspection: &Inspection| {
         inspection.descriptor.as_ref().is_some_and(|descriptor| descriptor.name == plugin)
@@ -107,8 +108,8 @@ pub(crate) fn inspect_one(bytes: &[u8], plugin: &str) -> Result<Inspection, Load
     })
 }
 
-/// Does the same as `inspect_component`, but leaves the digest empty, for bytes whose digest is known, and
-/// uses this descriptor instead of the one in the bytes if it is known too.
+/// Does the same as `inspect_component`, but leaves the digest empty, for bytes whose digest is
+/// known, and uses this descriptor instead of the one in the bytes if it is known too.
 pub(crate) fn outline(bytes: &[u8], known: Option<&str>) -> Result<Inspection, LoadError> {
     let (bare, said) = bare(bytes)?;
     let said = known.map(str::as_bytes).or(said);

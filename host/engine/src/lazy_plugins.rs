@@ -4,7 +4,7 @@
 //! mapped. The code that needs a slot locks it, and finds it loaded or loads it: it waits only for
 //! the one plugin that is being loaded.
 
-use crate::backstop::TimeBudget;
+use crate::deadline::TimeBudget;
 use crate::engine::Engine;
 use crate::kind::Kind;
 use crate::plugin::{LazyPlugin, PluginSpec, Source};

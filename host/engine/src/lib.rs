@@ -13,13 +13,13 @@
 //! calls; no answer is passed on unchecked; no failure is passed on as "nothing found"; no machine
 //! code runs without our signature; no verdict is reached here.
 
-mod backstop;
 mod bindings;
 mod breakers;
 mod cache;
 mod check;
 mod compile;
 mod compiler;
+mod deadline;
 mod descriptor;
 mod engine;
 mod faults;

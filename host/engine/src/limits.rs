@@ -13,8 +13,8 @@ const MIB: usize = 1 << 20;
 /// Limits on one call. A start function runs under them too, since it runs in the same fresh store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Units of fuel, about one for each WebAssembly instruction and one for each byte of a bulk copy.
-    /// It ends a loop at the same instruction on every machine, so a replay ends there too.
+    /// Units of fuel, about one for each WebAssembly instruction and one for each byte of a bulk
+    /// copy. It ends a loop at the same instruction on every machine, so a replay ends there too.
     pub fuel: u64,
     /// Bytes of all linear memories together, since a component may have many.
     pub memory_bytes: usize,

@@ -35,7 +35,8 @@ pub enum LoadError {
     },
     /// It does not begin like WebAssembly.
     #[error(
-        "it is not WebAssembly; a plugin is a component, as `cargo build --target wasm32-wasip2` or `wasm-tools component new` writes it"
+        "it is not WebAssembly; a plugin is a component, as `cargo build --target wasm32-wasip2` \
+         or `wasm-tools component new` writes it"
     )]
     NotWasm,
     /// It is the text format.
@@ -82,7 +83,9 @@ pub enum LoadError {
     },
     /// It is granted a folder and cannot open files.
     #[error(
-        "it is granted the files in `{0}`, but it imports no `wasi:filesystem`, so it cannot open any: remove the grant, or write the plugin in Rust, C or Go (Python, JavaScript and TypeScript are built without files)"
+        "it is granted the files in `{0}`, but it imports no `wasi:filesystem`, so it cannot open \
+         any: remove the grant, or write the plugin in Rust, C or Go (Python, JavaScript and \
+         TypeScript are built without files)"
     )]
     NoFiles(String),
     /// It is of another kind than its position requires.

@@ -1,11 +1,11 @@
 //! One configured plugin: its source, the facts known about it, and its loading into the engine.
 
-use crate::backstop::TimeBudget;
 use crate::bindings::types;
 use crate::cache::{CachedMetadata, Stamp};
 use crate::check::{self, PREPARED_BYTES};
 use crate::compile::reason;
 use crate::compiler::CompileEnd;
+use crate::deadline::TimeBudget;
 use crate::engine::Engine;
 use crate::faults::UnnamedFault;
 use crate::file::{not_a_file, read};
@@ -15,7 +15,7 @@ use crate::kind::Kind;
 use crate::limits::Limits;
 use crate::load_error::LoadError;
 use crate::settings::{self, Setting};
-use crate::shared::Ready;
+use crate::shared::SharedComponent;
 use crate::state::CallEnv;
 use crate::watch::LoadTimes;
 use crate::world::{self, BoundPlugin, CallOutcome};
@@ -88,7 +88,8 @@ pub struct PluginSpec {
     pub limits: Limits,
     /// Its grants while it answers; `prepare` gets none, since its answer is cached.
     pub grants: Arc<Grants>,
-    /// It runs and is recorded, but does not count. The engine only carries this; the pipeline applies it.
+    /// It runs and is recorded, but does not count. The engine only carries this; the pipeline
+    /// applies it.
     pub shadow: bool,
 }
 
@@ -336,7 +337,7 @@ impl InspectedPlugin {
     }
 
     /// Returns the component bound to its world, and the stamp of the file that its code came from.
-    fn world(&self, engine: &Engine, entry: &PluginSpec) -> Result<Ready, LoadError> {
+    fn world(&self, engine: &Engine, entry: &PluginSpec) -> Result<SharedComponent, LoadError> {
         let (component, code) = self.component(engine, entry)?;
         let pre = host::link(&engine.inner, &component, &entry.grants)?;
         Ok((Arc::new(BoundPlugin::bind(self.inspection.kind, pre)?), code))
@@ -358,14 +359,14 @@ impl InspectedPlugin {
         let bytes = self.bytes(entry)?;
         // Many hooks may meet a new file at the same time; one of them compiles it, the others use
         // its result.
-        let turn = match entry.source {
+        let lock = match entry.source {
             Source::Builtin { .. } => None,
             Source::File(_) | Source::Pinned { .. } => engine.lock_compile(digest)?,
         };
         if let Some(found) = engine
             .cache
             .as_ref()
-            .filter(|_| turn.is_some())
+            .filter(|_| lock.is_some())
             .and_then(|cache| cache.code(&engine.inner, digest, None))
         {
             return Ok(found);
@@ -510,7 +511,7 @@ fn prepare(
         .collect();
     let settings: Vec<types::Setting> = to_wit::settings(&all);
     let run = |deadline| {
-        let seat = CallEnv {
+        let env = CallEnv {
             limits: &entry.limits,
             answer_bytes: PREPARED_BYTES + check::TEXT_BYTES,
             now_ms,
@@ -524,7 +525,7 @@ fn prepare(
         };
         world::call(
             &engine.inner,
-            &seat,
+            &env,
             |store| world.prepare(store, &settings),
             |prepared| check::bytes("prepared", prepared, PREPARED_BYTES),
         )

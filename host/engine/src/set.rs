@@ -1,12 +1,12 @@
 //! The plugins of a review: the built-in ones first, then files, each by name. Each answer is
 //! checked, each failure named.
 
-mod invocation;
+mod plugin_call;
 
-use crate::backstop::{BudgetOwner, ReviewDeadline, TimeBudget};
 use crate::breakers::{CircuitBreakers, FileOutcome, Hold};
 use crate::check::RENDERED_BYTES;
 use crate::compiler::Compiler;
+use crate::deadline::{BudgetOwner, ReviewDeadline, TimeBudget};
 use crate::engine::{Engine, EngineError};
 use crate::faults::UnnamedFault;
 use crate::inspect::Inspection;
@@ -19,7 +19,7 @@ use crate::state::GuestState;
 use crate::watch::{LoadTimes, ObservedCall};
 use crate::world::{BoundPlugin, GuestResult, ready, wrong_kind};
 use crate::{cache::CacheEvent, check, from_shell, from_wit, to_wit};
-use invocation::Invocation;
+use plugin_call::PluginCall;
 use portcullis_core::action::{Action, Context, History, Reading};
 use portcullis_core::fault::{Fault, OnFault};
 use portcullis_core::finding::{
@@ -40,19 +40,19 @@ pub struct ReviewClock {
     pub now_ms: u64,
     /// The time that the guests of one review may run together; none if results must depend on fuel
     /// alone.
-    pub backstop: Option<Duration>,
+    pub time_budget: Option<Duration>,
 }
 
 impl ReviewClock {
     /// The time that the guests of one review may run together, by default: far more than they
     /// need, far less than a client waits.
-    pub const BACKSTOP: Duration = Duration::from_secs(2);
+    pub const TIME_BUDGET: Duration = Duration::from_secs(2);
 }
 
 /// The plugins that are configured, each loaded when it is first needed.
 pub struct PluginSet {
     engine: Engine,
-    backstop: ReviewDeadline,
+    deadline: ReviewDeadline,
     now_ms: u64,
     slots: LazyPlugins,
     /// The pattern plugins that are called; none for all.
@@ -128,7 +128,7 @@ impl PluginSet {
             .sort_by(|a, b| (is_file(a), a.shadow, &a.name).cmp(&(is_file(b), b.shadow, &b.name)));
         Ok(Self {
             engine,
-            backstop: ReviewDeadline::new(clock.backstop),
+            deadline: ReviewDeadline::new(clock.time_budget),
             now_ms: clock.now_ms,
             slots: LazyPlugins::new(shell_reader, entries),
             patterns: None,
@@ -144,8 +144,8 @@ impl PluginSet {
         self.engine = self.engine.clone().with_compiler(file_compiler);
     }
 
-    /// Leaves the memory of small guests to the end of the process, which frees it at less cost: for
-    /// a process that ends after one review.
+    /// Leaves the memory of small guests to the end of the process, which frees it at less cost:
+    /// for a process that ends after one review.
     pub fn free_memory_at_exit(&mut self) {
         self.engine.left = Some(Arc::default());
     }
@@ -153,7 +153,7 @@ impl PluginSet {
     /// Starts a new review at `now_ms`: the guests' time is reset, and nothing is held.
     pub fn begin_review(&mut self, now_ms: u64) {
         self.now_ms = now_ms;
-        self.backstop.begin();
+        self.deadline.begin();
         self.bad_files_reported = false;
         self.breakers.begin();
     }
@@ -245,7 +245,7 @@ impl PluginSet {
         };
         let mut slot = named(&self.slots, &self.engine, name, Kind::AuditExporter)?;
         let answer_bytes = RENDERED_BYTES + check::TEXT_BYTES;
-        let turn = Invocation {
+        let plugin_call = PluginCall {
             engine: &self.engine,
             now_ms: self.now_ms,
             answer_bytes,
@@ -253,7 +253,12 @@ impl PluginSet {
             breakers: &self.breakers,
             watched: self.watched.as_ref(),
         };
-        Some(turn.take(&mut slot, self.backstop.part(BudgetOwner::Ours), ask, from_wit::rendered))
+        Some(plugin_call.take(
+            &mut slot,
+            self.deadline.part(BudgetOwner::Ours),
+            ask,
+            from_wit::rendered,
+        ))
     }
 
     /// Compiles and prepares every plugin now, for an installation or a test.
@@ -295,7 +300,7 @@ impl PluginSet {
         ask: impl Fn(&str, &LoadedPlugin, &mut Store<GuestState>) -> GuestResult<W>,
         accept: impl Fn(W) -> Result<T, UnnamedFault>,
     ) -> Vec<PluginResponse<T>> {
-        let turn = Invocation {
+        let plugin_call = PluginCall {
             engine: &self.engine,
             now_ms: self.now_ms,
             answer_bytes: 0,
@@ -326,16 +331,16 @@ impl PluginSet {
                     BudgetOwner::Ours
                 };
                 waiting = waiting.saturating_sub(usize::from(whose != BudgetOwner::Ours));
-                answers.push(turn.take(
+                answers.push(plugin_call.take(
                     slot,
-                    self.backstop.part(whose),
+                    self.deadline.part(whose),
                     |loaded, store| ask(&name, loaded, store),
                     &accept,
                 ));
             } else if slot.kind(engine).is_none() && !self.bad_files_reported {
                 // A file that is not a plugin might have been meant as one of these: its fault is
                 // reported once per review.
-                answers.push(turn.take(
+                answers.push(plugin_call.take(
                     slot,
                     TimeBudget::unbounded(),
                     |_, _| Err(wrong_kind()),
@@ -357,7 +362,7 @@ impl PluginSet {
             }
             _ => Err(wrong_kind()),
         };
-        let turn = Invocation {
+        let plugin_call = PluginCall {
             engine: &self.engine,
             now_ms: self.now_ms,
             answer_bytes: 0,
@@ -365,13 +370,14 @@ impl PluginSet {
             breakers: &self.breakers,
             watched: self.watched.as_ref(),
         };
-        turn.take(
-            &mut self.slots.reader(),
-            self.backstop.part(BudgetOwner::Ours),
-            ask,
-            from_shell::reading,
-        )
-        .result
+        plugin_call
+            .take(
+                &mut self.slots.reader(),
+                self.deadline.part(BudgetOwner::Ours),
+                ask,
+                from_shell::reading,
+            )
+            .result
     }
 }
 
@@ -475,7 +481,7 @@ impl Plugins for PluginSet {
             _ => Err(wrong_kind()),
         };
         let mut slot = named(&self.slots, &self.engine, name, Kind::Intervention)?;
-        let turn = Invocation {
+        let plugin_call = PluginCall {
             engine: &self.engine,
             now_ms: self.now_ms,
             answer_bytes: 0,
@@ -485,7 +491,8 @@ impl Plugins for PluginSet {
         };
         let whose =
             if is_file(&slot.entry) { BudgetOwner::File { waiting: 1 } } else { BudgetOwner::Ours };
-        let answer = turn.take(&mut slot, self.backstop.part(whose), ask, from_wit::response);
+        let answer =
+            plugin_call.take(&mut slot, self.deadline.part(whose), ask, from_wit::response);
         self.breakers.note(&answer);
         Some(answer)
     }

@@ -9,12 +9,12 @@ use crate::world::BoundPlugin;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A component that is ready to be instantiated, and the stamp of the file that its machine code came from.
-pub(crate) type Ready = (Arc<BoundPlugin>, Option<Stamp>);
+/// A component that can be instantiated, and the stamp of the file that its machine code came from.
+pub(crate) type SharedComponent = (Arc<BoundPlugin>, Option<Stamp>);
 
 /// The loaded components, by digest.
 #[derive(Default)]
-pub(crate) struct Shared(Mutex<BTreeMap<&'static str, Arc<Mutex<Option<Ready>>>>>);
+pub(crate) struct Shared(Mutex<BTreeMap<&'static str, Arc<Mutex<Option<SharedComponent>>>>>);
 
 impl Shared {
     /// Returns the component with that digest; the first caller loads it, the others wait. A
@@ -22,14 +22,14 @@ impl Shared {
     pub(crate) fn get_or_load(
         &self,
         digest: &'static str,
-        load: impl FnOnce() -> Result<Ready, LoadError>,
-    ) -> Result<Ready, LoadError> {
+        load: impl FnOnce() -> Result<SharedComponent, LoadError>,
+    ) -> Result<SharedComponent, LoadError> {
         let cell = Arc::clone(
             self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(digest).or_default(),
         );
         let mut cell = cell.lock().unwrap_or_else(PoisonError::into_inner);
         match &*cell {
-            Some(ready) => Ok(ready.clone()),
+            Some(shared) => Ok(shared.clone()),
             None => Ok(cell.insert(load()?).clone()),
         }
     }

@@ -1,7 +1,7 @@
 //! The host's state for a guest during one call: its budgets, its log, what it asked for.
 //!
-//! A store is used for one call, so no guest sees anything of another call. In a process that answers
-//! once, the memory of a store may stay until its end.
+//! A store is used for one call, so no guest sees anything of another call. In a process that
+//! answers once, the memory of a store may stay until its end.
 
 use crate::bindings::types::Step;
 use crate::grants::{GrantUses, Grants, Random};
@@ -16,7 +16,8 @@ use std::time::Instant;
 use wasmtime::{Engine, ResourceLimiter, Store, StoreContextMut, Trap, UpdateDeadline};
 
 /// Fuel that a call into the host costs besides the guest's own instructions, so that host time is
-/// bounded by the same budget: about what the call costs on a machine that does an instruction in 1 ns.
+/// bounded by the same budget: about what the call costs on a machine that does an instruction in 1
+/// ns.
 const HOST_CALL_FUEL: u64 = 500;
 
 /// The data of a store.
@@ -129,10 +130,11 @@ impl CallEnv<'_> {
     }
 
     fn state(&self) -> GuestState {
-        // SAFETY: a store's data must have no lifetimes. The reference is private to `GuestState`, and
-        // only `GuestState::detail` reads it, which guests reach while a call runs. There are two
-        // callers: `with_store` replaces the reference by one that is 'static before it returns, and
-        // until then `self.details` is borrowed; `take_state` passes one that is 'static.
+        // SAFETY: a store's data must have no lifetimes. The reference is private to `GuestState`,
+        // and only `GuestState::detail` reads it, which guests reach while a call runs. There are
+        // two callers: `with_store` replaces the reference by one that is 'static before it
+        // returns, and until then `self.details` is borrowed; `take_state` passes one that is
+        // 'static.
         #[allow(unsafe_code, reason = "a store's data must be 'static")]
         let details =
             unsafe { std::mem::transmute::<&Details<'_>, &'static Details<'static>>(self.details) };

@@ -27,7 +27,8 @@ use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
 use ureq::{Agent, AsSendBody, Body};
 
-/// The most bytes of an answer's body: a guest reads them into 64 MiB of memory, and each costs it fuel.
+/// The most bytes of an answer's body: a guest reads them into 64 MiB of memory, and each costs it
+/// fuel.
 pub(crate) const ANSWER_BYTES: u64 = 256 << 10;
 /// The most bytes of an answer's status and headers; at most 128 headers are accepted.
 const HEAD_BYTES: usize = 16 << 10;
@@ -92,7 +93,7 @@ impl Web {
 
 /// A request; the caller has checked everything that only the server cannot judge.
 #[derive(Debug)]
-pub(crate) struct Request {
+pub(crate) struct WebRequest {
     pub(crate) host: Host,
     pub(crate) method: &'static str,
     /// Path and query.
@@ -112,7 +113,7 @@ pub(crate) struct Timeouts {
 
 /// An answer, with its whole body.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct WebAnswer {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(String, Vec<u8>)>,
     pub(crate) body: Vec<u8>,
@@ -120,7 +121,7 @@ pub(crate) struct Answer {
 
 impl Web {
     /// Sends a request and waits for its answer, until `until` at most.
-    pub(crate) fn send(&self, request: Request, until: Instant) -> Result<Answer, HttpError> {
+    pub(crate) fn send(&self, request: WebRequest, until: Instant) -> Result<WebAnswer, HttpError> {
         let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() {
             return Err(HttpError::TIMEOUT);
@@ -141,7 +142,7 @@ impl Web {
         })
     }
 
-    fn exchange(&self, request: &Request, until: Instant) -> Result<Answer, HttpError> {
+    fn exchange(&self, request: &WebRequest, until: Instant) -> Result<WebAnswer, HttpError> {
         let addresses = self.addresses(&request.host)?;
         let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() {
@@ -186,7 +187,7 @@ impl Web {
         }
     }
 
-    fn config(&self, request: &Request, left: Duration) -> Config {
+    fn config(&self, request: &WebRequest, left: Duration) -> Config {
         let Timeouts { connect, first_byte, between_bytes } = request.patience;
         Agent::config_builder()
             .proxy(None)
@@ -227,7 +228,7 @@ impl Resolver for ResolvedAddresses {
     }
 }
 
-fn head<B: AsSendBody>(request: &Request, body: B) -> Result<http::Request<B>, HttpError> {
+fn head<B: AsSendBody>(request: &WebRequest, body: B) -> Result<http::Request<B>, HttpError> {
     let uri = format!("{}{}", request.host.origin, request.path);
     let uri: Uri = uri.parse().map_err(|_| HttpError::BAD_URI)?;
     let mut made = http::Request::builder()
@@ -243,7 +244,7 @@ fn head<B: AsSendBody>(request: &Request, body: B) -> Result<http::Request<B>, H
     Ok(made)
 }
 
-fn read(answer: http::Response<Body>) -> Result<Answer, HttpError> {
+fn read(answer: http::Response<Body>) -> Result<WebAnswer, HttpError> {
     let (head, body) = answer.into_parts();
     let headers = head
         .headers
@@ -255,5 +256,5 @@ fn read(answer: http::Response<Body>) -> Result<Answer, HttpError> {
     if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > ANSWER_BYTES {
         return Err(HttpError::LONG_ANSWER);
     }
-    Ok(Answer { status: head.status.as_u16(), headers, body: bytes })
+    Ok(WebAnswer { status: head.status.as_u16(), headers, body: bytes })
 }

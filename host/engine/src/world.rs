@@ -64,11 +64,11 @@ pub(crate) type GuestResult<T> = wasmtime::Result<Result<T, types::Error>>;
 /// Runs `body` in a fresh store, names the error that ended it, and checks the result.
 pub(crate) fn call<W, T>(
     engine: &wasmtime::Engine,
-    seat: &CallEnv<'_>,
+    env: &CallEnv<'_>,
     body: impl FnOnce(&mut Store<GuestState>) -> GuestResult<W>,
     accept: impl FnOnce(W) -> Result<T, UnnamedFault>,
 ) -> CallOutcome<T> {
-    let (said, mut state, fuel) = match seat.with_store(engine, body) {
+    let (said, mut state, fuel) = match env.with_store(engine, body) {
         Ok(done) => done,
         Err(error) => {
             return CallOutcome::failed(UnnamedFault::new(
@@ -77,16 +77,16 @@ pub(crate) fn call<W, T>(
             ));
         }
     };
-    let cost = cost(&said, &state, fuel, seat);
+    let cost = cost(&said, &state, fuel, env);
     let result = match said {
         Ok(Ok(answer)) => accept(answer),
         Ok(Err(error)) => Err(faults::of_answer(error, &state)),
-        Err(error) => Err(faults::of_error(&error, &mut state, seat.limits)),
+        Err(error) => Err(faults::of_error(&error, &mut state, env.limits)),
     };
     CallOutcome { result, log: state.log.finish(), fuel, uses: state.uses.finish(), cost }
 }
 
-fn cost<W>(said: &GuestResult<W>, state: &GuestState, fuel: u64, seat: &CallEnv<'_>) -> CallCost {
+fn cost<W>(said: &GuestResult<W>, state: &GuestState, fuel: u64, env: &CallEnv<'_>) -> CallCost {
     let ready = state.wants.answering_since;
     CallCost {
         instantiating: ready.map_or_else(
@@ -94,7 +94,7 @@ fn cost<W>(said: &GuestResult<W>, state: &GuestState, fuel: u64, seat: &CallEnv<
             |since| since.saturating_duration_since(state.begun),
         ),
         running: ready.map(|since| since.elapsed()).unwrap_or_default(),
-        memory_bytes: state.limiter.memory_in_use(seat.limits),
+        memory_bytes: state.limiter.memory_in_use(env.limits),
         fuel,
         trace: said.as_ref().err().map(watch::trace).unwrap_or_default(),
     }

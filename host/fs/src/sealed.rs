@@ -34,8 +34,8 @@ impl std::fmt::Debug for Key {
 /// The reasons why a sealed document cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum SealError {
-    /// It was not written with the key: it is not a file, a link, too large, not such a document, or
-    /// changed.
+    /// It was not written with the key: it is not a file, a link, too large, not such a document,
+    /// or changed.
     #[error("it was not written with this home's key")]
     Forged,
     /// Its content has too many bytes to be written.

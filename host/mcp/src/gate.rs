@@ -2,7 +2,7 @@
 
 use crate::definition::ListedTool;
 use crate::pin_store::{PinError, ToolState};
-use crate::tool_call::{ToolCall, ToolResult};
+use crate::tool_call::{GatewayCall, ToolResult};
 use serde_json::{Map, Value};
 
 /// The ruling on a call.
@@ -12,7 +12,7 @@ pub enum CallRuling {
     Forward,
     /// The same, but the result passes too: somebody else reviews both.
     ForwardReviewed,
-    /// The server gets it with this input, in the form of [`ToolCall::reviewed_input`], and the
+    /// The server gets it with this input, in the form of [`GatewayCall::reviewed_input`], and the
     /// result gets these notes for the agent.
     Rewrite(Map<String, Value>, Vec<String>),
     /// It does not run. Holds the text for the agent.
@@ -34,10 +34,10 @@ pub struct ResultRuling {
 pub trait Gate: Send + Sync {
     /// Rules on a call. It runs only after this returned, and not if `is_given_up` is true by then:
     /// the client no longer waits for it.
-    fn review_call(&self, call: &ToolCall, is_given_up: &dyn Fn() -> bool) -> CallRuling;
+    fn review_call(&self, call: &GatewayCall, is_given_up: &dyn Fn() -> bool) -> CallRuling;
 
     /// Rules on a result. The client gets it only after this returned.
-    fn review_result(&self, call: &ToolCall, result: &ToolResult) -> ResultRuling;
+    fn review_result(&self, call: &GatewayCall, result: &ToolResult) -> ResultRuling;
 
     /// Returns the state of each tool of a page of the server's list. `first_use` is true if the
     /// page belongs to the first list of a server that was not known.

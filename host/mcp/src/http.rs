@@ -17,14 +17,14 @@ mod session;
 
 pub use address::ServerAddress;
 
-use crate::message::{Message, MessageKind};
+use crate::message::{MessageKind, RpcMessage};
 use crate::relay::CANCELLED;
 use crate::request_id::RequestId;
 use crate::transport::{ServerInbox, ServerTransport};
 use exchange::Exchanges;
 use open::OpenRequests;
 use posted::PostedMessage;
-use session::Session;
+use session::HttpSession;
 use std::collections::HashMap;
 use std::fmt;
 use std::io;
@@ -104,7 +104,7 @@ enum Outgoing {
 /// Everything that the threads of one connection share.
 struct HttpConnection {
     exchanges: Exchanges,
-    session: Mutex<Session>,
+    session: Mutex<HttpSession>,
     open: OpenRequests,
     /// By tool, the arguments that are headers too.
     mirrored: Mutex<HashMap<String, Vec<mirrored::MirroredArgument>>>,
@@ -154,7 +154,7 @@ impl ServerTransport for HttpServer {
         Builder::new().name("portcullis-post".into()).spawn(post).map(drop)
     }
 
-    fn send(&self, message: &Message) {
+    fn send(&self, message: &RpcMessage) {
         let posted = PostedMessage::new(message, &lock(&self.connection.mirrored));
         let outgoing = match cancelled_request(message) {
             // The end of its stream is all that the server is told.
@@ -201,7 +201,7 @@ impl HttpConnection {
 }
 
 /// Returns the id of the request that a message of the client gives up.
-fn cancelled_request(message: &Message) -> Option<RequestId> {
+fn cancelled_request(message: &RpcMessage) -> Option<RequestId> {
     match &message.kind {
         MessageKind::Notification { method } if method == CANCELLED => {
             RequestId::from_value(message.params()?.get("requestId")?)
@@ -215,7 +215,7 @@ fn read_headers(headers: &[(String, String)]) -> Result<HeaderMap, String> {
     for (name, value) in headers {
         let shown = name.escape_debug();
         let known = HeaderName::from_bytes(name.as_bytes())
-            .map_err(|_| format!("`{shown}` is no name of a header"))?;
+            .map_err(|_| format!("`{shown}` is not the name of a header"))?;
         if RESERVED.contains(&known.as_str()) {
             return Err(format!("the header `{shown}` belongs to the gateway itself"));
         }

@@ -35,12 +35,12 @@ pub use definition::{ListedTool, ToolDefinition};
 pub use gate::{CallRuling, Gate, ResultRuling};
 pub use http::{HttpLimits, HttpServer, ServerAddress};
 pub use line::{Line, LineReader};
-pub use message::{MAX_MESSAGE, Message, MessageError, MessageKind};
+pub use message::{MAX_MESSAGE, MessageError, MessageKind, RpcMessage};
 pub use pin_store::{
     HeldTool, HoldReason, PinError, PinStore, PinnedServer, ServerIdentity, ToolState,
 };
 pub use relay::{ClientStreams, Relay, RelayEvent};
 pub use request_id::RequestId;
 pub use stdio::StdioServer;
-pub use tool_call::{CallKind, ToolCall, ToolResult, tool_name};
+pub use tool_call::{CallKind, GatewayCall, ToolResult, tool_name};
 pub use transport::{ServerInbox, ServerTransport};

@@ -1,7 +1,7 @@
 //! Lists of tools: which page belongs to a server's first list, and a page without held tools.
 
 use crate::definition::ListedTool;
-use crate::message::Message;
+use crate::message::RpcMessage;
 use crate::pin_store::ToolState;
 use crate::reply::to_line;
 use serde_json::{Map, Value};
@@ -34,8 +34,8 @@ impl FirstList {
     }
 }
 
-/// Returns the tools of a page; `None` if the answer is no list.
-pub(crate) fn tools_of(message: &Message) -> Option<Vec<ListedTool>> {
+/// Returns the tools of a page; `None` if the answer is not a list.
+pub(crate) fn tools_of(message: &RpcMessage) -> Option<Vec<ListedTool>> {
     let tools = message.object.get("result")?.get("tools")?.as_array()?;
     let listed = |tool: &Value| ListedTool {
         name: tool.get("name").and_then(Value::as_str).unwrap_or_default().to_owned(),
@@ -45,18 +45,18 @@ pub(crate) fn tools_of(message: &Message) -> Option<Vec<ListedTool>> {
 }
 
 /// Returns the cursor of the next page.
-pub(crate) fn next_cursor(message: &Message) -> Option<&str> {
+pub(crate) fn next_cursor(message: &RpcMessage) -> Option<&str> {
     message.object.get("result")?.get("nextCursor")?.as_str()
 }
 
 /// Returns a page without its held tools.
-pub(crate) fn without_held(message: &Message, states: &[ToolState]) -> Vec<u8> {
+pub(crate) fn without_held(message: &RpcMessage, states: &[ToolState]) -> Vec<u8> {
     let keep: Vec<_> = states.iter().map(|state| *state == ToolState::Agreed).collect();
     without_tools(message, &keep)
 }
 
 /// Returns a page with those of its tools for which `keep` is true.
-pub(crate) fn without_tools(message: &Message, keep: &[bool]) -> Vec<u8> {
+pub(crate) fn without_tools(message: &RpcMessage, keep: &[bool]) -> Vec<u8> {
     if keep.iter().all(|keep| *keep) {
         return message.bytes.clone();
     }

@@ -45,7 +45,7 @@ pub enum MessageKind {
 
 /// A message with its original bytes.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Message {
+pub struct RpcMessage {
     /// Its kind.
     pub kind: MessageKind,
     /// Its content.
@@ -60,17 +60,17 @@ pub struct Message {
 pub struct MessageError {
     /// The problem, in one line.
     pub problem: String,
-    /// True if it is no JSON at all.
+    /// True if it is not JSON at all.
     pub is_syntax: bool,
     /// The message's id, if it has exactly one.
     pub id: Option<RequestId>,
 }
 
-impl Message {
+impl RpcMessage {
     /// Reads a line.
     ///
     /// # Errors
-    /// Fails if it is no message, or one that readers could read in different ways.
+    /// Fails if it is not a message, or one that readers could read in different ways.
     pub fn parse(bytes: Vec<u8>) -> Result<Self, MessageError> {
         let fail = |is_syntax: bool, problem: String| MessageError {
             problem,
@@ -150,8 +150,8 @@ pub(crate) fn check_names(
     Ok(())
 }
 
-/// Returns a text as readers that ignore case compare it; the long s and the sign of the unit kelvin
-/// count as letters for some of them.
+/// Returns a text as readers that ignore case compare it; the long s and the sign of the unit
+/// kelvin count as letters for some of them.
 pub(crate) fn fold_case(text: &str) -> String {
     text.to_uppercase().to_lowercase()
 }
@@ -257,8 +257,8 @@ impl<'de> Visitor<'de> for StrictValue<'_> {
 mod tests {
     use super::*;
 
-    fn parse(text: &str) -> Result<Message, MessageError> {
-        Message::parse(text.as_bytes().to_vec())
+    fn parse(text: &str) -> Result<RpcMessage, MessageError> {
+        RpcMessage::parse(text.as_bytes().to_vec())
     }
 
     #[test]
@@ -305,7 +305,7 @@ mod tests {
             let error = parse(text).unwrap_err();
             assert!(error.problem.contains(part), "{text}: {error}");
         }
-        assert!(Message::parse(b"{\"id\":1,\"method\":\"\xff\"}".to_vec()).is_err());
+        assert!(RpcMessage::parse(b"{\"id\":1,\"method\":\"\xff\"}".to_vec()).is_err());
         let deep = format!(r#"{{"id":1,"method":"x","params":{}"#, "[".repeat(100_000));
         assert!(parse(&deep).is_err());
         let many = format!(r#"{{"id":1,"method":"x","params":[{}0]}}"#, "0,".repeat(MAX_VALUES));

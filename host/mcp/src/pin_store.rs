@@ -264,8 +264,8 @@ impl<'h> PinStore<'h> {
         Ok(states)
     }
 
-    /// Agrees to held tools of a server: those named, or all of them if none is named. Returns their
-    /// names.
+    /// Agrees to held tools of a server: those named, or all of them if none is named. Returns
+    /// their names.
     ///
     /// # Errors
     /// Fails if the document is forged, or cannot be read or written.

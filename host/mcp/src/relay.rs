@@ -11,11 +11,11 @@ pub(crate) use client_messages::CANCELLED;
 
 use crate::gate::Gate;
 use crate::listing::FirstList;
-use crate::message::Message;
+use crate::message::RpcMessage;
 use crate::reply::{INVALID_REQUEST, error_line};
 use crate::request_id::RequestId;
 use crate::stdio::{read_lines, too_long, write_line};
-use crate::tool_call::ToolCall;
+use crate::tool_call::GatewayCall;
 use crate::transport::ServerTransport;
 use crate::waiting::{ForwardedCall, WaitingRequests};
 use std::io::{self, Read, Write};
@@ -71,9 +71,9 @@ impl std::fmt::Debug for Relay {
 
 /// Work for the thread that reviews.
 enum Job {
-    Call { id: RequestId, call: Box<ToolCall>, message: Message },
-    Result { id: RequestId, call: Arc<ForwardedCall>, message: Message },
-    List { id: RequestId, cursor: Option<String>, message: Message },
+    Call { id: RequestId, call: Box<GatewayCall>, message: RpcMessage },
+    Result { id: RequestId, call: Arc<ForwardedCall>, message: RpcMessage },
+    List { id: RequestId, cursor: Option<String>, message: RpcMessage },
     ClientEnded,
     ServerEnded,
 }

@@ -3,9 +3,9 @@
 use crate::request_id::RequestId;
 use serde_json::{Value, json};
 
-/// The code for a message that is no JSON.
+/// The code for a message that is not JSON.
 pub(crate) const PARSE_ERROR: i32 = -32700;
-/// The code for JSON that is no message.
+/// The code for JSON that is not a message.
 pub(crate) const INVALID_REQUEST: i32 = -32600;
 /// The code for a method that does not exist.
 pub(crate) const METHOD_NOT_FOUND: i32 = -32601;

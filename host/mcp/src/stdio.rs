@@ -1,7 +1,7 @@
 //! A server on standard input and output: a line for each message.
 
 use crate::line::{Line, LineReader};
-use crate::message::{MAX_MESSAGE, Message};
+use crate::message::{MAX_MESSAGE, RpcMessage};
 use crate::request_id::RequestId;
 use crate::transport::{ServerInbox, ServerTransport};
 use std::fmt;
@@ -44,7 +44,7 @@ impl ServerTransport for StdioServer {
         Builder::new().name("portcullis-server".into()).spawn(read).map(drop)
     }
 
-    fn send(&self, message: &Message) {
+    fn send(&self, message: &RpcMessage) {
         let mut input = lock(&self.input);
         // If it reads nothing more, its end tells the client.
         if input.as_mut().is_some_and(|input| write_line(input, &message.bytes).is_err()) {

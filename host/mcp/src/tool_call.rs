@@ -4,7 +4,7 @@ mod result_text;
 
 pub(crate) use result_text::check_members;
 
-use crate::message::{Message, check_names};
+use crate::message::{RpcMessage, check_names};
 use serde_json::{Map, Value};
 
 /// The method that calls a tool.
@@ -79,7 +79,7 @@ impl CallKind {
 
 /// One call of a tool, or one of the requests that are reviewed like it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ToolCall {
+pub struct GatewayCall {
     /// Its number among the calls of this gateway, from 1.
     pub number: u64,
     /// Its kind.
@@ -94,12 +94,12 @@ pub struct ToolCall {
     pub answers: Option<Value>,
 }
 
-impl ToolCall {
+impl GatewayCall {
     /// Reads the parameters of a call.
     ///
     /// # Errors
     /// Fails if the parameters could be read in different ways, or lack a name.
-    pub fn from_message(message: &Message, kind: CallKind) -> Result<Self, String> {
+    pub fn from_message(message: &RpcMessage, kind: CallKind) -> Result<Self, String> {
         let method = kind.method();
         let Some(Value::Object(params)) = message.object.get("params") else {
             return Err(format!("`params` of `{method}` has to be an object"));
@@ -169,12 +169,12 @@ fn check_uri(uri: &str) -> Result<(), String> {
 }
 
 /// Returns a call with other arguments, and with other answers if it has some. `input` has the form
-/// of [`ToolCall::reviewed_input`].
+/// of [`GatewayCall::reviewed_input`].
 pub(crate) fn replace_input(
-    mut message: Message,
+    mut message: RpcMessage,
     kind: CallKind,
     mut input: Map<String, Value>,
-) -> Message {
+) -> RpcMessage {
     let answers = input.shift_remove(ANSWERS);
     if let Some(Value::Object(params)) = message.object.get_mut("params") {
         match kind {
@@ -187,7 +187,7 @@ pub(crate) fn replace_input(
         };
     }
     let line = crate::reply::to_line(&Value::Object(message.object.clone()));
-    Message { bytes: line, ..message }
+    RpcMessage { bytes: line, ..message }
 }
 
 /// The end of a call.
@@ -202,9 +202,9 @@ pub struct ToolResult {
 }
 
 impl ToolResult {
-    /// Returns its texts: those of its blocks, of its messages, of resources, its structured content
-    /// as JSON, and those of all other members. A text never hides another one, since a client may
-    /// show either.
+    /// Returns its texts: those of its blocks, of its messages, of resources, its structured
+    /// content as JSON, and those of all other members. A text never hides another one, since a
+    /// client may show either.
     #[must_use]
     pub fn text(&self) -> String {
         result_text::read_texts(&self.value)
@@ -225,12 +225,12 @@ pub fn tool_name(server: &str, tool: &str) -> String {
 mod tests {
     use super::*;
 
-    fn call_of(kind: CallKind, params: &str) -> Result<ToolCall, String> {
+    fn call_of(kind: CallKind, params: &str) -> Result<GatewayCall, String> {
         let text = format!(r#"{{"id":1,"method":"{}","params":{params}}}"#, kind.method());
-        ToolCall::from_message(&Message::parse(text.into_bytes()).unwrap(), kind)
+        GatewayCall::from_message(&RpcMessage::parse(text.into_bytes()).unwrap(), kind)
     }
 
-    fn call(params: &str) -> Result<ToolCall, String> {
+    fn call(params: &str) -> Result<GatewayCall, String> {
         call_of(CallKind::Tool, params)
     }
 
@@ -259,7 +259,7 @@ mod tests {
             assert!(call_of(kind, params).is_err(), "{params}");
         }
         let text = r#"{"id":1,"method":"resources/read","params":{"uri":"file:///a"}}"#;
-        let message = Message::parse(text.as_bytes().to_vec()).unwrap();
+        let message = RpcMessage::parse(text.as_bytes().to_vec()).unwrap();
         let input = Map::from_iter([("uri".to_owned(), Value::from("file:///b"))]);
         let line = replace_input(message, CallKind::Resource, input).bytes;
         assert_eq!(String::from_utf8(line).unwrap(), format!("{}\n", text.replace("/a", "/b")));
@@ -291,8 +291,9 @@ mod tests {
     #[test]
     fn other_arguments_replace_the_first_ones_only() {
         let text = r#"{"id":1,"method":"tools/call","params":{"_meta":{},"name":"a","arguments":{"x":1},"inputResponses":{"q":1}}}"#;
-        let message = Message::parse(text.as_bytes().to_vec()).unwrap();
-        let mut input = ToolCall::from_message(&message, CallKind::Tool).unwrap().reviewed_input();
+        let message = RpcMessage::parse(text.as_bytes().to_vec()).unwrap();
+        let mut input =
+            GatewayCall::from_message(&message, CallKind::Tool).unwrap().reviewed_input();
         input.insert("x".into(), 2.into());
         let line = String::from_utf8(replace_input(message, CallKind::Tool, input).bytes).unwrap();
         assert_eq!(line, format!("{}\n", text.replace("\"x\":1", "\"x\":2")));

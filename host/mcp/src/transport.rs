@@ -1,6 +1,6 @@
 //! The connection to a server, of whichever kind: a process or an address.
 
-use crate::message::Message;
+use crate::message::RpcMessage;
 use crate::request_id::RequestId;
 use std::io;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ pub trait ServerTransport: Send + Sync {
     fn start(&self, inbox: Arc<dyn ServerInbox>) -> io::Result<()>;
 
     /// Sends a message. A request that does not reach the server gets its error by the inbox.
-    fn send(&self, message: &Message);
+    fn send(&self, message: &RpcMessage);
 
     /// Takes note that the client sends nothing more.
     fn close(&self);

@@ -1,7 +1,7 @@
 //! The client's requests that have no answer yet.
 
 use crate::request_id::RequestId;
-use crate::tool_call::ToolCall;
+use crate::tool_call::GatewayCall;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ pub(crate) enum Waiting {
 #[derive(Debug)]
 pub(crate) struct ForwardedCall {
     /// The call.
-    pub(crate) call: ToolCall,
+    pub(crate) call: GatewayCall,
     /// The time at which the server got it.
     pub(crate) since: Instant,
     /// Notes for the agent.

@@ -1,5 +1,5 @@
-//! The destinations of messages, as configured. Nothing is checked here: `Sender::check_channel` and each
-//! sending do that.
+//! The destinations of messages, as configured. Nothing is checked here: `Sender::check_channel`
+//! and each sending do that.
 
 use crate::credential::CredentialSource;
 use std::path::PathBuf;

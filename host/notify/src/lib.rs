@@ -24,9 +24,9 @@
 //!   channel's own, no cookie is stored, and 4 KiB of an answer are read.
 //! - [`Smtp`]: TLS from the first byte or by STARTTLS, or neither to a loopback address, then
 //!   without a password.
-//! - [`ProgramChannel`]: an absolute path and a list of arguments, no shell; the message as JSON on its
-//!   standard input; of the environment only `PATH`, `HOME` and `LANG`. Its process group ends with
-//!   it; processes that leave the group are not tracked.
+//! - [`ProgramChannel`]: an absolute path and a list of arguments, no shell; the message as JSON on
+//!   its standard input; of the environment only `PATH`, `HOME` and `LANG`. Its process group ends
+//!   with it; processes that leave the group are not tracked.
 //!
 //! **Credentials** come from a variable or from a file that only its owner can access
 //! ([`CredentialSource`]), are read when a message is sent, and appear in no error.

@@ -65,8 +65,8 @@ impl Topic {
     }
 }
 
-/// A description of one event. Masked text only. The fields may contain any text: the sender cuts and
-/// escapes it, and the limit of each field, in bytes, is given in its documentation.
+/// A description of one event. Masked text only. The fields may contain any text: the sender cuts
+/// and escapes it, and the limit of each field, in bytes, is given in its documentation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Notification {
     /// The event's id, the same at each attempt; 128.

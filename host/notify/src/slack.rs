@@ -14,7 +14,13 @@ const HEADER: usize = 150;
 const SECTION: usize = 3000;
 
 pub(crate) fn render(message: &Notification) -> Value {
-    let plain = |text: &str, limit: usize| json!({ "type": "plain_text", "text": escaped(text, limit), "emoji": false });
+    let plain = |text: &str, limit: usize| {
+        json!({
+            "type": "plain_text",
+            "text": escaped(text, limit),
+            "emoji": false,
+        })
+    };
     let paragraphs = message.paragraphs();
     let mut blocks = vec![json!({ "type": "header", "text": plain(&message.headline(), HEADER) })];
     blocks.extend(

@@ -74,7 +74,8 @@ pub(crate) fn document(
     let kind =
         answer.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     if kind.trim_start().to_ascii_lowercase().starts_with("text/html") {
-        let what = "it answered with a page for a browser: it is not a registry, or a proxy or login page answers in its place";
+        let what = "it answered with a page for a browser: it is not a registry, or a proxy or \
+             login page answers in its place";
         return Err(session.error(asked, ErrorReason::Malformed(what.to_owned())));
     }
     session.read(answer, asked, most, |_| {})

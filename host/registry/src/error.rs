@@ -34,7 +34,8 @@ pub enum ErrorReason {
     Credential(String),
     /// The TLS connection failed.
     #[error(
-        "no secure connection ({0}); name the file of the certificate's authority (`SSL_CERT_FILE`), or have the certificate renewed"
+        "no secure connection ({0}); name the file of the certificate's authority \
+         (`SSL_CERT_FILE`), or have the certificate renewed"
     )]
     Certificate(String),
     /// The answer to TLS was not TLS.

@@ -12,17 +12,17 @@
 //! and to the token server that it names over TLS.
 //!
 //! **Out of scope.** This crate does not know trust policies, home or configuration: the caller of
-//! `Trust::judge_bundle` decides whether a pulled bundle is loaded. It reads no environment except what
-//! [`Access::from_environment`] is given.
+//! `Trust::judge_bundle` decides whether a pulled bundle is loaded. It reads no environment except
+//! what [`Access::from_environment`] is given.
 //!
 //! **Rationale for a client of its own**, last checked against `oci-client` 0.18.0. The protocol is
 //! small: four kinds of request and a token. `oci-client` reads manifests, token answers and errors
-//! without a bound, and writes a blob to its end before it compares the digest. It sends the password
-//! to any token server that a registry names, also without TLS, and leaves redirects to its HTTP
-//! library. It has timeouts but no deadline, and adds 71 crates with an async runtime. The checks
-//! above would have to go around it, so it would replace less than it costs. `docker_credential`
-//! reads the environment itself and waits for a helper without a timeout. HTTP, TLS and proxies are
-//! ureq's, as everywhere in the host.
+//! without a bound, and writes a blob to its end before it compares the digest. It sends the
+//! password to any token server that a registry names, also without TLS, and leaves redirects to
+//! its HTTP library. It has timeouts but no deadline, and adds 71 crates with an async runtime. The
+//! checks above would have to go around it, so it would replace less than it costs.
+//! `docker_credential` reads the environment itself and waits for a helper without a timeout. HTTP,
+//! TLS and proxies are ureq's, as everywhere in the host.
 
 mod access;
 mod access_error;

@@ -141,7 +141,8 @@ impl FromStr for Reference {
             None => (rest, None),
         };
         if path.len() > LONGEST_PATH || !path.split('/').all(is_part) {
-            let what = "takes parts of lower-case letters and digits with `.`, `_`, `__` or `-` between them, and `/` between parts";
+            let what = "takes parts of lower-case letters and digits with `.`, `_`, `__` or `-` \
+                 between them, and `/` between parts";
             return Err(wrong(format!(
                 "`{}` is not a repository: one {what}, at most {LONGEST_PATH} bytes",
                 path.escape_debug()
@@ -165,7 +166,8 @@ impl FromStr for Tag {
         }
         let text = text.chars().take(LONGEST_TAG).collect::<String>().escape_debug().to_string();
         let wrong = format!(
-            "`{text}` is not a tag: one takes 1 to {LONGEST_TAG} letters, digits, `_`, `.` and `-`, the first no `.` or `-`"
+            "`{text}` is not a tag: one takes 1 to {LONGEST_TAG} letters, digits, `_`, `.` and \
+             `-`, the first no `.` or `-`"
         );
         Err(ReferenceError { text, wrong })
     }

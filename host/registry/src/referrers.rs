@@ -101,7 +101,12 @@ pub(crate) fn push(
         let digest = Digest::of_bytes(&document);
         let head = manifest(session, &digest.to_string(), MANIFEST, &document)?;
         if text(&head, LISTS).is_none_or(|subject| subject != index.digest.to_string()) {
-            unlisted.push(json!({ "mediaType": MANIFEST, "digest": digest, "size": document.len(), "artifactType": SIGNATURE }));
+            unlisted.push(json!({
+                "mediaType": MANIFEST,
+                "digest": digest,
+                "size": document.len(),
+                "artifactType": SIGNATURE,
+            }));
         }
     }
     if unlisted.is_empty() { Ok(()) } else { list(session, index.digest, &unlisted, &asked) }

@@ -93,7 +93,8 @@ impl<'a> RegistrySession<'a> {
             secure
         };
         if client.access.plain_loopback && root.scheme() == "https" {
-            let what = "plain HTTP is only for registries on this machine; leave it out, or list this registry as one without TLS";
+            let what = "plain HTTP is only for registries on this machine; leave it out, or list \
+                 this registry as one without TLS";
             return Err(failed(ErrorReason::Plain(what.to_owned())));
         }
         Ok(Self {
@@ -181,7 +182,8 @@ impl<'a> RegistrySession<'a> {
             let outcome = self.follow(request);
             let passing = match &outcome {
                 Ok(RegistryResponse { answer, own: false }) if answer.status() == 401 => {
-                    let what = "it redirects to another host, which requires a login: credentials are for the registry alone";
+                    let what = "it redirects to another host, which requires a login: credentials \
+                         are for the registry alone";
                     return Err(self.error(request.asked, ErrorReason::Redirect(what.to_owned())));
                 }
                 Ok(RegistryResponse { answer, .. }) if answer.status() == 401 && !introduced => {

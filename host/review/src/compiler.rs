@@ -128,7 +128,8 @@ fn this_program() -> PathBuf {
 
 fn unavailable(error: &io::Error) -> String {
     format!(
-        "{error}; it needs /proc, a process and three pipes more: let the system's limits allow them, then run `portcullis doctor`"
+        "{error}; it needs /proc, a process and three pipes more: let the system's limits allow \
+         them, then run `portcullis doctor`"
     )
 }
 

@@ -77,34 +77,34 @@ pub fn incident_tasks(records: &[Record], now: u64) -> impl Iterator<Item = NewW
 
 /// Writes the file of an incident, unless it exists.
 pub fn save_incident(store: &Store, state: &Path, id: &str) -> Result<String> {
-    let shelf = document_store(state);
-    if matches!(shelf.get_document::<Incident>(id), Ok(Some(_))) {
+    let documents = document_store(state);
+    if matches!(documents.get_document::<Incident>(id), Ok(Some(_))) {
         return Ok(format!("the incident {id} has its file"));
     }
     let Some(incident) = of_journal(store, id)? else {
         return Ok(format!("the journal has no incident {id} any more"));
     };
-    shelf.put_document(id, &incident)?;
+    documents.put_document(id, &incident)?;
     Ok(format!("the file of the incident {id} was written"))
 }
 
 /// Removes the files of incidents past their retention, and the files that mark their sessions as
 /// stopped.
 pub fn expire_incidents(home: &Home, days: u32, now: u64) -> Result<String> {
-    let shelf = document_store(home.path());
+    let documents = document_store(home.path());
     let (stops, _) = stopped::read_all(home)?;
     stops
         .iter()
         .filter(|stopped| documents::is_past(stopped.at(), days, now))
         .try_for_each(|stopped| stopped::remove_stop(home, stopped))?;
-    let contents = shelf.read_all::<Incident>()?;
+    let contents = documents.read_all::<Incident>()?;
     let old: Vec<&String> = contents
         .good
         .iter()
         .filter(|(_, incident)| documents::is_past(incident.at, days, now))
         .map(|(id, _)| id)
         .collect();
-    old.iter().try_for_each(|id| shelf.remove_document(id))?;
+    old.iter().try_for_each(|id| documents.remove_document(id))?;
     Ok(format!(
         "removed {} older than {}",
         count_noun(old.len() as u64, "incident file"),

@@ -85,7 +85,7 @@ fn load(
         config,
         extra,
         bundled: &bundled,
-        clock: ReviewClock { now_ms: now, backstop: Some(ReviewClock::BACKSTOP) },
+        clock: ReviewClock { now_ms: now, time_budget: Some(ReviewClock::TIME_BUDGET) },
         observes: true,
         mask_key: home.derive_key("portcullis 2026 masking"),
         engine,

@@ -47,7 +47,7 @@ pub fn new_reviewer(
         config,
         extra,
         bundled,
-        clock: ReviewClock { now_ms: EPOCH, backstop: None },
+        clock: ReviewClock { now_ms: EPOCH, time_budget: None },
         observes: false,
         mask_key: REPLAY_KEY,
         engine: new_engine(cache)?,

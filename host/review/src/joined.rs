@@ -12,9 +12,9 @@ const WITHIN: u64 = 60_000;
 /// The most records that are looked through.
 const MOST_RECORDS: u64 = 2000;
 
-/// Returns true if a hook has just reviewed this call and lets it run as it is: the id of the client
-/// alone proves nothing, so the tool and every parameter have to be the same, and none of them may
-/// be masked in the record.
+/// Returns true if a hook has just reviewed this call and lets it run as it is: the id of the
+/// client alone proves nothing, so the tool and every parameter have to be the same, and none of
+/// them may be masked in the record.
 ///
 /// # Errors
 /// Fails if the journal cannot be read.

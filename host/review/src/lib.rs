@@ -1,4 +1,5 @@
-//! The reviewer as a library: everything that a hook, a replay, an evaluation or a service needs to review an event.
+//! The reviewer as a library: everything that a hook, a replay, an evaluation or a service needs to
+//! review an event.
 //!
 //! ```text
 //! hook -> installed -> reviewer -> core's pipeline -> engine

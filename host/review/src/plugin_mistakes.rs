@@ -120,7 +120,7 @@ fn try_templates(config: &Config, templates: &[Template<'_>]) -> Config {
     tried
 }
 
-/// The names of templates that are no issue's.
+/// The names of templates that are not an issue's.
 const PARTS: &[&str] = &[
     "default",
     "last_word",

@@ -3,9 +3,9 @@
 //!
 //! Guarded are:
 //!
-//! - our configuration with its plugins, our state (journal, key, cache, pause, trust), our two programs, the
-//!   organisation's configuration, the project's `.portcullis/config.toml` and `portcullis.lock`, and the files of custom
-//!   rules and of templates;
+//! - our configuration with its plugins, our state (journal, key, cache, pause, trust), our two
+//!   programs, the organisation's configuration, the project's `.portcullis/config.toml` and
+//!   `portcullis.lock`, and the files of custom rules and of templates;
 //! - of every client, whichever runs: the person's settings file, plugins that bring hooks, managed
 //!   settings, and any project's settings files, wherever it is located: a client that is started
 //!   there later would run without hooks.

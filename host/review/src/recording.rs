@@ -1,7 +1,9 @@
 //! Recorded sessions: reads every format that `replay` understands into events.
 //!
-//! - hook payloads, one JSON object a line, as the client sends them; `at` (milliseconds) is optional;
-//! - our own journal, as `audit export --exporter jsonl` writes it, with what the workspace looked like;
+//! - hook payloads, one JSON object a line, as the client sends them; `at` (milliseconds) is
+//!   optional;
+//! - our own journal, as `audit export --exporter jsonl` writes it, with what the workspace looked
+//!   like;
 //! - the clients' own transcripts, as JSON lines or one JSON document, and their exports;
 //! - trajectories: `{"id", "goal", "steps": [{"tool", "input", "result", "is_error"}]}` a line.
 //!
@@ -99,7 +101,8 @@ fn describe_forms() -> String {
     let clients: Vec<&str> =
         portcullis_agents::ALL.iter().map(|agent| agent.display_name()).collect();
     format!(
-        "known forms are hook payloads, an exported journal, trajectories, and sessions of {} (for those in a database, {})",
+        "known forms are hook payloads, an exported journal, trajectories, and sessions of {} (for \
+         those in a database, {})",
         clients.join(", "),
         describe_exports()
     )
@@ -210,7 +213,8 @@ impl Collector {
             return Ok(());
         }
         bail!(
-            "it is not a hook payload, journal record, transcript line or trajectory: it has none of `hook_event_name`, `document`, `type`, `steps`"
+            "it is not a hook payload, journal record, transcript line or trajectory: it has none \
+             of `hook_event_name`, `document`, `type`, `steps`"
         )
     }
 

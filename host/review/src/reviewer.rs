@@ -11,7 +11,7 @@ use crate::config_check;
 use crate::names::NameService;
 use crate::plugin_specs::{COMPONENT, GrantScope, list_plugin_specs, reader_spec};
 use crate::protected_paths;
-use crate::workspace::{self, described::DescribedDisk, told::ToldDisk};
+use crate::workspace::{self, described::DescribedDisk, reported::ReportedDisk};
 use anyhow::{Context, Result};
 use portcullis_config::Config;
 use portcullis_config::paths::Paths;
@@ -152,7 +152,7 @@ impl Reviewer {
         now: u64,
         around: &ReviewContext<'_>,
         details: &dyn Fn(u64) -> Option<StepDetail>,
-        ear: Option<&mut dyn PluginObserver>,
+        observer: Option<&mut dyn PluginObserver>,
     ) -> ReviewOutcome {
         self.plugins.begin_review(now);
         self.plugins.hold_plugins(around.held.to_vec());
@@ -168,10 +168,10 @@ impl Reviewer {
             Disk::Recorded(seen) => seen.clone(),
             Disk::Described(disk) => disk.observe(queries),
             Disk::Now => workspace::observe(queries, &policy.guarded),
-            Disk::Default | Disk::Told(_) if observes => {
+            Disk::Default | Disk::Reported(_) if observes => {
                 workspace::observe(queries, &policy.guarded)
             }
-            Disk::Told(disk) => disk.observe(queries),
+            Disk::Reported(disk) => disk.observe(queries),
             Disk::Default => Observations::new(),
         };
         let settings = Settings {
@@ -183,12 +183,12 @@ impl Reviewer {
             measured: around.measured,
         };
         let undo = around.undo.unwrap_or(&NoUndo);
-        let mut overheard;
-        let plugins: &mut dyn Plugins = match ear {
+        let mut observed;
+        let plugins: &mut dyn Plugins = match observer {
             None => &mut self.plugins,
-            Some(ear) => {
-                overheard = observer::ObservedPlugins { plugins: &mut self.plugins, ear };
-                &mut overheard
+            Some(observer) => {
+                observed = observer::ObservedPlugins { plugins: &mut self.plugins, observer };
+                &mut observed
             }
         };
         let mut ports = Ports { plugins, observe: &mut observe, details, undo };
@@ -214,7 +214,7 @@ pub enum Disk<'a> {
     Described(&'a DescribedDisk),
     /// The files that a recording names as new; the disk as it is now if the reviewer was set up to
     /// look at it.
-    Told(&'a ToldDisk),
+    Reported(&'a ReportedDisk),
 }
 
 /// The installation's state that a review uses besides the event; it does not apply to trial runs.
@@ -271,7 +271,8 @@ fn only_what_judges_looks_on(plugins: &mut PluginSet, config: &Config) -> Result
     if let Some(name) = looking_on.iter().find(|name| others.contains(name)) {
         let key = format!("plugins.{name}.shadow");
         let what = format!(
-            "`{key}` is `true`, but `{name}` judges no actions; only risk-calculators and patterns can run in shadow mode"
+            "`{key}` is `true`, but `{name}` judges no actions; only risk-calculators and patterns \
+             can run in shadow mode"
         );
         return Err(KeyProblem { key, what }.into());
     }
@@ -326,7 +327,8 @@ fn unknown_plugins(config: &Config, loaded: impl Fn(&str) -> bool) -> Result<()>
         if builtin.is_none() && !loaded(name) {
             let folder = config.plugins_dir.display();
             let what = format!(
-                "`{key}` holds `{name}`, but no builtin pattern has that name, no locked bundle holds it, and `{folder}` holds no `{name}.{COMPONENT}`"
+                "`{key}` holds `{name}`, but no builtin pattern has that name, no locked bundle \
+                 holds it, and `{folder}` holds no `{name}.{COMPONENT}`"
             );
             return Err(KeyProblem { key, what }.into());
         }
@@ -339,7 +341,8 @@ fn unknown_plugins(config: &Config, loaded: impl Fn(&str) -> bool) -> Result<()>
         if !known && !switched_off {
             let folder = config.plugins_dir.display();
             let what = format!(
-                "`plugins.{name}` is configured, but no builtin plugin has that name, no locked bundle holds it, and `{folder}` holds no `{name}.{COMPONENT}`"
+                "`plugins.{name}` is configured, but no builtin plugin has that name, no locked \
+                 bundle holds it, and `{folder}` holds no `{name}.{COMPONENT}`"
             );
             return Err(KeyProblem { key: format!("plugins.{name}"), what }.into());
         }

@@ -4,7 +4,7 @@ use crate::recording::RecordedEvent;
 use crate::reviewer::{Disk, PluginObserver, ReviewContext, Reviewer};
 use crate::step_detail;
 use crate::timeline::ActiveInterventions;
-use crate::workspace::told::ToldDisk;
+use crate::workspace::reported::ReportedDisk;
 use portcullis_core::policy::LimitPolicy;
 use portcullis_core::record::Record;
 use portcullis_core::session::State;
@@ -22,41 +22,42 @@ pub struct ReviewSession {
     shared: portcullis_core::session::Session,
     agents: BTreeMap<Option<String>, portcullis_core::session::AgentState>,
     documents: BTreeMap<(Option<String>, u64), Vec<String>>,
-    told: ToldDisk,
+    reported: ReportedDisk,
 }
 
 impl ReviewSession {
     /// Reviews the next event.
     pub fn review_step(&mut self, item: &RecordedEvent, reviewer: &mut Reviewer) -> Vec<Record> {
-        self.step_overheard(item, reviewer, None)
+        self.step_observed(item, reviewer, None)
     }
 
     /// Reviews the next event, and passes the plugins' answers to an observer.
-    pub fn step_overheard(
+    pub fn step_observed(
         &mut self,
         item: &RecordedEvent,
         reviewer: &mut Reviewer,
-        ear: Option<&mut dyn PluginObserver>,
+        observer: Option<&mut dyn PluginObserver>,
     ) -> Vec<Record> {
         let agent = item.event.agent.clone();
         let state = State {
             session: std::mem::take(&mut self.shared),
             agent: self.agents.remove(&agent).unwrap_or_default(),
         };
-        self.told.follow(item.makes.as_deref());
+        self.reported.follow(item.makes.as_deref());
         let documents = &self.documents;
         let details = |step: u64| step_detail::parse_step(documents.get(&(agent.clone(), step))?);
         let seen = item.seen.as_ref();
         let kept = RecordedUndo(seen.and_then(|seen| seen.kept.as_ref()));
         let around = ReviewContext {
-            disk: seen.map_or(Disk::Told(&self.told), |seen| Disk::Recorded(&seen.observed)),
+            disk: seen
+                .map_or(Disk::Reported(&self.reported), |seen| Disk::Recorded(&seen.observed)),
             home: seen.and_then(|seen| seen.home.as_deref()),
             undo: Some(&kept),
             measured: seen.and_then(|seen| seen.measured.as_ref()),
             ..ReviewContext::default()
         };
         let reviewed =
-            reviewer.review_with_observer(&item.event, state, item.at, &around, &details, ear);
+            reviewer.review_with_observer(&item.event, state, item.at, &around, &details, observer);
         self.shared = reviewed.state.session;
         for record in &reviewed.records {
             if let Some(step) = record.step {

@@ -12,9 +12,9 @@ pub mod described;
 mod git;
 mod globs;
 mod regenerated;
+pub mod reported;
 mod scripts;
 mod settled;
-pub mod told;
 
 use aliases::Aliases;
 use git::Repository;
@@ -37,7 +37,7 @@ const MOST_MATCHES: usize = 200;
 
 /// Observes every requested path. A guarded file under another name is reported as guarded.
 pub(crate) fn observe(queries: &[Query], guarded: &[GuardedPath]) -> Observations {
-    let mut around = WorkspaceContext { repositories: Vec::new(), twins: Aliases::new(guarded) };
+    let mut around = WorkspaceContext { repositories: Vec::new(), aliases: Aliases::new(guarded) };
     queries
         .iter()
         .map(|query| {
@@ -72,7 +72,7 @@ fn look_at_text(query: &Query, around: &mut WorkspaceContext<'_>) -> Observed {
 /// The data that is shared between all paths.
 struct WorkspaceContext<'g> {
     repositories: Vec<Option<Repository>>,
-    twins: Aliases<'g>,
+    aliases: Aliases<'g>,
 }
 
 /// The observation of a path about which nothing is known.
@@ -112,8 +112,8 @@ fn look_at(path: &Path, query: &Query, around: &mut WorkspaceContext<'_>) -> Obs
     let real = real_path(path);
     let real = real
         .as_deref()
-        .and_then(|real| around.twins.of(real))
-        .or_else(|| around.twins.of(path))
+        .and_then(|real| around.aliases.of(real))
+        .or_else(|| around.aliases.of(path))
         .or(real);
     let entry = entry(path);
     let mut observed = Observed { entry, ..UNKNOWN };
@@ -182,8 +182,8 @@ fn look_at_matches(pattern: &str, query: &Query, around: &mut WorkspaceContext<'
     }
     if !query.removes {
         let led = found.iter().find_map(|path| {
-            around.twins.of(path).or_else(|| {
-                real_path(path).filter(|real| real != path && around.twins.guards(real))
+            around.aliases.of(path).or_else(|| {
+                real_path(path).filter(|real| real != path && around.aliases.guards(real))
             })
         });
         return Observed { real: led.map(|real| real.display().to_string()), ..UNKNOWN };

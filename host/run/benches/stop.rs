@@ -8,7 +8,7 @@
     reason = "a bench prints and may stop"
 )]
 
-use portcullis_run::{AgentCommand, Limits, Reentry, Run, RunOutcome, Sinks, StandardInput};
+use portcullis_run::{AgentCommand, Reentry, Run, RunLimits, RunOutcome, Sinks, StandardInput};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -64,7 +64,8 @@ fn stop(script: &str, cgroup: bool) -> Duration {
         cgroup,
         ..AgentCommand::new(["sh", "-c", script])
     };
-    let mut run = Run::start_agent(&agent, &Limits::default(), &reentry, Sinks::default()).unwrap();
+    let mut run =
+        Run::start_agent(&agent, &RunLimits::default(), &reentry, Sinks::default()).unwrap();
     run.next_event();
     std::thread::sleep(Duration::from_millis(100));
     run.stop_handle().emergency();

@@ -8,8 +8,9 @@
 )]
 
 use portcullis_run::{
-    AgentCommand, CONTROL_ARGUMENTS, Confinement, Limits, Question, Reentry, Report, Run, RunError,
-    RunEvent, Sinks, StandardInput, StreamLine, begin_message, exit_code, refuse_message,
+    AgentCommand, CONTROL_ARGUMENTS, Confinement, ConfinementReport, Question, Reentry, Run,
+    RunError, RunEvent, RunLimits, Sinks, StandardInput, StreamLine, begin_message, exit_code,
+    refuse_message,
 };
 use std::ffi::OsString;
 use std::io::Write;
@@ -48,13 +49,13 @@ fn run(prompt: &str, command: Vec<OsString>) -> Result<portcullis_run::RunResult
     let write =
         [".".into(), std::env::temp_dir(), home].into_iter().filter(|path| path.is_dir()).collect();
     let confinement = Confinement { write: Some(write), signals: true, ..Confinement::default() };
-    for (what, enforced) in Report::of_confinement(&confinement).rows {
+    for (what, enforced) in ConfinementReport::of_confinement(&confinement).rows {
         println!("{enforced:?}: {what}");
     }
-    let limits = Limits {
+    let limits = RunLimits {
         time: Some(Duration::from_secs(600)),
         tokens: Some(1_000_000),
-        ..Limits::default()
+        ..RunLimits::default()
     };
     let agent = AgentCommand {
         confinement,

@@ -52,7 +52,7 @@ pub struct Kernel {
 
 /// The parts of a confinement that the running kernel enforces.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Report {
+pub struct ConfinementReport {
     /// One row for each restriction that can be asked for, and for those that no kernel supports.
     pub rows: Vec<(&'static str, Enforced)>,
 }

@@ -102,7 +102,8 @@ pub fn refuse_message(line: &Value) -> Option<String> {
     let request =
         text(line, "request_id").filter(|_| text(line, "type") == Some("control_request"))?;
     Question::parse_question(line).is_none().then(|| {
-        let response = json!({"subtype": "error", "request_id": request, "error": "this host answers questions of permission only"});
+        let response = json!({"subtype": "error", "request_id": request, "error": "this host \
+             answers questions of permission only"});
         format!("{}\n", json!({"type": "control_response", "response": response}))
     })
 }

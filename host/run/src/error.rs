@@ -27,7 +27,8 @@ pub enum RunError {
         missing: String,
     },
     /// A folder of the confinement cannot be opened.
-    #[error("`{}` cannot be opened, though the agent must be able to write there: {source}; make it, or leave it out", .path.display())]
+    #[error("`{}` cannot be opened, though the agent must be able to write there: {source}; make \
+         it, or leave it out", .path.display())]
     NoFolder {
         /// The folder.
         path: PathBuf,
@@ -35,7 +36,8 @@ pub enum RunError {
         source: io::Error,
     },
     /// The watcher did not start or ended at once.
-    #[error("the process that watches the agent does not run ({reason}), so the agent was not started: is `{}` a working binary?", .program.display())]
+    #[error("the process that watches the agent does not run ({reason}), so the agent was not \
+         started: is `{}` a working binary?", .program.display())]
     NoWatcher {
         /// The binary.
         program: PathBuf,

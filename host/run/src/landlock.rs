@@ -1,6 +1,6 @@
 //! Confines the calling process and its future children with Landlock.
 
-use crate::confinement::{Confinement, Enforced, Kernel, Report};
+use crate::confinement::{Confinement, ConfinementReport, Enforced, Kernel};
 use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, NetPort, PathBeneath,
     PathFd, Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError, Scope,
@@ -33,7 +33,7 @@ pub(crate) fn confine(confinement: &Confinement) -> Result<(), String> {
         return Ok(());
     }
     if confinement.required
-        && let Some(missing) = Report::of_confinement(confinement).missing()
+        && let Some(missing) = ConfinementReport::of_confinement(confinement).missing()
     {
         return Err(format!(
             "the kernel cannot confine it as required ({missing}): leave that out, or let it be best effort"
@@ -98,7 +98,7 @@ fn strict() -> Ruleset {
     Ruleset::default().set_compatibility(CompatLevel::HardRequirement)
 }
 
-impl Report {
+impl ConfinementReport {
     /// Returns the report of a confinement on the running kernel.
     pub fn of_confinement(confinement: &Confinement) -> Self {
         Self::on_kernel(confinement, Kernel::ask_kernel())

@@ -62,7 +62,7 @@ mod tree;
 mod watcher;
 
 pub use agent::{AgentCommand, Reentry, StandardInput};
-pub use confinement::{Confinement, Enforced, Kernel, Report};
+pub use confinement::{Confinement, ConfinementReport, Enforced, Kernel};
 pub use control::{
     CONTROL_ARGUMENTS, Question, begin_message, parse_response, prompt_message, refuse_message,
     request_message,
@@ -70,7 +70,7 @@ pub use control::{
 pub use error::RunError;
 pub use event::{Denial, RunEvent, StreamLine, Tokens};
 pub use launcher::launcher_main;
-pub use limits::{Limit, Limits, Warning};
+pub use limits::{RunLimit, RunLimits, Warning};
 pub use outcome::{Exit, RunOutcome, RunResult, RunUsage, Stopped, exit_code};
 pub use run::{Run, Sinks, Stopper};
 pub use watcher::watcher_main;

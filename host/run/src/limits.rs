@@ -8,7 +8,7 @@ use std::time::Duration;
 /// Each limit gives a warning once when four fifths are used, and stops the agent when it is
 /// reached.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Limits {
+pub struct RunLimits {
     /// Wall-clock time, from the start of the agent.
     pub time: Option<Duration>,
     /// Bytes of memory of all processes together. Sampled twice a second, so a tree can exceed it
@@ -22,24 +22,24 @@ pub struct Limits {
     pub output: Option<u64>,
 }
 
-impl Limits {
+impl RunLimits {
     /// Returns the value of one limit, in its unit.
-    pub fn value_of(&self, limit: Limit) -> Option<u64> {
+    pub fn value_of(&self, limit: RunLimit) -> Option<u64> {
         match limit {
-            Limit::Time => {
+            RunLimit::Time => {
                 self.time.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
             }
-            Limit::Memory => self.memory,
-            Limit::Processes => self.processes,
-            Limit::Tokens => self.tokens,
-            Limit::Output => self.output,
+            RunLimit::Memory => self.memory,
+            RunLimit::Processes => self.processes,
+            RunLimit::Tokens => self.tokens,
+            RunLimit::Output => self.output,
         }
     }
 }
 
 /// One of the limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Limit {
+pub enum RunLimit {
     /// In milliseconds.
     Time,
     /// In bytes.
@@ -52,13 +52,13 @@ pub enum Limit {
     Output,
 }
 
-impl Limit {
+impl RunLimit {
     /// Every limit.
     pub const ALL: [Self; 5] =
         [Self::Time, Self::Memory, Self::Processes, Self::Tokens, Self::Output];
 }
 
-impl fmt::Display for Limit {
+impl fmt::Display for RunLimit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Time => "time",
@@ -74,7 +74,7 @@ impl fmt::Display for Limit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Warning {
     /// The limit.
-    pub limit: Limit,
+    pub limit: RunLimit,
     /// The amount used, in the limit's unit.
     pub used: u64,
     /// The amount allowed, in the limit's unit.

@@ -3,7 +3,7 @@
 use crate::event::RunEvent;
 use crate::group::Cgroup;
 use crate::kill::{self, GroupLeader, Killed, WaitOutcome};
-use crate::limits::{Limit, Limits, Warning};
+use crate::limits::{RunLimit, RunLimits, Warning};
 use crate::outcome::{Exit, RunOutcome, RunResult, RunUsage, Stopped};
 use crate::protocol::{WatcherMessage, WatcherRequest, send_message};
 use crate::pump::{StreamStats, StreamSums};
@@ -40,7 +40,7 @@ pub(crate) struct Monitor {
     pub(crate) watcher: Child,
     pub(crate) agent: Option<GroupLeader>,
     pub(crate) group: Option<Cgroup>,
-    pub(crate) limits: Limits,
+    pub(crate) limits: RunLimits,
     pub(crate) grace: Duration,
     pub(crate) linger: Duration,
     pub(crate) seen: Arc<StreamStats>,
@@ -173,13 +173,15 @@ impl Monitor {
 
     fn measure(&self, state: &mut State) {
         let sums = self.seen.sums();
-        for limit in Limit::ALL {
+        for limit in RunLimit::ALL {
             let used = match limit {
-                Limit::Time => u64::try_from(state.start.elapsed().as_millis()).unwrap_or(u64::MAX),
-                Limit::Memory => state.now.0,
-                Limit::Processes => state.now.1,
-                Limit::Tokens => sums.tokens.spent(),
-                Limit::Output => sums.output,
+                RunLimit::Time => {
+                    u64::try_from(state.start.elapsed().as_millis()).unwrap_or(u64::MAX)
+                }
+                RunLimit::Memory => state.now.0,
+                RunLimit::Processes => state.now.1,
+                RunLimit::Tokens => sums.tokens.spent(),
+                RunLimit::Output => sums.output,
             };
             let Some(allowed) = self.limits.value_of(limit) else { continue };
             if used >= four_fifths(allowed)

@@ -2,7 +2,7 @@
 
 use crate::error::RunError;
 use crate::event::Tokens;
-use crate::limits::{Limit, Warning};
+use crate::limits::{RunLimit, Warning};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
@@ -15,7 +15,7 @@ pub enum RunOutcome {
     /// The agent ended by itself with a failure, or somebody else killed it.
     Failed,
     /// It reached a limit and was stopped.
-    Limit(Limit),
+    Limit(RunLimit),
     /// It was stopped in an emergency, or a hook of its own ended its turn.
     Emergency,
     /// The watcher died or did not answer, so the agent was stopped.
@@ -85,7 +85,8 @@ pub struct Stopped {
     pub took: Duration,
     /// Processes that had to be killed.
     pub killed: u64,
-    /// Processes that could not be killed within ten seconds: another user's, or stuck in the kernel.
+    /// Processes that could not be killed within ten seconds: another user's, or stuck in the
+    /// kernel.
     pub survivors: Vec<i32>,
 }
 

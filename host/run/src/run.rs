@@ -4,7 +4,7 @@ use crate::agent::{AgentCommand, Reentry};
 use crate::error::RunError;
 use crate::event::RunEvent;
 use crate::group::Cgroup;
-use crate::limits::Limits;
+use crate::limits::RunLimits;
 use crate::monitor::{FinishedRun, Monitor, MonitorEvent};
 use crate::outcome::{RunOutcome, RunResult};
 use crate::pump::{self, Sink, StreamStats};
@@ -35,8 +35,8 @@ pub struct Sinks {
 
 /// An agent that runs, or ran.
 ///
-/// Take its events until there are no more, then [`wait_for_end`](Self::wait_for_end). Limits apply even if nobody
-/// takes events. If this is dropped before the agent's end, the agent is stopped.
+/// Take its events until there are no more, then [`wait_for_end`](Self::wait_for_end). Limits apply
+/// even if nobody takes events. If this is dropped before the agent's end, the agent is stopped.
 pub struct Run {
     events: Option<Receiver<RunEvent>>,
     monitor: Option<JoinHandle<FinishedRun>>,
@@ -51,8 +51,8 @@ pub struct Run {
 pub struct Stopper(Sender<MonitorEvent>);
 
 impl Stopper {
-    /// Stops the tree in an emergency: the outcome is [`RunOutcome::Emergency`]. A second order ends
-    /// the grace period.
+    /// Stops the tree in an emergency: the outcome is [`RunOutcome::Emergency`]. A second order
+    /// ends the grace period.
     pub fn emergency(&self) {
         // An agent that is gone needs no stop.
         let _ = self.0.send(MonitorEvent::Stop(RunOutcome::Emergency));
@@ -68,15 +68,16 @@ impl Stopper {
 impl Run {
     /// Starts an agent, and returns once its program runs.
     ///
-    /// From here to the end of [`wait_for_end`](Self::wait_for_end) the calling process reaps all orphans below it,
-    /// and SIGINT, SIGTERM and SIGHUP to it stop the agent; they are ignored afterwards.
+    /// From here to the end of [`wait_for_end`](Self::wait_for_end) the calling process reaps all
+    /// orphans below it, and SIGINT, SIGTERM and SIGHUP to it stop the agent; they are ignored
+    /// afterwards.
     ///
     /// # Errors
     /// Fails if the agent or its watcher does not start, or if the required confinement is not
     /// available.
     pub fn start_agent(
         agent: &AgentCommand,
-        limits: &Limits,
+        limits: &RunLimits,
         reentry: &Reentry,
         sinks: Sinks,
     ) -> Result<Self, RunError> {
@@ -123,9 +124,9 @@ impl Run {
         self.stopper.clone()
     }
 
-    /// Returns its standard input, once, if it is [`StandardInput::Written`](crate::StandardInput::Written).
-    /// Dropping it closes the input. A write to an agent that no longer reads can block until the
-    /// agent is gone.
+    /// Returns its standard input, once, if it is
+    /// [`StandardInput::Written`](crate::StandardInput::Written). Dropping it closes the input. A
+    /// write to an agent that no longer reads can block until the agent is gone.
     pub fn take_input(&mut self) -> Option<ChildStdin> {
         self.input.take()
     }

@@ -1,7 +1,7 @@
 //! Starts the watcher and, through it, the agent.
 
 use crate::agent::{AgentCommand, Reentry, StandardInput};
-use crate::confinement::Report;
+use crate::confinement::ConfinementReport;
 use crate::error::RunError;
 use crate::fd_passing::lend;
 use crate::group::Cgroup;
@@ -22,7 +22,7 @@ pub(crate) fn check(agent: &AgentCommand) -> Result<(), RunError> {
     let program = agent.command.first().ok_or(RunError::NoCommand)?;
     let confinement = &agent.confinement;
     if confinement.required
-        && let Some(missing) = Report::of_confinement(confinement).missing()
+        && let Some(missing) = ConfinementReport::of_confinement(confinement).missing()
     {
         return Err(RunError::NotConfined { missing });
     }

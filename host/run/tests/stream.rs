@@ -1,6 +1,6 @@
 //! The reports for kernels other than the running one.
 
-use portcullis_run::{Confinement, Enforced, Kernel, Report};
+use portcullis_run::{Confinement, ConfinementReport, Enforced, Kernel};
 use std::path::PathBuf;
 
 #[test]
@@ -37,7 +37,7 @@ fn a_report_names_what_a_kernel_cannot_do() {
         ),
     ];
     for (confinement, kernel, missing) in rows {
-        let report = Report::on_kernel(&confinement, kernel);
+        let report = ConfinementReport::on_kernel(&confinement, kernel);
         assert_eq!(report.missing().as_deref(), missing, "{confinement:?} on {kernel:?}");
         assert!(
             report.rows.iter().any(|row| row.1 == Enforced::Never),
@@ -49,5 +49,8 @@ fn a_report_names_what_a_kernel_cannot_do() {
 #[test]
 fn the_running_kernel_is_asked() {
     let asked = Confinement { signals: true, ..Confinement::default() };
-    assert_eq!(Report::of_confinement(&asked).missing().is_none(), Kernel::ask_kernel().signals);
+    assert_eq!(
+        ConfinementReport::of_confinement(&asked).missing().is_none(),
+        Kernel::ask_kernel().signals
+    );
 }

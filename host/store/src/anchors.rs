@@ -86,8 +86,8 @@ impl Store {
     }
 
     /// Compares anchors that were kept elsewhere with the journal, and returns each with its
-    /// result. It trusts the records' stored hashes: [`Store::verify_chain`] checks that they match the
-    /// records.
+    /// result. It trusts the records' stored hashes: [`Store::verify_chain`] checks that they match
+    /// the records.
     ///
     /// # Errors
     /// Fails if the journal's start was changed from outside, or the database cannot be read.

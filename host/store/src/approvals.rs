@@ -5,9 +5,9 @@
 //! document and the digest of the action.
 //!
 //! Each row is sealed with the home's key. A row that was changed or added from outside is an error
-//! for its reader, and one that was removed is no answer: neither is a permission. A row that was
-//! restored from before its end permits nothing either, since only the process that added it acts
-//! on it, and its id is new.
+//! for its reader, and one that was removed is not an answer: neither is a permission. A row that
+//! was restored from before its end permits nothing either, since only the process that added it
+//! acts on it, and its id is new.
 
 use crate::error::StoreError;
 use crate::record::{NewRecord, StoredRecord};
@@ -95,7 +95,8 @@ const MOST_DOCUMENT: usize = 256 << 10;
 const MOST_REASON: usize = 1024;
 
 /// The query for rows as [`read`] takes them.
-const SELECT: &str = "SELECT id, session, digest, asked_at, expires_at, document, state, ended_at, reason, seal, rowid FROM approvals";
+const SELECT: &str = "SELECT id, session, digest, asked_at, expires_at, document, state, ended_at, \
+     reason, seal, rowid FROM approvals";
 
 impl Store {
     /// Adds an action that waits, queues work, and appends the records that report it to its
@@ -129,7 +130,8 @@ impl Store {
                 ended_at: None,
                 reason: String::new(),
             };
-            let sql = "INSERT INTO approvals (id, session, digest, asked_at, expires_at, document, state, ended_at, reason, seal) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+            let sql = "INSERT INTO approvals (id, session, digest, asked_at, expires_at, document, \
+                 state, ended_at, reason, seal) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
             let added = writer.transaction.execute(sql, params_from_iter(row.sealed(writer.keys)));
             added.map_err(|error| match error.sqlite_error_code() {
                 Some(rusqlite::ErrorCode::ConstraintViolation) => bad("its id is taken"),
@@ -169,7 +171,8 @@ impl Store {
     }
 
     /// Writes a person's answer to the action of that digest, and appends the records that report
-    /// it to its session. Returns false and writes nothing if it does not wait at the answer's time.
+    /// it to its session. Returns false and writes nothing if it does not wait at the answer's
+    /// time.
     ///
     /// # Errors
     /// Fails if the row was changed from outside or has another digest, and in the same cases as

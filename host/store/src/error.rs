@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 #[non_exhaustive]
 pub enum StoreError {
     /// A file or folder of the home cannot be made, read or written.
-    #[error("cannot {action} `{}`: {source}; check that the folder exists and that you may write there", PathDisplay(.path))]
+    #[error("cannot {action} `{}`: {source}; check that the folder exists and that you may write \
+         there", PathDisplay(.path))]
     Io {
         /// The failed action: `create`, `read`, `lock`, `rename`.
         action: &'static str,
@@ -27,7 +28,8 @@ pub enum StoreError {
         wanted: &'static str,
     },
     /// The home or its key belongs to another user.
-    #[error("`{}` belongs to user {owner}, but this is user {user}: choose a home of your own or run `chown {user} {}`", PathDisplay(.path), Quoted(.path))]
+    #[error("`{}` belongs to user {owner}, but this is user {user}: choose a home of your own or \
+         run `chown {user} {}`", PathDisplay(.path), Quoted(.path))]
     ForeignOwner {
         /// The home or the key.
         path: PathBuf,
@@ -47,7 +49,8 @@ pub enum StoreError {
         wanted: &'static str,
     },
     /// The key is not a key.
-    #[error("the key `{}` has {size} bytes instead of 32: restore it, or move it away and run `portcullis recover`", PathDisplay(.path))]
+    #[error("the key `{}` has {size} bytes instead of 32: restore it, or move it away and run \
+         `portcullis recover`", PathDisplay(.path))]
     BadKey {
         /// The key's file.
         path: PathBuf,
@@ -61,7 +64,8 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// No database exists, although the home has had one.
-    #[error("the journal `{}` is gone, though this home has had one (`{trace}` is there): restore it from a backup, or have a person run `portcullis recover`, which begins a new one", PathDisplay(.path))]
+    #[error("the journal `{}` is gone, though this home has had one (`{trace}` is there): restore \
+         it from a backup, or have a person run `portcullis recover`, which begins a new one", PathDisplay(.path))]
     Vanished {
         /// Its former path.
         path: PathBuf,
@@ -70,7 +74,9 @@ pub enum StoreError {
     },
     /// The states of a session were changed, added, removed or rolled back by something that does
     /// not hold the key.
-    #[error("the state of the session `{}` in the journal `{}` was changed from outside ({reason}): look with `portcullis audit verify`; begin a new session, or have a person run `portcullis recover`, which keeps this journal and begins a new one", Line(.session), PathDisplay(.path))]
+    #[error("the state of the session `{}` in the journal `{}` was changed from outside \
+         ({reason}): look with `portcullis audit verify`; begin a new session, or have a person \
+         run `portcullis recover`, which keeps this journal and begins a new one", Line(.session), PathDisplay(.path))]
     ForgedState {
         /// The database.
         path: PathBuf,
@@ -80,7 +86,8 @@ pub enum StoreError {
         reason: &'static str,
     },
     /// The database is damaged or is not a Portcullis journal.
-    #[error("the journal `{}` is damaged ({reason}): restore it from a copy, or run `portcullis recover`, which keeps it and begins a new one", PathDisplay(.path))]
+    #[error("the journal `{}` is damaged ({reason}): restore it from a copy, or run `portcullis \
+         recover`, which keeps it and begins a new one", PathDisplay(.path))]
     Corrupt {
         /// The database.
         path: PathBuf,
@@ -88,7 +95,8 @@ pub enum StoreError {
         reason: String,
     },
     /// The journal was changed by something that does not hold the key, so nothing may follow it.
-    #[error("the journal `{}` was changed from outside ({reason}): look with `portcullis audit verify`, then run `portcullis recover`, which keeps it and begins a new one", PathDisplay(.path))]
+    #[error("the journal `{}` was changed from outside ({reason}): look with `portcullis audit \
+         verify`, then run `portcullis recover`, which keeps it and begins a new one", PathDisplay(.path))]
     Tampered {
         /// The database.
         path: PathBuf,
@@ -96,7 +104,8 @@ pub enum StoreError {
         reason: String,
     },
     /// A newer version wrote the database.
-    #[error("the journal `{}` was written by a newer portcullis (format {found}, this one reads up to {supported}): upgrade portcullis, or choose another home", PathDisplay(.path))]
+    #[error("the journal `{}` was written by a newer portcullis (format {found}, this one reads up \
+         to {supported}): upgrade portcullis, or choose another home", PathDisplay(.path))]
     Newer {
         /// The database.
         path: PathBuf,
@@ -139,7 +148,8 @@ pub enum StoreError {
     },
     /// Exceptions were changed, added, removed or rolled back by something that does not hold the
     /// key, so none may be relied on.
-    #[error("the exceptions in the journal `{}` were changed from outside ({reason}): run `portcullis allow --revoke-all`", PathDisplay(.path))]
+    #[error("the exceptions in the journal `{}` were changed from outside ({reason}): run \
+         `portcullis allow --revoke-all`", PathDisplay(.path))]
     ForgedExceptions {
         /// The database.
         path: PathBuf,
@@ -148,7 +158,8 @@ pub enum StoreError {
     },
     /// An approval was changed or added by something that does not hold the key: it permits
     /// nothing.
-    #[error("the approval `{}` in the journal `{}` was changed or added from outside: it does not count", Line(.id), PathDisplay(.path))]
+    #[error("the approval `{}` in the journal `{}` was changed or added from outside: it does not \
+         count", Line(.id), PathDisplay(.path))]
     ForgedApproval {
         /// The database.
         path: PathBuf,
@@ -164,7 +175,8 @@ pub enum StoreError {
         reason: &'static str,
     },
     /// The failure record of a plugin was changed or added by something that does not hold the key.
-    #[error("what the journal `{}` says of the failures of the plugin `{}` was changed from outside: run `portcullis plugin release {}`", PathDisplay(.path), Line(.plugin), Line(.plugin))]
+    #[error("what the journal `{}` says of the failures of the plugin `{}` was changed from \
+         outside: run `portcullis plugin release {}`", PathDisplay(.path), Line(.plugin), Line(.plugin))]
     ForgedBreaker {
         /// The database.
         path: PathBuf,
@@ -189,7 +201,8 @@ pub enum StoreError {
     },
     /// Queued work was changed or added by something that does not hold the key, so it must not be
     /// done.
-    #[error("the waiting work {id} in the journal `{}` was changed from outside: run `portcullis maintain` to drop it", PathDisplay(.path))]
+    #[error("the waiting work {id} in the journal `{}` was changed from outside: run `portcullis \
+         maintain` to drop it", PathDisplay(.path))]
     ForgedWork {
         /// The database.
         path: PathBuf,
@@ -232,7 +245,8 @@ pub enum StoreError {
 #[derive(Debug, thiserror::Error)]
 pub enum CommitError {
     /// Another commit to the session happened since the snapshot; take a new one.
-    #[error("session `{}` moved from head {expected} to {found} since the snapshot: review again on a new snapshot", Line(.session))]
+    #[error("session `{}` moved from head {expected} to {found} since the snapshot: review again \
+         on a new snapshot", Line(.session))]
     Moved {
         /// The session.
         session: String,
@@ -241,14 +255,16 @@ pub enum CommitError {
         /// The head now.
         found: u64,
     },
-    /// An exception that the review relied on was spent or revoked since the snapshot; take a new one.
+    /// An exception that the review relied on was spent or revoked since the snapshot; take a new
+    /// one.
     #[error("the exception `{}` was spent or revoked since the snapshot: review again on a new snapshot", Line(.id))]
     Spent {
         /// Its id.
         id: String,
     },
     /// The failure record of a plugin has changed since the snapshot; take a new one.
-    #[error("the failures of the plugin `{}` changed since the snapshot: review again on a new snapshot", Line(.plugin))]
+    #[error("the failures of the plugin `{}` changed since the snapshot: review again on a new \
+         snapshot", Line(.plugin))]
     Learned {
         /// The plugin.
         plugin: String,

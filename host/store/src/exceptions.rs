@@ -61,7 +61,8 @@ pub struct ExceptionRecord {
 const MOST_LIVE: usize = 64;
 const MOST_DOCUMENT: usize = 64 << 10;
 
-const COLUMNS: &str = "grants.id, grants.session, grants.once, grants.granted_at, grants.expires_at, grants.document, grants.ended, grants.ended_at, grants.seal";
+const COLUMNS: &str = "grants.id, grants.session, grants.once, grants.granted_at, \
+     grants.expires_at, grants.document, grants.ended, grants.ended_at, grants.seal";
 
 impl Store {
     /// Stores an exception, and appends the records that report it to its session. Exceptions that
@@ -69,8 +70,8 @@ impl Store {
     ///
     /// # Errors
     /// Fails if its id is taken, it cannot be kept, 64 exceptions are live already, or the
-    /// exceptions were changed from outside, and in the same cases as [`Store::append_records`]. Nothing is
-    /// written then.
+    /// exceptions were changed from outside, and in the same cases as [`Store::append_records`].
+    /// Nothing is written then.
     pub fn add_exception(
         &mut self,
         grant: StoredException,
@@ -220,7 +221,8 @@ impl Writer<'_> {
     fn insert_exception(&self, granted: &ExceptionRecord) -> rusqlite::Result<()> {
         let mut values = granted.values();
         values.push(Value::Blob(granted.seal(self.keys).finish().to_vec()));
-        let sql = "INSERT INTO grants (id, session, once, granted_at, expires_at, document, ended, ended_at, seal) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+        let sql = "INSERT INTO grants (id, session, once, granted_at, expires_at, document, ended, \
+             ended_at, seal) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
         self.transaction.execute(sql, params_from_iter(values)).map(drop)
     }
 
@@ -286,7 +288,8 @@ pub(crate) fn live_exceptions(
     keys: &Keys,
     path: &Path,
 ) -> Result<Vec<StoredException>, StoreError> {
-    let sql = "SELECT EXISTS (SELECT 1 FROM grants WHERE ended IS NULL) OR EXISTS (SELECT 1 FROM anchor WHERE grants <> x'')";
+    let sql = "SELECT EXISTS (SELECT 1 FROM grants WHERE ended IS NULL) OR EXISTS (SELECT 1 FROM \
+         anchor WHERE grants <> x'')";
     let any: bool = connection
         .query_row(sql, [], |row| row.get(0))
         .map_err(|error| StoreError::database(path, &error))?;

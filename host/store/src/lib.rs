@@ -9,9 +9,9 @@
 //! ```
 //!
 //! A record is durable when `commit` returns: it survives the death of the process, and with
-//! [`Durability::Full`] that of the machine. Until [`Store::checkpoint_log`] runs, commits are stored
-//! in the write-ahead log, and a process that opens the database while no other has it open reads
-//! that whole log: maintenance should empty it when [`Store::checkpoint_due`] returns true. A
+//! [`Durability::Full`] that of the machine. Until [`Store::checkpoint_log`] runs, commits are
+//! stored in the write-ahead log, and a process that opens the database while no other has it open
+//! reads that whole log: maintenance should empty it when [`Store::checkpoint_due`] returns true. A
 //! commit that finds a log of 4 MiB empties it itself.
 //!
 //! The module documentation in `chain.rs` states the guarantees of a journal that verifies, and
@@ -70,7 +70,7 @@ pub use migrate::SEALED;
 pub use outbox::WorkSummary;
 pub use past::SessionHistory;
 pub use protocol::{CommittedReview, PendingCommit};
-pub use quarantine_journal::set_aside;
+pub use quarantine_journal::quarantine_journal;
 pub use query::{Filter, SessionSummary};
 pub use record::{NewRecord, StoredRecord};
 pub use retention::PruneResult;

@@ -198,7 +198,8 @@ pub(crate) fn ensure_mark(
 /// Returns true if nothing was ever committed: its creator was killed, or is about to write the
 /// mark.
 fn is_empty(connection: &Connection, path: &Path) -> Result<bool, StoreError> {
-    let sql = "SELECT NOT EXISTS (SELECT 1 FROM journal) AND NOT EXISTS (SELECT 1 FROM start) AND NOT EXISTS (SELECT 1 FROM heads) \
+    let sql = "SELECT NOT EXISTS (SELECT 1 FROM journal) AND NOT EXISTS (SELECT 1 FROM start) AND \
+         NOT EXISTS (SELECT 1 FROM heads) \
                AND EXISTS (SELECT 1 FROM anchor WHERE sequence = 0)";
     connection
         .query_row(sql, [], |row| row.get(0))

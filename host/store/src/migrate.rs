@@ -125,7 +125,8 @@ pub(crate) fn migrate(
     match Mark::read(home.path(), keys)? {
         // Sealing a planted database would make it look genuine.
         Some(MarkState::Mark(mark)) if mark.format > found => {
-            let reason = "its format is older than the one this home migrated it to: an older copy was put in its place";
+            let reason = "its format is older than the one this home migrated it to: an older copy \
+                 was put in its place";
             return Err(StoreError::tampered(&path, reason));
         }
         Some(_) => {}

@@ -44,7 +44,8 @@ impl<'a> SessionHistory<'a> {
     /// Fails if the database cannot be read.
     pub fn count_recent(&self, verdict: &str, since: u64, most: u64) -> Result<u64, StoreError> {
         // Selected by position: the index of sessions would read all records of a long one.
-        let sql = "SELECT count(*) FROM (SELECT 1 FROM journal WHERE sequence > (SELECT max(sequence) FROM journal) - ?1 \
+        let sql = "SELECT count(*) FROM (SELECT 1 FROM journal WHERE sequence > (SELECT \
+             max(sequence) FROM journal) - ?1 \
                    AND +session = ?2 AND verdict = ?3 AND at >= ?4 LIMIT ?5)";
         let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
         let values = params![number(NEAR), self.session, verdict, number(since), number(most)];
@@ -73,4 +74,5 @@ impl<'a> SessionHistory<'a> {
     }
 }
 
-const DOCUMENTS: &str = "SELECT document FROM journal WHERE session = ?1 AND agent IS ?2 AND step = ?3 ORDER BY sequence";
+const DOCUMENTS: &str = "SELECT document FROM journal WHERE session = ?1 AND agent IS ?2 AND step \
+     = ?3 ORDER BY sequence";

@@ -15,11 +15,12 @@ use std::path::{Path, PathBuf};
 ///
 /// A process that has the journal open continues with the renamed one. If this process is killed,
 /// the journal is either unchanged or renamed together with its log; in the second case only
-/// [`crate::Store::open_or_recreate`] creates the new one, since the home's mark still refers to the old one.
+/// [`crate::Store::open_or_recreate`] creates the new one, since the home's mark still refers to
+/// the old one.
 ///
 /// # Errors
 /// Fails if the home's lock was held for more than 2 s, or the system refuses.
-pub fn set_aside(home: &Home, now: u64) -> Result<Option<PathBuf>, StoreError> {
+pub fn quarantine_journal(home: &Home, now: u64) -> Result<Option<PathBuf>, StoreError> {
     let _lock = home.lock()?;
     let path = home.journal();
     match fs::symlink_metadata(&path) {

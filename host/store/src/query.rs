@@ -8,7 +8,8 @@ use rusqlite::{OptionalExtension, Params, Row, params_from_iter};
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-const COLUMNS: &str = "SELECT sequence, id, at, kind, session, agent, step, call_id, subject, verdict, document, previous, hash FROM journal";
+const COLUMNS: &str = "SELECT sequence, id, at, kind, session, agent, step, call_id, subject, \
+     verdict, document, previous, hash FROM journal";
 const CANDIDATES: usize = 10;
 
 /// A filter for records; every condition that is present must hold.
@@ -99,7 +100,8 @@ impl Store {
     ) -> Result<BTreeSet<String>, StoreError> {
         let read = || -> rusqlite::Result<BTreeSet<String>> {
             let mut reviewed = BTreeSet::new();
-            let sql = "SELECT 1 FROM journal WHERE session = ?1 AND call_id = ?2 AND kind IN ('review', 'unreviewed') LIMIT 1";
+            let sql = "SELECT 1 FROM journal WHERE session = ?1 AND call_id = ?2 AND kind IN \
+                 ('review', 'unreviewed') LIMIT 1";
             let mut statement = self.connection.prepare(sql)?;
             for call in calls {
                 if statement.exists([session, call])? {
@@ -158,7 +160,8 @@ impl Store {
     pub fn sessions(&self) -> Result<Vec<SessionSummary>, StoreError> {
         let read = || -> rusqlite::Result<Vec<SessionSummary>> {
             let mut statement = self.connection.prepare(
-                "SELECT session, count(*), sum(kind = 'review'), min(at), max(at) FROM journal WHERE session IS NOT NULL \
+                "SELECT session, count(*), sum(kind = 'review'), min(at), max(at) FROM journal \
+                 WHERE session IS NOT NULL \
                  GROUP BY session ORDER BY max(sequence) DESC",
             )?;
             let rows = statement.query_map([], |row| {

@@ -55,8 +55,8 @@ impl Store {
     ///
     /// # Errors
     /// Fails with [`StoreError::Tampered`] at an invalid record, and in the same cases as
-    /// [`Store::append_records`]. Records removed before that stay removed, and the journal verifies as
-    /// before.
+    /// [`Store::append_records`]. Records removed before that stay removed, and the journal
+    /// verifies as before.
     pub fn prune_before(&mut self, before: u64, now: u64) -> Result<PruneResult, StoreError> {
         let mut pruned = PruneResult::default();
         let last = self.last_old(before, now)?;
@@ -189,7 +189,8 @@ impl Writer<'_> {
                 at,
                 pruned_at: now.min(i64::MAX as u64),
             };
-            let sql = "INSERT OR REPLACE INTO start (only, sequence, hash, at, pruned_at, mac) VALUES (1, ?1, ?2, ?3, ?4, ?5)";
+            let sql = "INSERT OR REPLACE INTO start (only, sequence, hash, at, pruned_at, mac) \
+                 VALUES (1, ?1, ?2, ?3, ?4, ?5)";
             self.transaction.execute(
                 sql,
                 params![

@@ -108,7 +108,8 @@ fn read_bucket(
 ) -> Result<Bucket, StoreError> {
     let named = |error: rusqlite::Error| StoreError::database(path, &error);
     let number = bucket_of(session);
-    let sql = "SELECT session, seal, CASE session WHEN ?2 THEN head END, CASE session WHEN ?2 THEN parts END FROM heads WHERE bucket = ?1 ORDER BY session";
+    let sql = "SELECT session, seal, CASE session WHEN ?2 THEN head END, CASE session WHEN ?2 THEN \
+         parts END FROM heads WHERE bucket = ?1 ORDER BY session";
     let mut statement = connection.prepare(sql).map_err(named)?;
     let mut rows = statement.query(params![number, session]).map_err(named)?;
     let mut bucket = Bucket { seals: BTreeMap::new(), row: None };

@@ -17,7 +17,8 @@ use std::time::{Duration, Instant};
 /// The failures that a commit survives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
-    /// The death of the process. A power cut may take the newest commits, never the journal's order.
+    /// The death of the process. A power cut may take the newest commits, never the journal's
+    /// order.
     #[default]
     Process,
     /// The death of the machine, at the cost of a disk flush for each commit.

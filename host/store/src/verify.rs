@@ -202,7 +202,8 @@ fn follow(
 pub(crate) type Checked = Result<Hash, (u64, Flaw)>;
 
 /// The columns that [`check`] reads.
-pub(crate) const COLUMNS: &str = "SELECT sequence, at, step, id, kind, session, agent, call_id, subject, verdict, document, previous, hash, seal \
+pub(crate) const COLUMNS: &str = "SELECT sequence, at, step, id, kind, session, agent, call_id, \
+     subject, verdict, document, previous, hash, seal \
      FROM journal";
 
 /// Checks a row. Reads columns as bytes, since a forged one may hold anything.

@@ -50,7 +50,8 @@ impl Writer<'_> {
         }
         let NewWork { kind, key, due_at, document } = work.clone();
         let work = WorkItem { id: 0, kind, key, due_at, attempts: 0, last_error: None, document };
-        let sql = "INSERT INTO work (kind, key, due_at, attempts, last_error, document, seal) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) \
+        let sql = "INSERT INTO work (kind, key, due_at, attempts, last_error, document, seal) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) \
                    ON CONFLICT (kind, key) DO NOTHING";
         let inserted = self.transaction.execute(sql, params_from_iter(work.sealed(self.keys)));
         Ok(inserted.map_err(|error| self.named(&error))? > 0)

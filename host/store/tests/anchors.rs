@@ -1,4 +1,5 @@
-//! Anchors that were kept elsewhere, against journals that were replaced, rolled back, cut and pruned.
+//! Anchors that were kept elsewhere, against journals that were replaced, rolled back, cut and
+//! pruned.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 mod common;

@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Place, answer, answers, as_nobody, commit, grant, orders, record, spawn, work};
-use portcullis_store::{Durability, Home, NewRecord, Store, StoreError, set_aside};
+use portcullis_store::{Durability, Home, NewRecord, Store, StoreError, quarantine_journal};
 use rusqlite::Connection;
 use std::collections::BTreeMap;
 use std::fs;
@@ -281,7 +281,7 @@ fn nothing_is_made_where_nothing_is() {
             && error.to_string().contains("run `portcullis install AGENT`"),
         "{error}"
     );
-    assert!(set_aside(&home, 5).unwrap().is_none());
+    assert!(quarantine_journal(&home, 5).unwrap().is_none());
     assert!(!home.journal().exists());
     Store::open_database(&home, Durability::Process).unwrap();
     Store::open_existing(&Home::open_existing(&root).unwrap().unwrap(), Durability::Process)
@@ -301,13 +301,13 @@ fn ids(database: &Path) -> Vec<String> {
 }
 
 #[test]
-fn put_aside_with_its_log() {
+fn quarantined_with_its_log() {
     let place = filled();
-    let (first, second) = (set_aside(&place.home, 77).unwrap().unwrap(), {
+    let (first, second) = (quarantine_journal(&place.home, 77).unwrap().unwrap(), {
         place.store().append_records(vec![record("new")]).unwrap();
         overwrite(place.home.path(), 0, &[9; 100]);
         assert!(Store::open_database(&place.home, Durability::Process).is_err());
-        set_aside(&place.home, 77).unwrap().unwrap()
+        quarantine_journal(&place.home, 77).unwrap().unwrap()
     });
     assert_eq!(first, place.home.path().join("journal.db.damaged-77"));
     assert_eq!(
@@ -323,12 +323,12 @@ fn put_aside_with_its_log() {
     drop(store);
     fs::remove_file(place.home.journal()).unwrap();
     std::os::unix::fs::symlink("/dev/zero", place.home.journal()).unwrap();
-    let link = set_aside(&place.home, 79).unwrap().unwrap();
+    let link = quarantine_journal(&place.home, 79).unwrap().unwrap();
     assert!(fs::symlink_metadata(link).unwrap().is_symlink() && Path::new("/dev/zero").exists());
 }
 
 #[test]
-#[ignore = "the other side of `killed_while_putting_aside`"]
+#[ignore = "the other side of `killed_in_quarantine`"]
 fn mover() {
     let Some((home, name)) = orders() else { return };
     let home = Home::open_root(home).unwrap();
@@ -340,12 +340,12 @@ fn mover() {
             answer(&id);
         }
         drop(store);
-        set_aside(&home, n).unwrap().unwrap();
+        quarantine_journal(&home, n).unwrap().unwrap();
     }
 }
 
 #[test]
-fn killed_while_putting_aside() {
+fn killed_in_quarantine() {
     let place = Place::new();
     let mut acknowledged = Vec::new();
     let mut seed: u64 = 0x9e37_79b9_7f4a_7c15;

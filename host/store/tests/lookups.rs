@@ -216,7 +216,7 @@ fn calls_that_have_a_review() {
     assert_eq!(
         found,
         ["toolu_aa1", "toolu_ac1", "toolu_u"],
-        "an outcome is no review, and `b` is another session's"
+        "an outcome is not a review, and `b` is another session's"
     );
     assert!(store.reviewed_calls("one", &[]).unwrap().is_empty());
 }

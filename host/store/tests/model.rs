@@ -1,4 +1,5 @@
-//! Any order of snapshots, commits, appends, prunings, reopenings and checkpoints against a model in memory.
+//! Any order of snapshots, commits, appends, prunings, reopenings and checkpoints against a model
+//! in memory.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 mod common;

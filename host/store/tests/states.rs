@@ -6,7 +6,9 @@
 mod common;
 
 use common::{Place, copy_of, record};
-use portcullis_store::{AnchorStatus, Commit, Durability, NewRecord, Store, StoreError, set_aside};
+use portcullis_store::{
+    AnchorStatus, Commit, Durability, NewRecord, Store, StoreError, quarantine_journal,
+};
 use std::fs;
 use std::path::Path;
 
@@ -316,7 +318,7 @@ fn a_journal_that_was_removed_or_replaced_is_refused() {
             );
         }
         // The recovery by a person.
-        set_aside(&place.home, 5).unwrap();
+        quarantine_journal(&place.home, 5).unwrap();
         let mut store = Store::open_or_recreate(&place.home, Durability::Full).unwrap();
         store.append_records(vec![record("new")]).unwrap();
         store.checkpoint_log().unwrap();
@@ -365,13 +367,14 @@ fn a_restored_copy_is_accepted_by_a_person() {
     );
 }
 
-/// A process that still has the old journal open when a person begins a new one does not write its mark.
+/// A process that still has the old journal open when a person begins a new one does not write its
+/// mark.
 #[test]
-fn a_journal_that_was_put_aside_leaves_the_mark_alone() {
+fn a_quarantined_journal_leaves_the_mark_alone() {
     let place = Place::new();
     let mut old = place.store();
     put(&mut old, "s", None, "runs", "r1");
-    set_aside(&place.home, 5).unwrap();
+    quarantine_journal(&place.home, 5).unwrap();
     let mut new = place.store();
     old.checkpoint_log().unwrap();
     new.append_records(vec![NewRecord { at: 9, ..record("new") }]).unwrap();

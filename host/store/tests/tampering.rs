@@ -243,12 +243,12 @@ fn genuine_parts_in_the_wrong_place() {
     assert!(matches!(refused, StoreError::Tampered { .. }), "{refused}");
 
     // Another journal of the same length under the same key.
-    let twin = copy_of(&earlier);
+    let copy = copy_of(&earlier);
     for name in ["journal.db", "journal.db-wal", "journal.db-shm", "journal.mark"] {
-        let _log_may_be_gone = std::fs::remove_file(twin.home.path().join(name));
+        let _log_may_be_gone = std::fs::remove_file(copy.home.path().join(name));
     }
-    filled(&twin, "t");
-    put(&earlier.raw(), take(&twin.raw()));
+    filled(&copy, "t");
+    put(&earlier.raw(), take(&copy.raw()));
     assert_eq!(
         earlier.store().verify_chain(|_| {}).unwrap().first_bad,
         Some((6, Flaw::AnchorMoved))

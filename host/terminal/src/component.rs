@@ -22,7 +22,8 @@ pub fn grantable_text(inspection: &Inspection, file: &Path) -> String {
     }
     let stem =
         file.file_stem().map(|stem| one_line(&stem.to_string_lossy(), 64)).unwrap_or_default();
-    let mut text = "its language's runtime may be the only reason for these imports; if it needs more than answers without effect, write the\n\
+    let mut text = "its language's runtime may be the only reason for these imports; if it needs \
+         more than answers without effect, write the\n\
                     lines that it needs into config.toml:\n"
         .to_owned();
     let _ = writeln!(text, "  [plugins.{stem}.grants]");

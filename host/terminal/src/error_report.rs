@@ -24,7 +24,13 @@ impl ErrorReport<'_> {
     pub fn to_text(&self, as_json: bool) -> String {
         if as_json {
             let Self { kind, message, causes, hints, exit } = self;
-            let error = json!({ "kind": kind, "message": message, "causes": causes, "hints": hints, "exit": exit });
+            let error = json!({
+                "kind": kind,
+                "message": message,
+                "causes": causes,
+                "hints": hints,
+                "exit": exit,
+            });
             return format!("{}\n", json!({ "error": error }));
         }
         let causes: String = self.causes.iter().map(|cause| format!(": {cause}")).collect();

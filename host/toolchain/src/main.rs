@@ -1,6 +1,6 @@
 //! `portcullis-plugin`: creates and builds the projects of plugins, and checks the catalogue of
-//! programs. `portcullis plugin new`, `portcullis plugin build` and `portcullis catalogue check` start
-//! it with arguments that they have checked; nothing else does.
+//! programs. `portcullis plugin new`, `portcullis plugin build` and `portcullis catalogue check`
+//! start it with arguments that they have checked; nothing else does.
 //!
 //! The templates, the component encoder and the readable catalogue are here, and not in the program
 //! that runs before each action.
@@ -14,7 +14,7 @@ mod templates;
 
 use anyhow::bail;
 use clap::Parser;
-use portcullis_author::second_program::{self, CatalogueCommand, Command, Invocation};
+use portcullis_author::second_program::{self, CatalogueCommand, Command, SecondProgramCommand};
 use portcullis_terminal::paint;
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -23,7 +23,7 @@ use std::process::ExitCode;
 #[command(name = "portcullis plugin")]
 struct Arguments {
     #[command(subcommand)]
-    command: Invocation,
+    command: SecondProgramCommand,
 }
 
 fn main() -> ExitCode {
@@ -38,13 +38,13 @@ fn main() -> ExitCode {
         return end(Err(error), false);
     }
     match Arguments::parse_from(program.into_iter().chain(words)).command {
-        Invocation::Plugin(Command::New(arguments)) => {
+        SecondProgramCommand::Plugin(Command::New(arguments)) => {
             end(commands::new::run_new(&arguments).map(|()| true), arguments.json)
         }
-        Invocation::Plugin(Command::Build(arguments)) => {
+        SecondProgramCommand::Plugin(Command::Build(arguments)) => {
             end(commands::build::run_build(&arguments).map(|()| true), arguments.json)
         }
-        Invocation::Catalogue(CatalogueCommand::Check(arguments)) => {
+        SecondProgramCommand::Catalogue(CatalogueCommand::Check(arguments)) => {
             end(commands::catalogue::run_check(&arguments), arguments.json)
         }
     }
@@ -77,7 +77,8 @@ fn check_caller(version: Option<OsString>) -> anyhow::Result<()> {
             second_program::describe_fix()
         ),
         _ => bail!(
-            "`{}` is started by `portcullis`: run `portcullis plugin new`, `portcullis plugin build` or `portcullis catalogue check`",
+            "`{}` is started by `portcullis`: run `portcullis plugin new`, `portcullis plugin \
+             build` or `portcullis catalogue check`",
             second_program::NAME
         ),
     }

@@ -96,7 +96,8 @@ fn require_target() -> Result<()> {
     let folder = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
     if !output.status.success() || !folder.is_dir() {
         bail!(
-            "the target `{TARGET}`, which the builtin plugins are compiled to, is not installed; run `rustup target add {TARGET}`"
+            "the target `{TARGET}`, which the builtin plugins are compiled to, is not installed; \
+             run `rustup target add {TARGET}`"
         );
     }
     Ok(())

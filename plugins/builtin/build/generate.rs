@@ -19,7 +19,8 @@ pub(crate) fn embed(out: &Path, components: &[(&Guest, Vec<u8>)]) -> Result<()> 
         write_file(&out.join(&file), bytes)?;
         writeln!(
             all,
-            "static COMPONENT_{place}: Component = Component {{ name: {:?}, plugins: &{:?}, digest: {:?}, bytes: include_bytes!(concat!(env!(\"OUT_DIR\"), {:?})) }};",
+            "static COMPONENT_{place}: Component = Component \
+             {{ name: {:?}, plugins: &{:?}, digest: {:?}, bytes: include_bytes!(concat!(env!(\"OUT_DIR\"), {:?})) }};",
             guest.name,
             guest.plugins,
             blake3::hash(bytes).to_hex().as_str(),
@@ -29,7 +30,8 @@ pub(crate) fn embed(out: &Path, components: &[(&Guest, Vec<u8>)]) -> Result<()> 
         let kind = guest.kind.variant();
         let literal = |name: &str, waits: bool, descriptor: &str| {
             format!(
-                "Builtin {{ name: {name:?}, kind: Kind::{kind}, waits_for_outcome: {waits}, descriptor: {descriptor:?}, component: &COMPONENT_{place} }}"
+                "Builtin \
+                 {{ name: {name:?}, kind: Kind::{kind}, waits_for_outcome: {waits}, descriptor: {descriptor:?}, component: &COMPONENT_{place} }}"
             )
         };
         for descriptor in encode::descriptors(bytes)? {

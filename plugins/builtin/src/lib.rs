@@ -30,7 +30,8 @@ pub struct Builtin {
 pub struct Component {
     /// The name of its file, without an ending.
     pub name: &'static str,
-    /// The plugins that it holds. One of several is chosen by the first setting that `prepare` gets, [`CHOICE`].
+    /// The plugins that it holds. One of several is chosen by the first setting that `prepare`
+    /// gets, [`CHOICE`].
     pub plugins: &'static [&'static str],
     /// BLAKE3 of `bytes`, 64 hex digits.
     pub digest: &'static str,

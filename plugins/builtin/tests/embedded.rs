@@ -48,7 +48,7 @@ fn every_plugin_is_there() {
     }
     assert_eq!(ALL.len(), 21);
     assert_eq!(SHELL_READER.kind, Kind::ShellReader);
-    assert!(find("shell").is_none(), "the shell reader is no plugin");
+    assert!(find("shell").is_none(), "the shell reader is not a plugin");
     assert!(ALL.is_sorted_by(|a, b| a.name < b.name));
 }
 

@@ -2,8 +2,8 @@
 //! reader writes its table with it, and `portcullis catalogue check` reports mistakes with it.
 //!
 //! Files -> `document` (their contents) -> `items` (each item checked and encoded) -> `table`
-//! (duplicate or missing names, blocks, aliases). All mistakes are reported at once, each with file,
-//! line, entry and fix.
+//! (duplicate or missing names, blocks, aliases). All mistakes are reported at once, each with
+//! file, line, entry and fix.
 
 pub mod document;
 pub mod items;

@@ -147,9 +147,11 @@ impl Table {
             list + &format!("    ({family:?}, {key:?}, {role:?}),\n")
         });
         format!(
-            "static NAMES: &str = {names:?};\n\nstatic ROWS: &[Row] = &[\n{rows}];\n\nstatic SPECS: &[&str] = &[\n{}];\n\n\
+            "static NAMES: &str = {names:?};\n\nstatic ROWS: &[Row] = &[\n{rows}];\n\nstatic \
+             SPECS: &[&str] = &[\n{}];\n\n\
              static FORMS: &[(&str, &str, u16)] = &[\n{forms}];\n\n\
-             static VARIABLES: &[(&str, &str)] = &[\n{variables}];\n\nstatic SETTINGS: &[(&str, &str, &str)] = &[\n{settings}];\n",
+             static VARIABLES: &[(&str, &str)] = &[\n{variables}];\n\nstatic SETTINGS: &[(&str, \
+             &str, &str)] = &[\n{settings}];\n",
             list(&specs)
         )
     }

@@ -18,7 +18,7 @@ use portcullis_plugin::risk_calculator::{
 };
 use portcullis_plugin::types::{Evidence, Severity};
 use portcullis_rule_language::code::{self, Rule};
-use portcullis_rule_language::evaluate::{Budget, Scene};
+use portcullis_rule_language::evaluate::{Budget, EvaluationContext};
 use portcullis_rule_language::fill;
 use settings::Prepared;
 
@@ -45,14 +45,18 @@ impl RiskCalculator for CustomRules {
         let prepared = Prepared::read(prepared)
             .ok_or_else(|| Error::input("`prepared` is not what this plugin writes"))?;
         let seen = Seen::new(action, context);
-        let scene = Scene::new(&seen, seen.around());
+        let evaluation = EvaluationContext::new(&seen, seen.around());
         let (mut rulings, mut failed) = (Vec::new(), Vec::new());
         for (file, rule) in prepared.rules() {
             let mut budget = Budget::of_a_rule();
-            match scene.holds(&rule.when, &mut budget) {
-                Ok(true) if rulings.len() < MOST_RULINGS => {
-                    rulings.push(ruling(file, rule, &scene, &mut budget, prepared.of_a_project))
-                }
+            match evaluation.holds(&rule.when, &mut budget) {
+                Ok(true) if rulings.len() < MOST_RULINGS => rulings.push(ruling(
+                    file,
+                    rule,
+                    &evaluation,
+                    &mut budget,
+                    prepared.of_a_project,
+                )),
                 Ok(_) => {}
                 Err(fault) => {
                     failed.push(format!("the rule `{}` of `{file}` failed: {fault}", rule.name))
@@ -88,7 +92,7 @@ fn answer(
 fn ruling<'v>(
     file: &str,
     rule: &'v Rule<'v>,
-    scene: &Scene<'v>,
+    evaluation: &EvaluationContext<'v>,
     budget: &mut Budget,
     of_a_project: bool,
 ) -> Ruling {
@@ -96,7 +100,7 @@ fn ruling<'v>(
     let says = |text: String| {
         if of_a_project { format!("a rule of this project says: {text}") } else { text }
     };
-    let reason = says(fill(&rule.reason, scene, budget));
+    let reason = says(fill(&rule.reason, evaluation, budget));
     let ruling = match rule.verdict {
         code::Verdict::Warn => Ruling::warn(&rule.name, &reason),
         code::Verdict::Ask => Ruling::ask(&rule.name, &reason),
@@ -109,7 +113,7 @@ fn ruling<'v>(
         code::Severity::Critical => Severity::Critical,
     };
     let instead: Vec<String> =
-        rule.alternatives.iter().map(|text| says(fill(text, scene, budget))).collect();
+        rule.alternatives.iter().map(|text| says(fill(text, evaluation, budget))).collect();
     let ruling = ruling.severity(severity).because(Evidence::new("rules-file", file));
     instead.into_iter().fold(ruling, Ruling::instead)
 }

@@ -352,7 +352,7 @@ impl Reader<'_> {
         let method = name.rsplit('.').next().unwrap_or(name);
         let maps = MAPPERS.contains(&method);
         let results = self.call_back(&arguments, &keywords, receiver, maps, scope);
-        self.uses(&environment::list_told(name, &arguments, &keywords));
+        self.uses(&environment::list_disclosed(name, &arguments, &keywords));
         let call = self.emit(name, receiver.cloned(), arguments.clone(), keywords.clone());
         let all: Vec<&Value> = arguments.iter().chain(receiver).collect();
         let computed = match receiver {

@@ -40,13 +40,13 @@ pub(crate) fn hex(text: &str) -> Option<String> {
 
 /// Turns letters by half the alphabet.
 pub(crate) fn rot13(text: &str) -> String {
-    let turn = |c: char, first: u8| {
+    let rotate = |c: char, first: u8| {
         char::from((u8::try_from(c).unwrap_or(first) - first + 13) % 26 + first)
     };
     text.chars()
         .map(|c| match c {
-            'a'..='z' => turn(c, b'a'),
-            'A'..='Z' => turn(c, b'A'),
+            'a'..='z' => rotate(c, b'a'),
+            'A'..='Z' => rotate(c, b'A'),
             _ => c,
         })
         .collect()

@@ -26,23 +26,24 @@ pub(crate) fn is_whole(value: &Value) -> bool {
     matches!(&value.kind, Kind::Name(name) if is_environment(name))
 }
 
-/// Returns the values that a call may tell somebody. The variables that a program gets, which the
+/// Returns the values that a call may disclose. The variables that a program gets, which the
 /// code starts, stay on this machine.
-pub(crate) fn list_told(
+pub(crate) fn list_disclosed(
     name: &str,
     arguments: &[Value],
     keywords: &[(String, Value)],
 ) -> Vec<Value> {
     let starts = STARTERS.iter().any(|starter| name.starts_with(starter));
-    let told = |(key, value): &(String, Value)| (!starts || key != "env").then(|| value.clone());
+    let disclosed =
+        |(key, value): &(String, Value)| (!starts || key != "env").then(|| value.clone());
     let mut used = Vec::new();
     for value in arguments {
         match &value.kind {
-            Kind::Map(options) if starts => used.extend(options.iter().filter_map(told)),
+            Kind::Map(options) if starts => used.extend(options.iter().filter_map(disclosed)),
             _ => used.push(value.clone()),
         }
     }
-    used.extend(keywords.iter().filter_map(told));
+    used.extend(keywords.iter().filter_map(disclosed));
     used
 }
 

@@ -12,7 +12,8 @@ use std::rc::Rc;
 
 /// The maximum number of nodes that are evaluated.
 const STEPS: usize = 200_000;
-/// The maximum number of nodes and calls inside each other, over all functions that call each other.
+/// The maximum number of nodes and calls inside each other, over all functions that call each
+/// other.
 const DEPTH: u32 = 320;
 /// The maximum number of calls that are listed.
 const CALLS: usize = 2048;

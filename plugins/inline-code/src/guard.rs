@@ -2,8 +2,8 @@
 //! not exhaust the stack.
 //!
 //! The count is an upper bound of the depth of the tree. Python is counted over the parser's own
-//! tokens. JavaScript's lexer is not public, so that a small scanner finds its tokens; a slash
-//! may begin a regular expression or divide. If the two would leave different brackets after it, the
+//! tokens. JavaScript's lexer is not public, so that a small scanner finds its tokens; a slash may
+//! begin a regular expression or divide. If the two would leave different brackets after it, the
 //! text is refused.
 
 mod scanner;

@@ -40,7 +40,7 @@ pub use value::{HOLE, Kind, Value};
 pub enum Language {
     /// Python 3.
     Python,
-    /// JavaScript, or TypeScript if it is no JavaScript.
+    /// JavaScript, or TypeScript if it is not JavaScript.
     JavaScript,
 }
 

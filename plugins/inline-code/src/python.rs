@@ -6,7 +6,7 @@ use ruff_python_ast::{
 };
 use std::rc::Rc;
 
-/// Parses a text; none if it is no Python.
+/// Parses a text; none if it is not Python.
 pub(crate) fn parse(text: &str) -> Option<Node> {
     let parsed = ruff_python_parser::parse_module(text).ok()?;
     Some(Node::Block(statements(&parsed.syntax().body)))

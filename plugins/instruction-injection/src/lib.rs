@@ -1,11 +1,12 @@
 //! The builtin pattern `instruction_injection`: text that came with a tool's result instructs the
 //! agent.
 //!
-//! When an outcome arrives its text is read for instructions to an agent ([`text`] knows these). Such a text is reported once, mildly: it may be meant for nobody. The things that it
-//! names (addresses, hosts, paths, commands, tools) are remembered, and when one of the next
-//! actions acts on one of them, that is reported before the action runs, and it is grave: the agent
-//! follows the text. Things that the person named in a goal are the person's wish. Interventions
-//! decide on the response.
+//! When an outcome arrives its text is read for instructions to an agent ([`text`] knows these).
+//! Such a text is reported once, mildly: it may be meant for nobody. The things that it names
+//! (addresses, hosts, paths, commands, tools) are remembered, and when one of the next actions acts
+//! on one of them, that is reported before the action runs, and it is grave: the agent follows the
+//! text. Things that the person named in a goal are the person's wish. Interventions decide on the
+//! response.
 
 mod config;
 mod detect;

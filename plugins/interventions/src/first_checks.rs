@@ -23,15 +23,20 @@ const LOOK_AT: &[(&str, &str)] = &[
     ("loop", "See whether something that the agent waited for is stuck: {evidence.command}"),
     (
         "blocked_then_bypassed",
-        "Check whether one of the attempts got through: {evidence.command}\nDecide whether what it wanted may be done: {evidence.path}",
+        "Check whether one of the attempts got through: {evidence.command}\nDecide whether what it \
+         wanted may be done: {evidence.path}",
     ),
     (
         "secret_egress",
-        "Replace the secret now, whether or not it is certain that it left: {evidence.path}\nAsk who runs the receiving end to delete it: {evidence.host}\nLook for uses of the old secret since step {first_step}.",
+        "Replace the secret now, whether or not it is certain that it left: {evidence.path}\nAsk \
+         who runs the receiving end to delete it: {evidence.host}\nLook for uses of the old secret \
+         since step {first_step}.",
     ),
     (
         "instruction_injection",
-        "Treat everything after step {first_step} as done on somebody else's behalf, and check it.\nRemove or report the text that gave the instructions: {evidence.path}\nIt came from: {evidence.host}",
+        "Treat everything after step {first_step} as done on somebody else's behalf, and check \
+         it.\nRemove or report the text that gave the instructions: {evidence.path}\nIt came from: \
+         {evidence.host}",
     ),
     ("rule:*", "Check that nothing of it was carried out: `{command}`\nCheck: {evidence.path}"),
 ];

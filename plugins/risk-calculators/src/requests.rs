@@ -80,7 +80,8 @@ pub(crate) fn asks_to_push(branch: &str, context: &Context) -> bool {
     })
 }
 
-/// Returns true if the newest request asks to send something to this machine, and gives its address.
+/// Returns true if the newest request asks to send something to this machine, and gives its
+/// address.
 pub(crate) fn asks_to_send(host: &str, context: &Context) -> bool {
     let Some(clauses) = newest_clauses(context) else { return false };
     orders(&clauses, SENDING).any(|rest| rest.iter().take(NEAR).any(|word| address_is(word, host)))

@@ -38,7 +38,9 @@ pub const BUILTIN: &[Builtin] = &[
         name: "warn_direct_push",
         essential: false,
         verdicts: "warn, ask",
-        about: "pushing to a branch that others build on, past the checks or elsewhere; a deployment or a change of a service that others use; a tool that publishes, pays or gives rights",
+        about: "pushing to a branch that others build on, past the checks or elsewhere; a \
+             deployment or a change of a service that others use; a tool that publishes, pays or \
+             gives rights",
     },
     Builtin {
         name: "limit_file_operations",
@@ -74,7 +76,8 @@ pub const BUILTIN: &[Builtin] = &[
         name: "protect_the_system",
         essential: false,
         verdicts: "warn, ask",
-        about: "changing files of the system, of start-up, of credentials, or what a repository, its builds or an editor run by themselves",
+        about: "changing files of the system, of start-up, of credentials, or what a repository, \
+             its builds or an editor run by themselves",
     },
     Builtin {
         name: "refuse_unseen_code",

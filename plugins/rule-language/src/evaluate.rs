@@ -49,7 +49,7 @@ pub struct Around<'v> {
 }
 
 /// The subject of the conditions, with the patterns that were compiled for it.
-pub struct Scene<'v> {
+pub struct EvaluationContext<'v> {
     action: &'v dyn Fields,
     around: Around<'v>,
     patterns: Patterns<'v>,
@@ -100,8 +100,8 @@ impl Budget {
     }
 }
 
-impl<'v> Scene<'v> {
-    /// Returns a scene about an action, whose names are those of [`Kind::Action`].
+impl<'v> EvaluationContext<'v> {
+    /// Returns the context of an action, whose names are those of [`Kind::Action`].
     #[must_use]
     pub fn new(action: &'v dyn Fields, around: Around<'v>) -> Self {
         Self { action, around, patterns: Patterns::default() }
@@ -116,7 +116,7 @@ impl<'v> Scene<'v> {
         condition: &'v Code<'v>,
         budget: &mut Budget,
     ) -> Result<bool, ConditionFault> {
-        Run { scene: self, variables: Vec::new(), budget }.flag(condition)
+        Run { evaluation: self, variables: Vec::new(), budget }.flag(condition)
     }
 
     /// Formats a value for people: the first few items of a list.
@@ -129,7 +129,7 @@ impl<'v> Scene<'v> {
         budget: &mut Budget,
         most: usize,
     ) -> Result<String, ConditionFault> {
-        let value = Run { scene: self, variables: Vec::new(), budget }.value(code)?;
+        let value = Run { evaluation: self, variables: Vec::new(), budget }.value(code)?;
         Ok(match &value {
             Value::List(items) => {
                 let texts: Vec<Cow<'_, str>> =
@@ -144,7 +144,7 @@ impl<'v> Scene<'v> {
 }
 
 struct Run<'v, 'r> {
-    scene: &'r Scene<'v>,
+    evaluation: &'r EvaluationContext<'v>,
     variables: Vec<Value<'v>>,
     budget: &'r mut Budget,
 }
@@ -165,7 +165,7 @@ impl<'v> Run<'v, '_> {
             Code::Variable(slot) => {
                 self.variables.get(usize::from(*slot)).cloned().ok_or_else(unfit)?
             }
-            Code::Name(at) => get(self.scene.action, Kind::Action, *at)?,
+            Code::Name(at) => get(self.evaluation.action, Kind::Action, *at)?,
             Code::Select(of, kind, at) => match self.value(of)? {
                 Value::Record(record) => {
                     get(record, *Kind::ALL.get(usize::from(*kind)).ok_or_else(unfit)?, *at)?

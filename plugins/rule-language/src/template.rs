@@ -5,7 +5,7 @@
 
 use crate::check::{self, Of};
 use crate::code::Piece;
-use crate::evaluate::{Budget, Scene};
+use crate::evaluate::{Budget, EvaluationContext};
 use crate::place::{Problem, Span};
 use crate::syntax;
 
@@ -74,12 +74,16 @@ fn value(text: &str, start: usize) -> Result<Piece<'static>, Problem> {
 
 /// Fills a text with its values. A missing value is shown as `?`: the rule objects all the same.
 #[must_use]
-pub fn fill<'v>(pieces: &'v [Piece<'v>], scene: &Scene<'v>, budget: &mut Budget) -> String {
+pub fn fill<'v>(
+    pieces: &'v [Piece<'v>],
+    evaluation: &EvaluationContext<'v>,
+    budget: &mut Budget,
+) -> String {
     let mut text = String::new();
     for piece in pieces {
         match piece {
             Piece::Text(plain) => text.push_str(plain),
-            Piece::Value(code) => match scene.shown(code, budget, MOST_ITEMS) {
+            Piece::Value(code) => match evaluation.shown(code, budget, MOST_ITEMS) {
                 Ok(value) => text.push_str(&one_line(&value)),
                 Err(_) => text.push('?'),
             },

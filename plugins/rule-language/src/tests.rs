@@ -8,7 +8,7 @@ mod reference;
 
 use crate::check;
 use crate::code::{self, Code, Rule, Severity, Verdict};
-use crate::evaluate::{Around, Budget, ConditionFault, Fields, Scene, Value};
+use crate::evaluate::{Around, Budget, ConditionFault, EvaluationContext, Fields, Value};
 use crate::place::Problem;
 use crate::schema::{Kind, Type};
 use crate::syntax;
@@ -106,8 +106,9 @@ pub(crate) fn ask(condition: Code<'static>) -> (Result<bool, ConditionFault>, u3
     let rules = code::from_bytes(&bytes).expect("what was written is read");
     assert_eq!(rules, [rule]);
     let sample = Sample::new();
-    let scene = Scene::new(&sample, Around { roots: &sample.roots, home: "/home/me" });
+    let evaluation =
+        EvaluationContext::new(&sample, Around { roots: &sample.roots, home: "/home/me" });
     let mut budget = Budget::of_a_rule();
-    let answer = scene.holds(&rules[0].when, &mut budget);
+    let answer = evaluation.holds(&rules[0].when, &mut budget);
     (answer, budget.taken())
 }

@@ -1,7 +1,8 @@
-//! The code that `wit-bindgen` generates from the WIT package: one set of types for all four worlds.
+//! The code that `wit-bindgen` generates from the WIT package: one set of types for all four
+//! worlds.
 //!
-//! Not for authors: the modules at the crate's root name everything that a plugin needs. It is public
-//! only because [`export!`](crate::export) expands to paths in here.
+//! Not for authors: the modules at the crate's root name everything that a plugin needs. It is
+//! public only because [`export!`](crate::export) expands to paths in here.
 #![allow(
     missing_docs,
     unreachable_pub,
@@ -11,7 +12,8 @@
 
 mod base {
     wit_bindgen::generate!({
-        inline: "package portcullis:sdk; world base { import portcullis:plugin/types@0.1.0; import portcullis:plugin/host@0.1.0; }",
+        inline: "package portcullis:sdk; world base \
+             { import portcullis:plugin/types@0.1.0; import portcullis:plugin/host@0.1.0; }",
         path: "wit",
         world: "portcullis:sdk/base",
         generate_all,

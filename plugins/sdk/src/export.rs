@@ -179,7 +179,8 @@ macro_rules! export {
             const PLUGIN: $crate::descriptor::Descriptor = <$plugin as $kind>::DESCRIPTOR;
             const _: () = assert!(
                 PLUGIN.is_well_formed(),
-                "the plugin's name needs lower-case letters, digits and hyphens, beginning with a letter; version and description must not be empty"
+                "the plugin's name needs lower-case letters, digits and hyphens, beginning with a \
+                 letter; version and description must not be empty"
             );
 
             #[cfg(target_arch = "wasm32")]

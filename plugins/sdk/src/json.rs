@@ -1,7 +1,7 @@
 //! The minimal JSON that is written while a plugin is compiled: texts, numbers, punctuation.
 //!
-//! Everything is `const fn`, so there are loops in place of iterators. It reads no JSON and builds no
-//! tree; none of it is left at run time.
+//! Everything is `const fn`, so there are loops in place of iterators. It reads no JSON and builds
+//! no tree; none of it is left at run time.
 
 /// The output buffer, filled as far as there is room. `at` keeps counting past the end, so that a
 /// first pass without any room computes the length.

@@ -1,7 +1,7 @@
 //! Write a Portcullis plugin in Rust.
 //!
-//! A plugin is a WebAssembly component that looks at what an AI coding agent does. Pick its kind, write
-//! one function, [`export!`] it, build it for `wasm32-wasip2`:
+//! A plugin is a WebAssembly component that looks at what an AI coding agent does. Pick its kind,
+//! write one function, [`export!`] it, build it for `wasm32-wasip2`:
 //!
 //! | kind | trait | answers |
 //! |---|---|---|
@@ -33,8 +33,8 @@
 //! assert_eq!(Migrations::assess(&[], &edit, &testing::context()).unwrap().rulings.len(), 1);
 //! ```
 //!
-//! The crate decides nothing about actions, reads no files, and adds nothing to a component that the
-//! plugin does not use. What a plugin may import and how long it may run is the host's affair.
+//! The crate decides nothing about actions, reads no files, and adds nothing to a component that
+//! the plugin does not use. What a plugin may import and how long it may run is the host's affair.
 
 #[doc(hidden)]
 pub mod bindings;

@@ -1,4 +1,5 @@
-//! Judge one action by itself: how risky, how sensible, what it leaves behind, which rules it breaks.
+//! Judge one action by itself: how risky, how sensible, what it leaves behind, which rules it
+//! breaks.
 //!
 //! ```
 //! use portcullis_plugin::risk_calculator::*;

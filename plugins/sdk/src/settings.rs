@@ -185,7 +185,12 @@ impl Settings {
             .iter()
             .find(|setting| setting.key == key)
             .and_then(|setting| pick(&setting.value));
-        found.ok_or_else(|| Error::failed(&format!("the plugin reads `{key}` as a setting of a type that its descriptor does not declare")))
+        found.ok_or_else(|| {
+            Error::failed(&format!(
+                "the plugin reads `{key}` as a setting of a \
+             type that its descriptor does not declare"
+            ))
+        })
     }
 }
 

@@ -1,5 +1,5 @@
-//! Every public function, method, trait and macro is shown in an example that `cargo test --doc` runs: in its own docs,
-//! or by its name in those of its type, its trait or its block.
+//! Every public function, method, trait and macro is shown in an example that `cargo test --doc`
+//! runs: in its own docs, or by its name in those of its type, its trait or its block.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
 

@@ -1,5 +1,5 @@
-//! Code that builtin plugins of several crates share: settings with allowed words, the location of a
-//! path or host, steps of a history, a pattern's own state, and text that fits the host's bounds.
+//! Code that builtin plugins of several crates share: settings with allowed words, the location of
+//! a path or host, steps of a history, a pattern's own state, and text that fits the host's bounds.
 //!
 //! It exports no plugin of its own and holds no judgement: the meaning of a fact is decided in the
 //! module of the plugin that uses it.

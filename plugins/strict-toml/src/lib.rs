@@ -18,8 +18,8 @@
 //! and its fix. A reader adds its own rules with [`Item::report`], [`Item::refuse`] and
 //! [`Table::report`].
 //!
-//! The crate knows no file, no key and no default, and it runs in guests too, so it stands among the
-//! plugins: the host may import them, they import nothing of the host.
+//! The crate knows no file, no key and no default, and it runs in guests too, so it stands among
+//! the plugins: the host may import them, they import nothing of the host.
 
 #![warn(missing_docs)]
 

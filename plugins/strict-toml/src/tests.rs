@@ -1,4 +1,5 @@
-//! Every kind of problem with its place and its words, and the proof that no text breaks the reader.
+//! Every kind of problem with its place and its words, and the proof that no text breaks the
+//! reader.
 
 use crate::{Document, Keys, MOST_PROBLEMS, Table, escape, line_and_column, nearest};
 use proptest::prelude::*;

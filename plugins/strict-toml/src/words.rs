@@ -9,8 +9,9 @@ pub fn show(text: &str) -> String {
     escape(text, MOST_SHOWN)
 }
 
-/// Formats text as one line of at most `limit` bytes. Invisible characters and marks that change the
-/// direction become escapes, so that a file cannot paint over the terminal that shows its problems.
+/// Formats text as one line of at most `limit` bytes. Invisible characters and marks that change
+/// the direction become escapes, so that a file cannot paint over the terminal that shows its
+/// problems.
 #[must_use]
 pub fn escape(text: &str, limit: usize) -> String {
     const CUT: char = '…';

@@ -288,12 +288,12 @@ fn configurations() -> Vec<Case> {
             &["line 1, column 8", "`blocking`"],
         ),
         row(
-            "a configuration that is no TOML",
+            "a configuration that is not TOML",
             |site| site.write("config.toml", "{}"),
             &["config.toml", "line 1"],
         ),
         row(
-            "a configuration that is no text",
+            "a configuration that is not text",
             |site| site.write("config.toml", [0xff, 0xfe]),
             &["cannot read the configuration", "UTF-8"],
         ),

@@ -77,7 +77,7 @@ fn projects() -> Vec<Case> {
             &["more than 1048576 bytes"],
         ),
         row(
-            "a project's file that is no text",
+            "a project's file that is not text",
             |site| Ok(fs::write(prepared(site)?, [0xff, 0xfe])?),
             &["not UTF-8 text at byte 0"],
         ),

@@ -133,7 +133,7 @@ fn restorable(site: &Site, folder: &str) -> Result<bool> {
     let whole = site.project().join(folder).to_string_lossy().into_owned();
     let path = paths.unwrap_or_default().into_iter().find(|path| path["text"] == whole.as_str());
     let path = path.with_context(|| format!("the review does not name `{whole}`"))?;
-    path["restorable"].as_bool().context("`restorable` is no boolean")
+    path["restorable"].as_bool().context("`restorable` is not a boolean")
 }
 
 fn pipe(path: &str) -> Result<()> {

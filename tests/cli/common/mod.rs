@@ -88,14 +88,14 @@ pub fn in_ci() -> bool {
     env::var_os("CI").is_some_and(|value| value == "true")
 }
 
-/// A test over data that is not ours to publish, which there is only where the variable names the data's folder: it comes in addition
-/// to tests over what this repository holds.
+/// A test over data that is not ours to publish, which there is only where the variable names the
+/// data's folder: it comes in addition to tests over what this repository holds.
 pub fn outside(variable: &str, name: &str, test: fn(&Path) -> Result<()>) -> Option<Trial> {
     let folder = PathBuf::from(env::var_os(variable)?);
     let variable = variable.to_owned();
     // One filter finds all of them (`.ci/run outside`).
     Some(trial(name, move || {
-        ensure!(folder.is_dir(), "{variable} is `{}`, which is no folder", folder.display());
+        ensure!(folder.is_dir(), "{variable} is `{}`, which is not a folder", folder.display());
         test(&folder)
     }))
 }

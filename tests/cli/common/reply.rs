@@ -59,8 +59,8 @@ fn judge(event: &str, ended: &Ended) -> Result<Reply> {
     let text = std::str::from_utf8(&ended.stdout).context("it is not UTF-8")?;
     let document = text.strip_suffix('\n').ok_or_else(|| anyhow!("it does not end its line"))?;
     ensure!(!document.contains('\n'), "it is more than one line");
-    let body: Value = serde_json::from_str(document).context("it is no JSON document")?;
-    let object = body.as_object().ok_or_else(|| anyhow!("it is no object"))?;
+    let body: Value = serde_json::from_str(document).context("it is not a JSON document")?;
+    let object = body.as_object().ok_or_else(|| anyhow!("it is not an object"))?;
     fields(event, object)?;
     texts(&body)?;
     let answer = meaning(event, object)?;
@@ -109,7 +109,8 @@ fn fields(event: &str, object: &Map<String, Value>) -> Result<()> {
         ensure!(top.contains(&key.as_str()), "`{key}` does not belong into it");
     }
     let Some(inner) = object.get("hookSpecificOutput") else { return Ok(()) };
-    let inner = inner.as_object().ok_or_else(|| anyhow!("`hookSpecificOutput` is no object"))?;
+    let inner =
+        inner.as_object().ok_or_else(|| anyhow!("`hookSpecificOutput` is not an object"))?;
     for key in inner.keys() {
         ensure!(
             specific.contains(&key.as_str()),
@@ -161,7 +162,7 @@ fn meaning(event: &str, object: &Map<String, Value>) -> Result<Answer> {
         "a decision and its reason belong together"
     );
     let rewrite = specific("updatedInput");
-    ensure!(rewrite.is_none_or(Value::is_object), "`updatedInput` is no object");
+    ensure!(rewrite.is_none_or(Value::is_object), "`updatedInput` is not an object");
     if event == "ConfigChange" && object.contains_key("decision") {
         ensure!(
             object.get("decision").is_some_and(|value| value == "block")

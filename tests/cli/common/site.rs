@@ -208,7 +208,7 @@ impl Drop for Site {
 /// Parses JSON Lines.
 pub fn lines(text: &str) -> Result<Vec<Value>> {
     text.lines()
-        .map(|line| serde_json::from_str(line).with_context(|| format!("`{line}` is no JSON")))
+        .map(|line| serde_json::from_str(line).with_context(|| format!("`{line}` is not JSON")))
         .collect()
 }
 

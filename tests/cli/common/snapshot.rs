@@ -181,7 +181,8 @@ impl Comparator for ByWords {
     }
 }
 
-/// The values that differ between runs, and the names that replace them. The first that matches counts.
+/// The values that differ between runs, and the names that replace them. The first that matches
+/// counts.
 static VARIABLES: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     [
         // Versions of tools, which are pinned by the installation.

@@ -82,7 +82,7 @@ fn page() -> Result<()> {
     let stops = installed.run(&["incident", "list"])?;
     ensure!(
         stops.text().trim() == "no incidents",
-        "what it tries out is no incident: {}",
+        "what it tries out is not an incident: {}",
         stops.all()
     );
     installed.put(&installed.state("config.toml"), "hold_settings = false")?;

@@ -44,7 +44,8 @@ pub fn tests() -> Vec<Trial> {
     trials
 }
 
-/// The known-bad action stands in the journal and is no agent's: only who asks for it is shown it.
+/// The known-bad action stands in the journal and is not an agent's: only who asks for it is shown
+/// it.
 fn tried_out() -> Result<()> {
     let installed = Installed::new("doctor tried out")?;
     findings(&installed)?;
@@ -121,7 +122,7 @@ fn broken(row: &Row) -> Result<()> {
     };
     ensure!(
         !left.iter().any(|finding| still(&finding)),
-        "after the mend there is still {}",
+        "after the fix there is still {}",
         format_problems(&left)
     );
     Ok(())

@@ -102,7 +102,7 @@ fn program() -> Vec<Row> {
             fix: Some(|installed| mode(&installed.site().person().join("bin"), 0o755)),
         },
         Row {
-            name: "the program lies in a build folder",
+            name: "the program is in a build folder",
             breaks: |installed| {
                 installed.put(
                     &installed.site().person().join("bin/CACHEDIR.TAG"),

@@ -130,7 +130,7 @@ fn database() -> Vec<Row> {
             fix: Some(|installed| mode(&installed.site().state(), 0o700)),
         },
         Row {
-            name: "the database is no database",
+            name: "the database is not a database",
             breaks: |installed| {
                 settled(installed)?;
                 scribble(installed, "journal.db", 0, 100)

@@ -61,7 +61,7 @@ fn journals() -> Vec<Break> {
 
 fn keys() -> Vec<Break> {
     vec![
-        Break::new("no key", |site| aside(site, "key"))
+        Break::new("no key", |site| move_away(site, "key"))
             .says(&["journal.db", "changed from outside", "audit verify"])
             .fixed(restore),
         Break::new("another key", |site| {
@@ -264,7 +264,7 @@ fn kept(site: &Site) -> PathBuf {
 }
 
 /// Moves a file away.
-fn aside(site: &Site, name: &str) -> Result<()> {
+fn move_away(site: &Site, name: &str) -> Result<()> {
     fs::create_dir_all(kept(site))?;
     Ok(fs::rename(site.state().join(name), kept(site).join(name))?)
 }

@@ -125,7 +125,7 @@ const SUBJECTS: &[(&str, &str)] = &[
     ("a project without cases", "whole"),
     ("a component without cases", "talker.wasm"),
     ("a component with the name of a builtin plugin", "loop.wasm"),
-    ("a file that is no plugin", "text.wasm"),
+    ("a file that is not a plugin", "text.wasm"),
     ("a file that is not there", "nowhere.wasm"),
 ];
 

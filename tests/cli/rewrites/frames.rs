@@ -1,6 +1,7 @@
-//! Rewrites where they are hard: each command in each frame is either rewritten, and then leaves the same tree, says
-//! the same and ends with the same code, or a person is asked. Frames are loops, functions, redirections, other
-//! shells, and earlier parts of the line that make, move or link the target.
+//! Rewrites where they are hard: each command in each frame is either rewritten, and then leaves
+//! the same tree, says the same and ends with the same code, or a person is asked. Frames are
+//! loops, functions, redirections, other shells, and earlier parts of the line that make, move or
+//! link the target.
 
 use super::{NO_SETUP, Pair, command};
 use crate::common::reply::Answer;

@@ -61,7 +61,7 @@ fn table() -> Result<()> {
     let groups: Value = serde_json::from_str(&site.output(&["rules", "fields", "--json"])?)?;
     let text = site.output(&["rules", "fields"])?;
     let mut expected = String::new();
-    for (group, fields) in groups.as_object().ok_or_else(|| anyhow!("it is no object"))? {
+    for (group, fields) in groups.as_object().ok_or_else(|| anyhow!("it is not an object"))? {
         expected.push_str(&format!("\n### {group}\n\n| name | type | |\n|---|---|---|\n"));
         for field in fields.as_array().into_iter().flatten() {
             let cell = |key: &str| field[key].as_str().unwrap_or_default().to_owned();

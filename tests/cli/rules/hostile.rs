@@ -13,7 +13,7 @@ use std::os::unix::fs::symlink;
 pub fn tests() -> Vec<Trial> {
     vec![
         trial("project's rules: they tighten, and say whose they are", tighten),
-        trial("project's rules: they neither hang nor take the others' voice", greedy),
+        trial("project's rules: they neither hang nor take the others' words", greedy),
         trial("project's rules: their texts stay within bounds", texts),
         trial("project's rules: files elsewhere are not read", elsewhere),
         trial("project's rules: names of others are refused", names),

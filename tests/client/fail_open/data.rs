@@ -177,7 +177,7 @@ fn read(fill: impl Fn(&str) -> String) -> Result<Vec<Part>> {
         let text = fs::read_to_string(file)
             .with_context(|| format!("cannot read `{}`", file.display()))?;
         serde_json::from_str(&fill(&text))
-            .with_context(|| format!("`{}` is no part of the table", file.display()))
+            .with_context(|| format!("`{}` is not a part of the table", file.display()))
     });
     let parts = parts.collect::<Result<Vec<Part>>>()?;
     sound(&parts)?;

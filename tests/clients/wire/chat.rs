@@ -40,7 +40,7 @@ fn bash(command: &str) -> (&'static str, Value) {
 const CHAT: Wire = Wire {
     is_turn: |path, body| path.ends_with("/chat/completions") && has_tools(body),
     play: |turn| play(turn, &|command| ("shell", json!({ "command": command })), None),
-    answer_aside: |path| {
+    answer_other: |path| {
         if path.ends_with("/models") {
             let model = json!({"id": "scripted", "object": "model", "owned_by": "nobody"});
             return Some(Answer::json(&json!({"object": "list", "data": [model]})));
@@ -48,7 +48,7 @@ const CHAT: Wire = Wire {
         let message = json!({"role": "assistant", "content": "ok"});
         path.ends_with("/chat/completions").then(|| Answer::json(&complete(&message, "stop")))
     },
-    told,
+    tool_results,
 };
 
 fn has_tools(body: &Value) -> bool {
@@ -112,7 +112,7 @@ fn play(turn: &Turn<'_>, shell: ToolCall<'_>, patch: Option<ToolCall<'_>>) -> An
     Answer::stream(parts.concat())
 }
 
-fn told(requests: &[Value]) -> Vec<String> {
+fn tool_results(requests: &[Value]) -> Vec<String> {
     let messages = requests.last().and_then(|request| request.get("messages")?.as_array());
     let results = messages
         .into_iter()

@@ -8,8 +8,8 @@ pub(crate) const GENERATE: Wire = Wire {
     // The client also asks for titles and the like, without tools.
     is_turn: |path, body| path.to_lowercase().contains("generatecontent") && has_tools(body),
     play,
-    answer_aside: |path| Some(answer(path, &[json!({"text": "{}"})])),
-    told,
+    answer_other: |path| Some(answer(path, &[json!({"text": "{}"})])),
+    tool_results,
 };
 
 fn has_tools(body: &Value) -> bool {
@@ -47,7 +47,7 @@ fn answer(path: &str, parts: &[Value]) -> Answer {
     }
 }
 
-fn told(requests: &[Value]) -> Vec<String> {
+fn tool_results(requests: &[Value]) -> Vec<String> {
     let contents = requests.last().and_then(|request| request.get("contents")?.as_array());
     let parts =
         contents.into_iter().flatten().filter_map(|content| content.get("parts")?.as_array());

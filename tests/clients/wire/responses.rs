@@ -10,14 +10,14 @@ pub(crate) const RESPONSES: Wire = Wire {
         let items: Vec<Value> = turn.steps.iter().map(|(id, step)| item(id, step)).collect();
         Answer::stream(events(&items))
     },
-    answer_aside: |path| {
+    answer_other: |path| {
         let models = json!({"object": "list", "data": [], "models": []});
         (path == "/v1/models").then(|| Answer::json(&models))
     },
-    told,
+    tool_results,
 };
 
-fn told(requests: &[Value]) -> Vec<String> {
+fn tool_results(requests: &[Value]) -> Vec<String> {
     let input = requests.last().and_then(|request| request.get("input")?.as_array());
     let outputs = input.into_iter().flatten().filter(|item| {
         item.get("type").and_then(Value::as_str).is_some_and(|kind| kind.ends_with("_call_output"))

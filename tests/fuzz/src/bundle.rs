@@ -130,7 +130,7 @@ fn again(bundle: &Bundle, signatures: &[Signature]) -> Result<(), String> {
 fn one_line(what: &str, text: &str) -> Result<(), String> {
     if text.is_empty() || text.len() > SHOWN || text.chars().any(char::is_control) {
         return Err(format!(
-            "what is wrong with {what} is no line of at most {SHOWN} bytes: {text:?}"
+            "what is wrong with {what} is not a line of at most {SHOWN} bytes: {text:?}"
         ));
     }
     Ok(())

@@ -50,7 +50,7 @@ fn holds(found: &Inspection, length: usize) -> Result<(), String> {
 
 fn one_line(what: &str, text: &str) -> Result<(), String> {
     if text.is_empty() || text.len() > SHOWN || text.chars().any(char::is_control) {
-        return Err(format!("{what} is no line of at most {SHOWN} bytes: {text:?}"));
+        return Err(format!("{what} is not a line of at most {SHOWN} bytes: {text:?}"));
     }
     Ok(())
 }

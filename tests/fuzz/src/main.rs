@@ -2,7 +2,8 @@
 //! readers of files that run by themselves and of inline code, the parser of a client's events with
 //! the facts derived from them, the inspection of a plugin's file before it is compiled, a plugin's
 //! answers, and bundles. A run takes a given time; it ends with 1 if an input makes a target panic,
-//! take more steps than its length allows, or answer beyond its bounds. The input is then minimized and printed.
+//! take more steps than its length allows, or answer beyond its bounds. The input is then minimized
+//! and printed.
 //!
 //! `portcullis-fuzz [--seconds N] [--start N] [TARGET...]`: N seconds for each target (default 10)
 //! from the given seed of the random numbers (default: the time), which is printed so that a run
@@ -53,8 +54,8 @@ const TARGETS: &[(&str, Seeds, Check)] = &[
 /// The number of attempts to minimize a failing input.
 const SHRINKS: usize = 2000;
 
-/// The timeout of one input, regardless of its steps: processor time, so that neither a busy machine
-/// nor one that was suspended counts.
+/// The timeout of one input, regardless of its steps: processor time, so that neither a busy
+/// machine nor one that was suspended counts.
 const MOST_TIME: Duration = Duration::from_secs(30);
 
 /// The options of the command line.

@@ -219,7 +219,7 @@ fn set() -> Result<PluginSet, Box<dyn Error>> {
         digest: SHELL_READER.component.digest,
         bytes: SHELL_READER.component.bytes,
     };
-    let clock = ReviewClock { now_ms: 0, backstop: None };
+    let clock = ReviewClock { now_ms: 0, time_budget: None };
     Ok(PluginSet::new(
         Engine::new(None)?,
         entry("shell", reader, Limits::shell_reader()),

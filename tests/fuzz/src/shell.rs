@@ -20,8 +20,8 @@ pub(crate) const SEEDS: &[&[u8]] = &[
     include_bytes!("../seeds/shell/wrappers.sh"),
 ];
 
-/// The steps that any text may take: four for each byte of the reader's budget of text, since a byte
-/// is counted when it is filled in, parsed and walked. And the additional ones for each byte.
+/// The steps that any text may take: four for each byte of the reader's budget of text, since a
+/// byte is counted when it is filled in, parsed and walked. And the additional ones for each byte.
 const STEPS: u64 = 16_000_000;
 const STEPS_A_BYTE: u64 = 64;
 

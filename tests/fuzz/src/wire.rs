@@ -101,7 +101,7 @@ fn bounds(facts: &Facts) -> Result<(), String> {
 
 fn one_line(what: &str, text: &str, most: usize) -> Result<(), String> {
     if text.is_empty() || text.contains('\n') || text.len() > most {
-        return Err(format!("{what} is no line of at most {most} bytes: {text:?}"));
+        return Err(format!("{what} is not a line of at most {most} bytes: {text:?}"));
     }
     Ok(())
 }

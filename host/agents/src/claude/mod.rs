@@ -1,4 +1,5 @@
-//! Claude Code: its hook format, its settings files and their validation, its transcript, and our registration in it.
+//! Claude Code: its hook format, its settings files and their validation, its transcript, and our
+//! registration in it.
 
 mod answer;
 mod call_end;

@@ -1,5 +1,5 @@
-//! A line of Claude Code's transcripts as events: one line an entry, calls and results linked by the
-//! call's id.
+//! A line of Claude Code's transcripts as events: one line an entry, calls and results linked by
+//! the call's id.
 //!
 //! The format is the client's own and undocumented: lines of an unknown type are skipped, since
 //! they are not actions.

@@ -98,8 +98,8 @@ fn batched(entry: &Map<String, Value>) -> CallResult {
     }
 }
 
-/// Formats the answer to the event of that name. An empty (unknown) name gets the answer of `PreToolUse`, the only
-/// event that can refuse a tool.
+/// Formats the answer to the event of that name. An empty (unknown) name gets the answer of
+/// `PreToolUse`, the only event that can refuse a tool.
 #[must_use]
 pub fn render_reply(event: &str, reply: &Reply) -> HookOutput {
     let event = if event.is_empty() { "PreToolUse" } else { event };

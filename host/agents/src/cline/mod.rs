@@ -1,8 +1,8 @@
 //! Cline CLI: its hook format, the files that it starts, and ours among them. Measured with 3.0.65.
 //!
 //! A hook is a file named after its event. One that dies, is missing or silent lets the action run,
-//! so each of ours is a shell script that answers in our program's place then. A refusal ends the run,
-//! and nobody is told why. One call can have several actions, which are judged together.
+//! so each of our files is a shell script that answers in our program's place then. A refusal ends
+//! the run, and nobody is told why. One call can have several actions, which are judged together.
 
 mod answer;
 mod hooks;

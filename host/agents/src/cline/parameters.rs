@@ -1,8 +1,8 @@
 //! Parameters of the client's tools under the names that the core reads, and back.
 //!
-//! The client takes several forms of one call, and one call can have several actions: commands, files
-//! or addresses. All of them are in the result, so that the strictest verdict counts for the call. A
-//! form that the client does not take either is an error.
+//! The client takes several forms of one call, and one call can have several actions: commands,
+//! files or addresses. All of them are in the result, so that the strictest verdict counts for the
+//! call. A form that the client does not take either is an error.
 
 use crate::invocation::quote_word;
 use crate::payload::type_name;
@@ -60,8 +60,8 @@ fn rename(parameters: &mut Map<String, Value>, from: &str, to: &str) {
     }
 }
 
-/// Returns the commands as one text. The client starts a shell for each, one after the other, so each
-/// stays a unit of its own: no quote or heredoc of one can hide the next.
+/// Returns the commands as one text. The client starts a shell for each, one after the other, so
+/// each stays a unit of its own: no quote or heredoc of one can hide the next.
 fn join_commands(commands: &[String]) -> String {
     match commands {
         [only] => only.clone(),

@@ -1,4 +1,5 @@
-//! The client as data for the core: its programs, its files, its tools, and the ways past its hooks.
+//! The client as data for the core: its programs, its files, its tools, and the ways past its
+//! hooks.
 
 use portcullis_core::action::Access;
 use portcullis_core::client::{ClientProfile, HookBypasses, ToolMeaning};
@@ -21,8 +22,8 @@ pub(crate) const PROFILE: ClientProfile = ClientProfile {
     hooked: Some(&BYPASSES),
 };
 
-/// The tools, with the parameters under the names that the adapter gives them. Those of a server are
-/// named `SERVER__TOOL`, so that nothing tells them from other unknown ones.
+/// The tools, with the parameters under the names that the adapter gives them. Those of a server
+/// are named `SERVER__TOOL`, so that nothing tells them from other unknown ones.
 const TOOLS: &[(&str, ToolMeaning)] = &[
     ("run_commands", ToolMeaning::Shell),
     // The reader of commands reads a patch too.

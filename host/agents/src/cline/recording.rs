@@ -1,5 +1,5 @@
-//! Cline CLI's recordings of sessions: one JSON document in `data/sessions/SESSION` for the session,
-//! and one for each of its subagents. A file beside them names the folder.
+//! Cline CLI's recordings of sessions: one JSON document in `data/sessions/SESSION` for the
+//! session, and one for each of its subagents. A file beside them names the folder.
 
 use super::PROFILE;
 use super::parameters::read_parameters;

@@ -2,9 +2,9 @@
 //! answers are measured to work:
 //!
 //! - no objection is `cancel: false`: the client's own settings decide;
-//! - a refusal is `cancel: true`, which ends the run. The other form, an input that the tool does not
-//!   take with a note for the agent, lets the run go on; but another hook's input wins over it, and a
-//!   tool of a server is called with it;
+//! - a refusal is `cancel: true`, which ends the run. The other form, an input that the tool does
+//!   not take with a note for the agent, lets the run go on; but another hook's input wins over it,
+//!   and a tool of a server is called with it;
 //! - a rewrite is the whole input in `overrideInput`;
 //! - a question would be ignored (`review`), so it is a refusal;
 //! - a result cannot be replaced, so one that the agent must not see ends the run.

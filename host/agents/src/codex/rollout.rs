@@ -1,4 +1,5 @@
-//! Codex CLI's transcript ("rollout"): how a call ended, the tokens, and the calls that no hook saw.
+//! Codex CLI's transcript ("rollout"): how a call ended, the tokens, and the calls that no hook
+//! saw.
 //!
 //! A hook gets a command's output and not its exit code, which the transcript has by then. It also
 //! has the input that an agent writes to a running command, for which the client calls no hook. It
@@ -114,7 +115,8 @@ impl Tokens {
     }
 }
 
-/// Adds to the end of a call what only the transcript says: whether it failed, and how long it took.
+/// Adds to the end of a call what only the transcript says: whether it failed, and how long it
+/// took.
 pub(super) fn add_end(event: &mut Event, input: &[u8]) {
     let EventKind::AfterTool(call, result) = &mut event.kind else { return };
     let (Some(id), Some(path)) = (&call.id, path_in(input)) else { return };
@@ -222,8 +224,8 @@ pub(super) fn calls(transcript: &Path, since: u64) -> io::Result<Vec<ShownCall>>
     Ok(found)
 }
 
-/// Returns the events of one line, by the names that hooks use. The first line names the session and
-/// the folder.
+/// Returns the events of one line, by the names that hooks use. The first line names the session
+/// and the folder.
 pub(super) fn read_line(
     object: &Map<String, Value>,
     state: &mut RecordingState,
@@ -260,7 +262,8 @@ pub(super) fn read_line(
     vec![state.event(&client, name, at, kind)]
 }
 
-/// Notes the session of a recording: a copied one begins with its own name, then that of its origin.
+/// Notes the session of a recording: a copied one begins with its own name, then that of its
+/// origin.
 fn note_session(meta: Option<&Value>, state: &mut RecordingState) {
     let text = |key: &str| meta?.get(key)?.as_str().map(str::to_owned);
     if state.session.is_empty() {

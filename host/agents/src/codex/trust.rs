@@ -1,5 +1,5 @@
-//! The client's record of trusted hooks: a table for each in its `config.toml`, with the hash of the
-//! definition that a person trusted.
+//! The client's record of trusted hooks: a table for each in its `config.toml`, with the hash of
+//! the definition that a person trusted.
 
 use crate::hook_handler::HookHandler;
 use crate::settings::Folders;

@@ -1,5 +1,5 @@
-//! Copilot CLI's recordings of sessions: JSON lines in `session-state/SESSION/events.jsonl`, those of
-//! subagents among them. A call has the input that the model gave it, also after a rewrite.
+//! Copilot CLI's recordings of sessions: JSON lines in `session-state/SESSION/events.jsonl`, those
+//! of subagents among them. A call has the input that the model gave it, also after a rewrite.
 
 use super::PROFILE;
 use super::wire::call_result;

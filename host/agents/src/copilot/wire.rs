@@ -1,7 +1,7 @@
 //! Copilot CLI's hooks: one JSON object on standard input, one on standard output.
 //!
-//! The input names no event: its parts tell which one it is, and what has a tool and neither a result
-//! nor an error comes before that tool. The forms of answers are measured to work:
+//! The input names no event: its parts tell which one it is, and what has a tool and neither a
+//! result nor an error comes before that tool. The forms of answers are measured to work:
 //!
 //! - no objection is an answer without a decision: the client's own rules and the person decide;
 //! - a refusal is deny JSON *and* exit code 2, which refuses even if the JSON is damaged;

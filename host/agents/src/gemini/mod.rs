@@ -2,8 +2,8 @@
 //! Measured with 0.61.0.
 //!
 //! A hook that dies without a word, is silent or late lets the action run, and nothing in a handler
-//! closes that; a missing program is a refusal. The client names no call: an outcome joins the review
-//! of the same action.
+//! closes that; a missing program is a refusal. The client names no call: an outcome joins the
+//! review of the same action.
 
 mod answer;
 mod hooks;

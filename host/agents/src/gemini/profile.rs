@@ -1,4 +1,5 @@
-//! The client as data for the core: its programs, its files, its tools, and the ways past its hooks.
+//! The client as data for the core: its programs, its files, its tools, and the ways past its
+//! hooks.
 
 use portcullis_core::action::Access;
 use portcullis_core::client::{ClientProfile, HookBypasses, ToolMeaning};
@@ -17,8 +18,8 @@ pub(crate) const PROFILE: ClientProfile = ClientProfile {
     hooked: Some(&BYPASSES),
 };
 
-/// A page's address is in the words of `web_fetch`, and `read_many_files` takes globs: both are read
-/// like tools that are not known.
+/// A page's address is in the words of `web_fetch`, and `read_many_files` takes globs: both are
+/// read like tools that are not known.
 const TOOLS: &[(&str, ToolMeaning)] = &[
     ("run_shell_command", ToolMeaning::Shell),
     ("read_file", ToolMeaning::File("file_path", Access::Read)),

@@ -1,5 +1,5 @@
-//! Gemini CLI's recordings of sessions: JSON lines in `tmp/PROJECT/chats`, for a subagent in a folder
-//! below that.
+//! Gemini CLI's recordings of sessions: JSON lines in `tmp/PROJECT/chats`, for a subagent in a
+//! folder below that.
 //!
 //! The first line names the session. A message is written again when its calls have ended, with
 //! their results in it. `$set` repeats messages, so it is not read.
@@ -94,7 +94,8 @@ fn begin_session(meta: Meta, state: &mut RecordingState) -> TimedEvent {
     state.event(PROFILE.name, "SessionStart", at, kind)
 }
 
-/// Reads the person's words. A subagent's first message is of the agent, and a result is no prompt.
+/// Reads the person's words. A subagent's first message is of the agent, and a result is not a
+/// prompt.
 fn read_prompt(message: &Message, state: &mut RecordingState) -> Option<TimedEvent> {
     if state.agent.is_some() {
         return None;

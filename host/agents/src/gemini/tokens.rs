@@ -1,8 +1,8 @@
 //! Tokens in Gemini CLI's transcript, read on from the place where the last event left off.
 //!
-//! A line of an answer repeats the usage of its message, so a message counts once. It is the client's
-//! internal format, lags behind, and the agent can write to it: a line that cannot be read counts
-//! nothing.
+//! A line of an answer repeats the usage of its message, so a message counts once. It is the
+//! client's internal format, lags behind, and the agent can write to it: a line that cannot be read
+//! counts nothing.
 
 use crate::transcript::{contains, read_new_tokens};
 use portcullis_core::session::{TokenCursor, TokenReading};

@@ -4,8 +4,8 @@
 //! work:
 //!
 //! - no objection is an answer without a decision: the client's own rules and the person decide;
-//! - a refusal is deny JSON *and* exit code 2 *and* the reason on standard error, since damaged JSON
-//!   with that code is a refusal too;
+//! - a refusal is deny JSON *and* exit code 2 *and* the reason on standard error, since damaged
+//!   JSON with that code is a refusal too;
 //! - a rewrite is the whole input in `tool_input`;
 //! - a question becomes a refusal: without a terminal, `ask` would end the whole run;
 //! - a stop is a refusal with `continue: false`, which ends the run.

@@ -84,7 +84,8 @@ pub fn answer_reply(event: &Event, reply: &Reply) -> Answer {
     }
 }
 
-/// Returns the answer to bytes that are not an event: it could have been an action, so nothing runs.
+/// Returns the answer to bytes that are not an event: it could have been an action, so nothing
+/// runs.
 #[must_use]
 pub fn answer_unreadable(problem: &str) -> Answer {
     Answer {

@@ -1,4 +1,5 @@
-//! Servers that a client reaches by an address: the entry with the gateway in front starts a command.
+//! Servers that a client reaches by an address: the entry with the gateway in front starts a
+//! command.
 //!
 //! Address and headers may be secrets, so they go to the gateway in the environment, in which
 //! clients fill in variables as they do in an address.
@@ -41,7 +42,7 @@ pub(super) fn wrap(
     let address = find_address(entry)?;
     let headers = find_headers(entry)?;
     if entry.get("env").is_some_and(|environment| !environment.is_object()) {
-        return Err("its environment is no object");
+        return Err("its environment is not an object");
     }
     let mut environment = Map::new();
     let (program, options) = gateway.split_first().ok_or("there is no gateway")?;
@@ -179,7 +180,7 @@ fn find_headers(entry: &Map<String, Value>) -> Result<Vec<(&str, &str)>, &'stati
     let headers = match entry.get("headers") {
         None => return Ok(Vec::new()),
         Some(Value::Object(headers)) => headers,
-        Some(_) => return Err("its headers are no object"),
+        Some(_) => return Err("its headers are not an object"),
     };
     let plain = |name: &str| {
         !name.is_empty() && name.bytes().all(|c| c.is_ascii_alphanumeric() || b"-_".contains(&c))
@@ -188,7 +189,7 @@ fn find_headers(entry: &Map<String, Value>) -> Result<Vec<(&str, &str)>, &'stati
         .iter()
         .map(|(name, value)| match value {
             Value::String(value) if plain(name) => Ok((name.as_str(), value.as_str())),
-            _ => Err("one of its headers is no name with a text"),
+            _ => Err("one of its headers is not a name with text"),
         })
         .collect()
 }

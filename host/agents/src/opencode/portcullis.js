@@ -148,7 +148,7 @@ export const Portcullis = async ({ client, directory }) => {
     },
 
     "chat.message": async (input, output) => {
-      // What one agent tells another is no request of a person.
+      // What one agent tells another is not a request of a person.
       if (await parentOf(input.sessionID)) return
       const own = output.parts.filter((part) => part.type === "text" && !part.synthetic)
       await report("UserPromptSubmit", input.sessionID, { prompt: own.map((part) => part.text).join("\n") })

@@ -1,5 +1,5 @@
-//! Sessions as both clients export them: `opencode export` and `kilo export` write one JSON document.
-//! The clients themselves keep them in a database. A subagent has a session of its own.
+//! Sessions as both clients export them: `opencode export` and `kilo export` write one JSON
+//! document. The clients themselves keep them in a database. A subagent has a session of its own.
 
 use super::wire::FOLDER;
 use crate::recorded::{RecordingState, TimedEvent};

@@ -9,8 +9,8 @@
 //! - `modify`, with `input`, the parameters that the tool gets, and exit code 0;
 //! - `deny`, with `reason`, and exit code 2.
 //!
-//! Each can have `context`, a text for the agent, and `result`, the text that the agent gets in place
-//! of the tool's result. Anything else is a failure, for which the plugin refuses the call.
+//! Each can have `context`, a text for the agent, and `result`, the text that the agent gets in
+//! place of the tool's result. Anything else is a failure, for which the plugin refuses the call.
 
 use crate::answer_text::{MAX_RESULT, MAX_TEXT, join_texts, refusal_reason, replace_result};
 use crate::payload::{self, ShellFolder, call, optional, text_of};

@@ -1,10 +1,10 @@
 //! Qwen Code: its hook format, its settings files, its transcript, and our registration in them.
 //! Measured with 0.24.4.
 //!
-//! A hook that dies, is missing, silent or late lets the action run, and nothing in a handler closes
-//! that. Another hook's `allow` wins over a plain refusal, so ours says `continue: false` too. The
-//! client takes no other input from a hook: a rewrite is a refusal that names the other form.
-//! Calls that reached no hook before a tool are in the event after their batch.
+//! A hook that dies, is missing, silent or late lets the action run, and nothing in a handler
+//! closes that. Another hook's `allow` wins over a plain refusal, so ours says `continue: false`
+//! too. The client takes no other input from a hook: a rewrite is a refusal that names the other
+//! form. Calls that reached no hook before a tool are in the event after their batch.
 
 mod answer;
 mod hooks;

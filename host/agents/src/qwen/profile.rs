@@ -1,4 +1,5 @@
-//! The client as data for the core: its programs, its files, its tools, and the ways past its hooks.
+//! The client as data for the core: its programs, its files, its tools, and the ways past its
+//! hooks.
 
 use portcullis_core::action::Access;
 use portcullis_core::client::{ClientProfile, HookBypasses, ToolMeaning};

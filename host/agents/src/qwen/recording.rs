@@ -1,5 +1,5 @@
-//! Qwen Code's recordings of sessions: JSON lines in `projects/PROJECT/chats`, those of a subagent in
-//! `projects/PROJECT/subagents/SESSION`. Each line names its session and its folder.
+//! Qwen Code's recordings of sessions: JSON lines in `projects/PROJECT/chats`, those of a subagent
+//! in `projects/PROJECT/subagents/SESSION`. Each line names its session and its folder.
 
 use super::PROFILE;
 use super::wire::FOLDER;

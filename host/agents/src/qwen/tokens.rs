@@ -1,6 +1,6 @@
-//! Tokens in Qwen Code's transcript, read on from the place where the last event left off. It is the
-//! client's internal format, lags behind, and the agent can write to it: a line that cannot be read
-//! counts nothing.
+//! Tokens in Qwen Code's transcript, read on from the place where the last event left off. It is
+//! the client's internal format, lags behind, and the agent can write to it: a line that cannot be
+//! read counts nothing.
 
 use crate::transcript::{contains, read_new_tokens};
 use portcullis_core::session::{TokenCursor, TokenReading};

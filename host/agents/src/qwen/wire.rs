@@ -3,8 +3,8 @@
 //! The client runs the tool whenever it cannot read an answer, so the forms here are measured to
 //! work:
 //!
-//! - a refusal is JSON with exit code 0 that says it in three ways: `continue: false` is the one that
-//!   no other hook's `allow` overrules, and exit code 2 would drop the JSON;
+//! - a refusal is JSON with exit code 0 that says it in three ways: `continue: false` is the one
+//!   that no other hook's `allow` overrules, and exit code 2 would drop the JSON;
 //! - a rewrite becomes a refusal that names the other form, since the client ignores another input;
 //! - a question becomes a refusal, since without a terminal the client refuses anyway;
 //! - a stop is a refusal; the session's next actions are refused too;

@@ -167,7 +167,11 @@ impl DraftInput<'_> {
             DraftEvent::Calls { tool, input, cwd, end, .. } => {
                 let moved = self.moved(&Value::Object((*input).clone()));
                 if input.is_empty() {
-                    notes.push(format!("the parameters of a call of `{}` are not in the journal: write its `input`", one_line(tool, 64)));
+                    notes.push(format!(
+                        "the parameters of a call of `{}` are not in the journal: \
+                         write its `input`",
+                        one_line(tool, 64)
+                    ));
                 }
                 if !cwd.is_empty() && *cwd != self.project() {
                     let cwd = one_line(cwd, 200);
@@ -226,7 +230,11 @@ impl DraftInput<'_> {
                 say("summary", self.moved_text(&found.summary).into());
                 if !found.evidence.is_empty() {
                     let evidence = found.evidence.iter().map(|evidence| {
-                        json!({ "kind": evidence.kind, "value": self.moved_text(&evidence.value), "step": evidence.step.map(here) })
+                        json!({
+                            "kind": evidence.kind,
+                            "value": self.moved_text(&evidence.value),
+                            "step": evidence.step.map(here),
+                        })
                     });
                     say("evidence", self.moved(&evidence.collect()));
                 }
@@ -239,13 +247,23 @@ impl DraftInput<'_> {
             }
             None => {
                 say("summary", self.moved_text(&record.summary).into());
-                notes.push("the severity and confidence of the issue are not in the journal: write `severity` and `confidence`".to_owned());
+                notes.push(
+                    "the severity and confidence of the issue are not in the journal: write \
+                     `severity` and `confidence`"
+                        .to_owned(),
+                );
             }
         }
         let earlier = self.records.iter().filter(|other| other.id != record.id);
         let mut past: Vec<Value> = earlier
             .filter_map(|other| Some((other.step?, other.intervention.as_ref()?)))
-            .map(|(step, past)| json!({ "kind": past.kind, "issue": past.issue, "step": here(step) }))
+            .map(|(step, past)| {
+                json!({
+                    "kind": past.kind,
+                    "issue": past.issue,
+                    "step": here(step),
+                })
+            })
             .collect();
         past.reverse();
         say("level", answered.level.into());

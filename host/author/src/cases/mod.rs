@@ -98,7 +98,7 @@ pub struct Case {
     /// Its position.
     pub place: FilePosition,
     /// Its surroundings.
-    pub scene: CaseScene,
+    pub setup: CaseSetup,
     /// The steps, in order.
     pub steps: Vec<CaseStep>,
     /// The number of records that an audit-exporter gets at a time.
@@ -109,7 +109,7 @@ pub struct Case {
 
 /// The surroundings of a case.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct CaseScene {
+pub struct CaseSetup {
     /// The person's requests before the first step.
     pub goals: Vec<String>,
     /// The plugin's settings.
@@ -170,13 +170,13 @@ pub enum CaseEvent {
         /// Its parameters.
         input: Map<String, Value>,
         /// Its end.
-        end: CallEnd,
+        end: ScriptedEnd,
     },
 }
 
 /// The end of a call.
 #[derive(Clone, Debug)]
-pub enum CallEnd {
+pub enum ScriptedEnd {
     /// It succeeds with this output.
     Returns(String),
     /// It fails with this output.

@@ -5,9 +5,9 @@ mod export;
 mod listener;
 
 use super::finding::{AFTER, BEFORE, CaseFinding};
-use super::{CallEnd, Case, CaseEvent, CaseScene, CaseStep};
+use super::{Case, CaseEvent, CaseSetup, CaseStep, ScriptedEnd};
 use anyhow::{Context, Result};
-use listener::Listener;
+use listener::AnswerObserver;
 use portcullis_config::{Config, PluginConfig};
 use portcullis_core::intervene;
 use portcullis_core::record::{Record, RecordKind};
@@ -127,8 +127,8 @@ impl<'h> CaseRunner<'h> {
     pub fn play_case(&mut self, case: &Case) -> Result<CaseResult> {
         let (name, beside, exports) =
             (self.name.clone(), self.beside.clone(), self.kind == Kind::AuditExporter);
-        let reviewer = self.reviewer(&case.scene)?;
-        let mut scene = CaseRun {
+        let reviewer = self.reviewer(&case.setup)?;
+        let mut run = CaseRun {
             name,
             beside,
             reviewer,
@@ -138,36 +138,36 @@ impl<'h> CaseRunner<'h> {
             records: Vec::new(),
             case,
         };
-        for goal in &case.scene.goals {
-            scene.event(
+        for goal in &case.setup.goals {
+            run.event(
                 None,
                 json!({ "hook_event_name": "UserPromptSubmit", "prompt": goal }),
-                &mut Listener::default(),
+                &mut AnswerObserver::default(),
             )?;
         }
         let line = |step: &CaseStep| format!("the step in line {}", step.place.0);
         let steps = case
             .steps
             .iter()
-            .map(|step| scene.step(step).with_context(|| line(step)))
+            .map(|step| run.step(step).with_context(|| line(step)))
             .collect::<Result<_>>()?;
-        Ok(CaseResult { steps, export: exports.then(|| scene.export()).transpose()? })
+        Ok(CaseResult { steps, export: exports.then(|| run.export()).transpose()? })
     }
 
-    fn reviewer(&mut self, scene: &CaseScene) -> Result<&mut Reviewer> {
+    fn reviewer(&mut self, setup: &CaseSetup) -> Result<&mut Reviewer> {
         let known = self
             .reviewers
             .iter()
-            .position(|(settings, with, _)| *settings == scene.settings && *with == scene.with);
+            .position(|(settings, with, _)| *settings == setup.settings && *with == setup.with);
         let at = match known {
             Some(at) => at,
             None => {
                 let mut config = isolated::isolated_config(&self.config, |name| {
-                    scene.with.iter().chain(&self.beside).any(|other| other == name)
+                    setup.with.iter().chain(&self.beside).any(|other| other == name)
                 });
                 config.plugins.insert(
                     self.name.clone(),
-                    PluginConfig { settings: scene.settings.clone(), ..PluginConfig::default() },
+                    PluginConfig { settings: setup.settings.clone(), ..PluginConfig::default() },
                 );
                 if self.kind == Kind::Intervention {
                     // The plugin has to answer every detection of the additional patterns, with any
@@ -185,7 +185,7 @@ impl<'h> CaseRunner<'h> {
                     isolated::new_reviewer(config, files, bundled, Some((self.caches)()))?;
                 reviewer.plugins.watch_calls();
                 reviewer.enable_shell_cache();
-                self.reviewers.push((scene.settings.clone(), scene.with.clone(), reviewer));
+                self.reviewers.push((setup.settings.clone(), setup.with.clone(), reviewer));
                 self.reviewers.len() - 1
             }
         };
@@ -210,41 +210,49 @@ struct CaseRun<'a> {
 impl CaseRun<'_> {
     fn step(&mut self, step: &CaseStep) -> Result<StepAnswers> {
         self.at += step.after;
-        let mut heard = Listener::of(&self.name);
+        let mut observer = AnswerObserver::of(&self.name);
         let agent = step.agent.as_deref();
         let mut odd = None;
         match &step.what {
             CaseEvent::Says(text) => drop(self.event(
                 agent,
                 json!({ "hook_event_name": "UserPromptSubmit", "prompt": text }),
-                &mut heard,
+                &mut observer,
             )?),
             CaseEvent::Calls { tool, input, end } => {
                 self.calls += 1;
-                let call = json!({ "tool_name": tool, "tool_input": input, "tool_use_id": format!("call-{}", self.calls) });
-                heard.when = BEFORE;
+                let call = json!({
+                    "tool_name": tool,
+                    "tool_input": input,
+                    "tool_use_id": format!("call-{}", self.calls),
+                });
+                observer.when = BEFORE;
                 let records = self.event(
                     agent,
                     with(&call, json!({ "hook_event_name": "PreToolUse" })),
-                    &mut heard,
+                    &mut observer,
                 )?;
                 let blocked =
                     records.first().filter(|record| record.verdict() == Some(Verdict::Block));
                 match (blocked, ended(tool, end)) {
                     (Some(record), Some(_)) => odd = refused(record, end),
                     (None, Some(ended)) => {
-                        heard.when = AFTER;
-                        self.event(agent, with(&call, ended), &mut heard)?;
+                        observer.when = AFTER;
+                        self.event(agent, with(&call, ended), &mut observer)?;
                     }
                     (_, None) => {}
                 }
             }
         }
         if let Some(put) = &step.issue {
-            let answered = self.answer(put, agent, &heard)?;
-            heard.findings.extend(answered);
+            let answered = self.answer(put, agent, &observer)?;
+            observer.findings.extend(answered);
         }
-        Ok(self.with_calls(StepAnswers { findings: heard.findings, odd, ..StepAnswers::default() }))
+        Ok(self.with_calls(StepAnswers {
+            findings: observer.findings,
+            odd,
+            ..StepAnswers::default()
+        }))
     }
 
     /// Adds the costs of the calls since the last time, and the stack trace of a trap.
@@ -259,7 +267,7 @@ impl CaseRun<'_> {
         &mut self,
         agent: Option<&str>,
         payload: Value,
-        heard: &mut Listener,
+        observer: &mut AnswerObserver,
     ) -> Result<Vec<Record>> {
         let mut payload = with(&json!({ "session_id": "case", "cwd": PROJECT }), payload);
         if let Some(agent) = agent {
@@ -267,32 +275,32 @@ impl CaseRun<'_> {
         }
         let event = portcullis_agents::parse_payload(payload.to_string().as_bytes())?;
         let seen = MachineContext {
-            observed: self.case.scene.disk.clone(),
+            observed: self.case.setup.disk.clone(),
             home: None,
             kept: None,
             measured: None,
         };
         let item = RecordedEvent { event, at: self.at, seen: Some(seen), makes: None };
-        let records = self.session.step_overheard(&item, self.reviewer, Some(heard));
+        let records = self.session.step_observed(&item, self.reviewer, Some(observer));
         self.records.extend(records.iter().cloned());
         for record in records.iter().filter(|record| record.kind == RecordKind::Intervention) {
             record
                 .faults
                 .iter()
                 .filter(|fault| fault.source == self.name)
-                .for_each(|fault| heard.refused(fault));
+                .for_each(|fault| observer.refused(fault));
         }
         Ok(records)
     }
 }
 
 /// A refused call has no outcome, so one in the file never takes effect.
-fn refused(record: &Record, end: &CallEnd) -> Option<String> {
+fn refused(record: &Record, end: &ScriptedEnd) -> Option<String> {
     let key = match end {
-        CallEnd::Returns(text) if text.is_empty() => return None,
-        CallEnd::Returns(_) => "returns",
-        CallEnd::Fails(_) => "fails",
-        CallEnd::Refused => return None,
+        ScriptedEnd::Returns(text) if text.is_empty() => return None,
+        ScriptedEnd::Returns(_) => "returns",
+        ScriptedEnd::Fails(_) => "fails",
+        ScriptedEnd::Refused => return None,
     };
     let reason = record
         .decision
@@ -303,9 +311,9 @@ fn refused(record: &Record, end: &CallEnd) -> Option<String> {
 }
 
 /// Returns a client's report of a call's end; `None` if it sends none.
-fn ended(tool: &str, end: &CallEnd) -> Option<Value> {
+fn ended(tool: &str, end: &ScriptedEnd) -> Option<Value> {
     match end {
-        CallEnd::Returns(text) => {
+        ScriptedEnd::Returns(text) => {
             let response = if tool == "Bash" {
                 json!({ "stdout": text, "stderr": "", "interrupted": false })
             } else {
@@ -313,10 +321,10 @@ fn ended(tool: &str, end: &CallEnd) -> Option<Value> {
             };
             Some(json!({ "hook_event_name": "PostToolUse", "tool_response": response }))
         }
-        CallEnd::Fails(text) => {
+        ScriptedEnd::Fails(text) => {
             Some(json!({ "hook_event_name": "PostToolUseFailure", "error": text }))
         }
-        CallEnd::Refused => None,
+        ScriptedEnd::Refused => None,
     }
 }
 

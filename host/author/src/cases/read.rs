@@ -2,17 +2,17 @@
 
 mod expected;
 mod issue;
-mod scene;
+mod setup;
 mod step;
 
-use super::{Case, CaseScene, Expectation};
+use super::{Case, CaseSetup, Expectation};
 use portcullis_config::problem::ConfigProblem;
 use portcullis_engine::Kind;
 use portcullis_review::export;
 use portcullis_strict_toml::{Document, Item, Keys, Table, Value, show};
 use std::collections::BTreeMap;
 
-const SCENE: &[&str] = &["goals", "settings", "with", "files", "absent"];
+const SETUP: &[&str] = &["goals", "settings", "with", "files", "absent"];
 /// The keys that only cases of an audit-exporter have.
 const EXPORT: &[&str] = &["batch", "expect"];
 
@@ -38,8 +38,8 @@ impl Reader {
     fn file(&self, document: &Document<'_>) -> Vec<Case> {
         let file = document.root(&Keys { names: &["defaults", "case"], owner: "a case file" });
         let defaults = file
-            .table("defaults", &Keys { names: SCENE, owner: "`defaults`" })
-            .map(|table| self.scene(&table, &CaseScene::default()))
+            .table("defaults", &Keys { names: SETUP, owner: "`defaults`" })
+            .map(|table| self.setup(&table, &CaseSetup::default()))
             .unwrap_or_default();
         if !file.contains("case") {
             if document.problems().0.is_empty() {
@@ -47,30 +47,30 @@ impl Reader {
             }
             return Vec::new();
         }
-        let names = [&["name"], SCENE, &["step"], EXPORT].concat();
+        let names = [&["name"], SETUP, &["step"], EXPORT].concat();
         let tables = file.tables("case", &Keys { names: &names, owner: "`case`" });
         report_duplicates(&tables);
         tables.iter().filter_map(|table| self.case(table, &defaults)).collect()
     }
 
-    fn case(&self, table: &Table<'_>, defaults: &CaseScene) -> Option<Case> {
+    fn case(&self, table: &Table<'_>, defaults: &CaseSetup) -> Option<Case> {
         let name = table.text("name");
         if !table.contains("name") {
             table.report(
                 "the case has no `name`; say in a few words what it shows: `name = \"...\"`",
             );
         }
-        let scene = self.scene(table, defaults);
+        let setup = self.setup(table, defaults);
         if !table.contains("step") {
             table.report(
                 "the case has no step; add `[[case.step]]` with `tool` and `input`, or with `says`",
             );
         }
         let steps = table.tables("step", &step::STEP);
-        let steps = steps.iter().filter_map(|table| self.step(table, &scene)).collect();
+        let steps = steps.iter().filter_map(|table| self.step(table, &setup)).collect();
         let batch = self.batch(table);
         let expected = self.expectation(table, Expectation::CASE);
-        Some(Case { name: name?, place: table.place(), scene, steps, batch, expected })
+        Some(Case { name: name?, place: table.place(), setup, steps, batch, expected })
     }
 
     /// Reads the number of records that an exporter gets at a time, from a table that only its kind
@@ -84,7 +84,8 @@ impl Reader {
                         "{of} is asked step by step; put `[[case.step.expect]]` below the step that it is about"
                     ),
                     name => format!(
-                        "`case.{name}` is for audit-exporters, which get records; {of} is asked step by step: take it out"
+                        "`case.{name}` is for audit-exporters, which get records; {of} is asked \
+                         step by step: take it out"
                     ),
                 });
             }

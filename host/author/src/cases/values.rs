@@ -1,4 +1,5 @@
-//! The plain values of a case file, as JSON: a client's parameters and a plugin's findings are JSON.
+//! The plain values of a case file, as JSON: a client's parameters and a plugin's findings are
+//! JSON.
 
 use portcullis_strict_toml::{Item, Table, Value as TomlValue};
 use serde_json::{Map, Number, Value};

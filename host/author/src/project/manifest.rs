@@ -134,7 +134,8 @@ impl PluginManifest {
             }
             None if self.language == Language::Other => {
                 bail!(
-                    "`language = \"other\"` needs a table `[build]` with `command = [\"make\"]` and `output = \"plugin.wasm\"`"
+                    "`language = \"other\"` needs a table `[build]` with `command = [\"make\"]` \
+                     and `output = \"plugin.wasm\"`"
                 )
             }
             _ => {}

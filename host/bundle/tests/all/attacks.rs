@@ -132,7 +132,7 @@ const ATTACKS: &[Attack] = &[
         "it has 2 layers, a component has one",
     ),
     (
-        "a layer that is no component",
+        "a layer that is not a component",
         |files, bundle| {
             rewrite(files, manifest(bundle), &|document| {
                 document["layers"][0]["mediaType"] = json!("application/gzip")

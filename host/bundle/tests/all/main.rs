@@ -13,5 +13,5 @@ mod attacks;
 mod keys;
 mod locks;
 mod sample;
-mod shelf;
+mod store;
 mod trust;

@@ -143,7 +143,7 @@ fn a_bundle_is_trusted_for_reasons() {
             &[],
         ),
         (
-            "a vetting is no signature",
+            "a vetting is not a signature",
             RULE.into(),
             one(&vetted(&bundle, &key(1), NOW)),
             None,

@@ -35,14 +35,14 @@ impl StepHook for Trip {
 }
 
 /// Two actions; the operation applies to the second one.
-struct Scene {
+struct FaultSetup {
     place: Place,
     first: Walk,
     old: Walk,
     new: Walk,
 }
 
-fn scene(operation: &str) -> Scene {
+fn set_up(operation: &str) -> FaultSetup {
     let place = Place::new();
     place.sh("mkdir -p d/e k && echo 1 > d/e/f && echo 2 > g && echo 3 > k/h && ln -s g link && chmod 750 k");
     let first = place.walk();
@@ -63,7 +63,7 @@ fn scene(operation: &str) -> Scene {
         std::fs::remove_file(place.home.join("vault/index/sizes")).unwrap();
     }
     let old = place.walk();
-    Scene { place, first, old, new }
+    FaultSetup { place, first, old, new }
 }
 
 fn operate(operation: &str, home: &Path, steps: Arc<dyn StepHook>) -> Result<(), CheckpointError> {
@@ -126,8 +126,8 @@ fn spawn(operation: &str, at: usize, home: &Path) -> Command {
 
 /// Checks that after a failure everything is usable, and that the tree is one of the two once
 /// unfinished restores are completed.
-fn check(scene: &Scene, what: &str) {
-    let Scene { place, first, old, new } = scene;
+fn check(setup: &FaultSetup, what: &str) {
+    let FaultSetup { place, first, old, new } = setup;
     let listing = place.vault.list().unwrap();
     assert!(listing.damaged.is_empty(), "{what}: {listing:?}");
     place.vault.resume().unwrap_or_else(|error| panic!("{what}: {error}"));
@@ -167,19 +167,19 @@ fn check(scene: &Scene, what: &str) {
 fn a_full_disk_at_every_step() {
     for operation in OPERATIONS {
         for at in 0.. {
-            let scene = scene(operation);
+            let setup = set_up(operation);
             let outcome = operate(
                 operation,
-                &scene.place.home,
+                &setup.place.home,
                 Arc::new(Trip { at, dies: false, taken: AtomicUsize::new(0) }),
             );
             let what = format!("{operation}, step {at}: {outcome:?}");
             match &outcome {
                 Err(CheckpointError::HalfDone { .. }) => assert_eq!(operation, "restore"),
-                Err(_) => assert_same(&scene.old, &scene.place.walk(), &what),
+                Err(_) => assert_same(&setup.old, &setup.place.walk(), &what),
                 Ok(()) => {}
             }
-            check(&scene, &what);
+            check(&setup, &what);
             if outcome.is_ok() {
                 assert!(at > 3, "{operation} has steps");
                 break;
@@ -192,9 +192,9 @@ fn a_full_disk_at_every_step() {
 fn a_death_at_every_step() {
     for operation in OPERATIONS {
         for at in 0.. {
-            let scene = scene(operation);
-            let lived = spawn(operation, at, &scene.place.home).status().unwrap().success();
-            check(&scene, &format!("{operation}, death at step {at}"));
+            let setup = set_up(operation);
+            let lived = spawn(operation, at, &setup.place.home).status().unwrap().success();
+            check(&setup, &format!("{operation}, death at step {at}"));
             if lived {
                 assert!(at > 3, "{operation} has steps");
                 break;
@@ -208,7 +208,7 @@ fn a_death_at_every_step() {
 #[test]
 fn changes_before_a_restore_completes_stay() {
     for at in 0.. {
-        let Scene { place, old, new, .. } = scene("restore");
+        let FaultSetup { place, old, new, .. } = set_up("restore");
         let lived = spawn("restore", at, &place.home).status().unwrap().success();
         place.sh("rm -f g; echo mine > g");
         let completed = place.vault.resume().unwrap();

@@ -14,7 +14,8 @@ fn only_what_is_new_is_read_and_stored() {
     place.sh("for i in 1 2 3 4 5 6 7 8 9; do echo $i > f$i; done; cp f1 copy");
     let cold = place.take("a", 1);
     assert_eq!((cold.files, cold.bytes_read, cold.bytes_stored), (10, 20, 18));
-    // A file that changed within the last two seconds is read again: the clock may not have moved since.
+    // A file that changed within the last two seconds is read again: the clock may not have moved
+    // since.
     let racy = place.take("b", 2);
     assert_eq!((racy.files, racy.bytes_read, racy.bytes_stored), (10, 20, 0));
     std::thread::sleep(Duration::from_millis(3500));

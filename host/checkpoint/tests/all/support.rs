@@ -2,7 +2,7 @@
 
 use portcullis_checkpoint::{
     Bounds, CheckpointDurability, CheckpointError, CheckpointRequest, ExclusionPolicy, Id,
-    RestoreOptions, Restored, Settled, Taken, Vault, What,
+    RestoreOptions, Restored, SettledChanges, Taken, Vault, What,
 };
 use std::collections::BTreeMap;
 use std::fs;
@@ -112,12 +112,12 @@ impl Place {
         self.vault.take_checkpoint(&self.request(name, at, What::Targets(paths))).unwrap()
     }
 
-    pub(crate) fn settle(&self, name: &str, at: u64) -> Settled {
+    pub(crate) fn settle(&self, name: &str, at: u64) -> SettledChanges {
         self.vault.settle_checkpoint(&id(name), at, TIME).unwrap()
     }
 
     /// Performs a whole action.
-    pub(crate) fn act(&self, name: &str, at: u64, script: &str) -> Settled {
+    pub(crate) fn act(&self, name: &str, at: u64, script: &str) -> SettledChanges {
         self.take(name, at);
         self.sh(script);
         self.settle(name, at + 1)

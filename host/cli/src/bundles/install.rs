@@ -13,7 +13,7 @@ use portcullis_review::bundles::locks::{self, LOCK_FILE, RequiredBundle};
 use portcullis_review::bundles::policies::{Policies, TrustedBundle};
 use portcullis_review::bundles::receipt::InstalledRef;
 use portcullis_review::bundles::verify::Consent;
-use portcullis_review::bundles::{SHELF, check_description, open_store, receipt, verify};
+use portcullis_review::bundles::{BUNDLES_FOLDER, check_description, open_store, receipt, verify};
 use portcullis_review::plugin_specs::{COMPONENT, OURS};
 use portcullis_store::Home;
 use semver::Version;
@@ -42,7 +42,7 @@ impl InstallLock {
     /// Fails if the lock's file cannot be created.
     pub fn take_lock(places: &Paths) -> Result<Self> {
         open_store(places)?;
-        let path = places.state.join(SHELF).join(TURN);
+        let path = places.state.join(BUNDLES_FOLDER).join(INSTALL_LOCK);
         let opened = portcullis_fs::open_lock_file(&path);
         let taken = opened.and_then(|file| file.lock().map(|()| file));
         Ok(Self(taken.with_context(|| format!("cannot lock `{}`", path.display()))?))
@@ -50,7 +50,7 @@ impl InstallLock {
 }
 
 /// The name of the file behind [`InstallLock`].
-const TURN: &str = "turn";
+const INSTALL_LOCK: &str = "turn";
 
 /// The lock file that a command changes.
 #[derive(Clone, Debug)]
@@ -164,12 +164,12 @@ pub fn plan_install(
         now,
     };
     let judged = policies.require_trust(&subject)?;
-    let shelf = open_store(places)?;
-    let installed = shelf.installed()?;
+    let store = open_store(places)?;
+    let installed = store.installed()?;
     let old_bundle =
         old.and_then(|old| installed.iter().find(|installed| installed.index.digest == old.digest));
     let changes = old_bundle
-        .and_then(|old| shelf.read_bundle(old).ok())
+        .and_then(|old| store.read_bundle(old).ok())
         .map(|(old, _)| list_changes(old.about(), about));
     Ok(InstallPlan { judged, locked: old.map(|old| old.version.clone()), changes, fetched })
 }
@@ -355,12 +355,12 @@ pub fn remove_unused(places: &Paths, home: &Home, name: &BundleName, now: u64) -
             .into_iter()
             .map(|wanted| wanted.locked.digest),
     );
-    let shelf = open_store(places)?;
-    let gone = shelf.retain_bundles(|installed: &InstalledBundle| {
+    let store = open_store(places)?;
+    let gone = store.retain_bundles(|installed: &InstalledBundle| {
         installed.name != *name || used.contains(&installed.index.digest)
     })?;
     if !gone.is_empty() {
-        shelf.collect()?;
+        store.collect()?;
     }
     Ok(())
 }

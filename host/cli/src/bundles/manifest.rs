@@ -64,7 +64,12 @@ impl BundleManifest {
         let shown = one_line(&path.display().to_string(), 400);
         let text = match file::read_file(&path) {
             Ok(Some(text)) => text,
-            Ok(None) => return Err(Error::not_found(format!("there is no `{shown}`")).with_hint(format!("a bundle is described in a file `{MANIFEST}`, see `portcullis bundle build --help`"))),
+            Ok(None) => {
+                return Err(Error::not_found(format!("there is no `{shown}`")).with_hint(format!(
+                    "a \
+                 bundle is described in a file `{MANIFEST}`, see `portcullis bundle build --help`"
+                )));
+            }
             Err(problems) => return Err(problems.into()),
         };
         let document = Document::parse(&text);

@@ -74,7 +74,7 @@ fn write_group(text: &mut String, command: &Command, (title, names): &(&str, &[&
     let style = command.get_styles().get_literal();
     for name in *names {
         let Some(found) = command.find_subcommand(name) else {
-            debug_assert!(LINUX_ONLY.contains(name), "`{name}` is no command");
+            debug_assert!(LINUX_ONLY.contains(name), "`{name}` is not a command");
             continue;
         };
         let about = found.get_about().map(ToString::to_string).unwrap_or_default();

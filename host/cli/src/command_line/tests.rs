@@ -111,7 +111,7 @@ fn every_example_parses() {
         if !known.contains(*name) && cfg!(not(target_os = "linux")) {
             continue;
         }
-        assert!(known.contains(*name), "`{name}` is no command");
+        assert!(known.contains(*name), "`{name}` is not a command");
         for example in lines.join("\n").replace("\\\n", "").lines() {
             let mut words = words(example);
             if words.first().is_some_and(|word| word == "sudo") {
@@ -120,7 +120,7 @@ fn every_example_parses() {
             let parsed = build_command().try_get_matches_from(&words);
             assert!(parsed.is_ok(), "`{example}`: {}", parsed.unwrap_err());
             let shown = name.split_whitespace().all(|part| words.iter().any(|word| word == part));
-            assert!(shown, "`{example}` is no example of `{name}`");
+            assert!(shown, "`{example}` is not an example of `{name}`");
         }
     }
 }

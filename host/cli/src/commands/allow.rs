@@ -95,7 +95,8 @@ fn grant(arguments: &Arguments, review: &str) -> Result<CommandExit> {
     store.add_exception(grant, vec![stored])?;
     let wider = if exception.session.is_some() {
         format!(
-            "A new session is asked again; `portcullis allow {} --project` allows it in every session in this folder.\n",
+            "A new session is asked again; `portcullis allow {} --project` allows it in every \
+             session in this folder.\n",
             one_line(&record.id, 64)
         )
     } else {
@@ -106,7 +107,8 @@ fn grant(arguments: &Arguments, review: &str) -> Result<CommandExit> {
         return Ok(CommandExit::Success);
     }
     paint::print_text(&format!(
-        "{} {scope}, until {until} UTC. Tell the agent to try the same thing again.\n{wider}`portcullis allow --revoke {id}` revokes it.\n",
+        "{} {scope}, until {until} UTC. Tell the agent to try the same thing \
+         again.\n{wider}`portcullis allow --revoke {id}` revokes it.\n",
         paint::good("allowed")
     ));
     Ok(CommandExit::Success)

@@ -43,15 +43,15 @@ pub enum Command {
         json: bool,
     },
     /// Let one action that waits run, once (interactive)
-    Allow(Answer),
+    Allow(AnswerArguments),
     /// Refuse one action that waits (not for agents)
-    Deny(Answer),
+    Deny(AnswerArguments),
     /// Show actions as they begin to wait, and answer them (interactive)
     Watch,
 }
 
 #[derive(clap::Args)]
-pub struct Answer {
+pub struct AnswerArguments {
     /// Its id
     id: String,
     /// Give the reason, for the agent and the journal

@@ -19,7 +19,7 @@ use portcullis_store::Home;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-/// The reason that there may be no checkpoint.
+/// The reason why a checkpoint can be missing.
 pub const HOW_TAKEN: &str =
     "one is taken before each action that can change files, unless `checkpoints.enabled = false`";
 
@@ -153,7 +153,12 @@ fn show(arguments: &CheckpointId) -> Result<CommandExit> {
 }
 
 fn change_json(change: &PathChange) -> Value {
-    json!({ "path": path_json(&change.path), "how": kind(change), "before": node(&change.before), "after": node(&change.after) })
+    json!({
+        "path": path_json(&change.path),
+        "how": kind(change),
+        "before": node(&change.before),
+        "after": node(&change.after),
+    })
 }
 
 /// Describes the change of a path in one word.
@@ -175,7 +180,12 @@ fn kind(change: &PathChange) -> &'static str {
 fn node(node: &Node) -> Value {
     match node {
         Node::File { content: Content::Kept(digest), size, mode, .. } => {
-            json!({ "is": "file", "size": size, "mode": format!("{mode:o}"), "digest": digest.to_string() })
+            json!({
+                "is": "file",
+                "size": size,
+                "mode": format!("{mode:o}"),
+                "digest": digest.to_string(),
+            })
         }
         Node::File { size, mode, .. } => {
             json!({ "is": "file", "size": size, "mode": format!("{mode:o}") })
@@ -192,7 +202,7 @@ fn path(path: &Path) -> String {
     one_line(&path.to_string_lossy(), 400)
 }
 
-/// Formats a path as JSON, in which a name that is no UTF-8 has replacement characters.
+/// Formats a path as JSON, in which a name that is not UTF-8 has replacement characters.
 fn path_json(path: &Path) -> Value {
     path.to_string_lossy().into()
 }

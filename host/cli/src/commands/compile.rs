@@ -1,4 +1,4 @@
-//! `portcullis compile`: the process that compiles third-party components. Only `workshop` starts
+//! `portcullis compile`: the process that compiles third-party components. Only `compiler` starts
 //! it; it reads a component from standard input and writes machine code to standard output.
 //!
 //! It limits itself before it reads a byte, and reads nothing else: no configuration, no

@@ -175,10 +175,16 @@ fn notes(settled: &MergedSettings) -> Vec<&'static str> {
     };
     let mut notes = Vec::new();
     if is("mode", Value::Text("async".into())) {
-        notes.push("with `mode = \"async\"` the hook decides before it answers, as with \"blocking\": a client takes one answer");
+        notes.push(
+            "with `mode = \"async\"` the hook decides before it answers, as \
+             with \"blocking\": a client takes one answer",
+        );
     }
     if is("reviewer.enabled", Value::Flag(false)) {
-        notes.push("with `reviewer.enabled = false` nothing is reviewed: what the agent does is recorded as unreviewed");
+        notes.push(
+            "with `reviewer.enabled = false` nothing is reviewed: what the agent does is \
+             recorded as unreviewed",
+        );
     }
     notes
 }
@@ -237,7 +243,11 @@ impl Row<'_> {
                 "tightened": entry.origin.tightened,
             }),
         };
-        json!({ "key": self.path, "value": self.value.as_ref().map(schema::to_json), "origin": origin })
+        json!({
+            "key": self.path,
+            "value": self.value.as_ref().map(schema::to_json),
+            "origin": origin,
+        })
     }
 }
 

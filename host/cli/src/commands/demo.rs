@@ -108,8 +108,9 @@ pub fn run_demo(arguments: &Arguments) -> Result<CommandExit> {
     Ok(CommandExit::Success)
 }
 
-/// Returns the home whose compiled code the demo uses and extends: the installation's, otherwise one of its own in the
-/// person's cache folder. `None` if neither can be used; the demo then compiles into its scratch folder.
+/// Returns the home whose compiled code the demo uses and extends: the installation's, otherwise
+/// one of its own in the person's cache folder. `None` if neither can be used; the demo then
+/// compiles into its scratch folder.
 fn code_home() -> Option<Home> {
     let installed = Paths::from_environment()
         .ok()

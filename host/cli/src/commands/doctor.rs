@@ -23,7 +23,7 @@ pub struct Arguments {
     /// Skip checks that start programs, compile plugins or read the whole journal
     #[arg(long)]
     quick: bool,
-    /// Check this agent's client; all with hooks of ours without it
+    /// Check this agent's client; without it, all clients with our hooks
     #[arg(long, value_parser = clap::builder::PossibleValuesParser::new(crate::agent_names()))]
     agent: Option<String>,
     /// Check the settings of a client started in this folder instead of the current one
@@ -50,9 +50,9 @@ pub fn run_doctor(arguments: &Arguments) -> Result<CommandExit> {
         },
     };
     let only = agents.first().filter(|_| agents.len() == 1).map(|agent| agent.name());
-    let scene = HealthInput { agents, places, project, now: now_ms(), quick: arguments.quick };
+    let input = HealthInput { agents, places, project, now: now_ms(), quick: arguments.quick };
     let terminal = std::io::stderr().is_terminal() && !arguments.json;
-    let findings = scene.examine_all(|part| {
+    let findings = input.examine_all(|part| {
         if terminal {
             anstream::eprint!("\r\x1b[Klooking at {part}");
         }
@@ -69,7 +69,7 @@ pub fn run_doctor(arguments: &Arguments) -> Result<CommandExit> {
                 "version": env!("CARGO_PKG_VERSION"),
                 "whole": whole,
                 "findings": findings,
-                "limits": scene.list_limits(),
+                "limits": input.list_limits(),
             })
         ));
     } else {

@@ -1,13 +1,13 @@
 //! `portcullis eval`: judges labelled actions and reports how often the verdict is right.
 //!
 //! Each row is judged by itself: no history, and no disk but the one that the row describes or that
-//! `--project` names. A dangerous action is judged correctly by any verdict except allow, a benign one by allow; other
-//! labels are only counted. It changes nothing and records nothing.
+//! `--project` names. A dangerous action is judged correctly by any verdict except allow, a benign
+//! one by allow; other labels are only counted. It changes nothing and records nothing.
 
 mod report;
 pub mod rows;
 
-use super::replay::TrialSetup;
+use super::replay::ReplaySetup;
 use crate::error::{Context, Error, Result};
 use crate::exit::CommandExit;
 use crate::paint;
@@ -28,11 +28,12 @@ use std::time::{Duration, Instant};
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Labelled actions: one `{"id", "tool", "input", "label"}` per line; `label` is `dangerous`, `benign` or anything else
+    /// Labelled actions: one `{"id", "tool", "input", "label"}` per line; `label` is `dangerous`,
+    /// `benign` or anything else
     #[arg(required = true)]
     files: Vec<PathBuf>,
     #[command(flatten)]
-    tried: TrialSetup,
+    tried: ReplaySetup,
     /// Run the rows that name no folder in this one, and look at its files and its git state
     #[arg(long, value_name = "FOLDER")]
     project: Option<PathBuf>,
@@ -150,7 +151,7 @@ pub fn review_event(
     event: &Event,
     project: &Project,
     reviewer: &mut Reviewer,
-    ear: Option<&mut dyn PluginObserver>,
+    observer: Option<&mut dyn PluginObserver>,
 ) -> Vec<Record> {
     let mut state = State::default();
     state.session.roots.clone_from(&project.roots);
@@ -160,7 +161,7 @@ pub fn review_event(
         _ => Disk::Described(&project.disk),
     };
     let around = ReviewContext { home: Some(&project.home), disk, ..ReviewContext::default() };
-    reviewer.review_with_observer(event, state, EPOCH, &around, &|_| None, ear).records
+    reviewer.review_with_observer(event, state, EPOCH, &around, &|_| None, observer).records
 }
 
 /// The number of starts of `sh -c true` for the median.

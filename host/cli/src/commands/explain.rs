@@ -73,8 +73,8 @@ fn verdict_if_clean(record: &Record) -> Option<WhatIfClean> {
     what_if_clean::verdict_if_clean(record, &mut reviewer)
 }
 
-/// Finds a record by its id, a prefix of it, or `last`: the newest objection to an action of an agent, not to one that
-/// `doctor` tried.
+/// Finds a record by its id, a prefix of it, or `last`: the newest objection to an action of an
+/// agent, not to one that `doctor` tried.
 pub fn find_record(store: &Store, id: &str) -> Result<Record> {
     Ok(serde_json::from_str(&stored(store, id)?.record.document)?)
 }

@@ -414,7 +414,8 @@ fn finish(
     }
     if report.observes() {
         report.print_line(&format!(
-            "observe mode, nothing is blocked: `portcullis audit show` lists what would have been decided, `portcullis replay --agent {}` does so for past sessions",
+            "observe mode, nothing is blocked: `portcullis audit show` lists what would have been \
+             decided, `portcullis replay --agent {}` does so for past sessions",
             site.agent.name()
         ));
         report.print_line(&format!(

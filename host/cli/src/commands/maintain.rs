@@ -245,7 +245,8 @@ fn finish(store: &mut Store, work: &WorkItem, error: Option<&Error>) -> Result<(
 fn sealed(store: &mut Store, home: &Home, sessions: &str) -> Result<String> {
     incidents::keep_stops(store, home)?;
     let summary = format!(
-        "an older version's journal was migrated: the states of its sessions ({sessions}) were sealed as they were found"
+        "an older version's journal was migrated: the states of its sessions ({sessions}) were \
+         sealed as they were found"
     );
     let record = Record::outside_session(
         RecordKind::Configuration,

@@ -81,7 +81,7 @@ fn of_journal() -> Result<Metrics> {
 
 fn of_recordings(arguments: &Arguments) -> Result<Metrics> {
     let tried =
-        replay::TrialSetup { config_file: arguments.config_file.clone(), ..Default::default() };
+        replay::ReplaySetup { config_file: arguments.config_file.clone(), ..Default::default() };
     let mut reviewer = tried.new_reviewer(false)?;
     let mut metrics = Metrics::new(reviewer.config().max_review_time_ms);
     for path in &arguments.files {

@@ -151,10 +151,23 @@ fn description_json(description: &Description, held: Option<&HeldPlugin>) -> ser
     let held = held.map(|held| json!({ "waits": held.waits, "breaker": held.breaker }));
     match &description.inspection {
         Ok(inspection) => {
-            json!({ "name": description.name, "source": source, "on_fault": description.on_fault, "shadow": description.shadow, "inspection": inspection, "held": held })
+            json!({
+                "name": description.name,
+                "source": source,
+                "on_fault": description.on_fault,
+                "shadow": description.shadow,
+                "inspection": inspection,
+                "held": held,
+            })
         }
         Err(error) => {
-            json!({ "name": description.name, "source": source, "on_fault": description.on_fault, "shadow": description.shadow, "error": error.to_string() })
+            json!({
+                "name": description.name,
+                "source": source,
+                "on_fault": description.on_fault,
+                "shadow": description.shadow,
+                "error": error.to_string(),
+            })
         }
     }
 }
@@ -169,7 +182,11 @@ fn show(file: &Path, as_json: bool) -> Result<CommandExit> {
             inspection.check_grants(&Grants::default()).err().map(|error| error.to_string());
         paint::print_text(&format!(
             "{}\n",
-            json!({ "inspection": inspection, "refused": refused, "grants": list_grants(&inspection) })
+            json!({
+                "inspection": inspection,
+                "refused": refused,
+                "grants": list_grants(&inspection),
+            })
         ));
         return Ok(CommandExit::Success);
     }

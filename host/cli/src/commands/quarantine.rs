@@ -202,7 +202,12 @@ impl CommandContext {
             let replaced = replaced.map(|entry| entry.id);
             paint::print_text(&format!(
                 "{}\n",
-                json!({ "outcome": "restored", "id": entry.id, "restored": paths, "replaced": replaced })
+                json!({
+                    "outcome": "restored",
+                    "id": entry.id,
+                    "restored": paths,
+                    "replaced": replaced,
+                })
             ));
             return Ok(CommandExit::Success);
         }

@@ -1,7 +1,9 @@
-//! `portcullis recover`: starts a new journal if the old one is damaged, gone or not ours, and keeps the old one.
+//! `portcullis recover`: starts a new journal if the old one is damaged, gone or not ours, and
+//! keeps the old one.
 //!
-//! A journal that cannot be written refuses every action, so there has to be a way out. Only a person may take it: with
-//! a new journal, sessions lose their history and exceptions end. Stopped sessions stay stopped.
+//! A journal that cannot be written refuses every action, so there has to be a way out. Only a
+//! person may take it: with a new journal, sessions lose their history and exceptions end. Stopped
+//! sessions stay stopped.
 
 use crate::error::{Error, Result};
 use crate::exit::CommandExit;
@@ -54,39 +56,40 @@ pub fn run_recover(arguments: &Arguments) -> Result<CommandExit> {
     }
 }
 
-fn outcome(outcome: &str, home: &Home, damage: Option<&Damage>, aside: Option<&Path>) -> Value {
+fn outcome(outcome: &str, home: &Home, damage: Option<&Damage>, kept: Option<&Path>) -> Value {
     json!({
         "outcome": outcome,
         "journal": home.journal(),
         "damage": damage.map(|damage| damage.what.as_str()),
-        "kept": aside,
+        "kept": kept,
     })
 }
 
 fn begin(home: &Home, damage: &Damage, as_json: bool) -> Result<CommandExit> {
     let way_on = if damage.whole { " With --keep it is taken as it is." } else { "" };
     interactive::confirm_action(&format!(
-        "The journal `{}`: {}.\nIt will be kept under another name and a new one begun. Running sessions forget their history, \
+        "The journal `{}`: {}.\nIt will be kept under another name and a new one begun. Running \
+         sessions forget their history, \
          and exceptions end; stopped sessions stay stopped.{way_on}",
         home.journal().display(),
         damage.what
     ))?;
     let at = now_ms();
     incidents::import_stops(home)?;
-    let aside = portcullis_store::set_aside(home, at)?;
-    let document = outcome("begun", home, Some(damage), aside.as_deref());
-    let aside = aside.map_or_else(
+    let kept = portcullis_store::quarantine_journal(home, at)?;
+    let document = outcome("begun", home, Some(damage), kept.as_deref());
+    let kept = kept.map_or_else(
         || "there was none".to_owned(),
         |path| format!("the old one is `{}`", path.display()),
     );
-    let summary = format!("a person began a new journal; {aside}; {}", damage.what);
+    let summary = format!("a person began a new journal; {kept}; {}", damage.what);
     record(&mut Store::open_or_recreate(home, Durability::Full)?, &summary, at)?;
     if as_json {
         paint::print_text(&format!("{document}\n"));
         return Ok(CommandExit::Success);
     }
     paint::print_text(&format!(
-        "{}; {aside}. `portcullis doctor` checks the rest.\n",
+        "{}; {kept}. `portcullis doctor` checks the rest.\n",
         paint::good("a new journal was begun")
     ));
     Ok(CommandExit::Success)
@@ -98,7 +101,8 @@ fn keep(home: &Home, damage: &Damage, as_json: bool) -> Result<CommandExit> {
             .with_hint("without --keep a new one is begun"));
     }
     interactive::confirm_action(&format!(
-        "The journal `{}`: {}.\nIt will be taken as it is. What happened after it was copied is not known to sessions any more.",
+        "The journal `{}`: {}.\nIt will be taken as it is. What happened after it was copied is \
+         not known to sessions any more.",
         home.journal().display(),
         damage.what
     ))?;
@@ -130,7 +134,8 @@ fn record(store: &mut Store, summary: &str, at: u64) -> Result<()> {
     Ok(store.checkpoint_log()?)
 }
 
-/// Returns the damage of the journal; `None` if it can be written, verifies, and is the one that the home knows.
+/// Returns the damage of the journal; `None` if it can be written, verifies, and is the one that
+/// the home knows.
 fn damage(home: &Home) -> Option<Damage> {
     if !home.journal().exists() {
         let what =

@@ -22,7 +22,7 @@ use crate::error::Result;
 use crate::exit::CommandExit;
 pub use compare::Pair;
 pub use journal::find_session;
-pub use setup::TrialSetup;
+pub use setup::ReplaySetup;
 
 use crate::paint;
 use page::ReplayPage;
@@ -39,8 +39,8 @@ pub struct Arguments {
     /// Replay a session of the journal, by its id or an unambiguous prefix
     #[arg(long, value_name = "ID", conflicts_with = "past")]
     session: Vec<String>,
-    /// Summarize your own past sessions with this agent: what would have been warned about, changed,
-    /// asked, blocked
+    /// Summarize your own past sessions with this agent: what would have been warned about,
+    /// changed, asked, blocked
     #[arg(long, value_parser = clap::builder::PossibleValuesParser::new(crate::agent_names()), conflicts_with_all = ["files", "all"])]
     agent: Option<String>,
     /// Short for --agent claude
@@ -53,7 +53,7 @@ pub struct Arguments {
     #[arg(long, value_name = "DIR", requires = "past", conflicts_with = "files")]
     project: Option<PathBuf>,
     #[command(flatten)]
-    tried: TrialSetup,
+    tried: ReplaySetup,
     /// Compare with the setup given by --plugin/--config-file, showing only what would change
     #[arg(long, requires = "tried", conflicts_with_all = ["past", "shadow", "all"])]
     compare: bool,
@@ -118,7 +118,7 @@ fn replay_once(arguments: &Arguments) -> Result<()> {
 /// Replays with two setups, each with session states of its own.
 fn replay_both(arguments: &Arguments) -> Result<()> {
     let (mut yours, mut other) =
-        (TrialSetup::default().new_reviewer(false)?, arguments.tried.new_reviewer(false)?);
+        (ReplaySetup::default().new_reviewer(false)?, arguments.tried.new_reviewer(false)?);
     let (mut pair, mut page) = (Pair::default(), ReplayPage::default());
     let levels = [&yours, &other].map(|reviewer| reviewer.config().policy.decision.risk);
     each(arguments, |recording| {

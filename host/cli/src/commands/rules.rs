@@ -154,7 +154,13 @@ fn about(verdict: Verdict, severity: &str, examples: usize) -> String {
 
 impl Row {
     fn json(&self) -> Json {
-        json!({ "name": self.name, "state": self.state, "verdict": self.verdict, "source": self.source, "about": self.about })
+        json!({
+            "name": self.name,
+            "state": self.state,
+            "verdict": self.verdict,
+            "source": self.source,
+            "about": self.about,
+        })
     }
 }
 
@@ -164,7 +170,13 @@ fn fields(as_json: bool) -> CommandExit {
             let fields: Vec<Json> = kind
                 .fields()
                 .iter()
-                .map(|field| json!({ "name": field.name, "type": field.kind.to_string(), "about": field.about }))
+                .map(|field| {
+                    json!({
+                        "name": field.name,
+                        "type": field.kind.to_string(),
+                        "about": field.about,
+                    })
+                })
                 .collect();
             (kind.as_str().to_owned(), Json::from(fields))
         });

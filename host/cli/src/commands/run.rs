@@ -31,7 +31,7 @@ use portcullis_config::pause;
 use portcullis_config::sizes;
 use portcullis_core::policy::Mode;
 use portcullis_run::{
-    AgentCommand, CONTROL_ARGUMENTS, Confinement, Limits, Reentry, Run, RunResult, Sinks,
+    AgentCommand, CONTROL_ARGUMENTS, Confinement, Reentry, Run, RunLimits, RunResult, Sinks,
     StandardInput,
 };
 use portcullis_store::{Home, Store};
@@ -44,7 +44,7 @@ use std::time::Duration;
 use summary::Summary;
 use terms::RunSettings;
 use view::{View, print_line};
-use watch::{Shared, Watch};
+use watch::{SharedView, Watch};
 
 /// The argument with which this program starts itself as the agent's watcher.
 const WATCHER: &str = "run-watcher";
@@ -153,7 +153,7 @@ pub fn run_agent(arguments: &Arguments) -> Result<CommandExit> {
     }
     // A stop from before a pause is suspended while the pause lasts.
     let shared =
-        Shared::new(view, move || !matches!(pause::read_current(&home, now_ms()), Ok(Some(_))));
+        SharedView::new(view, move || !matches!(pause::read_current(&home, now_ms()), Ok(Some(_))));
     let command = std::iter::once(program.into_os_string())
         .chain(asked.options.iter().map(OsString::from))
         .chain(["--settings".into(), settings.into()])
@@ -212,7 +212,7 @@ pub fn run_agent(arguments: &Arguments) -> Result<CommandExit> {
 /// Starts the agent and follows it to its end.
 fn watched(
     agent: &AgentCommand,
-    limits: &Limits,
+    limits: &RunLimits,
     talk: &Conversation<'_>,
 ) -> Result<(RunResult, FollowResult)> {
     let reentry = Reentry {

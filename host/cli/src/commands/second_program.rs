@@ -1,5 +1,5 @@
-//! `portcullis plugin new`, `portcullis plugin build` and `portcullis catalogue check`: replaces this
-//! process by the program that has the templates, the component encoder and the catalogue.
+//! `portcullis plugin new`, `portcullis plugin build` and `portcullis catalogue check`: replaces
+//! this process by the program that has the templates, the component encoder and the catalogue.
 
 use crate::error::{Context, Error, Result};
 use crate::exit::CommandExit;

@@ -87,7 +87,13 @@ fn list(home: &Home, as_json: bool) -> Result<CommandExit> {
     if as_json {
         let projects: Vec<Value> = trusted
             .iter()
-            .map(|trusted| json!({ "folder": trusted.folder, "blake3": trusted.digest, "at": trusted.at }))
+            .map(|trusted| {
+                json!({
+                    "folder": trusted.folder,
+                    "blake3": trusted.digest,
+                    "at": trusted.at,
+                })
+            })
             .collect();
         paint::print_text(&format!("{}\n", json!({ "trusted": projects })));
         return Ok(CommandExit::Success);

@@ -3,8 +3,8 @@
 use super::defaults::{DEFAULT, MOST_COUNT, number, score, text};
 use super::{ConfigKey, ProjectScope, Value, ValueKind};
 
-/// The names of the profiles, from the mildest to the strictest. The second is the default, and sets
-/// nothing.
+/// The names of the profiles, from the mildest to the strictest. The second is the default, and
+/// sets nothing.
 pub const PROFILE_NAMES: &[&str] = &["relaxed", "balanced", "strict"];
 
 pub(super) const KEYS: &[ConfigKey] = &[
@@ -14,7 +14,9 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || text(DEFAULT.mode.as_str()),
         default_text: "",
         project: ProjectScope::Trust,
-        doc: "`\"observe\"` records what would have been decided and carries nothing out; `\"async\"` answers small risks first in `replay` and `eval`, elsewhere it is `\"blocking\"`",
+        doc: "`\"observe\"` records what would have been decided and carries nothing out; \
+             `\"async\"` answers small risks first in `replay` and `eval`, elsewhere it is \
+             `\"blocking\"`",
     },
     ConfigKey {
         path: "profile",
@@ -22,7 +24,8 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || text("balanced"),
         default_text: "",
         project: ProjectScope::Owner,
-        doc: "a set of values in place of the defaults (`portcullis config show --profile NAME`): `\"relaxed\"` objects less, `\"strict\"` more; keys that you set take precedence",
+        doc: "a set of values in place of the defaults (`portcullis config show --profile NAME`): \
+             `\"relaxed\"` objects less, `\"strict\"` more; keys that you set take precedence",
     },
     ConfigKey {
         path: "reviewer.enabled",
@@ -30,7 +33,8 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || Some(Value::Flag(true)),
         default_text: "",
         project: ProjectScope::Owner,
-        doc: "with `false` nothing is reviewed: the agent's actions are recorded as unreviewed, and each session start says so",
+        doc: "with `false` nothing is reviewed: the agent's actions are recorded as unreviewed, \
+             and each session start says so",
     },
     ConfigKey {
         path: "reviewer.first_time",
@@ -142,7 +146,8 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || Some(Value::Texts(DEFAULT.scope.paths.clone())),
         default_text: "",
         project: ProjectScope::Within,
-        doc: "globs of what the agent is expected to touch, in place of everything in the project and in `scope.folders`",
+        doc: "globs of what the agent is expected to touch, in place of everything in the project \
+             and in `scope.folders`",
     },
     ConfigKey {
         path: "scope.scratch",
@@ -158,7 +163,8 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || number(DEFAULT.limits.file_operations),
         default_text: "",
         project: ProjectScope::Least,
-        doc: "writes and deletions for a prompt; what a program only may write, such as a test, a build or a commit, does not count",
+        doc: "writes and deletions for a prompt; what a program only may write, such as a test, a \
+             build or a commit, does not count",
     },
     ConfigKey {
         path: "limits.memory_mb",

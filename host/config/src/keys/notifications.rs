@@ -10,7 +10,9 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || number(240),
         default_text: "",
         project: ProjectScope::Never,
-        doc: "the longest time that an action waits for a person's answer, where the client does not ask them and somebody is there; the timeout of the installed hooks bounds it; 0 asks nobody",
+        doc: "the longest time that an action waits for a person's answer, where the client does \
+             not ask them and somebody is there; the timeout of the installed hooks bounds it; 0 \
+             asks nobody",
     },
     ConfigKey {
         path: "notifications.kept_days",
@@ -45,7 +47,8 @@ pub(super) const KEYS: &[ConfigKey] = &[
         },
         default_text: "",
         project: ProjectScope::Never,
-        doc: "the topics that are sent to it; with `approval` it gets the questions that wait for a person; `delivery` reports that another channel's messages do not arrive",
+        doc: "the topics that are sent to it; with `approval` it gets the questions that wait for \
+             a person; `delivery` reports that another channel's messages do not arrive",
     },
     ConfigKey {
         path: "notifications.channels.*.severity",
@@ -53,7 +56,8 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || text("info"),
         default_text: "",
         project: ProjectScope::Never,
-        doc: "the lowest severity that is sent: an emergency stop is critical, guidance is info, everything else is a warning",
+        doc: "the lowest severity that is sent: an emergency stop is critical, guidance is info, \
+             everything else is a warning",
     },
     ConfigKey {
         path: "notifications.channels.*.url",
@@ -61,7 +65,8 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || None,
         default_text: "",
         project: ProjectScope::Never,
-        doc: "webhook: `https://…`, or `http://` to this machine by its loopback address, or `env:NAME` or `file:PATH` where the address is a secret",
+        doc: "webhook: `https://…`, or `http://` to this machine by its loopback address, or \
+             `env:NAME` or `file:PATH` where the address is a secret",
     },
     ConfigKey {
         path: "notifications.channels.*.proxy",
@@ -69,7 +74,8 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || None,
         default_text: "",
         project: ProjectScope::Never,
-        doc: "webhook: `http://host:port` of a proxy, or `env:NAME` (as `env:HTTPS_PROXY`) or `file:PATH`; without it no proxy is used, whatever the environment says",
+        doc: "webhook: `http://host:port` of a proxy, or `env:NAME` (as `env:HTTPS_PROXY`) or \
+             `file:PATH`; without it no proxy is used, whatever the environment says",
     },
     ConfigKey {
         path: "notifications.channels.*.bearer",

@@ -10,7 +10,8 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || number(BREAKER.faults.into()),
         default_text: "",
         project: ProjectScope::Never,
-        doc: "a plugin file is held after this many failed reviews in a row: it is not run, and a person is asked; 0 for never",
+        doc: "a plugin file is held after this many failed reviews in a row: it is not run, and a \
+             person is asked; 0 for never",
     },
     ConfigKey {
         path: "breaker.back_off_seconds",
@@ -26,7 +27,8 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || number(BREAKER.quarantine_after.into()),
         default_text: "",
         project: ProjectScope::Never,
-        doc: "after this many holds it stays disabled until its file changes or a person runs `portcullis plugin release`; 0 for never",
+        doc: "after this many holds it stays disabled until its file changes or a person runs \
+             `portcullis plugin release`; 0 for never",
     },
     ConfigKey {
         path: "plugins.*.enabled",
@@ -106,7 +108,8 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || Some(Value::Texts(Vec::new())),
         default_text: "",
         project: ProjectScope::Owner,
-        doc: "hosts that it can send requests to; a name with private addresses states their network, `https://NAME=10.0.0.0/8`",
+        doc: "hosts that it can send requests to; a name with private addresses states their \
+             network, `https://NAME=10.0.0.0/8`",
     },
     ConfigKey {
         path: "plugins.*.settings.**",

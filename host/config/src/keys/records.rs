@@ -20,7 +20,8 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || Some(Value::Flag(DEFAULT.mask_results)),
         default_text: "",
         project: ProjectScope::True,
-        doc: "the agent also sees placeholders for the masked parts of a tool's result; it then cannot edit text that contains a secret",
+        doc: "the agent also sees placeholders for the masked parts of a tool's result; it then \
+             cannot edit text that contains a secret",
     },
     ConfigKey {
         path: "audit.level",
@@ -28,7 +29,9 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || text(DEFAULT.detail.as_str()),
         default_text: "",
         project: ProjectScope::Never,
-        doc: "how much a record contains (a record is always written): `\"warn\"` leaves out the findings on what was allowed, `\"error\"` also on what was warned about, `\"debug\"` keeps plugins' debug lines",
+        doc: "how much a record contains (a record is always written): `\"warn\"` leaves out the \
+             findings on what was allowed, `\"error\"` also on what was warned about, `\"debug\"` \
+             keeps plugins' debug lines",
     },
     ConfigKey {
         path: "audit.retention_days",

@@ -10,7 +10,8 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || Some(Value::Texts(Vec::new())),
         default_text: "",
         project: ProjectScope::Union,
-        doc: "files of custom rules, relative to the folder of the file that sets it; the lists of all files are combined",
+        doc: "files of custom rules, relative to the folder of the file that sets it; the lists of \
+             all files are combined",
     },
     ConfigKey {
         path: "rules.builtin",
@@ -74,6 +75,7 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || Some(Value::Texts(Vec::new())),
         default_text: "",
         project: ProjectScope::Union,
-        doc: "tools of MCP servers that the gateway hides and refuses: `SERVER/TOOL`, in which `*` stands for any letters",
+        doc: "tools of MCP servers that the gateway hides and refuses: `SERVER/TOOL`, in which `*` \
+             stands for any letters",
     },
 ];

@@ -66,7 +66,8 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || Some(Value::Flag(false)),
         default_text: "",
         project: ProjectScope::True,
-        doc: "`portcullis run` restricts the agent's writes to its working folders, as far as the kernel can (`--confine`)",
+        doc: "`portcullis run` restricts the agent's writes to its working folders, as far as the \
+             kernel can (`--confine`)",
     },
     ConfigKey {
         path: "run.writable",

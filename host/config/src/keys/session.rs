@@ -18,7 +18,8 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || text(DEFAULT.interventions.strategy.as_str()),
         default_text: "",
         project: ProjectScope::Trust,
-        doc: "`\"pattern_specific\"` goes straight to the answer for the severity; `\"custom\"` asks `interventions.decider`",
+        doc: "`\"pattern_specific\"` goes straight to the answer for the severity; `\"custom\"` \
+             asks `interventions.decider`",
     },
     ConfigKey {
         path: "interventions.soft_correction",
@@ -178,7 +179,8 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || Some(Value::Flag(DEFAULT.interventions.auto_rollback)),
         default_text: "",
         project: ProjectScope::Trust,
-        doc: "an intervention that returns to a checkpoint after an action restores the files itself; otherwise the agent is held and you get the command",
+        doc: "an intervention that returns to a checkpoint after an action restores the files \
+             itself; otherwise the agent is held and you get the command",
     },
     ConfigKey {
         path: "interventions.decider",
@@ -186,7 +188,8 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || None,
         default_text: "",
         project: ProjectScope::Trust,
-        doc: "the intervention plugin that decides, with `strategy = \"custom\"`; a disabled kind becomes the next milder one, and `progressive` applies if it fails",
+        doc: "the intervention plugin that decides, with `strategy = \"custom\"`; a disabled kind \
+             becomes the next milder one, and `progressive` applies if it fails",
     },
     ConfigKey {
         path: "interventions.plugins.*",
@@ -202,7 +205,9 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || None,
         default_text: "[Interventions](sessions.md#interventions)",
         project: ProjectScope::Trust,
-        doc: "four answers to a pattern, by the pattern's name, builtin or not: for low, medium, high and critical; none milder than the one before it. `KIND:PLUGIN` is an intervention of a plugin's own, in the place of that kind",
+        doc: "four answers to a pattern, by the pattern's name, builtin or not: for low, medium, \
+             high and critical; none milder than the one before it. `KIND:PLUGIN` is an \
+             intervention of a plugin's own, in the place of that kind",
     },
     ConfigKey {
         path: "interventions.custom_prompts_path",
@@ -210,7 +215,8 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || None,
         default_text: "",
         project: ProjectScope::Trust,
-        doc: "a TOML file of templates, relative to the folder of the file that sets it; a template in `interventions.templates` takes precedence",
+        doc: "a TOML file of templates, relative to the folder of the file that sets it; a \
+             template in `interventions.templates` takes precedence",
     },
     ConfigKey {
         path: "interventions.templates.*",
@@ -234,6 +240,7 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || text("medium"),
         default_text: "",
         project: ProjectScope::Later,
-        doc: "stretches the thresholds of pattern plugins that have a setting of that name: low by 1.5, high by .67; a plugin's own setting takes precedence",
+        doc: "stretches the thresholds of pattern plugins that have a setting of that name: low by \
+             1.5, high by .67; a plugin's own setting takes precedence",
     },
 ];

@@ -10,7 +10,8 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || Some(Value::Flag(true)),
         default_text: "",
         project: ProjectScope::True,
-        doc: "the content of files is saved before an action that can change them, so that `portcullis undo` can undo it",
+        doc: "the content of files is saved before an action that can change them, so that \
+             `portcullis undo` can undo it",
     },
     ConfigKey {
         path: "checkpoints.on_failure",
@@ -18,7 +19,9 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || text(DEFAULT.on_failure.as_str()),
         default_text: "",
         project: ProjectScope::Later,
-        doc: "what happens when an action deletes or overwrites something that could not be saved: `\"warn\"` lets it run and says so, `\"ask\"` asks a person, `\"ignore\"` leaves it to the record",
+        doc: "what happens when an action deletes or overwrites something that could not be saved: \
+             `\"warn\"` lets it run and says so, `\"ask\"` asks a person, `\"ignore\"` leaves it \
+             to the record",
     },
     ConfigKey {
         path: "checkpoints.ignored",
@@ -26,7 +29,9 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || text("leave"),
         default_text: "",
         project: ProjectScope::Never,
-        doc: "folders that git ignores and build output, where the whole project is kept: `\"leave\"` keeps them only before an action that deletes folders without naming them; what does not fit is named",
+        doc: "folders that git ignores and build output, where the whole project is kept: \
+             `\"leave\"` keeps them only before an action that deletes folders without naming \
+             them; what does not fit is named",
     },
     ConfigKey {
         path: "checkpoints.budget_ms",

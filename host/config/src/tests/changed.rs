@@ -89,9 +89,9 @@ fn tells(problems: &Problems, text: &str) -> Result<(), String> {
 /// Checks that the values in force are usable, and that their printed lines parse to the same
 /// values.
 fn holds(read: &LayerFile, text: &str) -> Result<(), String> {
-    let scene =
+    let context =
         LayerContext { person: super::PERSON, project: None, trusted: false, pipeline: None };
-    let settled = merge_layers(std::slice::from_ref(read), &scene);
+    let settled = merge_layers(std::slice::from_ref(read), &context);
     let _usable = Config::of(&settled, &places());
     let again: String = settled
         .entries
@@ -101,7 +101,7 @@ fn holds(read: &LayerFile, text: &str) -> Result<(), String> {
         .collect();
     let second = parse_layer(Layer::User, Path::new("config.toml"), &again)
         .map_err(|problems| format!("{problems}: {again:?} of {text:?}"))?;
-    let settled_again = merge_layers(&[second], &scene);
+    let settled_again = merge_layers(&[second], &context);
     for (path, entry) in &settled.entries {
         let value = settled_again.entries.get(path).map(|entry| &entry.said.value);
         if value != Some(&entry.said.value) {

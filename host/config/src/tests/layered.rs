@@ -226,14 +226,14 @@ fn the_first_pipeline_of_the_project_goes_before_the_file() {
     ] {
         let files = [file(Layer::Managed, managed), file(Layer::User, own)];
         for person in [person.clone(), home.path().join("link")] {
-            let scene = LayerContext {
+            let context = LayerContext {
                 person: &person.to_string_lossy(),
                 project: project.as_deref(),
                 trusted,
                 pipeline: named,
             };
             assert_eq!(
-                describe_setting(&merge_layers(&files, &scene), path),
+                describe_setting(&merge_layers(&files, &context), path),
                 expected,
                 "{project:?} {path}"
             );

@@ -90,7 +90,7 @@ fn is(value: &Json, name: &Json) -> bool {
         "boolean" => value.is_boolean(),
         "number" => value.is_number(),
         "integer" => value.as_f64().is_some_and(|number| number.fract() == 0.0),
-        other => panic!("`{other}` is no type"),
+        other => panic!("`{other}` is not a type"),
     }
 }
 

@@ -128,12 +128,12 @@ fn the_advice_of_incidents_names_keys_that_exist() {
     assert!(keys.len() >= 8, "{keys:?}");
     for key in keys {
         let path: Vec<String> = key.split('.').map(str::to_owned).collect();
-        assert!(matches!(look_up(&path), KeyLookup::Key(_)), "`{key}` is no key");
+        assert!(matches!(look_up(&path), KeyLookup::Key(_)), "`{key}` is not a key");
         if let [section, plugin, settings, setting] = path.as_slice()
             && (section.as_str(), settings.as_str()) == ("plugins", "settings")
         {
             let declared = declared_settings(plugin).unwrap_or_default();
-            assert!(declared.iter().any(|known| known.key == *setting), "`{key}` is no setting");
+            assert!(declared.iter().any(|known| known.key == *setting), "`{key}` is not a setting");
         }
     }
 }

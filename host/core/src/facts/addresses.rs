@@ -1,4 +1,5 @@
-//! Addresses that are more than a place to fetch from: a file of this machine, or data that is sent.
+//! Addresses that are more than a place to fetch from: a file of this machine, or data that is
+//! sent.
 
 /// Returns the path of a `file:` address.
 pub(super) fn local_file(url: &str) -> Option<String> {

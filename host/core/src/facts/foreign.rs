@@ -344,7 +344,12 @@ impl Reader<'_, '_, '_, '_> {
             }
             VerbMeaning::Destroys | VerbMeaning::DestroysAll => {
                 self.plain(EffectKind::RemoteDelete, server);
-                self.form("destroy-remote", "deletes a whole database, bucket, cluster, project or the like on a remote service", 200);
+                self.form(
+                    "destroy-remote",
+                    "deletes a whole database, bucket, cluster, project or \
+                     the like on a remote service",
+                    200,
+                );
             }
             VerbMeaning::Publishes => self.plain(EffectKind::Publish, server),
             VerbMeaning::Overwrites => self.overwrites(server),

@@ -41,8 +41,8 @@ fn is_normal(path: &str) -> bool {
         .is_some_and(|rest| rest.split('/').all(|part| !matches!(part, "" | "." | "..")))
 }
 
-/// Does the same as [`normalise_path`], but keeps a `..` after a name: the system follows a link there
-/// before it goes up, and the text alone does not show where that leads.
+/// Does the same as [`normalise_path`], but keeps a `..` after a name: the system follows a link
+/// there before it goes up, and the text alone does not show where that leads.
 #[must_use]
 pub fn make_absolute(path: &str, cwd: &str, home: &str) -> String {
     let from_home = ["~", "$HOME", "${HOME}"].iter().find_map(|prefix| {

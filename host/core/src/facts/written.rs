@@ -51,8 +51,8 @@ pub(super) fn read(
     }
 }
 
-/// Returns true if a call of a file tool brings a text with it that something will run, or that says
-/// where packages come from. Any other text is not read.
+/// Returns true if a call of a file tool brings a text with it that something will run, or that
+/// says where packages come from. Any other text is not read.
 pub(super) fn is_run_later(input: &Map<String, Value>, path: &str, cwd: &str, home: &str) -> bool {
     WHOLE.iter().chain(NEW).chain([&LIST]).any(|name| input.contains_key(*name))
         && is_read(&normalise_path(path, cwd, home), home)

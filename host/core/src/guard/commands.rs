@@ -89,12 +89,12 @@ pub(super) fn interpreter(program: &str) -> Option<&str> {
 }
 
 /// Returns the reason, if a command bypasses the guard.
-pub(super) fn hit(sight: &GuardInput<'_>) -> Option<String> {
-    sight.commands().iter().enumerate().find_map(|(index, command)| {
-        own(sight, command)
-            .or_else(|| started(sight, command))
-            .or_else(|| stops(sight, index, command))
-            .or_else(|| inside_a_text(sight, index, command))
+pub(super) fn hit(input: &GuardInput<'_>) -> Option<String> {
+    input.commands().iter().enumerate().find_map(|(index, command)| {
+        own(input, command)
+            .or_else(|| started(input, command))
+            .or_else(|| stops(input, index, command))
+            .or_else(|| inside_a_text(input, index, command))
     })
 }
 
@@ -103,8 +103,8 @@ fn for_a_person(verb: &str) -> String {
 }
 
 /// Checks a call of the portcullis program, under its name or that of its file.
-fn own(sight: &GuardInput<'_>, command: &Command) -> Option<String> {
-    if !is_own(sight, &command.program) {
+fn own(input: &GuardInput<'_>, command: &Command) -> Option<String> {
+    if !is_own(input, &command.program) {
         return None;
     }
     // Words after `--` are operands, even if they look like options.
@@ -169,8 +169,8 @@ fn own_verb(verb: &str, below: &str) -> Option<String> {
 }
 
 /// Returns true if a program's name is that of portcullis.
-pub(super) fn is_own(sight: &GuardInput<'_>, program: &str) -> bool {
-    let own = sight
+pub(super) fn is_own(input: &GuardInput<'_>, program: &str) -> bool {
+    let own = input
         .guarded
         .iter()
         .filter(|guarded| guarded.program)
@@ -180,23 +180,23 @@ pub(super) fn is_own(sight: &GuardInput<'_>, program: &str) -> bool {
 
 /// Returns the clients with our hooks, and the ways past these.
 fn hooked(
-    sight: &GuardInput<'_>,
+    input: &GuardInput<'_>,
 ) -> impl Iterator<Item = (&'static ClientProfile, &'static HookBypasses)> {
-    sight.place.clients.iter().filter_map(|client| Some((*client, client.hooked?)))
+    input.place.clients.iter().filter_map(|client| Some((*client, client.hooked?)))
 }
 
 /// Returns true if the program is a client with our hooks.
-pub(super) fn is_client(sight: &GuardInput<'_>, program: &str) -> bool {
-    hooked(sight).any(|(client, _)| client.is_program(program))
+pub(super) fn is_client(input: &GuardInput<'_>, program: &str) -> bool {
+    hooked(input).any(|(client, _)| client.is_program(program))
 }
 
 /// Checks for a client being started so that its actions are not reviewed.
-fn started(sight: &GuardInput<'_>, command: &Command) -> Option<String> {
-    hooked(sight).find_map(|(client, bypasses)| starts(sight, command, client, bypasses))
+fn started(input: &GuardInput<'_>, command: &Command) -> Option<String> {
+    hooked(input).find_map(|(client, bypasses)| starts(input, command, client, bypasses))
 }
 
 fn starts(
-    sight: &GuardInput<'_>,
+    input: &GuardInput<'_>,
     command: &Command,
     client: &ClientProfile,
     bypasses: &HookBypasses,
@@ -237,10 +237,10 @@ fn starts(
     if let Some(name) = world {
         return Some(unreviewed(&format!("by `{name}`, where other settings may count")));
     }
-    if command.wrappers.iter().any(|name| name == "env") && cleared(sight.text()) {
+    if command.wrappers.iter().any(|name| name == "env") && cleared(input.text()) {
         return Some(unreviewed("without its environment"));
     }
-    elsewhere(sight, bypasses).map(|name| unreviewed(&format!("with `{name}` changed")))
+    elsewhere(input, bypasses).map(|name| unreviewed(&format!("with `{name}` changed")))
 }
 
 fn unreviewed(how: &str) -> String {
@@ -264,21 +264,21 @@ fn changing<'a>(words: &'a [Word], bypasses: &HookBypasses) -> Option<&'a str> {
 
 /// Finds a variable that a command line sets and that points the client to other settings, or past
 /// hooks.
-fn elsewhere(sight: &GuardInput<'_>, bypasses: &HookBypasses) -> Option<String> {
-    let assigned = sight
+fn elsewhere(input: &GuardInput<'_>, bypasses: &HookBypasses) -> Option<String> {
+    let assigned = input
         .commands()
         .iter()
         .flat_map(|command| command.assignments.iter().map(|(name, _)| name.clone()));
-    let given = sight.commands().iter().flat_map(|command| {
+    let given = input.commands().iter().flat_map(|command| {
         command.words.iter().filter_map(|word| Some(word.text.split_once('=')?.0.to_owned()))
     });
-    let written = sight.text().match_indices('=').filter_map(|(at, _)| {
-        let before = sight.text().get(..at)?;
+    let written = input.text().match_indices('=').filter_map(|(at, _)| {
+        let before = input.text().get(..at)?;
         let start =
             before.rfind(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).map_or(0, |at| at + 1);
         before.get(start..).map(str::to_owned)
     });
-    assigned.chain(given).chain(written).chain(unset(sight.text())).find(|name| {
+    assigned.chain(given).chain(written).chain(unset(input.text())).find(|name| {
         let switch = name.starts_with(bypasses.variable_prefix)
             && bypasses.switches.iter().any(|part| name.contains(part));
         switch
@@ -312,13 +312,13 @@ fn cleared(text: &str) -> bool {
 
 /// Checks for a process of the guard being stopped, by its name or by the result of a search for
 /// it.
-fn stops(sight: &GuardInput<'_>, index: usize, command: &Command) -> Option<String> {
+fn stops(input: &GuardInput<'_>, index: usize, command: &Command) -> Option<String> {
     let stopped =
-        || sight.effects_of(index).filter(|effect| effect.kind == EffectKind::ProcessStop);
+        || input.effects_of(index).filter(|effect| effect.kind == EffectKind::ProcessStop);
     stopped().next()?;
     let named = command.words.iter().map(|word| word.text.as_str()).any(means_us);
     let searched = stopped().any(|effect| !effect.certain)
-        && sight.commands().iter().any(|other| {
+        && input.commands().iter().any(|other| {
             matches!(
                 other.program.as_str(),
                 "pgrep" | "pidof" | "ps" | "grep" | "egrep" | "awk" | "lsof" | "fuser"
@@ -334,14 +334,14 @@ fn means_us(word: &str) -> bool {
 }
 
 /// Checks text that another program will run (a terminal's, a job's) for one of these commands.
-fn inside_a_text(sight: &GuardInput<'_>, index: usize, command: &Command) -> Option<String> {
-    let opaque = sight.effects_of(index).any(|effect| {
+fn inside_a_text(input: &GuardInput<'_>, index: usize, command: &Command) -> Option<String> {
+    let opaque = input.effects_of(index).any(|effect| {
         matches!(
             effect.kind,
             EffectKind::ProcessStart | EffectKind::UnseenCode | EffectKind::Persistence
         )
     });
-    if !opaque || is_client(sight, &command.program) || is_own(sight, &command.program) {
+    if !opaque || is_client(input, &command.program) || is_own(input, &command.program) {
         return None;
     }
     command.words.iter().find_map(|word| {
@@ -353,11 +353,11 @@ fn inside_a_text(sight: &GuardInput<'_>, index: usize, command: &Command) -> Opt
         names.iter().enumerate().find_map(|(at, name)| {
             let after = names.get(at + 1..).unwrap_or_default();
             let program = name.rsplit('/').next().unwrap_or(name);
-            if is_own(sight, program) {
+            if is_own(input, program) {
                 let mut verbs = after.iter().filter(|word| !word.starts_with('-')).copied();
                 return own_verb(verbs.next().unwrap_or(""), verbs.next().unwrap_or(""));
             }
-            let (_, bypasses) = hooked(sight).find(|(client, _)| client.is_program(program))?;
+            let (_, bypasses) = hooked(input).find(|(client, _)| client.is_program(program))?;
             let escape = after
                 .iter()
                 .find(|word| bypasses.options.contains(&word.split('=').next().unwrap_or(word)));

@@ -44,19 +44,19 @@ const LISTING: &[&str] =
     &["cd", "dir", "du", "eza", "find", "fd", "ls", "lsd", "stat", "tree", "vdir"];
 
 /// Returns the guarded path that an effect would change, or read although it is secret.
-pub(super) fn hit<'a>(sight: &GuardInput<'a>) -> Option<(&'a GuardedPath, String, bool)> {
-    sight.action.facts.effects.iter().find_map(|effect| {
-        let path = effect.path.and_then(|index| sight.action.facts.paths.get(index as usize));
+pub(super) fn hit<'a>(input: &GuardInput<'a>) -> Option<(&'a GuardedPath, String, bool)> {
+    input.action.facts.effects.iter().find_map(|effect| {
+        let path = effect.path.and_then(|index| input.action.facts.paths.get(index as usize));
         let real = path.and_then(|path| path.link_target.as_deref());
         [Some(effect.target.as_str()), real].into_iter().flatten().find_map(|spelling| {
             let touched = AffectedPath {
-                sight,
+                input,
                 effect,
                 path,
-                command: sight.command(effect.command),
+                command: input.command(effect.command),
                 spelling,
             };
-            let guarded = sight.guarded.iter().find(|guarded| touched.hits(guarded))?;
+            let guarded = input.guarded.iter().find(|guarded| touched.hits(guarded))?;
             Some((guarded, spelling.to_owned(), touched.operation() == PathOperation::Reads))
         })
     })
@@ -65,24 +65,24 @@ pub(super) fn hit<'a>(sight: &GuardInput<'a>) -> Option<(&'a GuardedPath, String
 /// Checks words with a `..` after a name, which may be a link, at the place where the workspace
 /// says they lead.
 pub(super) fn hit_through_links<'a>(
-    sight: &GuardInput<'a>,
+    input: &GuardInput<'a>,
 ) -> Option<(&'a GuardedPath, String, bool)> {
-    let commands = sight.commands().iter().enumerate();
-    commands.filter(|(index, _)| sight.changes_something(*index)).find_map(|(_, command)| {
-        dotted(command, &sight.place.cwd).find_map(|raw| {
-            let real = sight.observed.get(&raw)?.real.as_deref()?;
+    let commands = input.commands().iter().enumerate();
+    commands.filter(|(index, _)| input.changes_something(*index)).find_map(|(_, command)| {
+        dotted(command, &input.place.cwd).find_map(|raw| {
+            let real = input.observed.get(&raw)?.real.as_deref()?;
             let held = |guarded: &&GuardedPath| {
                 matches!(relation(real, guarded), Some(PathRelation::Same | PathRelation::Inside))
             };
-            Some((sight.guarded.iter().find(held)?, raw.clone(), false))
+            Some((input.guarded.iter().find(held)?, raw.clone(), false))
         })
     })
 }
 
 /// Checks changes of files that a search finds in a folder above, if nothing else shows which
 /// files.
-pub(super) fn hit_by_search<'a>(sight: &GuardInput<'a>) -> Option<(&'a GuardedPath, String, bool)> {
-    let facts = &sight.action.facts;
+pub(super) fn hit_by_search<'a>(input: &GuardInput<'a>) -> Option<(&'a GuardedPath, String, bool)> {
+    let facts = &input.action.facts;
     let changes = |searched: &Effect| {
         facts.effects.iter().any(|effect| {
             let unsaid = effect.kind.changes_files()
@@ -92,7 +92,7 @@ pub(super) fn hit_by_search<'a>(sight: &GuardInput<'a>) -> Option<(&'a GuardedPa
         })
     };
     let of_search = |effect: &&Effect| {
-        let program = sight.command(effect.command).map_or("", |command| command.program.as_str());
+        let program = input.command(effect.command).map_or("", |command| command.program.as_str());
         effect.kind == EffectKind::FileRead && SEARCHING.contains(&program)
     };
     facts.effects.iter().filter(of_search).find_map(|effect| {
@@ -104,14 +104,14 @@ pub(super) fn hit_by_search<'a>(sight: &GuardInput<'a>) -> Option<(&'a GuardedPa
                 && guarded.present
                 && name_relation(&effect.target, guarded) == Some(PathRelation::Above)
         };
-        let guarded = sight.guarded.iter().find(above)?;
+        let guarded = input.guarded.iter().find(above)?;
         changes(effect).then(|| (guarded, effect.target.clone(), false))
     })
 }
 
 /// Checks for a file that is opened for reading and then written through its descriptor's name.
-pub(super) fn hit_reopened<'a>(sight: &GuardInput<'a>) -> Option<(&'a GuardedPath, String, bool)> {
-    let redirections = || sight.commands().iter().flat_map(|command| &command.redirections);
+pub(super) fn hit_reopened<'a>(input: &GuardInput<'a>) -> Option<(&'a GuardedPath, String, bool)> {
+    let redirections = || input.commands().iter().flat_map(|command| &command.redirections);
     let written = |text: &str| {
         let number = text.strip_prefix("/dev/fd/").or_else(|| {
             text.strip_prefix("/proc/").and_then(|rest| Some(rest.split_once("/fd/")?.1))
@@ -120,23 +120,23 @@ pub(super) fn hit_reopened<'a>(sight: &GuardInput<'a>) -> Option<(&'a GuardedPat
     };
     let through = redirections().any(|to| {
         matches!(to.direction, Direction::Output | Direction::Append) && written(&to.target.text)
-    }) || sight.commands().iter().enumerate().any(|(index, command)| {
-        sight.changes_something(index) && command.words.iter().any(|word| written(&word.text))
+    }) || input.commands().iter().enumerate().any(|(index, command)| {
+        input.changes_something(index) && command.words.iter().any(|word| written(&word.text))
     });
     let mut opened = redirections()
         .filter(|from| through && from.direction == Direction::Input && from.descriptor > 2);
     opened.find_map(|from| {
-        let path = normalise_path(&from.target.text, &sight.place.cwd, &sight.place.home);
+        let path = normalise_path(&from.target.text, &input.place.cwd, &input.place.home);
         let held = |guarded: &&GuardedPath| {
             matches!(relation(&path, guarded), Some(PathRelation::Same | PathRelation::Inside))
         };
-        Some((sight.guarded.iter().find(held)?, path.clone(), false))
+        Some((input.guarded.iter().find(held)?, path.clone(), false))
     })
 }
 
 /// A path that an effect applies to, in one of its spellings.
 struct AffectedPath<'s, 'a> {
-    sight: &'s GuardInput<'a>,
+    input: &'s GuardInput<'a>,
     effect: &'s Effect,
     path: Option<&'s Path>,
     command: Option<&'s Command>,
@@ -146,12 +146,12 @@ struct AffectedPath<'s, 'a> {
 impl AffectedPath<'_, '_> {
     fn hits(&self, guarded: &GuardedPath) -> bool {
         let is_name = self.path.is_some_and(|path| !path.glob);
-        let lies = if is_name {
+        let found = if is_name {
             name_relation(self.spelling, guarded)
         } else {
             relation(self.spelling, guarded)
         };
-        match (lies, self.operation()) {
+        match (found, self.operation()) {
             (None, _) => false,
             (Some(PathRelation::Same), PathOperation::Reads) => guarded.secret,
             // A secret is a file: a pattern that continues below it matches nothing.
@@ -260,13 +260,13 @@ impl AffectedPath<'_, '_> {
 
     /// Returns true for the home folder, or one above it.
     fn holds_home(&self) -> bool {
-        strip_folder(&self.sight.place.home, self.spelling).is_some()
+        strip_folder(&self.input.place.home, self.spelling).is_some()
     }
 
     /// Returns true if it reads all of one of the guard's own folders and so the secret in it.
     fn reads_whole(&self, guarded: &GuardedPath) -> bool {
         let own =
-            self.sight.guarded.iter().any(|other| !other.secret && other.path == self.spelling);
+            self.input.guarded.iter().any(|other| !other.secret && other.path == self.spelling);
         let flagged = self
             .command
             .is_some_and(|command| command.words.iter().any(|word| is_recursive(&word.text)));

@@ -33,7 +33,7 @@ pub struct GuardInput<'a> {
     /// The action, with its facts.
     pub action: &'a Action,
     /// Its parameters as received.
-    pub input: &'a Map<String, Value>,
+    pub parameters: &'a Map<String, Value>,
     /// The observed state of the workspace.
     pub observed: &'a Observations,
     /// The guarded paths.
@@ -79,18 +79,18 @@ impl<'a> GuardInput<'a> {
 
 /// Returns the objection to an action that would change the guard, stop it or bypass it.
 #[must_use]
-pub fn find_objection(sight: &GuardInput<'_>) -> Option<Objection> {
+pub fn find_objection(input: &GuardInput<'_>) -> Option<Objection> {
     let changed = || {
-        let (guarded, path, reads) = effects::hit(sight)
-            .or_else(|| effects::hit_by_search(sight))
-            .or_else(|| effects::hit_through_links(sight))
-            .or_else(|| effects::hit_reopened(sight))?;
+        let (guarded, path, reads) = effects::hit(input)
+            .or_else(|| effects::hit_by_search(input))
+            .or_else(|| effects::hit_through_links(input))
+            .or_else(|| effects::hit_reopened(input))?;
         Some(changes(guarded, &path, reads))
     };
     let reason = changed()
-        .or_else(|| opaque::hit(sight).map(may_change))
-        .or_else(|| tools::hit(sight).map(may_change))
-        .or_else(|| commands::hit(sight))?;
+        .or_else(|| opaque::hit(input).map(may_change))
+        .or_else(|| tools::hit(input).map(may_change))
+        .or_else(|| commands::hit(input))?;
     Some(Objection {
         source: OWN.into(),
         rule: RULE.into(),

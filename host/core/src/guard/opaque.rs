@@ -11,22 +11,22 @@ use crate::policy::GuardedPath;
 use std::cell::OnceCell;
 
 /// Returns the first guarded path that a command names and may change.
-pub(super) fn hit<'a>(sight: &GuardInput<'a>) -> Option<&'a GuardedPath> {
-    let whole = sight.commands().iter().enumerate().find_map(|(index, command)| {
-        let suspect = Suspect { sight, index, command, code: OnceCell::new() };
-        sight.guarded.iter().find(|guarded| suspect.may_change(guarded))
+pub(super) fn hit<'a>(input: &GuardInput<'a>) -> Option<&'a GuardedPath> {
+    let whole = input.commands().iter().enumerate().find_map(|(index, command)| {
+        let suspect = Suspect { input, index, command, code: OnceCell::new() };
+        input.guarded.iter().find(|guarded| suspect.may_change(guarded))
     });
-    whole.or_else(|| mounted(sight)).or_else(|| unread(sight))
+    whole.or_else(|| mounted(input)).or_else(|| unread(input))
 }
 
 /// Checks a command line that could not be read at all.
-fn unread<'a>(sight: &GuardInput<'a>) -> Option<&'a GuardedPath> {
-    let partial = sight.action.facts.coverage == Coverage::Partial && sight.commands().is_empty();
-    sight.guarded.iter().find(|guarded| partial && names(sight.text(), guarded))
+fn unread<'a>(input: &GuardInput<'a>) -> Option<&'a GuardedPath> {
+    let partial = input.action.facts.coverage == Coverage::Partial && input.commands().is_empty();
+    input.guarded.iter().find(|guarded| partial && names(input.text(), guarded))
 }
 
 struct Suspect<'s, 'a> {
-    sight: &'s GuardInput<'a>,
+    input: &'s GuardInput<'a>,
     index: usize,
     command: &'a Command,
     /// Its code, collected once for all guarded paths.
@@ -37,8 +37,8 @@ impl Suspect<'_, '_> {
     fn may_change(&self, guarded: &GuardedPath) -> bool {
         // The client's own calls are reviewed, and calls of portcullis are judged by their
         // subcommand.
-        if commands::is_client(self.sight, &self.command.program)
-            || commands::is_own(self.sight, &self.command.program)
+        if commands::is_client(self.input, &self.command.program)
+            || commands::is_own(self.input, &self.command.program)
         {
             return false;
         }
@@ -50,7 +50,7 @@ impl Suspect<'_, '_> {
                 self.words().any(|word| self.holds(word, guarded))
             }
             "sqlite3" | "litecli" | "duckdb" => {
-                self.words().any(|word| self.lies_in(word, guarded)) && !self.only_asks()
+                self.words().any(|word| self.is_inside(word, guarded)) && !self.only_asks()
             }
             _ => self.is_opaque(guarded) && self.mentions(guarded),
         }
@@ -71,11 +71,11 @@ impl Suspect<'_, '_> {
         let apart = !guarded.program
             && self.words().any(|word| word.trim_end_matches('/').rsplit('/').next() == Some(last))
             && self
-                .sight
+                .input
                 .commands()
                 .iter()
                 .any(|command| command.program == "cd" || command.program == "pushd")
-            && holds_parts(self.sight.text(), guarded);
+            && holds_parts(self.input.text(), guarded);
         own || apart
     }
 
@@ -89,7 +89,7 @@ impl Suspect<'_, '_> {
             .filter(|redirection| redirection.direction == Direction::Heredoc);
         let mut texts: Vec<&str> =
             heredocs.map(|redirection| redirection.target.text.as_str()).collect();
-        if let Some(before) = self.sight.command(self.command.input_from)
+        if let Some(before) = self.input.command(self.command.input_from)
             && matches!(before.program.as_str(), "echo" | "printf" | "cat" | "print")
             && self.hands_input_on()
         {
@@ -118,7 +118,7 @@ impl Suspect<'_, '_> {
     /// Returns true if its behaviour is not fully known, or if it changes files around the guarded
     /// one that it does not name.
     fn is_opaque(&self, guarded: &GuardedPath) -> bool {
-        self.sight.effects_of(self.index).any(|effect| match effect.kind {
+        self.input.effects_of(self.index).any(|effect| match effect.kind {
             EffectKind::ProcessStart | EffectKind::UnseenCode | EffectKind::Persistence => true,
             EffectKind::RemoteChange | EffectKind::RemoteDelete => {
                 matches!(effect.target.as_str(), "localhost" | "127.0.0.1" | "::1")
@@ -138,7 +138,7 @@ impl Suspect<'_, '_> {
     /// Returns true for code that names the path, whole or in parts, and does more than read.
     fn code_may_change(&self, language: &str, guarded: &GuardedPath) -> bool {
         let writes = self
-            .sight
+            .input
             .effects_of(self.index)
             .any(|effect| !matches!(effect.kind, EffectKind::FileRead | EffectKind::SecretRead));
         self.code.get_or_init(|| self.code_texts()).iter().any(|text| {
@@ -167,7 +167,7 @@ impl Suspect<'_, '_> {
             .any(|word| word.text.ends_with('\u{fffd}') && word.text.len() > 4000)
         {
             // The rest of the command was cut off.
-            texts.push(self.sight.text().to_owned());
+            texts.push(self.input.text().to_owned());
         }
         let heredocs = self
             .command
@@ -177,7 +177,7 @@ impl Suspect<'_, '_> {
         let heredocs: Vec<&str> =
             heredocs.map(|redirection| redirection.target.text.as_str()).collect();
         if heredocs.iter().any(|text| text.len() > 4000) {
-            texts.push(self.sight.text().to_owned());
+            texts.push(self.input.text().to_owned());
         }
         texts.extend(heredocs.into_iter().map(str::to_owned));
         if !inline {
@@ -191,7 +191,7 @@ impl Suspect<'_, '_> {
 
     /// Returns true if it runs something that is not on the command line.
     fn is_opaque_run(&self) -> bool {
-        self.sight.effects_of(self.index).any(|effect| {
+        self.input.effects_of(self.index).any(|effect| {
             effect.kind == EffectKind::ProcessStart
                 || (effect.kind.changes_files() && !effect.certain)
         })
@@ -200,7 +200,7 @@ impl Suspect<'_, '_> {
     /// Returns the texts that earlier commands wrote to a file that this command is given.
     fn written_before(&self) -> Vec<String> {
         let given: Vec<&str> = self.words().collect();
-        let earlier = self.sight.commands().iter().take(self.index);
+        let earlier = self.input.commands().iter().take(self.index);
         let writes_it = |command: &&Command| {
             let redirected = command
                 .redirections
@@ -228,7 +228,7 @@ impl Suspect<'_, '_> {
         word.starts_with(['/', '~', '.']) && relation(&self.absolute(word), guarded).is_some()
     }
 
-    fn lies_in(&self, word: &str, guarded: &GuardedPath) -> bool {
+    fn is_inside(&self, word: &str, guarded: &GuardedPath) -> bool {
         let word =
             word.strip_prefix("file:").map_or(word, |path| path.split('?').next().unwrap_or(path));
         matches!(
@@ -238,7 +238,7 @@ impl Suspect<'_, '_> {
     }
 
     fn absolute(&self, word: &str) -> String {
-        normalise_path(word, &self.sight.place.cwd, &self.sight.place.home)
+        normalise_path(word, &self.input.place.cwd, &self.input.place.home)
     }
 
     /// Returns true if a database is opened read-only, or only queried.
@@ -267,18 +267,18 @@ impl Suspect<'_, '_> {
 }
 
 /// Returns a guarded folder that is mounted writable into a container.
-fn mounted<'a>(sight: &GuardInput<'a>) -> Option<&'a GuardedPath> {
+fn mounted<'a>(input: &GuardInput<'a>) -> Option<&'a GuardedPath> {
     let containers = ["docker", "podman", "nerdctl", "docker-compose"];
     let runs = |command: &Command| {
         containers.contains(&command.program.as_str())
             || command.wrappers.iter().any(|name| containers.contains(&name.as_str()))
     };
-    if !sight.commands().iter().any(runs) {
+    if !input.commands().iter().any(runs) {
         return None;
     }
-    sight.text().split_ascii_whitespace().filter_map(mount_source).find_map(|source| {
-        let path = normalise_path(source, &sight.place.cwd, &sight.place.home);
-        sight.guarded.iter().find(|guarded| {
+    input.text().split_ascii_whitespace().filter_map(mount_source).find_map(|source| {
+        let path = normalise_path(source, &input.place.cwd, &input.place.home);
+        input.guarded.iter().find(|guarded| {
             guarded.top.is_empty() && !guarded.program && relation(&path, guarded).is_some()
         })
     })

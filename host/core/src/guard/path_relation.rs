@@ -25,7 +25,7 @@ pub(super) fn relation(path: &str, guarded: &GuardedPath) -> Option<PathRelation
     }
     // A file name can itself contain glob characters.
     let named = name_relation(path, guarded);
-    let as_glob = || glob_lies(path, &guarded.path).filter(|_| guarded.present);
+    let as_glob = || glob_relation(path, &guarded.path).filter(|_| guarded.present);
     if is_glob(path) { named.or_else(as_glob) } else { named }
 }
 
@@ -80,7 +80,7 @@ fn is_extended(path: &str) -> bool {
 }
 
 /// Matches pattern and path part by part, following every possible expansion of `**`.
-fn glob_lies(pattern: &str, path: &str) -> Option<PathRelation> {
+fn glob_relation(pattern: &str, path: &str) -> Option<PathRelation> {
     let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
     // A search finds hidden files too, a shell expansion does not.
     let searches = pattern.contains("**");
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn an_end_is_guarded_wherever_it_lies() {
+    fn an_end_is_guarded_in_every_folder() {
         let guarded = GuardedPath::new("**/.claude/settings.json", "");
         for (path, expected) in [
             ("/srv/x/.claude/settings.json", Some(PathRelation::Same)),

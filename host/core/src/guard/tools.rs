@@ -70,10 +70,10 @@ const TEXTS: &[&str] = &[
 ];
 
 /// Returns the first guarded path that a tool is given and may change.
-pub(super) fn hit<'a>(sight: &GuardInput<'a>) -> Option<&'a GuardedPath> {
-    let Operation::Tool(tool) = &sight.action.operation else { return None };
+pub(super) fn hit<'a>(input: &GuardInput<'a>) -> Option<&'a GuardedPath> {
+    let Operation::Tool(tool) = &input.action.operation else { return None };
     // The client's own bookkeeping has no effects at all.
-    if sight.action.facts.effects.is_empty() || reads(&tool.name) {
+    if input.action.facts.effects.is_empty() || reads(&tool.name) {
         return None;
     }
     let runs = words(&tool.name).any(|word| {
@@ -83,20 +83,20 @@ pub(super) fn hit<'a>(sight: &GuardInput<'a>) -> Option<&'a GuardedPath> {
         )
     });
     let mut open: Vec<(&str, &Value)> =
-        sight.input.iter().map(|(name, value)| (name.as_str(), value)).collect();
+        input.parameters.iter().map(|(name, value)| (name.as_str(), value)).collect();
     let mut seen = 0;
     while let Some((name, value)) = open.pop() {
         seen += 1;
         match value {
             _ if seen > MOST_VALUES => {
-                return sight
+                return input
                     .guarded
                     .iter()
-                    .find(|guarded| names(&sight.action.parameters, guarded));
+                    .find(|guarded| names(&input.action.parameters, guarded));
             }
             Value::String(text) => {
                 if let Some(guarded) =
-                    sight.guarded.iter().find(|guarded| touches(sight, name, text, runs, guarded))
+                    input.guarded.iter().find(|guarded| touches(input, name, text, runs, guarded))
                 {
                     return Some(guarded);
                 }
@@ -115,7 +115,7 @@ pub(super) fn hit<'a>(sight: &GuardInput<'a>) -> Option<&'a GuardedPath> {
 const MOST_VALUES: usize = 4096;
 
 fn touches(
-    sight: &GuardInput<'_>,
+    input: &GuardInput<'_>,
     name: &str,
     text: &str,
     runs: bool,
@@ -128,7 +128,7 @@ fn touches(
     let exact = text.len() < 4096 && !text.contains('\n') && {
         use super::path_relation::{PathRelation, relation};
         matches!(
-            relation(&normalise_path(path, &sight.place.cwd, &sight.place.home), guarded),
+            relation(&normalise_path(path, &input.place.cwd, &input.place.home), guarded),
             Some(PathRelation::Same | PathRelation::Inside)
         )
     };

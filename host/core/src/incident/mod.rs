@@ -1,9 +1,9 @@
 //! Incidents: reports on the stop of a session, composed from its journal.
 //!
 //! The journal is the only source of truth. A record that stops a session holds the data that only
-//! the session has ([`IncidentState`]), so that everything else follows from the session's records up to
-//! it. All of it is masked, since records are. Files, commands and permissions are not part of this
-//! module.
+//! the session has ([`IncidentState`]), so that everything else follows from the session's records
+//! up to it. All of it is masked, since records are. Files, commands and permissions are not part
+//! of this module.
 
 mod actions;
 mod impact;

@@ -164,7 +164,8 @@ impl<'s> Run<'s, '_> {
         Some(exception)
     }
 
-    /// Blocks the action if an intervention on it stopped the session; returns true if the session is stopped.
+    /// Blocks the action if an intervention on it stopped the session; returns true if the session
+    /// is stopped.
     fn refuse_if_stopped_now(&self, judged: &mut CallReview) -> bool {
         let change = verdict::refuse_in_stopped_session(
             &self.state.session,
@@ -330,8 +331,8 @@ impl<'s> Run<'s, '_> {
             rewritten.second.facts.identity
         });
         let key = call.id.as_deref().map_or(identity, |id| hash_parts(&[id]));
-        // A client accepts a rewrite only without text, and some accept no text at all before a tool:
-        // these messages are delivered with the outcome.
+        // A client accepts a rewrite only without text, and some accept no text at all before a
+        // tool: these messages are delivered with the outcome.
         let late = match self.reply.ruling {
             Disposition::Rewrite(_) => true,
             Disposition::None => self.drops_early_notes() && !self.reply.agent.is_empty(),

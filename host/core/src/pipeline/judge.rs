@@ -185,7 +185,7 @@ impl Run<'_, '_> {
         findings.faults.extend(understood.fault.clone());
         findings.objections.extend(guard::find_objection(&GuardInput {
             action: &understood.action,
-            input: &call.input,
+            parameters: &call.input,
             observed: &understood.observed,
             guarded: &self.settings.policy.guarded,
             place: &self.place,
@@ -201,10 +201,10 @@ impl Run<'_, '_> {
             &context,
             self.ports.details,
         );
-        let (answers, aside) = split_shadow(answers);
+        let (answers, in_shadow) = split_shadow(answers);
         let mut plugins = record_plugins(&answers);
         let mut onlookers: Vec<ShadowFindings> =
-            aside.into_iter().map(ShadowFindings::assessed).collect();
+            in_shadow.into_iter().map(ShadowFindings::assessed).collect();
         context.assessments = findings.add_assessments(answers);
         if patterns {
             let (asked, looking_on) = self.detect(&understood.action, &context, &mut findings);
@@ -263,10 +263,10 @@ impl Run<'_, '_> {
                 .filter(|answer| answer.plugin.session)
                 .map(|answer| answer.plugin.name.clone()),
         );
-        let (answers, aside) = split_shadow(answers);
+        let (answers, in_shadow) = split_shadow(answers);
         let plugins = record_plugins(&answers);
         findings.add_detections(answers, &mut states, agent.next_step);
-        let onlookers = aside
+        let onlookers = in_shadow
             .into_iter()
             .map(|answer| ShadowFindings::detected(answer, &mut states, agent.next_step))
             .collect();

@@ -50,7 +50,8 @@ impl Run<'_, '_> {
         let end =
             if changes.is_empty() { String::new() } else { format!(": {}", changes.join(", ")) };
         let text = format!(
-            "Portcullis: {CALM_STEPS} reviewed steps brought no detection, so the limits are the base limits again{end}."
+            "Portcullis: {CALM_STEPS} reviewed steps brought no detection, so the limits are the \
+             base limits again{end}."
         );
         self.reply.agent.push(text.clone());
         self.reply.person.push(text);

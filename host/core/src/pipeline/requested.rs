@@ -87,7 +87,7 @@ fn names_path(sentence: &str, path: &str, place: &CallLocation) -> bool {
 }
 
 /// Returns the number of words of a purpose that begins a sentence: in "To avoid conflicts, work in
-/// `../shared`", what is to be avoided is no place.
+/// `../shared`", what is to be avoided is not a place.
 fn purpose_end(sentence: &str, words: &[&str]) -> usize {
     let begins = words.first().is_some_and(|word| word.eq_ignore_ascii_case("to"));
     let comma = sentence.split_whitespace().position(|word| word.ends_with(','));
@@ -234,7 +234,7 @@ mod tests {
         }
     }
 
-    /// A whole home, the system or a plain word is no place of work.
+    /// A whole home, the system or a plain word is not a place of work.
     #[test]
     fn wide_and_vague_words_name_nothing() {
         for (request, path) in [

@@ -82,8 +82,8 @@ impl Run<'_, '_> {
     }
 
     /// Asks the plugin that decides, if one is configured, and otherwise the strictest intervention
-    /// that is due and available. Milder ones replace missing and disabled ones. `said` is the strictest answer
-    /// to this event so far: guidance that is no stricter would only blur it.
+    /// that is due and available. Milder ones replace missing and disabled ones. `said` is the
+    /// strictest answer to this event so far: guidance that is no stricter would only blur it.
     fn answer(
         &mut self,
         due: &DueIntervention,
@@ -107,8 +107,8 @@ impl Run<'_, '_> {
                     format!("there is no intervention `{decider}` to decide"),
                 )),
                 Some(answer) => match answer.result.as_ref().map(InterventionKind::of_response) {
-                    // A worse issue must not be answered more mildly, so the decider's choice counts,
-                    // and not the host's own, which may be milder.
+                    // A worse issue must not be answered more mildly, so the decider's choice
+                    // counts, and not the host's own, which may be milder.
                     Ok(kind) if !self.is_open(kind) => wanted = kind,
                     Ok(kind) if silent(kind) => return Answer::Silenced,
                     Ok(kind) => {

@@ -79,8 +79,8 @@ impl ScriptFiles {
         }
     }
 
-    /// Returns the gap that a file leaves which was not read, since a limit on files or on depth was
-    /// reached. Anything may stand in it, unless git holds it as it is.
+    /// Returns the gap that a file leaves which was not read, since a limit on files or on depth
+    /// was reached. Anything may stand in it, unless git holds it as it is.
     fn find_unread(
         &mut self,
         reading: &FileReading,

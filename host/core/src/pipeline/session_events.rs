@@ -103,7 +103,12 @@ impl Run<'_, '_> {
         let answers: Vec<Value> = answers
             .iter()
             .map(|((kind, issue), count)| {
-                json!({ "intervention_type": kind, "issue_type": issue, "judged": count.judged, "helped": count.helped })
+                json!({
+                    "intervention_type": kind,
+                    "issue_type": issue,
+                    "judged": count.judged,
+                    "helped": count.helped,
+                })
             })
             .collect();
         record.details.insert("effectiveness".into(), json!(answers));
@@ -142,7 +147,8 @@ impl Run<'_, '_> {
         self.records.push(record);
         if hold && !self.observing() {
             let reason = format!(
-                "Portcullis held a change of the settings ({}) until the next session, because hooks that guard this one are there.",
+                "Portcullis held a change of the settings ({}) until the next session, because \
+                 hooks that guard this one are there.",
                 one_line(file.unwrap_or(source), 256)
             );
             self.reply.ruling = Disposition::Refuse(reason.clone());

@@ -88,8 +88,8 @@ impl Preconditions {
         if self.lost {
             return Some("it is unknown which repository's changes it keeps".to_owned());
         }
-        // A look at the workspace answers every query. A path without an answer belongs to a replay, whose
-        // recorded answers name the folders of another review.
+        // A look at the workspace answers every query. A path without an answer belongs to a
+        // replay, whose recorded answers name the folders of another review.
         let is = |path: &String, entries: &[Entry]| {
             seen.get(&crate::observe::key(path, false))
                 .is_none_or(|found| entries.contains(&found.entry))
@@ -114,7 +114,8 @@ impl Preconditions {
         let head = self.heads.iter().find(unsettled)?;
         let folder = head.strip_suffix(HEAD).unwrap_or(head).trim_end_matches('/');
         Some(format!(
-            "a merge, a rebase or the like is half done in the repository of `{folder}`, or it has no commit that can be read"
+            "a merge, a rebase or the like is half done in the repository of `{folder}`, or it has \
+             no commit that can be read"
         ))
     }
 }

@@ -9,11 +9,11 @@ use std::collections::{BTreeMap, VecDeque};
 /// First byte of an encoded state: the version of its layout.
 const LAYOUT: u8 = 9;
 /// The bytes that layouts 2, 3 and 5 to 9 added at the end of a session, with their values for a
-/// session of layout 1: nothing holds it; its agents share no state, and each numbers its own steps;
-/// no stop is known; no file is remembered, nothing raised it, and the limits that it
-/// began with are not known; its interventions were not only observed, no refused call is known, and
-/// it made no file; its limits are of an earlier version, and nothing was measured; no
-/// change of a limit, no lasting action and no secret is known.
+/// session of layout 1: nothing holds it; its agents share no state, and each numbers its own
+/// steps; no stop is known; no file is remembered, nothing raised it, and the limits that it began
+/// with are not known; its interventions were not only observed, no refused call is known, and it
+/// made no file; its limits are of an earlier version, and nothing was measured; no change of a
+/// limit, no lasting action and no secret is known.
 const ADDED: [&[u8]; 7] = [&[0], &[0, 0], &[0], &[0, 0, 0], &[0, 0, 0, 0], &[0; 8], &[0; 3]];
 /// The byte that layout 8 added at the end of an agent: its tokens were not counted.
 const ADDED_TO_AGENT: &[u8] = &[0];

@@ -1,7 +1,7 @@
 //! Going back to a checkpoint: what a session has to know of the steps after it.
 //!
-//! Files go back by themselves. The limits return to those that held then, and the agent gets a list
-//! of the steps with effects beyond files.
+//! Files go back by themselves. The limits return to those that held then, and the agent gets a
+//! list of the steps with effects beyond files.
 
 use super::{Session, push};
 use crate::action::{EffectKind, Facts, Limit, Quantity};

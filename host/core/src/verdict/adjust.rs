@@ -1,7 +1,8 @@
-//! Adjustments of a decision that its findings do not contain: the session's state and a person's exception.
+//! Adjustments of a decision that its findings do not contain: the session's state and a person's
+//! exception.
 
 use super::Decision;
-use super::change::Change;
+use super::change::VerdictChange;
 use super::raised::ask_in_raised_session;
 use crate::action::Facts;
 use crate::exceptions::Exception;
@@ -11,7 +12,7 @@ use crate::terms;
 use crate::text::one_line;
 
 /// The demands of a session's state, in the order in which they apply. Each only tightens.
-pub const BY_SESSION: &[fn(&Session, &Facts) -> Option<Change>] =
+pub const BY_SESSION: &[fn(&Session, &Facts) -> Option<VerdictChange>] =
     &[refuse_in_stopped_session, ask_in_held_session, keep_resume_terms, ask_in_raised_session];
 
 /// Applies [`BY_SESSION`] to a decision.
@@ -24,12 +25,12 @@ pub fn adjust_to_session(decision: &mut Decision, session: &Session, facts: &Fac
 }
 
 /// Blocks every action of a stopped session.
-pub fn refuse_in_stopped_session(session: &Session, _: &Facts) -> Option<Change> {
+pub fn refuse_in_stopped_session(session: &Session, _: &Facts) -> Option<VerdictChange> {
     let reason = session.stopped.as_ref()?;
-    Some(Change {
+    Some(VerdictChange {
         leads: true,
         beyond_exceptions: Some("the session was stopped".into()),
-        ..Change::new(
+        ..VerdictChange::new(
             Verdict::Block,
             "the session was stopped",
             format!("this session was stopped: {reason}"),
@@ -37,24 +38,30 @@ pub fn refuse_in_stopped_session(session: &Session, _: &Facts) -> Option<Change>
     })
 }
 
-/// Asks about every action that changes something in a session that is held for a person; reading goes on.
-fn ask_in_held_session(session: &Session, facts: &Facts) -> Option<Change> {
+/// Asks about every action that changes something in a session that is held for a person; reading
+/// goes on.
+fn ask_in_held_session(session: &Session, facts: &Facts) -> Option<VerdictChange> {
     let reason = session.held.as_ref().filter(|_| !terms::is_read_only(facts))?;
     let reason = format!("this session is held until the person's next prompt: {reason}");
-    Some(Change::new(Verdict::Ask, "the session is held for a person", reason))
+    Some(VerdictChange::new(Verdict::Ask, "the session is held for a person", reason))
 }
 
 /// Demands what a person's terms say, on which they resumed a stopped session.
-fn keep_resume_terms(session: &Session, facts: &Facts) -> Option<Change> {
+fn keep_resume_terms(session: &Session, facts: &Facts) -> Option<VerdictChange> {
     let terms = session.terms().filter(|_| session.stopped.is_none())?;
     let demand = terms::find_demand(terms, facts)?;
-    Some(Change {
+    Some(VerdictChange {
         alternative: Some(demand.instead.to_owned()),
-        ..Change::new(demand.verdict, format!("terms of the session: {terms}"), demand.reason)
+        ..VerdictChange::new(
+            demand.verdict,
+            format!("terms of the session: {terms}"),
+            demand.reason,
+        )
     })
 }
 
-/// Lets an action run that a person allowed. `faults`: the faults of its review, which the reason mentions.
+/// Lets an action run that a person allowed. `faults`: the faults of its review, which the reason
+/// mentions.
 ///
 /// # Errors
 /// Fails with the reason why the exception does not count: the decision is beyond exceptions.

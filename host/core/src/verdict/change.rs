@@ -4,7 +4,7 @@ use crate::score::Verdict;
 
 /// One stricter demand on a decision, with its reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
+pub struct VerdictChange {
     /// The verdict that is at least due.
     pub to: Verdict,
     /// The cause, for the list of adjustments.
@@ -19,7 +19,7 @@ pub struct Change {
     pub beyond_exceptions: Option<String>,
 }
 
-impl Change {
+impl VerdictChange {
     pub(super) fn new(to: Verdict, cause: impl Into<String>, reason: String) -> Self {
         Self {
             to,

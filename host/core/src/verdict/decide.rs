@@ -1,10 +1,11 @@
 //! The decision: findings in, verdict and reasons out.
 //!
-//! [`decide_verdict`] is total, pure and monotone: one more finding, fault or gap never makes its verdict
-//! more permissive. It does not check that a `modify` can be carried out: [`settle_rewrites`] does that
-//! afterwards, since an offered rewrite is not a finding against the action but a way to keep it.
+//! [`decide_verdict`] is total, pure and monotone: one more finding, fault or gap never makes its
+//! verdict more permissive. It does not check that a `modify` can be carried out:
+//! [`settle_rewrites`] does that afterwards, since an offered rewrite is not a finding against the
+//! action but a way to keep it.
 
-use super::change::Change;
+use super::change::VerdictChange;
 use crate::fault::Fault;
 use crate::finding::Rewrite;
 use crate::policy::DecisionPolicy;
@@ -66,8 +67,8 @@ impl Decision {
     }
 
     /// Applies a stricter demand. Never loosens the verdict.
-    pub(crate) fn apply(&mut self, change: Change) {
-        let Change { to, cause, reason, leads, alternative, beyond_exceptions } = change;
+    pub(crate) fn apply(&mut self, change: VerdictChange) {
+        let VerdictChange { to, cause, reason, leads, alternative, beyond_exceptions } = change;
         let tightens = self.verdict < to;
         if beyond_exceptions.is_some() {
             self.beyond_exceptions = beyond_exceptions;

@@ -9,9 +9,10 @@
 //! | 5 | `Decision::tighten_for_loss` | a loss that no checkpoint covers warns or asks, as the operator configured |
 //! | 6 | [`refuse_in_stopped_session`] | an intervention on this very action may have stopped the session |
 //!
-//! Only the first-time relief in step 1 and the exception in step 4 loosen a verdict; everything else can only tighten
-//! it. Every change is an [`Adjustment`] in the decision, in order. [`pipeline`](crate::pipeline) calls the steps, and
-//! tightens to `ask` where the rewrite of step 3 cannot be used.
+//! Only the first-time relief in step 1 and the exception in step 4 loosen a verdict; everything
+//! else can only tighten it. Every change is an [`Adjustment`] in the decision, in order.
+//! [`pipeline`](crate::pipeline) calls the steps, and tightens to `ask` where the rewrite of step 3
+//! cannot be used.
 
 mod adjust;
 mod change;
@@ -19,5 +20,5 @@ mod decide;
 mod raised;
 
 pub use adjust::{BY_SESSION, adjust_to_session, lift_by_exception, refuse_in_stopped_session};
-pub use change::Change;
+pub use change::VerdictChange;
 pub use decide::*;

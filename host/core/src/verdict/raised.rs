@@ -5,7 +5,7 @@
 //! here, destroys something, or is not known in full, unless the person's own request named its
 //! target or asked for its kind. Reading, and making and changing files of the project, go on.
 
-use super::change::Change;
+use super::change::VerdictChange;
 use crate::action::{Coverage, Effect, EffectKind, Facts, GitState, Path, Scope};
 use crate::facts::host_of;
 use crate::score::Verdict;
@@ -31,7 +31,7 @@ const REACH: usize = 3;
 const SHORTEST: usize = 3;
 
 /// Asks about an action of a raised session that the person did not ask for.
-pub(super) fn ask_in_raised_session(session: &Session, facts: &Facts) -> Option<Change> {
+pub(super) fn ask_in_raised_session(session: &Session, facts: &Facts) -> Option<VerdictChange> {
     let raised = session.raised.as_ref()?;
     let goal = session.goals.last().map_or("", |(text, _)| text.as_str());
     let words = split_words(goal);
@@ -48,9 +48,9 @@ pub(super) fn ask_in_raised_session(session: &Session, facts: &Facts) -> Option<
         "since step {} ({}: {}) this needs the person's yes until their next prompt: {what}",
         raised.step, raised.pattern, raised.reason
     );
-    Some(Change {
+    Some(VerdictChange {
         alternative: Some(INSTEAD.to_owned()),
-        ..Change::new(Verdict::Ask, CAUSE, reason)
+        ..VerdictChange::new(Verdict::Ask, CAUSE, reason)
     })
 }
 

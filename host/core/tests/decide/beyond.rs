@@ -108,7 +108,7 @@ fn tightening_only_tightens() {
             assert_eq!(
                 decision.adjustments.len() - before,
                 usize::from(to > from),
-                "{from}, {to}: what changed nothing is no change"
+                "{from}, {to}: what changed nothing is not a change"
             );
             assert_eq!(decision.explanation, explanation(decision.verdict), "{from}, {to}");
         }

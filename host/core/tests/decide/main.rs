@@ -1,4 +1,5 @@
-//! The decision: every cell of the matrix, every adjustment, and that more findings never loosen it.
+//! The decision: every cell of the matrix, every adjustment, and that more findings never loosen
+//! it.
 
 mod beyond;
 mod build;

@@ -1,4 +1,5 @@
-//! The scales: scores that stay in range, names that stay the same, levels that begin where the policy says.
+//! The scales: scores that stay in range, names that stay the same, levels that begin where the
+//! policy says.
 
 use portcullis_core::fault::OnFault;
 use portcullis_core::policy::{DecisionPolicy, Detail, Mode, RiskThresholds};

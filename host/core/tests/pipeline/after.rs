@@ -242,7 +242,7 @@ fn a_batch_finds_what_no_other_event_reported() {
     assert_eq!(
         sent.records[0].outcome.as_ref().unwrap().status,
         Status::Failed,
-        "a refusal by the client is no success"
+        "a refusal by the client is not a success"
     );
     assert_eq!((sent.effect(), sent.answer.exit), ("none", 0));
     assert_eq!(world.send(&batch).kinds(), [RecordKind::Unreviewed], "what has an id is told once");

@@ -168,7 +168,8 @@ pub(crate) fn effect(out: &Value) -> &'static str {
     }
 }
 
-/// A session with its journal. State passes from payload to payload as bytes, as the store keeps it.
+/// A session with its journal. State passes from payload to payload as bytes, as the store keeps
+/// it.
 pub(crate) struct World {
     pub(crate) policy: Policy,
     pub(crate) masker: Masker,
@@ -370,8 +371,8 @@ pub(crate) fn without(field: &str, mut payload: Value) -> Value {
     payload
 }
 
-/// Reads only the simplest commands: words at blanks, `rm` deletes, `touch` creates, and some change
-/// their last word.
+/// Reads only the simplest commands: words at blanks, `rm` deletes, `touch` creates, and some
+/// change their last word.
 pub(crate) fn reading(text: &str) -> Reading {
     let words: Vec<&str> = text.split_whitespace().collect();
     let program = words.first().copied().unwrap_or_default().to_owned();

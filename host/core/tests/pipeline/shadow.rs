@@ -20,19 +20,19 @@ fn looks_on<T>(mut answer: PluginResponse<T>, name: &str) -> PluginResponse<T> {
     answer
 }
 
-/// Adds the plugins in `aside` to `counting` in shadow mode, each once as a risk-calculator and
+/// Adds the plugins in `shadows` to `counting` in shadow mode, each once as a risk-calculator and
 /// once as a pattern.
-fn beside(mut counting: Scripted, aside: &[Said]) -> Scripted {
-    let (assessors, patterns) = (aside.to_vec(), aside.to_vec());
+fn beside(mut counting: Scripted, shadows: &[Said]) -> Scripted {
+    let (assessors, patterns) = (shadows.to_vec(), shadows.to_vec());
     let (mut assess, mut detect) = (counting.assess, counting.detect);
     counting.assess = Box::new(move |action, context| {
         let asked = assessors.iter().map(|said| match said.fault {
-            Some((kind, policy)) => answer("aside", Err(fault(kind, policy))),
-            None => answer("aside", Ok(said.assessment.clone())),
+            Some((kind, policy)) => answer("shadow", Err(fault(kind, policy))),
+            None => answer("shadow", Ok(said.assessment.clone())),
         });
         assess(action, context)
             .into_iter()
-            .chain(asked.map(|answer| looks_on(answer, "aside")))
+            .chain(asked.map(|answer| looks_on(answer, "shadow")))
             .collect()
     });
     counting.detect = Box::new(move |history, action, state| {
@@ -53,8 +53,8 @@ fn beside(mut counting: Scripted, aside: &[Said]) -> Scripted {
 
 /// Returns the complete results of a session: replies, records without the shadow entries, the
 /// state without that of the shadow plugins.
-fn session(counting: &[Said], aside: &[Said]) -> (String, Vec<String>, Vec<u8>, Vec<u8>, String) {
-    let mut world = World::with(beside(super::properties::plugins(counting), aside));
+fn session(counting: &[Said], shadows: &[Said]) -> (String, Vec<String>, Vec<u8>, Vec<u8>, String) {
+    let mut world = World::with(beside(super::properties::plugins(counting), shadows));
     world.bash("make it", "t1");
     world.send(&post(
         "Bash",
@@ -79,15 +79,15 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
 
     #[test]
-    fn shadow_plugins_change_nothing(counting in prop::collection::vec(said(), 0..3), aside in prop::collection::vec(said(), 1..3)) {
-        prop_assert_eq!(session(&counting, &aside), session(&counting, &[]));
+    fn shadow_plugins_change_nothing(counting in prop::collection::vec(said(), 0..3), shadows in prop::collection::vec(said(), 1..3)) {
+        prop_assert_eq!(session(&counting, &shadows), session(&counting, &[]));
     }
 
     #[test]
-    fn shadow_verdicts_are_never_looser(counting in prop::collection::vec(said(), 0..3), aside in prop::collection::vec(said(), 1..3)) {
-        let mut world = World::with(beside(super::properties::plugins(&counting), &aside));
+    fn shadow_verdicts_are_never_looser(counting in prop::collection::vec(said(), 0..3), shadows in prop::collection::vec(said(), 1..3)) {
+        let mut world = World::with(beside(super::properties::plugins(&counting), &shadows));
         for record in world.bash("make it", "t1").records.iter().filter(|record| record.decision.is_some()) {
-            prop_assert_eq!(record.shadow.len(), 2 * aside.len());
+            prop_assert_eq!(record.shadow.len(), 2 * shadows.len());
             for shadow in &record.shadow {
                 prop_assert!(shadow.would >= shadow.actual && shadow.actual.is_some(), "{shadow:?}");
                 prop_assert_eq!(shadow.reason.is_some(), shadow.would > shadow.actual);
@@ -103,7 +103,7 @@ fn shadows(
     let mut counting = says(risk(100));
     world.plugins.assess = Box::new(move |action, context| {
         let mut answers = counting(action, context);
-        answers.push(looks_on(assess(action), "aside"));
+        answers.push(looks_on(assess(action), "shadow"));
         answers
     });
     let sent = world.bash("make it", "t1");
@@ -144,7 +144,7 @@ fn the_record_says_what_it_would_have_done() {
             "{name}"
         );
         assert_eq!((shadow.reason.as_deref(), shadow.faults.len()), (reason, faults), "{name}");
-        assert_eq!((shadow.plugin.name.as_str(), shadow.plugin.fuel), ("aside", 1000), "{name}");
+        assert_eq!((shadow.plugin.name.as_str(), shadow.plugin.fuel), ("shadow", 1000), "{name}");
     }
 }
 
@@ -193,9 +193,9 @@ fn a_short_journal_keeps_it() {
     let mut counting = says(risk(100));
     world.plugins.assess = Box::new(move |action, context| {
         let mut answers = counting(action, context);
-        let mut aside = looks_on(answer("a", Ok(rules(Verdict::Block, Severity::Low))), "aside");
-        aside.log = vec!["debug: a".into(), "info: b".into()];
-        answers.push(aside);
+        let mut shadow = looks_on(answer("a", Ok(rules(Verdict::Block, Severity::Low))), "shadow");
+        shadow.log = vec!["debug: a".into(), "info: b".into()];
+        answers.push(shadow);
         answers
     });
     let record = world.bash("make it", "t1").records.remove(0);

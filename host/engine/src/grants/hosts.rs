@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn knows_what_lies_in_a_network() {
+    fn knows_what_is_in_a_network() {
         let table = [
             ("10.0.0.0/8", "10.255.0.1", true),
             ("10.0.0.0/8", "11.0.0.1", false),

@@ -63,7 +63,7 @@ pub(super) fn call(
         {
             outgoing::call(store, function, ty, given)
         }
-        "[constructor]outgoing-request" => outgoing::draft(store, given),
+        "[constructor]outgoing-request" => outgoing::new_request(store, given),
         "[constructor]request-options" => {
             keep(store, HttpResource::Options(crate::web::Timeouts::default()))
         }

@@ -30,7 +30,7 @@ fn set(folder: &std::path::Path) -> PluginSet {
         compiling(&Engine::new(None).unwrap()),
         reader(),
         entries,
-        ReviewClock { now_ms: 1, backstop: None },
+        ReviewClock { now_ms: 1, time_budget: None },
     )
     .unwrap()
 }

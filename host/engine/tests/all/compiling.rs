@@ -90,7 +90,7 @@ fn asked(engine: &Engine, path: PathBuf) -> Option<Fault> {
         engine.clone(),
         reader(),
         entries,
-        ReviewClock { now_ms: 1, backstop: None },
+        ReviewClock { now_ms: 1, time_budget: None },
     )
     .unwrap();
     let mut answers = set.assess(&action(), &context(), &no_details);
@@ -219,7 +219,7 @@ fn failures_are_retried_if_useful() {
 }
 
 #[test]
-fn without_time_or_a_workshop_nothing_is_compiled() {
+fn without_time_or_a_compiler_nothing_is_compiled() {
     let place = Place::new();
     let (fault, compiled) = place.ask(GOOD, None, false);
     let fault = fault.unwrap();

@@ -1,6 +1,7 @@
 //! Guests for the tests: core modules in text form, encoded as components of a world.
 //!
-//! The text names the canonical ABI by hand on purpose: a hostile guest does what no toolchain would.
+//! The text names the canonical ABI by hand on purpose: a hostile guest does what no toolchain
+//! would.
 
 pub(crate) use crate::sample::{action, context};
 use portcullis_core::action::StepDetail;
@@ -169,7 +170,7 @@ pub(crate) fn set(engine: &Engine, entries: Vec<PluginSpec>) -> PluginSet {
         compiling(engine),
         reader(),
         entries,
-        ReviewClock { now_ms: 1_700_000_000_000, backstop: None },
+        ReviewClock { now_ms: 1_700_000_000_000, time_budget: None },
     )
     .expect("usable names")
 }

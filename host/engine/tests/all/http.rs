@@ -356,14 +356,14 @@ fn hanging_servers_do_not_stop_a_review() {
     let all = granted(&[stuck.clone(), server.url()]);
     // The rest of a plugin's part of the review is a bound, too: without it four requests take four
     // seconds.
-    for (tries, backstop) in [
+    for (tries, time_budget) in [
         (format!("GET {stuck}/"), None),
         (format!("GET {stuck}/ times=4"), Some(Duration::from_millis(400))),
         (format!("GET {}/silent times=4", server.url()), Some(Duration::from_millis(400))),
     ] {
         let entry =
             PluginSpec { grants: Arc::new(all.clone()), ..file_entry("guest", path.clone()) };
-        let clock = ReviewClock { now_ms: 0, backstop };
+        let clock = ReviewClock { now_ms: 0, time_budget };
         let mut set = PluginSet::new(compiling(&engine), reader(), vec![entry], clock).unwrap();
         set.compile_all(|_| ());
         set.begin_review(0);

@@ -82,7 +82,7 @@ fn files() -> Vec<(&'static str, Vec<u8>, FaultKind, &'static str)> {
             "`run`",
         ),
         (
-            "a function of ours that is none",
+            "an unknown host function",
             text(&format!(
                 r#"(import "portcullis:plugin/host@0.1.0" (instance (export "shell" (func)))) {EXPORT}"#
             )),
@@ -439,7 +439,7 @@ fn only_a_file_is_read() {
 fn names_are_names_and_unique() {
     let entry = |name: &str| file_entry(name, "x.wasm".into());
     let engine = Engine::new(None).unwrap();
-    let clock = ReviewClock { now_ms: 0, backstop: None };
+    let clock = ReviewClock { now_ms: 0, time_budget: None };
     let make = |names: &[&str]| {
         PluginSet::new(
             engine.clone(),

@@ -176,7 +176,7 @@ impl Place {
 
     /// Reviews an action with these plugins; returns the answer and its record.
     fn reviewed(&self, entries: Vec<PluginSpec>) -> (Reply, Record) {
-        let clock = ReviewClock { now_ms: 1_700_000_000_000, backstop: None };
+        let clock = ReviewClock { now_ms: 1_700_000_000_000, time_budget: None };
         let mut plugins = PluginSet::new(self.engine.clone(), reader(), entries, clock).unwrap();
         let (policy, payload) = (Policy::default(), include_str!("strictness.json"));
         let masker = Masker::new([7; 32], &policy.personal_data);
@@ -250,8 +250,8 @@ fn no_fault_makes_a_verdict_looser() {
         // Pairs are tried only with small subsets: the number of reviews dominates the running
         // time.
         let tried = if subset.count_ones() > 1 { sets.len() - pairs } else { sets.len() };
-        for (turn, set) in sets.iter().take(tried).enumerate() {
-            let policy = POLICIES[(turn + subset as usize) % POLICIES.len()];
+        for (round, set) in sets.iter().take(tried).enumerate() {
+            let policy = POLICIES[(round + subset as usize) % POLICIES.len()];
             let with =
                 |shadow| {
                     good()

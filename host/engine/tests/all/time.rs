@@ -29,12 +29,12 @@ fn entry(name: &'static str, wat: &str, fuel: u64) -> PluginSpec {
     }
 }
 
-fn set(entries: Vec<PluginSpec>, backstop: Option<Duration>) -> PluginSet {
+fn set(entries: Vec<PluginSpec>, time_budget: Option<Duration>) -> PluginSet {
     PluginSet::new(
         compiling(&Engine::new(None).unwrap()),
         reader(),
         entries,
-        ReviewClock { now_ms: 1, backstop },
+        ReviewClock { now_ms: 1, time_budget },
     )
     .unwrap()
 }
@@ -75,7 +75,7 @@ fn the_clock_ends_what_fuel_does_not() {
 fn a_clock_that_is_not_reached_changes_nothing() {
     let mut set = set(
         vec![builtin_entry("good", Kind::RiskCalculator, good(7))],
-        Some(ReviewClock::BACKSTOP),
+        Some(ReviewClock::TIME_BUDGET),
     );
     for now in 0..20 {
         set.begin_review(now);
@@ -149,17 +149,17 @@ impl Crowd {
 }
 
 /// A crowd of guests that never end: the built-in plugins answer before and after them, each file
-/// is a named fault, the review takes no longer than the backstop, and no verdict gets looser.
+/// is a named fault, the review takes no longer than the time_budget, and no verdict gets looser.
 #[test]
-fn a_hundred_that_spin_cost_no_more_than_the_backstop() {
-    let mut crowd = Crowd::new(100, SPIN, NOTHING, Some(ReviewClock::BACKSTOP));
+fn a_hundred_that_spin_cost_no_more_than_the_time_budget() {
+    let mut crowd = Crowd::new(100, SPIN, NOTHING, Some(ReviewClock::TIME_BUDGET));
     // Compiling is not charged to a guest.
     crowd.set.compile_all(|_| {});
     crowd.set.begin_review(1);
     let started = Instant::now();
     let answers = crowd.set.assess(&action(), &context(), &no_details);
     let took = started.elapsed();
-    assert!(took <= ReviewClock::BACKSTOP, "{took:?}");
+    assert!(took <= ReviewClock::TIME_BUDGET, "{took:?}");
     let kinds = kinds(&answers);
     assert_eq!(kinds[0], Ok(()), "ours comes first");
     assert!(

@@ -33,7 +33,7 @@ impl ServerAddress {
         if text.len() > MOST_BYTES {
             return Err(format!("an address has at most {MOST_BYTES} bytes"));
         }
-        let mut url = Url::parse(text).map_err(|error| format!("it is no address: {error}"))?;
+        let mut url = Url::parse(text).map_err(|error| format!("it is not an address: {error}"))?;
         if !url.has_host() || !matches!(url.scheme(), "http" | "https") {
             return Err("it has to begin with `https://` or `http://` and a host".into());
         }
@@ -43,7 +43,8 @@ impl ServerAddress {
         url.set_fragment(None);
         if url.scheme() == "http" && !plain && !is_loopback(&url) {
             return Err(
-                "it is without TLS, so anybody on the way can read and change everything: use `https://`, or name `--plain-http`"
+                "it is without TLS, so anybody on the way can read and change everything: use \
+                 `https://`, or name `--plain-http`"
                     .into(),
             );
         }
@@ -128,7 +129,7 @@ mod tests {
     #[test]
     fn addresses_that_cannot_be_used_are_refused() {
         for (text, part) in [
-            ("mcp", "no address"),
+            ("mcp", "not an address"),
             ("file:///etc/passwd", "begin with"),
             ("ftp://x.example/", "begin with"),
             ("https://u:p@x.example/", "user name"),

@@ -36,7 +36,7 @@ pub(super) struct Exchanges {
 }
 
 /// A request to a server.
-pub(super) struct Draft<'b> {
+pub(super) struct RequestParts<'b> {
     pub(super) method: Method,
     pub(super) headers: HeaderMap,
     pub(super) body: Option<&'b [u8]>,
@@ -98,14 +98,18 @@ impl Exchanges {
 
     /// Sends a request and returns its answer, with any status but a redirect. Redirects are
     /// followed to the same server only, and with the same method.
-    pub(super) fn send(&self, agent: &Agent, draft: &Draft<'_>) -> Result<Response<Body>, String> {
+    pub(super) fn send(
+        &self,
+        agent: &Agent,
+        parts: &RequestParts<'_>,
+    ) -> Result<Response<Body>, String> {
         let mut url = self.address.url().clone();
         for _ in 0..=MOST_REDIRECTS {
-            let answer = self.send_once(agent, draft, &url)?;
+            let answer = self.send_once(agent, parts, &url)?;
             if !answer.status().is_redirection() {
                 return Ok(answer);
             }
-            url = self.find_redirect(&url, &answer, draft)?;
+            url = self.find_redirect(&url, &answer, parts)?;
         }
         Err(format!("the server redirects more than {MOST_REDIRECTS} times"))
     }
@@ -113,14 +117,14 @@ impl Exchanges {
     fn send_once(
         &self,
         agent: &Agent,
-        draft: &Draft<'_>,
+        parts: &RequestParts<'_>,
         url: &Url,
     ) -> Result<Response<Body>, String> {
-        let mut request = Request::builder().method(&draft.method).uri(url.as_str());
+        let mut request = Request::builder().method(&parts.method).uri(url.as_str());
         if let Some(headers) = request.headers_mut() {
             headers.extend(self.headers.clone());
-            headers.extend(draft.headers.clone());
-            let accepted = if draft.body.is_some() {
+            headers.extend(parts.headers.clone());
+            let accepted = if parts.body.is_some() {
                 headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
                 "application/json, text/event-stream"
             } else {
@@ -128,9 +132,9 @@ impl Exchanges {
             };
             headers.insert(ACCEPT, HeaderValue::from_static(accepted));
         }
-        let answer = match draft.body {
-            Some(body) => request.body(body).map(|request| run_request(agent, request, draft)),
-            None => request.body(()).map(|request| run_request(agent, request, draft)),
+        let answer = match parts.body {
+            Some(body) => request.body(body).map(|request| run_request(agent, request, parts)),
+            None => request.body(()).map(|request| run_request(agent, request, parts)),
         };
         let answer = answer.map_err(|_| "the server's address cannot be used".to_owned())?;
         answer.map_err(|error| describe_error(&error))
@@ -140,7 +144,7 @@ impl Exchanges {
         &self,
         from: &Url,
         answer: &Response<Body>,
-        draft: &Draft<'_>,
+        parts: &RequestParts<'_>,
     ) -> Result<Url, String> {
         let status = answer.status().as_u16();
         let to = answer.headers().get(LOCATION).and_then(|to| to.to_str().ok());
@@ -154,10 +158,11 @@ impl Exchanges {
         );
         if to.origin() != from.origin() {
             return Err(format!(
-                "the server redirects to {shown}, which is another server: it is not followed. Name that address if you trust it"
+                "the server redirects to {shown}, which is another server: it is not followed. \
+                 Name that address if you trust it"
             ));
         }
-        if !matches!(status, 307 | 308) && draft.method != Method::GET {
+        if !matches!(status, 307 | 308) && parts.method != Method::GET {
             return Err(format!(
                 "the server redirects ({status}) to {shown} in a way that loses the message: name that address"
             ));
@@ -169,13 +174,13 @@ impl Exchanges {
 fn run_request(
     agent: &Agent,
     request: Request<impl AsSendBody>,
-    draft: &Draft<'_>,
+    parts: &RequestParts<'_>,
 ) -> Result<Response<Body>, Error> {
     let request = agent
         .configure_request(request)
-        .timeout_per_read(draft.patience)
-        .timeout_recv_response(draft.patience)
-        .timeout_recv_body(draft.body_limit);
+        .timeout_per_read(parts.patience)
+        .timeout_recv_response(parts.patience)
+        .timeout_recv_body(parts.body_limit);
     agent.run(request.build())
 }
 

@@ -113,11 +113,11 @@ fn check_annotation(
     let token = |c: u8| c.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&c);
     let name = name.as_str().filter(|name| !name.is_empty() && name.bytes().all(token));
     let Some(name) = name else {
-        return Err(format!("`{ANNOTATION}` in its schema is no name of a header"));
+        return Err(format!("`{ANNOTATION}` in its schema is not the name of a header"));
     };
     let kind = schema.get("type").and_then(Value::as_str);
     if !matches!(kind, Some("integer" | "string" | "boolean")) {
-        return Err(format!("the header `{name}` is for a parameter that is no simple value"));
+        return Err(format!("the header `{name}` is for a parameter that is not a simple value"));
     }
     if !is_reachable {
         return Err(format!("the header `{name}` is for a parameter without a fixed place"));

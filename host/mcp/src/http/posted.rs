@@ -1,7 +1,7 @@
 //! A message on its way to the server: its body, and the headers that repeat parts of it.
 
 use super::mirrored::{MirroredArgument, encode_header};
-use crate::message::{Message, MessageKind};
+use crate::message::{MessageKind, RpcMessage};
 use crate::request_id::RequestId;
 use crate::tool_call::{CALL, PROMPT, READ, VERSION};
 use serde_json::{Map, Value};
@@ -41,7 +41,7 @@ pub(super) struct PostedMessage {
 impl PostedMessage {
     /// Prepares a message. `mirrored` has the arguments of each tool that are headers too.
     pub(super) fn new(
-        message: &Message,
+        message: &RpcMessage,
         mirrored: &HashMap<String, Vec<MirroredArgument>>,
     ) -> Self {
         let (id, method) = match &message.kind {
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     fn posted(text: &str) -> PostedMessage {
-        PostedMessage::new(&Message::parse(text.as_bytes().to_vec()).unwrap(), &HashMap::new())
+        PostedMessage::new(&RpcMessage::parse(text.as_bytes().to_vec()).unwrap(), &HashMap::new())
     }
 
     #[test]

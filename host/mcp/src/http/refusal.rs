@@ -1,7 +1,7 @@
 //! Answers with a status that says that the server did not take a message.
 
 use super::exchange::JSON;
-use crate::message::{Message, MessageKind};
+use crate::message::{MessageKind, RpcMessage};
 use crate::reply::to_line;
 use crate::request_id::RequestId;
 use serde_json::{Value, json};
@@ -24,13 +24,13 @@ pub(super) enum Refusal {
 }
 
 impl Refusal {
-    /// Reads a refusal. `id` is the request's, if it was one, and `in_session` is true if the server
-    /// was told a session's id.
+    /// Reads a refusal. `id` is the request's, if it was one, and `in_session` is true if the
+    /// server was told a session's id.
     pub(super) fn read(answer: Response<Body>, id: Option<&RequestId>, in_session: bool) -> Self {
         let status = answer.status().as_u16();
         let signs_in = answer.headers().contains_key(WWW_AUTHENTICATE);
         let error = read_error(answer);
-        let own = |message: &Message| matches!(&message.kind, MessageKind::Response { id: found } if found.as_ref() == id);
+        let own = |message: &RpcMessage| matches!(&message.kind, MessageKind::Response { id: found } if found.as_ref() == id);
         let words = error
             .as_ref()
             .and_then(|message| message.object.get("error")?.get("message")?.as_str())
@@ -60,7 +60,8 @@ impl Refusal {
                     return Self::Answer(to_line(&answer));
                 }
                 _ if matches!(status, 404 | 405) => format!(
-                    "there is no server for streamable HTTP at this address ({status}): the gateway does not know the older transport with two addresses"
+                    "there is no server for streamable HTTP at this address ({status}): the \
+                     gateway does not know the older transport with two addresses"
                 ),
                 _ => format!("the server answered with the status {status}{words}"),
             },
@@ -84,14 +85,14 @@ impl Refusal {
 }
 
 /// Reads the error of the protocol in the answer's body.
-fn read_error(answer: Response<Body>) -> Option<Message> {
+fn read_error(answer: Response<Body>) -> Option<RpcMessage> {
     if !is_type(&answer, JSON) {
         return None;
     }
     let mut text = Vec::new();
     let body = answer.into_body().into_reader();
     body.take(MAX_REFUSAL).read_to_end(&mut text).ok()?;
-    let message = Message::parse(super::event_stream::join_lines(&text)).ok()?;
+    let message = RpcMessage::parse(super::event_stream::join_lines(&text)).ok()?;
     message.object.contains_key("error").then_some(message)
 }
 

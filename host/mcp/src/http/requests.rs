@@ -1,14 +1,14 @@
 //! Requests to a server: one thread each, until the answer has come and its stream has ended.
 
 use super::event_stream::{EventReader, StreamEvent, join_lines};
-use super::exchange::{Draft, EVENTS, JSON, describe_io_error};
+use super::exchange::{EVENTS, JSON, RequestParts, describe_io_error};
 use super::mirrored::MirroredArgument;
 use super::posted::{INITIALIZE, INITIALIZED, PostedMessage};
 use super::refusal::{Refusal, is_type};
 use super::session::SESSION_HEADER;
 use super::{HttpConnection, lock};
 use crate::listing::{tools_of, without_tools};
-use crate::message::{MAX_MESSAGE, Message};
+use crate::message::{MAX_MESSAGE, RpcMessage};
 use crate::request_id::RequestId;
 use crate::stdio::too_long;
 use serde_json::Value;
@@ -93,7 +93,7 @@ impl HttpConnection {
         headers.extend(request.message.headers.clone());
         let answer = self.exchanges.send(
             &request.agent,
-            &Draft {
+            &RequestParts {
                 method: Method::POST,
                 headers,
                 body: Some(&request.message.body),
@@ -212,8 +212,9 @@ impl HttpConnection {
         if let Some(id) = last_id.and_then(|id| HeaderValue::from_bytes(id).ok()) {
             headers.insert(LAST_EVENT_HEADER, id);
         }
-        let draft = Draft { method: Method::GET, headers, body: None, patience, body_limit: None };
-        let answer = self.exchanges.send(agent, &draft).map_err(StreamProblem::Broken)?;
+        let parts =
+            RequestParts { method: Method::GET, headers, body: None, patience, body_limit: None };
+        let answer = self.exchanges.send(agent, &parts).map_err(StreamProblem::Broken)?;
         let status = answer.status().as_u16();
         if !answer.status().is_success() {
             let problem = match status {
@@ -237,14 +238,14 @@ impl HttpConnection {
         let limit = Some(self.exchanges.limits().accept);
         // The next message waits for this one, and so does the end of the gateway: a server must
         // not send an answer without end, byte by byte.
-        let draft = Draft {
+        let parts = RequestParts {
             method: Method::POST,
             headers,
             body: Some(&message.body),
             patience: limit,
             body_limit: limit,
         };
-        let problem = match self.exchanges.send(&agent, &draft) {
+        let problem = match self.exchanges.send(&agent, &parts) {
             Ok(answer) if answer.status().is_success() => {
                 // The connection can be used again after its end.
                 let mut body = answer.into_body().into_reader().take(1);
@@ -283,7 +284,7 @@ impl HttpConnection {
         if asked.method != INITIALIZE && !(asked.says_version && asked.lists_tools()) {
             return line;
         }
-        let Ok(message) = Message::parse(line.clone()) else { return line };
+        let Ok(message) = RpcMessage::parse(line.clone()) else { return line };
         let Some(result) = message.object.get("result") else { return line };
         if asked.method == INITIALIZE {
             if let Some(version) = result.get("protocolVersion").and_then(Value::as_str) {

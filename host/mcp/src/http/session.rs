@@ -1,6 +1,6 @@
 //! The session with a server: its id, the agreed version, and its end.
 
-use super::exchange::Draft;
+use super::exchange::RequestParts;
 use super::posted::VERSION_HEADER;
 use super::{HttpConnection, lock};
 use ureq::http::Method;
@@ -13,7 +13,7 @@ const MOST_ID: usize = 1024;
 
 /// The session, as far as the server has told it.
 #[derive(Debug, Default)]
-pub(super) struct Session {
+pub(super) struct HttpSession {
     /// The session's number: a new one begins with each `initialize`.
     number: u64,
     id: Option<HeaderValue>,
@@ -25,7 +25,7 @@ impl HttpConnection {
     /// Forgets the session, since the client begins another one.
     pub(super) fn renew_session(&self) {
         let mut session = lock(&self.session);
-        *session = Session { number: session.number + 1, ..Session::default() };
+        *session = HttpSession { number: session.number + 1, ..HttpSession::default() };
     }
 
     /// Takes the session's id from the answer to `initialize`.
@@ -74,7 +74,7 @@ impl HttpConnection {
             return;
         }
         let limit = Some(self.exchanges.limits().farewell);
-        let draft = Draft {
+        let parts = RequestParts {
             method: Method::DELETE,
             headers,
             body: None,
@@ -82,6 +82,6 @@ impl HttpConnection {
             body_limit: limit,
         };
         // A server need not support it, and may be gone.
-        let _ended = self.exchanges.send(&self.exchanges.take_agent(), &draft);
+        let _ended = self.exchanges.send(&self.exchanges.take_agent(), &parts);
     }
 }

@@ -3,11 +3,11 @@
 use super::{Relay, lock};
 use crate::gate::{CallRuling, ResultRuling};
 use crate::listing::{FirstList, next_cursor, tools_of, without_held};
-use crate::message::Message;
+use crate::message::RpcMessage;
 use crate::pin_store::ToolState;
 use crate::reply::{INTERNAL_ERROR, error_line, refusal_line, text_block, to_line};
 use crate::request_id::RequestId;
-use crate::tool_call::{CallKind, ToolCall, ToolResult, check_members, replace_input};
+use crate::tool_call::{CallKind, GatewayCall, ToolResult, check_members, replace_input};
 use crate::waiting::{ForwardedCall, Waiting};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 impl Relay {
-    pub(super) fn review_call(&self, id: &RequestId, call: ToolCall, message: Message) {
+    pub(super) fn review_call(&self, id: &RequestId, call: GatewayCall, message: RpcMessage) {
         let is_given_up =
             || self.client_ended.load(Ordering::Relaxed) || lock(&self.waiting).is_cancelled(id);
         let (message, notes, reviewed_elsewhere) = match self.gate.review_call(&call, &is_given_up)
@@ -43,7 +43,7 @@ impl Relay {
         &self,
         id: &RequestId,
         called: &Arc<ForwardedCall>,
-        message: Message,
+        message: RpcMessage,
     ) {
         let message = self.without_ambiguity(message);
         let (name, value) = match (message.object.get("result"), message.object.get("error")) {
@@ -69,7 +69,7 @@ impl Relay {
     }
 
     /// Returns an error in place of a result of which clients could read different parts.
-    fn without_ambiguity(&self, message: Message) -> Message {
+    fn without_ambiguity(&self, message: RpcMessage) -> RpcMessage {
         let problem = ["result", "error"].iter().find_map(|name| {
             message.object.get(*name).and_then(|value| check_members(name, value).err())
         });
@@ -80,14 +80,14 @@ impl Relay {
         let mut object = message.object;
         object.shift_remove("result");
         object.insert("error".into(), error);
-        Message { bytes: to_line(&Value::Object(object.clone())), object, ..message }
+        RpcMessage { bytes: to_line(&Value::Object(object.clone())), object, ..message }
     }
 
     pub(super) fn review_list(
         &self,
         id: &RequestId,
         cursor: Option<&str>,
-        message: &Message,
+        message: &RpcMessage,
         first: &mut FirstList,
     ) {
         let Some(tools) = tools_of(message) else {
@@ -116,7 +116,7 @@ impl Relay {
 }
 
 /// Returns the line of a call that is refused, or whose result is withheld.
-fn refusal(id: &RequestId, call: &ToolCall, reason: &str) -> Vec<u8> {
+fn refusal(id: &RequestId, call: &GatewayCall, reason: &str) -> Vec<u8> {
     match call.kind {
         CallKind::Tool => refusal_line(id, reason, call.wants_typed_results()),
         // Their results have no form for a failure.
@@ -126,7 +126,7 @@ fn refusal(id: &RequestId, call: &ToolCall, reason: &str) -> Vec<u8> {
 
 /// Returns the line of a result as the gate wants it; the server's own bytes if it wants nothing
 /// else.
-fn changed_result(name: &str, message: Message, ruling: ResultRuling) -> Vec<u8> {
+fn changed_result(name: &str, message: RpcMessage, ruling: ResultRuling) -> Vec<u8> {
     if ruling.replacement.is_none() && ruling.notes.is_empty() {
         return message.bytes;
     }

@@ -1,11 +1,11 @@
 //! Messages of the client.
 
 use super::{Job, Relay, lock};
-use crate::message::{Message, MessageKind, fold_case};
+use crate::message::{MessageKind, RpcMessage, fold_case};
 use crate::reply::{INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR, error_line};
 use crate::request_id::RequestId;
 use crate::task::is_about_tasks;
-use crate::tool_call::{CALL, CallKind, PROMPT, READ, ToolCall};
+use crate::tool_call::{CALL, CallKind, GatewayCall, PROMPT, READ};
 use crate::waiting::Waiting;
 use serde_json::Value;
 use std::sync::atomic::Ordering;
@@ -22,7 +22,7 @@ const REVIEWED: &[&str] = &[CALL, READ, PROMPT, LIST, TASK_RESULT];
 
 impl Relay {
     pub(super) fn take_from_client(&self, line: Vec<u8>) {
-        let message = match Message::parse(line) {
+        let message = match RpcMessage::parse(line) {
             Ok(message) => message,
             Err(error) => {
                 let code = if error.is_syntax { PARSE_ERROR } else { INVALID_REQUEST };
@@ -47,12 +47,12 @@ impl Relay {
         &self,
         id: &RequestId,
         method: &str,
-        message: Message,
+        message: RpcMessage,
     ) -> Result<(), (i32, String)> {
         check_method(method).map_err(|problem| (METHOD_NOT_FOUND, problem))?;
         let text = |name: &str| message.params()?.get(name)?.as_str().map(str::to_owned);
         if let Some(kind) = CallKind::of_method(method) {
-            let mut call = ToolCall::from_message(&message, kind)
+            let mut call = GatewayCall::from_message(&message, kind)
                 .map_err(|problem| (INVALID_PARAMS, problem))?;
             call.number = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
             self.wait(id, Waiting::Reviewing { cancelled: false })?;
@@ -75,7 +75,7 @@ impl Relay {
         added.map_err(|problem| (INVALID_REQUEST, problem))
     }
 
-    fn take_notification(&self, method: &str, message: &Message) {
+    fn take_notification(&self, method: &str, message: &RpcMessage) {
         if REVIEWED.contains(&method) || check_method(method).is_err() {
             // Nobody waits for an answer, and some servers run what they answer to nobody.
             self.gate.report(&format!("a message `{method}` without `id` was dropped"));

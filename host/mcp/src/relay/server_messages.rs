@@ -1,7 +1,7 @@
 //! Messages of the server.
 
 use super::{Job, Relay, lock};
-use crate::message::{Message, MessageKind};
+use crate::message::{MessageKind, RpcMessage};
 use crate::reply::{INTERNAL_ERROR, error_line};
 use crate::request_id::RequestId;
 use crate::task::{has_outcome, is_task_notification};
@@ -10,7 +10,7 @@ use crate::waiting::Waiting;
 
 impl ServerInbox for Relay {
     fn take_line(&self, line: Vec<u8>) -> Option<RequestId> {
-        let message = match Message::parse(line) {
+        let message = match RpcMessage::parse(line) {
             Ok(message) => message,
             Err(error) => {
                 self.drop_answer(error.id.as_ref(), &error.problem);
@@ -60,7 +60,7 @@ impl ServerInbox for Relay {
 }
 
 impl Relay {
-    fn take_answer(&self, id: RequestId, message: Message) {
+    fn take_answer(&self, id: RequestId, message: RpcMessage) {
         let waiting = lock(&self.waiting).take(&id);
         match waiting {
             None => self.gate.report("an answer of the server to no request was dropped"),
@@ -98,7 +98,7 @@ impl Relay {
 
 /// Returns the method of a message that pushes the end of a call in the background, which nobody
 /// has reviewed.
-fn unreviewed_outcome(message: &Message) -> Option<String> {
+fn unreviewed_outcome(message: &RpcMessage) -> Option<String> {
     let (MessageKind::Request { method, .. } | MessageKind::Notification { method }) =
         &message.kind
     else {

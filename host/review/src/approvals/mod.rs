@@ -7,9 +7,9 @@
 //!
 //! The process that reviewed the action holds it: it adds a row to the store, looks at it again and
 //! again without holding a lock, and acts on the answer itself. A permission is an exception for
-//! this one action, with which the action is reviewed again: whatever has happened meanwhile counts,
-//! and a stopped session stays stopped. A permission does not count if the action would do something
-//! else by then.
+//! this one action, with which the action is reviewed again: whatever has happened meanwhile
+//! counts, and a stopped session stays stopped. A permission does not count if the action would do
+//! something else by then.
 //!
 //! Nobody pays for waiting where nobody is there: a person watches ([`WatchLock`]), or a channel
 //! sends the question.

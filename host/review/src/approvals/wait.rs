@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 /// The time between two looks at the answer.
 const POLL: Duration = Duration::from_millis(150);
-/// The shortest time in which a person can answer; a shorter one is no wait.
+/// The shortest time in which a person can answer; a shorter one is not waited for.
 const SHORTEST: Duration = Duration::from_secs(1);
 /// The letters of an id: none is taken for another.
 const LETTERS: &[u8; 32] = b"abcdefghjkmnpqrstuvwxyz023456789";
@@ -79,7 +79,9 @@ pub(crate) fn settle_question<E>(
     if second.has_changed {
         question.end(ApprovalState::Changed);
         let why = format!(
-            "A person allowed this (approval {}), but it did not run: meanwhile it would do something else than they were shown, or there is more against it, or not all of the files that it runs could be read. Try again to ask once more.",
+            "A person allowed this (approval {}), but it did not run: meanwhile it would do \
+             something else than they were shown, or there is more against it, or not all of the \
+             files that it runs could be read. Try again to ask once more.",
             question.id
         );
         return Ok(answered.refuse(why));
@@ -154,7 +156,8 @@ impl<'a> Question<'a> {
         let messages = self.list_messages(&record, now);
         if messages.is_empty() && !is_watched(&home) || self.id.is_empty() {
             return Err(format!(
-                "Nobody was asked, since nobody watches: {}; or they keep `portcullis approvals watch` open, which asks them at once.",
+                "Nobody was asked, since nobody watches: {}; or they keep `portcullis approvals \
+                 watch` open, which asks them at once.",
                 self.later()
             ));
         }
@@ -185,7 +188,8 @@ impl<'a> Question<'a> {
         let until = port.latest_end().map(|latest| latest.min(begun + longest));
         until.filter(|until| *until >= begun + SHORTEST).ok_or_else(|| {
             format!(
-                "Nobody was asked, since these hooks leave no time for an answer: {}. `portcullis install` writes hooks that wait.",
+                "Nobody was asked, since these hooks leave no time for an answer: {}. `portcullis \
+                 install` writes hooks that wait.",
                 self.later()
             )
         })
@@ -255,12 +259,14 @@ impl<'a> Question<'a> {
             Ok(Some(row)) if row.asked.digest == digest_event(self.event) => row,
             Ok(_) => {
                 return Answer::Refused(format!(
-                    "A person was asked about this (approval {id}), but the question is gone from the journal, so it did not run."
+                    "A person was asked about this (approval {id}), but the question is gone from \
+                     the journal, so it did not run."
                 ));
             }
             Err(error) => {
                 return Answer::Refused(format!(
-                    "A person was asked about this (approval {id}), but no answer can be read, so it did not run: {error}."
+                    "A person was asked about this (approval {id}), but no answer can be read, so \
+                     it did not run: {error}."
                 ));
             }
         };
@@ -281,7 +287,9 @@ impl<'a> Question<'a> {
                 "A person was asked about this (approval {id}), and it was given up before they answered."
             )),
             _ => Answer::Refused(format!(
-                "A person was asked about this (approval {id}) and did not answer within {seconds} s, so it did not run. They can run `portcullis allow {}`, and then you can try again.",
+                "A person was asked about this (approval {id}) and did not answer within {seconds} \
+                 s, so it did not run. They can run `portcullis allow {}`, and then you can try \
+                 again.",
                 one_line(&self.held.record.id, 64)
             )),
         }

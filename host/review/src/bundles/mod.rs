@@ -4,7 +4,7 @@
 //! ```text
 //! components --described--> what a bundle says of them
 //!
-//! locks + policies + shelf --verify--> Receipt --> plugins that the engine holds to their digests
+//! locks + policies + store --verify--> Receipt --> plugins that the engine holds to their digests
 //!                             |                              ^
 //!                             +-- check_description, judge   +-- the next hook, while nothing
 //!                                                                of it changed
@@ -36,14 +36,15 @@ use portcullis_bundle::BundleStore;
 use portcullis_config::paths::Paths;
 
 /// The folder of installed bundles, in the state folder.
-pub const SHELF: &str = "bundles";
+pub const BUNDLES_FOLDER: &str = "bundles";
 
 /// Opens the store of installed bundles.
 ///
 /// # Errors
 /// Fails if their folder cannot be created.
 pub fn open_store(places: &Paths) -> Result<BundleStore> {
-    BundleStore::open_folder(&places.state.join(SHELF)).context("cannot open the installed bundles")
+    BundleStore::open_folder(&places.state.join(BUNDLES_FOLDER))
+        .context("cannot open the installed bundles")
 }
 
 /// Returns one digest of several texts, unambiguous about where each text ends.

@@ -37,7 +37,8 @@ pub struct BundleReceipt {
     pub place: String,
     /// The digest of the locks, the policies and the list of installed bundles: BLAKE3, 64 hex
     /// digits.
-    pub stands_for: String,
+    #[serde(rename = "stands_for")]
+    pub fingerprint: String,
     /// The time when it was written, in milliseconds since 1970.
     pub at: u64,
     /// The end of its validity.
@@ -88,8 +89,8 @@ impl BundleReceipt {
     /// Returns true if it is still valid for that digest at that time. A clock that was set back to
     /// before its time invalidates it too.
     #[must_use]
-    pub fn still_holds(&self, stands_for: &blake3::Hash, now: u64) -> bool {
-        self.stands_for == stands_for.to_hex().as_str()
+    pub fn still_holds(&self, fingerprint: &blake3::Hash, now: u64) -> bool {
+        self.fingerprint == fingerprint.to_hex().as_str()
             && self.at <= now
             && self.until.is_none_or(|until| now < until)
     }
@@ -185,7 +186,7 @@ pub fn forget_bundles(home: &Home, gone: &[InstalledRef], now: u64) -> Result<()
             .retain(|ran| !gone.iter().any(|gone| (&gone.name, &gone.by) == (&ran.name, &ran.by)));
         if receipt.bundles.len() < before {
             // It is no longer valid; only its list of bundles remains in use.
-            receipt.stands_for = String::new();
+            receipt.fingerprint = String::new();
             write_receipt(home, receipt)?;
         }
     }

@@ -4,7 +4,7 @@
 use super::locks::{LockTexts, RequiredBundle};
 use super::policies::{Policies, TrustedBundle};
 use super::receipt::{self, BundleReceipt, InstalledRef, PluginPin};
-use super::{SHELF, check_description, digest, locks, policies};
+use super::{BUNDLES_FOLDER, check_description, digest, locks, policies};
 use crate::plugin_specs::OURS;
 use anyhow::{Context, Result, anyhow, bail};
 use portcullis_bundle::{Bundle, BundleName, BundleStore, CandidateBundle, Signature, grant_key};
@@ -56,9 +56,9 @@ pub fn verified_plugins(
     }
     let place = receipt::place_name(places);
     let policies = policies::PolicyTexts::read_texts(places)?;
-    let stands_for = fingerprint(places, &locks, &policies)?;
+    let fingerprint = fingerprint(places, &locks, &policies)?;
     let own =
-        known.iter().find(|known| known.place == place && known.still_holds(&stands_for, now));
+        known.iter().find(|known| known.place == place && known.still_holds(&fingerprint, now));
     let wanted = match own {
         // It was verified for exactly these locks; the bundles that ran in the folders around may
         // have changed since.
@@ -72,7 +72,7 @@ pub fn verified_plugins(
         _ => locks.required_bundles()?,
     };
     nothing_is_lost(&known, &wanted, &Consent::default())?;
-    let receipt = verify(places, place, &wanted, &policies.parse_texts()?, stands_for, now)?;
+    let receipt = verify(places, place, &wanted, &policies.parse_texts()?, fingerprint, now)?;
     let plugins = receipt.plugins.clone();
     if memory == ReceiptPolicy::Kept {
         receipt::write_receipt(home, receipt)?;
@@ -88,7 +88,7 @@ pub fn verified_plugins(
 pub fn verify_again(places: &Paths, home: &Home, now: u64, agreed: &Consent) -> Result<()> {
     let locks = LockTexts::read_texts(places)?;
     let policies = policies::PolicyTexts::read_texts(places)?;
-    let stands_for = fingerprint(places, &locks, &policies)?;
+    let fingerprint = fingerprint(places, &locks, &policies)?;
     let known = match receipt::receipts_around(home, places) {
         Err(_) if agreed.unknown => Vec::new(),
         known => known?,
@@ -100,7 +100,7 @@ pub fn verify_again(places: &Paths, home: &Home, now: u64, agreed: &Consent) -> 
         receipt::place_name(places),
         &wanted,
         &policies.parse_texts()?,
-        stands_for,
+        fingerprint,
         now,
     )?;
     receipt::write_receipt(home, receipt)
@@ -112,13 +112,13 @@ pub fn verify_again(places: &Paths, home: &Home, now: u64, agreed: &Consent) -> 
 /// # Errors
 /// Fails if it is not installed, or does not pass.
 pub fn verify_bundle(
-    shelf: &BundleStore,
+    store: &BundleStore,
     wanted: &RequiredBundle,
     policies: &Policies,
     now: u64,
 ) -> Result<(Bundle, Vec<Signature>, TrustedBundle)> {
     let (name, by) = (&wanted.locked.name, wanted.by.display());
-    let installed = shelf
+    let installed = store
         .installed()?
         .into_iter()
         .find(|installed| installed.index.digest == wanted.locked.digest);
@@ -128,7 +128,7 @@ pub fn verify_bundle(
             wanted.locked.version, wanted.locked.digest
         )))
     };
-    let (bundle, signatures) = shelf
+    let (bundle, signatures) = store
         .read_bundle(&installed)
         .with_context(|| format!("`{name}` has to be installed again"))?;
     wanted.locked.check_bundle(&bundle).with_context(|| format!("`{by}` cannot be enforced"))?;
@@ -146,7 +146,8 @@ pub fn verify_bundle(
         wanted.locked.signers.iter().find(|signer| !judged.signers.contains(signer))
     {
         bail!(KnownFailure::Untrusted(format!(
-            "`{by}` says that {stranger} signed `{name}`, which no key of the trust policy did: run `portcullis bundle verify {name}`"
+            "`{by}` says that {stranger} signed `{name}`, which no key of the trust policy did: \
+             run `portcullis bundle verify {name}`"
         )));
     }
     check_description(&bundle)?;
@@ -158,20 +159,20 @@ fn verify(
     place: String,
     wanted: &[RequiredBundle],
     policies: &Policies,
-    stands_for: blake3::Hash,
+    fingerprint: blake3::Hash,
     now: u64,
 ) -> Result<BundleReceipt> {
-    let shelf = super::open_store(places)?;
+    let store = super::open_store(places)?;
     let mut receipt = BundleReceipt {
         place,
-        stands_for: stands_for.to_hex().to_string(),
+        fingerprint: fingerprint.to_hex().to_string(),
         at: now,
         until: None,
         bundles: Vec::new(),
         plugins: Vec::new(),
     };
     for wanted in wanted {
-        let (bundle, _, judged) = verify_bundle(&shelf, wanted, policies, now)?;
+        let (bundle, _, judged) = verify_bundle(&store, wanted, policies, now)?;
         receipt.until = receipt.until.into_iter().chain(judged.until).min();
         let about = bundle.about();
         receipt.bundles.push(InstalledRef {
@@ -192,7 +193,7 @@ fn verify(
             receipt.plugins.push(PluginPin {
                 bundle: about.name.to_string(),
                 name: plugin.name.clone(),
-                file: shelf.blob_path(component.digest),
+                file: store.blob_path(component.digest),
                 digest: blake3::hash(bytes).to_hex().to_string(),
                 several: component.plugins.len() > 1,
                 settings: plugin.settings.clone(),
@@ -264,7 +265,7 @@ fn fingerprint(
     locks: &locks::LockTexts,
     policies: &policies::PolicyTexts,
 ) -> Result<blake3::Hash> {
-    let path = places.state.join(SHELF).join(BundleStore::LIST);
+    let path = places.state.join(BUNDLES_FOLDER).join(BundleStore::LIST);
     let installed = file::read_at_most(&path, MOST_BYTES)
         .map_err(|problems| anyhow!("{}", problems.lines().join("\n")))?;
     let (locks, policies, installed) =

@@ -23,7 +23,8 @@ pub(super) fn of_all(facts: &Facts, why: &str) -> Option<String> {
     destroys(facts).next()?;
     let why = one_line(why, 512);
     Some(format!(
-        "this cannot be undone: it deletes or overwrites files, and none of them could be saved: {why}; copy them first, or see `portcullis doctor`"
+        "this cannot be undone: it deletes or overwrites files, and none of them could be saved: \
+         {why}; copy them first, or see `portcullis doctor`"
     ))
 }
 

@@ -358,6 +358,7 @@ fn trouble(kept: &RecordedCheckpoint, subject: &str) -> Option<String> {
         }
     };
     Some(format!(
-        "Portcullis: {what}. The action goes on; this note appears once a session; each record describes its own action."
+        "Portcullis: {what}. The action goes on; this note appears once a session; each record \
+         describes its own action."
     ))
 }

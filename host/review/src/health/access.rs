@@ -113,7 +113,8 @@ pub(super) fn check(state: &Path, config: &Path, plugins: &Path) -> Vec<HealthFi
 }
 
 /// The advice for a person who has lost the key.
-pub(super) const LOST_KEY: &str = "restore the key from a backup of this folder; without one, remove what is left of it and run `portcullis recover`";
+pub(super) const LOST_KEY: &str = "restore the key from a backup of this folder; without one, \
+     remove what is left of it and run `portcullis recover`";
 
 fn look(expected: &Expected<'_>, user: u32) -> Vec<HealthFinding> {
     let path = expected.path.display();

@@ -52,10 +52,10 @@ fn check_locked(
     };
     match found() {
         Ok(None) => Vec::new(),
-        Ok(Some((wanted, policies, shelf))) => {
+        Ok(Some((wanted, policies, store))) => {
             let judge = |wanted: &RequiredBundle| {
                 let meaning = meaning(wanted.locked.name.as_str(), config, loaded);
-                check_bundle(&shelf, wanted, &policies, meaning, now)
+                check_bundle(&store, wanted, &policies, meaning, now)
             };
             let findings = wanted.iter().filter_map(judge).collect();
             or_ok(findings, Check::Bundles, format!("{} locked, all verified", wanted.len()))
@@ -68,8 +68,8 @@ fn check_locked(
     }
 }
 
-/// Describes the effect on actions of a bundle that does not pass. `loaded`: the plugins that a hook
-/// still tries to load.
+/// Describes the effect on actions of a bundle that does not pass. `loaded`: the plugins that a
+/// hook still tries to load.
 fn meaning(bundle: &str, config: &Config, loaded: Option<&[PluginPin]>) -> &'static str {
     let Some(loaded) = loaded else { return "each action is refused" };
     let default = if bundle == OURS { OnFault::Block } else { OnFault::Ask };
@@ -86,17 +86,18 @@ fn meaning(bundle: &str, config: &Config, loaded: Option<&[PluginPin]>) -> &'sta
 }
 
 fn check_bundle(
-    shelf: &BundleStore,
+    store: &BundleStore,
     wanted: &RequiredBundle,
     policies: &Policies,
     meaning: &str,
     now: u64,
 ) -> Option<HealthFinding> {
     let name = &wanted.locked.name;
-    match verify::verify_bundle(shelf, wanted, policies, now) {
+    match verify::verify_bundle(store, wanted, policies, now) {
         Err(error) => {
             let fix = format!(
-                "`portcullis bundle verify {name}` says what is missed; `bundle install` and `bundle update` fix it, or `bundle remove`"
+                "`portcullis bundle verify {name}` says what is missed; `bundle install` and \
+                 `bundle update` fix it, or `bundle remove`"
             );
             Some(HealthFinding::problem(Check::Bundles, format!("{error:#}: {meaning}"), fix))
         }

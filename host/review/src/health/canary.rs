@@ -74,7 +74,7 @@ fn drive(
     handler: &Handler,
     stage: &CanarySetup<'_>,
     observing: bool,
-    turn: usize,
+    round: usize,
 ) -> CanaryOutcome {
     if let Some(stranger) = handler.stranger(stage.project) {
         let what = format!(
@@ -90,7 +90,7 @@ fn drive(
             unrefused: None,
         };
     }
-    let session = |name: &str| format!("{CANARY_SESSION}{}-{turn}-{name}", stage.seed);
+    let session = |name: &str| format!("{CANARY_SESSION}{}-{round}-{name}", stage.seed);
     let began = Instant::now();
     let good = ask(handler, stage, &session("good"), GOOD, CanaryEnvironment::AsNow);
     let took = began.elapsed();

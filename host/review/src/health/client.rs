@@ -161,7 +161,7 @@ pub(super) fn safe_folder<'a>(
         |file: &&ClientFile| matches!(file.scope, SettingsScope::Project | SettingsScope::Local);
     let foreign = |file: &ClientFile| match file.settings() {
         Some(settings) => !only_ours(agent, settings, ours),
-        None => !matches!(file.content, super::settings::Content::Missing),
+        None => !matches!(file.content, super::settings::SettingsContent::Missing),
     };
     let has_ours = files.iter().filter(of_project).any(|file| file.settings().is_some());
     let started = handlers.iter().any(|handler| handler.stranger(project).is_some());

@@ -44,7 +44,8 @@ pub(super) fn configuration(config: &Result<Config, String>) -> Vec<HealthFindin
     let used = config.plugins.iter().filter(|(_, said)| said.enabled != Some(false));
     findings.extend(used.filter_map(|(name, said)| grants::describe_grants(name, &said.grants)));
     if !config.policy.hold_settings {
-        let what = "`hold_settings` is false: an agent that changes the client's settings can switch the hooks off in its own session";
+        let what = "`hold_settings` is false: an agent that changes the client's settings can \
+             switch the hooks off in its own session";
         findings.push(HealthFinding::warning(
             Check::Configuration,
             what,
@@ -101,7 +102,8 @@ fn weakened(name: &str, said: &PluginConfig) -> Option<HealthFinding> {
         }
         _ if said.shadow => {
             let what = format!(
-                "the plugin `{name}` is in shadow mode and does not count: `portcullis plugin compare {name}` shows what it would have done"
+                "the plugin `{name}` is in shadow mode and does not count: `portcullis plugin \
+                 compare {name}` shows what it would have done"
             );
             Some(HealthFinding::note(Check::Configuration, what, ""))
         }
@@ -314,7 +316,8 @@ pub(super) fn held_plugins(
                     format_utc(time)
                 ),
                 format!(
-                    "fix or replace its file, or wait: it is retried automatically, and at once after `portcullis plugin release {name}`"
+                    "fix or replace its file, or wait: it is retried automatically, and at once \
+                     after `portcullis plugin release {name}`"
                 ),
             ),
             ReleaseCondition::ForAPerson => HealthFinding::problem(
@@ -323,7 +326,8 @@ pub(super) fn held_plugins(
                     "the plugin `{name}` is in quarantine, and a person is asked about each action: {failures}"
                 ),
                 format!(
-                    "fix or replace its file, run `portcullis plugin release {name}`, or switch it off: `[plugins.{name}]` with `enabled = false`"
+                    "fix or replace its file, run `portcullis plugin release {name}`, or switch it \
+                     off: `[plugins.{name}]` with `enabled = false`"
                 ),
             ),
         }
@@ -339,7 +343,8 @@ pub(super) fn judgement(reviewer: &mut Reviewer, known: &Breakers, now: u64) -> 
         HealthFinding::problem(
             Check::Judgement,
             what,
-            "`portcullis review --command 'rm -rf ~'` shows what each plugin says; do not let an agent work until it is refused",
+            "`portcullis review --command 'rm -rf ~'` shows what each plugin says; do not let an \
+             agent work until it is refused",
         )
     };
     let event = match client.parse(event.to_string().as_bytes()) {

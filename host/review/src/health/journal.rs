@@ -26,8 +26,10 @@ const APART: u64 = 60 * 60 * 1000;
 /// The log that hooks read only exceeds this size if nobody empties it.
 const LONG_LOG: u64 = 8 * 1024 * 1024;
 
-const REPLACED: &str = "find out who replaced it; put the newest one back, or run `portcullis recover --keep` if it is a backup that you restored";
-const ASIDE: &str = "restore a backup, or run `portcullis recover`: it begins a new journal and keeps this one as evidence";
+const REPLACED: &str = "find out who replaced it; put the newest one back, or run `portcullis \
+     recover --keep` if it is a backup that you restored";
+const RECOVER: &str = "restore a backup, or run `portcullis recover`: it begins a new journal and \
+     keeps this one as evidence";
 
 /// Checks the database without changing it.
 pub(super) fn database(home: &Home) -> (Vec<HealthFinding>, Option<JournalSummary>) {
@@ -46,7 +48,7 @@ pub(super) fn database(home: &Home) -> (Vec<HealthFinding>, Option<JournalSummar
         findings.push(HealthFinding::problem(
             Check::Database,
             format!("`{}` is damaged: {damage}", home.journal().display()),
-            ASIDE,
+            RECOVER,
         ));
     }
     if let Some(replaced) = &facts.replaced {
@@ -83,7 +85,7 @@ fn fix(error: &StoreError) -> &'static str {
         StoreError::Newer { .. } => {
             "replace this program, and the one that the hooks start, by the newer version"
         }
-        StoreError::Corrupt { .. } | StoreError::Vanished { .. } => ASIDE,
+        StoreError::Corrupt { .. } | StoreError::Vanished { .. } => RECOVER,
         StoreError::Tampered { .. } => {
             "look at it with `portcullis audit verify`; then restore a backup or run `portcullis recover`"
         }
@@ -102,7 +104,8 @@ fn absent(home: &Home, path: &Path) -> HealthFinding {
         let what = format!(
             "the journal `{shown}` is gone, though this installation has had one (`{trace}` is there)"
         );
-        let fix = "restore it from a backup, or run `portcullis recover`: it begins a new one, and stopped sessions stay stopped";
+        let fix = "restore it from a backup, or run `portcullis recover`: it begins a new one, and \
+             stopped sessions stay stopped";
         return HealthFinding::problem(Check::Database, what, fix);
     }
     HealthFinding::note(
@@ -255,7 +258,8 @@ pub(super) fn beginning(home: &Home, store: &Store) -> Option<HealthFinding> {
         && kind != RecordKind::Configuration.as_str()
     {
         format!(
-            "the journal begins {} after its key was made: an earlier one was removed, or nothing was reviewed until then",
+            "the journal begins {} after its key was made: an earlier one was removed, or nothing \
+             was reviewed until then",
             format_span(first - made)
         )
     } else if made > first.saturating_add(APART) {

@@ -92,7 +92,8 @@ impl Sources {
             let why = format!("the client writes no transcript, since {why}");
             Some(Obstacle::new(
                 why,
-                "remove that variable, or start the agent with `portcullis run --tokens`, which counts the client's own account",
+                "remove that variable, or start the agent with `portcullis run --tokens`, which \
+                 counts the client's own account",
             ))
         });
         let transcript = if agent.token_reader().is_some() { switched } else { Some(silent()) };

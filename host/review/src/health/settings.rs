@@ -30,12 +30,12 @@ pub(super) struct ClientFile {
     /// Its path.
     pub path: PathBuf,
     /// Its content.
-    pub content: Content,
+    pub content: SettingsContent,
 }
 
 /// The content of a settings file.
 #[derive(Clone, Debug)]
-pub(super) enum Content {
+pub(super) enum SettingsContent {
     /// No file.
     Missing,
     /// A file that neither the client nor this program can read.
@@ -50,7 +50,7 @@ impl ClientFile {
     /// Returns its settings, if they are valid for the client.
     pub(super) fn settings(&self) -> Option<&Value> {
         match &self.content {
-            Content::Valid(settings) => Some(settings),
+            SettingsContent::Valid(settings) => Some(settings),
             _ => None,
         }
     }
@@ -72,23 +72,23 @@ pub(super) fn read(agent: &dyn Agent, folders: &Folders) -> Vec<ClientFile> {
     folders.files().into_iter().map(file).collect()
 }
 
-fn content(hooks: &dyn HookSettings, path: &Path) -> Content {
+fn content(hooks: &dyn HookSettings, path: &Path) -> SettingsContent {
     let bytes = match file::read_settings(path, hooks.most_bytes()).map(|found| found.bytes) {
         Ok(Some(bytes)) => bytes,
-        Ok(None) => return Content::Missing,
-        Err(error) => return Content::Unreadable(format!("{error:#}")),
+        Ok(None) => return SettingsContent::Missing,
+        Err(error) => return SettingsContent::Unreadable(format!("{error:#}")),
     };
     let document = match hooks.read_document(&bytes) {
         Ok(document) => document,
         Err(error) => {
-            return Content::Dropped(vec![SettingsProblem::from(error).to_string()]);
+            return SettingsContent::Dropped(vec![SettingsProblem::from(error).to_string()]);
         }
     };
     let problems = hooks.find_problems(&document);
     if problems.is_empty() {
-        Content::Valid(document.value().clone())
+        SettingsContent::Valid(document.value().clone())
     } else {
-        Content::Dropped(problems.iter().map(ToString::to_string).collect())
+        SettingsContent::Dropped(problems.iter().map(ToString::to_string).collect())
     }
 }
 
@@ -105,15 +105,15 @@ pub(super) fn readable(files: &[ClientFile]) -> Vec<HealthFinding> {
 
 fn unusable(file: &ClientFile) -> Vec<HealthFinding> {
     match &file.content {
-        Content::Missing | Content::Valid(_) => Vec::new(),
-        Content::Unreadable(error) => {
+        SettingsContent::Missing | SettingsContent::Valid(_) => Vec::new(),
+        SettingsContent::Unreadable(error) => {
             vec![HealthFinding::problem(
                 Check::Settings,
                 error,
                 "make it a file that you can read, or remove it",
             )]
         }
-        Content::Dropped(problems) => {
+        SettingsContent::Dropped(problems) => {
             let what = format!("the client drops all of `{}`, hooks too", file.shown());
             let reported = problems
                 .iter()
@@ -317,7 +317,7 @@ mod tests {
         ClientFile {
             scope,
             path: format!("/{scope:?}.json").into(),
-            content: Content::Valid(settings),
+            content: SettingsContent::Valid(settings),
         }
     }
 

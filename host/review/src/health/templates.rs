@@ -1,5 +1,5 @@
-//! The templates of the words to the agent: one that cannot be used is replaced by a fixed line, and
-//! nobody would notice before the first answer.
+//! The templates of the words to the agent: one that cannot be used is replaced by a fixed line,
+//! and nobody would notice before the first answer.
 
 use super::finding::{Check, HealthFinding};
 use crate::installed;

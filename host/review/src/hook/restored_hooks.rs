@@ -26,7 +26,8 @@ pub(super) fn restore_hooks(
     let message = match restored {
         Ok(None) => return None,
         Ok(Some(change)) => format!(
-            "Portcullis put its hooks back into `{shown}`, since {change}; to remove Portcullis, run `portcullis uninstall {}`.",
+            "Portcullis put its hooks back into `{shown}`, since {change}; to remove Portcullis, \
+             run `portcullis uninstall {}`.",
             agent.name()
         ),
         Err(error) => format!(

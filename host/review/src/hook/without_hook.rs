@@ -41,7 +41,7 @@ impl ReviewFailure {
 ///
 /// # Errors
 /// Fails if the event could not be reviewed, or not within [`DEADLINE`], the time for a person's
-/// answer aside.
+/// answer excepted.
 pub fn review_without_hook(
     event: &Event,
     port: &dyn AnswerPort,

@@ -31,7 +31,8 @@ pub struct DeliveryRun {
 /// A failed delivery, with the time of the next attempt in milliseconds since 1970; `None` if there
 /// is none.
 #[derive(Debug, thiserror::Error)]
-#[error("{failure}{}", if .again.is_some() { "" } else { "; given up: `portcullis notifications retry` tries it again" })]
+#[error("{failure}{}", if .again.is_some() { "" } else { "; given up: `portcullis notifications \
+     retry` tries it again" })]
 pub struct FailedDelivery {
     failure: DeliveryFailure,
     again: Option<u64>,

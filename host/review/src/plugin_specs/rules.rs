@@ -1,7 +1,7 @@
 //! The plugin that evaluates custom rules.
 //!
-//! It is only loaded if there are rules files. A project's rules get an instance of their own: rules
-//! from a repository can neither use up the others' fuel nor fail in their name.
+//! It is only loaded if there are rules files. A project's rules get an instance of their own:
+//! rules from a repository can neither use up the others' fuel nor fail in their name.
 
 use super::builtin_spec;
 use super::bundled::in_place_of;

@@ -142,8 +142,8 @@ pub fn quarantine_tasks(records: &[Record], now: u64) -> impl Iterator<Item = Ne
 
 /// Writes the entry that a record describes, unless it exists.
 pub fn save_entry(store: &Store, state: &Path, id: &str) -> Result<String> {
-    let shelf = document_store(state);
-    if matches!(shelf.get_document::<QuarantineEntry>(id), Ok(Some(_))) {
+    let documents = document_store(state);
+    if matches!(documents.get_document::<QuarantineEntry>(id), Ok(Some(_))) {
         return Ok(format!("the quarantine {id} is written down"));
     }
     let record = store
@@ -153,7 +153,7 @@ pub fn save_entry(store: &Store, state: &Path, id: &str) -> Result<String> {
     let Some(entry) = record.as_ref().and_then(QuarantineEntry::of) else {
         return Ok(format!("the journal has no quarantine {id} any more"));
     };
-    shelf.put_document(id, &entry)?;
+    documents.put_document(id, &entry)?;
     Ok(format!("the quarantine {id} was written down"))
 }
 

@@ -64,13 +64,13 @@ pub fn restore_entry(
     if let Some(replaced) = &replaced {
         document_store(state).put_document(&replaced.id, replaced)?;
     }
-    let aside: Vec<(&MovedEntry, MovePaths)> = replaced
+    let obstacles_moved: Vec<(&MovedEntry, MovePaths)> = replaced
         .iter()
         .flat_map(|entry| &entry.moved)
         .map(|moved| Ok((moved, MovePaths::of(moved)?)))
         .collect::<Result<_>>()?;
     let mut done: Vec<Step<'_>> = Vec::new();
-    let steps = aside.iter().map(|(moved, place)| Step { moved, place, back: false });
+    let steps = obstacles_moved.iter().map(|(moved, place)| Step { moved, place, back: false });
     for step in steps.chain(kept.iter().map(|(moved, place)| Step { moved, place, back: true })) {
         if let Err(error) = step.take() {
             let stuck: Vec<&str> = done

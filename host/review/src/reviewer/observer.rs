@@ -22,7 +22,7 @@ pub trait PluginObserver {
 /// Plugins with an observer.
 pub(super) struct ObservedPlugins<'a> {
     pub(super) plugins: &'a mut PluginSet,
-    pub(super) ear: &'a mut dyn PluginObserver,
+    pub(super) observer: &'a mut dyn PluginObserver,
 }
 
 impl Plugins for ObservedPlugins<'_> {
@@ -37,7 +37,7 @@ impl Plugins for ObservedPlugins<'_> {
         details: &Details<'_>,
     ) -> Vec<PluginResponse<Assessment>> {
         let answers = self.plugins.assess(action, context, details);
-        self.ear.assessed(&answers);
+        self.observer.assessed(&answers);
         answers
     }
 
@@ -50,7 +50,7 @@ impl Plugins for ObservedPlugins<'_> {
         details: &Details<'_>,
     ) -> Vec<PluginResponse<Report>> {
         let answers = self.plugins.detect(states, history, action, context, details);
-        self.ear.detected(action, context, &answers);
+        self.observer.detected(action, context, &answers);
         answers
     }
 
@@ -62,7 +62,7 @@ impl Plugins for ObservedPlugins<'_> {
         context: &Context,
     ) -> Option<PluginResponse<Response>> {
         let answer = self.plugins.intervene(name, issue, situation, context);
-        answer.iter().for_each(|answer| self.ear.intervened(answer));
+        answer.iter().for_each(|answer| self.observer.intervened(answer));
         answer
     }
 }

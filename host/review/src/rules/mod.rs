@@ -37,7 +37,8 @@ pub fn check_examples(config: &Config, home: &Home) -> Result<()> {
                     example.place.start,
                 );
                 bail!(
-                    "the rules file `{shown}`, line {line}, column {column}: {what}; `portcullis rules check` shows what the rule saw"
+                    "the rules file `{shown}`, line {line}, column {column}: {what}; `portcullis \
+                     rules check` shows what the rule saw"
                 );
             }
         }

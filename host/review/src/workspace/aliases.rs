@@ -132,7 +132,7 @@ mod tests {
             .map(|path| GuardedPath::new(root.join(path).display().to_string(), ""))
             .into_iter()
             .collect::<Vec<_>>();
-        let twins = Aliases::new(&guarded);
+        let aliases = Aliases::new(&guarded);
         for (path, expected) in [
             ("a", Some("settings.json")),
             ("b", Some("state/journal.db")),
@@ -142,7 +142,11 @@ mod tests {
             ("absent", None),
             ("state", None),
         ] {
-            assert_eq!(twins.of(&root.join(path)), expected.map(|name| root.join(name)), "{path}");
+            assert_eq!(
+                aliases.of(&root.join(path)),
+                expected.map(|name| root.join(name)),
+                "{path}"
+            );
         }
     }
 
@@ -153,25 +157,29 @@ mod tests {
         fs::create_dir_all(root.join(".claude")).unwrap();
         let guarded =
             [GuardedPath::new(root.join(".claude/settings.json").display().to_string(), "")];
-        let twins = Aliases::new(&guarded);
+        let aliases = Aliases::new(&guarded);
         let spelled = root.join(".CLAUDE/settings.json");
         // A link simulates the behaviour of a case-insensitive file system.
         let folds = fs::metadata(root.join(".CLAUDE")).is_ok();
-        assert_eq!(twins.of(&spelled).is_some(), folds);
+        assert_eq!(aliases.of(&spelled).is_some(), folds);
         if !folds {
             std::os::unix::fs::symlink(root.join(".claude"), root.join(".CLAUDE")).unwrap();
         }
         assert_eq!(
-            twins.of(&spelled),
+            aliases.of(&spelled),
             Some(root.join(".claude/settings.json")),
             "not there yet, in a folder that is the same"
         );
         assert_eq!(
-            twins.of(&root.join(".CLAUDE")),
+            aliases.of(&root.join(".CLAUDE")),
             Some(root.join(".claude")),
             "the folder above it"
         );
         fs::write(root.join(".claude/settings.json"), "{}").unwrap();
-        assert_eq!(twins.of(&root.join(".claude/SETTINGS.json")).is_some(), folds, "another file");
+        assert_eq!(
+            aliases.of(&root.join(".claude/SETTINGS.json")).is_some(),
+            folds,
+            "another file"
+        );
     }
 }

@@ -1,8 +1,8 @@
 //! A workspace that somebody described, in place of the disk: the files of a labelled action.
 //!
-//! A path that is not described is unknown, not absent. Two things are assumed: a package in a folder
-//! that nobody described has the manifest that the project has, and a manifest that git holds has
-//! its lock file in git too.
+//! A path that is not described is unknown, not absent. Two things are assumed: a package in a
+//! folder that nobody described has the manifest that the project has, and a manifest that git
+//! holds has its lock file in git too.
 
 use super::UNKNOWN;
 use super::regenerated::{is_ignored_for_good_among, is_recreated_among};

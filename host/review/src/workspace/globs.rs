@@ -10,9 +10,9 @@ const MOST_ENTRIES: usize = 20_000;
 
 /// Returns the paths that an absolute glob can name now: its expansion by a shell, and paths with
 /// literally this name, since a shell passes on a glob without matches unchanged, and a program can
-/// get it quoted. Shells differ on `**`: it names everything at any depth here, hidden or not, which
-/// is all that any of them could mean. Returns `None` if that cannot be determined within bounds, or
-/// if a linked folder is on the way, which only some shells enter.
+/// get it quoted. Shells differ on `**`: it names everything at any depth here, hidden or not,
+/// which is all that any of them could mean. Returns `None` if that cannot be determined within
+/// bounds, or if a linked folder is on the way, which only some shells enter.
 pub(super) fn matches(pattern: &str) -> Option<Vec<PathBuf>> {
     if !pattern.starts_with('/') || is_ambiguous(pattern) {
         return None;

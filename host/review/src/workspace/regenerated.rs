@@ -5,8 +5,8 @@
 
 use std::path::Path;
 
-/// Folders that hold nothing but what a tool recreates, whatever is beside them: nobody but the tool
-/// gives these names.
+/// Folders that hold nothing but what a tool recreates, whatever is beside them: nobody but the
+/// tool gives these names.
 const FOLDERS: &[&str] = &[
     "__pycache__",
     ".angular",
@@ -211,7 +211,7 @@ pub(super) fn is_recreated_among(path: &Path, exists: &dyn Fn(&Path) -> bool) ->
 }
 
 /// Returns true if git is right to ignore it and nobody misses it: a tool recreates it, a program
-/// left it behind, or it lies in a folder of builds or scratch. `root` is the project's folder.
+/// left it behind, or it is in a folder of builds or scratch. `root` is the project's folder.
 pub(super) fn is_ignored_for_good(path: &Path, root: &Path) -> bool {
     is_ignored_for_good_among(path, root, &Path::exists)
 }

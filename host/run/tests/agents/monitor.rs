@@ -2,7 +2,7 @@
 
 use crate::alive::{MARK, alive};
 use portcullis_run::{
-    AgentCommand, Confinement, Limits, Reentry, Run, RunEvent, Sinks, StandardInput, StreamLine,
+    AgentCommand, Confinement, Reentry, Run, RunEvent, RunLimits, Sinks, StandardInput, StreamLine,
     exit_code,
 };
 use serde_json::{Value, json};
@@ -59,9 +59,9 @@ fn agent(settings: &Value, folder: &Path) -> AgentCommand {
     agent
 }
 
-fn limits(settings: &Value) -> Limits {
+fn limits(settings: &Value) -> RunLimits {
     let of = |name: &str| settings["limits"][name].as_u64();
-    Limits {
+    RunLimits {
         time: of("time").map(Duration::from_millis),
         memory: of("memory"),
         processes: of("processes"),

@@ -109,7 +109,7 @@ fn ends() -> Vec<Row> {
         row("fails", Act::Nothing, 10, "exit 3").says("exit", json!("exit code 3")),
         row("kills itself", Act::Nothing, 10, "kill -9 $$").says("exit", json!("signal 9")),
         row("is killed by somebody", Act::KillAgent, 10, "echo $PPID $$ > r; sleep 999 & mv r ready; wait").says("exit", json!("signal 9")),
-        row("is no program", Act::Nothing, 1, "").command("/nowhere/agent"),
+        row("is not a program", Act::Nothing, 1, "").command("/nowhere/agent"),
         row("is not executable", Act::Nothing, 1, "").command("./script"),
         row("reads what it is given", Act::Nothing, 0, "cat > got").input("hello\n").holds("got", "hello"),
         row("reads nothing", Act::Nothing, 0, "cat > got").holds("got", ""),

@@ -52,7 +52,11 @@ fn encoded(mut module: Vec<u8>, found: &BinaryOutline, kind: Kind) -> Result<Vec
         encoder.encode()
     };
     encode().with_context(|| {
-        format!("the built component does not fit the world `{kind}`, which `plugin.toml` names: export `{}@0.1.0`, and import no more than it offers", kind.interface_name())
+        format!(
+            "the built component does not fit the world `{kind}`, which `plugin.toml` names: \
+             export `{}@0.1.0`, and import no more than it offers",
+            kind.interface_name()
+        )
     })
 }
 

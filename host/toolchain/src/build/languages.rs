@@ -229,7 +229,8 @@ fn typescript(project: &PluginProject, to: &Path, debug: bool) -> Result<()> {
     run(check)?;
     if !folder.join(COMPILED).is_file() {
         bail!(
-            "tsc succeeded, but there is no `{COMPILED}`: the plugin's source is `src/plugin.ts`, and `outDir` in `tsconfig.json` is `build/js`"
+            "tsc succeeded, but there is no `{COMPILED}`: the plugin's source is `src/plugin.ts`, \
+             and `outDir` in `tsconfig.json` is `build/js`"
         );
     }
     javascript(project, COMPILED, to, debug)

@@ -43,7 +43,8 @@ pub fn build_plugin(folder: &Path, debug: bool) -> Result<BuildResult> {
     let wanted = project.manifest.kind;
     if inspection.kind != wanted {
         bail!(
-            "the built component is a {}, but `plugin.toml` says `kind = \"{wanted}\"`: export what that kind exports (`{}`), or correct the manifest",
+            "the built component is a {}, but `plugin.toml` says `kind = \"{wanted}\"`: export \
+             what that kind exports (`{}`), or correct the manifest",
             inspection.kind,
             wanted.interface_name()
         );

@@ -33,13 +33,15 @@ pub(super) fn of(raw: &[u8], debug: bool) -> Vec<String> {
     let mut warnings = Vec::new();
     if memory > most {
         warnings.push(format!(
-            "it begins with {} MiB of memory, and the host gives {} MiB: each call will fail. Make its stack or its static data smaller",
+            "it begins with {} MiB of memory, and the host gives {} MiB: each call will fail. Make \
+             its stack or its static data smaller",
             memory >> 20,
             most >> 20
         ));
     } else if memory > LARGE && for_debuggers == 0 {
         warnings.push(format!(
-            "it begins with {} MiB of memory, mostly its stack; `-Wl,-z,stack-size=65536` (C) or `-Clink-arg=-zstack-size=65536` (Rust) is enough for most",
+            "it begins with {} MiB of memory, mostly its stack; `-Wl,-z,stack-size=65536` (C) or \
+             `-Clink-arg=-zstack-size=65536` (Rust) is enough for most",
             memory >> 20
         ));
     }

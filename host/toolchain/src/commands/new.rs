@@ -128,7 +128,13 @@ fn list(as_json: bool) {
     if as_json {
         let templates: Vec<_> = KINDS
             .iter()
-            .map(|(kind, about)| json!({ "kind": kind, "about": about, "languages": languages(*kind).collect::<Vec<_>>() }))
+            .map(|(kind, about)| {
+                json!({
+                    "kind": kind,
+                    "about": about,
+                    "languages": languages(*kind).collect::<Vec<_>>(),
+                })
+            })
             .collect();
         paint::print_text(&format!("{}\n", json!({ "templates": templates })));
         return;

@@ -1,7 +1,7 @@
 //! Asks before an applied database migration is changed.
 //!
-//! Whoever ran a migration has its old text; changing the file changes nothing for them, and everything
-//! for those who run it later. New files in the folder are welcome.
+//! Whoever ran a migration has its old text; changing the file changes nothing for them, and
+//! everything for those who run it later. New files in the folder are welcome.
 
 use portcullis_plugin::risk_calculator::*;
 use portcullis_plugin::types::{Entry, Path};
@@ -26,7 +26,7 @@ impl RiskCalculator for ProtectMigrations {
         let settings = Settings::read(prepared)?;
         let folders = settings.texts("folders")?;
         let applied =
-            action.changed().filter(|path| path.entry != Entry::Absent && lies_in(path, folders));
+            action.changed().filter(|path| path.entry != Entry::Absent && is_in(path, folders));
         Ok(applied.fold(Assessment::nothing(), |assessment, path| {
             let ruling =
                 Ruling::ask("protect_migrations", "an applied migration must stay as it was run")
@@ -41,7 +41,7 @@ impl RiskCalculator for ProtectMigrations {
 portcullis_plugin::export!(risk-calculator: ProtectMigrations);
 
 /// Returns true if one of the path's folders has one of the names; a glob may match any file in it.
-fn lies_in(path: &Path, folders: &[String]) -> bool {
+fn is_in(path: &Path, folders: &[String]) -> bool {
     path.text.rsplit_once('/').is_some_and(|(parents, _)| {
         parents.split('/').any(|name| folders.iter().any(|folder| folder == name))
     })

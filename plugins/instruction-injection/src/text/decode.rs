@@ -31,12 +31,12 @@ const TURNED: &[&str] = &[
 ];
 
 fn turned(text: &str) -> String {
-    let turn = |c: char| match c {
+    let rotate = |c: char| match c {
         'a'..='m' => char::from_u32(u32::from(c) + 13).unwrap_or(c),
         'n'..='z' => char::from_u32(u32::from(c) - 13).unwrap_or(c),
         other => other,
     };
-    text.chars().map(turn).collect()
+    text.chars().map(rotate).collect()
 }
 
 /// Returns runs of letters and digits that are long enough to hold a sentence.

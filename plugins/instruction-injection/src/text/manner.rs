@@ -161,7 +161,8 @@ pub(super) fn is_bidden(sentence: &Sentence<'_>, before: usize) -> bool {
     })
 }
 
-/// Returns true if the first word is an imperative: a usual one, or one that has its object at once.
+/// Returns true if the first word is an imperative: a usual one, or one that has its object at
+/// once.
 fn begins_with_order(words: &[&str]) -> bool {
     let [first, second, ..] = words else { return false };
     let verb = !NO_VERBS.contains(first) && !first.ends_with(['s', 'd']) && !first.ends_with("ing");

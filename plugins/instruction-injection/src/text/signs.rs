@@ -99,9 +99,9 @@ impl Signs {
         all
     }
 
-    /// Returns the weight that a sentence adds. The same sign again is not further evidence, but new
-    /// orders often take two sentences (they have changed, and here they are), and a false message
-    /// has two ends.
+    /// Returns the weight that a sentence adds. The same sign again is not further evidence, but
+    /// new orders often take two sentences (they have changed, and here they are), and a false
+    /// message has two ends.
     fn weight_beyond(&self, others: &Self) -> u32 {
         let again = !self.signs.is_empty()
             && self.signs.iter().all(|sign| {

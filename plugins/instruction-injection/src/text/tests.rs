@@ -258,7 +258,7 @@ fn disguises_are_seen_through() {
     let moved = |by: u32| {
         plain.chars().filter_map(|c| char::from_u32(u32::from(c) + by)).collect::<String>()
     };
-    let turn = |c: char| match c {
+    let rotate = |c: char| match c {
         'a'..='m' | 'A'..='M' => char::from(c as u8 + 13),
         'n'..='z' | 'N'..='Z' => char::from(c as u8 - 13),
         other => other,
@@ -277,7 +277,7 @@ fn disguises_are_seen_through() {
         ("percent signs", plain.replace(' ', "%20")),
         ("entities", plain.chars().map(|c| format!("&#{};", u32::from(c))).collect()),
         ("hex", plain.bytes().map(|byte| format!("{byte:02x}")).collect()),
-        ("turned letters", plain.chars().map(turn).collect()),
+        ("turned letters", plain.chars().map(rotate).collect()),
     ];
     for (name, text) in cases {
         let found = read(&text);

@@ -5,10 +5,20 @@ use portcullis_plugin::template::Wording;
 
 /// Every setting with its default.
 pub(super) const SPECS: &[Spec] = &[
-    Spec::score("min_success_rate", 800, "the least share of steps before a checkpoint that ended well"),
-    Spec::integer("quiet_seconds", 60, "how long before a checkpoint no step may have failed").between(0, 3600),
-    Spec::integer("max_depth", 3, "returns in a row without success, after which a checkpoint from before them is not used again")
-        .between(1, 10),
+    Spec::score(
+        "min_success_rate",
+        800,
+        "the least share of steps before a checkpoint that ended well",
+    ),
+    Spec::integer("quiet_seconds", 60, "how long before a checkpoint no step may have failed")
+        .between(0, 3600),
+    Spec::integer(
+        "max_depth",
+        3,
+        "returns in a row without success, after which a checkpoint from \
+         before them is not used again",
+    )
+    .between(1, 10),
     Spec::integer("kept_minutes", 30, "how old a checkpoint may be").between(1, 10_080),
     Wording::SETTING,
 ];

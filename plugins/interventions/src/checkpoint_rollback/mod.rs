@@ -1,8 +1,9 @@
 //! The intervention `checkpoint-rollback`: restores the files as they were before the issue.
 //!
 //! It names the newest safe checkpoint from before the issue began, and gives the problem, a
-//! suggestion, and the context of the work, which the agent begins again from there; if none is safe, it makes a plan for a person. `choice` defines a safe checkpoint.
-//! The host decides if files are restored at once or by a person, restores them, and says so.
+//! suggestion, and the context of the work, which the agent begins again from there; if none is
+//! safe, it makes a plan for a person. `choice` defines a safe checkpoint. The host decides if
+//! files are restored at once or by a person, restores them, and says so.
 
 mod choice;
 mod config;

@@ -51,7 +51,8 @@ fn offer(checkpoint: &Checkpoint, reason: &str) -> Option<String> {
     let name = line(&checkpoint.id, NAME);
     let word = quoted(&name)?;
     Some(format!(
-        "The checkpoint `{name}` from before step {} was not taken: {reason}. If you judge it good: `portcullis checkpoint restore {word}`",
+        "The checkpoint `{name}` from before step {} was not taken: {reason}. If you judge it \
+         good: `portcullis checkpoint restore {word}`",
         checkpoint.step
     ))
 }

@@ -225,7 +225,8 @@ fn remember(step: u64, status: Status, seconds_ago: u64) {
     );
 }
 
-/// The checkpoint was taken five minutes, or 300 seconds, ago; the steps before it are as the host remembers them.
+/// The checkpoint was taken five minutes, or 300 seconds, ago; the steps before it are as the host
+/// remembers them.
 #[test]
 fn no_step_may_have_failed_just_before() {
     let issue = Issue { first_step: 50, ..bare("loop", Severity::High) };

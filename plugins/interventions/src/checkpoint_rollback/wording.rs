@@ -2,8 +2,8 @@
 //!
 //! The message to the agent has three parts: the proposed rollback (`rollback`), the problem and a
 //! suggestion (the name), and the note that the conversation continues (`conversation`). If
-//! nothing is safe there is `plan` instead. It says nothing of what happened to files: the host decides
-//! that later, and says it. In addition to the placeholders of
+//! nothing is safe there is `plan` instead. It says nothing of what happened to files: the host
+//! decides that later, and says it. In addition to the placeholders of
 //! `portcullis_plugin::template` there are `{earlier}`, of the checkpoint `{checkpoint}`,
 //! `{checkpoint_step}`, `{checkpoint_time}`, `{checkpoint_rate}` and `{undone}`, and for a plan
 //! `{none_safe}`.

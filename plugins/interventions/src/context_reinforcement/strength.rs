@@ -73,7 +73,8 @@ impl Strength {
                 "Before the next step, say in a sentence how it fits what is said here."
             }
             Self::Strong => {
-                "Stop first and say which of this the last steps did not keep. Take no step that does not keep all of it; if there is \
+                "Stop first and say which of this the last steps did not keep. Take no step that \
+                 does not keep all of it; if there is \
                  none, ask the person."
             }
         }

@@ -272,7 +272,7 @@ fn constraints_of_operator_and_rules() {
             "scope_creep: not here",
             "rule:*: never",
             "my_pattern: not here",
-            "note: a colon is no name",
+            "note: a colon is not a name",
             " ",
         ],
     )];
@@ -298,7 +298,7 @@ fn constraints_of_operator_and_rules() {
         (now, "silent", false),
         (now, "not here", false),
         (others, "- Keep to Rust 2024.", true),
-        (others, "- note: a colon is no name", true),
+        (others, "- note: a colon is not a name", true),
         (others, "not here", false),
         (others, "No secret leaves", true),
         (others, "the same result", false),

@@ -18,8 +18,10 @@ struct Advice {
 const ADVICE: &[Advice] = &[
     Advice {
         issue: "repetitive_errors",
-        preventive: "Give the agent the facts that it lacked (versions, paths, how to run the tests) in the project's instructions.",
-        configuration: "Lower `plugins.repetitive-errors.settings.sensitivity` if it was right to try so often; raise it to be warned earlier.",
+        preventive: "Give the agent the facts that it lacked (versions, paths, how to run the \
+             tests) in the project's instructions.",
+        configuration: "Lower `plugins.repetitive-errors.settings.sensitivity` if it was right to \
+             try so often; raise it to be warned earlier.",
     },
     Advice {
         issue: "scope_creep",
@@ -54,17 +56,23 @@ const ADVICE: &[Advice] = &[
     Advice {
         issue: "secret_egress",
         preventive: "Keep secrets out of the agent's reach: in a vault or in variables that only the program gets.",
-        configuration: "List the hosts that the work needs in `rules.warn_external_network.trusted_hosts`: requests to all others are warned about.",
+        configuration: "List the hosts that the work needs in \
+             `rules.warn_external_network.trusted_hosts`: requests to all others are warned \
+             about.",
     },
     Advice {
         issue: "instruction_injection",
-        preventive: "Let the agent read pages and files of strangers in a session of its own, with nothing worth taking.",
-        configuration: "Ask before network requests and writes in sessions that read from outside: a rule in `rules.files` can do that.",
+        preventive: "Let the agent read pages and files of strangers in a session of its own, with \
+             nothing worth taking.",
+        configuration: "Ask before network requests and writes in sessions that read from outside: \
+             a rule in `rules.files` can do that.",
     },
     Advice {
         issue: "rule:*",
-        preventive: "Say in the project's instructions what `{rule}` forbids and what to do instead.\nInstead of it: {evidence.alternative}",
-        configuration: "If `{rule}` was wrong here, `portcullis allow` lets single actions run, and `rules.disabled` switches the rule off for good.",
+        preventive: "Say in the project's instructions what `{rule}` forbids and what to do \
+             instead.\nInstead of it: {evidence.alternative}",
+        configuration: "If `{rule}` was wrong here, `portcullis allow` lets single actions run, \
+             and `rules.disabled` switches the rule off for good.",
     },
 ];
 
@@ -74,7 +82,8 @@ const OTHER: Advice = Advice {
     configuration: "If `{issue}` was wrong here, lower `patterns.sensitivity`.",
 };
 
-const COMMON_BACK: &str = "The files can be put back to before step {checkpoint_step}: `portcullis checkpoint restore {checkpoint}`";
+const COMMON_BACK: &str = "The files can be put back to before step {checkpoint_step}: `portcullis \
+     checkpoint restore {checkpoint}`";
 
 /// Returns the immediate steps.
 pub(super) fn immediate(

@@ -17,7 +17,8 @@ pub(super) struct Change {
 }
 
 impl Change {
-    /// Formats the change: `50 (100 before, 40 used)`, or `50 (70 before, 100 configured, 40 used)`.
+    /// Formats the change: `50 (100 before, 40 used)`, or
+    /// `50 (70 before, 100 configured, 40 used)`.
     pub(super) fn format_change(&self) -> String {
         let quantity = &self.limit.quantity;
         let (new, used) = (self.limit.maximum, self.limit.used);

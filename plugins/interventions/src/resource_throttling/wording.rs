@@ -49,7 +49,8 @@ From now on these limits are in force. The configured ones come back once the wo
 - Tokens for a prompt: {new.tokens}
 - Time for a prompt: {new.time}
 - Items that one action treats: {new.batch_size}
-What goes beyond is refused, where the system can measure it. If the task cannot be done within this, tell the person what it needs.",
+What goes beyond is refused, where the system can measure it. If the task cannot be done within \
+this, tell the person what it needs.",
     ),
     (
         "unchanged",

@@ -9,7 +9,8 @@ use portcullis_plugin::types::{
     Action, EffectKind, Scope, Setting, SettingValue, Severity, Status, Step, Verdict,
 };
 
-/// An action, shaped by its first word and flags as the host has it, and how it was decided and ended.
+/// An action, shaped by its first word and flags as the host has it, and how it was decided and
+/// ended.
 type Move = (Action, Verdict, Status);
 
 fn shaped(mut action: Action) -> Action {

@@ -11,8 +11,8 @@ use portcullis_plugin::types::{
     Action, Context, Setting, SettingValue, Severity, Status, Step, StepDetail,
 };
 
-/// A character a step: a digit is an alignment in tenths, `A` is 1, `-` was not scored, `r` refused and `p`
-/// not ended, both of alignment 0.
+/// A character a step: a digit is an alignment in tenths, `A` is 1, `-` was not scored, `r` refused
+/// and `p` not ended, both of alignment 0.
 fn steps(letters: &str) -> Vec<Step> {
     let one = |(index, letter): (usize, char)| {
         let plain = step(index as u64);
@@ -198,7 +198,7 @@ fn it_is_silent_before_an_outcome_and_without_its_step() {
         &shell("ls").at_step(u64::MAX).succeeded(),
         &goal(),
     );
-    assert_eq!(report.ok(), Some(Report::nothing()), "what is no score was not scored");
+    assert_eq!(report.ok(), Some(Report::nothing()), "what is not a score was not scored");
 }
 
 #[test]

@@ -9,9 +9,9 @@ use portcullis_plugin::pattern::{Detection, Pattern, Report};
 use portcullis_plugin::testing::{self, BuildAction, BuildStep, PatternRun, step};
 use portcullis_plugin::types::{Action, Setting, SettingValue, Severity, Status, Step};
 
-/// A letter a step: lower case `a`-`c` fails with that error, upper case succeeds in that error's shape,
-/// `r` was refused, `p` has not ended, `n` failed without an error text, `x` failed like `a` in a shape
-/// of its own, `w` changed a file, `.` succeeded in another shape.
+/// A letter a step: lower case `a`-`c` fails with that error, upper case succeeds in that error's
+/// shape, `r` was refused, `p` has not ended, `n` failed without an error text, `x` failed like `a`
+/// in a shape of its own, `w` changed a file, `.` succeeded in another shape.
 fn steps(letters: &str) -> Vec<Step> {
     let shape = |letter: char| u64::from(letter.to_ascii_lowercase()) + 100;
     let one = |(index, letter): (usize, char)| {
@@ -89,8 +89,8 @@ fn histories() {
     );
 }
 
-/// A check that fails the same way after the work between is not stuck yet; without work between, or
-/// for another program, it is.
+/// A check that fails the same way after the work between is not stuck yet; without work between,
+/// or for another program, it is.
 #[test]
 fn checks_are_run_again_after_work() {
     let check = ["cargo test", "pytest -x", "npm run build", "git commit -m x", "cd a && make"];

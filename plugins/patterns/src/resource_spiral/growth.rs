@@ -22,7 +22,7 @@ pub(super) fn reach_back(config: &Config, steps: &[Step]) -> bool {
 }
 
 /// Returns true if the session was at work before the windows began. A session's first minutes rise
-/// from nothing, which is no growth.
+/// from nothing, which is not growth.
 pub(super) fn is_warm(windows: &Windows<'_>) -> bool {
     let begin = windows.first().and_then(|window| window.first());
     begin.is_some_and(|step| step.index >= BUSY)

@@ -1,4 +1,5 @@
-//! Windows by table: which growth fires, how strongly, when again, and which near misses stay silent.
+//! Windows by table: which growth fires, how strongly, when again, and which near misses stay
+//! silent.
 
 use super::ResourceSpiral;
 use portcullis_builtin_shared::harness::{self, Brief, brief, check_refusals, evidence};

@@ -11,9 +11,9 @@ use portcullis_plugin::types::{
     Action, Effect, EffectKind, Setting, SettingValue, Severity, Status, Step, StepDetail,
 };
 
-/// A character a step: `i` does one thing inside, `o` one outside, `I` four inside, `O` four outside, `n`
-/// nothing, `R` four outside but was refused, `P` four outside and has not ended, `F` one outside that
-/// failed.
+/// A character a step: `i` does one thing inside, `o` one outside, `I` four inside, `O` four
+/// outside, `n` nothing, `R` four outside but was refused, `P` four outside and has not ended, `F`
+/// one outside that failed.
 fn steps(letters: &str) -> Vec<Step> {
     let one = |(index, letter): (usize, char)| {
         let plain = step(index as u64);

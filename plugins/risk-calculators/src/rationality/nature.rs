@@ -26,7 +26,8 @@ pub(super) enum Nature {
     Looks,
     /// It tests, checks or builds.
     Tests,
-    /// It changes files of the project, keeps its dependencies or its local history, or looks something up.
+    /// It changes files of the project, keeps its dependencies or its local history, or looks
+    /// something up.
     Works,
     /// Anything else.
     Other,

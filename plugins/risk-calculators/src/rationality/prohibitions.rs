@@ -196,8 +196,8 @@ impl Prohibition {
 struct Objects {
     names: Vec<String>,
     words: Stems,
-    /// Options of a program, such as `-c`: of the commands that are forbidden to run, only those with
-    /// one of them are meant.
+    /// Options of a program, such as `-c`: of the commands that are forbidden to run, only those
+    /// with one of them are meant.
     options: Vec<String>,
 }
 

@@ -21,8 +21,8 @@ pub(super) fn scope(action: &Action, base: &Factor, weights: &Weights) -> Option
     Some(factor("out_of_scope", FactorKind::Scope, weights.scope, reason, &paths))
 }
 
-/// Returns the factor for earlier failures of the same shape. A test, an edit or a commit that stays
-/// at home and is tried again is ordinary work: it never weighs more than after one failure.
+/// Returns the factor for earlier failures of the same shape. A test, an edit or a commit that
+/// stays at home and is tried again is ordinary work: it never weighs more than after one failure.
 pub(super) fn repetition(action: &Action, context: &Context, weights: &Weights) -> Option<Factor> {
     let [once, twice, more] = weights.failures;
     let failures = context.repetition.failures;

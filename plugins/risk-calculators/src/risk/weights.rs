@@ -55,8 +55,10 @@ impl FromSettings for Weights {
         Spec::score("base.remote_delete", 800, "destroys data on a remote service or in a database"),
         Spec::score("scope", 300, "added when a path is outside the expected scope"),
         Spec::score("repetition.once", 100, "added after one failure of the same shape"),
-        Spec::score("repetition.twice", 200, "added after two failures of the same shape; `once` for what stays in the project"),
-        Spec::score("repetition.more", 400, "added after three failures of the same shape or more; `once` for what stays in the project"),
+        Spec::score("repetition.twice", 200, "added after two failures of the same shape; `once` \
+             for what stays in the project"),
+        Spec::score("repetition.more", 400, "added after three failures of the same shape or more; \
+             `once` for what stays in the project"),
         Spec::score("privilege.elevated", 100, "added when it runs with elevated privileges"),
         Spec::score("privilege.system", 200, "added when it touches the system or credentials"),
         Spec::score("forms", 300, "the most that dangerous forms add together"),

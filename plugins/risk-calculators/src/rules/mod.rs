@@ -46,7 +46,8 @@ impl RiskCalculator for BuiltinRules {
     const DESCRIPTOR: Descriptor = Descriptor::new(
         "rules",
         env!("CARGO_PKG_VERSION"),
-        "Objects to lossy deletions and discards, too many file operations, sending data, reading credentials and unseen code.",
+        "Objects to lossy deletions and discards, too many file operations, sending data, reading \
+         credentials and unseen code.",
     )
     .reads(&[Reads::Action, Reads::Context])
     .config::<Config>();

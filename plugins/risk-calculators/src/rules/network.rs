@@ -160,15 +160,15 @@ fn sends_system_file(action: &Action) -> Option<Ruling> {
 const PRIVATE: &[&str] = &["/etc", "/var/log", "/proc", "/root", "/boot", "/var/lib"];
 
 /// Objects to a secret in a message that a foreign tool sends, or in an address that is fetched.
-fn tells_a_secret(action: &Action) -> Option<Ruling> {
+fn discloses_a_secret(action: &Action) -> Option<Ruling> {
     let holds = |text: &str| STRONG.iter().any(|kind| text.contains(kind));
     let sends =
         |effect: &Effect| matches!(effect.kind, EffectKind::Send | EffectKind::RemoteChange);
-    let (told, target) = match &action.operation {
+    let (disclosed, target) = match &action.operation {
         Operation::Tool(tool) => {
             let effect = action.facts.effects.iter().find(|effect| sends(effect))?;
-            let told = tool.arguments.iter().any(|argument| holds(&argument.value));
-            (told, effect.target.as_str())
+            let disclosed = tool.arguments.iter().any(|argument| holds(&argument.value));
+            (disclosed, effect.target.as_str())
         }
         Operation::Network(request) => {
             let host = action.facts.hosts.first().map_or("", String::as_str);
@@ -176,7 +176,7 @@ fn tells_a_secret(action: &Action) -> Option<Ruling> {
         }
         _ => return None,
     };
-    let ruling = told.then(|| Ruling::ask(NETWORK, "this sends a secret in its text"))?;
+    let ruling = disclosed.then(|| Ruling::ask(NETWORK, "this sends a secret in its text"))?;
     let ruling = ruling.instead("name the place where the secret is kept, not the secret");
     Some(ruling.because(evidence("host", target, None)))
 }
@@ -184,7 +184,7 @@ fn tells_a_secret(action: &Action) -> Option<Ruling> {
 /// Applies the rule.
 pub(super) fn rule(action: &Action, context: &Context, config: &Config) -> Option<Ruling> {
     if let Some(ruling) = reaches_metadata(action)
-        .or_else(|| tells_a_secret(action))
+        .or_else(|| discloses_a_secret(action))
         .or_else(|| sends_dump(action))
         .or_else(|| sends_a_secret(action))
         .or_else(|| sends_system_file(action))

@@ -136,8 +136,8 @@ fn replaces(command: &Command, path: &Path, certain: bool) -> bool {
         })
     };
     let copied = REPLACE.contains(&program) && !spares();
-    let told = TEXTS.contains(&program)
+    let edited = TEXTS.contains(&program)
         && words().any(|word| WRITES.iter().any(|sign| word.contains(sign)))
         && !words().any(|word| word.contains("append") || word.contains("'a'"));
-    if certain { redirected || copied || told } else { told }
+    if certain { redirected || copied || edited } else { edited }
 }

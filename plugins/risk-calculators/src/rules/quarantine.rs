@@ -30,18 +30,18 @@ pub(super) fn rewrite(action: &Action, context: &Context, config: &Config) -> Op
     let shell = action.shell().filter(|_| action.facts.coverage == Coverage::Full)?;
     let folder = folder(&action.facts, context, config)?;
     let base = [folder.as_str(), "/", &rewriting::review(action)].concat();
-    let mut shelf = Shelf { folder, base, taken: Vec::new() };
+    let mut quarantine = QuarantineFolder { folder, base, taken: Vec::new() };
     let mut edits = Vec::new();
     for index in lossy(&action.facts) {
         let index = index?;
         let command = shell.commands.get(usize::try_from(index).ok()?)?;
-        let targets = targets(action, shell, index, &shelf.base)?;
-        let text = moves(&targets, &mut shelf)?;
+        let targets = targets(action, shell, index, &quarantine.base)?;
+        let text = move_command(&targets, &mut quarantine)?;
         edits.push(replace(shell, command, &text)?);
     }
     let explanation = [
         "it moves the targets to ",
-        &listed([shelf.base.as_str()]),
+        &listed([quarantine.base.as_str()]),
         " instead of deleting them; move them back to undo it",
     ]
     .concat();
@@ -238,7 +238,7 @@ fn takes_ignored(command: &Command) -> bool {
 }
 
 /// Folders for moved files; two things of one name do not share one.
-struct Shelf<'a> {
+struct QuarantineFolder<'a> {
     /// The quarantine.
     folder: String,
     /// This review's folder in it.
@@ -246,7 +246,7 @@ struct Shelf<'a> {
     taken: Vec<(usize, &'a str)>,
 }
 
-impl<'a> Shelf<'a> {
+impl<'a> QuarantineFolder<'a> {
     fn place(&mut self, target: &'a str) -> String {
         let name = target.rsplit('/').next().unwrap_or(target);
         let slot = (0..).find(|slot| !self.taken.contains(&(*slot, name))).unwrap_or_default();
@@ -259,10 +259,10 @@ impl<'a> Shelf<'a> {
     }
 }
 
-fn moves<'a>(targets: &[&'a str], shelf: &mut Shelf<'a>) -> Option<String> {
+fn move_command<'a>(targets: &[&'a str], quarantine: &mut QuarantineFolder<'a>) -> Option<String> {
     let mut folders: Vec<(String, Vec<String>)> = Vec::new();
     for target in targets {
-        let folder = quoted(&shelf.place(target))?;
+        let folder = quoted(&quarantine.place(target))?;
         let word = quoted(target)?;
         match folders.iter_mut().find(|(known, _)| *known == folder) {
             Some((_, words)) => words.push(word),
@@ -270,7 +270,7 @@ fn moves<'a>(targets: &[&'a str], shelf: &mut Shelf<'a>) -> Option<String> {
         }
     }
     let made: Vec<&str> = folders.iter().map(|(folder, _)| folder.as_str()).collect();
-    let ignore = quoted(&[shelf.folder.as_str(), "/.gitignore"].concat())?;
+    let ignore = quoted(&[quarantine.folder.as_str(), "/.gitignore"].concat())?;
     let mut text = ["mkdir -p ", &made.join(" "), " && echo '*' > ", &ignore].concat();
     for (folder, words) in &folders {
         text.push_str(&[" && mv -- ", &words.join(" "), " ", folder, "/"].concat());

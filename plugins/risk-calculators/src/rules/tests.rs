@@ -367,7 +367,7 @@ fn what_the_person_asked_for_is_not_objected_to() {
 }
 
 #[test]
-fn secrets_that_are_told() {
+fn secrets_that_are_disclosed() {
     const NETWORK: &str = "warn_external_network";
     const TOKEN: &str = "it is <secret:token:0123abcd>";
     let tool = |text: &str| testing::tool("mcp__a__send", &[("text", text)]);

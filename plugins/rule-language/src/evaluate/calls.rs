@@ -71,8 +71,8 @@ impl<'v> Run<'v, '_> {
 
     /// Returns true also for the folder itself.
     fn below(&self, path: &str, folder: &str) -> bool {
-        let around = &self.scene.around;
-        let lies = |folder: &str| {
+        let around = &self.evaluation.around;
+        let is_inside = |folder: &str| {
             let folder = folder.trim_end_matches('/');
             path == folder
                 || glob::rest(path, folder).is_some()
@@ -80,12 +80,15 @@ impl<'v> Run<'v, '_> {
         };
         match folder.strip_prefix('~') {
             Some(rest) if rest.is_empty() || rest.starts_with('/') => {
-                !around.home.is_empty() && lies(&[around.home, rest].concat())
+                !around.home.is_empty() && is_inside(&[around.home, rest].concat())
             }
-            _ if folder.starts_with('/') => lies(folder),
+            _ if folder.starts_with('/') => is_inside(folder),
             _ => {
                 !folder.is_empty()
-                    && around.roots.iter().any(|root| lies(&[root.as_str(), "/", folder].concat()))
+                    && around
+                        .roots
+                        .iter()
+                        .any(|root| is_inside(&[root.as_str(), "/", folder].concat()))
             }
         }
     }

@@ -55,11 +55,11 @@ impl<'v> Run<'v, '_> {
         match pattern {
             Pattern::Glob => {
                 self.budget.take(text.len() * wanted.len() / 16)?;
-                Ok(glob::fits(wanted, &text, &self.scene.around))
+                Ok(glob::fits(wanted, &text, &self.evaluation.around))
             }
             Pattern::Regex => {
                 self.budget.take(wanted.len() + text.len() * (1 + wanted.len() / 16) / 8)?;
-                Ok(self.scene.patterns.get(wanted).ok_or_else(unfit)?.is_match(&text))
+                Ok(self.evaluation.patterns.get(wanted).ok_or_else(unfit)?.is_match(&text))
             }
         }
     }

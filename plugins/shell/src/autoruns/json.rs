@@ -10,8 +10,8 @@ const VALUES: usize = 8192;
 /// Members whose texts are all commands.
 const HOLDERS: &[&str] =
     &["gitHooks", "hooks", "husky", "lint-staged", "scripts", "simple-git-hooks", "tasks"];
-/// Members of those that say something else.
-const TOLD: &[&str] = &[
+/// Members of those that are mere text.
+const TEXTS: &[&str] = &[
     "cwd",
     "description",
     "detail",
@@ -85,7 +85,7 @@ fn commands(node: &Node, all: bool, found: &mut Vec<Part>) {
                 found.push(Part::shell(format!("{program} {rest}")));
             }
             for (key, value) in members {
-                if TOLD.contains(&key.as_str()) && !matches!(value, Node::Map(_)) {
+                if TEXTS.contains(&key.as_str()) && !matches!(value, Node::Map(_)) {
                     continue;
                 }
                 let named = COMMANDS.contains(&key.as_str()) || key.ends_with("Command");

@@ -115,9 +115,9 @@ fn is_flag(word: &str, windows: bool) -> bool {
 }
 
 impl<'w> Flags<'w> {
-    /// Returns true if a condition of an entry holds (`plugins/catalogue/src/items.rs` documents the syntax). A
-    /// flag that was switched off again does not make a call harmless, in a condition for that or
-    /// in the negated part of another.
+    /// Returns true if a condition of an entry holds (`plugins/catalogue/src/items.rs` documents
+    /// the syntax). A flag that was switched off again does not make a call harmless, in a
+    /// condition for that or in the negated part of another.
     pub(super) fn hold(&self, condition: &str, harmless: bool) -> bool {
         condition.split(" & ").all(|group| match group.strip_prefix("! ") {
             Some(group) => !self.any(group, !harmless),

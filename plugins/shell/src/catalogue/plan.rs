@@ -46,7 +46,8 @@ pub(crate) enum Item {
     Form(&'static str),
     /// Words that are a shell's text, joined.
     Shell(Vec<usize>),
-    /// The value of a flag that is run in some way: the role, its word, and the value where it is a part of that word.
+    /// The value of a flag that is run in some way: the role, its word, and the value where it is a
+    /// part of that word.
     Held(&'static str, usize, Option<String>),
     /// A word that is a program's text in a language.
     Code(&'static str, usize),

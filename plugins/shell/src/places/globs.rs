@@ -18,8 +18,8 @@ const KEYS: &[&str] = &["id_rsa", "id_ed25519", "id_ecdsa", "id_dsa"];
 /// The maximum number of characters of a pattern that are looked at.
 const MOST: usize = 256;
 
-/// Returns true if a pattern may match a file of credentials: one of the names above, or a path with
-/// one of these `endings`.
+/// Returns true if a pattern may match a file of credentials: one of the names above, or a path
+/// with one of these `endings`.
 pub(super) fn may_name_secret(path: &str, home: &str, endings: &[&str]) -> bool {
     if !is_glob(path) || path.len() > MOST {
         return false;

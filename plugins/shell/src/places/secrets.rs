@@ -3,7 +3,7 @@
 use super::{file_name, globs, is_below};
 use portcullis_autoruns::is_sample;
 
-/// The top folders of a machine that are no working copies.
+/// The top folders of a machine that are not working copies.
 pub(super) const TOPS: &[&str] = &[
     "bin",
     "boot",

@@ -176,7 +176,7 @@ const OTHER: &[&str] = &[
     "yank",
 ];
 /// Parts of flags and keys whose address is something else.
-const ASIDE: &[&str] =
+const NOT_SOURCES: &[&str] =
     &["api", "author", "bugs", "callback", "description", "endpoint", "home", "proxy", "urls"];
 
 impl Walker<'_> {
@@ -192,7 +192,7 @@ impl Walker<'_> {
         if verb.is_some_and(|verb| OTHER.contains(&verb.text.as_str()) || describes(&verb.text)) {
             return;
         }
-        let mut aside = false;
+        let mut skips_value = false;
         for field in rest.iter().take_while(|field| field.text != "--") {
             let text = field.text.as_str();
             let flag = text.starts_with('-');
@@ -202,18 +202,18 @@ impl Walker<'_> {
                 _ => ("", text),
             };
             let low = key.to_ascii_lowercase();
-            let is_aside =
-                flag && low.starts_with("--set") || ASIDE.iter().any(|part| low.contains(part));
+            let skips = flag && low.starts_with("--set")
+                || NOT_SOURCES.iter().any(|part| low.contains(part));
             let host = host_of(value);
             let is_chart = value.starts_with("oci://") && is_image_host(&host);
             let foreign = is_address(value) && is_foreign_registry(value) && !is_chart;
-            if foreign && !aside && !is_aside {
+            if foreign && !skips_value && !skips {
                 let source = if host.is_empty() { host } else { format!(": {host}") };
                 self.out.gap(&format!("a package from a source that nobody vouches for{source}"));
             }
             // Its value is the next word.
-            aside = value.is_empty() && is_aside
-                || !flag && text.to_ascii_lowercase().ends_with("proxy");
+            skips_value =
+                value.is_empty() && skips || !flag && text.to_ascii_lowercase().ends_with("proxy");
         }
     }
 }

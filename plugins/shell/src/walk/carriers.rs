@@ -410,8 +410,8 @@ impl Walker<'_> {
     }
 }
 
-/// Splits a text for an editor's prompt into its orders. `|` joins two of them, but the rest of a line
-/// belongs to the shell once one goes there.
+/// Splits a text for an editor's prompt into its orders. `|` joins two of them, but the rest of a
+/// line belongs to the shell once one goes there.
 fn orders(text: &str) -> Vec<&str> {
     let mut orders = Vec::new();
     for line in text.split('\n') {

@@ -209,8 +209,8 @@ fn is_compose(name: &str, plan: &Plan, rest: &[Field]) -> bool {
     compose && !flags.iter().any(away)
 }
 
-/// Returns true if a command's paths are those of an application's own files in its container, which
-/// are those of its image or of the project, not of a volume with data.
+/// Returns true if a command's paths are those of an application's own files in its container,
+/// which are those of its image or of the project, not of a volume with data.
 fn works_in_its_own(rest: &[Field]) -> bool {
     const OWN: &[&str] = &["/app/", "/code/", "/tmp/", "/usr/src/", "/var/cache/", "/workspace/"];
     let mut words = rest.iter().flat_map(|field| field.text.split([' ', '=', ';']));
@@ -247,8 +247,8 @@ pub(super) fn joins_words(name: &str) -> bool {
     joins.contains(&catalogue::name_of(name))
 }
 
-/// Returns the place where a program runs the text that one of its options holds, if it is not here:
-/// `vagrant ssh -c TEXT`.
+/// Returns the place where a program runs the text that one of its options holds, if it is not
+/// here: `vagrant ssh -c TEXT`.
 pub(super) fn place_of_text(name: &str) -> Option<Place> {
     match name {
         "ansible" => Some(Place::Host("hosts".to_owned())),

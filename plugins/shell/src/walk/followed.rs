@@ -91,7 +91,8 @@ const HOLDING: &[&str] = &[
     "program", "run", "script", "shell",
 ];
 
-/// The reviewer's own program: it judges a command that it is given, and the guard judges its calls.
+/// The reviewer's own program: it judges a command that it is given, and the guard judges its
+/// calls.
 const OWN: &str = "portcullis";
 
 /// Returns true for a known program that may start its words.

@@ -1,5 +1,6 @@
 //! Searches for credentials: a pattern that only keys and passwords fit, over a whole home, the
-//! whole machine, or the record of what a person typed. In a project that is a check, and there it finds the project's own.
+//! whole machine, or the record of what a person typed. In a project that is a check, and there it
+//! finds the project's own.
 
 use super::expand::Field;
 use super::feed::Trust;

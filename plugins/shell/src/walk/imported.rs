@@ -1,5 +1,5 @@
 //! Modules that code loads by their names. The text of one is not read here; it counts if nobody
-//! has seen it, since it was downloaded, decoded, or lies in a folder that was fetched.
+//! has seen it, since it was downloaded, decoded, or is in a folder that was fetched.
 
 use super::environment::UNKNOWN;
 use super::expand::Field;

@@ -1,5 +1,5 @@
-//! Permissions: files that everyone may write from now on, programs that run as their owner, and whole
-//! trees.
+//! Permissions: files that everyone may write from now on, programs that run as their owner, and
+//! whole trees.
 
 use super::expand::Field;
 use super::interpreters::language_of;

@@ -516,7 +516,8 @@ impl Walker<'_> {
 }
 
 /// Returns true if a call only prints help or a version. Programs that stop reading flags at the
-/// first operand treat the flag as another operand: after the files that a call changes, it does not count.
+/// first operand treat the flag as another operand: after the files that a call changes, it does
+/// not count.
 fn asks_for_help(rest: &[Field], plan: &Plan) -> bool {
     if matches!(rest, [only] if matches!(only.text.as_str(), "-v" | "-V" | "-h")) {
         return true;

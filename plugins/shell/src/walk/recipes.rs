@@ -120,7 +120,7 @@ impl Walker<'_> {
     }
 
     /// Returns the text of a makefile with those that it includes. One that is included by a name
-    /// which is not known is a gap, unless git holds the makefile as it is.
+    /// that cannot be resolved counts as unread, unless git holds the makefile as it is.
     fn with_included(
         &mut self,
         path: &str,

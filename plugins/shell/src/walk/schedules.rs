@@ -1,5 +1,5 @@
-//! Jobs in files that something starts later: tables of jobs, units, property lists. Their lines are
-//! read as the commands that they are, so that their effects count with the schedule.
+//! Jobs in files that something starts later: tables of jobs, units, property lists. Their lines
+//! are read as the commands that they are, so that their effects count with the schedule.
 
 use super::expand::Field;
 use super::feed::Feed;
@@ -105,7 +105,8 @@ impl Walker<'_> {
         }
     }
 
-    /// Reads a unit of systemd or a property list: a file that is named, or one of the person's own.
+    /// Reads a unit of systemd or a property list: a file that is named, or one of the person's
+    /// own.
     fn unit(
         &mut self,
         name: &str,

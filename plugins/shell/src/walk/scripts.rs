@@ -2,8 +2,8 @@
 //! as if it stood on the command line.
 //!
 //! A text in a file is the work of people, not of this command line alone: a value that is known
-//! only at run time is no gap there, and the file's own run stands for programs and project files
-//! that its text leaves open.
+//! only at run time is not a gap there, and the file's own run stands for programs and project
+//! files that its text leaves open.
 
 mod running;
 
@@ -242,7 +242,7 @@ impl Walker<'_> {
 
     /// Returns the files whose provenance the command line changes.
     pub(super) fn left_files(&self) -> Vec<LeftFile> {
-        let told = |trust: Trust| Provenance {
+        let provenance = |trust: Trust| Provenance {
             downloaded: trust == Trust::Downloaded,
             decoded: trust == Trust::Decoded,
             ..NOWHERE
@@ -251,7 +251,7 @@ impl Walker<'_> {
         let folders = self.scripts.folders.iter();
         let folders = folders.map(|(folder, source)| (format!("{folder}/"), *source));
         let mut now: BTreeMap<String, Provenance> =
-            files.chain(folders).map(|(path, source)| (path, told(source.trust))).collect();
+            files.chain(folders).map(|(path, source)| (path, provenance(source.trust))).collect();
         for path in &self.tainted {
             now.entry(path.clone()).or_insert(NOWHERE).secret = true;
         }

@@ -73,8 +73,8 @@ impl Walker<'_> {
         }
     }
 
-    /// Returns the scripts of a call: the values of `-e`, the files of `-f`, else the first operand.
-    /// Returns the files among those that are changed in place that something runs later.
+    /// Returns the scripts of a call: the values of `-e`, the files of `-f`, else the first
+    /// operand. Returns the files among those that are changed in place that something runs later.
     fn changed_in_place(&self, rest: &[Field], plan: &Plan) -> Vec<String> {
         let changed = plan.items.iter().filter_map(|item| match item {
             Item::Word(EffectKind::FileModify, at) => rest.get(*at),

@@ -1,8 +1,8 @@
 //! Programs that print shell code about themselves, to be run by the shell that starts them:
 //! `eval "$(pyenv init -)"`, `source <(kubectl completion bash)`.
 //!
-//! Anybody who may change such a program's output may change the program, so that running its output is
-//! running it.
+//! Anybody who may change such a program's output may change the program, so that running its
+//! output is running it.
 
 use super::expand::Field;
 

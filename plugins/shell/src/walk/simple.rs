@@ -22,8 +22,8 @@ pub(super) struct Call {
     pub end: u32,
 }
 
-/// What a nested command takes from the budget of text, in bytes. A text that runs itself is read many
-/// times, and its short commands cost as much as long ones.
+/// What a nested command takes from the budget of text, in bytes. A text that runs itself is read
+/// many times, and its short commands cost as much as long ones.
 const COMMAND: usize = 64;
 /// The greatest depth of a command that is not nested.
 const OUTERMOST: usize = 2;

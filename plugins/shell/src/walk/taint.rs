@@ -1,5 +1,5 @@
-//! Secrets on their way: through variables, pipes, substitutions and files of this command line to a
-//! command that reaches another machine.
+//! Secrets on their way: through variables, pipes, substitutions and files of this command line to
+//! a command that reaches another machine.
 
 use super::Walker;
 use super::expand::Field;

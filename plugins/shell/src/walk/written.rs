@@ -3,7 +3,7 @@
 //! writing does.
 //!
 //! The text comes from a redirection, a copy, inline code, or a patch; the tools of agents that
-//! write files hand over their text as a patch. Parts that the file had before are no news.
+//! write files hand over their text as a patch. Parts that the file had before are not new.
 
 use super::environment::{Environment, UNKNOWN};
 use super::feed::Piece;

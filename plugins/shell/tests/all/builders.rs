@@ -101,7 +101,7 @@ fn few_absences_make_a_difference() {
 
 /// Variables, flags and recipes that name code outside of the project or of another host.
 #[test]
-fn code_from_elsewhere_is_told() {
+fn code_from_elsewhere_is_reported() {
     let mut wrong = Vec::new();
     for (command, effect) in [
         ("NODE_OPTIONS='-r /tmp/x.js' npm test", "start? /tmp/x.js"),

@@ -123,7 +123,7 @@ fn a_command_counts_in_the_words_and_options_of_any_program() {
 }
 
 #[test]
-fn a_program_that_gets_files_to_destroy_is_told() {
+fn a_program_that_gets_files_to_destroy_is_reported() {
     for command in ["rg --pre rm a /opt/app", "tcpdump -z shred -w x"] {
         let run = reading_with(command, &[]);
         let lost = effects(&run).iter().any(|effect| effect.starts_with("delete"));

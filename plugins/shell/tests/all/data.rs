@@ -57,7 +57,7 @@ fn credentials_are_known_by_every_name() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Credentials that are no word by themselves.
+/// Credentials that are not words by themselves.
 const OTHERS: &[&str] = &[
     "git show HEAD:.env",
     "git show HEAD~2:config/prod.pem",
@@ -110,7 +110,7 @@ fn metadata_is_no_reading() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Files that are no credentials, though their names begin alike.
+/// Files that are not credentials, though their names begin alike.
 const ORDINARY: &[&str] = &[
     "cat *",
     "cat src/*.rs",

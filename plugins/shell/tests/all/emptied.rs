@@ -49,11 +49,11 @@ const FILLING: &[&str] = &[
 ];
 
 #[test]
-fn emptied_files_outside_are_told() {
+fn emptied_files_outside_are_reported() {
     let mut wrong = Vec::new();
     let outside = ["/home/dev/notes/a.csv", "~/a.csv", "../b/a.csv", "/srv/a.csv"];
     let own = ["a.csv", "logs/a.log", "/tmp/a", "/home/dev/project/x", "/dev/null", "~/.cache/a"];
-    for (calls, paths, told) in [
+    for (calls, paths, reported) in [
         (EMPTYING, &outside[..3], true),
         (EMPTYING, &outside[3..], true),
         (EMPTYING, &own[..], false),
@@ -68,7 +68,7 @@ fn emptied_files_outside_are_told() {
             }
             let command = call.replace("{}", path);
             let read = reading(&command);
-            if forms(&read).contains(&"empty-file") != told {
+            if forms(&read).contains(&"empty-file") != reported {
                 wrong.push(format!("`{command}`: {:?}", forms(&read)));
             }
         }

@@ -1,6 +1,7 @@
 //! Things that a session brings in, and what uses them then: programs that a changed search path
-//! finds, downloaded modules, files that a recipe fetches, jobs, remotes, parts of archives, dumps of
-//! databases. Each way is read with every spelling, and beside it what looks alike and is harmless.
+//! finds, downloaded modules, files that a recipe fetches, jobs, remotes, parts of archives, dumps
+//! of databases. Each way is read with every spelling, and beside it what looks alike and is
+//! harmless.
 
 use crate::scripts::{downloaded, plain, reading_after, reading_with, text};
 use crate::{effects, forms};

@@ -74,7 +74,7 @@ fn a_source_in_a_file_counts_as_the_option_that_sets_it() {
                     wrong.push(format!("{command}: {:?}", effects(&run)));
                 }
             }
-            // What it said before is no news.
+            // Lines that the file had before are not new.
             let had = format!("a=1\n{line}\n");
             let run = reading_with(&format!("echo 'x=1' >> {path}"), &[(path, text(&had))]);
             if effects(&run).iter().any(|effect| effect.starts_with("unseen?")) {

@@ -243,7 +243,7 @@ fn files_that_run_each_other_end() {
     let line = run.lines.iter().find(|line| line.line == 2).expect("the line of rm");
     let command = &run.commands[usize::try_from(line.command).unwrap()];
     assert_eq!((command.program.as_str(), line.path.as_str()), ("rm", "/home/dev/project/a.sh"));
-    // A script with more commands than are listed is no limit.
+    // A script with more commands than are listed is not a limit.
     let long = "cc -c a.c -o a.o\nmkdir -p out\n".repeat(400);
     let run = reading_with("bash x.sh", &[("x.sh", text(&long))]);
     assert_eq!(run.coverage, Coverage::Full, "{:?}", run.gaps);

@@ -330,7 +330,7 @@ const VOUCHED: &[&str] = &[
     "deno run main.ts",
     "deno run https://deno.land/std/http/file_server.ts",
     "deno run jsr:@std/http/file-server",
-    // addresses that are no sources
+    // addresses that are not sources
     "pip install --proxy http://proxy.example:3128 a",
     "npm config set https-proxy http://proxy.example:3128",
     "npm publish --registry https://npm.example",

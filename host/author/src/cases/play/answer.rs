@@ -3,7 +3,7 @@
 use super::super::CaseIssue;
 use super::super::finding::{self, CaseFinding};
 use super::CaseRun;
-use super::listener::Listener;
+use super::listener::AnswerObserver;
 use anyhow::{Context as _, Result};
 use portcullis_core::action::{Context, Limit};
 use portcullis_core::fault::FaultKind;
@@ -25,10 +25,10 @@ impl CaseRun<'_> {
         &mut self,
         put: &CaseIssue,
         agent: Option<&str>,
-        heard: &Listener,
+        observer: &AnswerObserver,
     ) -> Result<Vec<CaseFinding>> {
         let (step, mut context) =
-            heard.surroundings.clone().context("the host asked no plugin about the call")?;
+            observer.surroundings.clone().context("the host asked no plugin about the call")?;
         in_force(&mut self.session.shared_session().limits, &put.limits);
         context.limits.clone_from(&self.session.shared_session().limits);
         let recent = self.session.recent_steps(agent);

@@ -9,7 +9,7 @@ use portcullis_review::reviewer::PluginObserver;
 
 /// An observer of one plugin.
 #[derive(Default)]
-pub(super) struct Listener {
+pub(super) struct AnswerObserver {
     pub(super) name: String,
     /// The moment: before the call, or after it ended.
     pub(super) when: &'static str,
@@ -20,7 +20,7 @@ pub(super) struct Listener {
     pub(super) surroundings: Option<(u64, Context)>,
 }
 
-impl Listener {
+impl AnswerObserver {
     pub(super) fn of(name: &str) -> Self {
         Self { name: name.to_owned(), ..Self::default() }
     }
@@ -38,7 +38,7 @@ impl Listener {
     }
 }
 
-impl PluginObserver for Listener {
+impl PluginObserver for AnswerObserver {
     fn assessed(&mut self, answers: &[PluginResponse<Assessment>]) {
         if !std::mem::replace(&mut self.assessed, true) {
             let own = answers.iter().filter(|answer| answer.plugin.name == self.name);

@@ -22,7 +22,10 @@ impl Reader {
 
 fn read_finding(table: &Table<'_>, keys: &[CaseKey]) -> ExpectedFinding {
     if table.is_empty() {
-        table.report("an `expect` names at least one property of the finding; leave it out if the plugin must report nothing");
+        table.report(
+            "an `expect` names at least one property of the finding; leave it out if the \
+             plugin must report nothing",
+        );
     }
     let mut found = ExpectedFinding { head: table.span().start, ..ExpectedFinding::default() };
     for (item, value) in read_entries(table, keys) {

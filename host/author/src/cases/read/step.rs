@@ -1,7 +1,7 @@
 //! Reads a step of a case: the event and its end.
 
 use super::super::values::read_object;
-use super::super::{CallEnd, CaseEvent, CaseScene, CaseStep, Expectation};
+use super::super::{CaseEvent, CaseSetup, CaseStep, Expectation, ScriptedEnd};
 use super::Reader;
 use portcullis_engine::Kind;
 use portcullis_strict_toml::{Keys, Table, show};
@@ -16,7 +16,7 @@ pub(super) const STEP: Keys<'_> = Keys {
 const MOST_SECONDS: i64 = 31_536_000;
 
 impl Reader {
-    pub(super) fn step(&self, table: &Table<'_>, scene: &CaseScene) -> Option<CaseStep> {
+    pub(super) fn step(&self, table: &Table<'_>, setup: &CaseSetup) -> Option<CaseStep> {
         let seconds = match table.get("after") {
             Some(item) => u64::try_from(item.integer(0..=MOST_SECONDS)?).ok()?,
             None => 1,
@@ -25,7 +25,7 @@ impl Reader {
         let expected = self.expectation(table, Expectation::STEP);
         let issue = table.get("issue").and_then(|given| self.issue(&given));
         let what = read_event(table)?;
-        self.check_asked(&what, table, scene);
+        self.check_asked(&what, table, setup);
         Some(CaseStep {
             place: table.place(),
             what,
@@ -37,7 +37,7 @@ impl Reader {
     }
 
     /// Reports an `issue` or an `expect` in a step that does not reach the plugin.
-    fn check_asked(&self, what: &CaseEvent, table: &Table<'_>, scene: &CaseScene) {
+    fn check_asked(&self, what: &CaseEvent, table: &Table<'_>, setup: &CaseSetup) {
         let says = matches!(what, CaseEvent::Says(_));
         if let (true, Some(given)) = (says, table.get("issue")) {
             given.report("a step with `says` has no issue; move `issue` to a step with a `tool`");
@@ -50,7 +50,7 @@ impl Reader {
             _ if says => {
                 "plugins are not asked about the person's words; move `expect` to a step with a `tool`"
             }
-            Kind::Intervention if scene.with.is_empty() && !table.contains("issue") => {
+            Kind::Intervention if setup.with.is_empty() && !table.contains("issue") => {
                 "the plugin is asked about no issue here; add `[case.step.issue]` with its `name` to the step"
             }
             _ => return,
@@ -70,7 +70,10 @@ fn read_event(table: &Table<'_>) -> Option<CaseEvent> {
         return says.text().map(|text| CaseEvent::Says(text.to_owned()));
     }
     if !table.contains("tool") {
-        table.report("the step has neither `tool` nor `says`; name what the agent calls, as `tool = \"Bash\"`, or what the person says");
+        table.report(
+            "the step has neither `tool` nor `says`; name what the agent calls, as `tool \
+             = \"Bash\"`, or what the person says",
+        );
         return None;
     }
     let tool = table.text("tool")?;
@@ -86,7 +89,7 @@ fn read_event(table: &Table<'_>) -> Option<CaseEvent> {
     Some(CaseEvent::Calls { tool, input, end })
 }
 
-fn read_end(table: &Table<'_>) -> Option<CallEnd> {
+fn read_end(table: &Table<'_>) -> Option<ScriptedEnd> {
     let ends = ["returns", "fails", "refused"];
     let given: Vec<_> =
         table.entries().into_iter().filter(|item| ends.contains(&item.key())).collect();
@@ -99,9 +102,9 @@ fn read_end(table: &Table<'_>) -> Option<CallEnd> {
         return None;
     }
     Some(match given.first() {
-        Some(item) if item.key() == "fails" => CallEnd::Fails(item.text()?.to_owned()),
-        Some(item) if item.key() == "returns" => CallEnd::Returns(item.text()?.to_owned()),
-        Some(item) if item.flag()? => CallEnd::Refused,
-        _ => CallEnd::Returns(String::new()),
+        Some(item) if item.key() == "fails" => ScriptedEnd::Fails(item.text()?.to_owned()),
+        Some(item) if item.key() == "returns" => ScriptedEnd::Returns(item.text()?.to_owned()),
+        Some(item) if item.flag()? => ScriptedEnd::Refused,
+        _ => ScriptedEnd::Returns(String::new()),
     })
 }

@@ -1,6 +1,6 @@
 //! `portcullis approvals allow` and `deny`.
 
-use super::{Answer, Approval, page};
+use super::{AnswerArguments, Approval, page};
 use crate::error::{Error, Result};
 use crate::exit::CommandExit;
 use crate::{interactive, paint};
@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(3);
 const POLL: Duration = Duration::from_millis(50);
 
 /// Answers an approval as a person at a terminal.
-pub(super) fn run_answer(arguments: &Answer, allowed: bool) -> Result<CommandExit> {
+pub(super) fn run_answer(arguments: &AnswerArguments, allowed: bool) -> Result<CommandExit> {
     interactive::refuse_agents()?;
     let mut store = crate::commands::audit::open_store()?;
     let approval = Approval::find(&store, &arguments.id)?;
@@ -77,7 +77,8 @@ pub(super) const fn describe_answer(allowed: bool, is_used: bool) -> &'static st
     match (allowed, is_used) {
         (true, true) => "allowed: it runs now, once.",
         (true, false) => {
-            "allowed, but it has not run: the agent may have given up, or something else stands against it now. `portcullis audit show` has the rest."
+            "allowed, but it has not run: the agent may have given up, or something else stands \
+             against it now. `portcullis audit show` has the rest."
         }
         (false, _) => "denied: the agent is told.",
     }

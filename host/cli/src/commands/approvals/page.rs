@@ -62,7 +62,7 @@ pub(super) fn count_rows(approval: &Approval) -> usize {
 }
 
 /// Returns the rows of the parameters. A name is the agent's text too: without the mark, one could
-/// look like a line of ours.
+/// look like one of our lines.
 fn parameter_rows(json: &str) -> Vec<String> {
     let mut rows = Vec::new();
     for (name, text) in parameters(json) {
@@ -100,8 +100,8 @@ fn marked_rows(text: &str) -> Vec<String> {
     rows
 }
 
-/// Cuts a line into rows of at most so many columns. A letter outside ASCII may take two: a row that
-/// the terminal wraps would go on without the mark.
+/// Cuts a line into rows of at most so many columns. A letter outside ASCII may take two: a row
+/// that the terminal wraps would go on without the mark.
 fn cut_rows(line: &str, width: usize) -> Vec<String> {
     let (mut rows, mut row, mut used) = (Vec::new(), String::new(), 0);
     for letter in line.chars() {

@@ -129,7 +129,8 @@ impl Watch {
                 "Type `{word}` to let exactly this run, once; `no {id}` to refuse it, with a reason if you like: "
             ),
             None => format!(
-                "It is long: read `portcullis approvals show {id}`, then answer with `portcullis approvals allow {id}` or `deny {id}`."
+                "It is long: read `portcullis approvals show {id}`, then answer with `portcullis \
+                 approvals allow {id}` or `deny {id}`."
             ),
         };
         // The bell calls a person who looks elsewhere.

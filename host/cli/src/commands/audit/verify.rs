@@ -134,14 +134,25 @@ fn json(verification: &Verification, standings: &[(Anchor, AnchorStatus)]) -> se
     let flaw = verification
         .first_bad
         .map(|(at, flaw)| serde_json::json!({ "sequence": at, "flaw": flaw.to_string() }));
-    let pruned = verification.pruned.map(
-        |start| serde_json::json!({ "sequence": start.sequence, "hash": to_hex(&start.hash), "at": start.at, "pruned_at": start.pruned_at }),
-    );
+    let pruned = verification.pruned.map(|start| {
+        serde_json::json!({
+            "sequence": start.sequence,
+            "hash": to_hex(&start.hash),
+            "at": start.at,
+            "pruned_at": start.pruned_at,
+        })
+    });
     let (sequence, hash) = verification.head;
     let contradicted: Vec<_> = standings
         .iter()
         .filter(|(_, standing)| standing.contradicts_journal())
-        .map(|(anchor, standing)| serde_json::json!({ "sequence": anchor.sequence, "at": anchor.at, "standing": standing.to_string() }))
+        .map(|(anchor, standing)| {
+            serde_json::json!({
+                "sequence": anchor.sequence,
+                "at": anchor.at,
+                "standing": standing.to_string(),
+            })
+        })
         .collect();
     serde_json::json!({
         "records": verification.records,

@@ -32,7 +32,12 @@ pub fn run_diff(arguments: &Arguments) -> Result<CommandExit> {
             let digest: portcullis_bundle::Digest = digest;
             json!({ "name": about.name, "version": about.version.to_string(), "digest": digest })
         };
-        let document = json!({ "old": end(was), "new": end(is), "same": changes.is_empty(), "changes": changes });
+        let document = json!({
+            "old": end(was),
+            "new": end(is),
+            "same": changes.is_empty(),
+            "changes": changes,
+        });
         paint::print_text(&format!("{}\n", serde_json::to_string(&document)?));
         return Ok(CommandExit::Success);
     }

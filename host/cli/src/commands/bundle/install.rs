@@ -156,14 +156,14 @@ fn locked(
 ) -> Result<CommandExit> {
     let _turn = InstallLock::take_lock(places)?;
     let wanted = LockTexts::read_texts(places)?.required_bundles()?;
-    let shelf = open_store(places)?;
-    let there = shelf.installed()?;
+    let store = open_store(places)?;
+    let there = store.installed()?;
     let mut fetched = Vec::new();
     for wanted in &wanted {
         // A bundle that is already installed and complete need not be fetched again.
         let installed =
             there.iter().find(|installed| installed.index.digest == wanted.locked.digest);
-        if installed.is_some_and(|installed| shelf.read_bundle(installed).is_ok()) {
+        if installed.is_some_and(|installed| store.read_bundle(installed).is_ok()) {
             continue;
         }
         let name = format!("{} {}", wanted.locked.name, wanted.locked.version);
@@ -234,7 +234,10 @@ fn question(lost: &[String], unknown: bool) -> String {
         );
     }
     if !lost.is_empty() {
-        text.push_str("These ran here, and are now not locked, locked in an older version, or locked with other bytes:\n");
+        text.push_str(
+            "These ran here, and are now not locked, locked in an older version, or \
+             locked with other bytes:\n",
+        );
     }
     for name in lost {
         let _ = writeln!(text, "  {}", one_line(name, 200));

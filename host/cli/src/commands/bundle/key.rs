@@ -161,7 +161,8 @@ fn describe_key(part: &PublicKey, file: &Path) -> Result<String> {
         name.split('.').next().filter(|name| !name.is_empty()).unwrap_or("publisher").to_owned();
     let name = one_line(&name, 64).replace(['"', '\\'], "-");
     Ok(format!(
-        "{} {}\n{}\n\n{}\n[[key]]\nname = \"{name}\"\npublic = \"\"\"\n{}\"\"\"\n\n[[rule]]\nnames = [\"PREFIX/\"]\npublishers = [\"{name}\"]\n",
+        "{} {}\n{}\n\n{}\n[[key]]\nname = \"{name}\"\npublic = \"\"\"\n{}\"\"\"\n\n[[rule]]\nnames \
+         = [\"PREFIX/\"]\npublishers = [\"{name}\"]\n",
         paint::bold(part.algorithm()),
         part.id()?,
         paint::dim("the id is the SHA-256 of the public part in DER"),

@@ -31,9 +31,9 @@ struct BundleLine {
 pub fn run_list(arguments: &Arguments) -> Result<CommandExit> {
     let places = Paths::from_environment()?;
     let policies = Policies::read_policies(&places)?;
-    let shelf = open_store(&places)?;
+    let store = open_store(&places)?;
     let line = |wanted: RequiredBundle| {
-        let found = verify::verify_bundle(&shelf, &wanted, &policies, now_ms());
+        let found = verify::verify_bundle(&store, &wanted, &policies, now_ms());
         BundleLine {
             state: found
                 .map(|(bundle, _, judged)| (bundle, judged.until))
@@ -43,7 +43,7 @@ pub fn run_list(arguments: &Arguments) -> Result<CommandExit> {
     };
     let lines: Vec<BundleLine> =
         LockTexts::read_texts(&places)?.required_bundles()?.into_iter().map(line).collect();
-    let mut others = shelf.installed()?;
+    let mut others = store.installed()?;
     others.retain(|installed| {
         !lines.iter().any(|line| line.wanted.locked.digest == installed.index.digest)
     });
@@ -60,7 +60,13 @@ fn as_json(line: &BundleLine) -> Value {
     let RequiredBundle { locked, by } = &line.wanted;
     match &line.state {
         Ok((bundle, until)) => {
-            json!({ "locked": locked, "by": by, "holds": true, "until": until, "about": bundle.about() })
+            json!({
+                "locked": locked,
+                "by": by,
+                "holds": true,
+                "until": until,
+                "about": bundle.about(),
+            })
         }
         Err(why) => json!({ "locked": locked, "by": by, "holds": false, "why": why }),
     }

@@ -51,7 +51,14 @@ pub fn run_pull(arguments: &Arguments) -> Result<CommandExit> {
     if arguments.json {
         let unread: Vec<&str> = fetched.unread.iter().map(|unread| unread.why.as_str()).collect();
         let signatures = signatures.len();
-        let document = json!({ "archive": out, "name": about.name, "version": about.version, "digest": digest, "signatures": signatures, "unread": unread });
+        let document = json!({
+            "archive": out,
+            "name": about.name,
+            "version": about.version,
+            "digest": digest,
+            "signatures": signatures,
+            "unread": unread,
+        });
         paint::print_text(&format!("{document}\n"));
         return Ok(CommandExit::Success);
     }

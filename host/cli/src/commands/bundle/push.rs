@@ -56,7 +56,11 @@ pub fn run_push(arguments: &Arguments) -> Result<CommandExit> {
         pushed?;
     }
     if arguments.json {
-        let pushed = json!({ "reference": reference.to_string(), "digest": digest, "signatures": signatures.len() });
+        let pushed = json!({
+            "reference": reference.to_string(),
+            "digest": digest,
+            "signatures": signatures.len(),
+        });
         paint::print_text(&format!("{pushed}\n"));
     } else {
         let count = match signatures.len() {

@@ -176,11 +176,11 @@ fn write(path: &Path, text: &str) -> Result<()> {
 
 /// Lists the bundles that are locked here and no longer run, with the reasons.
 fn stopped(places: &Paths) -> Result<Vec<String>> {
-    let (policies, shelf) = (Policies::read_policies(places)?, open_store(places)?);
+    let (policies, store) = (Policies::read_policies(places)?, open_store(places)?);
     let all = LockTexts::read_texts(places)?.required_bundles()?;
     Ok(all
         .iter()
-        .filter_map(|wanted| verify::verify_bundle(&shelf, wanted, &policies, now_ms()).err())
+        .filter_map(|wanted| verify::verify_bundle(&store, wanted, &policies, now_ms()).err())
         .map(|error| format!("{error:#}"))
         .collect())
 }

@@ -130,14 +130,14 @@ fn verdicts(
     if arguments.material.is_empty() {
         return Ok(None);
     }
-    let shelf = open_store(places)?;
+    let store = open_store(places)?;
     let installed =
-        shelf.installed()?.into_iter().find(|installed| installed.index.digest == locked.digest);
+        store.installed()?.into_iter().find(|installed| installed.index.digest == locked.digest);
     let installed = installed.ok_or_else(|| {
         Error::not_found(format!("`{} {}` is not installed", locked.name, locked.version))
             .with_hint("install it first: `portcullis bundle install`")
     })?;
-    let (old, _) = shelf.read_bundle(&installed)?;
+    let (old, _) = store.read_bundle(&installed)?;
     vet::compare_verdicts(
         &old,
         &ready.fetched.bundle,

@@ -17,7 +17,7 @@ use portcullis_config::clock::now_ms;
 use portcullis_config::paths::Paths;
 use portcullis_core::text::one_line;
 use portcullis_review::bundles::policies::{Policies, PolicyTexts};
-use portcullis_review::bundles::{SHELF, check_description};
+use portcullis_review::bundles::{BUNDLES_FOLDER, check_description};
 use semver::Version;
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -110,12 +110,12 @@ fn found(path: &Path, places: &Paths) -> Result<Vec<BundleToVerify>> {
         return Err(Error::not_found(format!("there is no `{shown}`"))
             .with_hint("name an archive, or a bundle that is installed"));
     };
-    let folder = places.state.join(SHELF);
+    let folder = places.state.join(BUNDLES_FOLDER);
     let mut all = Vec::new();
     if folder.is_dir() {
-        let shelf = BundleStore::open_folder(&folder)?;
-        for installed in shelf.installed()?.into_iter().filter(|installed| installed.name == name) {
-            let (bundle, signatures) = shelf.read_bundle(&installed)?;
+        let store = BundleStore::open_folder(&folder)?;
+        for installed in store.installed()?.into_iter().filter(|installed| installed.name == name) {
+            let (bundle, signatures) = store.read_bundle(&installed)?;
             all.push((bundle, signatures, installed.from));
         }
     }
@@ -129,7 +129,7 @@ fn found(path: &Path, places: &Paths) -> Result<Vec<BundleToVerify>> {
 
 /// Lists what is installed, without creating a folder for it.
 fn installed(places: &Paths) -> Result<Vec<portcullis_bundle::InstalledBundle>> {
-    let folder = places.state.join(SHELF);
+    let folder = places.state.join(BUNDLES_FOLDER);
     Ok(if folder.is_dir() { BundleStore::open_folder(&folder)?.installed()? } else { Vec::new() })
 }
 
@@ -267,9 +267,14 @@ fn document(looked: &VerificationResult, policies: &Policies) -> Result<Value> {
     });
     let signatures = signatures.iter().map(|signature| {
         let statement = signature.unverified_statement().ok();
-        let of_this = statement.as_ref().is_some_and(|said| said.digest == bundle.index().digest() && said.name == bundle.about().name.as_str());
+        let of_this = statement.as_ref().is_some_and(|said| {
+            said.digest == bundle.index().digest() && said.name == bundle.about().name.as_str()
+        });
         json!({
-            "keys": policies.keys_of(signature).into_iter().map(|(name, revoked)| json!({ "name": name, "revoked": revoked })).collect::<Vec<_>>(),
+            "keys": policies.keys_of(signature).into_iter().map(|(name, revoked)| json!({
+                "name": name,
+                "revoked": revoked,
+            })).collect::<Vec<_>>(),
             "calls_itself": signature.hint(),
             "of_this_bundle": of_this,
             "expires": statement.as_ref().and_then(|said| said.expires),

@@ -174,7 +174,13 @@ impl Arguments {
     ) -> Result<()> {
         let about = bundle.about();
         if self.json {
-            let signing_json = |signed: &SigningResult| json!({ "key": signed.key, "expires": signed.expires, "file": self.output.as_ref().unwrap_or(&self.archive) });
+            let signing_json = |signed: &SigningResult| {
+                json!({
+                    "key": signed.key,
+                    "expires": signed.expires,
+                    "file": self.output.as_ref().unwrap_or(&self.archive),
+                })
+            };
             let document = json!({
                 "name": about.name,
                 "version": about.version,

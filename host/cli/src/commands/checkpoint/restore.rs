@@ -166,7 +166,8 @@ fn refused(arguments: &Options, paths: &[Difference]) -> CommandExit {
     for one in paths.iter().take(MOST_SHOWN) {
         paint::print_text(&format!("  {}: {}\n", path(&one.path), one.standing));
     }
-    let fix = "look with `portcullis checkpoint diff`, put the others back with `--only`, or overwrite these with `--force`";
+    let fix = "look with `portcullis checkpoint diff`, put the others back with `--only`, or \
+         overwrite these with `--force`";
     anstream::eprintln!(
         "{}: {} changed since the agent's action, so nothing was restored: {fix}",
         paint::bad("refused"),

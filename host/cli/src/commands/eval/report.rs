@@ -237,14 +237,18 @@ impl EvalReport {
             tier: *tier,
             counts,
         });
-        let wrong = |((label, decision, cause), wrong): (
-            &(String, &str, String),
-            &WrongVerdicts,
-        )| {
-            let shown: Vec<&str> =
-                wrong.examples.iter().take(examples).map(|(id, _)| id.as_str()).collect();
-            json!({ "label": label, "decision": decision, "cause": cause, "count": wrong.count, "examples": shown })
-        };
+        let wrong =
+            |((label, decision, cause), wrong): (&(String, &str, String), &WrongVerdicts)| {
+                let shown: Vec<&str> =
+                    wrong.examples.iter().take(examples).map(|(id, _)| id.as_str()).collect();
+                json!({
+                    "label": label,
+                    "decision": decision,
+                    "cause": cause,
+                    "count": wrong.count,
+                    "examples": shown,
+                })
+            };
         json!({
             "matrix": cells.collect::<Vec<_>>(),
             "latency_us": { "p50": self.percentile(500), "p99": self.percentile(990) },

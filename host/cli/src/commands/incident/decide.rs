@@ -148,7 +148,8 @@ pub(super) fn check_decision(
 ) -> Result<()> {
     match (incidents::incident_status(&context.store, &context.home, incident)?, terms) {
         (IncidentStatus::Past, _) => Err(Error::invalid(format!(
-            "the incident `{}` is out of date: its session has a newer one, retention removed the session, or an older version stopped it",
+            "the incident `{}` is out of date: its session has a newer one, retention removed the \
+             session, or an older version stopped it",
             incident.id
         ))),
         (
@@ -221,7 +222,8 @@ pub(super) fn describe_incident(incident: &Incident) -> String {
 const fn question(terms: ResumeConditions) -> &'static str {
     match terms {
         ResumeConditions::Limited => {
-            "Let its session go on? Each limit is halved, and what does more than read and write files of the project is refused."
+            "Let its session go on? Each limit is halved, and what does more than read and write \
+             files of the project is refused."
         }
         ResumeConditions::Supervised => {
             "Let its session go on? The client will ask you about each write, deletion and command."
@@ -238,21 +240,28 @@ fn agent_note(terms: ResumeConditions, incident: &Incident, checkpoint: &str) ->
     let why = one_line(&incident.report.summary, 400);
     match terms {
         ResumeConditions::Limited => format!(
-            "Portcullis stopped this session ({why}), and a person let it go on. Each limit is half of what it was, and what does more than \
-             read and write files of the project is refused until the person lifts that. Do not do again what led to the stop; say what you \
+            "Portcullis stopped this session ({why}), and a person let it go on. Each limit is \
+             half of what it was, and what does more than \
+             read and write files of the project is refused until the person lifts that. Do not do \
+             again what led to the stop; say what you \
              need."
         ),
         ResumeConditions::Supervised => format!(
-            "Portcullis stopped this session ({why}), and a person let it go on under supervision: they approve each write, deletion and \
+            "Portcullis stopped this session ({why}), and a person let it go on under supervision: \
+             they approve each write, deletion and \
              command. Read first, then ask for one change at a time. Do not do again what led to the stop."
         ),
         ResumeConditions::RolledBack => format!(
-            "Portcullis stopped this session ({why}). A person put the files back as they were at the checkpoint {checkpoint} and let the \
-             session go on. What was done to files since then is undone, although this conversation still mentions it: read them again \
+            "Portcullis stopped this session ({why}). A person put the files back as they were at \
+             the checkpoint {checkpoint} and let the \
+             session go on. What was done to files since then is undone, although this \
+             conversation still mentions it: read them again \
              before you rely on them, and take another way than the one that led to the stop."
         ),
         ResumeConditions::Lifted => {
-            "A person lifted the terms that applied since this session was stopped: limits and actions are as configured.".to_owned()
+            "A person lifted the terms that applied since this session was stopped: limits and \
+             actions are as configured."
+                .to_owned()
         }
         ResumeConditions::Aborted => String::new(),
     }
@@ -266,7 +275,11 @@ fn print_result(
     back: Option<&RestorePoint>,
 ) {
     if json {
-        let mut document = json!({ "incident": incident.id, "session": incident.session, "option": terms.as_str() });
+        let mut document = json!({
+            "incident": incident.id,
+            "session": incident.session,
+            "option": terms.as_str(),
+        });
         if let (Some(back), Some(document)) = (back, document.as_object_mut()) {
             document.insert("checkpoint".into(), back.checkpoint.as_str().into());
             document.insert("because".into(), back.because.as_str().into());

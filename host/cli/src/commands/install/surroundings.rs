@@ -72,7 +72,10 @@ fn settings(
     let gate = site.agent.hook_settings().gate_event();
     for other in site.agent.hook_settings().foreign_commands(settings, gate, &site.wanted) {
         let other = portcullis_core::text::one_line(&other, 120);
-        report.print_warning(&format!("`{path}` has another {gate} hook, `{other}`: if both rewrite a call, the one that ends last wins"));
+        report.print_warning(&format!(
+            "`{path}` has another {gate} hook, `{other}`: if both \
+             rewrite a call, the one that ends last wins"
+        ));
     }
     let found = site.agent.hook_settings().find_handlers(settings, &site.wanted);
     for mixed in found.iter().filter(|handler| handler.deviations.contains(&Deviation::Mixed)) {
@@ -82,7 +85,10 @@ fn settings(
         ));
     }
     if scope != site.scope && !found.is_empty() {
-        report.print_warning(&format!("Portcullis is installed in `{path}` too: each action is reviewed twice, uninstall one of them"));
+        report.print_warning(&format!(
+            "Portcullis is installed in `{path}` too: each action is \
+             reviewed twice, uninstall one of them"
+        ));
     }
 }
 
@@ -102,7 +108,9 @@ fn program(program: &Path, report: &mut InstallReport) {
     };
     if let Some(open) = program.ancestors().find(open) {
         report.print_warning(&format!(
-            "`{}` can be changed by others than root, so the agent can replace the program: `sudo install -o root -m 755 {shown} /usr/local/bin/portcullis`, then install with that one",
+            "`{}` can be changed by others than root, so the agent can replace the program: `sudo \
+             install -o root -m 755 {shown} /usr/local/bin/portcullis`, then install with that \
+             one",
             open.display()
         ));
     }

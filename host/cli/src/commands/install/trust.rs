@@ -1,5 +1,5 @@
-//! Trust of the client's own kind: a client that runs a hook only after a person has trusted it gets
-//! the consent of the person who installs, and loses it with the hooks.
+//! Trust of the client's own kind: a client that runs a hook only after a person has trusted it
+//! gets the consent of the person who installs, and loses it with the hooks.
 
 use super::Site;
 use super::report::InstallReport;
@@ -132,8 +132,8 @@ fn earlier(
 pub(super) fn check_record(site: &Site) -> Result<()> {
     let Some(trust) = site.agent.trust() else { return Ok(()) };
     let found = read(site, trust)?;
-    let trial = [("trial".to_owned(), "trial".to_owned())];
-    trust.add_trust(&text_of(&found)?, &trial).map(drop).map_err(|error| unusable(&found, &error))
+    let sample = [("sample".to_owned(), "sample".to_owned())];
+    trust.add_trust(&text_of(&found)?, &sample).map(drop).map_err(|error| unusable(&found, &error))
 }
 
 /// Returns true if the person has to know, before they agree, that trust will be recorded.

@@ -13,8 +13,8 @@ use portcullis_core::pipeline::fault_reply;
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::text::{cut_text, one_line};
 use portcullis_mcp::{
-    CallKind, CallRuling, Gate, HoldReason, ListedTool, PinError, PinStore, ResultRuling,
-    ServerIdentity, ToolCall, ToolDefinition, ToolResult, ToolState, tool_name,
+    CallKind, CallRuling, Gate, GatewayCall, HoldReason, ListedTool, PinError, PinStore,
+    ResultRuling, ServerIdentity, ToolDefinition, ToolResult, ToolState, tool_name,
 };
 use portcullis_review::approvals::AnswerPort;
 use portcullis_review::hook::{ReviewFailure, observes, review_without_hook};
@@ -103,7 +103,7 @@ impl ReviewGate {
         }
     }
 
-    fn call(&self, call: &ToolCall) -> Call {
+    fn call(&self, call: &GatewayCall) -> Call {
         Call {
             id: Some(format!("{}-{}", self.session, call.number)),
             tool: tool_name(&self.server, &call.name),
@@ -112,7 +112,7 @@ impl ReviewGate {
     }
 
     /// Returns true if a hook of the client has reviewed this call.
-    fn is_reviewed_by_hook(&self, call: &ToolCall, reviewed: &Call) -> bool {
+    fn is_reviewed_by_hook(&self, call: &GatewayCall, reviewed: &Call) -> bool {
         let mut ids = HOOKED_CALLS.iter().filter_map(|name| call.meta.get(*name)?.as_str());
         let Some(id) = ids.next() else { return false };
         let hooked = Call { id: Some(id.to_owned()), ..reviewed.clone() };
@@ -206,7 +206,7 @@ impl ReviewGate {
 }
 
 impl Gate for ReviewGate {
-    fn review_call(&self, call: &ToolCall, is_given_up: &dyn Fn() -> bool) -> CallRuling {
+    fn review_call(&self, call: &GatewayCall, is_given_up: &dyn Fn() -> bool) -> CallRuling {
         if call.kind == CallKind::Tool
             && let Some(reason) = self.refuse_tool(&call.name)
         {
@@ -231,7 +231,7 @@ impl Gate for ReviewGate {
         }
     }
 
-    fn review_result(&self, call: &ToolCall, result: &ToolResult) -> ResultRuling {
+    fn review_result(&self, call: &GatewayCall, result: &ToolResult) -> ResultRuling {
         let ended = CallResult {
             duration_ms: Some(result.duration_ms),
             shown: result.value.clone(),

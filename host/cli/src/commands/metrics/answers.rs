@@ -15,8 +15,8 @@ pub struct Answers {
     pub interventions: BTreeMap<(String, String, RecoveryOutcome), u64>,
     /// The number of escalations to the next level, by issue.
     pub escalations: BTreeMap<String, u64>,
-    /// The effectiveness of interventions that have one, by kind, by the issue that they answer, and
-    /// by client.
+    /// The effectiveness of interventions that have one, by kind, by the issue that they answer,
+    /// and by client.
     pub effectiveness: BTreeMap<(String, String, String), Effectiveness>,
     /// The level of the newest answer, by session and issue.
     levels: BTreeMap<(String, String), u8>,
@@ -62,14 +62,33 @@ impl Answers {
 
     /// Formats the counts as JSON members.
     pub fn json(&self) -> Vec<(&'static str, Value)> {
-        let detection = |((pattern, severity), count): (&(String, Severity), &u64)| json!({ "pattern": pattern, "severity": severity, "count": count });
-        let intervention = |((kind, issue, outcome), count): (
-            &(String, String, RecoveryOutcome),
-            &u64,
-        )| json!({ "intervention_type": kind, "issue_type": issue, "outcome": outcome, "count": count });
+        let detection = |((pattern, severity), count): (&(String, Severity), &u64)| {
+            json!({
+                "pattern": pattern,
+                "severity": severity,
+                "count": count,
+            })
+        };
+        let intervention =
+            |((kind, issue, outcome), count): (&(String, String, RecoveryOutcome), &u64)| {
+                json!({
+                    "intervention_type": kind,
+                    "issue_type": issue,
+                    "outcome": outcome,
+                    "count": count,
+                })
+            };
         let escalation =
             |(issue, count): (&String, &u64)| json!({ "issue_type": issue, "count": count });
-        let effect = |((kind, issue, client), one): (&(String, String, String), &Effectiveness)| json!({ "intervention_type": kind, "issue_type": issue, "client": client, "judged": one.judged, "mean": one.mean_score() });
+        let effect = |((kind, issue, client), one): (&(String, String, String), &Effectiveness)| {
+            json!({
+                "intervention_type": kind,
+                "issue_type": issue,
+                "client": client,
+                "judged": one.judged,
+                "mean": one.mean_score(),
+            })
+        };
         vec![
             ("detections", self.detections.iter().map(detection).collect()),
             ("interventions", self.interventions.iter().map(intervention).collect()),

@@ -187,9 +187,22 @@ impl Metrics {
         let shadow: Vec<Value> = self
             .shadow
             .iter()
-            .map(|((plugin, actual, would), count)| json!({ "plugin": plugin, "actual": actual, "would": would, "count": count }))
+            .map(|((plugin, actual, would), count)| {
+                json!({
+                    "plugin": plugin,
+                    "actual": actual,
+                    "would": would,
+                    "count": count,
+                })
+            })
             .collect();
-        let fault = |((source, kind), count): (&(String, FaultKind), &u64)| json!({ "source": source, "kind": kind, "count": count });
+        let fault = |((source, kind), count): (&(String, FaultKind), &u64)| {
+            json!({
+                "source": source,
+                "kind": kind,
+                "count": count,
+            })
+        };
         let held: Vec<Value> = self
             .held
             .iter()

@@ -274,7 +274,8 @@ fn table(rows: &[Row]) -> String {
         text,
         "{}",
         paint::dim(format!(
-            "{calls} calls of the first, each of a fresh instance; times and fuel are medians, compile and prepare were done once; \
+            "{calls} calls of the first, each of a fresh instance; times and fuel are medians, \
+             compile and prepare were done once; \
              ditto: in one component with a plugin above"
         ))
     );

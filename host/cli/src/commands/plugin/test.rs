@@ -208,7 +208,12 @@ impl<'a> CaseReport<'a> {
         let result = self.result(self.differs() || self.is_odd(), updated && !self.is_odd());
         let steps: Vec<Value> =
             self.parts.iter().filter(|part| part.step.is_some()).map(StepResult::json).collect();
-        let mut document = json!({ "name": self.case.name, "line": self.case.place.0, "result": result, "steps": steps });
+        let mut document = json!({
+            "name": self.case.name,
+            "line": self.case.place.0,
+            "result": result,
+            "steps": steps,
+        });
         if let (Some(fields), Some(records)) =
             (document.as_object_mut(), self.parts.iter().find(|part| part.step.is_none()))
         {

@@ -25,7 +25,7 @@ pub struct Pair {
     /// The totals of the setup that is tried.
     pub other: SessionTotals,
     /// Counts of verdicts, by own and tried setup.
-    pub moves: VerdictMatrix,
+    pub matrix: VerdictMatrix,
     /// The number of steps and other events that differ.
     pub differing: u64,
 }
@@ -63,7 +63,7 @@ impl Pair {
                 pair.other.and_then(|entry| entry.verdict),
             );
             if let (Some(from), Some(to)) = verdicts {
-                self.moves.add_pair(from, to);
+                self.matrix.add_pair(from, to);
             }
             if pair.yours.map(brief) != pair.other.map(brief) {
                 differences.push(pair);
@@ -77,14 +77,14 @@ impl Pair {
     pub fn text(&self) -> String {
         let mut text = table::format_both(&self.yours, &self.other);
         let (differing, stricter, milder) =
-            (count_noun(self.differing, "step"), self.moves.stricter(), self.moves.milder());
+            (count_noun(self.differing, "step"), self.matrix.stricter(), self.matrix.milder());
         let _ = writeln!(
             text,
             "\n{}",
             paint::bold(format!("{differing} would change: {stricter} stricter, {milder} milder"))
         );
         if stricter + milder > 0 {
-            text.push_str(&self.moves.to_text("yours / other"));
+            text.push_str(&self.matrix.to_text("yours / other"));
         }
         text
     }
@@ -95,10 +95,17 @@ impl Pair {
     /// Never fails: all keys are strings.
     pub fn json(&self) -> serde_json::Result<Value> {
         let (yours, other) = (self.yours.json()?, self.other.json()?);
-        let verdicts = json!({ "moved": self.moves, "stricter": self.moves.stricter(), "milder": self.moves.milder() });
-        Ok(
-            json!({ "differing": self.differing, "verdicts": verdicts, "yours": yours, "other": other }),
-        )
+        let verdicts = json!({
+            "moved": self.matrix,
+            "stricter": self.matrix.stricter(),
+            "milder": self.matrix.milder(),
+        });
+        Ok(json!({
+            "differing": self.differing,
+            "verdicts": verdicts,
+            "yours": yours,
+            "other": other,
+        }))
     }
 }
 
@@ -151,12 +158,21 @@ impl SetupDifference<'_> {
 }
 
 fn side(entry: &TimelineEntry) -> Value {
-    let patterns = entry
-        .detections
-        .iter()
-        .map(|found| json!({ "pattern": found.pattern, "severity": found.severity, "confidence": found.confidence }));
-    let answers =
-        entry.interventions.iter().map(|done| json!({ "kind": done.kind, "issue": done.issue, "level": done.level, "score": done.score }));
+    let patterns = entry.detections.iter().map(|found| {
+        json!({
+            "pattern": found.pattern,
+            "severity": found.severity,
+            "confidence": found.confidence,
+        })
+    });
+    let answers = entry.interventions.iter().map(|done| {
+        json!({
+            "kind": done.kind,
+            "issue": done.issue,
+            "level": done.level,
+            "score": done.score,
+        })
+    });
     json!({
         "verdict": entry.verdict,
         "risk": entry.risk,

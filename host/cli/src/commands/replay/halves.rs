@@ -20,7 +20,7 @@ use portcullis_review::recording::{self, EPOCH, RecordedEvent, Recording};
 use portcullis_review::reviewer::{Disk, REPLAY_KEY, ReviewContext, Reviewer, Setup, to_store};
 use portcullis_review::session::ReviewSession;
 use portcullis_review::step_detail;
-use portcullis_review::workspace::told::ToldDisk;
+use portcullis_review::workspace::reported::ReportedDisk;
 use portcullis_store::{Commit, Durability, Home, Store};
 use std::path::{Path, PathBuf};
 
@@ -70,7 +70,7 @@ fn reviewer(cache: &Home, folder: &Path) -> Reviewer {
         config: Config::load(&places, None).unwrap(),
         extra: &[],
         bundled: &[],
-        clock: ReviewClock { now_ms: EPOCH, backstop: None },
+        clock: ReviewClock { now_ms: EPOCH, time_budget: None },
         observes: false,
         mask_key: REPLAY_KEY,
         engine: open_engine(cache).unwrap(),
@@ -101,13 +101,13 @@ fn parted(
 ) -> Vec<String> {
     let mut documents = Vec::new();
     let mut begin = 0;
-    let mut told = ToldDisk::default();
+    let mut reported = ReportedDisk::default();
     for end in cuts.iter().copied().chain([session.items.len()]) {
         let (mut reviewer, mut store) =
             (begins(), Store::open_database(home, Durability::Process).unwrap());
         for item in &session.items[begin..end] {
-            told.follow(item.makes.as_deref());
-            documents.extend(stored(item, &told, &mut reviewer, &mut store));
+            reported.follow(item.makes.as_deref());
+            documents.extend(stored(item, &reported, &mut reviewer, &mut store));
         }
         begin = end;
     }
@@ -118,7 +118,7 @@ fn parted(
 /// and state are written to it.
 fn stored(
     item: &RecordedEvent,
-    told: &ToldDisk,
+    reported: &ReportedDisk,
     reviewer: &mut Reviewer,
     store: &mut Store,
 ) -> Vec<String> {
@@ -129,7 +129,7 @@ fn stored(
     let seen = item.seen.as_ref();
     let kept = RecordedUndo(seen.and_then(|seen| seen.kept.as_ref()));
     let around = ReviewContext {
-        disk: seen.map_or(Disk::Told(told), |seen| Disk::Recorded(&seen.observed)),
+        disk: seen.map_or(Disk::Reported(reported), |seen| Disk::Recorded(&seen.observed)),
         home: seen.and_then(|seen| seen.home.as_deref()),
         undo: Some(&kept),
         ..ReviewContext::default()
@@ -159,8 +159,8 @@ fn a_session_in_parts_is_the_session_in_one_run() {
     for (number, session) in sessions().iter().enumerate() {
         // The cuts are at different places in each session; one cut and many.
         let length = session.items.len();
-        let at = |turn: usize| {
-            (turn.wrapping_mul(0x9e37_79b9) + number.wrapping_mul(0x85eb_ca6b)) % length.max(1)
+        let at = |round: usize| {
+            (round.wrapping_mul(0x9e37_79b9) + number.wrapping_mul(0x85eb_ca6b)) % length.max(1)
         };
         let mut cuts: Vec<usize> = (0..3).map(at).collect();
         cuts.sort_unstable();

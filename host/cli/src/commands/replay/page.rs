@@ -169,7 +169,8 @@ impl ReplayPage {
 fn chart_of(section: &mut Section, timeline: &Timeline, levels: &RiskThresholds, caption: &str) {
     let chart = chart::draw_chart(timeline, levels, &section.anchor);
     if !chart.as_str().is_empty() {
-        let figure = "<figure><figcaption>{}</figcaption><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\">";
+        let figure = "<figure><figcaption>{}</figcaption><div class=\"scroll\" tabindex=\"0\" \
+             role=\"region\" aria-label=\"{}\">";
         section.head.put_template(figure, &[&caption, &caption]);
         section.head.add_piece(&chart);
         section.head.put_template("</div></figure>", &[]);

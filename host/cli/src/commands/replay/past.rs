@@ -40,7 +40,7 @@ pub fn run_past(arguments: &Arguments, agent: &dyn Agent) -> Result<CommandExit>
         config,
         extra: &arguments.tried.plugin,
         bundled: &bundled,
-        clock: ReviewClock { now_ms: now_ms(), backstop: None },
+        clock: ReviewClock { now_ms: now_ms(), time_budget: None },
         observes: false,
         mask_key: REPLAY_KEY,
         engine: open_engine(&home)?,

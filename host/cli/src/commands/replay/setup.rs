@@ -13,7 +13,7 @@ use std::path::PathBuf;
 /// The differences from the person's own setup.
 #[derive(Default, clap::Args)]
 #[group(id = "tried", multiple = true)]
-pub struct TrialSetup {
+pub struct ReplaySetup {
     /// Load this component too
     #[arg(long, value_name = "FILE")]
     pub plugin: Vec<PathBuf>,
@@ -22,7 +22,7 @@ pub struct TrialSetup {
     pub config_file: Option<PathBuf>,
 }
 
-impl TrialSetup {
+impl ReplaySetup {
     /// Reads the configuration and proves its rules.
     ///
     /// # Errors
@@ -82,7 +82,7 @@ impl TrialSetup {
             config,
             extra: &self.plugin,
             bundled: &bundled,
-            clock: ReviewClock { now_ms: portcullis_review::recording::EPOCH, backstop: None },
+            clock: ReviewClock { now_ms: portcullis_review::recording::EPOCH, time_budget: None },
             observes: false,
             mask_key: REPLAY_KEY,
             engine: open_engine(&home)?,

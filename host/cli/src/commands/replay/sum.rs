@@ -161,7 +161,12 @@ impl SessionTotals {
         let mut table = BTreeMap::from(GROUPS.map(|group| (group, BTreeMap::<&str, Value>::new())));
         for (row, reach) in &self.reach {
             let share = self.share_of(reach.steps) as f64 / 1000.0;
-            let figures = json!({ "sessions": reach.sessions, "steps": reach.steps, "times": reach.times, "share_of_steps": share });
+            let figures = json!({
+                "sessions": reach.sessions,
+                "steps": reach.steps,
+                "times": reach.times,
+                "share_of_steps": share,
+            });
             table.entry(row.group()).or_default().insert(row.name(), figures);
         }
         if let Some(object) = object.as_object_mut() {

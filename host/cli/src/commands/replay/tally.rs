@@ -232,7 +232,8 @@ impl Tally {
                 one_line(&unread.why, 200)
             );
         }
-        let note = "What git could have restored is not known for the past, so deletions look worse here than they would have been judged.";
+        let note = "What git could have restored is not known for the past, so deletions look \
+             worse here than they would have been judged.";
         let _ = writeln!(text, "\n{}", paint::dim(note));
         text
     }

@@ -144,7 +144,12 @@ impl Checked {
     fn json(&self) -> Json {
         let failures: Vec<Json> =
             self.failures.iter().map(|failure| failure.json(&self.text)).collect();
-        json!({ "file": self.file, "rules": self.rules, "examples": self.examples, "failures": failures })
+        json!({
+            "file": self.file,
+            "rules": self.rules,
+            "examples": self.examples,
+            "failures": failures,
+        })
     }
 }
 

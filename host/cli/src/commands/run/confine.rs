@@ -4,7 +4,7 @@ use crate::error::{Context, Error, Result};
 use portcullis_agents::Agent;
 use portcullis_agents::request::AgentRequest;
 use portcullis_config::paths::Paths;
-use portcullis_run::{Confinement, Enforced, Kernel, Report};
+use portcullis_run::{Confinement, ConfinementReport, Enforced, Kernel};
 use serde_json::{Value, json};
 use std::env;
 use std::os::unix::fs::DirBuilderExt;
@@ -58,7 +58,7 @@ pub fn plan_confinement(
 
 /// Describes what is enforced and what is not, one line each.
 pub fn confinement_lines(confinement: &Confinement) -> Vec<String> {
-    let report = Report::of_confinement(confinement);
+    let report = ConfinementReport::of_confinement(confinement);
     let those = |which: Enforced| {
         report
             .rows
@@ -96,7 +96,7 @@ pub fn confinement_json(confinement: &Confinement) -> Value {
         Enforced::NotAsked => "not_asked",
         Enforced::Never => "never",
     };
-    let rows: Vec<Value> = Report::of_confinement(confinement)
+    let rows: Vec<Value> = ConfinementReport::of_confinement(confinement)
         .rows
         .iter()
         .map(|(what, enforced)| json!({"what": what, "enforced": name(enforced)}))

@@ -3,7 +3,7 @@
 
 use super::person::{Person, PersonAnswer};
 use super::view::print_line;
-use super::watch::Shared;
+use super::watch::SharedView;
 use crate::error::Error;
 use crate::paint;
 use portcullis_agents::{Invocation, Supervision};
@@ -33,7 +33,7 @@ pub struct Conversation<'a> {
     /// The person who is asked, or why nobody can be.
     pub person: Result<Person, String>,
     /// The shared state of the run.
-    pub shared: Arc<Shared>,
+    pub shared: Arc<SharedView>,
     /// True if the agent's standard error is passed on.
     pub errors: bool,
 }

@@ -8,7 +8,7 @@ pub use super::answer::PersonAnswer;
 use super::view::format_amount;
 use crate::interactive;
 use portcullis_core::text::{cut_text, list_lines, one_line};
-use portcullis_run::{Limit, Question};
+use portcullis_run::{Question, RunLimit};
 use rustix::process::getpgrp;
 use rustix::termios::{QueueSelector, tcflush, tcgetpgrp};
 use serde_json::{Map, Value};
@@ -82,7 +82,7 @@ impl Person {
                 format!(
                     "(no after {}) ",
                     format_amount(
-                        Limit::Time,
+                        RunLimit::Time,
                         u64::try_from(patience.as_millis()).unwrap_or(u64::MAX)
                     )
                 )

@@ -9,7 +9,7 @@ use portcullis_config::sizes;
 use portcullis_core::record::Record;
 use portcullis_core::score::Verdict;
 use portcullis_core::text::{count_noun, one_line};
-use portcullis_run::{Limit, RunOutcome, RunResult};
+use portcullis_run::{RunLimit, RunOutcome, RunResult};
 use serde_json::{Value, json};
 
 /// The most objections that are listed for a person.
@@ -35,8 +35,10 @@ impl Summary<'_> {
     /// Prints the summary for a person, on standard error.
     pub fn show(&self) {
         let totals = &self.ended.totals;
-        let time =
-            format_amount(Limit::Time, u64::try_from(totals.time.as_millis()).unwrap_or(u64::MAX));
+        let time = format_amount(
+            RunLimit::Time,
+            u64::try_from(totals.time.as_millis()).unwrap_or(u64::MAX),
+        );
         let (memory, processes) =
             (sizes::format_bytes(totals.memory), count_noun(totals.processes, "process"));
         let (tokens, output) =

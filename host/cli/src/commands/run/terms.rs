@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use portcullis_config::at_home;
 use portcullis_config::paths::Paths;
 use portcullis_config::running::{LimitDefault, RunDefaults};
-use portcullis_run::Limits;
+use portcullis_run::RunLimits;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ const MIB: u64 = 1 << 20;
 /// The terms of one run.
 pub struct RunSettings {
     /// The limits of its resources.
-    pub limits: Limits,
+    pub limits: RunLimits,
     /// The time a person may take for an answer.
     pub answer: Option<Duration>,
     /// The grace period of a stop.
@@ -45,7 +45,7 @@ impl RunSettings {
             1000,
         )?;
         let grace = number(("--grace", "run.grace_ms"), arguments.grace, files.grace_ms, 1)?;
-        let limits = Limits {
+        let limits = RunLimits {
             time: time.map(Duration::from_millis),
             memory: number(("--memory", "run.memory_mb"), arguments.memory, files.memory_mb, MIB)?,
             processes: number(
@@ -99,10 +99,18 @@ fn writable(
     confine: bool,
 ) -> Result<Vec<(PathBuf, &'static str)>> {
     if files.confine_held && !confine {
-        return Err(Error::refused("`--confine=false` is not allowed: your organisation has every agent confined (`run.confine = true`)").with_hint("leave it out"));
+        return Err(Error::refused(
+            "`--confine=false` is not allowed: your organisation has every \
+             agent confined (`run.confine = true`)",
+        )
+        .with_hint("leave it out"));
     }
     if files.writable_held && !arguments.writable.is_empty() {
-        return Err(Error::refused("`--writable` is not allowed: your organisation says where agents write (`run.writable`)").with_hint("leave it out"));
+        return Err(Error::refused(
+            "`--writable` is not allowed: your organisation says where \
+             agents write (`run.writable`)",
+        )
+        .with_hint("leave it out"));
     }
     if !confine && !arguments.writable.is_empty() {
         return Err(Error::invalid(

@@ -9,7 +9,7 @@ use portcullis_core::record::Record;
 use portcullis_core::score::Verdict;
 use portcullis_core::session::{Session, State};
 use portcullis_core::text::one_line;
-use portcullis_run::{Limit, Warning};
+use portcullis_run::{RunLimit, Warning};
 use portcullis_store::{Filter, Store, StoreError};
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
@@ -295,11 +295,11 @@ impl View {
 }
 
 /// Formats an amount of a limit's unit, for a person.
-pub fn format_amount(limit: Limit, count: u64) -> String {
+pub fn format_amount(limit: RunLimit, count: u64) -> String {
     match limit {
-        Limit::Time => format!("{}.{} s", count / 1000, count % 1000 / 100),
-        Limit::Memory | Limit::Output => portcullis_config::sizes::format_bytes(count),
-        Limit::Processes | Limit::Tokens => count.to_string(),
+        RunLimit::Time => format!("{}.{} s", count / 1000, count % 1000 / 100),
+        RunLimit::Memory | RunLimit::Output => portcullis_config::sizes::format_bytes(count),
+        RunLimit::Processes | RunLimit::Tokens => count.to_string(),
     }
 }
 

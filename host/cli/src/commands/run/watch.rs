@@ -14,7 +14,7 @@ const LOOK: Duration = Duration::from_millis(200);
 const PATIENCE: Duration = Duration::from_secs(90);
 
 /// The state that the two threads share.
-pub struct Shared {
+pub struct SharedView {
     view: Mutex<View>,
     holds: Box<dyn Fn() -> bool + Send + Sync>,
     over: AtomicBool,
@@ -22,7 +22,7 @@ pub struct Shared {
     reason: Mutex<Option<String>>,
 }
 
-impl Shared {
+impl SharedView {
     /// Creates the shared state for a new run. `holds` returns whether a stop is enforced, which it
     /// is not in observe mode.
     pub fn new(view: View, holds: impl Fn() -> bool + Send + Sync + 'static) -> Arc<Self> {
@@ -75,13 +75,13 @@ impl Shared {
 
 /// The watching thread, which ends when this is dropped.
 pub struct Watch {
-    shared: Arc<Shared>,
+    shared: Arc<SharedView>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Watch {
     /// Starts the thread.
-    pub fn begin_watch(shared: &Arc<Shared>, stopper: Stopper) -> Self {
+    pub fn begin_watch(shared: &Arc<SharedView>, stopper: Stopper) -> Self {
         let ours = Arc::clone(shared);
         let thread = thread::spawn(move || look(&ours, &stopper));
         Self { shared: Arc::clone(shared), thread: Some(thread) }
@@ -99,7 +99,7 @@ impl Drop for Watch {
     }
 }
 
-fn look(shared: &Shared, stopper: &Stopper) {
+fn look(shared: &SharedView, stopper: &Stopper) {
     let begun = Instant::now();
     while !shared.over.load(Ordering::Relaxed) {
         shared.view().read_journal();

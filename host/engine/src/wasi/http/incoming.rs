@@ -6,7 +6,7 @@ use crate::state::charge;
 use crate::termination::Termination;
 use crate::wasi::Arguments;
 use crate::wasi::resources::HostResource;
-use crate::web::{Answer, HttpError, Request};
+use crate::web::{HttpError, WebAnswer, WebRequest};
 use portcullis_core::plugins::Grant;
 use std::time::{Duration, Instant};
 use wasmtime::component::{Type, Val};
@@ -57,7 +57,7 @@ pub(super) fn call(
 fn answer<'a>(
     store: &'a mut Store<'_>,
     given: &Arguments<'_>,
-) -> wasmtime::Result<(&'a mut Answer, &'a mut bool)> {
+) -> wasmtime::Result<(&'a mut WebAnswer, &'a mut bool)> {
     match part(store, given.handle(0))? {
         HttpResource::Response(answer, taken) => Ok((answer, taken)),
         _ => Err(Termination::Handle.into()),
@@ -84,7 +84,7 @@ fn get(store: &mut Store<'_>, ty: &Type, given: &Arguments<'_>) -> wasmtime::Res
 }
 
 /// Sends a request and waits for its answer; each byte costs fuel, and the exchange is recorded.
-fn send(store: &mut Store<'_>, sending: Sending) -> wasmtime::Result<Result<Answer, HttpError>> {
+fn send(store: &mut Store<'_>, sending: Sending) -> wasmtime::Result<Result<WebAnswer, HttpError>> {
     let what = sending.what.clone();
     let request = match request(sending) {
         Ok(request) => request,
@@ -117,9 +117,9 @@ fn send(store: &mut Store<'_>, sending: Sending) -> wasmtime::Result<Result<Answ
 }
 
 /// Returns the request as it is sent: with a complete body, and no length but that body's.
-fn request(sending: Sending) -> Result<Request, HttpError> {
-    let Sending { mut draft, patience, host, .. } = sending;
-    let body = match &draft.upload {
+fn request(sending: Sending) -> Result<WebRequest, HttpError> {
+    let Sending { mut outgoing, patience, host, .. } = sending;
+    let body = match &outgoing.upload {
         None => Vec::new(),
         Some(upload) => {
             let mut upload = upload.borrow_mut();
@@ -131,22 +131,29 @@ fn request(sending: Sending) -> Result<Request, HttpError> {
         }
     };
     let length = body.len().to_string();
-    if draft
+    if outgoing
         .headers
         .iter()
         .any(|(name, value)| name == "content-length" && *value != length.as_bytes())
     {
         return Err(HttpError::OTHER_LENGTH);
     }
-    draft.headers.retain(|(name, _)| name != "content-length");
-    if !body.is_empty() && !matches!(draft.method, "POST" | "PUT" | "PATCH") {
+    outgoing.headers.retain(|(name, _)| name != "content-length");
+    if !body.is_empty() && !matches!(outgoing.method, "POST" | "PUT" | "PATCH") {
         return Err(HttpError::METHOD);
     }
-    let path = match draft.path.unwrap_or_default() {
+    let path = match outgoing.path.unwrap_or_default() {
         path if path.starts_with('/') => path,
         query => format!("/{query}"),
     };
-    Ok(Request { host, method: draft.method, path, headers: draft.headers, body, patience })
+    Ok(WebRequest {
+        host,
+        method: outgoing.method,
+        path,
+        headers: outgoing.headers,
+        body,
+        patience,
+    })
 }
 
 /// Answers `read` and `skip` of an answer's body; none if the stream is of another kind.

@@ -1,6 +1,6 @@
 //! Requests while a guest builds them, and the check of whether one may be sent.
 
-use super::parts::{Draft, Fields, Sending, Upload};
+use super::parts::{Fields, OutgoingRequest, Sending, Upload};
 use super::{HttpResource, Store, err, failed, keep, ok, part, some, text};
 use crate::grants::{MOST_HOSTS, RequestOrigin};
 use crate::state::GuestState;
@@ -33,13 +33,22 @@ const METHODS: &[(&str, &str)] = &[
 ];
 
 /// Returns a request with these headers and nothing else yet.
-pub(super) fn draft(store: &mut Store<'_>, given: &mut Arguments<'_>) -> wasmtime::Result<Val> {
+pub(super) fn new_request(
+    store: &mut Store<'_>,
+    given: &mut Arguments<'_>,
+) -> wasmtime::Result<Val> {
     let Some(HostResource::Http(HttpResource::Fields(headers, _))) = given.take(0) else {
         return Err(Termination::Handle.into());
     };
-    let draft =
-        Draft { method: "GET", secure: None, authority: None, path: None, headers, upload: None };
-    keep(store, HttpResource::Request(Box::new(draft)))
+    let outgoing = OutgoingRequest {
+        method: "GET",
+        secure: None,
+        authority: None,
+        path: None,
+        headers,
+        upload: None,
+    };
+    keep(store, HttpResource::Request(Box::new(outgoing)))
 }
 
 /// Answers a function of a request, its body, or its options.
@@ -53,13 +62,13 @@ pub(super) fn call(
         return finish(store, ty, given);
     }
     match part(store, given.handle(0))? {
-        HttpResource::Request(draft) => match function {
+        HttpResource::Request(outgoing) => match function {
             "outgoing-request.body" => body(store, given),
             "outgoing-request.headers" => {
-                let headers: Fields = draft.headers.clone();
+                let headers: Fields = outgoing.headers.clone();
                 keep(store, HttpResource::Fields(headers, true))
             }
-            _ => of_draft(draft, function, given.values.get(1))
+            _ => answer_of_request(outgoing, function, given.values.get(1))
                 .ok_or_else(|| Termination::NotOffered(function.to_owned()).into()),
         },
         HttpResource::Upload(upload) if function == "outgoing-body.write" => {
@@ -75,23 +84,27 @@ pub(super) fn call(
     }
 }
 
-fn of_draft(draft: &mut Draft, function: &str, value: Option<&Val>) -> Option<Val> {
+fn answer_of_request(
+    outgoing: &mut OutgoingRequest,
+    function: &str,
+    value: Option<&Val>,
+) -> Option<Val> {
     let option = |value: Option<Val>| Val::Option(value.map(Box::new));
     Some(match function {
         "outgoing-request.method" => {
             let name = METHODS
                 .iter()
-                .find(|(_, method)| *method == draft.method)
+                .find(|(_, method)| *method == outgoing.method)
                 .map_or("get", |(name, _)| name);
             Val::Variant(name.to_owned(), None)
         }
-        "outgoing-request.path-with-query" => option(draft.path.clone().map(Val::String)),
-        "outgoing-request.authority" => option(draft.authority.clone().map(Val::String)),
+        "outgoing-request.path-with-query" => option(outgoing.path.clone().map(Val::String)),
+        "outgoing-request.authority" => option(outgoing.authority.clone().map(Val::String)),
         "outgoing-request.scheme" => {
-            let scheme = draft.secure.map(|secure| if secure { "HTTPS" } else { "HTTP" });
+            let scheme = outgoing.secure.map(|secure| if secure { "HTTPS" } else { "HTTP" });
             option(scheme.map(|name| Val::Variant(name.to_owned(), None)))
         }
-        _ => match set(draft, function, value)? {
+        _ => match set(outgoing, function, value)? {
             true => ok(None),
             false => err(None),
         },
@@ -99,14 +112,14 @@ fn of_draft(draft: &mut Draft, function: &str, value: Option<&Val>) -> Option<Va
 }
 
 /// Sets a property of a request; false if the value cannot be sent, none if it is another function.
-fn set(draft: &mut Draft, function: &str, value: Option<&Val>) -> Option<bool> {
+fn set(outgoing: &mut OutgoingRequest, function: &str, value: Option<&Val>) -> Option<bool> {
     match function {
         "outgoing-request.set-method" => {
             let Some(Val::Variant(wanted, None)) = value else { return Some(false) };
             let Some((_, method)) = METHODS.iter().find(|(name, _)| name == wanted) else {
                 return Some(false);
             };
-            draft.method = method;
+            outgoing.method = method;
         }
         "outgoing-request.set-path-with-query" => {
             let path = text(some(value)).map(str::to_owned);
@@ -118,7 +131,7 @@ fn set(draft: &mut Draft, function: &str, value: Option<&Val>) -> Option<bool> {
             if !path.as_ref().is_none_or(sound) {
                 return Some(false);
             }
-            draft.path = path;
+            outgoing.path = path;
         }
         "outgoing-request.set-authority" => {
             let authority = text(some(value)).map(str::to_owned);
@@ -128,10 +141,10 @@ fn set(draft: &mut Draft, function: &str, value: Option<&Val>) -> Option<bool> {
             {
                 return Some(false);
             }
-            draft.authority = authority;
+            outgoing.authority = authority;
         }
         "outgoing-request.set-scheme" => {
-            draft.secure = match some(value) {
+            outgoing.secure = match some(value) {
                 None => None,
                 Some(Val::Variant(name, _)) if name == "HTTPS" => Some(true),
                 Some(Val::Variant(name, _)) if name == "HTTP" => Some(false),
@@ -166,8 +179,8 @@ fn of_options(patience: &mut Timeouts, function: &str, value: Option<&Val>) -> O
 fn body(store: &mut Store<'_>, given: &Arguments<'_>) -> wasmtime::Result<Val> {
     let upload = Rc::new(RefCell::new(Upload::default()));
     match part(store, given.handle(0))? {
-        HttpResource::Request(draft) if draft.upload.is_none() => {
-            draft.upload = Some(Rc::clone(&upload))
+        HttpResource::Request(outgoing) if outgoing.upload.is_none() => {
+            outgoing.upload = Some(Rc::clone(&upload))
         }
         _ => return Ok(err(None)),
     }
@@ -218,14 +231,14 @@ pub(super) fn handle(
     ty: &Type,
     given: &mut Arguments<'_>,
 ) -> wasmtime::Result<Val> {
-    let Some(HostResource::Http(HttpResource::Request(draft))) = given.take(0) else {
+    let Some(HostResource::Http(HttpResource::Request(outgoing))) = given.take(0) else {
         return Err(Termination::Handle.into());
     };
     let patience = match given.take(1) {
         Some(HostResource::Http(HttpResource::Options(patience))) => patience,
         _ => Timeouts::default(),
     };
-    match judged(store.data_mut(), *draft, patience) {
+    match judged(store.data_mut(), *outgoing, patience) {
         Ok(sending) => {
             keep(store, HttpResource::Future(Some(Box::new(sending)))).map(|value| ok(Some(value)))
         }
@@ -233,12 +246,16 @@ pub(super) fn handle(
     }
 }
 
-fn judged(state: &mut GuestState, draft: Draft, patience: Timeouts) -> Result<Sending, HttpError> {
-    let authority = draft.authority.as_deref().unwrap_or_default();
+fn judged(
+    state: &mut GuestState,
+    outgoing: OutgoingRequest,
+    patience: Timeouts,
+) -> Result<Sending, HttpError> {
+    let authority = outgoing.authority.as_deref().unwrap_or_default();
     // If the guest does not name a scheme, use an encrypted connection, as other hosts do.
     let origin =
-        RequestOrigin::of(draft.secure.unwrap_or(true), authority).ok_or(HttpError::BAD_URI)?;
-    let what = format!("{} {origin}", draft.method);
+        RequestOrigin::of(outgoing.secure.unwrap_or(true), authority).ok_or(HttpError::BAD_URI)?;
+    let what = format!("{} {origin}", outgoing.method);
     let grants = Arc::clone(&state.grants);
     let named = grants.hosts.iter().take(MOST_HOSTS).find(|host| host.origin == origin);
     let problem = match named {
@@ -247,7 +264,7 @@ fn judged(state: &mut GuestState, draft: Draft, patience: Timeouts) -> Result<Se
         Some(_) if state.requests >= MOST => HttpError::TOO_MANY,
         Some(host) => {
             state.requests += 1;
-            return Ok(Sending { draft, patience, host: host.clone(), what });
+            return Ok(Sending { outgoing, patience, host: host.clone(), what });
         }
     };
     state.uses.refused(Grant::Hosts, &what, problem.says.unwrap_or_default());

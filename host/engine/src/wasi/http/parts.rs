@@ -1,7 +1,7 @@
 //! The objects behind the handles of `wasi:http`.
 
 use crate::grants::Host;
-use crate::web::{Answer, HttpError, Timeouts};
+use crate::web::{HttpError, Timeouts, WebAnswer};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -13,7 +13,7 @@ pub(crate) enum HttpResource {
     /// Headers, and true if they are immutable.
     Fields(Fields, bool),
     /// A request that is being built.
-    Request(Box<Draft>),
+    Request(Box<OutgoingRequest>),
     /// The body of a request.
     Upload(Rc<RefCell<Upload>>),
     /// The stream into that body.
@@ -23,7 +23,7 @@ pub(crate) enum HttpResource {
     /// A request that is sent when its answer is wanted; none once it was sent.
     Future(Option<Box<Sending>>),
     /// An answer, with its body until that was taken.
-    Response(Box<Answer>, bool),
+    Response(Box<WebAnswer>, bool),
     /// The body of an answer; none once its stream was taken.
     Body(Option<Vec<u8>>),
     /// The stream of that body, and how much of it was read.
@@ -31,7 +31,7 @@ pub(crate) enum HttpResource {
 }
 
 /// A request that is being built.
-pub(crate) struct Draft {
+pub(crate) struct OutgoingRequest {
     pub(crate) method: &'static str,
     pub(crate) secure: Option<bool>,
     pub(crate) authority: Option<String>,
@@ -43,7 +43,7 @@ pub(crate) struct Draft {
 
 /// A request that was handed over.
 pub(crate) struct Sending {
-    pub(crate) draft: Draft,
+    pub(crate) outgoing: OutgoingRequest,
     pub(crate) patience: Timeouts,
     pub(crate) host: Host,
     /// Its description in the record.

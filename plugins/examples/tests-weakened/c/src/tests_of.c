@@ -20,7 +20,7 @@ bool place_of(const project_t *project, plugin_string_t path, plugin_string_t *p
 // The folders that hold tests have that name among theirs.
 static bool is_folder(const project_t *project, plugin_string_t name) {
     parts_t folders = parts(project->folders);
-    // What follows the last line feed is no folder.
+    // What follows the last line feed is not a folder.
     for (plugin_string_t folder; next(&folders, '\n', &folder) && !folders.ended;) {
         if (folder.len == name.len && memcmp(folder.ptr, name.ptr, name.len) == 0) return true;
     }
@@ -35,7 +35,7 @@ static bool last_dot(plugin_string_t name, size_t *at) {
     return false;
 }
 
-// It lies in a folder of tests, and is a source.
+// It is in a folder of tests, and is a source.
 static bool is_source_among_tests(const project_t *project, plugin_string_t place) {
     size_t dot;
     plugin_string_t name = name_of(place);

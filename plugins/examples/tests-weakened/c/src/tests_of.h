@@ -11,13 +11,13 @@ typedef struct {
     plugin_string_t folders;
 } project_t;
 
-// Where a path lies in the project; false outside of it.
+// Where a path is in the project; false outside of it.
 bool place_of(const project_t *project, plugin_string_t path, plugin_string_t *place);
 
 // The place of a path that is a test.
 bool test_of(const project_t *project, plugin_string_t path, plugin_string_t *place);
 
-// One of its parts holds no tests, whatever lies there.
+// One of its parts holds no tests, whatever is there.
 bool is_never_one(plugin_string_t path);
 
 // The name is that of a test.

@@ -25,7 +25,7 @@ type layout struct {
 	folders []string
 }
 
-// Where a path lies in the project; empty outside of it.
+// Where a path is in the project; empty outside of it.
 func (project layout) place(path string) string {
 	for _, root := range project.roots {
 		if place, inside := strings.CutPrefix(path, root+"/"); inside {
@@ -55,7 +55,7 @@ func (project layout) holdTests(parts []string) bool {
 	return slices.ContainsFunc(parts, func(part string) bool { return slices.Contains(project.folders, part) })
 }
 
-// One of its parts holds no tests, whatever lies there.
+// One of its parts holds no tests, whatever is there.
 func isNeverOne(path string) bool {
 	return slices.ContainsFunc(strings.Split(path, "/"), func(part string) bool { return slices.Contains(never, part) })
 }

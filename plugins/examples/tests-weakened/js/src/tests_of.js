@@ -17,7 +17,7 @@ export class Project {
         this.folders = folders;
     }
 
-    /** Where a path lies in the project; null outside of it. */
+    /** Where a path is in the project; null outside of it. */
     place(path) {
         const root = this.roots.find((root) => path.startsWith(`${root}/`) && path.length > root.length + 1);
         return root === undefined ? null : path.slice(root.length + 1);
@@ -39,7 +39,7 @@ export class Project {
     }
 }
 
-/** One of its parts holds no tests, whatever lies there. */
+/** One of its parts holds no tests, whatever is there. */
 export function isNeverOne(path) {
     return path.split("/").some((part) => NEVER.has(part));
 }

@@ -19,7 +19,7 @@ class Project:
     folders: list[str]
 
     def place(self, path: str) -> str | None:
-        """Where a path lies in the project; none outside of it."""
+        """Where a path is in the project; none outside of it."""
         places = (path.removeprefix(f"{root}/") for root in self.roots if path.startswith(f"{root}/"))
         return next(places, None) or None
 
@@ -37,7 +37,7 @@ class Project:
 
 
 def is_never_one(path: str) -> bool:
-    """One of its parts holds no tests, whatever lies there."""
+    """One of its parts holds no tests, whatever is there."""
     return not _NEVER.isdisjoint(path.split("/"))
 
 

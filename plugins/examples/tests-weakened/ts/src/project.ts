@@ -1,4 +1,4 @@
-// What a test is, and where it lies.
+// What a test is, and where it is.
 
 import { isCapital } from "./texts.ts";
 
@@ -20,7 +20,7 @@ export class Project {
         private readonly folders: string[],
     ) {}
 
-    /** Where a path lies in the project; null outside of it. */
+    /** Where a path is in the project; null outside of it. */
     place(path: string): string | null {
         const root = this.roots.find((root) => path.startsWith(`${root}/`));
         return root === undefined ? null : path.slice(root.length + 1) || null;
@@ -41,7 +41,7 @@ export class Project {
     }
 }
 
-/** One of its parts holds no tests, whatever lies there. */
+/** One of its parts holds no tests, whatever is there. */
 export function isNeverOne(path: string): boolean {
     return path.split("/").some((part) => NEVER.includes(part));
 }

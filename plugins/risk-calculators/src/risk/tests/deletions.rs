@@ -174,8 +174,8 @@ fn forms_belong_to_their_command() {
     assert_eq!(shown, ["rm src"]);
 }
 
-/// A person who asks for a deletion by name is not warned about it; a request that only mentions the
-/// file, forbids the deletion or is older than the newest one asks for nothing.
+/// A person who asks for a deletion by name is not warned about it; a request that only mentions
+/// the file, forbids the deletion or is older than the newest one asks for nothing.
 #[test]
 fn a_requested_deletion_is_ordinary() {
     let deletes = || shell("rm scripts/fix.sh").deletes("scripts/fix.sh");

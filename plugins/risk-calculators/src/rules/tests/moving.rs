@@ -10,7 +10,7 @@ use portcullis_plugin::types::{
 use std::path::Path;
 use std::process::Command;
 
-const SHELF: &str = "/project/.portcullis/quarantine/review-1";
+const QUARANTINE: &str = "/project/.portcullis/quarantine/review-1";
 const HIDDEN: &str = "echo '*' > /project/.portcullis/quarantine/.gitignore";
 
 fn delete(action: Action, path: &str, command: u32) -> Action {
@@ -33,49 +33,51 @@ fn texts() {
         (
             "alone",
             tree("src"),
-            format!("mkdir -p {SHELF} && {HIDDEN} && mv -- /project/src {SHELF}/"),
+            format!("mkdir -p {QUARANTINE} && {HIDDEN} && mv -- /project/src {QUARANTINE}/"),
         ),
         (
             "among others",
             delete(shell("cd a || rm -rf src && ls"), "src", 1),
             format!(
-                "cd a || {{ mkdir -p {SHELF} && {HIDDEN} && mv -- /project/src {SHELF}/; }} && ls"
+                "cd a || {{ mkdir -p {QUARANTINE} && {HIDDEN} && mv -- /project/src {QUARANTINE}/; }} && ls"
             ),
         ),
         (
             "with what is not there",
             tree("src").deletes("gone").below().by(0).absent(),
-            format!("mkdir -p {SHELF} && {HIDDEN} && mv -- /project/src {SHELF}/"),
+            format!("mkdir -p {QUARANTINE} && {HIDDEN} && mv -- /project/src {QUARANTINE}/"),
         ),
         (
             "of one name",
             delete(delete(shell("rm -rf a/x b/x"), "a/x", 0), "b/x", 0),
             format!(
-                "mkdir -p {SHELF} {SHELF}/part-1 && {HIDDEN} && mv -- /project/a/x {SHELF}/ && mv -- /project/b/x {SHELF}/part-1/"
+                "mkdir -p {QUARANTINE} {QUARANTINE}/part-1 && {HIDDEN} && mv -- /project/a/x {QUARANTINE}/ && mv -- /project/b/x {QUARANTINE}/part-1/"
             ),
         ),
         (
             "within each other",
             delete(delete(shell("rm -rf a a/b"), "a/b", 0), "a", 0),
-            format!("mkdir -p {SHELF} && {HIDDEN} && mv -- /project/a {SHELF}/"),
+            format!("mkdir -p {QUARANTINE} && {HIDDEN} && mv -- /project/a {QUARANTINE}/"),
         ),
         (
             "two commands",
             delete(delete(shell("rm -rf a ; rm -rf b"), "a", 0), "b", 1),
             format!(
-                "{{ mkdir -p {SHELF} && {HIDDEN} && mv -- /project/a {SHELF}/; }} ; {{ mkdir -p {SHELF} && {HIDDEN} && mv -- /project/b {SHELF}/; }}"
+                "{{ mkdir -p {QUARANTINE} && {HIDDEN} && mv -- /project/a {QUARANTINE}/; }} ; {{ mkdir -p {QUARANTINE} && {HIDDEN} && mv -- /project/b {QUARANTINE}/; }}"
             ),
         ),
         (
             "only the lossy one of two",
             delete(delete(shell("rm -rf a ; rm -rf b"), "b", 1).restorable(), "a", 0),
-            format!("{{ mkdir -p {SHELF} && {HIDDEN} && mv -- /project/a {SHELF}/; }} ; rm -rf b"),
+            format!(
+                "{{ mkdir -p {QUARANTINE} && {HIDDEN} && mv -- /project/a {QUARANTINE}/; }} ; rm -rf b"
+            ),
         ),
         (
             "errors to nowhere",
             change(tree("src"), |command| command.redirections.push(errors_to("/dev/null"))),
             format!(
-                "{{ mkdir -p {SHELF} && {HIDDEN} && mv -- /project/src {SHELF}/; }} 2>/dev/null"
+                "{{ mkdir -p {QUARANTINE} && {HIDDEN} && mv -- /project/src {QUARANTINE}/; }} 2>/dev/null"
             ),
         ),
     ];

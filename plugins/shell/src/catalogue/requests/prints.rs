@@ -37,7 +37,8 @@ struct Node {
 /// those that come after it, and `--next` starts over. None if a flag may print something that
 /// these flags do not control.
 fn curl(words: &[&str]) -> Option<bool> {
-    /// Letters and names that print something else of the answer, or that read flags from elsewhere.
+    /// Letters and names that print something else of the answer, or that read flags from
+    /// elsewhere.
     const TELLING: &str = "DwK:";
     const TELLING_NAMES: &[&str] = &[
         "--config",
@@ -168,7 +169,8 @@ fn is_file(name: &str) -> bool {
         && !name.starts_with("/proc/")
 }
 
-/// `wget`: into files, unless one of them is the standard output; with `--spider` nothing is fetched at all.
+/// `wget`: into files, unless one of them is the standard output; with `--spider` nothing is
+/// fetched at all.
 fn wget<'w>(words: &[&'w str]) -> Option<bool> {
     if words.contains(&"--spider") {
         return Some(false);

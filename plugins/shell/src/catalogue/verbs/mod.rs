@@ -35,7 +35,8 @@ pub(super) enum Does {
 /// The structure of a program's subcommands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Grammar {
-    /// Nouns and verbs in any order; resources may be named after a noun that is a verb too (`logs`).
+    /// Nouns and verbs in any order; resources may be named after a noun that is a verb too
+    /// (`logs`).
     Free,
     /// Groups, then a verb; resources are named behind it: `logs delete-log-group`.
     Groups,

@@ -1,5 +1,5 @@
-//! Short code in a language that nothing here reads: harmless if every name in it is one of those that
-//! only compute and print.
+//! Short code in a language that nothing here reads: harmless if every name in it is one of those
+//! that only compute and print.
 
 /// The longest text that is looked at.
 const LENGTH: usize = 400;

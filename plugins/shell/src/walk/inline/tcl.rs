@@ -9,8 +9,8 @@ use crate::types::EffectKind;
 const ORDERS: usize = 1024;
 
 impl Walker<'_> {
-    /// Follows the programs that Tcl starts. A program's words are the rest of its line, and a brace
-    /// or a bracket around them is Tcl's own.
+    /// Follows the programs that Tcl starts. A program's words are the rest of its line, and a
+    /// brace or a bracket around them is Tcl's own.
     pub(super) fn tcl(&mut self, field: &Field, command: Option<u32>, setting: &Setting) -> Feed {
         let mut text = field.text.clone();
         for home in ["$env(HOME)", "$::env(HOME)", "[file home]"] {

@@ -192,7 +192,7 @@ impl Walker<'_> {
         let (path, _) = places::resolve(&script.text, &self.env.folder);
         if usual && script.feed.is_none() {
             let command = self.record(name, first, rest, None, None, call, setting);
-            // The host does not show a file of credentials: assignments are no commands.
+            // The host does not show a file of credentials: assignments are not commands.
             let hidden = file.starts_with(".env") && file != ".envrc" && self.is_hidden(&path);
             if self.is_project(&path) && !file.starts_with("activate") && !hidden {
                 self.run_script(script, &path, None, Manner::Sourced, &[], command, setting);
@@ -293,7 +293,8 @@ impl Walker<'_> {
         }
     }
 
-    /// Notes a script of a package, or a recipe, that starts itself twice, once of it beside the other.
+    /// Notes a script of a package, or a recipe, that starts itself twice, once of it beside the
+    /// other.
     fn note_again(&mut self, run: &RunText<'_>, command: Option<u32>, setting: &Setting) {
         const BESIDE: usize = 100;
         let mut all = self.scripts.running.iter_mut();

@@ -27,7 +27,7 @@ bool exports_assessor_prepare(exports_assessor_list_setting_t *settings, plugin_
     return true;
 }
 
-// One of the folders that the path lies in has one of the names.
+// One of the folders that the path is in has one of the names.
 static bool lies_in(const portcullis_path_t *path, const plugin_list_u8_t *prepared) {
     plugin_string_t whole = copied(&path->text);
     char *place = calloc(whole.len + 1, 1);

@@ -40,7 +40,7 @@ func Assess(prepared []byte, action types.Action, _ types.Context) (assessor.Ass
 	return assessor.Assessment{}, nil
 }
 
-// One of the folders that it lies in has one of the names.
+// One of the folders that it is in has one of the names.
 func liesIn(path types.Path, folders []string) bool {
 	parts := strings.Split(path.Text, "/")
 	return slices.ContainsFunc(parts[:len(parts)-1], func(part string) bool { return slices.Contains(folders, part) })

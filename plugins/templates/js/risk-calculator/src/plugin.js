@@ -19,7 +19,7 @@ export const assessor = telling({
     },
 });
 
-/** One of the folders that it lies in has one of the names. */
+/** One of the folders that it is in has one of the names. */
 function liesIn(path, folders) {
     return path.text.split("/").slice(0, -1).some((folder) => folders.includes(folder));
 }

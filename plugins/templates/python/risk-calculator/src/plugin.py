@@ -26,7 +26,7 @@ class Assessor(exports.Assessor):
 
 
 def lies_in(path: Path, folders: list[str]) -> bool:
-    """One of the folders that it lies in has one of the names."""
+    """One of the folders that it is in has one of the names."""
     return any(folder in folders for folder in path.text.split("/")[:-1])
 
 

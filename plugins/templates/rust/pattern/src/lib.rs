@@ -1,6 +1,7 @@
 //! Notices when one action after another fails.
 //!
-//! An agent that fails at everything lately is better stopped and asked than left to try a tenth way.
+//! An agent that fails at everything lately is better stopped and asked than left to try a tenth
+//! way.
 
 use portcullis_plugin::pattern::*;
 

@@ -1,7 +1,7 @@
 //! Asks before an applied database migration is changed.
 //!
-//! Whoever ran a migration has its old text: changing the file changes nothing for them, and everything for
-//! those who run it later.
+//! Whoever ran a migration has its old text: changing the file changes nothing for them, and
+//! everything for those who run it later.
 
 use portcullis_plugin::risk_calculator::*;
 use portcullis_plugin::types::{EffectKind, Path};
@@ -28,7 +28,7 @@ impl RiskCalculator for Plugin {
         let changed = action
             .touched()
             .filter(|(kind, _)| matches!(kind, EffectKind::FileModify | EffectKind::FileDelete));
-        let applied = changed.map(|(_, path)| path).find(|path| lies_in(path, folders));
+        let applied = changed.map(|(_, path)| path).find(|path| is_in(path, folders));
         Ok(applied.map_or(Assessment::nothing(), |path| {
             Ruling::ask("sample-check", "an applied migration must stay as it was run")
                 .severity(Severity::High)
@@ -42,7 +42,7 @@ impl RiskCalculator for Plugin {
 portcullis_plugin::export!(risk-calculator: Plugin);
 
 /// Returns true if one of its parent folders has one of the names.
-fn lies_in(path: &Path, folders: &[String]) -> bool {
+fn is_in(path: &Path, folders: &[String]) -> bool {
     path.text.rsplit_once('/').is_some_and(|(parents, _)| {
         parents.split('/').any(|name| folders.iter().any(|folder| folder == name))
     })
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_that_is_misspelt_is_told() {
+    fn a_misspelt_setting_is_reported() {
         let error = Plugin::prepare(&[Setting::new("folder", ["schema"])]).unwrap_err();
         assert_eq!(error.message(), "setting `folder`: unknown; did you mean `folders`?");
     }

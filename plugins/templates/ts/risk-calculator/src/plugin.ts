@@ -22,7 +22,7 @@ export const assessor = telling<Assessor>({
     },
 });
 
-/** One of the folders that it lies in has one of the names. */
+/** One of the folders that it is in has one of the names. */
 function liesIn(path: Path, folders: string[]): boolean {
     return path.text.split("/").slice(0, -1).some((folder) => folders.includes(folder));
 }

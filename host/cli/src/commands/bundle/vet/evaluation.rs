@@ -23,7 +23,7 @@ pub struct Evaluation<'a> {
     subjects: &'a Subjects,
     without: Reviewer,
     with: Reviewer,
-    ear: BundleObserver,
+    observer: BundleObserver,
     progress: ProgressBar,
 }
 
@@ -35,8 +35,8 @@ impl<'a> Evaluation<'a> {
     pub fn new(subjects: &'a Subjects, material: &Material) -> Result<Self> {
         let (without, mut with) = (subjects.new_reviewer(false)?, subjects.new_reviewer(true)?);
         with.plugins.watch_calls();
-        let ear = BundleObserver::for_subjects(&subjects.all, with.config().policy.decision);
-        Ok(Self { subjects, without, with, ear, progress: progress(material) })
+        let observer = BundleObserver::for_subjects(&subjects.all, with.config().policy.decision);
+        Ok(Self { subjects, without, with, observer, progress: progress(material) })
     }
 
     /// Runs all of the material.
@@ -57,8 +57,8 @@ impl<'a> Evaluation<'a> {
                 sessions: pair.other.sessions,
                 steps: pair.other.steps,
                 differing: pair.differing,
-                stricter: pair.moves.stricter(),
-                milder: pair.moves.milder(),
+                stricter: pair.matrix.stricter(),
+                milder: pair.matrix.milder(),
             });
         }
         for (plugin, cases) in &material.cases {
@@ -66,8 +66,8 @@ impl<'a> Evaluation<'a> {
         }
         self.progress.finish_and_clear();
         for row in &mut results.plugins {
-            if let Some(heard) = self.ear.observations_of(&row.name) {
-                row.add_observations(heard);
+            if let Some(observations) = self.observer.observations_of(&row.name) {
+                row.add_observations(observations);
             }
         }
         Ok(())
@@ -82,13 +82,14 @@ impl<'a> Evaluation<'a> {
             return;
         };
         let without = eval::review_event(event, &row.project, &mut self.without, None);
-        let with = eval::review_event(event, &row.project, &mut self.with, Some(&mut self.ear));
+        let with =
+            eval::review_event(event, &row.project, &mut self.with, Some(&mut self.observer));
         counts.actions += 1;
         counts.without += u64::from(objected(&without));
         counts.with += u64::from(objected(&with));
-        self.ear.add_records(&with);
-        self.ear.add_calls(self.with.plugins.take_observed_calls());
-        for name in self.ear.take_objecting() {
+        self.observer.add_records(&with);
+        self.observer.add_calls(self.with.plugins.take_observed_calls());
+        for name in self.observer.take_objecting() {
             if let Some(plugin) = results.find_plugin(&name) {
                 *plugin.objected.entry(label.clone()).or_default() += 1;
             }
@@ -97,7 +98,7 @@ impl<'a> Evaluation<'a> {
 
     /// Replays a session from its beginning, in both setups.
     fn session(&mut self, recording: &Recording, pair: &mut Pair, results: &mut Results) {
-        let Self { without, with, ear, progress, .. } = self;
+        let Self { without, with, observer, progress, .. } = self;
         let before = played(recording, |session, item| {
             progress.inc(1);
             let records = session.review_step(item, without);
@@ -106,11 +107,11 @@ impl<'a> Evaluation<'a> {
         });
         let after = played(recording, |session, item| {
             progress.inc(1);
-            let records = session.step_overheard(item, with, Some(&mut *ear));
+            let records = session.step_observed(item, with, Some(&mut *observer));
             records.iter().for_each(|record| pair.other.add_record(record));
-            ear.add_records(&records);
-            ear.add_calls(with.plugins.take_observed_calls());
-            for name in ear.take_objecting() {
+            observer.add_records(&records);
+            observer.add_calls(with.plugins.take_observed_calls());
+            for name in observer.take_objecting() {
                 if let Some(plugin) = results.find_plugin(&name) {
                     *plugin.objected_in_sessions.get_or_insert_default() += 1;
                 }
@@ -144,7 +145,7 @@ impl<'a> Evaluation<'a> {
                     || cases::compare_findings(&expected.findings, &said.findings, false).is_some()
             });
             sum.add_case(&title, failed);
-            self.ear.add_calls(played.observed_calls().filter(|call| call.plugin == plugin));
+            self.observer.add_calls(played.observed_calls().filter(|call| call.plugin == plugin));
             self.progress.inc(1);
         }
         if let Some(row) = results.find_plugin(plugin) {

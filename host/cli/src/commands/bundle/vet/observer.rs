@@ -1,5 +1,5 @@
-//! Observes the plugins of a bundle during a trial and counts the actions that each alone would
-//! have objected to.
+//! Observes the plugins of a bundle during an evaluation and counts the actions that each alone
+//! would have objected to.
 
 use super::subjects::Subject;
 use portcullis_core::action::{Action, Context};
@@ -18,7 +18,7 @@ use std::time::Duration;
 /// The observations of all plugins of a bundle.
 pub struct BundleObserver {
     policy: DecisionPolicy,
-    heard: BTreeMap<String, PluginObservations>,
+    observations: BTreeMap<String, PluginObservations>,
     /// Plugins that objected since the last call of [`Self::take_objecting`].
     objecting: BTreeSet<String>,
 }
@@ -40,28 +40,32 @@ pub struct PluginObservations {
 
 impl BundleObserver {
     pub fn for_subjects(subjects: &[Subject], policy: DecisionPolicy) -> Self {
-        let heard =
+        let observations =
             |subject: &Subject| (subject.pinned.name.clone(), PluginObservations::default());
-        Self { policy, heard: subjects.iter().map(heard).collect(), objecting: BTreeSet::new() }
+        Self {
+            policy,
+            observations: subjects.iter().map(observations).collect(),
+            objecting: BTreeSet::new(),
+        }
     }
 
     /// Adds the faults from the records of an event.
     pub fn add_records(&mut self, records: &[Record]) {
         for fault in records.iter().flat_map(|record| &record.faults) {
-            let Some(heard) = self.heard.get_mut(&fault.source) else { continue };
-            *heard.faults.entry(fault.kind.as_str().to_owned()).or_default() += 1;
-            heard.first_fault.get_or_insert_with(|| fault.detail.clone());
+            let Some(observations) = self.observations.get_mut(&fault.source) else { continue };
+            *observations.faults.entry(fault.kind.as_str().to_owned()).or_default() += 1;
+            observations.first_fault.get_or_insert_with(|| fault.detail.clone());
         }
     }
 
     /// Adds the costs of calls.
     pub fn add_calls(&mut self, calls: impl IntoIterator<Item = ObservedCall>) {
         for call in calls {
-            let Some(heard) = self.heard.get_mut(&call.plugin) else { continue };
-            heard.fuel.push(call.cost.fuel);
-            heard.times.push(call.cost.running);
-            heard.memory =
-                heard.memory.max(u64::try_from(call.cost.memory_bytes).unwrap_or(u64::MAX));
+            let Some(observations) = self.observations.get_mut(&call.plugin) else { continue };
+            observations.fuel.push(call.cost.fuel);
+            observations.times.push(call.cost.running);
+            observations.memory =
+                observations.memory.max(u64::try_from(call.cost.memory_bytes).unwrap_or(u64::MAX));
         }
     }
 
@@ -72,11 +76,11 @@ impl BundleObserver {
 
     /// Returns the observations of a plugin.
     pub fn observations_of(&self, name: &str) -> Option<&PluginObservations> {
-        self.heard.get(name)
+        self.observations.get(name)
     }
 
     fn is_own(&self, plugin: &Identity) -> bool {
-        self.heard.contains_key(&plugin.name)
+        self.observations.contains_key(&plugin.name)
     }
 }
 

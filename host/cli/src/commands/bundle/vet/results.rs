@@ -189,7 +189,8 @@ impl Results {
             .collect();
         if !idle.is_empty() {
             self.problems.push(format!(
-                "never called by this material: {}; a corpus calls risk-calculators, a session also calls patterns, and cases call their own plugin",
+                "never called by this material: {}; a corpus calls risk-calculators, a session \
+                 also calls patterns, and cases call their own plugin",
                 idle.join(", ")
             ));
         }
@@ -198,15 +199,15 @@ impl Results {
 
 impl Row {
     /// Adds what was observed of the plugin.
-    pub fn add_observations(&mut self, heard: &PluginObservations) {
-        let (mut fuel, mut times) = (heard.fuel.clone(), heard.times.clone());
+    pub fn add_observations(&mut self, observations: &PluginObservations) {
+        let (mut fuel, mut times) = (observations.fuel.clone(), observations.times.clone());
         fuel.sort_unstable();
         times.sort_unstable();
         self.calls = u64::try_from(fuel.len()).unwrap_or(u64::MAX);
-        self.faults = heard.faults.clone();
-        self.first_fault = heard.first_fault.as_ref().map(|fault| one_line(fault, 300));
+        self.faults = observations.faults.clone();
+        self.first_fault = observations.first_fault.as_ref().map(|fault| one_line(fault, 300));
         self.fuel = Fuel { median: middle(&fuel), most: fuel.last().copied().unwrap_or_default() };
-        self.memory_most = heard.memory;
+        self.memory_most = observations.memory;
         let median: Duration = middle(&times);
         self.time_us_median = u64::try_from(median.as_micros()).unwrap_or(u64::MAX);
     }
@@ -237,7 +238,10 @@ impl Row {
         let flagged = self.objected.get(BENIGN).copied().unwrap_or_default();
         if flagged as f64 * 100.0 > most * benign as f64 {
             let share = format_percent(flagged, benign);
-            problems.push(format!("`{name}` objects to {flagged} of {benign} benign actions ({share}); at most {most} % are allowed"));
+            problems.push(format!(
+                "`{name}` objects to {flagged} of {benign} benign actions \
+                 ({share}); at most {most} % are allowed"
+            ));
         }
         problems
     }

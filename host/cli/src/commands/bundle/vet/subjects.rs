@@ -1,5 +1,5 @@
-//! The plugins of a bundle, prepared for a trial: each component is in a file of its own and pinned
-//! to its bytes, which the engine enforces as it does for installed ones.
+//! The plugins of a bundle, prepared for an evaluation: each component is in a file of its own and
+//! pinned to its bytes, which the engine enforces as it does for installed ones.
 
 use crate::error::{Context, Error, Result};
 use portcullis_bundle::{Bundle, Component, Plugin, grant_key};
@@ -23,7 +23,7 @@ const NO_HOST: &str = "https://vetting.invalid";
 /// The key of a grant of hosts.
 const HOSTS: &str = "hosts";
 
-/// A plugin under trial.
+/// A plugin that is evaluated.
 #[derive(Clone, Debug)]
 pub struct Subject {
     /// Its kind.
@@ -32,7 +32,7 @@ pub struct Subject {
     pub pinned: PluginPin,
 }
 
-/// The plugins of a bundle, and the folder that holds them during the trial.
+/// The plugins of a bundle, and the folder that holds them during the evaluation.
 pub struct Subjects {
     /// All of them, in the bundle's order.
     pub all: Vec<Subject>,

@@ -58,7 +58,12 @@ pub fn overview_row(html: &mut Html, timeline: &Timeline, anchor: &str, differin
 
 /// Adds the table of all sessions; `differing` names its last column, if it has one.
 pub fn add_overview(html: &mut Html, rows: &Html, differing: &str) {
-    html.put_template("<section><h2>Sessions</h2><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"sessions\"><table class=\"sessions\"><thead><tr><th scope=\"col\">session</th><th scope=\"col\">steps</th>", &[]);
+    html.put_template(
+        "<section><h2>Sessions</h2><div class=\"scroll\" tabindex=\"0\" \
+         role=\"region\" aria-label=\"sessions\"><table class=\"sessions\"><thead><tr><th \
+         scope=\"col\">session</th><th scope=\"col\">steps</th>",
+        &[],
+    );
     OBJECTIONS
         .iter()
         .for_each(|verdict| html.put_template("<th scope=\"col\">{}</th>", &[verdict]));
@@ -166,7 +171,8 @@ pub fn add_strip(html: &mut Html, sum: &SessionTotals, about: &str) {
 pub fn add_reach(html: &mut Html, sum: &SessionTotals) {
     begin(
         html,
-        "<th scope=\"col\">sessions</th><th scope=\"col\">share</th><th scope=\"col\">steps</th><th scope=\"col\">share</th><th scope=\"col\">times</th>",
+        "<th scope=\"col\">sessions</th><th scope=\"col\">share</th><th \
+         scope=\"col\">steps</th><th scope=\"col\">share</th><th scope=\"col\">times</th>",
     );
     let mut group = "";
     for row in sum.rows() {
@@ -191,7 +197,9 @@ pub fn add_reach(html: &mut Html, sum: &SessionTotals) {
 pub fn add_comparison(html: &mut Html, yours: &SessionTotals, other: &SessionTotals) {
     begin(
         html,
-        "<th scope=\"col\">sessions, yours</th><th scope=\"col\">other</th><th scope=\"col\"><abbr title=\"difference\">±</abbr></th><th scope=\"col\">steps, yours</th><th scope=\"col\">other</th><th scope=\"col\"><abbr title=\"difference\">±</abbr></th>",
+        "<th scope=\"col\">sessions, yours</th><th scope=\"col\">other</th><th scope=\"col\"><abbr \
+         title=\"difference\">±</abbr></th><th scope=\"col\">steps, yours</th><th \
+         scope=\"col\">other</th><th scope=\"col\"><abbr title=\"difference\">±</abbr></th>",
     );
     let mut group = "";
     for row in yours.rows().chain(other.rows()).collect::<BTreeSet<_>>() {
@@ -210,7 +218,11 @@ pub fn add_comparison(html: &mut Html, yours: &SessionTotals, other: &SessionTot
 }
 
 fn begin(html: &mut Html, columns: &'static str) {
-    html.put_template("<section><h2>How far it reaches</h2><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"sums\"><table class=\"reach\"><thead><tr><td></td>", &[]);
+    html.put_template(
+        "<section><h2>How far it reaches</h2><div class=\"scroll\" tabindex=\"0\" \
+         role=\"region\" aria-label=\"sums\"><table class=\"reach\"><thead><tr><td></td>",
+        &[],
+    );
     html.put_template(columns, &[]);
     html.put_template("</tr></thead><tbody>", &[]);
 }

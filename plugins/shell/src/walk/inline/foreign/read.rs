@@ -1,7 +1,7 @@
 //! Walks the words of code and lists the calls in it, with arguments as far as they are known.
 //!
-//! It knows no grammar and skips everything that is not a call, an assignment or a bracket. Each word is
-//! walked once.
+//! It knows no grammar and skips everything that is not a call, an assignment or a bracket. Each
+//! word is walked once.
 
 mod members;
 

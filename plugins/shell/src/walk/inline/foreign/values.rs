@@ -92,8 +92,8 @@ impl Value {
     }
 }
 
-/// Joins the parts of a path; an absolute part replaces those before it in some languages, and in others
-/// never does: the former names more.
+/// Joins the parts of a path; an absolute part replaces those before it in some languages, and in
+/// others never does: the former names more.
 pub(super) fn join_path(parts: &[Value]) -> Value {
     let mut whole = String::new();
     let mut source = Source::LOCAL;
@@ -129,14 +129,14 @@ fn decode(value: Option<&Value>, apply: impl Fn(&str) -> Option<String>) -> Valu
 }
 
 fn rotate(text: &str) -> String {
-    let turn = |c: char, first: u8| {
+    let rotate = |c: char, first: u8| {
         let at = (u32::from(c) - u32::from(first) + 13) % 26 + u32::from(first);
         char::from_u32(at).unwrap_or(c)
     };
     text.chars()
         .map(|c| match c {
-            'a'..='z' => turn(c, b'a'),
-            'A'..='Z' => turn(c, b'A'),
+            'a'..='z' => rotate(c, b'a'),
+            'A'..='Z' => rotate(c, b'A'),
             _ => c,
         })
         .collect()

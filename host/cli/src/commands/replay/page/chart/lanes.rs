@@ -102,7 +102,8 @@ impl Chart<'_> {
                 step.interventions.iter().map(words::describe_intervention).collect();
             self.linked(html, step, |html| {
                 html.put_template(
-                    "<rect class=\"k\" x=\"{}\" y=\"{}\" width=\"14\" height=\"14\" rx=\"3\"><title>step {}: {}</title></rect>",
+                    "<rect class=\"k\" x=\"{}\" y=\"{}\" width=\"14\" height=\"14\" \
+                     rx=\"3\"><title>step {}: {}</title></rect>",
                     &[&tenths(x - 7.0), &tenths(middle - 7.0), &number(step), &done.join("\n")],
                 );
                 letter(html, x, middle, kind_letter(kind));

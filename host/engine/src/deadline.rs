@@ -52,7 +52,7 @@ pub(crate) enum BudgetOwner {
 
 /// One plugin's part of a review's time.
 pub(crate) struct TimeBudget<'a> {
-    backstop: Option<&'a mut ReviewDeadline>,
+    deadline: Option<&'a mut ReviewDeadline>,
     whose: BudgetOwner,
     left: Duration,
 }
@@ -62,10 +62,10 @@ pub(crate) struct BudgetExhausted;
 
 impl ReviewDeadline {
     pub(crate) fn new(budget: Option<Duration>) -> Self {
-        let mut backstop =
+        let mut deadline =
             Self { budget, left: Duration::ZERO, left_to_files: Duration::ZERO, watch: None };
-        backstop.begin();
-        backstop
+        deadline.begin();
+        deadline
     }
 
     /// Resets the budget for a new review.
@@ -83,7 +83,7 @@ impl ReviewDeadline {
                 self.left_to_files.min(self.left_to_files / waiting * MAX_SHARES)
             }
         };
-        TimeBudget { backstop: Some(self), whose, left }
+        TimeBudget { deadline: Some(self), whose, left }
     }
 
     fn passed(&mut self, time: Duration, whose: BudgetOwner) {
@@ -105,14 +105,14 @@ impl ReviewDeadline {
 impl TimeBudget<'_> {
     /// Returns a budget without a clock, for calls that are not part of a review.
     pub(crate) const fn unbounded() -> Self {
-        Self { backstop: None, whose: BudgetOwner::Ours, left: Duration::ZERO }
+        Self { deadline: None, whose: BudgetOwner::Ours, left: Duration::ZERO }
     }
 
     /// Returns true if nothing is left of the budget, so that loading the plugin would be
     /// pointless.
     pub(crate) fn is_over(&self) -> bool {
         self.left.is_zero()
-            && self.backstop.as_ref().is_some_and(|backstop| backstop.budget.is_some())
+            && self.deadline.as_ref().is_some_and(|deadline| deadline.budget.is_some())
     }
 
     /// Runs a guest that has this much fuel, within the time that is left.
@@ -125,23 +125,22 @@ impl TimeBudget<'_> {
         if self.is_over() {
             return Err(BudgetExhausted);
         }
-        let Some(backstop) =
-            self.backstop.as_deref_mut().filter(|backstop| backstop.budget.is_some())
+        let Some(review) = self.deadline.as_deref_mut().filter(|review| review.budget.is_some())
         else {
             return Ok(body(None));
         };
         let started = Instant::now();
         let deadline = started + self.left;
-        if backstop.wants_watch(fuel, self.left) {
-            backstop.watch.get_or_insert_with(|| Watch::new(engine)).arm(deadline);
+        if review.wants_watch(fuel, self.left) {
+            review.watch.get_or_insert_with(|| Watch::new(engine)).arm(deadline);
         }
         let result = body(Some(deadline));
-        if let Some(watch) = &backstop.watch {
+        if let Some(watch) = &review.watch {
             watch.disarm();
         }
         let time = started.elapsed();
         self.left = self.left.saturating_sub(time);
-        backstop.passed(time, self.whose);
+        review.passed(time, self.whose);
         Ok(result)
     }
 }
@@ -174,7 +173,7 @@ impl Watch {
         // does anyway.
         drop(
             std::thread::Builder::new()
-                .name("portcullis-backstop".into())
+                .name("portcullis-deadline".into())
                 .spawn(move || ours.run(&engine)),
         );
         Self { shared }

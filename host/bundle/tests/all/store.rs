@@ -21,38 +21,38 @@ fn blobs(folder: &Path) -> Vec<PathBuf> {
 #[test]
 fn installed_bundles_are_read_unchanged() {
     let folder = tempfile::tempdir().unwrap();
-    let shelf = BundleStore::open_folder(&folder.path().join("bundles")).unwrap();
+    let store = BundleStore::open_folder(&folder.path().join("bundles")).unwrap();
     assert_eq!(
-        (shelf.installed().unwrap(), shelf.retain_bundles(|_| false).unwrap()),
+        (store.installed().unwrap(), store.retain_bundles(|_| false).unwrap()),
         (vec![], vec![])
     );
     let (old, new) = (version("1.2.0"), version("1.3.0"));
     let signatures = [signed(&old, &key(1), None), vetted(&old, &key(2), NOW)];
-    shelf.install_bundle(&old, &signatures, Some("ghcr.io/acme/checks".into())).unwrap();
-    let installed = shelf.installed().unwrap();
+    store.install_bundle(&old, &signatures, Some("ghcr.io/acme/checks".into())).unwrap();
+    let installed = store.installed().unwrap();
     assert_eq!(installed.len(), 1);
-    assert_eq!(shelf.read_bundle(&installed[0]).unwrap(), (old, signatures.to_vec()));
+    assert_eq!(store.read_bundle(&installed[0]).unwrap(), (old, signatures.to_vec()));
     // A newer version is installed next to it, each of them once, until nobody wants the old one.
     for _ in 0..2 {
-        shelf.install_bundle(&new, &[], None).unwrap();
+        store.install_bundle(&new, &[], None).unwrap();
         let versions: Vec<String> =
-            shelf.installed().unwrap().iter().map(|one| one.version.to_string()).collect();
+            store.installed().unwrap().iter().map(|one| one.version.to_string()).collect();
         assert_eq!(versions, ["1.2.0", "1.3.0"]);
     }
-    assert_eq!((shelf.collect().unwrap(), shelf.read_bundle(&installed[0]).is_ok()), (0, true));
-    assert_eq!(shelf.retain_bundles(|one| one.version.minor == 3).unwrap(), installed);
+    assert_eq!((store.collect().unwrap(), store.read_bundle(&installed[0]).is_ok()), (0, true));
+    assert_eq!(store.retain_bundles(|one| one.version.minor == 3).unwrap(), installed);
     assert_eq!(
-        shelf.collect().unwrap(),
+        store.collect().unwrap(),
         3,
         "its index and two signatures; the components are the same"
     );
-    assert_eq!(shelf.read_bundle(&shelf.installed().unwrap()[0]).unwrap(), (new, vec![]));
-    assert!(shelf.read_bundle(&installed[0]).is_err());
+    assert_eq!(store.read_bundle(&store.installed().unwrap()[0]).unwrap(), (new, vec![]));
+    assert!(store.read_bundle(&installed[0]).is_err());
     assert!(
-        shelf.retain_bundles(|_| false).unwrap().len() == 1
-            && shelf.installed().unwrap().is_empty()
+        store.retain_bundles(|_| false).unwrap().len() == 1
+            && store.installed().unwrap().is_empty()
     );
-    assert_eq!((shelf.collect().unwrap(), blobs(&folder.path().join("bundles")).len()), (7, 0));
+    assert_eq!((store.collect().unwrap(), blobs(&folder.path().join("bundles")).len()), (7, 0));
 }
 
 /// A file in the folder that was changed, swapped or deleted is reported, and reinstalling repairs
@@ -61,10 +61,10 @@ fn installed_bundles_are_read_unchanged() {
 fn a_changed_file_is_noticed_and_fixed() {
     let bundle = bundle();
     let folder = tempfile::tempdir().unwrap();
-    let shelf = BundleStore::open_folder(folder.path()).unwrap();
+    let store = BundleStore::open_folder(folder.path()).unwrap();
     let signatures = [signed(&bundle, &key(1), None)];
-    shelf.install_bundle(&bundle, &signatures, None).unwrap();
-    let installed = shelf.installed().unwrap().remove(0);
+    store.install_bundle(&bundle, &signatures, None).unwrap();
+    let installed = store.installed().unwrap().remove(0);
     for path in blobs(folder.path()) {
         let whole = fs::read(&path).unwrap();
         let longer = [whole.as_slice(), b"x"].concat();
@@ -75,22 +75,22 @@ fn a_changed_file_is_noticed_and_fixed() {
                 Some(bytes) => fs::write(&path, bytes).unwrap(),
                 None => fs::remove_file(&path).unwrap(),
             }
-            let error = shelf.read_bundle(&installed).unwrap_err().to_string();
+            let error = store.read_bundle(&installed).unwrap_err().to_string();
             assert!(
                 error.contains("acme/checks") && error.contains("install it again"),
                 "{}: {error}",
                 path.display()
             );
-            shelf.install_bundle(&bundle, &signatures, None).unwrap();
-            assert!(shelf.read_bundle(&installed).is_ok(), "{}", path.display());
+            store.install_bundle(&bundle, &signatures, None).unwrap();
+            assert!(store.read_bundle(&installed).is_ok(), "{}", path.display());
         }
     }
     fs::write(folder.path().join("installed.json"), "{").unwrap();
     for failed in [
-        shelf.installed().map(drop),
-        shelf.install_bundle(&bundle, &[], None).map(drop),
-        shelf.retain_bundles(|_| false).map(drop),
-        shelf.collect().map(drop),
+        store.installed().map(drop),
+        store.install_bundle(&bundle, &[], None).map(drop),
+        store.retain_bundles(|_| false).map(drop),
+        store.collect().map(drop),
     ] {
         let error = failed.unwrap_err().to_string();
         assert!(error.contains("installed.json") && error.contains("is damaged"), "{error}");
@@ -107,15 +107,15 @@ const FIRST: &str = "PORTCULLIS_BUNDLE_TEST_FIRST";
 #[ignore = "the other side of `a_killed_installation_leaves_the_old_set_or_the_new`"]
 fn installs_without_end() {
     let place = std::env::var_os(PLACE).expect("the other side says where");
-    let shelf = BundleStore::open_folder(Path::new(&place)).unwrap();
+    let store = BundleStore::open_folder(Path::new(&place)).unwrap();
     let versions = [version("1.2.0"), version("1.3.0")];
     let first = usize::from(std::env::var_os(FIRST).is_some_and(|first| first == "1"));
     for round in first.. {
         let bundle = &versions[round % 2];
-        shelf.install_bundle(bundle, &[signed(bundle, &key(1), None)], None).unwrap();
-        shelf.retain_bundles(|one| one.version == bundle.about().version).unwrap();
+        store.install_bundle(bundle, &[signed(bundle, &key(1), None)], None).unwrap();
+        store.retain_bundles(|one| one.version == bundle.about().version).unwrap();
         if round % 3 == 0 {
-            shelf.collect().unwrap();
+            store.collect().unwrap();
         }
     }
 }
@@ -125,13 +125,13 @@ fn installs_without_end() {
 #[test]
 fn a_killed_installation_leaves_the_old_set_or_the_new() {
     let folder = tempfile::tempdir().unwrap();
-    let shelf = BundleStore::open_folder(folder.path()).unwrap();
+    let store = BundleStore::open_folder(folder.path()).unwrap();
     let versions = [version("1.2.0"), version("1.3.0")];
-    shelf.install_bundle(&versions[0], &[signed(&versions[0], &key(1), None)], None).unwrap();
+    store.install_bundle(&versions[0], &[signed(&versions[0], &key(1), None)], None).unwrap();
     let mut seen = [0, 0];
     for moment in 0..50_u64 {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "--ignored", "shelf::installs_without_end"])
+            .args(["--exact", "--ignored", "store::installs_without_end"])
             .env(PLACE, folder.path())
             .env(FIRST, (moment % 2).to_string())
             .stdout(Stdio::null())
@@ -154,10 +154,10 @@ fn a_killed_installation_leaves_the_old_set_or_the_new() {
         sleep(Duration::from_micros(moment * 977 % 20_000));
         child.kill().unwrap();
         child.wait().unwrap();
-        let installed = shelf.installed().unwrap();
+        let installed = store.installed().unwrap();
         assert!(!installed.is_empty(), "neither is there");
         for installed in installed {
-            let (found, signatures) = shelf.read_bundle(&installed).unwrap();
+            let (found, signatures) = store.read_bundle(&installed).unwrap();
             let which = versions
                 .iter()
                 .position(|version| *version == found)
@@ -168,7 +168,7 @@ fn a_killed_installation_leaves_the_old_set_or_the_new() {
     }
     assert!(seen[0] > 0 && seen[1] > 0, "always the same one: {seen:?}");
     // Leftovers are removed, and installed files are kept.
-    shelf.collect().unwrap();
-    assert!(shelf.read_bundle(&shelf.installed().unwrap()[0]).is_ok());
+    store.collect().unwrap();
+    assert!(store.read_bundle(&store.installed().unwrap()[0]).is_ok());
     assert!(blobs(folder.path()).iter().all(|path| path.extension().is_none()), "drafts are left");
 }

@@ -11,13 +11,13 @@ use std::process::{Command, Output, Stdio};
 
 /// The folders of one test.
 #[derive(Debug)]
-pub(crate) struct Scene {
+pub(crate) struct Site {
     root: PathBuf,
     pub(crate) portcullis: PathBuf,
     packages: Option<PathBuf>,
 }
 
-impl Scene {
+impl Site {
     /// Makes the folders of a test, with the compiled code of the builtin plugins.
     pub(crate) fn create(
         name: &str,
@@ -26,21 +26,21 @@ impl Scene {
     ) -> Result<Self> {
         let folder: String =
             name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
-        let scene = Self {
+        let site = Self {
             root: scratch()?.join(folder),
             portcullis: portcullis.ok_or_else(|| anyhow!("the program is missing"))?.to_owned(),
             packages: packages.map(Path::to_owned),
         };
-        if scene.root.exists() {
-            fs::remove_dir_all(&scene.root)?;
+        if site.root.exists() {
+            fs::remove_dir_all(&site.root)?;
         }
-        fs::create_dir_all(scene.project())?;
-        fs::create_dir_all(scene.config())?;
-        copy_state(&compiled()?, &scene.state())?;
+        fs::create_dir_all(site.project())?;
+        fs::create_dir_all(site.config())?;
+        copy_state(&compiled()?, &site.state())?;
         let mut git = Command::new("git");
-        git.args(["init", "--quiet", "--initial-branch=main"]).arg(scene.project());
+        git.args(["init", "--quiet", "--initial-branch=main"]).arg(site.project());
         ensure!(git.status().context("cannot start `git`")?.success(), "`git init` failed");
-        Ok(scene)
+        Ok(site)
     }
 
     pub(crate) fn project(&self) -> PathBuf {
@@ -169,7 +169,7 @@ impl Scene {
         ensure!(shown.status.success(), "{}", String::from_utf8_lossy(&shown.stderr));
         let text = String::from_utf8(shown.stdout)?;
         let lines = text.lines().map(serde_json::from_str).collect::<Result<Vec<Value>, _>>();
-        lines.with_context(|| format!("the journal is no JSON: {text}"))
+        lines.with_context(|| format!("the journal is not JSON: {text}"))
     }
 }
 

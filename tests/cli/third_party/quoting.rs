@@ -78,7 +78,7 @@ pub(crate) fn quoted() -> Result<()> {
     for guest in ["stranger", "complainer"] {
         let site = Site::new(guest)?;
         install(&site, &built(guest)?, guest)?;
-        let calls = site.calls("voice");
+        let calls = site.calls("quoting");
         let says = format!("the plugin `{guest}` says: \"MARK");
         let mark = if guest == "stranger" { says.as_str() } else { "it said: \"MARK" };
         for command in ["ls", "ls warned"] {

@@ -14,14 +14,14 @@ const MOST_FILES: usize = 4096;
 
 /// The disk of a recording so far.
 #[derive(Clone, Debug, Default)]
-pub struct ToldDisk {
+pub struct ReportedDisk {
     /// The files that calls made.
     made: BTreeSet<String>,
     /// The file that the current call makes, if its result says so: nothing was at its path before.
     making: Option<String>,
 }
 
-impl ToldDisk {
+impl ReportedDisk {
     /// Goes on to the next event, with the file that its call makes.
     pub fn follow(&mut self, makes: Option<&str>) {
         if let Some(path) = self.making.take().filter(|_| self.made.len() < MOST_FILES) {
@@ -61,7 +61,7 @@ mod tests {
         let session =
             json!({"id": "s", "goal": "", "meta": {"context": {"cwd": "/p"}}, "steps": steps});
         let recordings = parse_recordings(&session.to_string(), "s").unwrap();
-        let mut told = ToldDisk::default();
+        let mut reported = ReportedDisk::default();
         let query = Query {
             path: format!("/p/{name}"),
             glob: false,
@@ -73,9 +73,9 @@ mod tests {
         };
         let mut found = Vec::new();
         for item in &recordings[0].items {
-            told.follow(item.makes.as_deref());
+            reported.follow(item.makes.as_deref());
             if item.event.name == "PreToolUse" {
-                let seen = told.observe(std::slice::from_ref(&query));
+                let seen = reported.observe(std::slice::from_ref(&query));
                 found.push(seen.values().next().map(|seen| seen.entry));
             }
         }
@@ -123,7 +123,7 @@ mod tests {
                 text: false,
                 committed: false,
             };
-            let seen = ToldDisk::default().observe(&[query]);
+            let seen = ReportedDisk::default().observe(&[query]);
             assert_eq!(seen.values().any(|seen| seen.restorable), expected, "{path}");
         }
     }

@@ -1,7 +1,7 @@
 //! One call of one plugin in a review, with its limits and its share of the time.
 
-use crate::backstop::TimeBudget;
 use crate::breakers::CircuitBreakers;
+use crate::deadline::TimeBudget;
 use crate::engine::Engine;
 use crate::faults::UnnamedFault;
 use crate::plugin::{LazyPlugin, LoadedPlugin};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use wasmtime::Store;
 
 /// The call of one plugin in a review.
-pub(super) struct Invocation<'a> {
+pub(super) struct PluginCall<'a> {
     pub(super) engine: &'a Engine,
     pub(super) now_ms: u64,
     pub(super) answer_bytes: usize,
@@ -24,7 +24,7 @@ pub(super) struct Invocation<'a> {
     pub(super) watched: Option<&'a RefCell<Vec<ObservedCall>>>,
 }
 
-impl Invocation<'_> {
+impl PluginCall<'_> {
     pub(super) fn take<W, T>(
         &self,
         slot: &mut LazyPlugin,
@@ -69,7 +69,7 @@ impl Invocation<'_> {
             ));
         };
         let run = |deadline| {
-            let seat = CallEnv {
+            let env = CallEnv {
                 limits: &limits,
                 answer_bytes: self.answer_bytes,
                 now_ms: self.now_ms,
@@ -81,7 +81,7 @@ impl Invocation<'_> {
                 left: self.engine.left.as_deref(),
                 details: self.details,
             };
-            world::call(&self.engine.inner, &seat, |store| ask(loaded, store), accept)
+            world::call(&self.engine.inner, &env, |store| ask(loaded, store), accept)
         };
         part.during(&self.engine.inner, limits.fuel, run)
             .unwrap_or_else(|_over| CallOutcome::not_run())

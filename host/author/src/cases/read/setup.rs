@@ -1,6 +1,6 @@
 //! Reads the surroundings of a case.
 
-use super::super::CaseScene;
+use super::super::CaseSetup;
 use super::Reader;
 use portcullis_config::parse::read_settings;
 use portcullis_core::action::{Entry, GitState};
@@ -11,27 +11,27 @@ use portcullis_review::plugin_specs::RULES_PLUGIN;
 use portcullis_strict_toml::{Table, list_names, show};
 
 impl Reader {
-    pub(super) fn scene(&self, table: &Table<'_>, defaults: &CaseScene) -> CaseScene {
-        let mut scene = defaults.clone();
+    pub(super) fn setup(&self, table: &Table<'_>, defaults: &CaseSetup) -> CaseSetup {
+        let mut setup = defaults.clone();
         if let Some(goals) = table.texts("goals") {
-            scene.goals = goals;
+            setup.goals = goals;
         }
         if table.contains("settings") {
             let settings = table.any_table("settings").map(|given| read_settings(&given));
             let settings = settings.into_iter().flatten();
-            scene.settings = settings.map(|(key, value, _)| Setting { key, value }).collect();
-            scene.settings.sort_by(|a, b| a.key.cmp(&b.key));
+            setup.settings = settings.map(|(key, value, _)| Setting { key, value }).collect();
+            setup.settings.sort_by(|a, b| a.key.cmp(&b.key));
         }
         if let Some(names) = table.texts("with") {
-            scene.with = names;
-            self.check_with(&scene.with, table);
+            setup.with = names;
+            self.check_with(&setup.with, table);
         }
         for (key, there) in [("files", true), ("absent", false)] {
             for named in table.texts(key).unwrap_or_default() {
-                scene.disk.insert(absolute(&named), observed(&named, there));
+                setup.disk.insert(absolute(&named), observed(&named, there));
             }
         }
-        scene
+        setup
     }
 
     /// Checks that the additional plugins are builtin risk-calculators, or, for an intervention,
