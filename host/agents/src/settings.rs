@@ -84,6 +84,16 @@ pub struct Folders {
 }
 
 impl SettingsLayout {
+    /// Returns the settings files of a project that `install` can edit, below its folder.
+    pub fn project_files(&self) -> impl Iterator<Item = PathBuf> {
+        let files = std::iter::once(self.project_file).chain(self.local_file);
+        files.flat_map(|file| {
+            let further =
+                self.further_files.iter().map(|name| Path::new(file).with_file_name(name));
+            std::iter::once(PathBuf::from(file)).chain(further)
+        })
+    }
+
     /// Returns the folders of a client that is started in `project` with this process's
     /// environment.
     #[must_use]

@@ -22,8 +22,9 @@ use portcullis_config::paths::{PROJECT_FILE, Paths, second_program};
 use portcullis_core::facts::normalise_path;
 use portcullis_core::policy::GuardedPath;
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 const CONFIGURATION: &str = "the configuration of Portcullis";
@@ -47,7 +48,7 @@ pub fn list_protected(places: &Paths, config: &Config, cwd: &str) -> Vec<Guarded
     let named = portcullis_agents::project_in_environment();
     let project = named.unwrap_or_else(|| PathBuf::from(cwd));
     let person = Path::new(&places.person);
-    let mut list = List { looks: true, real: RealPaths::default(), entries: Vec::new() };
+    let mut list = List { looks: true, folders: FolderLocations::default(), entries: Vec::new() };
     list.own(&places.config, &places.state);
     if !plugins.starts_with(&places.config) {
         list.add(plugins, CONFIGURATION);
@@ -100,7 +101,7 @@ pub fn list_protected(places: &Paths, config: &Config, cwd: &str) -> Vec<Guarded
 /// usual names alone, so that a replay needs no disk.
 #[must_use]
 pub fn by_name(person: &str, cwd: &str) -> Vec<GuardedPath> {
-    let mut list = List { looks: false, real: RealPaths::default(), entries: Vec::new() };
+    let mut list = List { looks: false, folders: FolderLocations::default(), entries: Vec::new() };
     let home = Path::new(person);
     if !person.is_empty() {
         list.own(&home.join(".config/portcullis"), &home.join(".local/state/portcullis"));
@@ -124,7 +125,7 @@ fn layouts() -> impl Iterator<Item = &'static SettingsLayout> {
 struct List {
     /// True if the disk is read: which files exist, and where links lead.
     looks: bool,
-    real: RealPaths,
+    folders: FolderLocations,
     entries: Vec<GuardedPath>,
 }
 
@@ -156,12 +157,8 @@ impl List {
             self.add(&folders.person.join(plugins), PLUGINS);
         }
         self.add(&folders.managed, MANAGED);
-        for scope in [SettingsScope::Project, SettingsScope::Local] {
-            for file in folders.settings_files(scope) {
-                if let Ok(file) = file.strip_prefix(&folders.project) {
-                    self.in_project(&folders.project, file, SETTINGS);
-                }
-            }
+        for file in folders.layout.project_files() {
+            self.in_project(&folders.project, &file, SETTINGS);
         }
     }
 
@@ -173,14 +170,12 @@ impl List {
         }
         let path = project.join(file);
         // A file directly in the project's folder counts alone: the project may be removed.
-        let top = path
-            .parent()
-            .filter(|folder| *folder != project)
-            .unwrap_or(&path)
-            .display()
-            .to_string();
-        let present = self.looks && self.real.look(&path, MOST_PARTS).1;
-        self.push(&path, |path| GuardedPath {
+        let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let top = folder.map(|folder| project.join(folder));
+        let top = top.as_ref().unwrap_or(&path).to_string_lossy().into_owned();
+        let location = self.locate(&path);
+        let present = self.looks && location.exists;
+        self.push_at(&path, location, |path| GuardedPath {
             top: top.clone(),
             present,
             ..GuardedPath::new(path, what)
@@ -204,13 +199,19 @@ impl List {
 
     /// Adds a path under its name, and the target of a link under that name too.
     fn push(&mut self, path: &Path, entry: impl Fn(String) -> GuardedPath) {
+        let location = self.locate(path);
+        self.push_at(path, location, entry);
+    }
+
+    fn push_at(&mut self, path: &Path, location: Location, entry: impl Fn(String) -> GuardedPath) {
         self.push_name(path, &entry);
-        if self.looks {
-            let real = self.real.of(path);
-            if real.as_os_str() != path.as_os_str() {
-                self.push_name(&real, &entry);
-            }
+        if let Some(real) = location.elsewhere {
+            self.push_name(&real, &entry);
         }
+    }
+
+    fn locate(&mut self, path: &Path) -> Location {
+        if self.looks { self.folders.locate(path.as_os_str(), MOST_PARTS) } else { Location::HERE }
     }
 
     fn push_name(&mut self, path: &Path, entry: impl Fn(String) -> GuardedPath) {
@@ -221,33 +222,62 @@ impl List {
     }
 }
 
-/// The real locations of paths. The guard's paths share most of their folders, and each is read
-/// only once. The keys are text, which is compared faster than paths are.
-#[derive(Default)]
-struct RealPaths(BTreeMap<OsString, (PathBuf, bool)>);
+/// The location of a path on the disk.
+#[derive(Clone)]
+struct Location {
+    /// The real path, if it differs: a part of the path is a link. A path that does not exist yet
+    /// counts by its nearest existing folder.
+    elsewhere: Option<PathBuf>,
+    /// True if something exists there.
+    exists: bool,
+}
 
-impl RealPaths {
-    /// Returns the path with its links followed; a path that does not exist yet counts by its
-    /// nearest existing folder.
-    fn of(&mut self, path: &Path) -> PathBuf {
-        self.look(path, MOST_PARTS).0
+impl Location {
+    /// The location of a path that is taken as it is.
+    const HERE: Self = Self { elsewhere: None, exists: true };
+}
+
+/// The locations of folders. The guard's paths share most of theirs, and each is read only once.
+/// Each hook locates about a hundred paths, so they are cut as bytes: `Path` cuts at three times
+/// the cost of everything else here.
+#[derive(Default)]
+struct FolderLocations(BTreeMap<OsString, Location>);
+
+impl FolderLocations {
+    /// Locates a path; `left` more parts are followed.
+    fn locate(&mut self, path: &OsStr, left: usize) -> Location {
+        let mut parts = path.as_bytes().rsplitn(2, |byte| *byte == b'/');
+        let (Some(name), Some(folder)) = (parts.next(), parts.next()) else {
+            return Location::HERE;
+        };
+        if left == 0 || matches!(name, b"" | b"." | b"..") {
+            return Location::HERE;
+        }
+        let folder = self.locate_folder(OsStr::from_bytes(folder), left - 1);
+        let here = folder.elsewhere.map(|folder| folder.join(OsStr::from_bytes(name)));
+        if !folder.exists {
+            return Location { elsewhere: here, exists: false };
+        }
+        let path = here.as_deref().unwrap_or(Path::new(path));
+        match fs::symlink_metadata(path) {
+            Ok(found) if found.is_symlink() => {
+                let real = fs::canonicalize(path).ok();
+                Location { elsewhere: real.or(here), exists: true }
+            }
+            found => Location { exists: found.is_ok(), elsewhere: here },
+        }
     }
 
-    /// Returns the real path, and true if something exists there.
-    fn look(&mut self, path: &Path, left: usize) -> (PathBuf, bool) {
-        if let Some(known) = self.0.get(path.as_os_str()) {
+    fn locate_folder(&mut self, folder: &OsStr, left: usize) -> Location {
+        if folder.is_empty() {
+            return Location::HERE;
+        }
+        if let Some(known) = self.0.get(folder) {
             return known.clone();
         }
-        let (Some(parent), Some(name), true) = (path.parent(), path.file_name(), left > 0) else {
-            return (path.to_owned(), true);
-        };
-        let (parent, there) = self.look(parent, left - 1);
-        let here = parent.join(name);
-        let found = there.then(|| fs::symlink_metadata(&here).ok()).flatten();
-        let linked = found.as_ref().is_some_and(|found| found.is_symlink());
-        let real = if linked { fs::canonicalize(&here).unwrap_or(here) } else { here };
-        self.0.insert(path.as_os_str().to_owned(), (real.clone(), found.is_some()));
-        (real, found.is_some())
+        let found = self.locate(folder, left);
+        self.0.insert(folder.to_owned(), found.clone());
+        found
     }
 }
 

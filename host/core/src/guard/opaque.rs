@@ -13,7 +13,14 @@ use std::cell::OnceCell;
 /// Returns the first guarded path that a command names and may change.
 pub(super) fn hit<'a>(input: &GuardInput<'a>) -> Option<&'a GuardedPath> {
     let whole = input.commands().iter().enumerate().find_map(|(index, command)| {
-        let suspect = Suspect { input, index, command, code: OnceCell::new() };
+        let program = command.program.as_str();
+        // The client's own calls are reviewed, and calls of portcullis are judged by their
+        // subcommand.
+        if commands::is_client(input, program) || commands::is_own(input, program) {
+            return None;
+        }
+        let language = commands::interpreter(program);
+        let suspect = Suspect { input, index, command, language, code: OnceCell::new() };
         input.guarded.iter().find(|guarded| suspect.may_change(guarded))
     });
     whole.or_else(|| mounted(input)).or_else(|| unread(input))
@@ -29,20 +36,15 @@ struct Suspect<'s, 'a> {
     input: &'s GuardInput<'a>,
     index: usize,
     command: &'a Command,
+    /// The language whose code it runs, for an interpreter.
+    language: Option<&'a str>,
     /// Its code, collected once for all guarded paths.
     code: OnceCell<Vec<String>>,
 }
 
 impl Suspect<'_, '_> {
     fn may_change(&self, guarded: &GuardedPath) -> bool {
-        // The client's own calls are reviewed, and calls of portcullis are judged by their
-        // subcommand.
-        if commands::is_client(self.input, &self.command.program)
-            || commands::is_own(self.input, &self.command.program)
-        {
-            return false;
-        }
-        if let Some(language) = commands::interpreter(&self.command.program) {
+        if let Some(language) = self.language {
             return self.code_may_change(language, guarded);
         }
         match self.command.program.as_str() {
@@ -112,7 +114,7 @@ impl Suspect<'_, '_> {
         matches!(
             self.command.program.as_str(),
             "crontab" | "at" | "batch" | "patch" | "git" | "ed" | "ex" | "tee" | "tmux" | "xargs"
-        ) || commands::interpreter(&self.command.program).is_some()
+        ) || self.language.is_some()
     }
 
     /// Returns true if its behaviour is not fully known, or if it changes files around the guarded
