@@ -22,7 +22,7 @@ pub(crate) const GEMINI: ClientKind = ClientKind {
     command,
 };
 
-/// Writes settings with the person's own, which have to survive.
+/// Writes settings with the person's own and their comments, which have to survive.
 fn furnish(scene: &Scene, _url: &str) -> Result<()> {
     let folder = scene.home().join(".gemini");
     fs::create_dir_all(&folder)?;
@@ -32,7 +32,8 @@ fn furnish(scene: &Scene, _url: &str) -> Result<()> {
         "privacy": {"usageStatisticsEnabled": false},
         "telemetry": {"enabled": false}
     });
-    fs::write(folder.join("settings.json"), format!("{settings:#}\n"))?;
+    let commented = format!("// The person's own words.\n{settings:#} // \"hooks\": {{}}\n");
+    fs::write(folder.join("settings.json"), commented)?;
     Ok(())
 }
 

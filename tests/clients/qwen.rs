@@ -23,7 +23,7 @@ pub(crate) const QWEN: ClientKind = ClientKind {
     command,
 };
 
-/// Writes settings with the person's own, which have to survive.
+/// Writes settings with the person's own and their comments, which have to survive.
 fn furnish(scene: &Scene, _url: &str) -> Result<()> {
     let folder = scene.home().join(".qwen");
     fs::create_dir_all(&folder)?;
@@ -35,7 +35,8 @@ fn furnish(scene: &Scene, _url: &str) -> Result<()> {
         "telemetry": {"enabled": false},
         "model": {"name": "scripted"}
     });
-    fs::write(folder.join("settings.json"), format!("{settings:#}\n"))?;
+    let commented = format!("// The person's own words.\n{settings:#} // \"hooks\": {{}}\n");
+    fs::write(folder.join("settings.json"), commented)?;
     Ok(())
 }
 

@@ -2,6 +2,7 @@
 
 use crate::grouped_hooks::{FileForm, GroupedHooks};
 use crate::invocation::{ANSWER_TIMEOUT, EventSubscription, Invocation, TIMEOUT};
+use crate::json::JsonSyntax;
 use crate::settings::SettingsLayout;
 use serde_json::{Value, json};
 
@@ -21,8 +22,13 @@ pub(super) const EVENTS: &[EventSubscription] = &[
 ];
 
 /// Our hooks in the client's files.
-pub(super) const HOOKS: GroupedHooks =
-    GroupedHooks { events: EVENTS, render: render_handler, by_shell: true, form: FileForm::Groups };
+pub(super) const HOOKS: GroupedHooks = GroupedHooks {
+    events: EVENTS,
+    render: render_handler,
+    by_shell: true,
+    form: FileForm::Groups,
+    syntax: JsonSyntax::Strict,
+};
 
 /// The places of the client's settings.
 pub(super) const LAYOUT: SettingsLayout = SettingsLayout {

@@ -3,6 +3,7 @@
 
 use crate::grouped_hooks::{FileForm, GroupedHooks};
 use crate::invocation::{EventSubscription, Invocation, TIMEOUT};
+use crate::json::JsonSyntax;
 use crate::settings::SettingsLayout;
 use serde_json::{Value, json};
 
@@ -30,6 +31,7 @@ pub(super) const HOOKS: GroupedHooks = GroupedHooks {
     render: render_handler,
     by_shell: false,
     form: FileForm::Flat { version: 1 },
+    syntax: JsonSyntax::Strict,
 };
 
 /// The places of the client's files.
