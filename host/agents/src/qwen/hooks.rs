@@ -3,7 +3,7 @@
 use crate::grouped_hooks::{FileForm, GroupedHooks};
 use crate::invocation::{ANSWER_TIMEOUT, EventSubscription, Invocation, TIMEOUT};
 use crate::json::JsonSyntax;
-use crate::settings::SettingsLayout;
+use crate::settings::{SettingsLayout, SettingsScope};
 use serde_json::{Value, json};
 
 /// The timeout at the end of a session, for which a person waits.
@@ -54,6 +54,7 @@ pub(super) const LAYOUT: SettingsLayout = SettingsLayout {
     // `.env` sets the client's variables, which name other settings.
     switch_files: &["trustedFolders.json", ".env"],
     project_switch_files: &[".qwen/.env"],
+    switch_settings: &[(SettingsScope::Managed, "system-defaults.json")],
     transcripts: "projects",
     writes: &[],
 };
