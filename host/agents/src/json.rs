@@ -83,8 +83,8 @@ pub struct NotJson {
     pub place: JsonPosition,
     /// The problem, in one line.
     pub what: String,
-    /// The form of JSON that was expected.
-    pub syntax: JsonSyntax,
+    /// What the client takes.
+    pub expected: &'static str,
 }
 
 impl JsonDocument {
@@ -108,7 +108,7 @@ impl JsonDocument {
                 usize::MAX,
             ),
             what: "it is not UTF-8".to_owned(),
-            syntax,
+            expected: syntax.description(),
         })?;
         let (marked, text) = text.strip_prefix(MARK).map_or((false, text), |text| (true, text));
         let text =
@@ -122,16 +122,17 @@ impl JsonDocument {
             JsonSyntax::WithComments => find_comments(&text),
         };
         let plain = blank_comments(&text, &comments);
+        let expected = syntax.description();
         // serde_json decides what is valid JSON; the other parser only determines positions.
         let value: Value = serde_json::from_str(&plain).map_err(|error| {
             let place = JsonPosition { line: error.line().max(1), column: error.column().max(1) };
             let what = error.to_string();
             let what =
                 what.rsplit_once(" at line ").map_or(what.clone(), |(what, _)| what.to_owned());
-            NotJson { place, what, syntax }
+            NotJson { place, what, expected }
         })?;
         let elsewhere =
-            |what: String| NotJson { place: JsonPosition { line: 1, column: 1 }, what, syntax };
+            |what: String| NotJson { place: JsonPosition { line: 1, column: 1 }, what, expected };
         let parsed = parse_to_ast(&plain, &CollectOptions::default(), &STRICT)
             .map_err(|error| elsewhere(error.to_string()))?;
         let root = parsed

@@ -27,7 +27,7 @@ impl fmt::Display for SettingsProblem {
 
 impl From<NotJson> for SettingsProblem {
     fn from(error: NotJson) -> Self {
-        let fix = error.syntax.description().to_owned();
+        let fix = error.expected.to_owned();
         Self { pointer: String::new(), place: error.place, what: error.what, fix }
     }
 }

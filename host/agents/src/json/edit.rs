@@ -207,7 +207,7 @@ impl JsonDocument {
         NotJson {
             place: self.find_position(pointer),
             what: format!("there is no `{pointer}` of the kind that is edited"),
-            syntax: self.syntax,
+            expected: self.syntax.description(),
         }
     }
 }
