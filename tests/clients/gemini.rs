@@ -11,6 +11,7 @@ use std::process::Command;
 
 pub(crate) const GEMINI: ClientKind = ClientKind {
     name: "gemini",
+    display_name: "Gemini CLI",
     package: "@google/gemini-cli",
     version: "0.61.0",
     companions: &[],

@@ -11,6 +11,7 @@ use std::process::Command;
 
 pub(crate) const QWEN: ClientKind = ClientKind {
     name: "qwen",
+    display_name: "Qwen Code",
     package: "@qwen-code/qwen-code",
     version: "0.24.4",
     // It does not start with an older one.
