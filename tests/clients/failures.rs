@@ -116,7 +116,7 @@ fn write_page(tables: &[(&ClientKind, Vec<Row>)]) -> Result<String> {
             let doctor = match case.expect.problem {
                 Some(true) => "yes",
                 Some(false) => "no",
-                None => "not while it lasts",
+                None => "not asked in this test",
             };
             let outcome = Outcome::of(case).name();
             let (failure, because) = (failure.description(), &case.because);

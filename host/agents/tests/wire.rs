@@ -1,7 +1,12 @@
 //! The wire of each client but the first, both ways: the events that its hooks get, as they are
 //! read, and the exact answer to every ruling on a call. `host/core/tests/wire.rs` has the first
 //! client's.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
 
 use portcullis_agents::find_agent;
 use portcullis_core::event::{Disposition, EventKind, Reply};
