@@ -3,6 +3,7 @@
 //!
 //! The client is not used in these tests; `tests/client` uses the real one.
 
+mod commented;
 mod removal;
 mod rows;
 
@@ -41,6 +42,7 @@ pub fn tests() -> Vec<Trial> {
         trial("install: weaknesses are named", weakened),
         trial("install: JSON tells the same", reported_in_json),
     ]);
+    tests.extend(commented::tests());
     tests.extend(removal::tests());
     tests
 }

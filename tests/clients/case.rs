@@ -14,6 +14,12 @@ pub(crate) struct Case {
     /// What the case shows; for readers.
     #[serde(rename = "about")]
     _about: String,
+    /// The way in which our hook fails, in a case of [the page of them](crate::failures).
+    #[serde(default)]
+    pub(crate) fails: Option<Failure>,
+    /// What closes that failure, or what leaves it open.
+    #[serde(default)]
+    pub(crate) because: String,
     /// Our configuration, if it is not the default.
     #[serde(default)]
     pub(crate) config: String,
@@ -32,6 +38,52 @@ pub(crate) struct Case {
     /// The model's answers, in order.
     pub(crate) turns: Vec<Vec<Step>>,
     pub(crate) expect: Expect,
+}
+
+/// A way in which our hook fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Failure {
+    /// Its program is not there.
+    Missing,
+    /// It is killed.
+    Killed,
+    /// It ends with code 1.
+    EndsWithCode,
+    /// It ends well without an answer.
+    Silent,
+    /// It gets no end of its input, so it cannot answer.
+    Slow,
+    /// It cannot write its journal.
+    Journal,
+    /// It cannot read its configuration.
+    Configuration,
+}
+
+impl Failure {
+    /// All of them, in the order of the page.
+    pub(crate) const ALL: &[Self] = &[
+        Self::Missing,
+        Self::Killed,
+        Self::EndsWithCode,
+        Self::Silent,
+        Self::Slow,
+        Self::Journal,
+        Self::Configuration,
+    ];
+
+    /// Returns its description, for a table.
+    pub(crate) const fn description(self) -> &'static str {
+        match self {
+            Self::Missing => "is missing",
+            Self::Killed => "is killed",
+            Self::EndsWithCode => "ends with code 1",
+            Self::Silent => "answers nothing",
+            Self::Slow => "takes too long",
+            Self::Journal => "cannot write its journal",
+            Self::Configuration => "cannot read its configuration",
+        }
+    }
 }
 
 /// The answer of a person who watches.
@@ -82,11 +134,21 @@ pub(crate) struct Expect {
 }
 
 impl Case {
+    /// Reads a case without the paths of a site.
+    pub(crate) fn read_unfilled(file: &Path) -> Result<Self> {
+        Self::parse(file, &read_text(file)?)
+    }
+
     /// Reads a case; folders are named as `@project@` and `@home@`.
     pub(crate) fn read(file: &Path, site: &Site) -> Result<Self> {
-        let text = fs::read_to_string(file)
-            .with_context(|| format!("cannot read `{}`", file.display()))?;
-        serde_json::from_str(&site.fill(&text))
-            .with_context(|| format!("`{}` is not a case", file.display()))
+        Self::parse(file, &site.fill(&read_text(file)?))
     }
+
+    fn parse(file: &Path, text: &str) -> Result<Self> {
+        serde_json::from_str(text).with_context(|| format!("`{}` is not a case", file.display()))
+    }
+}
+
+fn read_text(file: &Path) -> Result<String> {
+    fs::read_to_string(file).with_context(|| format!("cannot read `{}`", file.display()))
 }

@@ -13,6 +13,8 @@ use std::process::Command;
 pub(crate) struct ClientKind {
     /// Its name on our command line.
     pub(crate) name: &'static str,
+    /// Its name for people.
+    pub(crate) display_name: &'static str,
     /// Its npm package.
     pub(crate) package: &'static str,
     /// The version with which the cases were measured.

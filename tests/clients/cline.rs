@@ -11,6 +11,7 @@ use std::process::Command;
 
 pub(crate) const CLINE: ClientKind = ClientKind {
     name: "cline",
+    display_name: "Cline CLI",
     package: "@cline/cli-linux-x64",
     version: "3.0.65",
     companions: &[],

@@ -10,6 +10,7 @@ use std::process::Command;
 
 pub(crate) const CODEX: ClientKind = ClientKind {
     name: "codex",
+    display_name: "Codex CLI",
     package: "@openai/codex",
     version: "0.169.0",
     companions: &[],

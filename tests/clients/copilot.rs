@@ -10,6 +10,7 @@ use std::process::Command;
 
 pub(crate) const COPILOT: ClientKind = ClientKind {
     name: "copilot",
+    display_name: "Copilot CLI",
     package: "@github/copilot",
     version: "1.0.102",
     companions: &[],

@@ -11,6 +11,7 @@ use std::process::Command;
 
 pub(crate) const GEMINI: ClientKind = ClientKind {
     name: "gemini",
+    display_name: "Gemini CLI",
     package: "@google/gemini-cli",
     version: "0.61.0",
     companions: &[],
@@ -22,7 +23,7 @@ pub(crate) const GEMINI: ClientKind = ClientKind {
     command,
 };
 
-/// Writes settings with the person's own, which have to survive.
+/// Writes settings with the person's own and their comments, which have to survive.
 fn furnish(site: &Site, _url: &str) -> Result<()> {
     let folder = site.home().join(".gemini");
     fs::create_dir_all(&folder)?;
@@ -32,7 +33,8 @@ fn furnish(site: &Site, _url: &str) -> Result<()> {
         "privacy": {"usageStatisticsEnabled": false},
         "telemetry": {"enabled": false}
     });
-    fs::write(folder.join("settings.json"), format!("{settings:#}\n"))?;
+    let commented = format!("// The person's own words.\n{settings:#} // \"hooks\": {{}}\n");
+    fs::write(folder.join("settings.json"), commented)?;
     Ok(())
 }
 

@@ -14,6 +14,7 @@ mod client;
 mod cline;
 mod codex;
 mod copilot;
+mod failures;
 mod gemini;
 mod model;
 mod opencode;
@@ -37,7 +38,8 @@ use std::process::ExitCode;
 fn main() -> Result<ExitCode> {
     let mut arguments = Arguments::from_args();
     arguments.test_threads.get_or_insert_with(count_threads);
-    let mut trials = Vec::new();
+    let page = || failures::check_page().map_err(|error| Failed::from(format!("{error:#}")));
+    let mut trials = vec![Trial::test("page of failing hooks", page)];
     let mut obstacles = Vec::new();
     for client in CLIENTS {
         let programs = if arguments.list {

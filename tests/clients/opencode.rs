@@ -11,6 +11,7 @@ use std::process::Command;
 
 pub(crate) const OPENCODE: ClientKind = ClientKind {
     name: "opencode",
+    display_name: "OpenCode",
     package: "opencode-ai",
     version: "1.18.33",
     companions: &[],
@@ -26,6 +27,7 @@ pub(crate) const OPENCODE: ClientKind = ClientKind {
 /// that names it.
 pub(crate) const KILO: ClientKind = ClientKind {
     name: "kilo",
+    display_name: "Kilo CLI",
     package: "@kilocode/cli-linux-x64",
     version: "7.7.9",
     companions: &[],

@@ -11,6 +11,7 @@ use std::process::Command;
 
 pub(crate) const QWEN: ClientKind = ClientKind {
     name: "qwen",
+    display_name: "Qwen Code",
     package: "@qwen-code/qwen-code",
     version: "0.24.4",
     // It does not start with an older one.
@@ -23,7 +24,7 @@ pub(crate) const QWEN: ClientKind = ClientKind {
     command,
 };
 
-/// Writes settings with the person's own, which have to survive.
+/// Writes settings with the person's own and their comments, which have to survive.
 fn furnish(site: &Site, _url: &str) -> Result<()> {
     let folder = site.home().join(".qwen");
     fs::create_dir_all(&folder)?;
@@ -35,7 +36,8 @@ fn furnish(site: &Site, _url: &str) -> Result<()> {
         "telemetry": {"enabled": false},
         "model": {"name": "scripted"}
     });
-    fs::write(folder.join("settings.json"), format!("{settings:#}\n"))?;
+    let commented = format!("// The person's own words.\n{settings:#} // \"hooks\": {{}}\n");
+    fs::write(folder.join("settings.json"), commented)?;
     Ok(())
 }
 

@@ -8,7 +8,7 @@ mod problems;
 use crate::hook_form::HookForm;
 use crate::hook_handler::HookHandler;
 use crate::invocation::{EventSubscription, Invocation};
-use crate::json::JsonDocument;
+use crate::json::{JsonDocument, JsonSyntax, NotJson};
 use crate::settings_problem::SettingsProblem;
 use anyhow::Result;
 use serde_json::{Value, json};
@@ -25,6 +25,8 @@ pub struct GroupedHooks {
     pub(crate) by_shell: bool,
     /// The form of the file.
     pub(crate) form: FileForm,
+    /// The form of JSON that the client reads.
+    pub(crate) syntax: JsonSyntax,
 }
 
 /// The form of a file with hooks.
@@ -63,6 +65,10 @@ fn handlers_in(element: &Value) -> Vec<(String, &Value)> {
 impl HookForm for GroupedHooks {
     fn events(&self) -> &'static [EventSubscription] {
         self.events
+    }
+
+    fn read_document(&self, bytes: &[u8]) -> Result<JsonDocument, NotJson> {
+        JsonDocument::parse_syntax(bytes, self.syntax)
     }
 
     fn find_problems(&self, document: &JsonDocument) -> Vec<SettingsProblem> {

@@ -4,7 +4,7 @@ use crate::hook_form::HookForm;
 use crate::hook_handler::HookHandler;
 use crate::invocation::{EventSubscription, Invocation};
 use crate::json::{JsonDocument, NotJson};
-use crate::settings::SettingsLayout;
+use crate::settings::{SettingsLayout, SettingsScope};
 use crate::settings_problem::SettingsProblem;
 use anyhow::Result;
 use serde_json::Value;
@@ -12,6 +12,8 @@ use std::path::Path;
 
 /// The usual limit of a file that is read, in bytes.
 const MOST_BYTES: u64 = 2 * 1024 * 1024;
+/// The key with which a machine runs its own hooks only.
+pub const MANAGED_ONLY: &str = "allowManagedHooksOnly";
 /// The usual timeout of a handler that sets none, in seconds.
 const DEFAULT_TIMEOUT: f64 = 600.0;
 
@@ -62,6 +64,46 @@ pub trait HookSettings: Sync {
     fn off_switch(&self, settings: &Value) -> Option<&'static str> {
         let key = "disableAllHooks";
         (settings.get(key) == Some(&Value::Bool(true))).then_some(key)
+    }
+
+    /// Returns the key by which these settings keep the hooks on, whatever the files before them
+    /// say.
+    fn on_switch(&self, _settings: &Value) -> Option<&'static str> {
+        None
+    }
+
+    /// Returns true if a switch in any file reaches the machine's hooks too.
+    fn reaches_machine(&self) -> bool {
+        false
+    }
+
+    /// Returns the file, by its number, and the key in it, that switch the hooks of a scope off. The
+    /// files are those of [`Folders::files`](crate::settings::Folders::files), in that order.
+    fn find_switch(
+        &self,
+        files: &[(SettingsScope, Option<&Value>)],
+        scope: SettingsScope,
+    ) -> Option<(usize, &'static str)> {
+        let mut found: Option<(usize, &'static str)> = None;
+        for (index, (place, settings)) in files.iter().enumerate() {
+            let Some(settings) = settings else { continue };
+            let of_machine = *place == SettingsScope::Managed;
+            if !of_machine && scope == SettingsScope::Managed && !self.reaches_machine() {
+                continue;
+            }
+            if of_machine && found.is_some_and(|(_, key)| self.on_switch(settings) == Some(key)) {
+                found = None;
+            }
+            let is_alone = of_machine
+                && scope != SettingsScope::Managed
+                && settings.get(MANAGED_ONLY) == Some(&Value::Bool(true));
+            let key = self.off_switch(settings).or(is_alone.then_some(MANAGED_ONLY));
+            // Of several, the machine's own is named: only the superuser can change it.
+            if found.is_none() || of_machine {
+                found = key.map(|key| (index, key)).or(found);
+            }
+        }
+        found
     }
 
     /// Reads a file as settings.
@@ -120,5 +162,63 @@ pub trait HookSettings: Sync {
     /// removed.
     fn empty_containers(&self, settings: &Value) -> Vec<String> {
         self.hooks().empty_containers(settings)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::find_agent;
+    use serde_json::json;
+    use std::path::Path;
+
+    #[test]
+    fn clients_differ_in_the_files_that_count_and_in_what_they_reach() {
+        use SettingsScope::{Local, Managed, Project, User};
+        let all = |off: bool| json!({ "disableAllHooks": off });
+        let config = |on: bool| json!({ "hooksConfig": { "enabled": on } });
+        let alone = json!({ "allowManagedHooksOnly": true });
+        for (client, scopes, of_user, of_machine) in [
+            ("copilot", vec![(Project, all(true))], true, false),
+            ("copilot", vec![(Local, all(true))], true, false),
+            ("copilot", vec![(Project, all(false))], false, false),
+            ("copilot", vec![(Managed, alone.clone())], true, false),
+            ("qwen", vec![(User, all(true))], true, true),
+            ("qwen", vec![(Project, all(true))], true, true),
+            ("qwen", vec![(Project, all(true)), (Managed, all(false))], false, false),
+            ("qwen", vec![(Managed, all(false)), (Project, all(true))], true, true),
+            ("gemini", vec![(Project, config(false))], true, true),
+            ("gemini", vec![(Project, config(false)), (Managed, config(true))], false, false),
+            ("gemini", vec![(Project, config(false)), (User, config(true))], true, true),
+            ("gemini", vec![(Managed, config(false))], true, true),
+            ("claude", vec![(Project, all(true)), (Managed, all(false))], true, false),
+        ] {
+            let hooks = find_agent(client).unwrap().hook_settings();
+            let files: Vec<_> = scopes.iter().map(|(scope, value)| (*scope, Some(value))).collect();
+            let is_off = |scope| hooks.find_switch(&files, scope).is_some();
+            assert_eq!(
+                (is_off(User), is_off(Managed)),
+                (of_user, of_machine),
+                "{client} {files:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn every_place_of_a_switch_is_read() {
+        for (client, file) in [
+            ("copilot", "/p/.github/copilot/settings.json"),
+            ("copilot", "/p/.github/copilot/settings.local.json"),
+            ("copilot", "/etc/github-copilot/managed-settings.json"),
+            ("gemini", "/p/.gemini/settings.json"),
+            ("gemini", "/etc/gemini-cli/system-defaults.json"),
+            ("qwen", "/p/.qwen/settings.json"),
+            ("qwen", "/etc/qwen-code/system-defaults.json"),
+            ("claude", "/p/.claude/settings.local.json"),
+        ] {
+            let layout = find_agent(client).unwrap().hook_settings().layout();
+            let files = layout.usual_folders(Path::new("/h"), Path::new("/p")).files();
+            assert!(files.iter().any(|(_, path)| path == Path::new(file)), "{client}: {files:?}");
+        }
     }
 }

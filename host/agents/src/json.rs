@@ -1,6 +1,6 @@
-//! Foreign JSON files: strict reading with the position of every value, and edits that keep
-//! everything else. Order, indentation, line endings, a byte order mark and unusual spacing stay
-//! unchanged.
+//! Foreign JSON files: reading as their clients do, with the position of every value, and edits that
+//! keep everything else. Order, indentation, line endings, a byte order mark, comments and unusual
+//! spacing stay unchanged.
 //!
 //! Each edit takes a document and returns the next one. The meaning of the values is not known
 //! here.
@@ -13,8 +13,12 @@
 //! `added_text_looks_like_its_surroundings` with an object on one line show it. Of a repeated name,
 //! `cst` finds the first, a client the last.
 
+mod comments;
 mod edit;
 
+pub use comments::JsonSyntax;
+
+use comments::{blank_comments, find_comments};
 use jsonc_parser::ast::{ObjectPropName, Value as Ast};
 use jsonc_parser::common::Ranged;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
@@ -28,8 +32,11 @@ const MARK: &str = "\u{feff}";
 /// A file's text with the positions of its values.
 #[derive(Clone, Debug)]
 pub struct JsonDocument {
+    syntax: JsonSyntax,
     marked: bool,
     text: String,
+    /// The comments in the text, in order.
+    comments: Vec<Range<usize>>,
     root: Node,
     value: Value,
 }
@@ -77,49 +84,78 @@ pub struct NotJson {
     pub place: JsonPosition,
     /// The problem, in one line.
     pub what: String,
+    /// What the client takes.
+    pub expected: &'static str,
 }
 
 impl JsonDocument {
-    /// Parses a file's bytes. An empty file or only white space is the empty object, as for
-    /// clients.
+    /// Parses a file's bytes as strict JSON. An empty file or only white space is the empty object,
+    /// as for clients.
     ///
     /// # Errors
     /// Fails if they are not UTF-8, or not strict JSON: comments and trailing commas are errors.
     pub fn parse_document(bytes: &[u8]) -> Result<Self, NotJson> {
+        Self::parse_syntax(bytes, JsonSyntax::Strict)
+    }
+
+    /// Parses a file's bytes in the form that its client reads.
+    ///
+    /// # Errors
+    /// Fails if they are not UTF-8, or not of that form.
+    pub fn parse_syntax(bytes: &[u8], syntax: JsonSyntax) -> Result<Self, NotJson> {
         let text = std::str::from_utf8(bytes).map_err(|error| NotJson {
             place: place(
                 &String::from_utf8_lossy(bytes.get(..error.valid_up_to()).unwrap_or_default()),
                 usize::MAX,
             ),
             what: "it is not UTF-8".to_owned(),
+            expected: syntax.description(),
         })?;
         let (marked, text) = text.strip_prefix(MARK).map_or((false, text), |text| (true, text));
         let text =
             if text.trim_matches([' ', '\t', '\r', '\n']).is_empty() { "{}\n" } else { text };
-        Self::read(marked, text.to_owned())
+        Self::read(syntax, marked, text.to_owned())
     }
 
-    fn read(marked: bool, text: String) -> Result<Self, NotJson> {
+    fn read(syntax: JsonSyntax, marked: bool, text: String) -> Result<Self, NotJson> {
+        let comments = match syntax {
+            JsonSyntax::Strict => Vec::new(),
+            JsonSyntax::WithComments => find_comments(&text),
+        };
+        let plain = blank_comments(&text, &comments);
+        let expected = syntax.description();
         // serde_json decides what is valid JSON; the other parser only determines positions.
-        let value: Value = serde_json::from_str(&text).map_err(|error| {
+        let value: Value = serde_json::from_str(&plain).map_err(|error| {
             let place = JsonPosition { line: error.line().max(1), column: error.column().max(1) };
             let what = error.to_string();
-            NotJson {
-                place,
-                what: what
-                    .rsplit_once(" at line ")
-                    .map_or(what.clone(), |(what, _)| what.to_owned()),
-            }
+            let what =
+                what.rsplit_once(" at line ").map_or(what.clone(), |(what, _)| what.to_owned());
+            NotJson { place, what, expected }
         })?;
-        let elsewhere = |what: String| NotJson { place: JsonPosition { line: 1, column: 1 }, what };
-        let parsed = parse_to_ast(&text, &CollectOptions::default(), &STRICT)
+        let elsewhere =
+            |what: String| NotJson { place: JsonPosition { line: 1, column: 1 }, what, expected };
+        let parsed = parse_to_ast(&plain, &CollectOptions::default(), &STRICT)
             .map_err(|error| elsewhere(error.to_string()))?;
         let root = parsed
             .value
             .as_ref()
             .map(node)
             .ok_or_else(|| elsewhere("it holds no value".to_owned()))?;
-        Ok(Self { marked, root, value, text })
+        Ok(Self { syntax, marked, root, value, text, comments })
+    }
+
+    /// Returns true if a comment stands in the value at `pointer`, or anywhere for the whole text.
+    #[must_use]
+    pub fn has_comment(&self, pointer: &str) -> bool {
+        match pointer {
+            "" => !self.comments.is_empty(),
+            _ => self.find(pointer).is_some_and(|node| self.is_commented(&node.span)),
+        }
+    }
+
+    /// Returns true if a comment begins in a part of the text.
+    fn is_commented(&self, part: &Range<usize>) -> bool {
+        self.comments.iter().any(|comment| part.contains(&comment.start))
     }
 
     /// Returns the whole value. For a repeated name in an object it contains the last value, like

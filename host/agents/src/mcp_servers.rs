@@ -9,7 +9,7 @@ mod masked;
 pub use masked::mask_servers;
 
 use crate::PROGRAM;
-use crate::json::{JsonDocument, escape_name};
+use crate::json::{JsonDocument, JsonSyntax, escape_name};
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 
@@ -35,12 +35,19 @@ pub struct McpFile {
     pub variable: Option<&'static str>,
     /// The places of the objects with servers: JSON pointers in which `*` is any name.
     pub places: &'static [&'static str],
+    /// The form of JSON that the client reads.
+    pub syntax: JsonSyntax,
 }
 
 const SERVERS: &[&str] = &["/mcpServers"];
 
 const fn file(client: &'static str, of_project: bool, path: &'static str) -> McpFile {
-    McpFile { client, of_project, path, variable: None, places: SERVERS }
+    let syntax = JsonSyntax::Strict;
+    McpFile { client, of_project, path, variable: None, places: SERVERS, syntax }
+}
+
+const fn commented_file(client: &'static str, of_project: bool, path: &'static str) -> McpFile {
+    McpFile { syntax: JsonSyntax::WithComments, ..file(client, of_project, path) }
 }
 
 /// The names beside the arguments of a call under which clients that run hooks say their own id of
@@ -55,8 +62,8 @@ pub const FILES: &[McpFile] = &[
         ..file("claude", false, ".claude.json")
     },
     file("claude", true, ".mcp.json"),
-    file("gemini", false, ".gemini/settings.json"),
-    file("gemini", true, ".gemini/settings.json"),
+    commented_file("gemini", false, ".gemini/settings.json"),
+    commented_file("gemini", true, ".gemini/settings.json"),
     file("cline", false, ".cline/data/settings/cline_mcp_settings.json"),
     file("cursor", false, ".cursor/mcp.json"),
     file("cursor", true, ".cursor/mcp.json"),

@@ -64,6 +64,9 @@ pub struct SettingsLayout {
     pub switch_files: &'static [&'static str],
     /// Such files of a project, below the folder in which the client is started.
     pub project_switch_files: &'static [&'static str],
+    /// Other settings that can switch hooks off, each below its scope's folder. They are read like
+    /// the client's files, before them, and never edited.
+    pub switch_settings: &'static [(SettingsScope, &'static str)],
     /// The folder of transcripts, below the person's folder.
     pub transcripts: &'static str,
     /// Other files and folders of the client below the home folder, to which it writes.
@@ -162,13 +165,26 @@ impl Folders {
         own.chain(named.map(|folder| self.project.join(folder))).collect()
     }
 
-    /// Returns every file that such a client reads, even if it does not exist.
+    fn switch_settings(&self) -> impl Iterator<Item = (SettingsScope, PathBuf)> {
+        self.layout.switch_settings.iter().map(|(scope, file)| {
+            let folder = match scope {
+                SettingsScope::User => &self.person,
+                SettingsScope::Project | SettingsScope::Local => &self.project,
+                SettingsScope::Managed => &self.managed,
+            };
+            (*scope, folder.join(file))
+        })
+    }
+
+    /// Returns every file that such a client reads, even if it does not exist. Where the last file
+    /// with a value counts, that is the last one here.
     #[must_use]
     pub fn files(&self) -> Vec<(SettingsScope, PathBuf)> {
         let of_scope =
             |scope| self.settings_files(scope).into_iter().map(move |path| (scope, path));
         let own = [SettingsScope::User, SettingsScope::Project, SettingsScope::Local];
-        let mut files: Vec<_> = own.into_iter().flat_map(of_scope).collect();
+        let mut files: Vec<_> = self.switch_settings().collect();
+        files.extend(own.into_iter().flat_map(of_scope));
         files.push((SettingsScope::Managed, self.managed.join(self.layout.managed_file)));
         let dropped = self.layout.drop_ins.map(|folder| self.managed.join(folder));
         let entries = dropped.and_then(|folder| std::fs::read_dir(folder).ok());

@@ -27,8 +27,7 @@ impl fmt::Display for SettingsProblem {
 
 impl From<NotJson> for SettingsProblem {
     fn from(error: NotJson) -> Self {
-        let fix = "the client reads strict JSON in UTF-8, without comments and trailing commas"
-            .to_owned();
+        let fix = error.expected.to_owned();
         Self { pointer: String::new(), place: error.place, what: error.what, fix }
     }
 }

@@ -6,6 +6,7 @@
 
 use crate::grouped_hooks::{FileForm, GroupedHooks};
 use crate::invocation::{EventSubscription, Invocation, TIMEOUT};
+use crate::json::JsonSyntax;
 use serde_json::{Value, json};
 
 /// The timeout at the end of a session. All handlers then have 1.5 s together, unless one asks for
@@ -54,6 +55,7 @@ pub(super) const HOOKS: GroupedHooks = GroupedHooks {
     render: render_handler,
     by_shell: false,
     form: FileForm::Groups,
+    syntax: JsonSyntax::Strict,
 };
 
 #[cfg(test)]

@@ -20,6 +20,7 @@ pub(super) const LAYOUT: SettingsLayout = SettingsLayout {
     plugins: &["plugins"],
     switch_files: &[],
     project_switch_files: &[],
+    switch_settings: &[],
     transcripts: "projects",
     writes: &[
         ".claude.json",

@@ -66,6 +66,7 @@ pub(super) const LAYOUT: SettingsLayout = SettingsLayout {
     plugins: &["hooks", "plugins", "../Documents/Cline/Hooks"],
     switch_files: &["data/settings/global-settings.json"],
     project_switch_files: &[".cline/hooks", ".clinerules/hooks", ".cline/plugins"],
+    switch_settings: &[],
     transcripts: "data/sessions",
     writes: &[],
 };

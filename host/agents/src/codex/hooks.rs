@@ -2,7 +2,8 @@
 
 use crate::grouped_hooks::{FileForm, GroupedHooks};
 use crate::invocation::{ANSWER_TIMEOUT, EventSubscription, Invocation, TIMEOUT};
-use crate::settings::SettingsLayout;
+use crate::json::JsonSyntax;
+use crate::settings::{SettingsLayout, SettingsScope};
 use serde_json::{Value, json};
 
 /// The timeout at the end of a session; the client cuts a longer one.
@@ -21,8 +22,13 @@ pub(super) const EVENTS: &[EventSubscription] = &[
 ];
 
 /// Our hooks in the client's files.
-pub(super) const HOOKS: GroupedHooks =
-    GroupedHooks { events: EVENTS, render: render_handler, by_shell: true, form: FileForm::Groups };
+pub(super) const HOOKS: GroupedHooks = GroupedHooks {
+    events: EVENTS,
+    render: render_handler,
+    by_shell: true,
+    form: FileForm::Groups,
+    syntax: JsonSyntax::Strict,
+};
 
 /// The places of the client's settings.
 pub(super) const LAYOUT: SettingsLayout = SettingsLayout {
@@ -35,12 +41,16 @@ pub(super) const LAYOUT: SettingsLayout = SettingsLayout {
     project_file: ".codex/hooks.json",
     further_files: &[],
     local_file: None,
-    managed_file: "hooks.json",
+    managed_file: "requirements.toml",
     drop_ins: None,
     own_drop_in: "",
     plugins: &["plugins"],
     switch_files: &["config.toml"],
     project_switch_files: &[".codex/config.toml"],
+    switch_settings: &[
+        (SettingsScope::User, "config.toml"),
+        (SettingsScope::Project, ".codex/config.toml"),
+    ],
     transcripts: "sessions",
     writes: &[],
 };

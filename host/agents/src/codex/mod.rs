@@ -9,6 +9,7 @@ mod answer;
 mod hooks;
 mod listing;
 mod profile;
+mod requirements;
 mod rollout;
 mod trust;
 mod wire;
@@ -27,7 +28,6 @@ use crate::trust::HookTrust;
 use crate::version::Version;
 use crate::{Agent, HookOutput, ShownCall, TokenReader, WireError};
 use anyhow::Result;
-use hooks::HOOKS;
 use portcullis_core::client::ClientProfile;
 use portcullis_core::event::{Event, Reply};
 use serde_json::{Map, Value};
@@ -121,12 +121,20 @@ impl HookSettings for Codex {
         &hooks::LAYOUT
     }
 
-    fn has_managed_file(&self) -> bool {
-        // It is TOML.
-        false
+    fn hooks(&self) -> &'static dyn HookForm {
+        &requirements::CodexHooks
     }
 
-    fn hooks(&self) -> &'static dyn HookForm {
-        &HOOKS
+    fn off_switch(&self, settings: &Value) -> Option<&'static str> {
+        requirements::off_switch(settings)
+    }
+
+    fn on_switch(&self, settings: &Value) -> Option<&'static str> {
+        requirements::on_switch(settings)
+    }
+
+    fn reaches_machine(&self) -> bool {
+        // `features.hooks` in a person's configuration does, unless the machine's pins it.
+        true
     }
 }

@@ -79,7 +79,7 @@ fn parse(text: &str) -> Result<DocumentMut> {
 }
 
 /// Returns the table of that name, which is created if it is missing.
-fn table<'a>(parent: &'a mut Table, name: &str) -> Result<&'a mut Table> {
+pub(super) fn table<'a>(parent: &'a mut Table, name: &str) -> Result<&'a mut Table> {
     let mut empty = Table::new();
     empty.set_implicit(true);
     parent

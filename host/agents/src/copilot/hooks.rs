@@ -3,7 +3,8 @@
 
 use crate::grouped_hooks::{FileForm, GroupedHooks};
 use crate::invocation::{EventSubscription, Invocation, TIMEOUT};
-use crate::settings::SettingsLayout;
+use crate::json::JsonSyntax;
+use crate::settings::{SettingsLayout, SettingsScope};
 use serde_json::{Value, json};
 
 /// The timeout at the end of a session, for which a person waits.
@@ -30,6 +31,7 @@ pub(super) const HOOKS: GroupedHooks = GroupedHooks {
     render: render_handler,
     by_shell: false,
     form: FileForm::Flat { version: 1 },
+    syntax: JsonSyntax::Strict,
 };
 
 /// The places of the client's files.
@@ -49,6 +51,11 @@ pub(super) const LAYOUT: SettingsLayout = SettingsLayout {
     plugins: &["installed-plugins"],
     switch_files: &["settings.json", "config.json"],
     project_switch_files: &[".github/copilot/settings.json", ".github/copilot/settings.local.json"],
+    switch_settings: &[
+        (SettingsScope::Project, ".github/copilot/settings.json"),
+        (SettingsScope::Local, ".github/copilot/settings.local.json"),
+        (SettingsScope::Managed, "managed-settings.json"),
+    ],
     transcripts: "session-state",
     writes: &[".cache/copilot"],
 };

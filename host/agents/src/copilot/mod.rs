@@ -123,9 +123,4 @@ impl HookSettings for Copilot {
     fn timeout(&self, handler: &Value) -> f64 {
         hooks::timeout(handler)
     }
-
-    fn off_switch(&self, _settings: &Value) -> Option<&'static str> {
-        // A file of hooks has none.
-        None
-    }
 }

@@ -3,7 +3,8 @@
 
 use crate::grouped_hooks::{FileForm, GroupedHooks};
 use crate::invocation::{ANSWER_TIMEOUT, EventSubscription, Invocation, TIMEOUT};
-use crate::settings::SettingsLayout;
+use crate::json::JsonSyntax;
+use crate::settings::{SettingsLayout, SettingsScope};
 use serde_json::{Value, json};
 
 /// The timeout at the end of a session, for which a person waits.
@@ -24,8 +25,13 @@ const EVENTS: &[EventSubscription] = &[
 ];
 
 /// Our hooks in the client's files.
-pub(super) const HOOKS: GroupedHooks =
-    GroupedHooks { events: EVENTS, render: render_handler, by_shell: true, form: FileForm::Groups };
+pub(super) const HOOKS: GroupedHooks = GroupedHooks {
+    events: EVENTS,
+    render: render_handler,
+    by_shell: true,
+    form: FileForm::Groups,
+    syntax: JsonSyntax::WithComments,
+};
 
 /// The places of the client's settings.
 pub(super) const LAYOUT: SettingsLayout = SettingsLayout {
@@ -46,6 +52,7 @@ pub(super) const LAYOUT: SettingsLayout = SettingsLayout {
     // `.env` sets the client's variables, which name other settings.
     switch_files: &["trustedFolders.json", ".env"],
     project_switch_files: &[".gemini/.env"],
+    switch_settings: &[(SettingsScope::Managed, "system-defaults.json")],
     transcripts: "tmp",
     writes: &[],
 };
@@ -66,17 +73,27 @@ pub(super) fn timeout(handler: &Value) -> f64 {
     set.map_or(DEFAULT_TIMEOUT, |units| units / UNIT as f64)
 }
 
+/// The key that switches all hooks on or off; of several files, the last one counts.
+const ENABLED: &str = "hooksConfig.enabled";
+
+/// Returns the key by which settings keep hooks on.
+pub(super) fn on_switch(settings: &Value) -> Option<&'static str> {
+    let enabled = settings.get("hooksConfig")?.get("enabled")?;
+    (enabled == &Value::Bool(true)).then_some(ENABLED)
+}
+
 /// Returns the key by which settings switch hooks off: all, or ours by their command.
 pub(super) fn off_switch(settings: &Value) -> Option<&'static str> {
     let config = settings.get("hooksConfig")?;
-    if config.get("enabled") == Some(&Value::Bool(false)) {
-        return Some("hooksConfig.enabled");
-    }
     let ours = |name: &Value| {
         name.as_str().is_some_and(|name| name.contains(crate::PROGRAM) && name.contains("hook"))
     };
     let disabled = config.get("disabled").and_then(Value::as_array);
-    disabled.is_some_and(|names| names.iter().any(ours)).then_some("hooksConfig.disabled")
+    // What names ours comes first: no other file takes it back.
+    if disabled.is_some_and(|names| names.iter().any(ours)) {
+        return Some("hooksConfig.disabled");
+    }
+    (config.get("enabled") == Some(&Value::Bool(false))).then_some(ENABLED)
 }
 
 /// Returns true for a switch that older versions had among the events; the client passes over it.

@@ -136,4 +136,12 @@ impl HookSettings for Gemini {
     fn off_switch(&self, settings: &Value) -> Option<&'static str> {
         hooks::off_switch(settings)
     }
+
+    fn on_switch(&self, settings: &Value) -> Option<&'static str> {
+        hooks::on_switch(settings)
+    }
+
+    fn reaches_machine(&self) -> bool {
+        true
+    }
 }

@@ -201,12 +201,15 @@ fn take_out(
     // `/hooks/EVENT/0`, or `/hooks/EVENT/0/hooks/0` in a group.
     let event = if pointer.split('/').count() > 4 { 3 } else { 1 };
     let group = above(pointer, 2);
-    if event == 3 && edited.value().pointer(&group).is_some_and(idle) {
+    // A comment in a container is somebody's.
+    let is_idle = edited.value().pointer(&group).is_some_and(idle) && !edited.has_comment(&group);
+    if event == 3 && is_idle {
         edited = edited.remove_value(&group)?;
     }
     for container in [above(pointer, event), above(pointer, event.saturating_add(1))] {
         let value = edited.value().pointer(&container);
         if !keep.contains(&container)
+            && !edited.has_comment(&container)
             && value.is_some_and(|value| *value == json!([]) || *value == json!({}))
         {
             edited = edited.remove_value(&container)?;

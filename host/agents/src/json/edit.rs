@@ -75,13 +75,58 @@ impl JsonDocument {
         let spans = parent.spans();
         let at = at.ok_or_else(nothing)?;
         let span = spans.get(at).ok_or_else(nothing)?;
+        let within = inside(&parent.span);
         let before = at.checked_sub(1).and_then(|before| spans.get(before));
-        let range = match (before, spans.get(at + 1)) {
+        let after = spans.get(at + 1);
+        let left = before.map_or(within.start, |before| before.end)..span.start;
+        let right = span.end..after.map_or(within.end, |after| after.start);
+        if self.is_commented(&left) || self.is_commented(&right) {
+            return self.remove_among_comments(span, left, right, after.is_some());
+        }
+        let range = match (before, after) {
             (Some(before), _) => before.end..span.end,
             (None, Some(after)) => span.start..after.start,
-            (None, None) => inside(&parent.span),
+            (None, None) => within,
         };
         self.spliced(range, "")
+    }
+
+    /// Removes a value whose neighbourhood, `left` and `right` of it, has comments: they stay.
+    fn remove_among_comments(
+        &self,
+        span: &Range<usize>,
+        left: Range<usize>,
+        right: Range<usize>,
+        has_next: bool,
+    ) -> Result<Self, NotJson> {
+        if has_next {
+            let end = match self.is_commented(&right) {
+                true => self.find_comma(&right).map_or(span.end, |comma| comma + 1),
+                false => right.end,
+            };
+            return self.spliced(span.start..end, "");
+        }
+        // A line's comment on the left would swallow one that follows on the right.
+        let start = if self.is_commented(&right) { span.start } else { self.trim_end(&left) };
+        let cut = self.spliced_text(start..span.end, "");
+        let whole = match self.find_comma(&left) {
+            Some(comma) => [cut.get(..comma), cut.get(comma + 1..)].map(Option::unwrap_or_default),
+            None => [cut.as_str(), ""],
+        };
+        Self::read(self.syntax, self.marked, whole.concat())
+    }
+
+    /// Returns the first comma in a part of the text, outside comments.
+    fn find_comma(&self, part: &Range<usize>) -> Option<usize> {
+        let commas = self.text.get(part.clone())?.match_indices(',');
+        let outside = |at: &usize| !self.comments.iter().any(|comment| comment.contains(at));
+        commas.map(|(at, _)| part.start + at).find(outside)
+    }
+
+    /// Returns the end of a part of the text without the white space at its end.
+    fn trim_end(&self, part: &Range<usize>) -> usize {
+        let text = self.text.get(part.clone()).unwrap_or_default();
+        part.start + text.trim_end_matches([' ', '\t', '\r', '\n']).len()
     }
 
     fn add(&self, pointer: &str, text: &str, bracket: char) -> Result<Self, NotJson> {
@@ -91,7 +136,13 @@ impl JsonDocument {
         let parent = parent.ok_or_else(|| self.nothing(pointer))?;
         let style = Style::of(self);
         let own = self.indentation(parent.span.start);
+        let within = inside(&parent.span);
         let Some(last) = parent.spans().pop() else {
+            if self.is_commented(&within) {
+                let at = self.trim_end(&within);
+                let indent = format!("{own}{step}", step = style.step);
+                return self.spliced(at..at, &self.after_comment(at, &style, &indent, text));
+            }
             let text = match style.lines {
                 true => format!(
                     "{newline}{own}{step}{text}{newline}{own}",
@@ -100,11 +151,19 @@ impl JsonDocument {
                 ),
                 false => text.to_owned(),
             };
-            return self.spliced(inside(&parent.span), &text);
+            return self.spliced(within, &text);
         };
         let first = parent.spans().into_iter().next().map_or(last.start, |first| first.start);
         let in_lines =
             self.text.get(parent.span.start..first).is_some_and(|text| text.contains('\n'));
+        let rest = last.end..within.end;
+        if self.is_commented(&rest) {
+            let at = self.trim_end(&rest);
+            let style = Style { lines: in_lines, ..style };
+            let text = self.after_comment(at, &style, self.indentation(first), text);
+            let kept = self.text.get(last.end..at).unwrap_or_default();
+            return self.spliced(last.end..at, &format!(",{kept}{text}"));
+        }
         let text = match in_lines {
             true => format!(",{}{}{text}", style.newline, self.indentation(first)),
             false if style.spaced => format!(", {text}"),
@@ -121,16 +180,34 @@ impl JsonDocument {
         line.get(..end).unwrap_or_default()
     }
 
+    /// Returns a new part as it is written at `at`, behind a comment.
+    fn after_comment(&self, at: usize, style: &Style, indent: &str, text: &str) -> String {
+        let is_open = |comment: &Range<usize>| {
+            comment.start < at
+                && at <= comment.end
+                && self.text.get(comment.start..).is_some_and(|text| text.starts_with("//"))
+        };
+        match style.lines || self.comments.iter().any(is_open) {
+            true => format!("{}{indent}{text}", style.newline),
+            false => format!(" {text}"),
+        }
+    }
+
     fn spliced(&self, range: Range<usize>, text: &str) -> Result<Self, NotJson> {
+        Self::read(self.syntax, self.marked, self.spliced_text(range, text))
+    }
+
+    fn spliced_text(&self, range: Range<usize>, text: &str) -> String {
         let mut whole = self.text.clone();
         whole.replace_range(range, text);
-        Self::read(self.marked, whole)
+        whole
     }
 
     fn nothing(&self, pointer: &str) -> NotJson {
         NotJson {
             place: self.find_position(pointer),
             what: format!("there is no `{pointer}` of the kind that is edited"),
+            expected: self.syntax.description(),
         }
     }
 }
@@ -200,6 +277,7 @@ impl Style {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::json::JsonSyntax;
     use serde_json::json;
 
     fn read(text: &str) -> JsonDocument {
@@ -293,6 +371,91 @@ mod tests {
             written(&document.remove_value("/b/c").unwrap()),
             "{\"a\": 1, \"b\": {\"c\": 1, \"c\": 2}, \"a\": 2}"
         );
+    }
+
+    fn commented(text: &str) -> JsonDocument {
+        JsonDocument::parse_syntax(text.as_bytes(), JsonSyntax::WithComments).unwrap()
+    }
+
+    #[test]
+    fn comments_stay_where_they_are() {
+        let new = "\"new\": { \"x\": [1, 2] }";
+        for (text, expected) in [
+            ("{\n  // none yet\n}\n", format!("{{\n  // none yet\n  {new}\n}}\n")),
+            ("{ /* none */ }", format!("{{ /* none */\n  {new} }}")),
+            (
+                "{\n  // a\n  \"a\": 1 // b\n}\n/* c */",
+                format!("{{\n  // a\n  \"a\": 1, // b\n  {new}\n}}\n/* c */"),
+            ),
+            (
+                "{\r\n\t\"a\": 1\r\n\t// b, c \r\n}",
+                format!("{{\r\n\t\"a\": 1,\r\n\t// b, c\r\n\t{new} \r\n}}"),
+            ),
+            ("{\"a\": 1 /* , } */ }", format!("{{\"a\": 1, /* , }} */ {new} }}")),
+            ("{\"a\": 1 // \"\n}", format!("{{\"a\": 1, // \"\n{new}\n}}")),
+            ("{\"a\": \"// no\"}", format!("{{\"a\": \"// no\", {new}}}")),
+            ("{\"a\": 1} // end", format!("{{\"a\": 1, {new}}} // end")),
+            ("{\"ä\": \"\\\\\" /* é \u{1f600} */}", {
+                format!("{{\"ä\": \"\\\\\", /* é \u{1f600} */ {new}}}")
+            }),
+        ] {
+            let added = commented(text).add_member("", "new", &json!({"x": [1, 2]})).unwrap();
+            assert_eq!(written(&added), expected, "{text:?}");
+            let removed = written(&added.remove_value("/new").unwrap());
+            assert_eq!(removed, text, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_value_goes_and_the_comments_around_it_stay() {
+        for (text, expected) in [
+            ("{\"x\": 0, // x\n \"b\": 2}", "{ // x\n \"b\": 2}"),
+            ("{// x\n\"x\": 0, \"b\": 2}", "{// x\n\"b\": 2}"),
+            ("{\"a\": 1, // a\n\"x\": 0, // x\n\"b\": 2}", "{\"a\": 1, // a\n // x\n\"b\": 2}"),
+            ("{\"a\": 1 /*,*/ , // a\n\"x\": 0\n}", "{\"a\": 1 /*,*/  // a\n}"),
+            ("{\"a\": 1, // a\n\"x\": 0 // x\n}", "{\"a\": 1 // a\n // x\n}"),
+            ("{// a\n\"x\": 0 /* x\n */}", "{// a\n /* x\n */}"),
+            ("{\"x\": /* in it */ 0, \"b\": 2}", "{\"b\": 2}"),
+        ] {
+            let document = commented(text);
+            let removed = document.remove_value("/x").unwrap();
+            assert_eq!(written(&removed), expected, "{text:?}");
+            assert_eq!(removed.value().get("x"), None, "{text:?}");
+            assert_eq!(removed.value().as_object().map(|all| all.len()), {
+                document.value().as_object().map(|all| all.len() - 1)
+            });
+        }
+    }
+
+    /// The values are those of the clients' own function (`strip-json-comments` 3.1.1).
+    #[test]
+    fn comments_are_read_as_the_clients_read_them() {
+        for (text, value) in [
+            ("// a\n{}", Some(json!({}))),
+            ("{}// a", Some(json!({}))),
+            ("{} /* open", Some(json!({}))),
+            ("{\"a\":1}\n//", Some(json!({"a": 1}))),
+            ("{\"a\": 1 /**/}", Some(json!({"a": 1}))),
+            ("/*/ {} */ {}", Some(json!({}))),
+            ("{ // a\r \"b\":1\n}", Some(json!({}))),
+            ("{//\r\n\"a\":1}", Some(json!({"a": 1}))),
+            ("{\"a\":\"\\\"//\"}", Some(json!({"a": "\"//"}))),
+            (
+                "{\"a\" /* b */ : /* c */ 1 /* , */ , // d \"\n\"e\": 2}",
+                Some(json!({"a": 1, "e": 2})),
+            ),
+            ("{\"a\":1/* \u{a0} */}", None),
+            ("{\"a\":1,}", None),
+            ("{\"a\":1, /* b */ }", None),
+            ("{\"a\":1 / 2}", None),
+            ("{\"a\": \"x\n// y\"}", None),
+            ("{'a':1}", None),
+            ("# a\n{}", None),
+            ("// alone", None),
+        ] {
+            let read = JsonDocument::parse_syntax(text.as_bytes(), JsonSyntax::WithComments);
+            assert_eq!(read.ok().map(|read| read.value().clone()), value, "{text:?}");
+        }
     }
 
     #[test]

@@ -15,8 +15,8 @@ const MASK: &str = "...";
 /// They are found by their place: a text may be written in several ways.
 #[must_use]
 pub fn mask_servers(document: &JsonDocument, servers: &[McpServer]) -> Option<JsonDocument> {
-    if !document.repeated().is_empty() {
-        // The place of a repeated name is only one of them.
+    // The place of a repeated name is only one of them, and a comment can hold an old credential.
+    if !document.repeated().is_empty() || document.has_comment("") {
         return None;
     }
     let mut masked = document.clone();
@@ -49,6 +49,17 @@ mod tests {
         let servers = find_servers(&document, &["/mcpServers"]);
         let masked = mask_servers(&document, &servers)?;
         Some(String::from_utf8(masked.bytes()).unwrap())
+    }
+
+    #[test]
+    fn a_document_with_a_comment_is_not_shown() {
+        use crate::json::JsonSyntax;
+        for text in ["{/* API_KEY=abc */}", "{\"mcpServers\":{}} // abc", "// abc\n{}"] {
+            let read = |syntax| JsonDocument::parse_syntax(text.as_bytes(), syntax);
+            assert!(read(JsonSyntax::Strict).is_err(), "{text}");
+            let document = read(JsonSyntax::WithComments).unwrap();
+            assert_eq!(mask_servers(&document, &[]).map(|shown| shown.bytes()), None, "{text}");
+        }
     }
 
     #[test]

@@ -53,6 +53,7 @@ pub(super) const OPENCODE: SettingsLayout = SettingsLayout {
         ".opencode/plugins",
         ".opencode/plugin",
     ],
+    switch_settings: &[],
     transcripts: "sessions",
     writes: &[".local/share/opencode", ".local/state/opencode", ".cache/opencode"],
 };
@@ -72,6 +73,7 @@ pub(super) const KILO: SettingsLayout = SettingsLayout {
         ".kilo/plugins",
         ".kilo/plugin",
     ],
+    switch_settings: &[],
     writes: &[".local/share/kilo", ".local/state/kilo", ".cache/kilo"],
     ..OPENCODE
 };

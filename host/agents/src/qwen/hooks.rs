@@ -2,7 +2,8 @@
 
 use crate::grouped_hooks::{FileForm, GroupedHooks};
 use crate::invocation::{ANSWER_TIMEOUT, EventSubscription, Invocation, TIMEOUT};
-use crate::settings::SettingsLayout;
+use crate::json::JsonSyntax;
+use crate::settings::{SettingsLayout, SettingsScope};
 use serde_json::{Value, json};
 
 /// The timeout at the end of a session, for which a person waits.
@@ -27,8 +28,13 @@ const EVENTS: &[EventSubscription] = &[
 ];
 
 /// Our hooks in the client's files.
-pub(super) const HOOKS: GroupedHooks =
-    GroupedHooks { events: EVENTS, render: render_handler, by_shell: true, form: FileForm::Groups };
+pub(super) const HOOKS: GroupedHooks = GroupedHooks {
+    events: EVENTS,
+    render: render_handler,
+    by_shell: true,
+    form: FileForm::Groups,
+    syntax: JsonSyntax::WithComments,
+};
 
 /// The places of the client's settings.
 pub(super) const LAYOUT: SettingsLayout = SettingsLayout {
@@ -48,6 +54,7 @@ pub(super) const LAYOUT: SettingsLayout = SettingsLayout {
     // `.env` sets the client's variables, which name other settings.
     switch_files: &["trustedFolders.json", ".env"],
     project_switch_files: &[".qwen/.env"],
+    switch_settings: &[(SettingsScope::Managed, "system-defaults.json")],
     transcripts: "projects",
     writes: &[],
 };

@@ -114,4 +114,13 @@ impl HookSettings for Qwen {
     fn timeout(&self, handler: &Value) -> f64 {
         hooks::timeout(handler)
     }
+
+    fn on_switch(&self, settings: &Value) -> Option<&'static str> {
+        let key = "disableAllHooks";
+        (settings.get(key) == Some(&Value::Bool(false))).then_some(key)
+    }
+
+    fn reaches_machine(&self) -> bool {
+        true
+    }
 }

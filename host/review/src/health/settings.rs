@@ -3,7 +3,7 @@
 
 use super::finding::{Check, HealthFinding, or_ok};
 use portcullis_agents::file;
-use portcullis_agents::hook_settings::HookSettings;
+use portcullis_agents::hook_settings::{HookSettings, MANAGED_ONLY};
 use portcullis_agents::settings::{Folders, SettingsScope};
 use portcullis_agents::settings_problem::SettingsProblem;
 use portcullis_agents::{Agent, Invocation};
@@ -130,23 +130,9 @@ pub(super) fn switched_off<'a>(
     files: &'a [ClientFile],
     scope: SettingsScope,
 ) -> Option<(&'a ClientFile, &'static str)> {
-    let says = |file: &&ClientFile, name: &str| {
-        file.settings().and_then(|settings| settings.get(name)) == Some(&Value::Bool(true))
-    };
-    let switch =
-        |file: &'a ClientFile| Some((file, agent.hook_settings().off_switch(file.settings()?)?));
-    let managed = |file: &&ClientFile| file.scope == SettingsScope::Managed;
-    let of_machine = || files.iter().filter(managed);
-    if let Some(found) = of_machine().find_map(switch) {
-        return Some(found);
-    }
-    if scope == SettingsScope::Managed {
-        return None;
-    }
-    if let Some(file) = of_machine().find(|file| says(file, "allowManagedHooksOnly")) {
-        return Some((file, "allowManagedHooksOnly"));
-    }
-    files.iter().find_map(switch)
+    let settings: Vec<_> = files.iter().map(|file| (file.scope, file.settings())).collect();
+    let (index, key) = agent.hook_settings().find_switch(&settings, scope)?;
+    Some((files.get(index)?, key))
 }
 
 /// Reports entries in the files, and variables of this process's environment, that disable or
@@ -167,7 +153,7 @@ pub(super) fn switches(
         if !reported.contains(&key) {
             reported.push(key);
             let what = format!("`{key}` in `{}` switches our hooks off", file.shown());
-            let fix = if key == "allowManagedHooksOnly" {
+            let fix = if key == MANAGED_ONLY {
                 format!("install with `sudo {} --managed`", agent.install_command())
             } else {
                 "remove that line".to_owned()

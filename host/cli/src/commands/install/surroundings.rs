@@ -5,11 +5,13 @@ use super::edit::FileEdit;
 use super::report::InstallReport;
 use portcullis_agents::file;
 use portcullis_agents::hook_handler::Deviation;
+use portcullis_agents::hook_settings::MANAGED_ONLY;
+use portcullis_agents::json::JsonDocument;
 use portcullis_agents::settings::SettingsScope;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Reports all of them.
 pub fn warn_of_surroundings(site: &Site, edits: &[FileEdit], report: &mut InstallReport) {
@@ -31,19 +33,49 @@ pub fn warn_of_surroundings(site: &Site, edits: &[FileEdit], report: &mut Instal
             repository.display()
         ));
     }
+    let files = readable_files(site, report);
+    switches(site, &files, report);
+    for (scope, path, document) in &files {
+        settings(site, *scope, path, document.value(), report);
+    }
+}
+
+/// Returns the client's files that it can read.
+fn readable_files(
+    site: &Site,
+    report: &mut InstallReport,
+) -> Vec<(SettingsScope, PathBuf, JsonDocument)> {
     let hooks = site.agent.hook_settings();
+    let mut files = Vec::new();
     for (scope, path) in site.folders.files() {
-        let bytes = match file::read_settings(&path, site.agent.hook_settings().most_bytes()) {
-            Ok(found) => found.bytes,
-            Err(error) => {
-                report.print_warning(&format!("{error:#}"));
-                continue;
+        match file::read_settings(&path, hooks.most_bytes()) {
+            Ok(found) => {
+                let read = |bytes: Vec<u8>| hooks.read_document(&bytes).ok();
+                files.extend(found.bytes.and_then(read).map(|document| (scope, path, document)));
             }
-        };
-        let Some(document) = bytes.and_then(|bytes| hooks.read_document(&bytes).ok()) else {
-            continue;
-        };
-        settings(site, scope, &path, document.value(), report);
+            Err(error) => report.print_warning(&format!("{error:#}")),
+        }
+    }
+    files
+}
+
+/// Reports what keeps the hooks of this scope from running.
+fn switches(
+    site: &Site,
+    files: &[(SettingsScope, PathBuf, JsonDocument)],
+    report: &mut InstallReport,
+) {
+    let settings: Vec<_> =
+        files.iter().map(|(scope, _, document)| (*scope, Some(document.value()))).collect();
+    let found = site.agent.hook_settings().find_switch(&settings, site.scope);
+    let named = found.and_then(|(index, key)| Some((files.get(index)?.1.display(), key)));
+    match named {
+        Some((path, MANAGED_ONLY)) => report.print_warning(&format!(
+            "`{path}` lets only the machine's hooks run: install with --managed"
+        )),
+        Some((path, key)) => report
+            .print_warning(&format!("`{path}` has `{key}`: no hook runs until it is taken out")),
+        None => {}
     }
 }
 
@@ -55,20 +87,6 @@ fn settings(
     report: &mut InstallReport,
 ) {
     let path = path.display();
-    let truth = |name: &str| settings.get(name) == Some(&json!(true));
-    let reaches = scope == SettingsScope::Managed || site.scope != SettingsScope::Managed;
-    if let Some(switch) = site.agent.hook_settings().off_switch(settings).filter(|_| reaches) {
-        report
-            .print_warning(&format!("`{path}` has `{switch}`: no hook runs until it is taken out"));
-    }
-    if truth("allowManagedHooksOnly")
-        && scope == SettingsScope::Managed
-        && site.scope != SettingsScope::Managed
-    {
-        report.print_warning(&format!(
-            "`{path}` lets only the machine's hooks run: install with --managed"
-        ));
-    }
     let gate = site.agent.hook_settings().gate_event();
     for other in site.agent.hook_settings().foreign_commands(settings, gate, &site.wanted) {
         let other = portcullis_core::text::one_line(&other, 120);

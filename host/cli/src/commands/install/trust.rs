@@ -31,7 +31,7 @@ pub(super) fn record_trust(
     folder: &Path,
     report: &mut InstallReport,
 ) -> Result<()> {
-    let Some(trust) = site.agent.trust() else { return Ok(()) };
+    let Some(trust) = site.agent.trust().filter(|_| asks_for_trust(site)) else { return Ok(()) };
     let Some(listing) = site.agent.query_listing(client, folder)? else { return Ok(()) };
     let entries = listing.trust_entries(site.scope, &site.wanted);
     let found = read(site, trust)?;
@@ -130,7 +130,7 @@ fn earlier(
 /// # Errors
 /// Fails if it cannot be read, or is not in the client's form.
 pub(super) fn check_record(site: &Site) -> Result<()> {
-    let Some(trust) = site.agent.trust() else { return Ok(()) };
+    let Some(trust) = site.agent.trust().filter(|_| asks_for_trust(site)) else { return Ok(()) };
     let found = read(site, trust)?;
     let sample = [("sample".to_owned(), "sample".to_owned())];
     trust.add_trust(&text_of(&found)?, &sample).map(drop).map_err(|error| unusable(&found, &error))

@@ -9,7 +9,7 @@ use crate::exit::CommandExit;
 use crate::recorded_action::record_action;
 use crate::{differ, interactive, paint};
 use portcullis_agents::file::{SettingsFile, read_settings};
-use portcullis_agents::json::JsonDocument;
+use portcullis_agents::json::{JsonDocument, JsonSyntax};
 use portcullis_agents::mcp_servers::{FILES, McpFile, find_servers, list_clients, mask_servers};
 use portcullis_config::clock::now_ms;
 use portcullis_config::paths::{PathOverrides, Paths};
@@ -127,10 +127,10 @@ fn change_files(arguments: &Arguments, direction: Direction) -> Result<CommandEx
     let gateway = gateway_command()?;
     let mut changes = Vec::new();
     let mut left = Vec::new();
-    for (path, locations) in files(arguments, &places)? {
+    for (path, form) in files(arguments, &places)? {
         let file = read_settings(&path, MOST_FILE)?;
         if file.bytes.is_some() {
-            let change = FileChange::find(file, locations, &home, &gateway, direction, &mut left)?;
+            let change = FileChange::find(file, form, &home, &gateway, direction, &mut left)?;
             changes.extend(change);
         }
     }
@@ -176,21 +176,30 @@ fn gateway_command() -> Result<Vec<String>> {
         .collect()
 }
 
-/// Returns the files that are meant, with the places of servers in them.
-fn files(arguments: &Arguments, places: &Paths) -> Result<Vec<(PathBuf, &'static [&'static str])>> {
+/// The form of a file: the places of servers in it, and the form of JSON.
+#[derive(Clone, Copy)]
+struct ServerForm {
+    places: &'static [&'static str],
+    syntax: JsonSyntax,
+}
+
+/// Returns the files that are meant, each with its form.
+fn files(arguments: &Arguments, places: &Paths) -> Result<Vec<(PathBuf, ServerForm)>> {
     if let Some(file) = &arguments.file {
         let path = std::path::absolute(file).context("cannot find the file")?;
         if !path.exists() {
             let shown = one_line(&path.display().to_string(), 400);
             return Err(Error::not_found(format!("there is no `{shown}`")));
         }
-        return Ok(vec![(path, &["/mcpServers"])]);
+        let form = ServerForm { places: &["/mcpServers"], syntax: JsonSyntax::Strict };
+        return Ok(vec![(path, form)]);
     }
     let project = std::env::current_dir().context("cannot determine the current folder")?;
     let of_client = |file: &&McpFile| arguments.client.as_deref() == Some(file.client);
     let person = Path::new(&places.person);
     let found = FILES.iter().filter(of_client);
-    Ok(found.map(|file| (file.find_path(person, &project), file.places)).collect())
+    let form = |file: &McpFile| ServerForm { places: file.places, syntax: file.syntax };
+    Ok(found.map(|file| (file.find_path(person, &project), form(file))).collect())
 }
 
 impl FileChange {
@@ -198,7 +207,7 @@ impl FileChange {
     /// added to `left`.
     fn find(
         file: SettingsFile,
-        locations: &[&str],
+        form: ServerForm,
         home: &Home,
         gateway: &[String],
         direction: Direction,
@@ -206,10 +215,10 @@ impl FileChange {
     ) -> Result<Option<Self>> {
         let shown = one_line(&file.path.display().to_string(), 400);
         let bytes = file.bytes.as_deref().unwrap_or_default();
-        let before = JsonDocument::parse_document(bytes).map_err(|error| {
+        let before = JsonDocument::parse_syntax(bytes, form.syntax).map_err(|error| {
             Error::invalid(format!("`{shown}`, {}: {}", error.place, error.what))
         })?;
-        let servers = find_servers(&before, locations);
+        let servers = find_servers(&before, form.places);
         let repeated = before.repeated();
         if let Some(name) = repeated
             .iter()
@@ -250,9 +259,12 @@ impl FileChange {
                 }
                 Direction::Unwrap => {
                     let kept = kept.entries.remove(&server.pointer);
-                    let read = |kept: &KeptEntry| serde_json::from_str(&kept.before).ok();
-                    let as_it_was: Option<Value> = kept.as_ref().and_then(read);
-                    let Some(entry) = server.unwrapped_entry(as_it_was.as_ref()) else { continue };
+                    let read = |kept: &KeptEntry| {
+                        JsonDocument::parse_syntax(kept.before.as_bytes(), form.syntax).ok()
+                    };
+                    let document = kept.as_ref().and_then(read);
+                    let as_it_was = document.as_ref().map(JsonDocument::value);
+                    let Some(entry) = server.unwrapped_entry(as_it_was) else { continue };
                     match kept.filter(|kept| kept.after == server.entry) {
                         Some(kept) => after.replace_text(&server.pointer, &kept.before),
                         // Somebody changed it meanwhile.
@@ -269,7 +281,7 @@ impl FileChange {
             return Ok(None);
         }
         file.check_writable()?;
-        let mask = |document| mask_servers(document, &find_servers(document, locations));
+        let mask = |document| mask_servers(document, &find_servers(document, form.places));
         let shown = mask(&before).and_then(|before| Some([before, mask(&after)?]));
         Ok(Some(Self { file, after, kept, servers: names, shown }))
     }
