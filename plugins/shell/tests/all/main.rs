@@ -12,6 +12,7 @@ mod data;
 mod effects;
 mod emptied;
 mod hostile;
+mod imported;
 mod inline;
 mod introduced;
 mod keeping;
