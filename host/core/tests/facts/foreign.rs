@@ -132,13 +132,13 @@ fn parameters_of_foreign_tools_tell_what_they_do() {
         (
             "mcp__web__fetch",
             json!({"url": "file:///home/me/.ssh/a"}),
-            &["file-read /home/me/.ssh/a"],
+            &["file-read /home/me/.ssh/a", "secret-read /home/me/.ssh/a"],
         ),
         ("mcp__web__fetch", json!({"link": "FILE:/etc/passwd"}), &["file-read /etc/passwd"]),
         (
             "mcp__browser__navigate",
             json!({"url": "view-source:file://localhost/home/me/%2Essh/a"}),
-            &["file-read /home/me/.ssh/a"],
+            &["file-read /home/me/.ssh/a", "secret-read /home/me/.ssh/a"],
         ),
         ("mcp__web__fetch", json!({"note": "see file: a.txt"}), &[]),
         ("mcp__git__push", json!({"force": true}), &["publish git"]),
