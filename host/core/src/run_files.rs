@@ -41,12 +41,15 @@ pub struct Provenance {
     pub dumped: bool,
     /// It is a remote of a repository, which leads to a machine that the project did not know.
     pub foreign: bool,
+    /// The session wrote it. It says nothing about what the file holds.
+    pub written: bool,
 }
 
 /// The bits of the first byte; the others are of one bit, as in the layouts before them.
 const DOWNLOADED: u8 = 1;
 const DUMPED: u8 = 2;
 const FOREIGN: u8 = 4;
+const WRITTEN: u8 = 8;
 
 impl From<[u8; 3]> for Provenance {
     fn from([first, decoded, secret]: [u8; 3]) -> Self {
@@ -56,6 +59,7 @@ impl From<[u8; 3]> for Provenance {
             secret: secret > 0,
             dumped: first & DUMPED > 0,
             foreign: first & FOREIGN > 0,
+            written: first & WRITTEN > 0,
         }
     }
 }
@@ -65,7 +69,8 @@ impl From<Provenance> for [u8; 3] {
         let bit = |set: bool, bit: u8| if set { bit } else { 0 };
         let first = bit(from.downloaded, DOWNLOADED)
             | bit(from.dumped, DUMPED)
-            | bit(from.foreign, FOREIGN);
+            | bit(from.foreign, FOREIGN)
+            | bit(from.written, WRITTEN);
         [first, from.decoded.into(), from.secret.into()]
     }
 }
@@ -136,27 +141,49 @@ pub struct LeftFile {
     pub provenance: Provenance,
 }
 
-/// The files of a session that hold other data than they seem to, the newest last. Once there are
-/// too many, the oldest is forgotten.
+/// The files of a session that hold other data than they seem to, and the modules that it wrote,
+/// the newest last. Once there are too many, the oldest is forgotten, and modules first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileLedger(VecDeque<LeftFile>);
 
 impl FileLedger {
     /// Notes the provenance of files after a step.
     pub fn note_files(&mut self, files: &[LeftFile]) {
-        for file in files.iter().filter(|file| file.path.len() <= PATH) {
-            self.0.retain(|known| known.path != file.path);
-            if file.provenance != Provenance::default() {
-                self.0.push_back(file.clone());
-            }
+        for file in files {
+            let written = file.provenance.written || self.provenance_of(&file.path).written;
+            self.remember(&file.path, Provenance { written, ..file.provenance });
         }
-        let excess = self.0.len().saturating_sub(LEDGER);
-        self.0.drain(..excess);
+    }
+
+    /// Notes a module that the session wrote, so that what imports it is read with it.
+    pub fn note_written(&mut self, path: &str) {
+        let provenance = Provenance { written: true, ..self.provenance_of(path) };
+        self.remember(path, provenance);
     }
 
     /// Forgets a file that was overwritten.
     pub fn forget_file(&mut self, path: &str) {
         self.0.retain(|known| known.path != path);
+    }
+
+    fn provenance_of(&self, path: &str) -> Provenance {
+        let known = self.0.iter().find(|known| known.path == path);
+        known.map(|known| known.provenance).unwrap_or_default()
+    }
+
+    fn remember(&mut self, path: &str, provenance: Provenance) {
+        if path.len() > PATH {
+            return;
+        }
+        self.forget_file(path);
+        if provenance != Provenance::default() {
+            self.0.push_back(LeftFile { path: path.to_owned(), provenance });
+        }
+        if self.0.len() > LEDGER {
+            let module = Provenance { written: true, ..Provenance::default() };
+            let oldest = self.0.iter().position(|known| known.provenance == module);
+            self.0.remove(oldest.unwrap_or(0));
+        }
     }
 
     /// Returns the files as a reader gets them, before anybody looks at them.
@@ -201,7 +228,7 @@ mod tests {
 
     #[test]
     fn provenances_survive_their_bytes() {
-        for bits in 0..32_u8 {
+        for bits in 0..64_u8 {
             let is = |bit: u8| bits & bit > 0;
             let from = Provenance {
                 downloaded: is(1),
@@ -209,6 +236,7 @@ mod tests {
                 secret: is(4),
                 dumped: is(8),
                 foreign: is(16),
+                written: is(32),
             };
             assert_eq!(Provenance::from(<[u8; 3]>::from(from)), from, "{bits}");
         }
@@ -223,5 +251,26 @@ mod tests {
         ledger.note_files(&[left(&"/x".repeat(PATH), true)]);
         let known = paths(&ledger);
         assert_eq!((known.len(), known.first().map(String::as_str)), (LEDGER, Some("/3")));
+    }
+
+    #[test]
+    fn modules_are_forgotten_before_downloads() {
+        let mut ledger = FileLedger::default();
+        ledger.note_files(&[left("/loot.py", true)]);
+        for number in 0..2 * LEDGER {
+            ledger.note_written(&format!("/{number}.py"));
+        }
+        ledger.note_written("/loot.py");
+        let known = ledger.known_files();
+        let loot = known.iter().find(|file| file.path == "/loot.py").map(|file| file.provenance);
+        assert_eq!(known.len(), LEDGER);
+        let written = Provenance { downloaded: true, written: true, ..Provenance::default() };
+        assert_eq!(loot, Some(written));
+        // A reading knows nothing of who wrote a file.
+        ledger.note_files(&[left("/loot.py", false)]);
+        assert_eq!(
+            ledger.provenance_of("/loot.py"),
+            Provenance { written: true, ..Provenance::default() }
+        );
     }
 }

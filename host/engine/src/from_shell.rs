@@ -48,6 +48,7 @@ pub(crate) fn reading(reading: s::Reading) -> Checked<a::Reading> {
                     secret: source.secret,
                     dumped: source.dumped,
                     foreign: source.foreign,
+                    written: source.written,
                 };
                 Ok(LeftFile { path: text("leaves", left.path)?, provenance })
             })?,
@@ -72,6 +73,7 @@ pub(crate) fn surroundings(place: &ShellPlace<'_>) -> s::Surroundings {
             secret: file.provenance.secret,
             dumped: file.provenance.dumped,
             foreign: file.provenance.foreign,
+            written: file.provenance.written,
         },
         committed: file.committed,
     };

@@ -5,9 +5,11 @@
 //! The reader of shell text reads such files as they will run. The host asks first whether there is
 //! anything to read, so that most edits need no reader.
 
+mod modules;
 mod sources;
 mod starts;
 
+pub use modules::{MODULE_ENDINGS, is_module};
 pub use sources::names_sources;
 pub use starts::{is_below, is_sample, starts_by_itself};
 

@@ -11,6 +11,7 @@
 //! modify at ./node_modules    modify@./node_modules
 //! form force-push             !force-push
 //! code python word 1          code-python:1
+//! script node word 1          script-node:1
 //! ```
 
 use crate::names::nearest;
@@ -41,17 +42,22 @@ pub const KINDS: &[&str] = &[
 
 const LANGUAGES: &[&str] = &[
     "awk",
+    "elixir",
     "lisp",
     "lua",
     "make",
     "node",
+    "octave",
     "perl",
     "php",
     "powershell",
     "prompt",
     "python",
+    "r",
     "ruby",
+    "sed",
     "shell",
+    "swift",
     "tcl",
 ];
 /// HTTP clients whose calls are read by `src/catalogue/requests`.
@@ -67,6 +73,9 @@ const FAMILIES: &[&str] = &[
     "go",
     "image",
     "npm",
+    "npm-package",
+    "npm-starter",
+    "python-package",
     "registry",
     "requirement",
     "system",
@@ -82,6 +91,7 @@ const OTHERS: &[&str] = &[
     "run",
     "shell",
     "code",
+    "script",
     "gives",
     "runs",
     "source",
@@ -102,6 +112,12 @@ pub(crate) fn item(text: &str) -> Result<String, Mistake> {
             let (language, which) =
                 rest.split_once(' ').ok_or_else(|| incomplete(text, "code LANGUAGE word N"))?;
             Ok(format!("code-{}:{}", one_of(language, LANGUAGES, "language")?, words(text, which)?))
+        }
+        ("script", rest) => {
+            let (language, which) =
+                rest.split_once(' ').ok_or_else(|| incomplete(text, "script LANGUAGE word N"))?;
+            let language = one_of(language, LANGUAGES, "language")?;
+            Ok(format!("script-{language}:{}", words(text, which)?))
         }
         ("source", rest) => {
             let (family, which) =

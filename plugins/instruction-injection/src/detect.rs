@@ -25,7 +25,7 @@ pub(crate) fn look(
         report.detections.extend(following(config, &mut memory, action, context));
     }
     if let Some(outcome) = &action.outcome {
-        report.detections.extend(arrived(config, &mut memory, action, outcome));
+        report.detections.extend(arrived(config, &mut memory, action, outcome, context));
     }
     if memory == before { report } else { report.remember(memory.to_bytes()) }
 }
@@ -81,12 +81,13 @@ fn follows(config: &Config, found: &Found, thing: &Thing, action: &Action) -> De
 }
 
 /// Detects an outcome whose text instructs the agent. A text that the agent wrote itself comes from
-/// nobody else.
+/// nobody else, and one that repeats the person's request from the person.
 fn arrived(
     config: &Config,
     memory: &mut Memory,
     action: &Action,
     outcome: &Outcome,
+    context: &Context,
 ) -> Option<Detection> {
     let own =
         action.file().is_some_and(|file| !matches!(file.access, Access::Read | Access::Search));
@@ -95,7 +96,7 @@ fn arrived(
     }
     let (output, error) = (read(&outcome.output), read(&outcome.error));
     let signs = if error.weight > output.weight { error } else { output };
-    if signs.weight < config.threshold {
+    if signs.weight < config.threshold || is_requested(&signs, context) {
         return None;
     }
     let source = label(action);
@@ -108,6 +109,12 @@ fn arrived(
     };
     let is_new = memory.keep(found.clone());
     (is_new && config.seen).then(|| seen(config, &signs, &found))
+}
+
+/// Returns true if one of the person's requests holds the text.
+fn is_requested(signs: &Signs, context: &Context) -> bool {
+    !signs.signs.contains(&Sign::Hidden)
+        && context.goals.iter().any(|goal| read(&goal.text).excerpt == signs.excerpt)
 }
 
 fn seen(config: &Config, signs: &Signs, found: &Found) -> Detection {

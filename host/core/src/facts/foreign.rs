@@ -253,6 +253,10 @@ impl Reader<'_, '_, '_, '_> {
         if text.starts_with("http://") || text.starts_with("https://") {
             return self.address(name, text);
         }
+        let address = text.strip_prefix("view-source:").unwrap_or(text);
+        if let Some(local) = local_file(address).filter(|_| !key_is(PATHS)) {
+            return self.facts.file(EffectKind::FileRead, &local);
+        }
         if key_is(PATHS) && is_path(text) {
             let local = local_file(text);
             self.facts.file(name.access(), local.as_deref().unwrap_or(text));
@@ -351,7 +355,14 @@ impl Reader<'_, '_, '_, '_> {
                     200,
                 );
             }
-            VerbMeaning::Publishes => self.plain(EffectKind::Publish, server),
+            VerbMeaning::Unknown if name.says(&["scale"]) && empties(&call.input, 1) => {
+                self.plain(EffectKind::RemoteDelete, server);
+                self.form("delete-remote", "deletes something on a remote service", 100);
+            }
+            // Others have it, or miss it, at once.
+            VerbMeaning::Publishes | VerbMeaning::Sends | VerbMeaning::Stops => {
+                self.plain(EffectKind::Publish, server)
+            }
             VerbMeaning::Overwrites => self.overwrites(server),
             VerbMeaning::Spends => self.plain(EffectKind::ResourceUse, server),
             VerbMeaning::Grants => self.plain(EffectKind::Privilege, server),
@@ -492,6 +503,19 @@ fn names_production(text: &str) -> bool {
     text.to_ascii_lowercase()
         .split(|c: char| !c.is_ascii_alphanumeric())
         .any(|part| matches!(part, "live" | "prd" | "prod" | "production"))
+}
+
+/// Returns true if a call leaves none of something that runs.
+fn empties(input: &Map<String, Value>, depth: usize) -> bool {
+    const COUNTS: &[&str] =
+        &["count", "desired", "desiredcount", "instances", "max", "replicas", "size", "to"];
+    input.iter().any(|(key, value)| match value {
+        Value::Object(object) => depth < DEPTH && empties(object, depth + 1),
+        value => {
+            let none = value.as_i64() == Some(0) || value.as_str() == Some("0");
+            none && COUNTS.contains(&texts::plain(key).as_str())
+        }
+    })
 }
 
 /// Returns true if a parameter of the call opens its object to everybody.

@@ -23,6 +23,10 @@ pub(super) enum VerbMeaning {
     Spends,
     /// It lets somebody do or see more than before.
     Grants,
+    /// It gives a message or a thing to others, who have it then.
+    Sends,
+    /// It takes something away from those who use it, until somebody starts it again.
+    Stops,
 }
 
 #[rustfmt::skip]
@@ -76,6 +80,26 @@ const DEALING: &[&str] = &[
 const MONEY: &[&str] =
     &["balance", "coin", "coins", "crypto", "fund", "funds", "money", "payment", "tokens"];
 const GRANTS: &[&str] = &["grant", "invite"];
+#[rustfmt::skip]
+const SENDS: &[&str] = &[
+    "broadcast", "email", "forward", "mail", "message", "notify", "post", "reply", "send", "share", "sms", "toot", "tweet",
+];
+/// Objects of those verbs that go to a machine or a program, not to people.
+#[rustfmt::skip]
+const SIGNALS: &[&str] = &[
+    "bytes", "cdp", "char", "chars", "click", "code", "command", "commands", "control", "data", "endpoint", "enter", "eof", "event", "events",
+    "http", "input", "interrupt", "json", "key", "keys", "keystroke", "keystrokes", "line", "metric", "metrics", "packet", "port", "ports",
+    "prompt", "query", "raw", "request", "requests", "rpc", "signal", "stdin", "string", "telemetry", "terminal", "text", "url",
+];
+/// Verbs that take something away from those who use it.
+const STOPS: &[&str] = &["archive", "disable", "drain", "evict", "rollback", "suspend"];
+/// The same, where the object is a machine or a service.
+const HALTS: &[&str] = &["kill", "reboot", "restart", "stop"];
+#[rustfmt::skip]
+const MACHINES: &[&str] = &[
+    "app", "apps", "cluster", "clusters", "database", "databases", "db", "deployment", "deployments", "droplet", "dyno", "dynos", "instance",
+    "instances", "machine", "machines", "node", "nodes", "pod", "pods", "service", "services", "vm", "vms", "workload", "workloads",
+];
 /// Verbs that give something to somebody, where the object is a right.
 const GIVES: &[&str] =
     &["add", "assign", "attach", "change", "create", "make", "put", "set", "update"];
@@ -149,6 +173,9 @@ pub(super) fn meaning_of(words: &[String]) -> VerbMeaning {
         PUBLISHES,
         SPENDS,
         GRANTS,
+        SENDS,
+        STOPS,
+        HALTS,
         &["attach", "force", "push", "transfer"],
     ];
     if deals(words) {
@@ -208,6 +235,19 @@ pub(super) fn meaning_of(words: &[String]) -> VerbMeaning {
             VerbMeaning::Publishes
         }
         _ if LOOKS.contains(&verb) => VerbMeaning::Looks,
+        _ if SENDS.contains(&verb) => {
+            if has(SIGNALS) {
+                VerbMeaning::Unknown
+            } else {
+                VerbMeaning::Sends
+            }
+        }
+        _ if STOPS.contains(&verb) || HALTS.contains(&verb) => {
+            let small = object_of(object).is_none_or(|noun| SMALL.contains(&noun));
+            let halts = object_of(object).is_some_and(|noun| MACHINES.contains(&noun));
+            let stops = if HALTS.contains(&verb) { halts } else { !small || verb == "rollback" };
+            if stops { VerbMeaning::Stops } else { VerbMeaning::Unknown }
+        }
         _ if SPENDS.contains(&verb) => VerbMeaning::Spends,
         _ if GRANTS.contains(&verb) => VerbMeaning::Grants,
         _ if PUBLISHES.contains(&verb) => VerbMeaning::Publishes,
@@ -261,7 +301,8 @@ fn object_of(object: &[String]) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::VerbMeaning::{
-        Destroys, DestroysAll, Grants, Looks, Overwrites, Publishes, Spends, Tidies, Unknown,
+        Destroys, DestroysAll, Grants, Looks, Overwrites, Publishes, Sends, Spends, Stops, Tidies,
+        Unknown,
     };
     use super::{meaning_of, words};
 
@@ -308,7 +349,32 @@ mod tests {
             ("mcp__aws__create_policy", Unknown),
             ("mcp__stripe__list_refunds", Looks),
             ("mcp__stripe__create_payment_link", Unknown),
-            ("mcp__mail__send_message", Unknown),
+            ("mcp__mail__send_message", Sends),
+            ("mcp__gmail__sendEmail", Sends),
+            ("mcp__slack__chat_post_message", Sends),
+            ("mcp__slack__post-reply", Sends),
+            ("mcp__drive__share_file", Sends),
+            ("mcp__mail__forward_message", Sends),
+            ("mcp__x__tweet", Sends),
+            ("mcp__tmux__send_keys", Unknown),
+            ("mcp__term__send_text", Unknown),
+            ("mcp__web__post_request", Unknown),
+            ("mcp__web__http_post", Unknown),
+            ("mcp__kube__port_forward", Unknown),
+            ("mcp__mail__get_message", Looks),
+            ("mcp__mail__create_draft", Unknown),
+            ("mcp__mail__draft_email", Unknown),
+            ("mcp__github__archive_repository", Stops),
+            ("mcp__linear__archiveProject", Stops),
+            ("mcp__okta__disable_user", Stops),
+            ("mcp__aws__stop_instances", Stops),
+            ("mcp__kube__restart_deployment", Stops),
+            ("mcp__ci__rollback", Stops),
+            ("mcp__debug__stop", Unknown),
+            ("mcp__debug__disable_breakpoint", Unknown),
+            ("mcp__box__kill_process", Unknown),
+            ("mcp__todo__archive_task", Unknown),
+            ("mcp__mail__list_archived", Looks),
             ("mcp__db__execute_sql", Unknown),
             ("mcp__ci__process_logs", Unknown),
             ("mcp__ci__schedule_delete_job", Destroys),

@@ -2,7 +2,7 @@
 
 use super::Run;
 use super::judge::{CallReview, ParsedCall};
-use super::scripts::overwritten_path;
+use super::scripts::{overwritten_path, written_modules};
 use crate::action::{Action, Coverage, Facts, Operation};
 use crate::event::{Call, Disposition};
 use crate::exceptions::Exception;
@@ -302,6 +302,9 @@ impl<'s> Run<'s, '_> {
         ledger.note_files(&understood.files.leaves);
         if let Some(path) = overwritten_path(&understood.action) {
             ledger.forget_file(path);
+        }
+        for path in written_modules(&understood.action.facts) {
+            ledger.note_written(path);
         }
     }
 

@@ -1,7 +1,9 @@
 //! Reads a command line together with the files that it runs: the reader asks for files, the
 //! workspace is looked at, and the reader reads again.
 
-use crate::action::{Action, Command, Coverage, Effect, EffectKind, GitState, Operation, Reading};
+use crate::action::{
+    Action, Command, Coverage, Effect, EffectKind, Facts, GitState, Operation, Reading,
+};
 use crate::facts::{self, CallLocation, LIMIT};
 use crate::fault::Fault;
 use crate::mask::Masker;
@@ -241,6 +243,17 @@ impl ScriptFiles {
 /// Returns true for a path at which the workspace can be asked for a file.
 fn is_askable(path: &str) -> bool {
     path.starts_with('/') && !path.contains(crate::mask::PLACEHOLDER)
+}
+
+/// Returns the files that an action writes and that code may import.
+pub(super) fn written_modules(facts: &Facts) -> impl Iterator<Item = &str> {
+    let writes = |effect: &&Effect| {
+        effect.certain && matches!(effect.kind, EffectKind::FileCreate | EffectKind::FileModify)
+    };
+    let paths = facts.effects.iter().filter(writes);
+    let paths = paths.filter_map(|effect| facts.paths.get(usize::try_from(effect.path?).ok()?));
+    let modules = paths.filter(|path| !path.glob && portcullis_autoruns::is_module(&path.text));
+    modules.map(|path| path.text.as_str())
 }
 
 const fn is_text(contents: Option<&FileContents>) -> bool {

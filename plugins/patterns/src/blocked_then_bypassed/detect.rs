@@ -18,8 +18,14 @@ pub(super) fn look(
     context: &Context,
 ) -> Report {
     let looked = action.step.saturating_add(1);
+    let ended = action.outcome.as_ref().is_some_and(|outcome| outcome.status == Status::Ok);
+    let edit = edit_of(action).filter(|_| ended);
+    if let Some((own, _)) = edit {
+        memory.note_edit(own);
+    }
     if action.outcome.is_some() && looked <= memory.looked {
-        return Report::nothing();
+        let report = Report::nothing();
+        return if edit.is_some() { report.remember(memory.to_bytes()) } else { report };
     }
     let newest_prompt =
         context.goals.iter().map(|goal| goal.at).max().filter(|_| config.until_prompt);
@@ -58,6 +64,21 @@ pub(super) fn look(
         memory.keep(attempt(action, context, effects));
     }
     found.map_or_else(Report::nothing, Report::from).remember(memory.to_bytes())
+}
+
+/// Returns the fingerprints of an edit, and of the edit that it undoes.
+fn edit_of(action: &Action) -> Option<(u64, u64)> {
+    let file = action.file()?;
+    let (old, new) = (file.replaced.as_deref()?, file.content.as_deref()?);
+    let print = |from: &str, to: &str| fingerprint(&[&file.path, "\0", from, "\0", to]);
+    (old != new).then(|| (print(old, new), print(new, old)))
+}
+
+/// Hashes the parts with FNV-1a.
+fn fingerprint(parts: &[&str]) -> u64 {
+    parts.iter().flat_map(|part| part.bytes()).fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
 }
 
 fn attempt(action: &Action, context: &Context, effects: Vec<ComparedEffect>) -> Attempt {
@@ -99,7 +120,9 @@ fn was_allowed(attempt: &Attempt, steps: &[Step]) -> bool {
 /// Returns the newest refused attempt whose effect this action does in another way.
 fn bypassed<'a>(memory: &'a Memory, action: &Action) -> Option<(&'a Attempt, ComparedEffect)> {
     let identity = action.facts.identity;
-    let known = memory.reported.contains(&identity)
+    let undoes = edit_of(action).is_some_and(|(_, undone)| memory.edits.contains(&undone));
+    let known = undoes
+        || memory.reported.contains(&identity)
         || memory.attempts.iter().any(|attempt| attempt.identity == identity);
     if known {
         return None;

@@ -210,6 +210,7 @@ pub(super) fn again(
     let facts = &action.facts;
     let milder = |effect: &Effect, compared: &ComparedEffect| match compared.class {
         Class::Delete => place::is_expendable(effect, facts),
+        Class::Write if installs_declared(effect, action) => true,
         Class::Send | Class::Write => refused_form && facts.forms.is_empty(),
         _ => false,
     };
@@ -220,6 +221,31 @@ pub(super) fn again(
             ComparedEffect::of(effect, action).filter(|compared| !milder(effect, compared))
         })
         .find(|compared| refused.iter().any(|refused| refused.is_repeated_by(compared)))
+}
+
+/// Returns true for an effect of a command that installs what the project declares, and nothing that
+/// it names itself: `npm ci` is no other way to `npm install NAME`.
+fn installs_declared(effect: &Effect, action: &Action) -> bool {
+    const INSTALLERS: &[(&str, &[&str])] = &[
+        ("bun", &["ci", "i", "install"]),
+        ("bundle", &["install"]),
+        ("composer", &["install"]),
+        ("npm", &["ci", "clean-install", "i", "install"]),
+        ("pdm", &["install", "sync"]),
+        ("pipenv", &["install", "sync"]),
+        ("pnpm", &["ci", "i", "install"]),
+        ("poetry", &["install"]),
+        ("uv", &["sync"]),
+        ("yarn", &["install"]),
+    ];
+    let index = effect.command.and_then(|index| usize::try_from(index).ok());
+    let commands = action.shell().map_or(&[][..], |shell| shell.commands.as_slice());
+    let Some(command) = index.and_then(|index| commands.get(index)) else { return false };
+    let installer = INSTALLERS.iter().find(|(program, _)| *program == command.program);
+    let mut words =
+        command.words.iter().map(|word| word.text.as_str()).filter(|word| !word.starts_with('-'));
+    installer.is_some_and(|(_, verbs)| words.next().is_some_and(|verb| verbs.contains(&verb)))
+        && words.next().is_none()
 }
 
 fn distinct(effects: impl Iterator<Item = ComparedEffect>) -> Vec<ComparedEffect> {

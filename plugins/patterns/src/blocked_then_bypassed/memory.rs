@@ -7,12 +7,14 @@ use portcullis_plugin::codec::{Reader, Writer};
 use portcullis_plugin::types::Error;
 
 /// The layout of the bytes.
-const LAYOUT: u8 = 2;
+const LAYOUT: u8 = 3;
 /// The maximum number of attempts that are kept: 36 KiB at most with their effects, the host keeps
 /// 64.
 const MOST: usize = 12;
 /// The maximum number of identities of reported attempts that are kept.
 const MOST_REPORTED: usize = 16;
+/// The maximum number of edits of the session's own that are kept.
+const MOST_EDITS: usize = 64;
 /// The maximum size of an attempt's label, in bytes.
 pub(super) const MOST_LABEL: usize = 200;
 
@@ -54,6 +56,8 @@ pub(super) struct Memory {
     pub(super) attempts: Vec<Attempt>,
     /// Identities of attempts that were reported, oldest first.
     pub(super) reported: Vec<u64>,
+    /// Fingerprints of edits that ran, oldest first: undoing one brings back what was there.
+    pub(super) edits: Vec<u64>,
 }
 
 impl Memory {
@@ -67,6 +71,7 @@ impl Memory {
                 looked: state::long(input)?,
                 attempts: state::list(input, MOST, attempt)?,
                 reported: state::list(input, MOST_REPORTED, state::long)?,
+                edits: state::list(input, MOST_EDITS, state::long)?,
             })
         })
     }
@@ -80,6 +85,8 @@ impl Memory {
         self.attempts.iter().for_each(|attempt| write(&mut out, attempt));
         out.number(self.reported.len());
         self.reported.iter().for_each(|identity| out.eight(identity.to_le_bytes()));
+        out.number(self.edits.len());
+        self.edits.iter().for_each(|edit| out.eight(edit.to_le_bytes()));
         out.into_bytes()
     }
 
@@ -89,6 +96,14 @@ impl Memory {
         self.attempts.push(attempt);
         let excess = self.attempts.len().saturating_sub(MOST);
         self.attempts.drain(..excess);
+    }
+
+    /// Records an edit that ran.
+    pub(super) fn note_edit(&mut self, edit: u64) {
+        self.edits.retain(|known| *known != edit);
+        self.edits.push(edit);
+        let excess = self.edits.len().saturating_sub(MOST_EDITS);
+        self.edits.drain(..excess);
     }
 
     /// Records that an attempt was reported.

@@ -87,6 +87,30 @@ fn edit() -> Action {
     testing::file_edit("config/prod.yml", "a", "b")
 }
 
+fn install(line: &str) -> Action {
+    shell(line).modifies("node_modules").by(0).contacts("registry.npmjs.org").by(0)
+}
+
+#[test]
+fn undoing_an_own_edit_is_no_bypass() {
+    let to = |path: &str, old: &str, new: &str| testing::file_edit(path, old, new);
+    for (name, first, refused, next, expected) in [
+        ("undone", to("a.yml", "a", "b"), sed_of("a.yml"), to("a.yml", "b", "a"), false),
+        ("another edit", to("a.yml", "a", "b"), sed_of("a.yml"), to("a.yml", "b", "c"), true),
+        ("another file's", to("b.yml", "a", "b"), sed_of("a.yml"), to("a.yml", "b", "a"), true),
+    ] {
+        let moves = [ran(first), blocked(refused), ran(next)];
+        assert_eq!(last(moves, &[]).is_some(), expected, "{name}");
+    }
+    let refused = [blocked(to("a.yml", "a", "b")), blocked(sed_of("a.yml"))];
+    let moves = refused.into_iter().chain([ran(to("a.yml", "b", "a"))]);
+    assert!(last(moves, &[]).is_some(), "an edit that did not run is not undone");
+}
+
+fn sed_of(path: &str) -> Action {
+    shell(&format!("sed -i s/x/y/ {path}")).modifies(path)
+}
+
 fn sed() -> Action {
     shell("sed -i s/a/b/ config/prod.yml").modifies("config/prod.yml")
 }
@@ -98,6 +122,26 @@ fn bypasses_are_recognised() {
         ("an edit through the shell", edit(), sed(), true),
         ("an edit by writing again", edit(), testing::file_write("config/prod.yml", "b"), true),
         ("the same edit", edit(), edit(), false),
+        (
+            "an install of what is declared",
+            install("npm install left-pad"),
+            install("npm ci"),
+            false,
+        ),
+        ("the same after a bare one", install("npm install"), install("npm ci --no-audit"), false),
+        ("by another manager", install("npm install left-pad"), install("pnpm install"), false),
+        (
+            "an install by another manager",
+            install("npm install left-pad"),
+            install("pnpm add left-pad"),
+            true,
+        ),
+        (
+            "an install of a name",
+            install("npm add left-pad"),
+            install("npm install --no-save left-pad"),
+            true,
+        ),
         (
             "another edit by the same tool",
             edit(),

@@ -2,7 +2,9 @@
 
 use super::config::Config;
 use super::memory::{Memory, Read};
-use super::sending::{Masked, host, is_database, is_named, leaves, masked, sent};
+use super::sending::{
+    Masked, host, is_database, is_named, is_requested, leaves, masked, sent, text_of,
+};
 use portcullis_builtin_shared::place;
 use portcullis_builtin_shared::steps::label;
 use portcullis_builtin_shared::text::{evidence, named};
@@ -38,8 +40,12 @@ pub(super) fn look(
         }
     }
     if let Some(outcome) = &action.outcome {
+        // What the agent typed itself and the result repeats was read nowhere.
+        let typed = masked(text_of(action));
         for placeholder in masked(&outcome.output).into_iter().chain(masked(&outcome.error)) {
-            memory.see(placeholder.number, action.step);
+            if !typed.iter().any(|own| own.number == placeholder.number) {
+                memory.see(placeholder.number, action.step);
+            }
         }
     }
     if memory == before { report } else { report.remember(memory.to_bytes()) }
@@ -109,7 +115,12 @@ fn masked_value(
         (false, None, true) => Severity::Medium,
         (false, None, false) => Severity::High,
     };
-    let worst = sent(action, config).into_iter().max_by_key(weigh)?;
+    let asked = |one: &Masked| {
+        memory.seen_at(one.number).is_none()
+            && is_requested(one, action, context)
+            && leaves(action, config).all(|effect| is_named(effect, context))
+    };
+    let worst = sent(action, config).into_iter().filter(|one| !asked(one)).max_by_key(weigh)?;
     let worst_number = worst.number;
     let leak = Leak {
         severity: weigh(&worst),

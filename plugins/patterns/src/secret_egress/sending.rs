@@ -68,6 +68,21 @@ pub(super) fn is_named(effect: &Effect, context: &Context) -> bool {
     context.goals.iter().any(|goal| names(&goal.text))
 }
 
+/// Returns true for a value that the person's request needs: one that it holds itself, or the
+/// password of a sign-in.
+pub(super) fn is_requested(one: &Masked, action: &Action, context: &Context) -> bool {
+    const SIGNS_IN: &[&str] =
+        &["/auth", "/login", "/oauth", "/session", "/sign-in", "/sign_in", "/signin", "/token"];
+    let text = text_of(action).to_ascii_lowercase();
+    let signs_in = one.common && SIGNS_IN.iter().any(|part| text.contains(part));
+    signs_in || context.goals.iter().any(|goal| goal.text.contains(&one.text))
+}
+
+/// Returns what the agent typed for an action.
+pub(super) fn text_of(action: &Action) -> &str {
+    action.shell().map_or(action.parameters.as_str(), |shell| shell.text.as_str())
+}
+
 fn is_trusted(host: &str, config: &Config) -> bool {
     config.trusted_hosts.iter().any(|trusted| {
         let below = host.strip_suffix(trusted.as_str());

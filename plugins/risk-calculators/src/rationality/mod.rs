@@ -22,6 +22,7 @@ mod judge;
 mod nature;
 mod past;
 mod prohibitions;
+mod protected;
 mod words;
 
 use config::Config;

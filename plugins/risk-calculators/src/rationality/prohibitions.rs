@@ -7,6 +7,7 @@
 //! that reads the whole sentence. A later goal that asks for the same lifts it.
 
 use super::nature;
+use super::protected::{Protection, find_protections};
 use super::words::{Stems, split, stem};
 use portcullis_builtin_shared::place;
 use portcullis_plugin::types::{Action, EffectKind, Goal, Scope};
@@ -313,7 +314,12 @@ fn clauses(text: &str) -> Vec<&str> {
 /// Returns the actions that a goal asks for, and those that it forbids.
 fn read(text: &str, verbs: &Verbs) -> (Vec<ActionKind>, Vec<Prohibition>) {
     let mut asked = Vec::new();
-    let mut forbidden: Vec<Prohibition> = Vec::new();
+    let normal = text.replace('\u{2019}', "'");
+    let protections = find_protections(&normal);
+    let mut forbidden: Vec<Prohibition> = protections.iter().flat_map(protected).collect();
+    // What they say asks for nothing: "until the release".
+    let rest = protections.iter().fold(normal.clone(), |rest, known| rest.replace(known.text, ""));
+    let text = if protections.is_empty() { text } else { &rest };
     // Prohibitions of the clause before, whose condition may follow; a condition that came first.
     let mut newest = 0..0;
     let mut condition: Option<bool> = None;
@@ -353,6 +359,32 @@ fn read(text: &str, verbs: &Verbs) -> (Vec<ActionKind>, Vec<Prohibition>) {
         earlier = clause;
     }
     (asked, forbidden)
+}
+
+/// Returns the prohibitions of a sentence that protects something, one for each thing that it names: a
+/// later goal may lift that of one.
+fn protected(found: &Protection<'_>) -> Vec<Prohibition> {
+    const NOBODY: &[&str] = &["everything", "her", "him", "me", "us"];
+    let objects = Objects::of(found.things);
+    let words = split(found.things);
+    let spoken = !found.only_names
+        && !objects.is_empty()
+        && !words.iter().any(|word| UNCLEAR.contains(&&**word) || NOBODY.contains(&&**word));
+    let after = split(found.after);
+    let conditional = after.iter().any(|word| CONDITIONS.contains(&word.as_str()));
+    let forbid = |objects: Objects| Prohibition {
+        kind: if found.deletion { ActionKind::Delete } else { ActionKind::Change },
+        objects,
+        inverted: false,
+        conditional: conditional && !is_personal(&after),
+        text: found.text.to_owned(),
+    };
+    if objects.names.is_empty() {
+        let all = Objects { options: Vec::new(), ..objects };
+        return spoken.then(|| forbid(all)).into_iter().collect();
+    }
+    let one = |name| Objects { names: vec![name], ..Objects::default() };
+    objects.names.into_iter().map(one).map(forbid).collect()
 }
 
 fn is_personal(words: &[String]) -> bool {

@@ -110,7 +110,9 @@ fn by_tool(action: &Action) -> Option<Ruling> {
         .iter()
         .filter_map(|effect| match effect.kind {
             EffectKind::Publish => {
-                Some((false, "this merges, deploys or publishes: others get it at once"))
+                const WHY: &str =
+                    "this merges, deploys, publishes, sends or stops something: it is so for others at once";
+                Some((false, WHY))
             }
             EffectKind::Privilege => Some((true, "this lets others do or see more")),
             EffectKind::ResourceUse => Some((true, "this spends or moves money")),

@@ -99,6 +99,11 @@ pub(crate) fn name_of(program: &str) -> &str {
     canonical(program).map_or(program, |(name, _)| name)
 }
 
+/// Returns true for a program that has an entry under exactly this name.
+pub(crate) fn is_program(name: &str) -> bool {
+    named(name).is_some()
+}
+
 /// Finds the entry for a program with these words after it.
 pub(crate) fn find(program: &str, words: &[&str]) -> Option<Found> {
     let (name, spec) = canonical(program)?;

@@ -51,6 +51,8 @@ pub(crate) enum Item {
     Held(&'static str, usize, Option<String>),
     /// A word that is a program's text in a language.
     Code(&'static str, usize),
+    /// A word that may name a file of code in a language.
+    Run(&'static str, usize),
     /// A word that names where a package comes from: the kind of source.
     Source(&'static str, usize),
     /// The same, and the package is run.
@@ -210,6 +212,8 @@ fn apply(plan: &mut Plan, item: &'static str, inserted: usize) {
         _ => {
             if let Some(language) = name.strip_prefix("code-") {
                 plan.items.extend(selected.into_iter().map(|at| Item::Code(language, at)));
+            } else if let Some(language) = name.strip_prefix("script-") {
+                plan.items.extend(selected.into_iter().map(|at| Item::Run(language, at)));
             } else if let Some(family) = name.strip_prefix("source-") {
                 plan.items.extend(selected.into_iter().map(|at| Item::Source(family, at)));
             } else if let Some(family) = name.strip_prefix("runs-source-") {

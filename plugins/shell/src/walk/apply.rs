@@ -96,6 +96,7 @@ impl Walker<'_> {
                 Item::Shell(_)
                 | Item::Code(..)
                 | Item::Held(..)
+                | Item::Run(..)
                 | Item::Source(..)
                 | Item::RunSource(..) => {}
             }

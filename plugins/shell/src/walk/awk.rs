@@ -56,7 +56,7 @@ impl Walker<'_> {
             };
             if let Some(file) = file {
                 named = true;
-                if let Some(text) = self.file_content(&file).text {
+                if let Some(text) = self.commands_in(&file, command, setting) {
                     programs.push(Field { text: text.to_string(), ..field.clone() });
                 }
             }

@@ -57,11 +57,7 @@ impl Walker<'_> {
             let (language, manner) = (Some("python"), Manner::Interpreted);
             let (forms, effects) = (self.out.forms.len(), self.out.effects.len());
             self.run_script(&field, &path, language, manner, &[], command, setting);
-            // A test deletes the folders that it was given: what is not known is its own.
-            let added = self.out.effects.get(effects..).unwrap_or_default();
-            if !added.iter().any(|effect| effect.kind == EffectKind::FileDelete) {
-                self.out.drop_forms(forms, &["recursive-delete", "recursive-force-delete"]);
-            }
+            self.trust_test(forms, effects);
         }
     }
 

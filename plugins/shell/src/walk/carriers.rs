@@ -5,6 +5,7 @@
 use super::environment::{UNKNOWN, Value};
 use super::expand::Field;
 use super::feed::{Feed, Source};
+use super::named_files::shell_order;
 use super::simple::Call;
 use super::{Setting, Walker};
 use crate::catalogue;
@@ -103,6 +104,9 @@ impl Walker<'_> {
         if runs || role.starts_with("script") {
             self.note_unread(value);
         }
+        if role.starts_with("script") && command.is_some() {
+            self.mind_missing(&value.text, &quiet);
+        }
         match role.split_once('-').unwrap_or((role, "")) {
             ("shell", _) => self.command_text(value, label, &quiet),
             ("tool", _) => {
@@ -154,6 +158,7 @@ impl Walker<'_> {
             ("script", "prompt" | "lisp") => {
                 self.prompt_file((role, label), value, command, &quiet);
             }
+            ("script", language) if self.run_in_language(language, value, command, &quiet) => {}
             ("script", "shell") => {
                 self.started_file(&Field::plain("source", value.span), value, &call, &quiet)
             }
@@ -313,6 +318,7 @@ impl Walker<'_> {
             "condarc",
             "core.hookspath",
             "git",
+            "include.path",
             "init.templatedir",
             "npm_config_globalconfig",
             "npm_config_userconfig",
@@ -322,7 +328,8 @@ impl Walker<'_> {
         let (path, _) = places::resolve(&value.text, &self.env.folder);
         let empty = matches!(value.text.as_str(), "" | "/dev/null");
         let named = NAMES.iter().any(|name| label.eq_ignore_ascii_case(name));
-        if named && !empty && !self.is_project(&path) {
+        let own = label.eq_ignore_ascii_case("include.path") && places::is_below(&path, self.home);
+        if named && !empty && !own && !self.is_project(&path) {
             self.out.gap("hooks or settings outside the project that are not read");
         }
     }
@@ -363,6 +370,10 @@ impl Walker<'_> {
         setting: &Setting,
     ) {
         let (path, _) = places::resolve(&value.text, &self.env.folder);
+        if value.text.ends_with(".lua") {
+            let manner = super::scripts::Manner::Interpreted;
+            return self.run_script(value, &path, Some("lua"), manner, &[], command, setting);
+        }
         if role == "script-lisp" {
             let manner = super::scripts::Manner::Interpreted;
             return self.run_script(value, &path, Some("lisp"), manner, &[], command, setting);
@@ -383,7 +394,8 @@ impl Walker<'_> {
     /// Follows commands of an editor's or a debugger's own prompt: those that go to a shell.
     pub(super) fn prompted(&mut self, value: &Field, setting: &Setting) {
         for line in orders(&value.text) {
-            if let Some(text) = PROMPTS.iter().find_map(|start| line.strip_prefix(start)) {
+            let text = PROMPTS.iter().find_map(|start| line.strip_prefix(start));
+            if let Some(text) = text.or_else(|| shell_order(line)) {
                 self.nested(&Field { text: text.to_owned(), ..value.clone() }, "prompt", setting);
             } else if line.contains("system(") || line.starts_with("py") || line.starts_with("lua")
             {
@@ -418,7 +430,8 @@ fn orders(text: &str) -> Vec<&str> {
         let mut left = Some(line);
         while let Some(rest) = left.filter(|_| orders.len() < ORDERS) {
             let order = rest.trim().trim_start_matches([':', '+']).trim_start();
-            if PROMPTS.iter().any(|start| order.starts_with(start)) {
+            if PROMPTS.iter().any(|start| order.starts_with(start)) || shell_order(order).is_some()
+            {
                 orders.push(order);
                 break;
             }

@@ -1,6 +1,7 @@
 //! Programs whose source code this very command line writes, and that it then builds and runs.
 
 use super::expand::Field;
+use super::scripts::Manner;
 use super::{Setting, Walker};
 use crate::places;
 use std::rc::Rc;
@@ -58,6 +59,10 @@ impl Walker<'_> {
             if let Some(language) = language_of(&field.text) {
                 let (path, _) = places::resolve(&field.text, &self.env.folder);
                 let text = self.content_of(&path).and_then(|content| content.text);
+                if runs && text.is_none() {
+                    let (language, manner) = (Some(language), Manner::Interpreted);
+                    self.run_script(field, &path, language, manner, &[], command, setting);
+                }
                 sources.extend(text.map(|text| (path, language, text)));
             }
         }

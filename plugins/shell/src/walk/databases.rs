@@ -76,7 +76,7 @@ impl Walker<'_> {
             call.input.text.as_deref().map(str::to_owned).or_else(|| call.input.items.clone());
         let span = rest.first().map_or(Span::default(), |field| field.span);
         let far = super::rehearsals::is_elsewhere(rest);
-        let files = self.statement_files(rest, call, far);
+        let files = self.statement_files(rest, call, far, setting);
         texts.extend(files.iter().map(|text| Field::plain(text, span)));
         texts.extend(
             input.map(|text| Field { source: call.input.source, ..Field::plain(&text, span) }),
@@ -130,7 +130,13 @@ impl Walker<'_> {
 
     /// Returns the texts of the files whose statements a client runs: those that its words and its
     /// own commands name, and its input.
-    fn statement_files(&mut self, rest: &[Field], call: &Call, far: bool) -> Vec<Rc<str>> {
+    fn statement_files(
+        &mut self,
+        rest: &[Field],
+        call: &Call,
+        far: bool,
+        setting: &Setting,
+    ) -> Vec<Rc<str>> {
         let mut feeds: Vec<Feed> = Vec::new();
         if call.input.text.is_none() {
             feeds.push(call.input.clone());
@@ -144,6 +150,9 @@ impl Walker<'_> {
             let word = word.strip_prefix('@').unwrap_or(word);
             let is_file = ENDS.iter().any(|end| word.ends_with(end)) && !word.contains(' ');
             if (named || is_file) && field.feed.is_none() {
+                if named && far {
+                    self.mind_missing(word, setting);
+                }
                 feeds.push(self.file_content(word));
             }
             feeds.extend(field.feed.clone());

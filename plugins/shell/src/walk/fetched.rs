@@ -4,9 +4,11 @@
 
 use super::expand::Field;
 use super::feed::Source;
+use super::simple::Call;
 use super::{Setting, Walker};
 use crate::catalogue::Plan;
 use crate::places;
+use crate::syntax::Span;
 
 /// Programs that run what the folder says: recipes, scripts of packages, builds, tests.
 const RUNNERS: &[&str] = &[
@@ -35,7 +37,13 @@ const FOLDERS: &[&str] = &[
 
 impl Walker<'_> {
     /// Remembers the folder of a clone of somebody's repository.
-    pub(super) fn note_clone(&mut self, name: &str, rest: &[Field], plan: &Plan) {
+    pub(super) fn note_clone(
+        &mut self,
+        name: &str,
+        rest: &[Field],
+        plan: &Plan,
+        setting: &Setting,
+    ) {
         let words: Vec<&str> = plan
             .subcommand
             .iter()
@@ -51,6 +59,15 @@ impl Walker<'_> {
             _ => return,
         };
         let forge = !matches!(name, "git" | "hg" | "svn");
+        self.note_hooks_of_clone(rest);
+        let given = rest.iter().position(|field| field.text == "--").filter(|_| forge);
+        if let Some(given) = given.and_then(|at| rest.get(at + 1..)) {
+            let span = rest.first().map_or_else(Span::default, |field| field.span);
+            let mut fields = vec![Field::plain("git", span), Field::plain("clone", span)];
+            fields.push(Field::plain(&format!("https://github.com/{from}"), span));
+            fields.extend(given.iter().cloned());
+            self.run(&fields, &Call { end: span.end, ..Call::default() }, setting);
+        }
         let foreign = forge
             || places::remote_path(from).is_some()
             || from.contains("://") && !from.starts_with("file:");
@@ -61,6 +78,19 @@ impl Walker<'_> {
         let (path, known) = places::resolve(folder, &self.env.folder);
         if foreign && !own && known && path != self.project && !folder.is_empty() {
             self.remember_folder(&path, Source::DOWNLOADED);
+        }
+    }
+
+    /// Notes hooks that a clone runs at once and that come with it.
+    fn note_hooks_of_clone(&mut self, rest: &[Field]) {
+        let names_hooks = |field: &Field| {
+            let text = field.text.strip_prefix("--config=").unwrap_or(&field.text);
+            let text = text.strip_prefix("-c").unwrap_or(text);
+            let (key, value) = text.split_once('=').unwrap_or((text, ""));
+            key.eq_ignore_ascii_case("core.hookspath") && !matches!(value, "" | "/dev/null")
+        };
+        if rest.iter().any(names_hooks) {
+            self.out.gap("hooks that run in a clone as soon as it is there");
         }
     }
 

@@ -1,10 +1,14 @@
-//! Modules that code loads by their names. The text of one is not read here; it counts if nobody
-//! has seen it, since it was downloaded, decoded, or is in a folder that was fetched.
+//! Modules that code loads by their names. One that the session wrote is read as part of what loads
+//! it. One that nobody has seen, since it was downloaded, decoded, or is in a folder that was
+//! fetched, counts as unseen code. All others are the project's own work, and are not read.
 
 use super::environment::UNKNOWN;
 use super::expand::Field;
+use super::scripts::Manner;
+use super::search_path::MODULE_FOLDERS;
 use super::{Setting, Walker};
 use crate::places;
+use portcullis_autoruns::MODULE_ENDINGS;
 
 /// The most names of one text that are looked at.
 const NAMES: usize = 256;
@@ -37,35 +41,14 @@ const LOADS: &[(&str, &[&str])] = &[
     ("tcl", &["source"]),
 ];
 
-/// The endings of files of code, which names may leave out.
-const ENDINGS: &[&str] = &[
-    "",
-    ".py",
-    ".so",
-    ".js",
-    ".mjs",
-    ".cjs",
-    ".ts",
-    ".node",
-    ".rb",
-    ".pl",
-    ".pm",
-    ".php",
-    ".inc",
-    ".lua",
-    ".R",
-    ".r",
-    ".jl",
-    ".tcl",
-    "/__init__.py",
-    "/index.js",
-    "/init.lua",
-];
+/// What follows the name of a package that is a folder.
+const INDEXES: &[&str] = &["/__init__.py", "/index.js", "/index.ts", "/init.lua"];
 /// The endings of files that hold data alone.
 const DATA: &[&str] = &[".json", ".txt", ".csv", ".yaml", ".yml", ".toml", ".xml", ".md", ".html"];
 
 impl Walker<'_> {
-    /// Notes that code loads a module that nobody has seen.
+    /// Follows the modules that code loads and that the session wrote, and notes one that nobody
+    /// has seen.
     pub(super) fn note_imports(
         &mut self,
         language: &str,
@@ -74,13 +57,13 @@ impl Walker<'_> {
         setting: &Setting,
     ) {
         let loads = LOADS.iter().find(|(known, _)| *known == language);
-        let Some((_, words)) = loads.filter(|_| self.has_unseen()) else { return };
+        let Some((known, words)) = loads.filter(|_| self.has_modules()) else { return };
         let own = self.script_path().and_then(|path| path.rsplit_once('/'));
         let mut folders =
             vec![own.map_or(self.env.folder.clone(), |(folder, _)| folder.to_owned())];
-        for name in ["PYTHONPATH", "NODE_PATH", "RUBYLIB", "PERL5LIB"] {
-            let value = self.env.get(name).map(|value| value.text).unwrap_or_default();
-            folders.extend(value.split(':').filter(|part| !part.is_empty()).map(str::to_owned));
+        let listed = MODULE_FOLDERS.iter().filter_map(|name| Some(self.env.get(name)?.text));
+        for list in listed.chain(self.module_folders.iter().cloned()) {
+            folders.extend(list.split(':').filter(|part| !part.is_empty()).map(str::to_owned));
         }
         for start in ["sys.path.insert(0,", "sys.path.append(", "$LOAD_PATH.unshift", "use lib"] {
             let after = field.text.split(start).skip(1).take(8);
@@ -90,17 +73,34 @@ impl Walker<'_> {
         for name in names.iter().filter(|name| !DATA.iter().any(|end| name.ends_with(end))) {
             for folder in folders.iter().filter(|folder| !folder.contains(UNKNOWN)) {
                 let (folder, _) = places::resolve(folder, &self.env.folder);
-                let source = ENDINGS.iter().find_map(|end| {
-                    let (path, known) = places::resolve(&format!("{name}{end}"), &folder);
-                    let content = self.content_of(&path).filter(|_| known)?;
-                    content.source.is_unseen().then_some(content.source)
-                });
-                if let Some(source) = source {
-                    return self.unseen(source, command, setting);
+                for path in paths_of(name, &folder, language) {
+                    let content = self.content_of(&path);
+                    if let Some(content) = content.filter(|content| content.source.is_unseen()) {
+                        return self.unseen(content.source, command, setting);
+                    }
+                    if self.is_first_import(&path) {
+                        let script = Field { text: path.clone(), ..field.clone() };
+                        let language = Some(*known);
+                        let manner = Manner::Interpreted;
+                        self.run_script(&script, &path, language, manner, &[], command, setting);
+                    }
                 }
             }
         }
     }
+}
+
+/// Returns the files that a name may stand for.
+fn paths_of(name: &str, folder: &str, language: &str) -> Vec<String> {
+    // A program in TypeScript may name what its modules are compiled to.
+    let source = name.strip_suffix(".js").filter(|_| language == "node");
+    let source = source.map(|stem| format!("{stem}.ts"));
+    let ends = [""].iter().chain(MODULE_ENDINGS).chain(INDEXES);
+    ends.map(|end| format!("{name}{end}"))
+        .chain(source)
+        .map(|name| places::resolve(&name, folder))
+        .filter_map(|(path, known)| known.then_some(path))
+        .collect()
 }
 
 /// Returns the names that stand behind words which load, as paths.

@@ -272,6 +272,9 @@ impl Walker<'_> {
             if !text.starts_with(['-', '+']) {
                 break;
             }
+            if let Some(file) = started(text, rest.get(at + 1)) {
+                self.held("script-shell", &file, name, None, setting);
+            }
             let short = !text.starts_with("--");
             has_code |= short && text.contains('c') && text.starts_with('-');
             from_input |= short && text.contains('s');
@@ -526,6 +529,15 @@ impl Walker<'_> {
                 None => self.piped_in(name, Some(spoken(which, rest)), first, rest, call, setting),
             },
         )
+    }
+}
+
+/// Returns the file that a shell reads before it starts, if this flag names one.
+fn started(flag: &str, next: Option<&Field>) -> Option<Field> {
+    let attached = ["--rcfile=", "--init-file="].iter().find_map(|start| flag.strip_prefix(start));
+    match attached {
+        Some(file) => Some(Field { text: file.to_owned(), ..next.cloned().unwrap_or_default() }),
+        None => next.filter(|_| matches!(flag, "--rcfile" | "--init-file")).cloned(),
     }
 }
 

@@ -92,6 +92,7 @@ fn is_loss(item: &Item) -> bool {
         Item::Shell(_)
         | Item::Code(..)
         | Item::Held(..)
+        | Item::Run(..)
         | Item::Source(..)
         | Item::RunSource(..)
         | Item::Gives(_) => false,

@@ -37,8 +37,10 @@ mod links;
 mod manifests;
 mod modes;
 mod modules;
+mod named_files;
 mod names;
 mod output;
+mod packages;
 mod parameters;
 mod patch;
 mod programs;
@@ -114,6 +116,7 @@ pub(crate) fn read(text: &str, surroundings: &Surroundings) -> (Reading, u64) {
         sendings: Vec::new(),
         led: BTreeMap::new(),
         files: BTreeMap::new(),
+        module_folders: BTreeSet::new(),
         generated: BTreeSet::new(),
         printed: BTreeSet::new(),
         built: Vec::new(),
@@ -187,6 +190,8 @@ struct Walker<'a> {
     led: BTreeMap<String, bool>,
     /// The contents that this command line writes to files, by path.
     files: BTreeMap<String, Feed>,
+    /// The lists of folders with modules that stand before programs.
+    module_folders: BTreeSet<String>,
     /// The files that a program writes as it runs, with text that nothing here shows; a folder
     /// ends with `/`.
     generated: BTreeSet<String>,

@@ -122,6 +122,9 @@ impl Walker<'_> {
     ) {
         self.unseen(value.source, command, setting);
         let text = value.text.trim_matches(['"', '\'']);
+        // `MODULE:NAME` is something that the module holds.
+        let module = text.split_once(':').filter(|_| language == "python" && !text.contains("::"));
+        let text = module.map_or(text, |(module, _)| module);
         let is_file = text.starts_with(['.', '/', '~'])
             || [".js", ".cjs", ".mjs", ".ts", ".rb", ".pl", ".pm", ".py", ".so"]
                 .iter()

@@ -8,7 +8,7 @@ use super::simple::Call;
 use super::{Setting, Walker};
 use crate::catalogue::{self, Item, Plan};
 use crate::places::{self, Place};
-use crate::types::EffectKind;
+use crate::types::{Effect, EffectKind};
 
 impl Walker<'_> {
     /// Follows a program that the tables know; returns its output.
@@ -109,6 +109,11 @@ impl Walker<'_> {
                     }
                     self.nested(&field, name, &inner);
                 }
+                Item::Run(language, at) => {
+                    if let Some(word) = rest.get(*at) {
+                        self.run_word((name, language), word, command, setting);
+                    }
+                }
                 Item::Held(role, at, attached) => {
                     if let Some(word) = rest.get(*at) {
                         let field = Field {
@@ -157,7 +162,9 @@ impl Walker<'_> {
     ) -> Option<Feed> {
         self.launched(name, rest, plan, call, setting);
         let starts = |item: &Item| matches!(item, Item::Constant(EffectKind::ProcessStart, _));
-        let read = |item: &Item| matches!(item, Item::Shell(_) | Item::Code(..) | Item::Held(..));
+        let read = |item: &Item| {
+            matches!(item, Item::Shell(_) | Item::Code(..) | Item::Run(..) | Item::Held(..))
+        };
         let starts = plan.items.iter().any(starts) || super::followed::is_starter(name);
         if starts && !plan.items.iter().any(read) {
             self.follow_words(name, rest, call, setting);
@@ -170,7 +177,7 @@ impl Walker<'_> {
             let first = command.and_then(|at| usize::try_from(at).ok()).unwrap_or(usize::MAX);
             self.watched(name, &words, first, setting);
         }
-        self.note_clone(name, rest, plan);
+        self.note_clone(name, rest, plan, setting);
         self.runs_fetched(name, rest, plan, command, setting);
         self.stop_service(name, rest, plan, call, command, setting);
         self.hand_on(name, rest, plan, call, command, setting);
@@ -183,7 +190,7 @@ impl Walker<'_> {
         self.note_dump(name, rest, call);
         match name {
             "rm" => {
-                self.remove(rest, plan, command);
+                self.remove(rest, plan, command, setting);
                 if plan.recursive {
                     self.note_open_targets("rm", rest, plan);
                 }
@@ -262,7 +269,7 @@ impl Walker<'_> {
                 self.compose(rest, command, setting)
             }
             "awk" | "gawk" | "mawk" | "nawk" => self.awk(rest, plan, command, setting),
-            "vim" | "vi" | "nvim" | "less" => self.editor(rest, setting),
+            "vim" | "vi" | "nvim" | "less" | "ed" | "ex" => self.editor(rest, call, setting),
             "sed" | "gsed" | "ssed" => self.sed(rest, plan, command, setting),
             "scp" | "pscp" | "rcp" | "rsync" => {
                 if rest.iter().any(|field| field.text.starts_with("--delete")) {
@@ -297,7 +304,14 @@ impl Walker<'_> {
         None
     }
 
-    fn remove(&mut self, rest: &[Field], plan: &Plan, command: Option<u32>) {
+    fn remove(&mut self, rest: &[Field], plan: &Plan, command: Option<u32>, setting: &Setting) {
+        // In a container of the project's own, only what is mounted into it can be lost.
+        let own = matches!(&setting.place, Place::Container(name, _) if name.is_empty());
+        let loses =
+            |effect: &Effect| effect.command == command && effect.kind == EffectKind::FileDelete;
+        if own && !self.out.effects.iter().any(loses) {
+            return;
+        }
         let force = plan.flags.iter().filter_map(|at| rest.get(*at)).any(|field| {
             field.text == "--force" || (!field.text.starts_with("--") && field.text.contains('f'))
         });
@@ -491,7 +505,10 @@ impl Walker<'_> {
     }
 
     /// Follows `-c ':!COMMAND'`.
-    fn editor(&mut self, rest: &[Field], setting: &Setting) {
+    fn editor(&mut self, rest: &[Field], call: &Call, setting: &Setting) {
+        if let Some(place) = rest.first() {
+            self.typed_in(place, &call.input, setting);
+        }
         for field in rest {
             if field.text.starts_with([':', '+']) {
                 self.prompted(field, setting);

@@ -106,6 +106,7 @@ impl Walker<'_> {
             let shows = ["--check", "-C", "--syntax-check", "--list-tasks", "--list-hosts"];
             if !rest.iter().any(|field| shows.contains(&field.text.as_str())) {
                 for field in rest.iter().filter(|field| is_playbook(&field.text)).take(8) {
+                    self.mind_missing(&field.text, setting);
                     self.note_unread_file(&field.text, &[], command, setting);
                 }
             }
@@ -137,6 +138,7 @@ impl Walker<'_> {
             _ => String::new(),
         };
         if let Some(file) = named {
+            self.mind_missing(&file, setting);
             return self.note_unread_file(&file, runner.signs, command, setting);
         }
         for file in runner.files {

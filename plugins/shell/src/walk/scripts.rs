@@ -17,6 +17,7 @@ use crate::bindings::exports::portcullis::shell::reader::{
     Contents, LeftFile, Provenance, RunLine, Surroundings,
 };
 use crate::places::{self, Place};
+use portcullis_autoruns::is_module;
 use running::Running;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,8 +29,14 @@ const WANTS: usize = 16;
 const LEAVES: usize = 64;
 
 /// The provenance of a file that holds nothing but what it seems to hold.
-const NOWHERE: Provenance =
-    Provenance { downloaded: false, decoded: false, secret: false, dumped: false, foreign: false };
+const NOWHERE: Provenance = Provenance {
+    downloaded: false,
+    decoded: false,
+    secret: false,
+    dumped: false,
+    foreign: false,
+    written: false,
+};
 
 /// The knowledge of files beyond the command line, and the questions that it leaves.
 #[derive(Default)]
@@ -52,6 +59,8 @@ pub(super) struct Scripts {
     lines: Vec<RunLine>,
     /// The number of effects on the project's files that files have had so far.
     soft: usize,
+    /// The modules that were loaded: a second import of one runs nothing.
+    imported: BTreeSet<String>,
 }
 
 /// The way in which a file gets another name.
@@ -172,9 +181,18 @@ impl Walker<'_> {
         }
     }
 
-    /// Returns true if there are files, or folders of files, that nobody has seen.
-    pub(super) fn has_unseen(&self) -> bool {
-        self.has_fetched() || self.files.values().any(|feed| feed.source.is_unseen())
+    /// Returns true if there are modules that nobody has seen, or that the session wrote.
+    pub(super) fn has_modules(&self) -> bool {
+        self.has_fetched()
+            || self.files.iter().any(|(path, feed)| feed.source.is_unseen() || is_module(path))
+            || self.scripts.before.values().any(|from| from.written)
+    }
+
+    /// Returns true for a module that the session wrote, the first time that it is loaded.
+    pub(super) fn is_first_import(&mut self, path: &str) -> bool {
+        let before = self.scripts.before.get(path).is_some_and(|from| from.written);
+        (before || self.files.contains_key(path) && is_module(path))
+            && self.scripts.imported.insert(path.to_owned())
     }
 
     /// Returns true if there is a file at a path; asks for it if that is not known.
@@ -263,7 +281,8 @@ impl Walker<'_> {
         }
         now.into_iter()
             .filter(|(path, now)| {
-                *now != self.scripts.before.get(path).copied().unwrap_or(NOWHERE)
+                let before = self.scripts.before.get(path).copied().unwrap_or(NOWHERE);
+                *now != Provenance { written: false, ..before }
                     && path.starts_with('/')
                     && !path.contains(UNKNOWN)
                     && path.len() <= 1024

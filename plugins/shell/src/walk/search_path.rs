@@ -10,6 +10,8 @@ use crate::places::{self, Place};
 
 /// The variable with the folders in which a shell looks for programs.
 const NAME: &str = "PATH";
+/// The variables with the folders in which code looks for modules.
+pub(super) const MODULE_FOLDERS: &[&str] = &["NODE_PATH", "PERL5LIB", "PYTHONPATH", "RUBYLIB"];
 /// The most folders of one search path.
 const FOLDERS: usize = 32;
 /// Folders of temporary files.
@@ -35,6 +37,11 @@ impl Walker<'_> {
     pub(super) fn search_in(&mut self, call: &Call) {
         if let Some(path) = given(call) {
             self.env.set(NAME, path);
+        }
+        for set in call.assignments.iter().filter(|set| MODULE_FOLDERS.contains(&&*set.name)) {
+            if self.module_folders.len() < FOLDERS {
+                self.module_folders.insert(set.value.clone());
+            }
         }
     }
 

@@ -18,12 +18,17 @@ impl Walker<'_> {
         call: &Call,
         setting: &Setting,
     ) -> Feed {
-        let is_fd = name == "fd";
-        let roots = if is_fd { rest.get(..0).unwrap_or_default() } else { roots(rest) };
+        let fd = (name == "fd").then(|| read_fd(rest));
         let folder = Field::plain(".", Span::default());
-        let roots: Vec<&Field> =
-            if roots.is_empty() { vec![&folder] } else { roots.iter().collect() };
-        let name_pattern = value_of(rest, &["-name", "-iname"]);
+        let mut roots: Vec<&Field> = match &fd {
+            Some(fd) => fd.roots.clone(),
+            None => roots(rest).iter().collect(),
+        };
+        if roots.is_empty() {
+            roots.push(&folder);
+        }
+        let fd_pattern = fd.as_ref().and_then(|fd| fd.name.as_deref());
+        let name_pattern = fd_pattern.or_else(|| value_of(rest, &["-name", "-iname"]));
         let narrowed = name_pattern.is_some()
             || rest.iter().any(|field| {
                 matches!(
@@ -36,8 +41,9 @@ impl Walker<'_> {
                         | "-newer"
                         | "-mmin"
                         | "-maxdepth"
-                ) || is_fd
-            });
+                )
+            })
+            || fd.as_ref().is_some_and(|fd| fd.narrowed);
         let found: Vec<Field> =
             roots.iter().map(|root| matches_of(root, name_pattern, narrowed)).collect();
         self.metadata = true;
@@ -73,7 +79,10 @@ impl Walker<'_> {
                 setting,
             );
         }
-        self.executed(rest, &found, call, setting);
+        match fd {
+            Some(_) => self.executed(&apart(rest), &found, call, setting),
+            None => self.executed(rest, &found, call, setting),
+        }
         Feed {
             items: found.first().map(|field| field.text.clone()).filter(|_| found.len() == 1),
             ..Feed::default()
@@ -82,15 +91,15 @@ impl Walker<'_> {
 
     /// Runs the commands after `-exec` and the like, with the found files in the place of `{}`.
     fn executed(&mut self, rest: &[Field], found: &[Field], call: &Call, setting: &Setting) {
-        let starts = rest.iter().enumerate().filter(|(_, field)| {
-            matches!(
-                field.text.as_str(),
-                "-exec" | "-execdir" | "-ok" | "-okdir" | "-x" | "-X" | "--exec" | "--exec-batch"
-            )
-        });
-        let starts: Vec<usize> = starts.map(|(at, _)| at).collect();
+        let is_start = |field: &Field| {
+            let finds = ["-exec", "-execdir", "-ok", "-okdir"].contains(&field.text.as_str());
+            finds || FD_EXECS.contains(&field.text.as_str())
+        };
+        let starts = rest.iter().enumerate().filter(|(_, field)| is_start(field));
+        let starts: Vec<(usize, bool)> =
+            starts.map(|(at, field)| (at, FD_EXECS.contains(&field.text.as_str()))).collect();
         let mut after = 0;
-        for start in starts {
+        for (start, is_fd) in starts {
             let words = rest.get(start + 1..).unwrap_or_default();
             if start < after {
                 continue;
@@ -113,6 +122,11 @@ impl Walker<'_> {
                 } else {
                     fields.push(field.clone());
                 }
+            }
+            // Without a place for it, fd puts what it finds at the end.
+            let placed = |field: &Field| ["{", "}"].iter().all(|brace| field.text.contains(brace));
+            if is_fd && !words.iter().take(length).any(placed) {
+                fields.extend(found.iter().cloned());
             }
             let mut inner = setting.clone();
             inner.wrappers.push("find -exec".to_owned());
@@ -289,6 +303,132 @@ fn names_a_kind(text: &str) -> bool {
     !text.contains(UNKNOWN)
         && !kind.is_empty()
         && kind.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'.')
+}
+
+/// The flags of fd behind which a command begins.
+const FD_EXECS: &[&str] = &["-x", "-X", "--exec", "--exec-batch"];
+/// The flags of fd that take a value.
+const FD_VALUES: &[&str] = &[
+    "-C",
+    "-E",
+    "-S",
+    "-c",
+    "-d",
+    "-e",
+    "-j",
+    "-o",
+    "-t",
+    "--and",
+    "--base-directory",
+    "--batch-size",
+    "--changed-before",
+    "--changed-within",
+    "--color",
+    "--exact-depth",
+    "--exclude",
+    "--extension",
+    "--format",
+    "--ignore-file",
+    "--max-depth",
+    "--max-results",
+    "--min-depth",
+    "--newer",
+    "--older",
+    "--owner",
+    "--path-separator",
+    "--search-path",
+    "--size",
+    "--threads",
+    "--type",
+];
+/// Those that leave out most files.
+const FD_NARROWS: &[&str] = &[
+    "-S",
+    "-d",
+    "--changed-before",
+    "--changed-within",
+    "--exact-depth",
+    "--max-depth",
+    "--newer",
+    "--older",
+    "--size",
+];
+
+/// The search of a call of fd.
+struct FdSearch<'f> {
+    roots: Vec<&'f Field>,
+    /// The names that it finds, as a glob.
+    name: Option<String>,
+    narrowed: bool,
+}
+
+fn read_fd(rest: &[Field]) -> FdSearch<'_> {
+    let is_exec = |field: &&Field| {
+        FD_EXECS.iter().any(|flag| match flag.strip_prefix("--") {
+            Some(_) => field.text.split('=').next() == Some(*flag),
+            None => field.text.starts_with(*flag),
+        })
+    };
+    let own = rest.iter().take_while(|field| !is_exec(field)).collect::<Vec<_>>();
+    let mut search = FdSearch { roots: Vec::new(), name: None, narrowed: false };
+    let (mut pattern, mut ending) = (None, None);
+    let mut words = own.iter().copied();
+    while let Some(word) = words.next() {
+        let (flag, value) = match word.text.split_once('=') {
+            Some((flag, value)) if flag.starts_with("--") => (flag, Some(value.to_owned())),
+            _ => (word.text.as_str(), None),
+        };
+        if !flag.starts_with('-') || flag == "-" {
+            match pattern {
+                None => pattern = Some(word.text.as_str()),
+                Some(_) => search.roots.push(word),
+            }
+            continue;
+        }
+        search.narrowed |= FD_NARROWS.contains(&flag);
+        let next = if value.is_none() && FD_VALUES.contains(&flag) { words.next() } else { None };
+        match flag {
+            "-e" | "--extension" => ending = value.or_else(|| next.map(|word| word.text.clone())),
+            "-C" | "--base-directory" | "--search-path" => search.roots.extend(next),
+            _ => {}
+        }
+    }
+    let all = pattern.is_none_or(|pattern| matches!(pattern, "" | "." | ".*" | "*"));
+    let plain = |text: &str| {
+        text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+    };
+    search.narrowed |= !all || ending.is_some();
+    let stem = pattern.filter(|pattern| !all && plain(pattern));
+    search.name = match (stem, ending) {
+        (Some(stem), Some(ending)) => Some(format!("*{stem}*.{ending}")),
+        (Some(stem), None) => Some(format!("*{stem}*")),
+        (None, Some(ending)) => Some(format!("*.{ending}")),
+        (None, None) => None,
+    };
+    search
+}
+
+/// Returns the words with the flags of fd that a command is attached to in words of their own:
+/// `-Xrm`, `--exec=rm`.
+fn apart(rest: &[Field]) -> Vec<Field> {
+    let mut fields = Vec::with_capacity(rest.len() + 1);
+    let mut seen = false;
+    for field in rest {
+        let attached = FD_EXECS.iter().find_map(|flag| {
+            let command = field.text.strip_prefix(flag)?;
+            let command = if flag.len() > 2 { command.strip_prefix('=')? } else { command };
+            (!command.is_empty() && !seen).then(|| (*flag, command.to_owned()))
+        });
+        seen |= FD_EXECS.contains(&field.text.as_str()) || attached.is_some();
+        match attached {
+            Some((flag, text)) => {
+                fields.push(Field { text: flag.to_owned(), ..field.clone() });
+                fields.push(Field { text, ..field.clone() });
+            }
+            None => fields.push(field.clone()),
+        }
+    }
+    fields
 }
 
 /// Returns the folders that a search begins in.

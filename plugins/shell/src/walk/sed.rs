@@ -36,7 +36,7 @@ impl Walker<'_> {
             return;
         }
         let changed = self.changed_in_place(rest, plan);
-        for script in self.sed_scripts(rest, plan) {
+        for script in self.sed_scripts(rest, plan, command, setting) {
             self.spend(script.text.len());
             let (orders, cut) = read_orders(&script.text);
             if cut {
@@ -73,8 +73,7 @@ impl Walker<'_> {
         }
     }
 
-    /// Returns the scripts of a call: the values of `-e`, the files of `-f`, else the first
-    /// operand. Returns the files among those that are changed in place that something runs later.
+    /// Returns the files among those that are changed in place that something runs later.
     fn changed_in_place(&self, rest: &[Field], plan: &Plan) -> Vec<String> {
         let changed = plan.items.iter().filter_map(|item| match item {
             Item::Word(EffectKind::FileModify, at) => rest.get(*at),
@@ -86,7 +85,14 @@ impl Walker<'_> {
             .collect()
     }
 
-    fn sed_scripts(&mut self, rest: &[Field], plan: &Plan) -> Vec<Field> {
+    /// Returns the scripts of a call: the values of `-e`, the files of `-f`, else the first operand.
+    fn sed_scripts(
+        &mut self,
+        rest: &[Field],
+        plan: &Plan,
+        command: Option<u32>,
+        setting: &Setting,
+    ) -> Vec<Field> {
         let mut scripts = Vec::new();
         let mut named = false;
         let mut at = 0;
@@ -137,7 +143,7 @@ impl Walker<'_> {
             let Some(value) = value else { continue };
             if flag == 'e' {
                 scripts.push(value);
-            } else if let Some(text) = self.file_content(&value.text).text {
+            } else if let Some(text) = self.commands_in(&value.text, command, setting) {
                 scripts.push(Field { text: text.to_string(), ..value });
             }
         }

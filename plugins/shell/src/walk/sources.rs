@@ -7,6 +7,7 @@
 
 use super::environment::UNKNOWN;
 use super::expand::Field;
+use super::packages::Registry;
 use super::{Setting, Walker};
 use crate::places;
 use crate::types::EffectKind;
@@ -152,11 +153,14 @@ impl Walker<'_> {
         command: Option<u32>,
         setting: &Setting,
     ) {
+        let (family, registry) = parted(family);
         if let Some(source) = self.foreign_source(family, field) {
             self.out.gap(&format!("a package from a source that nobody vouches for{source}"));
             if UNSEEN.contains(&family) {
                 self.plain(EffectKind::UnseenCode, "", false, command, setting);
             }
+        } else if let Some(registry) = registry {
+            self.note_undeclared(registry, field, setting);
         }
     }
 
@@ -168,8 +172,12 @@ impl Walker<'_> {
         command: Option<u32>,
         setting: &Setting,
     ) {
+        let (family, registry) = parted(family);
+        let of_registry = ["npm:", "jsr:"].iter().any(|start| field.text.starts_with(start));
         if self.foreign_source(family, field).is_some() {
             self.plain(EffectKind::UnseenCode, &host_of(&field.text), false, command, setting);
+        } else if let Some(registry) = registry.or(of_registry.then_some(Registry::Node)) {
+            self.note_undeclared(registry, field, setting);
         }
     }
 
@@ -250,6 +258,16 @@ impl Walker<'_> {
     fn was_fetched(&self, text: &str) -> bool {
         let (path, known) = places::resolve(text, &self.env.folder);
         known && text.contains(['/', '.']) && self.file_content(&path).source.is_unseen()
+    }
+}
+
+/// Returns the kind of a source, and the registry from which a package is run at once.
+fn parted(family: &str) -> (&str, Option<Registry>) {
+    match family {
+        "npm-package" => ("npm", Some(Registry::Node)),
+        "npm-starter" => ("npm", Some(Registry::Starter)),
+        "python-package" => ("requirement", Some(Registry::Python)),
+        _ => (family, None),
     }
 }
 

@@ -56,7 +56,14 @@ pub(crate) fn reading_after(
 }
 
 pub(crate) fn plain() -> Provenance {
-    Provenance { downloaded: false, decoded: false, secret: false, dumped: false, foreign: false }
+    Provenance {
+        downloaded: false,
+        decoded: false,
+        secret: false,
+        dumped: false,
+        foreign: false,
+        written: false,
+    }
 }
 
 pub(crate) fn downloaded() -> Provenance {

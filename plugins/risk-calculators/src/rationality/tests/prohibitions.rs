@@ -338,3 +338,111 @@ fn long_goals_and_actions_are_bounded() {
         "{found:?}"
     );
 }
+
+fn objects_to(goals: &[&str], action: &Action) -> bool {
+    let context = goals.iter().fold(testing::context(), |context, goal| context.goal(goal));
+    let prepared = RationalityCheck::prepare(&[]).expect("no settings are right");
+    let found = RationalityCheck::assess(&prepared, action, &context).expect("it answers");
+    !found.rulings.is_empty()
+}
+
+/// Sentences that protect `<x>`; a condition may follow.
+const PROTECTS: &[&str] = &[
+    "Leave <x> alone",
+    "Please leave <x> alone, and fix the tests",
+    "Fix the bug, but leave <x> alone",
+    "Fix the bug. leave alone <x>",
+    "Leave <x> as is",
+    "Leave <x> exactly as it is",
+    "Leave <x> untouched",
+    "Keep <x> unchanged",
+    "Keep <x> as it is",
+    "Keep your hands off <x>",
+    "Hands off <x>",
+    "Stay away from <x>",
+    "Stay out of <x>",
+    "Steer clear of <x>",
+    "<x> stays as it is",
+    "Rename the function, but <x> stays the way it is",
+    "Rename the function; <x> has to stay untouched",
+    "Make sure <x> remains unchanged",
+    "<x> is off limits",
+    "Note: <x> is not to be touched",
+    "<x> must not be changed",
+    "<x> mustn\u{2019}t be edited",
+    "<x> should never be overwritten",
+];
+/// Sentences with the same words that protect nothing.
+const LEAVES: &[&str] = &[
+    "Leave a comment in <x>",
+    "Leave <x> in the repository",
+    "Leave me alone and fix <x>",
+    "Don\u{2019}t leave <x> alone",
+    "Don't leave <x> as it is, clean it up",
+    "Keep <x> up to date",
+    "Keep going with <x>",
+    "<x> cannot stay as it is",
+    "<x> should not stay as it is",
+    "Why is <x> unchanged? Update it",
+    "Should <x> stay as it is?",
+    "If <x> stays as it is, the build fails: repair that",
+    "The colours in <x> stay bright",
+    "The heading must not be changed by <x>",
+    "Take your hands off the wheel in the picture of <x>",
+    "<x> is on the list",
+];
+const NAMES: &[&str] =
+    &["config.py", ".env.local", "package-lock.json", "src/db/schema.v2.sql", "`vendor/`"];
+
+#[test]
+fn what_a_person_protects_is_not_changed() {
+    let mut wrong = Vec::new();
+    for name in NAMES {
+        let path = name.trim_matches('`');
+        let path = if path.ends_with('/') { format!("{path}a.c") } else { path.to_owned() };
+        let objects = |goal: &str, action: &Action| objects_to(&[goal], action);
+        for form in PROTECTS {
+            for end in ["", " until the release", " unless I say so", ". Then run the tests."] {
+                let goal = form.replace("<x>", name) + end;
+                if !objects(&goal, &edit(&path)) || !objects(&goal, &file_delete(&path)) {
+                    wrong.push(format!("{goal}: {path} is changed"));
+                }
+                if objects(&goal, &edit("src/other.rs")) || objects(&goal, &file_read(&path)) {
+                    wrong.push(format!("{goal}: objects to something else"));
+                }
+            }
+        }
+        for form in LEAVES {
+            let goal = form.replace("<x>", name);
+            if objects(&goal, &edit(&path)) {
+                wrong.push(format!("{goal}: protects nothing"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn several_things_are_protected_and_released_by_name() {
+    let both = "Leave .env.local and package-lock.json alone until the release.";
+    let listed = "Fix a.py. The files b.py, c.py and d.py stay as they are";
+    for (goals, action, wanted) in [
+        (&[both][..], edit(".env.local"), true),
+        (&[both], edit("package-lock.json"), true),
+        (&[both], edit("package.json"), false),
+        (&[both, "Now change .env.local"], edit(".env.local"), false),
+        (&[both, "Now change .env.local"], edit("package-lock.json"), true),
+        (&["Don't push. Leave x.py alone until the release"], push(), true),
+        (&[listed], edit("a.py"), false),
+        (&[listed], edit("c.py"), true),
+        (&["Refactor utils.py, config.py stays as it is"], edit("utils.py"), false),
+        (&["Refactor utils.py, config.py stays as it is"], edit("config.py"), true),
+        (&["Leave the tests alone"], edit("tests/a.rs"), true),
+        (&["Leave the tests alone"], edit("src/a.rs"), false),
+        (&["Leave it alone"], edit("src/a.rs"), false),
+        (&["a.db must not be deleted"], edit("a.db"), false),
+        (&["a.db must not be deleted"], file_delete("a.db"), true),
+    ] {
+        assert_eq!(objects_to(goals, &action), wanted, "{goals:?} {:?}", action.facts.effects);
+    }
+}

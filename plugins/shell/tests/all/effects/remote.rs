@@ -42,7 +42,7 @@ pub(super) const TABLE: &[(&str, &str)] = &[
     ("rsync -an . host.example:/srv", ""),
     ("rsync -a src/ build/", "read! src, modify! build"),
     ("sftp host.example <<< 'put a.txt'", "network host.example, read! a.txt, send host.example"),
-    ("sftp -b orders host.example", "read orders, network host.example, send host.example"),
+    ("sftp -b orders host.example", "start? orders, network host.example, send host.example"),
     ("sftp host.example", "network host.example"),
     ("sftp host.example <<< 'get a.txt'", "network host.example"),
     (
