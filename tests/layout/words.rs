@@ -90,10 +90,10 @@ fn replaced_words_are_no_names() {
         let code = without_comments_and_texts(&source.text);
         for name in names(&code).chain([stem]) {
             for part in parts(name) {
-                if let Some((word, terms)) = NAMES.iter().find(|(word, _)| *word == part) {
-                    if !is_allowed(&source.path, word) {
-                        offenders.push(format!("{}: `{name}`: say {terms}", source.path));
-                    }
+                if let Some((word, terms)) = NAMES.iter().find(|(word, _)| *word == part)
+                    && !is_allowed(&source.path, word)
+                {
+                    offenders.push(format!("{}: `{name}`: say {terms}", source.path));
                 }
             }
             let whole = WHOLE.iter().find(|(word, _)| *word == name);

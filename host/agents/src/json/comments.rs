@@ -67,7 +67,7 @@ fn string_length(text: &str) -> usize {
 }
 
 /// Returns the text with its comments blanked. White space in them stays, as in the clients, also
-/// such as JSON does not know: then the text is no JSON to them either.
+/// such as JSON does not know: then the text does not parse for them either.
 pub(super) fn blank_comments(text: &str, comments: &[Range<usize>]) -> String {
     let mut blanked = String::with_capacity(text.len());
     let mut end = 0;

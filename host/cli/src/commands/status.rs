@@ -86,15 +86,11 @@ pub fn run_status(arguments: &Arguments) -> CommandExit {
         (stand, _) => stand,
     };
     // A client asks for its own session; a person asks for the machine.
-    let stopped = if session.is_none() { count_stopped_sessions() } else { 0 };
+    let stopped = session.is_none().then(count_stopped_sessions);
     paint::print_text(&if arguments.json {
-        let mut document = as_json(&stand, session.as_deref(), usage.as_ref());
-        if session.is_none() {
-            document["stopped_sessions"] = json!(stopped);
-        }
-        format!("{document}\n")
+        format!("{}\n", as_json(&stand, session.as_deref(), usage.as_ref(), stopped))
     } else {
-        line(&stand, usage.as_ref(), stopped)
+        line(&stand, usage.as_ref(), stopped.unwrap_or(0))
     });
     CommandExit::Success
 }
@@ -281,7 +277,12 @@ fn limits(limits: &[LimitUse]) -> String {
     if listed.is_empty() { String::new() } else { format!(" | {}", listed.join(", ")) }
 }
 
-fn as_json(stand: &GuardStatus, session: Option<&str>, usage: Option<&SessionUsage>) -> Value {
+fn as_json(
+    stand: &GuardStatus,
+    session: Option<&str>,
+    usage: Option<&SessionUsage>,
+    stopped: Option<usize>,
+) -> Value {
     let (name, until, why) = match stand {
         GuardStatus::Guarding => ("guarding", None, None),
         GuardStatus::Observing => ("observing", None, None),
@@ -309,5 +310,6 @@ fn as_json(stand: &GuardStatus, session: Option<&str>, usage: Option<&SessionUsa
         "session": session,
         "counts": counts,
         "limits": limits,
+        "stopped_sessions": stopped,
     })
 }

@@ -243,15 +243,11 @@ fn begin_of(before: &str) -> usize {
     while let Some(part) = parts.next() {
         let single = part.split_whitespace().filter(|word| !matches!(*word, "and" | "the")).count();
         let is_list = single <= 1 && part.split_whitespace().count() <= 2;
-        if parts.peek().is_some() && !is_list {
-            begin += part.len() + 2;
-        } else if parts.peek().is_some()
-            && !before.get(begin..).is_some_and(|list| list.contains(" and "))
-        {
-            begin += part.len() + 2;
-        } else {
+        let joined = before.get(begin..).is_some_and(|list| list.contains(" and "));
+        if parts.peek().is_none() || (is_list && joined) {
             break;
         }
+        begin += part.len() + 2;
     }
     begin
 }
