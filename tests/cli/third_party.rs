@@ -227,7 +227,7 @@ fn shown(site: &Site, plugin: &Path) -> Result<()> {
         .ok_or_else(|| anyhow!("it is not listed: {list}"))?;
     ensure!(
         line.contains("risk-calculator")
-            && line.contains("on fault ask")
+            && line.contains("ask on a fault")
             && line.contains("plugins/protect-migrations.wasm"),
         "{line}"
     );

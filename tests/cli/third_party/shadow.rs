@@ -87,7 +87,7 @@ fn compared(site: &Site) -> Result<()> {
     let doctor = site.run(&["doctor"])?.text().split_whitespace().collect::<Vec<_>>().join(" ");
     ensure!(doctor.contains(&format!("portcullis plugin compare {EXAMPLE}")), "{doctor}");
     let list = site.output(&["plugin", "list"])?;
-    ensure!(list.contains("in shadow mode and does not count"), "{list}");
+    ensure!(list.contains("in shadow mode: does not count"), "{list}");
     Ok(())
 }
 
