@@ -360,9 +360,9 @@ impl Reader<'_, '_, '_, '_> {
                 self.form("delete-remote", "deletes something on a remote service", 100);
             }
             // Others have it, or miss it, at once.
-            VerbMeaning::Publishes | VerbMeaning::Sends | VerbMeaning::Stops => {
-                self.plain(EffectKind::Publish, server)
-            }
+            VerbMeaning::Publishes | VerbMeaning::Stops => self.plain(EffectKind::Publish, server),
+            // Who gives an agent a mailbox wants messages sent: a remote change, and no more.
+            VerbMeaning::Sends => {}
             VerbMeaning::Overwrites => self.overwrites(server),
             VerbMeaning::Spends => self.plain(EffectKind::ResourceUse, server),
             VerbMeaning::Grants => self.plain(EffectKind::Privilege, server),

@@ -66,12 +66,12 @@ fn parameters_of_foreign_tools_tell_what_they_do() {
         (
             "mcp__mail__send_email",
             json!({"to": "a@example.org", "body": "hello `name`"}),
-            &["remote-change a@example.org", "publish mail"],
+            &["remote-change a@example.org"],
         ),
         (
             "mcp__mail__send_email",
             json!({"to": "a@example.org", "body": "$(cat x)"}),
-            &["$ : \"$(cat x)\"", "send a@example.org", "publish mail"],
+            &["$ : \"$(cat x)\"", "send a@example.org"],
         ),
         ("mcp__web__call", json!({"header": "${env.API_KEY}"}), &["secret-read"]),
         ("mcp__web__call", json!({"header": "${env.LANG}"}), &[]),
@@ -121,7 +121,7 @@ fn parameters_of_foreign_tools_tell_what_they_do() {
             &["remote-delete github", "file-delete /home/me/shop/x"],
         ),
         ("mcp__github__merge_pull_request", json!({"n": 1}), &["publish github"]),
-        ("mcp__drive__share_file", json!({"id": "x"}), &["remote-change", "publish drive"]),
+        ("mcp__drive__share_file", json!({"id": "x"}), &["remote-change"]),
         ("mcp__gh__archive_repository", json!({"repo": "x"}), &["publish gh"]),
         ("mcp__kube__scale_deployment", json!({"replicas": 0}), &["remote-delete kube"]),
         ("mcp__kube__scale", json!({"spec": {"replicas": "0"}}), &["remote-delete kube"]),

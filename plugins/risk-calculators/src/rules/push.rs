@@ -111,7 +111,7 @@ fn by_tool(action: &Action) -> Option<Ruling> {
         .filter_map(|effect| match effect.kind {
             EffectKind::Publish => {
                 const WHY: &str =
-                    "this merges, deploys, publishes, sends or stops something: it is so for others at once";
+                    "this merges, deploys, publishes or stops something: it is so for others at once";
                 Some((false, WHY))
             }
             EffectKind::Privilege => Some((true, "this lets others do or see more")),
