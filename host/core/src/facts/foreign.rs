@@ -326,7 +326,9 @@ impl Reader<'_, '_, '_, '_> {
         if meaning != VerbMeaning::Looks && has(AMOUNTS) && has(PAYEES) {
             return self.plain(EffectKind::ResourceUse, server);
         }
-        if matches!(meaning, VerbMeaning::Publishes | VerbMeaning::Unknown) && deploys(name) {
+        let may_deploy =
+            matches!(meaning, VerbMeaning::Publishes | VerbMeaning::Stops | VerbMeaning::Unknown);
+        if may_deploy && deploys(name) {
             let production = |(key, text): &(String, String)| {
                 STAGES.contains(&texts::plain(key).as_str()) && names_production(text)
             };
@@ -361,8 +363,6 @@ impl Reader<'_, '_, '_, '_> {
             }
             // Others have it, or miss it, at once.
             VerbMeaning::Publishes | VerbMeaning::Stops => self.plain(EffectKind::Publish, server),
-            // Who gives an agent a mailbox wants messages sent: a remote change, and no more.
-            VerbMeaning::Sends => {}
             VerbMeaning::Overwrites => self.overwrites(server),
             VerbMeaning::Spends => self.plain(EffectKind::ResourceUse, server),
             VerbMeaning::Grants => self.plain(EffectKind::Privilege, server),

@@ -23,8 +23,6 @@ pub(super) enum VerbMeaning {
     Spends,
     /// It lets somebody do or see more than before.
     Grants,
-    /// It gives a message or a thing to others, who have it then.
-    Sends,
     /// It takes something away from those who use it, until somebody starts it again.
     Stops,
 }
@@ -80,17 +78,6 @@ const DEALING: &[&str] = &[
 const MONEY: &[&str] =
     &["balance", "coin", "coins", "crypto", "fund", "funds", "money", "payment", "tokens"];
 const GRANTS: &[&str] = &["grant", "invite"];
-#[rustfmt::skip]
-const SENDS: &[&str] = &[
-    "broadcast", "email", "forward", "mail", "message", "notify", "post", "reply", "send", "share", "sms", "toot", "tweet",
-];
-/// Objects of those verbs that go to a machine or a program, not to people.
-#[rustfmt::skip]
-const SIGNALS: &[&str] = &[
-    "bytes", "cdp", "char", "chars", "click", "code", "command", "commands", "control", "data", "endpoint", "enter", "eof", "event", "events",
-    "http", "input", "interrupt", "json", "key", "keys", "keystroke", "keystrokes", "line", "metric", "metrics", "packet", "port", "ports",
-    "prompt", "query", "raw", "request", "requests", "rpc", "signal", "stdin", "string", "telemetry", "terminal", "text", "url",
-];
 /// Verbs that take something away from those who use it.
 const STOPS: &[&str] = &["archive", "disable", "drain", "evict", "rollback", "suspend"];
 /// The same, where the object is a machine or a service.
@@ -173,7 +160,6 @@ pub(super) fn meaning_of(words: &[String]) -> VerbMeaning {
         PUBLISHES,
         SPENDS,
         GRANTS,
-        SENDS,
         STOPS,
         HALTS,
         &["attach", "force", "push", "transfer"],
@@ -235,13 +221,6 @@ pub(super) fn meaning_of(words: &[String]) -> VerbMeaning {
             VerbMeaning::Publishes
         }
         _ if LOOKS.contains(&verb) => VerbMeaning::Looks,
-        _ if SENDS.contains(&verb) => {
-            if has(SIGNALS) {
-                VerbMeaning::Unknown
-            } else {
-                VerbMeaning::Sends
-            }
-        }
         _ if STOPS.contains(&verb) || HALTS.contains(&verb) => {
             let small = object_of(object).is_none_or(|noun| SMALL.contains(&noun));
             let halts = object_of(object).is_some_and(|noun| MACHINES.contains(&noun));
@@ -301,8 +280,7 @@ fn object_of(object: &[String]) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::VerbMeaning::{
-        Destroys, DestroysAll, Grants, Looks, Overwrites, Publishes, Sends, Spends, Stops, Tidies,
-        Unknown,
+        Destroys, DestroysAll, Grants, Looks, Overwrites, Publishes, Spends, Stops, Tidies, Unknown,
     };
     use super::{meaning_of, words};
 
@@ -349,13 +327,13 @@ mod tests {
             ("mcp__aws__create_policy", Unknown),
             ("mcp__stripe__list_refunds", Looks),
             ("mcp__stripe__create_payment_link", Unknown),
-            ("mcp__mail__send_message", Sends),
-            ("mcp__gmail__sendEmail", Sends),
-            ("mcp__slack__chat_post_message", Sends),
-            ("mcp__slack__post-reply", Sends),
-            ("mcp__drive__share_file", Sends),
-            ("mcp__mail__forward_message", Sends),
-            ("mcp__x__tweet", Sends),
+            ("mcp__mail__send_message", Unknown),
+            ("mcp__gmail__sendEmail", Unknown),
+            ("mcp__slack__chat_post_message", Unknown),
+            ("mcp__slack__post-reply", Unknown),
+            ("mcp__drive__share_file", Unknown),
+            ("mcp__mail__forward_message", Unknown),
+            ("mcp__x__tweet", Unknown),
             ("mcp__tmux__send_keys", Unknown),
             ("mcp__term__send_text", Unknown),
             ("mcp__web__post_request", Unknown),

@@ -227,6 +227,15 @@ fn names_of_foreign_tools_bring_their_forms() {
         let found = found(tool, input);
         assert_eq!(found.facts.forms.first().map(|form| form.id.as_str()), form, "{tool}");
     }
+    // Another verb before or in place of `deploy` does not hide where it goes.
+    for verb in ["rollback", "rollback_release", "promote", "post_release", "notify_and_deploy"] {
+        for (stage, form) in [("production", Some("to-production")), ("preview", None)] {
+            let tool = format!("mcp__ci__{verb}");
+            let found = found(&tool, json!({"environment": stage}));
+            let first = found.facts.forms.first().map(|form| form.id.as_str());
+            assert_eq!(first, form, "{tool} {stage}");
+        }
+    }
 }
 
 #[test]
