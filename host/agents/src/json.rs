@@ -84,7 +84,7 @@ pub struct NotJson {
     pub place: JsonPosition,
     /// The problem, in one line.
     pub what: String,
-    /// What the client takes.
+    /// The syntax that the client accepts.
     pub expected: &'static str,
 }
 

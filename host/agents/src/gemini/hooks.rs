@@ -89,7 +89,7 @@ pub(super) fn off_switch(settings: &Value) -> Option<&'static str> {
         name.as_str().is_some_and(|name| name.contains(crate::PROGRAM) && name.contains("hook"))
     };
     let disabled = config.get("disabled").and_then(Value::as_array);
-    // What names ours comes first: no other file takes it back.
+    // The key that names our hooks comes first: no other file takes it back.
     if disabled.is_some_and(|names| names.iter().any(ours)) {
         return Some("hooksConfig.disabled");
     }

@@ -1,6 +1,6 @@
 //! Effects that the place behind a link implies: a file in the place of a credential is read as
 //! one, and a change in the place of a start-up file starts later. The path's own text says so
-//! where it can; this is for the names that tell nothing.
+//! where it can; this is for names that do not tell.
 
 use crate::action::{Action, Command, Effect, EffectKind, Facts, Operation};
 use crate::facts::{CallLocation, MOST, is_credential, is_start_up};

@@ -40,7 +40,7 @@ pub(super) fn look(
         }
     }
     if let Some(outcome) = &action.outcome {
-        // What the agent typed itself and the result repeats was read nowhere.
+        // A value that the agent typed and the result repeats was not read from anywhere.
         let typed = masked(text_of(action));
         for placeholder in masked(&outcome.output).into_iter().chain(masked(&outcome.error)) {
             if !typed.iter().any(|own| own.number == placeholder.number) {

@@ -317,7 +317,7 @@ fn read(text: &str, verbs: &Verbs) -> (Vec<ActionKind>, Vec<Prohibition>) {
     let normal = text.replace('\u{2019}', "'");
     let protections = find_protections(&normal);
     let mut forbidden: Vec<Prohibition> = protections.iter().flat_map(protected).collect();
-    // What they say asks for nothing: "until the release".
+    // They ask for nothing themselves: "until the release".
     let rest = protections.iter().fold(normal.clone(), |rest, known| rest.replace(known.text, ""));
     let text = if protections.is_empty() { text } else { &rest };
     // Prohibitions of the clause before, whose condition may follow; a condition that came first.

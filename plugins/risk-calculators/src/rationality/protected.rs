@@ -13,7 +13,7 @@ pub(super) struct Protection<'t> {
     pub(super) things: &'t str,
     /// Only names count in it, not words.
     pub(super) only_names: bool,
-    /// What follows: a condition, if any.
+    /// The condition that follows, if any.
     pub(super) after: &'t str,
     /// Only deletion is forbidden.
     pub(super) deletion: bool,

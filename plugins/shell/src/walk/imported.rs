@@ -41,7 +41,7 @@ const LOADS: &[(&str, &[&str])] = &[
     ("tcl", &["source"]),
 ];
 
-/// What follows the name of a package that is a folder.
+/// The ends of a path that follow the name of a package that is a folder.
 const INDEXES: &[&str] = &["/__init__.py", "/index.js", "/index.ts", "/init.lua"];
 /// The endings of files that hold data alone.
 const DATA: &[&str] = &[".json", ".txt", ".csv", ".yaml", ".yml", ".toml", ".xml", ".md", ".html"];

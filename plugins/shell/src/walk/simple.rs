@@ -22,7 +22,7 @@ pub(super) struct Call {
     pub end: u32,
 }
 
-/// What a nested command takes from the budget of text, in bytes. A text that runs itself is read
+/// The share of the text budget that a nested command uses, in bytes. A text that runs itself is read
 /// many times, and its short commands cost as much as long ones.
 const COMMAND: usize = 64;
 /// The greatest depth of a command that is not nested.
