@@ -88,6 +88,29 @@ const RUNS: &[Run] = &[
         says: &["4 passed, 1 failed"],
     },
     Run {
+        name: "a test program that a limit of time ended",
+        logs: &[(
+            "workspace.log",
+            "     Running cli/main.rs (target/cli-1)\ntest one ... ok\n\
+             test result: ok. 2 passed; 0 failed; 0 ignored; finished in 41.27s\n     \
+             Running clients/main.rs (target/clients-2)\ntest two ... ok\n",
+        )],
+        failed_steps: &["tests"],
+        good: false,
+        says: &[
+            "did not end: Running clients/main.rs (target/clients-2)",
+            "== the slowest test programs, in seconds: 41 Running cli/main.rs",
+            "2 passed, 0 failed",
+        ],
+    },
+    Run {
+        name: "how long the steps took",
+        logs: &[GOOD_TESTS, ("times", "tools 4\ntests 1900\n")],
+        failed_steps: &[],
+        good: true,
+        says: &["== seconds: tools 4 tests 1900"],
+    },
+    Run {
         name: "a failed step without tests",
         logs: &[GOOD_TESTS],
         failed_steps: &["clippy", "book"],
