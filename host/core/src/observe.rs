@@ -119,6 +119,7 @@ pub fn list_queries(action: &Action, cwd: &str) -> Vec<Query> {
         }
     }
     let can_be_looked_at = |path: &Path| {
+        // A path with a placeholder is not the real one, and nothing can be looked up at it.
         path.text.starts_with('/')
             && path.scope != Scope::Unknown
             && !path.text.contains(crate::mask::PLACEHOLDER)

@@ -140,6 +140,7 @@ pub fn scope_of(path: &str, place: &CallLocation) -> Scope {
     if HARMLESS_DEVICES.contains(&path) || path.starts_with("/dev/fd/") {
         return Scope::Scratch;
     }
+    // The project comes before the system's folders, so that one below `/opt` or `/var` is inside.
     if project(path, place) {
         return if place.paths.is_empty() || listed(path, place) {
             Scope::Inside

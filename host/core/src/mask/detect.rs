@@ -324,6 +324,7 @@ fn frame(text: &str, hit: Range<usize>, end_line: &mut EndLine) -> Option<Secret
     if !heading.ends_with("PRIVATE KEY") && !heading.ends_with("PRIVATE KEY BLOCK") {
         return None;
     }
+    // A key whose end was cut off is still a key.
     let end = end_line.after(text, hit.end).unwrap_or(text.len());
     Some(Secret { range: hit.start..end, kind: SecretKind::PrivateKey })
 }
