@@ -159,6 +159,7 @@ impl Reviewer {
         let home = around.home.unwrap_or(&self.person);
         let before = matches!(event.kind, EventKind::BeforeTool(_));
         self.config.policy.guarded = match &self.places {
+            // Only the review before an action uses the list, and making it reads the disk.
             _ if !before => Vec::new(),
             Some(places) => protected_paths::list_protected(places, &self.config, &event.cwd),
             None => protected_paths::by_name(home, &event.cwd),
