@@ -158,6 +158,7 @@ pub fn apply_observations(action: &mut Action, observations: &Observations, plac
         path.git = observed.git;
         path.restorable = observed.restorable;
         if let Some(real) = &observed.real {
+            // The worse scope counts: the link itself may be outside too.
             path.scope = path.scope.max(scope_of(real, place));
             path.link_target = Some(real.clone());
         }

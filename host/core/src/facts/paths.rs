@@ -133,6 +133,7 @@ pub fn is_within(path: &str, folder: &str) -> bool {
 /// Returns the scope of a normalised path.
 #[must_use]
 pub fn scope_of(path: &str, place: &CallLocation) -> Scope {
+    // Both stand for a part that is known only at run time.
     if path.contains('\u{fffd}') || path.contains('$') {
         return Scope::Unknown;
     }

@@ -194,6 +194,8 @@ impl AffectedPath<'_, '_> {
         match self.effect.kind {
             EffectKind::FileRead | EffectKind::SecretRead => PathOperation::Reads,
             EffectKind::FileDelete => PathOperation::Removes,
+            // The reader reports the source of a move as a recursive change; afterwards nothing is
+            // there.
             _ if program == "mv" && self.effect.recursive || self.is_git_move() => {
                 PathOperation::Removes
             }

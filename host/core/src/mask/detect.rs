@@ -410,6 +410,7 @@ fn user_info(text: &str, hit: Range<usize>) -> Option<Secret> {
         !c.is_whitespace() && !matches!(c, '/' | '"' | '\'' | '<' | '>' | '?' | '#')
     });
     let authority = text.get(hit.end..hit.end + length)?;
+    // The last `@` ends the user information, since a password may hold others.
     let (user_info, _) = authority.rsplit_once('@')?;
     let (user, password) = user_info.split_once(':')?;
     let literal = !password.is_empty() && !password.starts_with('$') && !password.starts_with('{');

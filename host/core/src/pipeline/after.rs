@@ -99,6 +99,7 @@ impl Run<'_, '_> {
     pub(super) fn after_batch(&mut self, calls: &[(Call, CallResult)]) {
         for (call, result) in calls {
             let known = call.id.as_deref().is_some_and(|id| self.state.agent.knows_call(id));
+            // A call with an event of its own is in the batch too.
             if known {
                 continue;
             }

@@ -68,6 +68,7 @@ impl<'s> Run<'s, '_> {
         if let Disposition::Stop(text) = &mut self.reply.ruling {
             text.push_str(&judged.note);
         }
+        // Only an exception that let the action run is used up.
         if let Some(exception) = exception
             .filter(|exception| exception.once && judged.decision.verdict == Verdict::Allow)
             && !self.observing()
