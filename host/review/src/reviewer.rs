@@ -155,6 +155,7 @@ impl Reviewer {
         observer: Option<&mut dyn PluginObserver>,
     ) -> ReviewOutcome {
         self.plugins.begin_review(now);
+        // This comes after `begin_review`, which forgets what was held.
         self.plugins.hold_plugins(around.held.to_vec());
         let home = around.home.unwrap_or(&self.person);
         let before = matches!(event.kind, EventKind::BeforeTool(_));
