@@ -239,6 +239,7 @@ fn entries(from: impl Read) -> Result<Entries, ArchiveError> {
         let mut bytes = Vec::new();
         let declared = entry.size();
         entry.read_to_end(&mut bytes)?;
+        // The limit above ends an archive that is too long without an error.
         if u64::try_from(bytes.len()).ok() != Some(declared) {
             return Err(malformed(format!("it ends within `{shown}`")));
         }

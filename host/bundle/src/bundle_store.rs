@@ -269,6 +269,7 @@ impl BundleStore {
     /// Writes bytes under their digest, unless they are already there.
     fn put(&self, digest: Digest, bytes: &[u8]) -> Result<(), BundleStoreError> {
         let path = self.blob_path(digest);
+        // The name alone is not enough: a damaged blob is replaced.
         if fs::read(&path).is_ok_and(|found| found == bytes) {
             return Ok(());
         }

@@ -145,6 +145,7 @@ impl Judgement {
     /// Returns true if there is at least one requirement and all are met.
     #[must_use]
     pub fn is_trusted(&self) -> bool {
+        // `all` is true of no requirement.
         !self.requirements.is_empty()
             && self.requirements.iter().all(|requirement| requirement.met.is_ok())
     }
@@ -318,6 +319,7 @@ impl TrustPolicy {
             let vetted =
                 met.iter().filter_map(|(_, statement)| Some(statement.vetting.as_ref()?.at));
             ends.extend(
+                // The vetting still counts at the last millisecond of its days.
                 vetted.zip(lasts).map(|(at, lasts)| at.saturating_add(lasts).saturating_add(1)),
             );
             let by_vetter = |key: &str| rule.vetters.iter().any(|name| name == key);

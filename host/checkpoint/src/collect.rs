@@ -35,6 +35,7 @@ impl Vault {
     pub fn collect_garbage(&self, retention: &Retention, now: u64) -> Result<Collected> {
         let _lock = self.lock_exclusive()?;
         let (manifests, damaged) = self.manifests()?;
+        // The contents of a checkpoint that cannot be read here would look unused.
         if let Some(error) =
             damaged.into_iter().find(|error| matches!(error, CheckpointError::OtherVersion { .. }))
         {
@@ -61,9 +62,11 @@ impl Vault {
             }
         }
         self.collect_snapshots(oldest, &mut live)?;
+        // Nobody writes a draft while the exclusive lock is held: these are left from crashes.
         for path in self.dir.list("drafts")? {
             self.dir.remove(&path)?;
         }
+        // A process that is killed below must not leave an index that names removed packs.
         index::forget(&self.dir)?;
         self.collect_packs(packs, &live.contents)?;
         collected.bytes_after = index::write(&self.dir, &Packs::load(&self.dir)?)?;

@@ -157,6 +157,7 @@ impl<'a> ContentWriter<'a> {
             if !known && length <= stamp.size {
                 start = Some(self.append(start, buffer, path)?);
             }
+            // A file that keeps growing would never end.
             if last || length > stamp.size {
                 break;
             }

@@ -73,6 +73,7 @@ impl Vault {
         let loosened = RestoreExecutor::loosened(&items)?;
         let intent =
             Intent { undo: how.undo.clone(), of: id.clone(), at: how.at, policy, items, loosened };
+        // From here on the next restore completes what a crash interrupts.
         self.dir.write(&self.intent_path(&intent.undo), &intent, false)?;
         let restored = self.carry_out(&intent, true, restored)?;
         self.look_again(id, how, restored)
@@ -174,6 +175,7 @@ impl Vault {
             settled: None,
         };
         let mut roomy = self.clone();
+        // A full vault must not make this checkpoint leave out what the restore overwrites.
         roomy.bounds.max_bytes = u64::MAX;
         let areas =
             areas.into_iter().map(|(root, scopes)| (root, scopes.into_iter().collect())).collect();

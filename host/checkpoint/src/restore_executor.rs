@@ -39,6 +39,7 @@ impl RestoreExecutor<'_> {
             .flat_map(|item| item.path.ancestors().map(|above| (item.root.as_path(), above)))
             .collect();
         let mut loosened = Vec::new();
+        // Modes do not stop root.
         if rustix::process::geteuid().is_root() {
             return Ok(loosened);
         }
@@ -68,6 +69,7 @@ impl RestoreExecutor<'_> {
             let (holder, name) = self.holder(path)?;
             let root = holder.enter(&name).map_err(CheckpointError::io("open", path))?;
             let place = staging_name(&self.intent.undo);
+            // An earlier run may have left files that are only partly written.
             self.clear(&root, path)?;
             let missing = self
                 .staged(path)
@@ -135,6 +137,7 @@ impl RestoreExecutor<'_> {
                 .filter(|(at, _)| !left_alone.contains(at))
                 .map(|(_, item)| item)
         };
+        // Deepest first, so that a folder is empty when its turn comes.
         for item in self
             .intent
             .items
@@ -164,6 +167,7 @@ impl RestoreExecutor<'_> {
             // This comes before its folder may become one that cannot be written to.
             self.clear(&root, path)?;
         }
+        // Deepest first, because a folder may become one that cannot be entered.
         for item in self
             .intent
             .items

@@ -101,6 +101,7 @@ impl RestoreExecutor<'_> {
                 packs.copy(&digest, &full, &mut |part| {
                     if *sparse { write_with_holes(&mut file, part) } else { file.write_all(part) }
                 })?;
+                // Seeking over a hole at the end does not lengthen the file.
                 file.set_len(*size).map_err(failed)?;
                 finish_file(&file, *mode, *modified).map_err(failed)?;
                 // All other files are flushed together with the rest.

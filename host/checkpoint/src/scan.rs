@@ -102,6 +102,7 @@ impl Scan<'_> {
         self.scan_postponed(&mut seen, &mut root, left_out);
         self.read(&mut seen, keeper, &mut root, left_out)?;
         seen.snapshot = TreeSnapshot::of(std::mem::take(&mut seen.entries));
+        // Paths of the base that are gone now have no entry that could differ.
         seen.news = seen.news || seen.snapshot.len() != self.base.len();
         Ok(seen)
     }

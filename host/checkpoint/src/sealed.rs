@@ -69,6 +69,7 @@ impl VaultDir {
             file.sync_data().map_err(failed)?;
         }
         self.step("publish", target)?;
+        // A link fails if the name is taken, where a rename would replace the file.
         let named = if replace { fs::rename(draft, target) } else { fs::hard_link(draft, target) };
         match named {
             Err(error) if !replace && error.kind() == io::ErrorKind::AlreadyExists => {

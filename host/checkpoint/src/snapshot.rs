@@ -57,6 +57,7 @@ impl TreeSnapshot {
         entries.dedup_by(|later, earlier| {
             let same = later.0 == earlier.0;
             if same {
+                // `dedup_by` removes its first argument, and that is the scan to keep.
                 std::mem::swap(later, earlier);
             }
             same

@@ -116,6 +116,7 @@ impl Vault {
             };
             manifest.areas.push(RootRecord { root, scopes, before, changes: Vec::new() });
         }
+        // Another process may have taken the checkpoint of the same call meanwhile.
         if self.dir.write(&self.manifest_path(&manifest.id), manifest, false)? {
             return Ok((files, hard_links));
         }

@@ -137,6 +137,8 @@ impl Breaker {
                 let (breaker, change) = failed(known, digest, fault, now, policy);
                 (Some(breaker), change)
             }
+            // A fault that does not count is not an answer either: it must not forgive earlier
+            // ones.
             None if fault.is_some() => (known.cloned(), None),
             None => known.map_or((None, None), Self::answered),
         }

@@ -111,6 +111,7 @@ impl Exception {
         holds
             && here
             && self.cwd == cwd
+            // The record that the exception came from holds the tool's name in this form.
             && self.tool == one_line(&action.tool, 256)
             && self.same_parameters(action)
     }

@@ -153,6 +153,8 @@ pub fn note_issues(
     now: u64,
     policy: &InterventionPolicy,
 ) -> IssueUpdate {
+    // Both `mark_effective` and `due` settle earlier answers; those settled by this event are
+    // reported.
     let open: Vec<bool> =
         session.interventions.iter().map(|past| past.effectiveness.is_none()).collect();
     mark_effective(session, step);
@@ -262,6 +264,7 @@ fn mark_effective(session: &mut Session, step: u64) {
 fn choose(issue: &Issue, score: u32, policy: &InterventionPolicy) -> LadderAnswer {
     let ladder = policy.ladder_of(&issue.name);
     let column = |index: usize| ladder.answer_at(index);
+    // A critical rule violation stops at once, regardless of the strategy and the ladder.
     if issue.name.starts_with(RULE) {
         return LadderAnswer::of_kind(InterventionKind::EmergencyStop);
     }

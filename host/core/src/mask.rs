@@ -292,6 +292,7 @@ fn begun(tail: &str, value: &str) -> Option<usize> {
             .enumerate()
             .filter(|(_, window)| value.starts_with(window))
             .map(|(start, _)| most - start);
+        // Each try compares up to the whole value: a text of repeats would make every window one.
         starts.take(HEAD).find(fits)
     });
     long.flatten().or_else(|| (LEAST_SHOWN..=most.min(HEAD)).rev().find(fits))

@@ -119,6 +119,7 @@ pub fn list_queries(action: &Action, cwd: &str) -> Vec<Query> {
         }
     }
     let can_be_looked_at = |path: &Path| {
+        // A path with a placeholder is not the real one, and nothing can be looked up at it.
         path.text.starts_with('/')
             && path.scope != Scope::Unknown
             && !path.text.contains(crate::mask::PLACEHOLDER)
@@ -157,6 +158,7 @@ pub fn apply_observations(action: &mut Action, observations: &Observations, plac
         path.git = observed.git;
         path.restorable = observed.restorable;
         if let Some(real) = &observed.real {
+            // The worse scope counts: the link itself may be outside too.
             path.scope = path.scope.max(scope_of(real, place));
             path.link_target = Some(real.clone());
         }

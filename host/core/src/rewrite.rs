@@ -36,6 +36,7 @@ pub fn apply_rewrite(
             input.get(name).ok_or_else(|| format!("the parameter `{name}` does not exist"))?;
         match parameter(name, current, &edits, mask)? {
             Some(value) => output.insert(name.to_owned(), value),
+            // `swap_remove` would reorder the parameters that stay.
             None => output.shift_remove(name),
         };
     }

@@ -67,6 +67,7 @@ fn find_objection(limit: &Limit, state: &LimitState<'_>, facts: &Facts) -> Optio
     }
     let announced = state.announced.get(row.name).copied().unwrap_or_default();
     let mark = highest_mark(limit.used, limit.maximum)?;
+    // A gauge can fall again, however high it is; what a prompt has used does not.
     let reading = row.lets_through(facts)
         && (row.gauge || !has_reached(limit.used, limit.maximum, MOST_READING));
     if row.is_reached(limit.used, limit.maximum) && !reading {

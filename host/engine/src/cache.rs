@@ -224,6 +224,7 @@ impl CodeCache {
 
     fn sign(&self, name: &str, purpose: &str, bytes: &[u8]) -> blake3::Hash {
         let mut hasher = blake3::Hasher::new_keyed(&self.key);
+        // The lengths keep a purpose and a name from being read as another pair.
         for part in ["portcullis cache 1", purpose, name] {
             hasher.update(&[u8::try_from(part.len()).unwrap_or(u8::MAX)]).update(part.as_bytes());
         }

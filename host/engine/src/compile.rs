@@ -77,6 +77,8 @@ impl Engine {
         let made = file_compiler
             .compile(component, &limits)
             .and_then(|answer| verified_code(component, answer));
+        // A lack of time, or of a process, says nothing about the component: such a failure is not
+        // kept.
         if let (Err(end), Some(cache)) = (&made, &self.cache)
             && matches!(end, CompileEnd::Invalid(_) | CompileEnd::Limit(_) | CompileEnd::Crashed(_))
         {

@@ -91,6 +91,7 @@ impl ReviewDeadline {
         if whose != BudgetOwner::Ours {
             self.left_to_files = self.left_to_files.saturating_sub(time);
         }
+        // The program's own plugins may have used more than their reserve.
         self.left_to_files = self.left_to_files.min(self.left);
     }
 

@@ -40,6 +40,8 @@ impl UnnamedFault {
 
 /// Returns the named fault for an error that ended a call.
 pub(crate) fn of_error(error: &Error, state: &mut GuestState, limits: &Limits) -> UnnamedFault {
+    // A trap of fuel, time or stack names its own cause; any other after a refusal follows from
+    // that.
     let named = by_trap(error, limits)
         .or_else(|| by_refusal(state, limits))
         .or_else(|| by_message(error, limits));

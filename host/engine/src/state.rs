@@ -99,9 +99,12 @@ impl CallEnv<'_> {
         store.set_fuel(self.limits.fuel)?;
         store.set_hostcall_fuel(self.answer_bytes.max(self.limits.answer_bytes));
         store.set_max_component_handles(self.limits.handles);
+        // This comes before the instance exists, since a guest's start function runs under it too.
         store.set_epoch_deadline(1);
         let deadline = self.deadline;
         store.epoch_deadline_callback(move |_| {
+            // The epoch belongs to the whole engine and may move for another guest's sake: the
+            // clock decides.
             Ok(match deadline {
                 Some(deadline) if Instant::now() >= deadline => UpdateDeadline::Interrupt,
                 _ => UpdateDeadline::Continue(1),
@@ -294,6 +297,7 @@ impl Log {
     /// Adds one line.
     pub(crate) fn line(&mut self, level: &str, message: &str, complaint: bool) {
         let room = self.bytes_left.saturating_sub(level.len() + 2);
+        // A complaint is kept even if the log is full, because a fault quotes it.
         let escaped = text::line(text::cut(message, room.max(COMPLAINT_BYTES)));
         if complaint {
             self.complain(&escaped);

@@ -194,6 +194,7 @@ fn act(
     params: &[Val],
     results: &mut [Val],
 ) -> wasmtime::Result<()> {
+    // A guest without fuel must not make the host do anything more.
     charge(&mut store, weight(params))?;
     let looked: Vec<_> =
         params.iter().map(|param| behind(&mut store, param)).collect::<wasmtime::Result<_>>()?;

@@ -167,6 +167,7 @@ impl Web {
     fn addresses(&self, host: &Host) -> Result<Vec<SocketAddr>, HttpError> {
         let port = host.origin.port;
         let name = match &host.origin.target {
+            // The operator granted this very address, so it may be private.
             Target::Address(address) => return Ok(vec![SocketAddr::new(*address, port)]),
             Target::Name(name) => name,
         };
@@ -194,6 +195,7 @@ impl Web {
             .max_redirects(0)
             .max_redirects_will_error(false)
             .http_status_as_error(false)
+            // Empty values keep the client from adding headers that the plugin did not set.
             .user_agent("")
             .accept("")
             .accept_encoding("")

@@ -180,6 +180,8 @@ impl HttpConnection {
                     None => self.post_notice(&message),
                 },
                 Outgoing::Cancellation(message, id) => {
+                    // In a session, only this notification gives the request up; a closed stream is
+                    // taken for a lost one.
                     self.post_notice(&message);
                     self.open.cancel(&id);
                 }

@@ -351,6 +351,8 @@ fn compare_tool(
     let held_before = current.held.get(name).filter(|held| held.digest == definition.digest);
     let reason = match (current.tools.get(name), held_before) {
         (Some(agreed), _) if agreed.digest == definition.digest => {
+            // The server went back to the agreed definition, so nothing waits for a person any
+            // more.
             current.held.remove(name);
             return ToolState::Agreed;
         }

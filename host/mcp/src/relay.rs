@@ -104,6 +104,7 @@ impl Relay {
         let thread = |name: &str| Builder::new().name(format!("portcullis-{name}"));
         thread("review").spawn(move || reviews.run_jobs(&waiting_jobs))?;
         server.start(relay)?;
+        // The client is read last: by then review and server can take what its messages lead to.
         thread("client").spawn(move || reader.read_client(client.from_client))?;
         Ok(happened)
     }

@@ -21,6 +21,7 @@ pub fn backoff_delay(attempts: u32, key: &str) -> Option<Duration> {
     if attempts >= MOST_ATTEMPTS {
         return None;
     }
+    // Eight doublings exceed the longest delay; more of them could only overflow.
     let wait = (FIRST_DELAY << attempts.saturating_sub(1).min(8)).min(LONGEST_DELAY) * 1000;
     let share = hash_parts(&[key, &attempts.to_string()]) % 501;
     // 750 to 1250 thousandths.

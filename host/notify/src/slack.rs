@@ -26,6 +26,7 @@ pub(crate) fn render(message: &Notification) -> Value {
     blocks.extend(
         paragraphs.iter().map(|text| json!({ "type": "section", "text": plain(text, SECTION) })),
     );
+    // A backtick could end the code block.
     let text = format!("{}\n\n{}", message.headline(), paragraphs.join("\n\n")).replace('`', "'");
     json!({ "text": format!("```\n{}\n```", escaped(&text, 4 * SECTION)), "blocks": blocks })
 }

@@ -90,6 +90,7 @@ impl CheckedServer {
         if left.is_zero() {
             return Err(smtp_reply::late(&place));
         }
+        // The name only says that TLS is not preset; `tls` below decides.
         let mut server = SmtpTransport::builder_dangerous(&self.host)
             .port(self.port)
             .tls(self.tls.clone())

@@ -132,6 +132,7 @@ impl CheckedWebhook {
     /// Returns the secrets that an answer could repeat.
     fn secrets(&self) -> Vec<&str> {
         let target = self.uri.path_and_query().map_or("", |target| target.as_str());
+        // A service may repeat one part of the address alone; shorter parts are ordinary words.
         let parts = target.split(['/', '?', '&', '=']).filter(|part| part.len() >= 8);
         let whole = (target.len() > 1).then_some(target);
         whole

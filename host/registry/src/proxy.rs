@@ -121,6 +121,7 @@ impl Rule {
         let bare =
             |text: &str| text.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>().ok();
         if let Some(address) = bare(entry) {
+            // For an address of 32 bits, this means all of them too.
             return Some(Self::Network { address, bits: 128 });
         }
         if let Some((address, bits)) = entry.split_once('/') {

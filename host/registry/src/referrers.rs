@@ -130,6 +130,7 @@ fn list(
         if missing.is_empty() {
             return Ok(());
         }
+        // The last round only reads what the one before it wrote.
         if attempt < ATTEMPTS {
             document.insert("manifests".to_owned(), Value::Array([entries, missing].concat()));
             let bytes = serde_json::to_vec(&document)

@@ -221,6 +221,8 @@ impl<'a> RegistrySession<'a> {
         let mut url = request.url.clone();
         let mut own = true;
         for _ in 0..=MOST_REDIRECTS {
+            // Another host that redirects back chose the address, so it gets no credentials on the
+            // way.
             own = own && self.exchange.is_own(&url);
             let answer = self.send_once(request, &url, own)?;
             let reads = matches!(request.method, Method::GET | Method::HEAD);
@@ -286,6 +288,8 @@ impl<'a> RegistrySession<'a> {
                     scope: &scope,
                 };
                 let token = token::fetch(&self.exchange, &wanted, credential.as_ref());
+                // This comes before the outcome is read, since an error says where the credential
+                // is from.
                 *self.looked.borrow_mut() = Some(looked);
                 let token = match token? {
                     Some(token) => token,

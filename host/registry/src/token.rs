@@ -80,6 +80,7 @@ pub(crate) fn fetch(
         .token
         .or(read.access_token)
         .ok_or_else(|| failed("answered without a token".to_owned()))?;
+    // The token goes into a header, to which a line break could add others.
     let plain = token.expose_secret().bytes().all(|byte| byte.is_ascii_graphic());
     if plain {
         Ok(Some(token))

@@ -447,6 +447,7 @@ fn take_approval(
 ) -> Result<Option<String>, ReviewError> {
     let Some(approved) = approved else { return Ok(None) };
     let id = &approved.exception.id;
+    // The store keeps this one among its approvals, and knows no exception of that id.
     reviewed.spent.retain(|spent| spent != id);
     let runs = matches!(reviewed.reply.ruling, Disposition::None | Disposition::Rewrite(_));
     if runs && approved.has_changed(&reviewed.records) {

@@ -24,6 +24,7 @@ pub(crate) fn measure_processes(agent: &dyn Agent, session: &Session, measured: 
     let own = i32::try_from(std::process::id()).unwrap_or(0);
     let tree = list_tree(client, own);
     let near = session.limit_for(&portcullis_core::action::Quantity::Memory);
+    // A limit warns from 80 % on; below that, a sum that is too high does no harm.
     measured.memory = Some(sum_memory(&tree, near.unwrap_or(u64::MAX) / 5 * 4));
     measured.processes = Some(tree.len() as u64);
 }
@@ -98,6 +99,7 @@ impl ProcessStat {
             id: id.parse().ok()?,
             parent: fields.get(1)?.parse().ok()?,
             name: name.to_owned(),
+            // The fields here begin with the third of proc_pid_stat(5), so this is the 24th, `rss`.
             pages: fields.get(21)?.parse().ok()?,
             zombie: matches!(fields.first(), Some(&"Z" | &"X")),
         })

@@ -155,10 +155,12 @@ impl Reviewer {
         observer: Option<&mut dyn PluginObserver>,
     ) -> ReviewOutcome {
         self.plugins.begin_review(now);
+        // This comes after `begin_review`, which forgets what was held.
         self.plugins.hold_plugins(around.held.to_vec());
         let home = around.home.unwrap_or(&self.person);
         let before = matches!(event.kind, EventKind::BeforeTool(_));
         self.config.policy.guarded = match &self.places {
+            // Only the review before an action uses the list, and making it reads the disk.
             _ if !before => Vec::new(),
             Some(places) => protected_paths::list_protected(places, &self.config, &event.cwd),
             None => protected_paths::by_name(home, &event.cwd),

@@ -240,6 +240,7 @@ fn is_restorable(
     repositories: &mut Vec<Option<Repository>>,
 ) -> (GitState, bool) {
     let Some(root) = git::root_of(path) else { return (GitState::Unknown, is_recreated(path)) };
+    // With these goes what git would restore from.
     if path == root || path.starts_with(root.join(".git")) {
         return (GitState::Unknown, false);
     }
@@ -286,6 +287,7 @@ fn folder(path: &Path, repository: &Repository) -> (GitState, bool) {
             }
             let path = found.path();
             let is_folder = found.file_type().is_ok_and(|kind| kind.is_dir());
+            // The index knows nothing of the files of a repository inside this one.
             if found.file_name() == ".git" {
                 return (GitState::Untracked, false);
             }

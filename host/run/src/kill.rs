@@ -84,6 +84,7 @@ fn terminate(
                 process.signal(Signal::TERM);
             }
         }
+        // SIGTERM stays pending until the halted group goes on.
         if let (true, Some(agent)) = (halted, agent) {
             agent.resume();
         }

@@ -35,6 +35,7 @@ fn become_agent(launch: &LauncherArgs, command: &[OsString]) -> Result<Infallibl
     if let Some(folder) = &launch.group {
         Cgroup::at(folder.clone()).join();
     }
+    // The confinement comes last, since joining the cgroup is a write that it may forbid.
     landlock::confine(&launch.confinement)?;
     Err(hint(&Command::new(program).args(rest).exec()))
 }

@@ -82,6 +82,7 @@ impl Run {
         sinks: Sinks,
     ) -> Result<Self, RunError> {
         check(agent)?;
+        // If the watcher dies, the agent's processes must become children of this one.
         set_child_subreaper(Some(getpid()))
             .map_err(|error| RunError::system("taking in orphans")(error.into()))?;
         let signals = Signals::take().map_err(RunError::system("listening to signals"))?;
@@ -179,6 +180,7 @@ impl Run {
 impl Drop for Run {
     fn drop(&mut self) {
         if self.monitor.is_some() {
+            // The second order ends the grace period of the first.
             self.stopper.emergency();
             self.stopper.emergency();
         }

@@ -67,6 +67,7 @@ pub(crate) fn start(
         confinement: agent.confinement.clone(),
     };
     let mut watcher = spawn(agent, reentry, &watch)?;
+    // The watcher has its own copies; with these open, neither side would notice the other's end.
     drop((asked, tells_writer));
     match begin(tells, agent, reentry) {
         Ok((agent, notes, heard)) => Ok(Started { watcher, agent, asks, notes, heard }),

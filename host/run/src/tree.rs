@@ -35,6 +35,8 @@ impl Process {
         Some(Self {
             id,
             parent: fields.get(1)?.parse().ok()?,
+            // The list begins with the third field of proc_pid_stat(5), so these are `starttime`
+            // and `rss`.
             started: number(19)?,
             pages: number(21)?,
             zombie: matches!(fields.first(), Some(&"Z" | &"X")),

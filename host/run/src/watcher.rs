@@ -89,6 +89,8 @@ fn launch(watcher_args: &WatcherArgs, command: &[OsString]) -> Result<Pid, Strin
         .args(command)
         .spawn()
         .map_err(failed)?;
+    // The launcher's copy closes when it becomes the agent; with this one open, the read would wait
+    // on.
     drop(end);
     let mut reason = String::new();
     refusal.read_to_string(&mut reason).map_err(failed)?;

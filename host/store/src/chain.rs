@@ -49,6 +49,7 @@ impl Head {
     fn sealed(&self, keys: &Keys) -> Seal {
         let seal = Seal::new(&keys.anchor).raw(&self.sequence.to_be_bytes()).raw(&self.hash);
         let seal = self.grants.iter().fold(seal, |seal, digest| seal.raw(digest));
+        // The word keeps one of the two optional digests from passing for the other.
         self.sessions.iter().fold(seal, |seal, digest| seal.raw(b"sessions").raw(digest))
     }
 }

@@ -191,6 +191,7 @@ fn snapshot(
     agent: Option<&str>,
 ) -> Result<SessionSnapshot, StoreError> {
     let named = |error: rusqlite::Error| StoreError::database(path, &error);
+    // Under the write lock there is a transaction already, and SQLite does not nest them.
     let _view = connection
         .is_autocommit()
         .then(|| connection.unchecked_transaction())

@@ -149,6 +149,7 @@ impl Store {
             for (row, _) in &forged {
                 writer
                     .transaction
+                    // By number: the id of a forged row may not be text, and then does not find it.
                     .execute("DELETE FROM grants WHERE rowid = ?1", [row])
                     .map_err(|error| writer.named(&error))?;
             }
@@ -288,6 +289,7 @@ pub(crate) fn live_exceptions(
     keys: &Keys,
     path: &Path,
 ) -> Result<Vec<StoredException>, StoreError> {
+    // The anchor's part finds the case that the live rows were removed.
     let sql = "SELECT EXISTS (SELECT 1 FROM grants WHERE ended IS NULL) OR EXISTS (SELECT 1 FROM \
          anchor WHERE grants <> x'')";
     let any: bool = connection
@@ -312,6 +314,7 @@ fn check_live(
     let (mut anchored, mut live, mut seals) = (None, Vec::new(), Vec::new());
     while let Some(row) = rows.next().map_err(named)? {
         anchored = Some(StoredAnchor::from_row(row).map_err(named)?);
+        // Without a live row the join still gives one: the anchor's, which should cover none then.
         if row.get_ref(5).map_err(named)? == rusqlite::types::ValueRef::Null {
             break;
         }

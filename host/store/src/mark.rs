@@ -74,6 +74,7 @@ impl Mark {
             Ok(Some(text)) => text,
             Ok(None) => return Ok(None),
             Err(ReadError::Io(error)) => return Err(StoreError::io("read", &path, error)),
+            // A link, a folder or a larger file is nothing that this home wrote.
             Err(_) => return Ok(Some(MarkState::Forged)),
         };
         Ok(Some(Self::parse(&text, keys).map_or(MarkState::Forged, MarkState::Mark)))

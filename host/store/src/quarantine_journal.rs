@@ -52,6 +52,7 @@ fn rename_all(path: &Path, target: &Path) -> io::Result<()> {
     let (log, shared) = (with_suffix(path, "-wal"), with_suffix(path, "-shm"));
     let linked = match fs::hard_link(&log, with_suffix(target, "-wal")) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => true,
+        // A file system may have no hard links: then the log is renamed after its database.
         other => other.is_ok(),
     };
     fs::rename(path, target)?;

@@ -62,6 +62,7 @@ impl Store {
         if let Some(exact) = self.select("WHERE id = ?1", [id])?.pop() {
             return Ok(Some(exact));
         }
+        // A range takes the prefix literally; LIKE would read `%` and `_` in it as patterns.
         let range =
             format!("WHERE id > ?1 AND id < ?1 || char(1114111) ORDER BY id LIMIT {CANDIDATES}");
         let mut found = self.select(&range, [id])?;

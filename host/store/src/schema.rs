@@ -72,7 +72,9 @@ fn connect(path: &Path) -> Result<Connection, StoreError> {
         return Err(StoreError::ReadOnly { path: path.to_owned() });
     }
     set_busy_handler(&mut connection).map_err(named)?;
+    // The end of a hook must not wait for the disk: maintenance empties the log.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(named)?;
+    // A trigger that somebody planted in the file must not run with a commit.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false).map_err(named)?;
     Ok(connection)
 }

@@ -83,6 +83,7 @@ impl Store {
         let file = identity(&home.journal());
         let store = Self { connection, path: home.journal(), keys, mark, file };
         let level = match durability {
+            // SQLite's own checkpoints would make some commit of a hook wait for the disk.
             Durability::Process => "PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0",
             Durability::Full => "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0",
         };
@@ -109,6 +110,7 @@ impl Store {
     /// Fails if a reader or writer blocked it for more than 2 s, or the database cannot be written.
     pub fn checkpoint_log(&mut self) -> Result<(), StoreError> {
         let start = Instant::now();
+        // This record is on disk once the log is empty; one that is committed meanwhile may not be.
         let durable = StoredAnchor::read(&self.connection).map_err(|error| self.named(&error))?;
         loop {
             match self.empty_log() {

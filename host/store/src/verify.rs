@@ -131,6 +131,8 @@ impl Store {
         });
         check_indexes(&view, path, first_bad.is_some())?;
         let genuine = anchor.as_ref().is_some_and(|anchor| anchor.holds(keys));
+        // The states are checked against the anchor, so without a genuine one there is nothing to
+        // compare.
         let states = if genuine { check_states(&view, keys, path)? } else { None };
         let beside = check_beside(&view, keys, path)?;
         let known = anchor

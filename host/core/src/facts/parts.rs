@@ -92,6 +92,7 @@ pub(crate) fn host_of(url: &str) -> String {
     let authority = url
         .split_once("://")
         .map_or(url, |(_, rest)| rest)
+        // Some clients take a backslash for a slash: `https://a.test\@b.test` goes to `a.test`.
         .split(['/', '?', '#', '\\'])
         .next()
         .unwrap_or_default();

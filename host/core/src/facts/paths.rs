@@ -133,6 +133,7 @@ pub fn is_within(path: &str, folder: &str) -> bool {
 /// Returns the scope of a normalised path.
 #[must_use]
 pub fn scope_of(path: &str, place: &CallLocation) -> Scope {
+    // Both stand for a part that is known only at run time.
     if path.contains('\u{fffd}') || path.contains('$') {
         return Scope::Unknown;
     }
@@ -140,6 +141,7 @@ pub fn scope_of(path: &str, place: &CallLocation) -> Scope {
     if HARMLESS_DEVICES.contains(&path) || path.starts_with("/dev/fd/") {
         return Scope::Scratch;
     }
+    // The project comes before the system's folders, so that one below `/opt` or `/var` is inside.
     if project(path, place) {
         return if place.paths.is_empty() || listed(path, place) {
             Scope::Inside

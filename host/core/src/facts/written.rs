@@ -64,6 +64,7 @@ fn is_read(path: &str, home: &str) -> bool {
 
 /// Returns a call's change as a patch; none if it changes no text.
 fn patch_of(input: &Map<String, Value>, path: &str) -> Option<String> {
+    // A line break would let the path add lines of its own to the patch.
     if path.is_empty() || path.contains(['\n', '\r']) {
         return None;
     }

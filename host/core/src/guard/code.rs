@@ -69,6 +69,8 @@ const TWISTS: &[&str] =
 /// known languages.
 pub(super) fn only_looks(language: &str, code: &str) -> bool {
     let known = ["python", "node", "deno", "bun"].iter().any(|name| language.starts_with(name));
+    // U+FFFD stands for a part that is known only at run time, and a decorator calls without
+    // parentheses.
     if !known
         || code.contains('\u{fffd}')
         || code.lines().any(|line| line.trim_start().starts_with('@'))
@@ -105,6 +107,8 @@ fn harmless(code: &str, at: usize, name: &str) -> bool {
     let after = code.get(at + name.len()..).unwrap_or("").trim_start();
     let method = name.rsplit('.').next().unwrap_or(name);
     if !after.starts_with('(') {
+        // A listed name without a call could be passed on or assigned, and a later call is then
+        // another.
         let imported =
             name == "Path" && code.get(..at).unwrap_or("").ends_with("from pathlib import ");
         return !LOOKS.contains(&name) || after.starts_with('.') || imported;

@@ -128,6 +128,7 @@ fn own(input: &GuardInput<'_>, command: &Command) -> Option<String> {
         ));
     }
     let below = verb(&mut words);
+    // A second word that is known only at run time may be one of those reserved for a person.
     let unknown = below
         .filter(|word| !word.known)
         .and_then(|_| BELOW_FOR_A_PERSON.iter().find(|(above, _)| word.text == *above));
@@ -341,6 +342,7 @@ fn inside_a_text(input: &GuardInput<'_>, index: usize, command: &Command) -> Opt
             EffectKind::ProcessStart | EffectKind::UnseenCode | EffectKind::Persistence
         )
     });
+    // Calls of the client and of portcullis are judged by `started` and `own`.
     if !opaque || is_client(input, &command.program) || is_own(input, &command.program) {
         return None;
     }

@@ -47,6 +47,7 @@ const LISTING: &[&str] =
 pub(super) fn hit<'a>(input: &GuardInput<'a>) -> Option<(&'a GuardedPath, String, bool)> {
     input.action.facts.effects.iter().find_map(|effect| {
         let path = effect.path.and_then(|index| input.action.facts.paths.get(index as usize));
+        // A link counts under its own name and under that of its target: either may be guarded.
         let real = path.and_then(|path| path.link_target.as_deref());
         [Some(effect.target.as_str()), real].into_iter().flatten().find_map(|spelling| {
             let touched = AffectedPath {
@@ -161,6 +162,7 @@ impl AffectedPath<'_, '_> {
             (Some(PathRelation::Above), PathOperation::Reads) => {
                 guarded.secret && self.reads_whole(guarded)
             }
+            // `mkdir` changes nothing that exists.
             (Some(PathRelation::Same), PathOperation::Writes) if self.program() == "mkdir" => {
                 !guarded.present
             }
@@ -192,6 +194,8 @@ impl AffectedPath<'_, '_> {
         match self.effect.kind {
             EffectKind::FileRead | EffectKind::SecretRead => PathOperation::Reads,
             EffectKind::FileDelete => PathOperation::Removes,
+            // The reader reports the source of a move as a recursive change; afterwards nothing is
+            // there.
             _ if program == "mv" && self.effect.recursive || self.is_git_move() => {
                 PathOperation::Removes
             }

@@ -103,6 +103,7 @@ impl Suspect<'_, '_> {
                     .words
                     .iter()
                     .map(|word| word.text.as_str())
+                    // The words of `cat` are names of files, not the text that it passes on.
                     .filter(|_| before.program != "cat"),
             );
         }
@@ -178,6 +179,7 @@ impl Suspect<'_, '_> {
             .filter(|redirection| redirection.direction == Direction::Heredoc);
         let heredocs: Vec<&str> =
             heredocs.map(|redirection| redirection.target.text.as_str()).collect();
+        // The reader cuts long texts; the command's own text has the rest.
         if heredocs.iter().any(|text| text.len() > 4000) {
             texts.push(self.input.text().to_owned());
         }
@@ -261,8 +263,10 @@ impl Suspect<'_, '_> {
                 "pragma integrity_check",
             ];
             harmless.iter().any(|start| text.starts_with(start))
+                // A harmless beginning says nothing about a second statement.
                 && !text.trim_end().trim_end_matches(';').contains(';')
         };
+        // The first word is the database.
         let mut texts = self.words().filter(|word| !word.starts_with('-')).skip(1).peekable();
         read_only || texts.peek().is_some() && texts.all(asks)
     }

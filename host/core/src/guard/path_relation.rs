@@ -132,6 +132,8 @@ pub(super) fn matches(pattern: &str, name: &str, hidden: bool) -> bool {
     let (pattern, name): (Vec<char>, Vec<char>) =
         (pattern.chars().take(256).collect(), name.chars().take(256).collect());
     let (mut at, mut to) = (0, 0);
+    // Only the last `*` is retried: a recursion over all of them takes exponential time on hostile
+    // patterns.
     let mut star: Option<(usize, usize)> = None;
     while to < name.len() {
         let single = single(&pattern, at, name.get(to).copied().unwrap_or_default());

@@ -88,6 +88,8 @@ pub(super) fn hit<'a>(input: &GuardInput<'a>) -> Option<&'a GuardedPath> {
     while let Some((name, value)) = open.pop() {
         seen += 1;
         match value {
+            // Many values must not hide the guarded path: past the limit the whole text is
+            // searched.
             _ if seen > MOST_VALUES => {
                 return input
                     .guarded

@@ -45,6 +45,7 @@ fn describe_events(record: &Record) -> Vec<String> {
         RecordKind::Session if record.details.get("goal").is_some_and(|goal| goal == true) => {
             described.push(format!("the person asked: {}", record.summary));
         }
+        // A notice of the client that came as a prompt: nobody asked for anything.
         RecordKind::Session if record.details.contains_key("goal") => {}
         RecordKind::Session => described.push(format!("session: {}", record.summary)),
         RecordKind::Review => {

@@ -324,6 +324,7 @@ fn frame(text: &str, hit: Range<usize>, end_line: &mut EndLine) -> Option<Secret
     if !heading.ends_with("PRIVATE KEY") && !heading.ends_with("PRIVATE KEY BLOCK") {
         return None;
     }
+    // A key whose end was cut off is still a key.
     let end = end_line.after(text, hit.end).unwrap_or(text.len());
     Some(Secret { range: hit.start..end, kind: SecretKind::PrivateKey })
 }
@@ -409,6 +410,7 @@ fn user_info(text: &str, hit: Range<usize>) -> Option<Secret> {
         !c.is_whitespace() && !matches!(c, '/' | '"' | '\'' | '<' | '>' | '?' | '#')
     });
     let authority = text.get(hit.end..hit.end + length)?;
+    // The last `@` ends the user information, since a password may hold others.
     let (user_info, _) = authority.rsplit_once('@')?;
     let (user, password) = user_info.split_once(':')?;
     let literal = !password.is_empty() && !password.starts_with('$') && !password.starts_with('{');

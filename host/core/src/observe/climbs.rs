@@ -76,6 +76,7 @@ fn led(
         .effects
         .iter()
         .filter(|effect| effect.path.and_then(|at| usize::try_from(at).ok()) == Some(index));
+    // The last command that uses the path counts: every part before it may have put a link there.
     let command = own.filter_map(|effect| effect.command).max().unwrap_or(u32::MAX);
     let earlier = PriorEffects { facts, programs, command };
     let text = collapse_path(path);

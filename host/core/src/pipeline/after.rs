@@ -33,6 +33,8 @@ impl Run<'_, '_> {
             Some(pending) => pending.step,
             None => self.add_unreviewed(&understood, if reviewed { "ended" } else { "unreviewed" }),
         };
+        // A blocked call that ran all the same bypassed the review, so its outcome counts as
+        // unreviewed.
         let blocked =
             pending.is_some() && !result.end.is_before_begin() && self.ran_after_all(step);
         let kind = if reviewed && !blocked { RecordKind::Outcome } else { RecordKind::Unreviewed };
@@ -49,6 +51,8 @@ impl Run<'_, '_> {
 
     /// Remembers the secrets that a result shows.
     fn note_secrets(&mut self, mask: &Mask, result: &CallResult) {
+        // The call's mask covers its result too: without a secret in it, a second search finds
+        // none.
         if !mask.is_empty() {
             let shown = self.settings.masker.build_mask(&[retained_part(&result.output)]);
             self.state.session.secrets.note_secrets(&shown, self.settings.masker);
@@ -83,6 +87,7 @@ impl Run<'_, '_> {
         else {
             return false;
         };
+        // Its review counted no files, since a refused step was not expected to run.
         if step.status == Status::Refused {
             self.count_files(u64::from(step.files));
         }
@@ -94,6 +99,7 @@ impl Run<'_, '_> {
     pub(super) fn after_batch(&mut self, calls: &[(Call, CallResult)]) {
         for (call, result) in calls {
             let known = call.id.as_deref().is_some_and(|id| self.state.agent.knows_call(id));
+            // A call with an event of its own is in the batch too.
             if known {
                 continue;
             }
@@ -210,6 +216,8 @@ impl Run<'_, '_> {
     ) {
         let outcome = understood.action.outcome.clone();
         if let Some(outcome) = &outcome {
+            // An end that a person or the client caused is not an error of the agent to be
+            // repeated.
             let own_error = outcome.status == Status::Failed && end == CallEnd::Finished;
             let error = if own_error { fingerprint_error(&outcome.error) } else { 0 };
             let output = if outcome.output.is_empty() { 0 } else { hash_parts(&[&outcome.output]) };

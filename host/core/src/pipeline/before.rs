@@ -24,6 +24,7 @@ impl<'s> Run<'s, '_> {
         }
         let id = self.id(RecordKind::Review, 0);
         let mut judged = self.judge(call, id.clone(), true);
+        // The order of the adjustments from here on is policy; the table in `verdict` explains it.
         verdict::adjust_to_session(
             &mut judged.decision,
             &self.state.session,
@@ -35,6 +36,7 @@ impl<'s> Run<'s, '_> {
             && self.is_answered_first(judged.decision.risk);
         let mut rewritten = self.settle_modify(call, &mut judged);
         let exception = self.apply_exception(&mut judged);
+        // An excepted action runs as the person saw it, and a provisional one runs already.
         if exception.is_some() || judged.provisional {
             rewritten = None;
         }
@@ -59,12 +61,14 @@ impl<'s> Run<'s, '_> {
             && !self.observing()
         {
             rewritten = None;
+            // The newest note names the milder verdict of the same action.
             self.state.agent.recent.pop_back();
             self.state.agent.add_note(line(&judged));
         }
         if let Disposition::Stop(text) = &mut self.reply.ruling {
             text.push_str(&judged.note);
         }
+        // Only an exception that let the action run is used up.
         if let Some(exception) = exception
             .filter(|exception| exception.once && judged.decision.verdict == Verdict::Allow)
             && !self.observing()
@@ -265,6 +269,7 @@ impl<'s> Run<'s, '_> {
     fn add_step(&mut self, judged: &CallReview) {
         let action = &judged.understood.action;
         let effects = self.weigh_effects(&action.facts);
+        // Such an action runs despite its verdict, so no pattern may take it for refused.
         let held = if self.observing() || judged.provisional {
             Verdict::Allow
         } else {
@@ -333,6 +338,8 @@ impl<'s> Run<'s, '_> {
         let identity = rewritten.map_or(judged.understood.action.facts.identity, |rewritten| {
             rewritten.second.facts.identity
         });
+        // A call without an id is found again by its parameters: its outcome has those of the
+        // rewrite.
         let key = call.id.as_deref().map_or(identity, |id| hash_parts(&[id]));
         // A client accepts a rewrite only without text, and some accept no text at all before a
         // tool: these messages are delivered with the outcome.

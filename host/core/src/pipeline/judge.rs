@@ -99,6 +99,8 @@ impl Run<'_, '_> {
             outcome,
             attributes: self.attributes(),
         };
+        // Masking comes before the look at the workspace, because the record keeps the queried
+        // paths.
         mask.mask_action(&mut action);
         let mut observed = if looks { self.observe(&action) } else { Observations::new() };
         observe::apply_observations(&mut action, &observed, &self.place);

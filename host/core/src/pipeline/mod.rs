@@ -103,6 +103,7 @@ pub fn run_pipeline<'p>(
     ports: &mut Ports<'p>,
 ) -> ReviewOutcome {
     let mut state = state;
+    // This comes before `touch_at`, which sets it to the time of this event.
     let before = state.session.last_event();
     state.session.touch_at(now, &event.cwd, &settings.policy.limits);
     if let Some(measured) = settings.measured {
@@ -125,6 +126,7 @@ pub fn run_pipeline<'p>(
         EventKind::SubagentStart { agent_type } => run.session_event(agent_type),
         EventKind::Stop => {
             run.session_event("");
+            // The time until the next prompt is the person's: the time limit does not count it.
             run.state.session.clock.rest();
         }
         EventKind::SubagentStop => run.session_event(""),
@@ -145,6 +147,7 @@ fn harmless(mut reply: Reply) -> Reply {
         Disposition::Ask(reason) | Disposition::Refuse(reason) | Disposition::Stop(reason) => {
             safe(reason)
         }
+        // Escapes in a rewrite would change what runs.
         Disposition::None | Disposition::Rewrite(_) => {}
     }
     reply

@@ -75,6 +75,8 @@ pub(super) fn is_requested<'a>(
 fn names_path(sentence: &str, path: &str, place: &CallLocation) -> bool {
     let words: Vec<&str> = sentence.split_whitespace().map(trim_word).collect();
     let words = words.get(purpose_end(sentence, &words)..).unwrap_or_default();
+    // A negation reaches to the end of its sentence: "work in ../a, not in ../b" asks for `../a`
+    // alone.
     let negated = words
         .iter()
         .position(|word| NEGATIONS.iter().any(|negation| word.eq_ignore_ascii_case(negation)));

@@ -230,6 +230,7 @@ impl Run<'_, '_> {
                 faults.push(answer.plugin.new_fault(FaultKind::BadValue, problem));
                 let session = observed.as_mut().unwrap_or(&mut self.state.session);
                 let recovery = recover::carry_out(&stand_in, situation, beyond, session);
+                // A fallback names no checkpoint, so carrying it out does not fail.
                 (recovery.unwrap_or_else(|_| nothing()), stand_in)
             }
         };

@@ -23,11 +23,13 @@ impl Run<'_, '_> {
         runs_as: Option<&Facts>,
         excepted: bool,
     ) -> Option<RecordedCheckpoint> {
+        // A blocked action runs in observe mode only, and there it can lose files too.
         if judged.decision.verdict == Verdict::Block && !self.observing() {
             return None;
         }
         let action = &judged.understood.action;
         let mut kept = self.ports.undo.keep(&PendingAction {
+            // In observe mode the call runs as received, whatever rewrite was accepted.
             facts: runs_as.filter(|_| !self.observing()).unwrap_or(&action.facts),
             review: &action.id,
             call: call.id.as_deref(),

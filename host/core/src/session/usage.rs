@@ -357,6 +357,7 @@ impl Session {
             return changed;
         }
         let earlier = self.limits.clone();
+        // A quantity of a plugin's own has no base limit, so its limit goes.
         self.limits.retain(|limit| base_of(limit).is_some());
         for limit in &mut self.limits {
             limit.maximum = base_of(limit).unwrap_or(limit.maximum).max(limit.maximum);

@@ -73,6 +73,8 @@ impl Decision {
         if beyond_exceptions.is_some() {
             self.beyond_exceptions = beyond_exceptions;
         }
+        // The stop of a session can apply twice: before the interventions on this action and after
+        // them.
         if !self.reasons.contains(&reason) {
             self.reasons.insert(0, reason.clone());
         }
@@ -271,6 +273,8 @@ fn adjust(course: &mut VerdictBuilder, findings: &Findings, may_relax: bool) {
     {
         course.set(Verdict::Modify, format!("dangerous form: {form}"));
     }
+    // The relief needs a review without any finding, so that one more finding never loosens the
+    // verdict.
     let clean = findings.objections.is_empty()
         && findings.detections.is_empty()
         && findings.forms.is_empty()
@@ -476,6 +480,7 @@ pub fn settle_rewrites<'a>(
         return RewriteOutcome::Unchanged;
     }
     let Some(first) = offers.first() else { return RewriteOutcome::Ask("no safer form is known") };
+    // Plugins explain the same edits in different words: these are one offer.
     if offers.iter().any(|offer| offer.finding.edits != first.finding.edits) {
         return RewriteOutcome::Ask("two safer forms are offered and they differ");
     }

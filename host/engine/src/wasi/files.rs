@@ -151,6 +151,7 @@ fn open_at(store: &mut Store<'_>, given: &Arguments<'_>) -> Given {
 
 /// Returns the code of an error; a path that leads out of the folder is recorded.
 fn refused(store: &mut Store<'_>, what: &str, error: Error) -> Code {
+    // `cap-std` reports an escape by an error of its own, which has no number of the system.
     if error.kind() == ErrorKind::PermissionDenied && error.raw_os_error().is_none() {
         store.data_mut().uses.refused(Grant::Directories, what, "it leads out of the folder");
     }
@@ -196,6 +197,7 @@ fn some_of(
     let mut bytes = vec![0; usize::try_from(length).unwrap_or_default()];
     let count = file.read_at(&mut bytes, offset)?;
     bytes.truncate(count);
+    // The wanted length counts, so that endless reads past the end are bounded too.
     store.data_mut().read_bytes += length;
     store.data_mut().uses.used(Grant::Directories, shown, count);
     Ok(charge(store, count).map(|()| bytes))

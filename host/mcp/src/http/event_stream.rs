@@ -95,6 +95,8 @@ impl<R: Read> EventReader<R> {
                 return Ok(StreamEvent::TooLong { id: scanner.id(), size });
             }
             let mut data = ended.data;
+            // Each line of the data has a line feed; by the standard, the last one is not part of
+            // them.
             data.pop();
             if !ended.is_other && !data.is_empty() {
                 return Ok(StreamEvent::Message(data));

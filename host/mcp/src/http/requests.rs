@@ -86,6 +86,8 @@ impl HttpConnection {
 
     fn receive_answer(&self, request: &mut RunningRequest) -> Result<(), String> {
         let (mut headers, _) = self.session_headers();
+        // Neither belongs to the session: one says its version itself, the other begins a new
+        // session.
         if request.message.says_version || request.message.method == INITIALIZE {
             headers.clear();
         }
@@ -140,6 +142,7 @@ impl HttpConnection {
         let body = answer.into_body().into_reader();
         let read = body.take(MAX_MESSAGE as u64 + 1).read_to_end(&mut text);
         read.map_err(|error| describe_io_error(&error))?;
+        // The limit includes the line's end, which the body does not have yet.
         if text.len() >= MAX_MESSAGE {
             return Err(format!("the server's answer has more than {} MiB", MAX_MESSAGE >> 20));
         }

@@ -316,6 +316,7 @@ fn milliseconds(duration: Duration) -> u64 {
 fn new_id() -> Option<String> {
     let mut bytes = [0; ID_LENGTH];
     getrandom::fill(&mut bytes).ok()?;
+    // Five bits select one of 32 letters, so that each is equally likely.
     let letter = |byte: &u8| LETTERS.get(usize::from(byte & 31)).map(|letter| char::from(*letter));
     bytes.iter().map(letter).collect()
 }

@@ -109,6 +109,7 @@ impl PolicyTexts {
                 Ok((owner, trust))
             };
         let mut all = self.all.into_iter().map(read).collect::<Result<Vec<_>>>()?;
+        // A key that one owner revokes counts for none, also where another's policy trusts it.
         let revoked: Vec<_> =
             all.iter().flat_map(|(_, trust)| trust.revoked_keys()).cloned().collect();
         for (_, trust) in &mut all {
@@ -132,6 +133,7 @@ impl Policies {
     pub fn judge_bundle(&self, subject: &CandidateBundle<'_>) -> Judgement {
         let ruled = self.all.iter().any(|(_, trust)| trust.has_rules());
         let judge = |(owner, trust): &(PolicyOwner, TrustPolicy)| {
+            // Beside others, a policy without rules only revokes; what they trust stays trusted.
             let mut judged = if ruled && !trust.has_rules() {
                 Judgement { requirements: vec![trust.check_revocation(subject.index)], until: None }
             } else {

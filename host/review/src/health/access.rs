@@ -99,6 +99,7 @@ pub(super) fn check(state: &Path, config: &Path, plugins: &Path) -> Vec<HealthFi
     findings.extend(files_of(plugins, WRITE, user));
     findings.extend([state, config].iter().filter_map(|path| open_above(path, user)));
     let key = fs::metadata(state_file("key")).map_or(0, |found| found.len());
+    // A key that is absent or empty is reported above, or when the home is opened.
     if key != 32 && key != 0 {
         findings.push(HealthFinding::problem(
             Check::Access,
@@ -256,6 +257,7 @@ pub(super) fn replaceable(path: &Path, user: u32) -> Option<PathBuf> {
     let open = |folder: &&Path| {
         fs::metadata(folder).is_ok_and(|found| {
             let free = others_write(&found) && found.permissions().mode() & STICKY == 0;
+            // A folder's owner can replace what is in it, whatever its mode is, sticky or not.
             free || (found.uid() != user && found.uid() != 0)
         })
     };

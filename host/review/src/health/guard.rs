@@ -169,6 +169,7 @@ pub(super) fn uncompiled(descriptions: &[Description], cache: &Path) -> Vec<Stri
         .map(|entry| entry.file_name().to_string_lossy().into_owned())
         .collect();
     let compiled = |description: &&Description| {
+        // A plugin that cannot be inspected is reported as such, and there is nothing to compile.
         let Ok(inspection) = &description.inspection else { return true };
         let begin = format!("{}-{version}-", inspection.digest);
         files.iter().any(|file| file.starts_with(&begin) && file.ends_with(".code"))
@@ -365,6 +366,7 @@ pub(super) fn judgement(reviewer: &mut Reviewer, known: &Breakers, now: u64) -> 
         .filter(|fault| fault.kind != FaultKind::Held);
     let faults: Vec<String> = faults.map(ToString::to_string).collect();
     match decision.map(|decision| decision.verdict) {
+        // First: a builtin plugin's fault blocks by itself, so a refusal would prove nothing.
         _ if !faults.is_empty() => wrong(format!(
             "a known-bad action could not be judged by all plugins: {}",
             faults.join("; ")

@@ -125,6 +125,7 @@ impl HealthInput {
         let access = access::check(state, config, &plugins);
         let reported = worst_level(&access) == Level::Problem;
         findings.extend(access);
+        // An owner or a mode that is wrong fails both, and its finding above has the better advice.
         if let Err(error) = &home
             && !reported
         {
@@ -141,6 +142,7 @@ impl HealthInput {
         let mut observing = false;
         if let (Some(home), Some(config)) = (&home, &config) {
             let mode = guard::mode(home, config, self.now);
+            // A pause is a warning there: like those two modes it refuses nothing.
             observing = matches!(config.policy.mode, Mode::Observe | Mode::Off)
                 || mode.level == Level::Warning;
             findings.push(mode);

@@ -148,6 +148,7 @@ pub(super) fn switches(
     let scopes: Vec<SettingsScope> =
         if ours.is_empty() { vec![SettingsScope::User] } else { ours.to_vec() };
     let off: Vec<_> = scopes.iter().map(|scope| switched_off(agent, files, *scope)).collect();
+    // One installation that is switched on is enough.
     let any_on = off.iter().any(Option::is_none);
     for (file, key) in off.into_iter().flatten().filter(|_| !any_on) {
         if !reported.contains(&key) {
@@ -235,6 +236,7 @@ pub(super) fn has_our_plugin(files: &[ClientFile]) -> bool {
         .filter_map(|file| file.settings()?.get("enabledPlugins")?.as_object())
         .flatten();
     let mut ours = enabled.filter(|(name, on)| {
+        // The client names a plugin together with its marketplace: `portcullis@portcullis`.
         name.split('@').next() == Some(portcullis_agents::PROGRAM) && *on == &Value::Bool(true)
     });
     ours.next().is_some()

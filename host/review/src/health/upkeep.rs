@@ -24,6 +24,7 @@ pub(super) fn check(store: &Store, lock: &Path, now: u64) -> Vec<HealthFinding> 
     };
     let mut findings: Vec<HealthFinding> = waiting
         .iter()
+        // Messages that failed are reported by the check of the notifications.
         .filter(|work| work.kind != notifications::KIND)
         .filter_map(|work| stuck(work, now))
         .collect();
@@ -73,6 +74,7 @@ fn holder(lock: &Path) -> Option<HealthFinding> {
         (*kind == "FLOCK" && of_file).then(|| process.parse::<u32>().ok())?
     })?;
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // From the last `)` on: the program's name before it may contain spaces and parentheses.
     let state = stat.rsplit_once(')')?.1.split_whitespace().next()?.to_owned();
     matches!(state.as_str(), "T" | "t").then(|| {
         let what =

@@ -110,6 +110,7 @@ impl MovePaths {
 
     fn rename(&self, old: &Path, new: &Path) -> io::Result<()> {
         let (source, name) = self.folder(old, false)?;
+        // Nothing may be created at the target for a source that is gone.
         rustix::fs::statat(&source, &name, AtFlags::SYMLINK_NOFOLLOW)?;
         let (target, new) = self.folder(new, true)?;
         Ok(rustix::fs::renameat_with(&source, &name, &target, &new, RenameFlags::NOREPLACE)?)

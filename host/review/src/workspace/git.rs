@@ -116,6 +116,7 @@ impl Repository {
             found |= is_plain(&exclude, MOST_RULES) && builder.add(exclude).is_none();
         }
         let own = folder.join(".gitignore");
+        // This comes after `info/exclude`, because the last rule that matches decides, as in git.
         found |= is_plain(&own, MOST_RULES) && builder.add(own).is_none();
         if found { builder.build().ok() } else { None }
     }

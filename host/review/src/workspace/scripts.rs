@@ -35,6 +35,7 @@ fn contents(file: &File, length: u64) -> std::io::Result<FileContents> {
         return Ok(FileContents::Binary);
     }
     if !whole {
+        // The beginning and the end must not join into one line.
         bytes.push(b'\n');
         bytes.extend(read_at(file, length - TAIL as u64, TAIL)?);
     }

@@ -51,6 +51,7 @@ pub(super) fn append(fields: &mut Fields, name: &str, value: Vec<u8>) -> Result<
 
 /// Replaces all values of a header with these.
 pub(super) fn set(fields: &mut Fields, name: &str, values: Vec<Vec<u8>>) -> Result<(), Refusal> {
+    // On a copy, so that a value that is refused leaves the header as it was.
     let mut changed = fields.clone();
     delete(&mut changed, name)?;
     values.into_iter().try_for_each(|value| append(&mut changed, name, value))?;

@@ -112,6 +112,7 @@ fn send(store: &mut Store<'_>, sending: Sending) -> wasmtime::Result<Result<WebA
             sent
         }
     };
+    // After the record: a guest without the fuel for it ends here, and the exchange took place.
     charge(store, bytes)?;
     Ok(result)
 }
