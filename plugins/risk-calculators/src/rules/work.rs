@@ -224,7 +224,7 @@ impl Place<'_> {
     fn branches(&self) -> Option<Kept> {
         let deletes = self.git.has('D', "--delete") || self.git.has('d', "--delete");
         let branches: Vec<&str> =
-            // Where it deletes nothing, only the first word is a branch that moves.
+            // Unless it deletes, only the first word is a branch that moves.
             self.git.operands().take(if deletes { MOST_BRANCHES + 1 } else { 1 }).collect();
         let named = |branch: &&str| {
             !branch.contains("..")
