@@ -74,6 +74,7 @@ pub fn read_receipt(home: &Home, file: &Path) -> Result<Option<BackupReceipt>> {
     let document = document(home, file);
     let shown = document.path().display();
     match document.read_content::<BackupReceipt>() {
+        // A receipt is only good for its own file, also if somebody copied it to another's place.
         Ok(Some(receipt)) if receipt.file == file => Ok(Some(receipt)),
         Ok(None) => Ok(None),
         Err(SealError::Io(error)) => Err(error).with_context(|| format!("cannot read `{shown}`")),

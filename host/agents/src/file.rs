@@ -118,6 +118,7 @@ impl SettingsFile {
 
     fn unchanged(&self) -> Result<()> {
         let now =
+            // A longer file has changed too, so no more than before is read.
             read_settings(&self.path, self.bytes.as_ref().map_or(0, |bytes| bytes.len() as u64))
                 .ok()
                 .filter(|now| now.bytes == self.bytes && now.real == self.real);

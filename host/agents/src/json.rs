@@ -276,6 +276,7 @@ fn repeated(node: &Node, pointer: &str, found: &mut Vec<String>) {
             let mut names = HashSet::new();
             for member in members {
                 let below = format!("{pointer}/{}", escape_name(&member.name));
+                // A name that is there three times is reported once.
                 if !names.insert(member.name.as_str()) && found.last() != Some(&below) {
                     found.push(below.clone());
                 }

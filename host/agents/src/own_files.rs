@@ -68,6 +68,7 @@ impl OwnFiles {
             text.push_str(&format!("{}{shown}{}\n", self.before, self.after));
             if let Some(shell_line) = self.shell_line {
                 text.push_str(&format!("{}\n", shell_line(data)));
+                // The template holds an example of this line.
                 lines.next();
             }
         }
@@ -179,6 +180,7 @@ impl HookForm for OwnFiles {
 
     fn find_foreign(&self, settings: &Value, event: &str, _wanted: &Invocation) -> Vec<String> {
         let foreign = settings.get(FOREIGN).and_then(Value::as_str);
+        // A foreign file is named once, not for each event.
         let gate = self.events.first().is_some_and(|first| first.event == event);
         foreign.filter(|_| gate).map(str::to_owned).into_iter().collect()
     }

@@ -75,6 +75,7 @@ pub(crate) fn check_size(bytes: &[u8], what: &str, most: usize) -> Result<(), St
     if bytes.len() > most {
         return Err(format!("{what} is larger than {} MiB", most >> 20));
     }
+    // Each value takes a byte at least, so small inputs are not counted.
     if bytes.len() > MAX_VALUES && values(bytes) > MAX_VALUES {
         return Err(format!("{what} holds more than {MAX_VALUES} values"));
     }

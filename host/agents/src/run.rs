@@ -43,6 +43,7 @@ pub fn run_program(
     let late = || late(limit);
     let text = |reader: Option<Receiver<Vec<u8>>>| {
         let left =
+            // The output of a program that has just ended may still be on its way.
             deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(200));
         let bytes =
             reader.map(|reader| reader.recv_timeout(left).map_err(|_| late())).transpose()?;

@@ -80,6 +80,7 @@ impl<R: BufRead> Lines<R> {
                 return Ok(None);
             }
             let whole = line.ends_with(b"\n");
+            // The rest of a line that is too long must not pass as a line.
             if !whole {
                 self.reader.skip_until(b'\n')?;
             }

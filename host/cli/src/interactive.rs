@@ -202,6 +202,7 @@ impl Interpreter {
                 if names_client(argument) {
                     return true;
                 }
+                // This is the script: the words behind it are its own.
                 if !self.bare_words || argument.contains(['/', '.']) {
                     return false;
                 }

@@ -236,6 +236,7 @@ fn main() -> ExitCode {
     });
     let lost = paint::lost_output()
         .map(|error| Error::io(format!("cannot write standard output: {error}")));
+    // A command whose output is lost has failed, whatever else it did.
     match lost.map_or(result, Err) {
         Ok(code) => code,
         Err(error) => {

@@ -48,6 +48,7 @@ pub fn read_managed(path: &Path) -> Result<Option<String>, Problems> {
         return Err(Problems::in_file(path, format!("it {how}; {fix}")));
     }
     let real = path.canonicalize().map_err(|error| unreadable(path, &error))?;
+    // Behind a link, both its own folders and those of the file decide what is read.
     for folder in path
         .ancestors()
         .skip(1)

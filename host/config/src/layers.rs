@@ -277,6 +277,7 @@ impl MergedSettings {
         let spoken: BTreeMap<String, Layer> = self
             .entries
             .iter()
+            // A profile fills in what no file sets, so a trusted project may set it too.
             .filter(|(_, entry)| entry.origin.layer != Layer::Profile)
             .map(|(path, entry)| (path.clone(), entry.origin.layer))
             .collect();
@@ -404,10 +405,12 @@ fn tighten(said: &KeyValue, current: &Value) -> Option<Value> {
             said.key.later_of(wanted, current).map(|word| Value::Text(word.into()))
         }
         (ProjectScope::Within, Value::Texts(wanted), Value::Texts(current))
+            // Globs of two owners cannot be intersected, so the project's count only alone.
             if current.is_empty() =>
         {
             let within = wanted
                 .iter()
+                // Absolute globs would lead out of the project.
                 .filter(|glob| !glob.starts_with(['/', '~']))
                 .cloned()
                 .collect::<Vec<_>>();

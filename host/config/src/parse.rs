@@ -202,6 +202,7 @@ impl Section {
     }
 
     fn report_unknown(&self, parent: &Table<'_>, item: &Item<'_>) {
+        // Past the limit problems are only counted, so no similar name is searched for.
         if item.is_full() {
             return item.report_key("");
         }
@@ -225,6 +226,7 @@ impl Section {
 /// Returns the value, if it is allowed for the kind.
 fn read_value(item: &Item<'_>, kind: ValueKind) -> Option<Value> {
     if let TomlValue::List(list) = item.value()
+        // The length comes first: its problem is reported, not one for each item.
         && list.len() > MOST_ITEMS
     {
         item.list(MOST_ITEMS)?;

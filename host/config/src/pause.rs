@@ -55,6 +55,7 @@ pub fn read_current(home: &Home, now: u64) -> Result<Option<Pause>> {
 fn read(home: &Home) -> Result<Option<Pause>> {
     let document = document(home);
     match document.read_content::<Pause>() {
+        // `begin_pause` writes none that is as long.
         Ok(Some(pause)) if pause.until.saturating_sub(pause.since) > LONGEST => {
             bail!(KnownFailure::Forged(foreign(document.path())))
         }

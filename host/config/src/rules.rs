@@ -252,6 +252,7 @@ impl CustomRules {
                 all.push(Problems { file: file.path.clone(), problems: found, more: 0 });
             }
         }
+        // The names in a file with mistakes are unknown, so any of them would look wrong.
         if all.is_empty() {
             all.extend(self.unknown(&names));
         }
@@ -284,6 +285,7 @@ impl CustomRules {
     pub fn receipt_path(&self, home: &Home) -> PathBuf {
         let mut hasher =
             blake3::Hasher::new_keyed(&home.derive_key("portcullis 2026 proven rules"));
+        // The length in front keeps two parts from reading as one.
         let mut add = |bytes: &[u8]| {
             hasher
                 .update(&u64::try_from(bytes.len()).unwrap_or(u64::MAX).to_le_bytes())

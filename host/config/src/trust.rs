@@ -93,6 +93,7 @@ fn name_of(folder: &Path) -> String {
 fn change(home: &Home, edit: impl FnOnce(&mut Vec<Trusted>)) -> Result<()> {
     let document = document(home);
     let shown = document.path().display();
+    // Two commands at once must not lose each other's entry.
     let lock = open_lock_file(&home.path().join("trust.lock"));
     let lock = lock.with_context(|| format!("cannot lock `{shown}`"))?;
     lock.lock().with_context(|| format!("cannot lock `{shown}`"))?;

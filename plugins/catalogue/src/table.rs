@@ -53,6 +53,7 @@ impl<'d> Part<'d> {
     fn line_of(&self, text: &str) -> usize {
         let rest = self.file.text.get(self.at..).unwrap_or_default();
         let mut lines = rest.lines().enumerate();
+        // The head of the next table ends this part.
         let found = lines
             .by_ref()
             .take_while(|(number, line)| *number == 0 || !line.starts_with('['))
@@ -182,6 +183,7 @@ impl<'d> Builder<'d> {
             }
         }
         for (file, document) in documents {
+            // Forms of every file are known now, so each block is checked, used or not.
             for (name, block) in &document.block {
                 let part = Part::new(file, "block", name, block);
                 self.spec(&part, [block.get_ref()].into_iter());

@@ -241,6 +241,7 @@ impl Fields for SeenHistory<'_> {
             "successes" => Value::Number(context.repetition.successes.into()),
             "file_operations" => number(limit.map_or(0, |limit| limit.used)),
             "file_operations_left" => {
+                // Without a limit, more is left than anybody uses.
                 number(limit.map_or(u64::MAX, |limit| limit.maximum.saturating_sub(limit.used)))
             }
             _ => unknown(),

@@ -80,6 +80,7 @@ fn answer(
         if strictest.is_none_or(|strictest| strictest < on_fault) {
             return Err(Error::failed(first));
         }
+        // The host accepts no more, and the failure has to be among them.
         rulings.truncate(MOST_RULINGS - 1);
         rulings.push(
             Ruling::warn("failed_rule", first)

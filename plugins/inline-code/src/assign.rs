@@ -19,6 +19,7 @@ impl Reader<'_> {
             Target::Rest(inner) => self.assign(inner, value, scope),
             Target::Default(inner, default) => {
                 let default = self.evaluate(default, scope);
+                // The value may be missing, so the default is possible as well.
                 self.assign(inner, Value::any(vec![value, default]), scope);
             }
             Target::List(targets) => self.assign_list(targets, &value, scope),
@@ -79,6 +80,7 @@ impl Reader<'_> {
         match (&object.kind, node) {
             (Kind::Local(local), _) => {
                 if let Inner::Object(fields, _) | Inner::Class(fields) = &*local.0 {
+                    // Methods run in any order: the earlier value stays possible.
                     let old = fields.own(name);
                     let all = old.into_iter().chain([value]).collect();
                     fields.put(name, Value::any(all));
@@ -86,6 +88,7 @@ impl Reader<'_> {
             }
             (Kind::Map(items), Node::Name(variable)) => {
                 let mut items = items.as_ref().clone();
+                // In a branch the earlier value may still hold afterwards.
                 if scope.branches.get() == 0 {
                     items.retain(|(key, _)| key != name || name.contains(HOLE));
                 }
@@ -133,6 +136,8 @@ impl Reader<'_> {
         let new = match &old.kind {
             Kind::List(items) => {
                 let whole: Vec<Value> = items.iter().cloned().chain(more).collect();
+                // In a branch, or in a function that may be called again, the list may have other
+                // items.
                 if scope.branches.get() == 0 && in_order && scope.own(variable).is_some() {
                     Value::list(whole)
                 } else if in_order {

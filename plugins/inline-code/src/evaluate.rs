@@ -458,6 +458,7 @@ impl Reader<'_> {
     ) -> Option<u32> {
         let looped = self.endless > 0;
         let call = Call { name: name.to_owned(), receiver, arguments, keywords, looped };
+        // The second round of a loop lists the same calls once more.
         let from = self.code.calls.len().saturating_sub(32);
         let same = self.code.calls.iter().skip(from).position(|known| *known == call);
         if let Some(at) = same {

@@ -158,6 +158,7 @@ pub(crate) fn check_python(text: &str) -> Result<(), Refused> {
             TokenKind::Comma => nesting.begin_item(),
             // A default may be another lambda, so that commas do not end its parameters.
             TokenKind::Lambda => nesting.last(),
+            // A colon ends the parameters of a lambda, if one is open.
             TokenKind::Colon => {
                 nesting.current.lasting = nesting.current.lasting.saturating_sub(1);
                 nesting.heavy();

@@ -260,6 +260,7 @@ fn class(from: &ast::Class<'_>) -> Node {
             ClassElement::StaticBlock(inner) => others.push(block(&inner.body)),
             ClassElement::MethodDefinition(inner) => {
                 let name = match inner.kind {
+                    // Classes of both languages make their objects by this name.
                     ast::MethodDefinitionKind::Constructor => Some("__init__".to_owned()),
                     _ => key_of(&inner.key, inner.computed),
                 };

@@ -95,6 +95,8 @@ impl Reader<'_> {
             (Kind::Map(items), _) => {
                 Value::any(items.iter().map(|(_, value)| value.clone()).collect())
             }
+            // A computed member of a module may be any, one of the environment is a single
+            // variable.
             (Kind::Name(name), _) if !name.ends_with("environ") && &**name != "process.env" => {
                 Value::name(&format!("{name}.{HOLE}"))
             }

@@ -46,6 +46,7 @@ pub(crate) fn slice(of: &Value, bounds: &[Option<i64>]) -> Value {
     let pick = |length: usize| -> Vec<usize> {
         let (from, to) = range(length);
         match step {
+            // Of negative steps only this is followed: `[::-1]` hides a text.
             -1 if bound(0).is_none() && bound(1).is_none() => (0..length).rev().collect(),
             step if step > 0 => {
                 (from..to).step_by(usize::try_from(step).unwrap_or(1).max(1)).collect()

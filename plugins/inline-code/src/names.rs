@@ -120,6 +120,7 @@ impl Reader<'_> {
             self.gap(Gap::Dynamic);
         }
         if !self.stars.is_empty() && !BUILTINS.contains(&name) {
+            // The name may be that of any module of which all names were imported.
             let all =
                 self.stars.iter().map(|star| Value::name(&format!("{star}.{name}"))).collect();
             return Value::any(all);
@@ -131,6 +132,7 @@ impl Reader<'_> {
     fn given(&self, name: &str) -> Value {
         let Some(words) = self.arguments else { return Value::made("argv", Vec::new(), None) };
         let before: &[&str] = match name {
+            // `-c` stands in the place of the script's name.
             "sys.argv" => &["-c"],
             "Deno.args" => &[],
             _ => &["node"],

@@ -141,6 +141,7 @@ fn thing(word: &str, before: &str) -> Option<(Kind, String)> {
     if mail.is_some() {
         return Some((Kind::Mail, word.to_owned()));
     }
+    // The path is kept without its prefix, as the agent may write it in full.
     let path = word.trim_start_matches("~/").trim_start_matches("./");
     let rooted = path.len() < word.len() || word.starts_with('/');
     let hidden = word.starts_with('.') && word.chars().nth(1).is_some_and(char::is_alphabetic);

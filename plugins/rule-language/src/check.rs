@@ -116,6 +116,7 @@ impl Checker<'_> {
     }
 
     fn name(&mut self, name: &str, span: Span) -> Checked {
+        // The innermost variable of a name hides those around it.
         if let Some(at) = self.variables.iter().rposition(|(known, _)| known == name)
             && let (Ok(slot), Some((_, of))) = (u8::try_from(at), self.variables.get(at))
         {
@@ -273,6 +274,7 @@ fn word_fits(of: &Of, tree: &Tree) -> Result<(), Problem> {
     let Of::Word(words) = of else { return Ok(()) };
     match &tree.node {
         Node::Text(text) if !words.contains(&text.as_str()) => {
+            // Some fields may be empty; that helps nobody who misspelled a word.
             let fix = match nearest(words.iter().copied(), text).filter(|word| !word.is_empty()) {
                 Some(word) => format!("did you mean `{word}`?"),
                 None => format!("it is {}", of.describe()),

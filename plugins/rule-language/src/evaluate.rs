@@ -224,6 +224,8 @@ impl<'v> Run<'v, '_> {
             match self.flag(item) {
                 Ok(flag) if flag == wanted => return Ok(true),
                 Ok(_) => {}
+                // The budget bounds the time, so running out of it is never outvoted by another
+                // item.
                 Err(ConditionFault::Steps) => return Err(ConditionFault::Steps),
                 Err(other) => fault = fault.or(Some(other)),
             }
@@ -286,6 +288,7 @@ impl<'v> Run<'v, '_> {
 
     fn is_in(&mut self, item: &'v Code<'v>, list: &'v Code<'v>) -> Result<bool, ConditionFault> {
         let item = self.value(item)?;
+        // A written list is taken item by item: items behind the first equal one are not evaluated.
         if let Code::List(codes) = list {
             for code in codes {
                 let other = self.value(code)?;
@@ -319,6 +322,8 @@ impl<'v> Run<'v, '_> {
             Operator::AtLeast => Value::Flag(order(&a, &b)? != Ordering::Less),
             _ => match (a, b) {
                 (Value::Text(a), Value::Text(b)) => {
+                    // Copying a text costs by its length, or joining again and again would grow it
+                    // for free.
                     self.budget.take((a.len() + b.len()) / 16)?;
                     Value::Text(Cow::Owned([a.as_ref(), b.as_ref()].concat()))
                 }
@@ -382,6 +387,7 @@ impl<'v> Run<'v, '_> {
                     }
                 }
                 Ok(Asked::Made(value)) => chosen.push(value),
+                // A fault counts only if no later item decides, as with `any`.
                 Err(other @ ConditionFault::Value(_)) if decides.is_some() => {
                     fault = fault.or(Some(other))
                 }

@@ -73,6 +73,7 @@ fn class(rest: &str) -> Result<(Part, usize), String> {
     let inner = rest.get(1..).unwrap_or_default();
     let (but, from) = if inner.starts_with(['!', '^']) { (true, 1) } else { (false, 0) };
     let inner = inner.get(from..).unwrap_or_default();
+    // A `]` right behind the opening belongs to the class.
     let first = inner.chars().next().map_or(0, char::len_utf8);
     let Some(end) = inner.get(first..).and_then(|later| later.find(']')).map(|at| at + first)
     else {
@@ -110,6 +111,7 @@ fn matches(parts: &[Part], path: &str) -> bool {
                 Part::Some if c != '/' => enter(&mut next, parts, at),
                 Part::Any => enter(&mut next, parts, at),
                 Part::Folders => {
+                    // Only a slash leads on to the next part, as these are whole folders.
                     if let Some(place) = next.get_mut(at) {
                         *place = true;
                     }

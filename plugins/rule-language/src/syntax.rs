@@ -240,6 +240,7 @@ impl Parser {
             Token::Sign("(") => {
                 let inner = self.expression()?;
                 let end = self.expect(")")?;
+                // Messages quote the brackets too, but the height is the inner one.
                 Ok(Tree { span: span.to(end), ..inner })
             }
             Token::Sign("[") => {

@@ -97,6 +97,7 @@ fn one_line(value: &str) -> String {
     let mut line: String =
         value.chars().take(MOST_VALUE).map(|c| if c.is_control() { ' ' } else { c }).collect();
     if line.len() < value.len() {
+        // Three bytes are left for the dots.
         cut(&mut line, MOST_VALUE - 3);
         line.push_str("...");
     }

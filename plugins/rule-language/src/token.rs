@@ -185,6 +185,7 @@ impl<'a> Scanner<'a> {
             'u' => (1, 4, 16),
             'U' => (1, 8, 16),
             '0'..='3' => (0, 3, 8),
+            // Any other letter begins no escape: no digits are refused below.
             _ => (1, 0, 16),
         };
         if let Some(c) = simple {
@@ -196,6 +197,7 @@ impl<'a> Scanner<'a> {
         let code = self
             .rest()
             .get(skip..skip + count)
+            // The standard parser would take a sign.
             .filter(|digits| !digits.is_empty() && !digits.starts_with('+'));
         let found = code
             .and_then(|digits| u32::from_str_radix(digits, radix).ok())

@@ -337,6 +337,7 @@ fn checked(spec: &Spec, setting: &Setting) -> Result<SettingValue, Error> {
 
 fn within(spec: &Spec, value: &SettingValue) -> bool {
     let Some((least, greatest)) = spec.bounds else { return true };
+    // The bounds of a score are thousandths, its value is a share.
     let scale = if matches!(spec.default, Default::Score(_)) { 1000.0 } else { 1.0 };
     match value {
         SettingValue::Integer(number) => (least..=greatest).contains(number),

@@ -332,6 +332,7 @@ pub fn list<'a>(values: impl Iterator<Item = &'a str>) -> Option<String> {
     match (text.is_empty(), more) {
         (true, _) => None,
         (_, 0) => Some(text),
+        // The number of those left out must fit behind the cut text.
         (_, more) => Some(format!("{} and {more} more", cut(&text, VALUE - 30))),
     }
 }

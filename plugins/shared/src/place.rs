@@ -80,6 +80,7 @@ pub fn is_sink(path: &str) -> bool {
 pub fn whole(path: &str) -> (&str, bool) {
     let trimmed = if path.len() > 1 { path.trim_end_matches('/') } else { path };
     let Some((folder, last)) = trimmed.rsplit_once('/') else { return (trimmed, false) };
+    // A last part made of signs alone, as `.*` or `{*,.*}`, spares hardly a file of the folder.
     let sweeping = last.contains('*') && last.chars().all(|c| "*?.[]{}!,^".contains(c));
     match (sweeping, folder) {
         (true, "") => ("/", true),
@@ -190,9 +191,11 @@ pub fn host_of(target: &str) -> String {
     let rest =
         target.split_once(':').and_then(|(_, rest)| rest.strip_prefix("//")).unwrap_or(target);
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    // The last `@` counts: a password may hold another one.
     let authority = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
     let host = match authority.split_once(']') {
         Some((inner, _)) => inner.trim_start_matches('['),
+        // One colon divides off a port; several are an IPv6 address without brackets.
         None if authority.matches(':').count() == 1 => {
             authority.split(':').next().unwrap_or_default()
         }

@@ -69,6 +69,7 @@ pub(crate) fn reach(text: &str, folder: &str) -> (String, bool) {
         text.strip_prefix("file:").map_or(text, |path| path.split('?').next().unwrap_or(path));
     let drive = windows::slashed(text);
     let text = drive.as_deref().unwrap_or(text);
+    // The rest of `file:///PATH`.
     let text = text.strip_prefix("//").filter(|path| path.starts_with('/')).unwrap_or(text);
     let whole = match own_view(text) {
         Some(View::Root(rest)) => rest.to_owned(),
@@ -83,6 +84,7 @@ pub(crate) fn reach(text: &str, folder: &str) -> (String, bool) {
         None => (tidy(&whole), true),
         Some(0) => (String::new(), false),
         Some(at) => {
+            // The name before the unknown part may go on in it: only its folder is known.
             let known = whole.get(..at).unwrap_or("");
             let parent =
                 known.rfind('/').map_or("", |slash| known.get(..slash.max(1)).unwrap_or(""));
@@ -107,6 +109,7 @@ fn own_view(path: &str) -> Option<View<'_>> {
         .strip_prefix("task/")
         .and_then(|rest| rest.split_once('/'))
         .map_or(rest, |(_, rest)| rest);
+    // Another process may work in any folder, but has the same root as a rule.
     let own = matches!(process, "self" | "thread-self") || process.contains(UNKNOWN);
     let below = |name: &str| {
         rest.strip_prefix(name).filter(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -331,6 +334,7 @@ fn is_root_like(path: &str, home: &str) -> bool {
 pub(crate) fn host(text: &str) -> Option<String> {
     let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
     let authority = rest.split(['/', '?', '#']).next()?;
+    // The last `@` counts: `https://known.com@other.com` reaches the other.
     let host = authority.rsplit('@').next()?;
     let host = match host.strip_prefix('[') {
         Some(literal) => literal.split(']').next()?,

@@ -86,6 +86,7 @@ impl<'t> Table<'t> {
             Item::new(self.report, key, value, self.path_of(name))
         };
         let mut entries: Vec<_> = self.table.iter().collect();
+        // The parser's map is ordered by name; messages follow the document.
         entries.sort_by_key(|(key, _)| key.span().start);
         entries.into_iter().map(item).collect()
     }
@@ -142,6 +143,7 @@ impl<'t> Table<'t> {
         let known = |key: &str| keys.names.contains(&key);
         for (key, _) in self.table.iter().filter(|(key, _)| !known(key.get_ref())) {
             let key_span = key.span().into();
+            // Past the limit problems are only counted, so no similar name is searched for.
             if self.report.is_full() {
                 self.report.add(key_span, String::new());
                 continue;

@@ -8,6 +8,7 @@ use serde_json::{Deserializer, Value};
 /// Reads the exit code (`None` after a signal), standard output and standard error.
 pub(super) fn interpret_answer(code: Option<i32>, stdout: &str, stderr: &str) -> HookReply {
     let said = document(stdout);
+    // A refusal in the text counts with any exit code.
     if let Ok(Some(HookReply::Refused(reason))) = said {
         return HookReply::Refused(reason);
     }

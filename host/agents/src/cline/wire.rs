@@ -64,6 +64,7 @@ fn event(object: &Map<String, Value>) -> Result<Event, String> {
         client: PROFILE.name.to_owned(),
         session: session(object)?,
         kind: kind(object, &name, parent.is_some())?,
+        // An agent without a parent is the session's own.
         agent: parent.and(agent),
         cwd,
         permission_mode: None,
@@ -95,6 +96,7 @@ fn kind(object: &Map<String, Value>, name: &str, of_subagent: bool) -> Result<Ev
             let reason = optional(object, "reason")?.unwrap_or_default();
             EventKind::SessionEnd { reason }
         }
+        // An event with a call in it must not pass as one without.
         _ if object.contains_key(GATE) => {
             return Err(format!(
                 "`{name}` is not an event of {} before a tool",

@@ -62,6 +62,7 @@ impl HookForm for CodexHooks {
     fn read_document(&self, bytes: &[u8]) -> Result<JsonDocument, NotJson> {
         let read = HOOKS.read_document(bytes);
         let text = std::str::from_utf8(bytes).unwrap_or_default();
+        // A file that begins so is meant as JSON, whose own error is the helpful one.
         if read.is_ok() || text.trim_start().starts_with(['{', '\u{feff}']) || text.is_empty() {
             return read;
         }
@@ -85,6 +86,7 @@ impl HookForm for CodexHooks {
     fn find_problems(&self, document: &JsonDocument) -> Vec<SettingsProblem> {
         let problems = HOOKS.find_problems(document).into_iter();
         let Some(text) = text_in(document.value()) else { return problems.collect() };
+        // The file's text stands among the events, and is none of them.
         let named = problems.filter(|problem| problem.pointer != TEXT_POINTER);
         let placed = |problem: SettingsProblem| {
             let event = problem.pointer.split('/').nth(2).unwrap_or_default();
@@ -150,6 +152,7 @@ impl HookForm for CodexHooks {
         take_out(&mut parsed, found.iter())?;
         let root = parsed.as_table_mut();
         if let Some(features) = root.get_mut(FEATURES).and_then(Item::as_table_mut) {
+            // Only our own value, which its comment marks, is taken away.
             let suffix =
                 |item: &Item| item.as_value()?.decor().suffix()?.as_str().map(str::to_owned);
             if features.get(GROUPS).and_then(suffix).is_some_and(|found| found == OURS) {

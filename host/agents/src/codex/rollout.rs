@@ -287,6 +287,7 @@ fn hooked(id: String, tool: String, mut input: Map<String, Value>) -> Call {
 /// Returns the exit code in a result as the model gets it.
 fn shown_code(text: &str) -> Option<i64> {
     let begins = ["Process exited with code ", "Exit code: "];
+    // The code stands at the head; below it is the command's own output.
     let mut head = text.lines().take(6);
     head.find_map(|line| {
         begins.iter().find_map(|begin| line.strip_prefix(begin)?.trim().parse().ok())

@@ -81,6 +81,7 @@ fn parse(text: &str) -> Result<DocumentMut> {
 /// Returns the table of that name, which is created if it is missing.
 pub(super) fn table<'a>(parent: &'a mut Table, name: &str) -> Result<&'a mut Table> {
     let mut empty = Table::new();
+    // Such a table has no header of its own unless it gets values.
     empty.set_implicit(true);
     parent
         .entry(name)

@@ -42,6 +42,7 @@ pub(super) fn parse_event(bytes: &[u8]) -> Result<Event, WireError> {
 /// that can refuse it, unless it is known to be over.
 fn name_of(object: &Map<String, Value>) -> &'static str {
     let has = |name: &str| object.contains_key(name);
+    // The order counts: inputs have the parts of later rows too.
     let known = [
         (has("toolName") && has("toolResult"), "postToolUse"),
         (has("toolName") && has("error"), "postToolUseFailure"),

@@ -135,6 +135,7 @@ impl GroupedHooks {
             .map(|handler| handler.pointer)
             .collect();
         let mut settings = settings.clone();
+        // Adding a hook may have added the version too.
         if let (FileForm::Flat { version }, Some(members)) = (self.form, settings.as_object_mut())
             && members.get(VERSION) == Some(&json!(version))
         {
@@ -160,6 +161,7 @@ impl GroupedHooks {
             remove_ours(elements, &above, &ours);
             elements.retain(|element| !idle(element));
         }
+        // Edits turn `null` and empty lists into own containers, and leave none behind.
         hooks.retain(|_, groups| !groups.is_null() && groups != &json!([]));
         if hooks.is_empty() {
             settings.as_object_mut().map(|members| members.shift_remove("hooks"));

@@ -69,6 +69,7 @@ impl GroupedHooks {
         let mut deviations = Vec::new();
         deviations.extend(listened.is_none().then_some(Deviation::Event));
         let matcher =
+            // These match everything, as the lack of a matcher does.
             text(group, "matcher").filter(|matcher| !matches!(matcher.as_str(), "*" | ".*"));
         deviations.extend(matcher.map(Deviation::Matcher));
         deviations.extend(text(handler, "if").map(Deviation::Condition));
@@ -156,6 +157,7 @@ fn shell(line: &str, wanted: &Invocation) -> Option<StartCommand> {
     let before = words
         .by_ref()
         .take_while(|word| !is_ours(word, wanted))
+        // The shell is replaced by the program, so nothing else runs on that line.
         .filter(|word| *word != "exec")
         .count();
     // The program is the word at which `take_while` stopped.

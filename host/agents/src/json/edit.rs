@@ -68,6 +68,7 @@ impl JsonDocument {
         let at = match &parent.children {
             Children::None => None,
             Children::Members(members) => {
+                // Of members with one name the last counts, as it does for whoever reads them.
                 members.iter().rposition(|member| escape_name(&member.name) == last)
             }
             Children::Elements(_) => last.parse().ok(),
@@ -101,6 +102,7 @@ impl JsonDocument {
     ) -> Result<Self, NotJson> {
         if has_next {
             let end = match self.is_commented(&right) {
+                // The comma goes with its value, and the comment behind it stays.
                 true => self.find_comma(&right).map_or(span.end, |comma| comma + 1),
                 false => right.end,
             };
@@ -187,6 +189,7 @@ impl JsonDocument {
                 && at <= comment.end
                 && self.text.get(comment.start..).is_some_and(|text| text.starts_with("//"))
         };
+        // Text behind a line's comment would become a part of it.
         match style.lines || self.comments.iter().any(is_open) {
             true => format!("{}{indent}{text}", style.newline),
             false => format!(" {text}"),

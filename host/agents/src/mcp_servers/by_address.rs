@@ -94,6 +94,7 @@ pub(super) fn unwrap(entry: &Value, before: Option<&Value>) -> Option<Value> {
         entry.entry(key.as_str()).or_insert_with(|| value.clone());
     }
     let name = ADDRESSES.iter().find(|name| entry.contains_key(**name));
+    // Nothing but streamable HTTP is ever wrapped, so this type is right without a record.
     if before.is_none() {
         entry.insert("type".into(), "http".into());
     }
@@ -166,6 +167,7 @@ fn find_address(entry: &Map<String, Value>) -> Result<&str, &'static str> {
         return Err("the client signs in to it, which the gateway cannot do");
     }
     let path = address.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
+    // Without a type, addresses of the older transport end so by custom.
     let is_older = match kind {
         Some(kind) => !TYPES.contains(&kind),
         None => path.ends_with("/sse") && !entry.contains_key("httpUrl"),

@@ -129,6 +129,7 @@ impl DraftInput<'_> {
                 EventKind::AfterTool(call, result) => {
                     let begun = events.iter_mut().rev().find_map(|event| match &mut event.what {
                         DraftEvent::Calls { id, end, .. }
+                            // Calls without an id cannot be told apart.
                             if id.is_some() && *id == call.id.as_deref() =>
                         {
                             Some(end)
@@ -197,6 +198,7 @@ impl DraftInput<'_> {
         }
         let seconds = before
             .map(|before| event.at.saturating_sub(before) / 1000)
+            // One second is the default.
             .filter(|seconds| *seconds != 1);
         if let Some(seconds) = seconds {
             say("after", seconds.into());
@@ -353,6 +355,7 @@ impl DraftInput<'_> {
 
 /// Replaces one folder by another, unless it is the beginning of another name.
 fn moved(text: &str, from: &str, to: &str) -> String {
+    // Every path begins with `/`.
     if from.len() < 2 || from == to {
         return text.to_owned();
     }

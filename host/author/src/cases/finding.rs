@@ -236,6 +236,7 @@ fn lines_text(text: &str) -> String {
     for character in text.chars() {
         match character {
             '\\' => quoted.push_str("\\\\"),
+            // Three marks in a row would end the text.
             '"' if quoted.ends_with("\"\"") => quoted.push_str("\\\""),
             '\n' => quoted.push(character),
             // A literal tab would look like spaces.
@@ -246,6 +247,7 @@ fn lines_text(text: &str) -> String {
             other => quoted.push(other),
         }
     }
+    // A mark at the end would become one of the closing ones.
     if quoted.ends_with('"') && !quoted.ends_with("\\\"") {
         quoted.pop();
         quoted.push_str("\\\"");

@@ -297,6 +297,7 @@ impl CaseRun<'_> {
 /// A refused call has no outcome, so one in the file never takes effect.
 fn refused(record: &Record, end: &ScriptedEnd) -> Option<String> {
     let key = match end {
+        // This is also the default, of which the file says nothing.
         ScriptedEnd::Returns(text) if text.is_empty() => return None,
         ScriptedEnd::Returns(_) => "returns",
         ScriptedEnd::Fails(_) => "fails",

@@ -293,6 +293,7 @@ fn by_key(schema: &[Value]) -> serde_json::Map<String, Value> {
 fn put(text: &mut String, before: &str, field: &FieldChange) {
     let value = |value: &Option<Value>| match (value, field.what.as_str()) {
         (None, _) => "nothing".to_owned(),
+        // A plugin may have settings of these names, which are no sizes and no digests.
         (Some(Value::Number(bytes)), "size") if before.trim().is_empty() => {
             format_size(bytes.as_u64().unwrap_or_default())
         }

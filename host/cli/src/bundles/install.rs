@@ -254,6 +254,7 @@ pub fn restore_bundle(
         index: fetched.bundle.index(),
         signatures: &fetched.signatures,
         from,
+        // The lock alone says which version belongs here, be it an older one.
         installed: None,
         now,
     })?;
@@ -299,11 +300,13 @@ fn no_name_twice(
         .iter()
         .map(|other| &other.locked)
         .chain(target.lock.bundles())
+        // The version that this one replaces has the same plugins.
         .filter(|other| other.name != locked.name);
     let others: Vec<(&LockedBundle, &String)> =
         others.flat_map(|other| names(other).map(move |name| (other, name))).collect();
     let ours = locked.name.as_str() == OURS;
     for name in names(locked) {
+        // Our own bundle updates builtin plugins and has no others; nobody else takes their names.
         if portcullis_builtin::find(name).is_some() != ours {
             let error = Error::invalid(format!(
                 "`{}` holds a plugin `{name}`, {}",

@@ -95,6 +95,7 @@ pub fn open_store() -> Result<Store> {
 
 fn show(arguments: &Show) -> Result<CommandExit> {
     let store = open_store()?;
+    // A trial's session that is asked for by its name is shown all the same.
     let tried_out =
         arguments.session.as_deref().is_some_and(|session| session.starts_with(CANARY_SESSION));
     let filter = Filter {

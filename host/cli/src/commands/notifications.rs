@@ -178,6 +178,7 @@ fn test(places: &Paths, config: &Config, name: &str, json: bool) -> Result<Comma
 }
 
 fn retry(places: &Paths, home: &Home, config: &Config, json: bool) -> Result<CommandExit> {
+    // Maintenance would deliver the same messages.
     let Some(_lock) = maintain::take_lock(home)? else {
         return Err(
             Error::io("`portcullis maintain` is running").with_hint("try again when it has ended")

@@ -88,6 +88,7 @@ struct CommandContext {
 pub fn run_quarantine(command: &Command) -> Result<CommandExit> {
     let places = Paths::from_environment()?;
     let home = Home::open_root(&places.state)?;
+    // Files come back under a configuration that cannot be read, too.
     let durability =
         Config::load(&places, Some(&home)).map(|config| config.durability).unwrap_or_default();
     let mut context = CommandContext { store: Store::open_database(&home, durability)?, home };

@@ -75,6 +75,7 @@ fn begin(home: &Home, damage: &Damage, as_json: bool) -> Result<CommandExit> {
         damage.what
     ))?;
     let at = now_ms();
+    // A stop has to be in a file of its own, as the journal goes.
     incidents::import_stops(home)?;
     let kept = portcullis_store::quarantine_journal(home, at)?;
     let document = outcome("begun", home, Some(damage), kept.as_deref());

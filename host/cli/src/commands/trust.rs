@@ -171,6 +171,7 @@ fn add(places: &Paths, home: &Home, project: &Path) -> Result<TrustAnswer> {
         "a person trusts the configuration of `{shown}`, blake3 {}",
         digest.get(..16).unwrap_or_default()
     );
+    // The record comes first, so that no trust is without one.
     record(places, home, &summary, &changes)?;
     trust::add_trusted(home, project, &file.digest, now_ms())?;
     Ok(TrustAnswer {

@@ -108,6 +108,7 @@ impl ProjectActions {
     fn newest_first(&self) -> impl Iterator<Item = &CheckpointSummary> {
         self.all.iter().rev().filter(|one| {
             one.cause == Cause::Action
+                // An action that has not ended can have changed files that nobody counted yet.
                 && (one.settled_at.is_none() || one.changes > 0)
                 && self.is_here(one)
         })
@@ -134,6 +135,7 @@ impl ProjectActions {
                 Ok(planned) if planned.restored.iter().any(|path| !back.contains(path)) => {
                     return Ok(Some(undone()));
                 }
+                // An action whose files were not kept is named only if no other can be undone.
                 Ok(planned) if planned.not_kept.iter().any(|one| !back.contains(&one.path)) => {
                     lost.get_or_insert_with(undone);
                 }
@@ -199,6 +201,7 @@ impl ProjectActions {
                     if newest.as_ref().is_none_or(|known| known.at < request.at) {
                         newest = Some(request);
                     }
+                    // The newest of a session comes first.
                     ControlFlow::Break(())
                 }
                 None => ControlFlow::Continue(()),

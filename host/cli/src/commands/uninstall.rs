@@ -239,6 +239,7 @@ fn after(
         || receipt.is_some_and(|receipt| receipt.before.is_none())
         || site.scope == SettingsScope::Managed;
     Ok(match without.value() {
+        // A file that never held our hooks is somebody's, also if it is empty.
         value if value == document.value() && hooks.hooks().has_own_files() => FileChange::Same,
         value if value == &json!({}) && ours_alone => FileChange::Gone,
         value if value == document.value() => FileChange::Same,
@@ -250,6 +251,7 @@ fn after(
 fn purge(places: &Paths, home: &Home) -> Result<()> {
     let root = home.path();
     let failed = || format!("cannot remove the state in `{}`", root.display());
+    // `PORTCULLIS_HOME` names one folder for both.
     let shared = places.config == places.state;
     for entry in fs::read_dir(root).with_context(failed)? {
         let entry = entry.with_context(failed)?;

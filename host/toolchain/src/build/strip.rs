@@ -30,6 +30,7 @@ fn stripped(bytes: &[u8], depth: u32) -> Result<Vec<u8>> {
     for payload in Parser::new(0).parse_all(bytes) {
         let payload = payload?;
         match &payload {
+            // Nested modules and components have a version too.
             Payload::Version { encoding: found, range, .. } if range.start == 0 => {
                 encoding = *found
             }

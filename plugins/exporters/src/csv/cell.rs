@@ -3,6 +3,7 @@
 /// Adds a cell.
 pub(super) fn push_cell(out: &mut String, text: &str) {
     let formula = is_formula(text);
+    // Some readers trim blanks around a bare text.
     let quoted = formula || text.contains(['"', ',', '\t', '\r', '\n']) || text.trim() != text;
     if !quoted {
         out.push_str(text);

@@ -134,6 +134,7 @@ pub(crate) fn check_javascript(text: &str) -> Result<(), Refused> {
     if text.len() > SIZE {
         return Err(Refused::Deep);
     }
+    // These begin comments in a script and are operators in a module.
     let markup = text.contains("<!--")
         || text.lines().any(|line| line.trim_start().starts_with("-->"))
         || text.contains("*/") && text.contains("-->");
@@ -307,6 +308,7 @@ impl<'t> Scanner<'t> {
     fn name(&mut self, rest: &'t str) {
         let word = first_word(rest);
         self.at += word.len();
+        // `x.if` is a member.
         if self.before == Before::Dot {
             self.before = Before::Operand;
             return;
@@ -440,6 +442,7 @@ impl<'t> Scanner<'t> {
 }
 
 fn is_word(c: char) -> bool {
+    // A name may be written with escapes (`\u0061`) and hold these signs.
     c.is_alphanumeric() || matches!(c, '_' | '$' | '\\' | '\u{200c}' | '\u{200d}' | '\u{fffd}')
 }
 

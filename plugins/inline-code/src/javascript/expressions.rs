@@ -63,6 +63,7 @@ pub(super) fn expression(from: &Expression<'_>) -> Node {
             Node::Block(inner.expressions.iter().map(expression).collect())
         }
         Expression::TaggedTemplateExpression(inner) => {
+            // zx and Bun run the text behind their tag: `$`rm x``.
             call(expression(&inner.tag), vec![template(&inner.quasi)])
         }
         Expression::UnaryExpression(inner) => match (inner.operator, expression(&inner.argument)) {
@@ -76,6 +77,7 @@ pub(super) fn expression(from: &Expression<'_>) -> Node {
         }
         Expression::YieldExpression(inner) => {
             let value = inner.argument.as_ref().map_or(unknown(), expression);
+            // A generator yields its items one by one: each is an item of its result.
             let value = if inner.delegate { value } else { Node::List(vec![value]) };
             Node::Return(Box::new(value))
         }

@@ -56,6 +56,7 @@ fn broken_up(line: &str) -> Vec<&str> {
             long.push(word);
         }
     }
+    // Short lines of single letters or numbered names are common in tables and lists.
     if words >= 6 && (single * 2 > words || mixed * 3 > words) { vec![line] } else { long }
 }
 

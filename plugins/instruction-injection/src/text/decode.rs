@@ -83,6 +83,7 @@ fn hex(blob: &str) -> Option<String> {
 /// Returns bytes that are text: words with blanks between.
 fn readable(bytes: Vec<u8>) -> Option<String> {
     let text = String::from_utf8(bytes).ok()?;
+    // Random bytes rarely decode to text with blanks and without control characters.
     let plain = text.chars().all(|c| !c.is_control() || c.is_whitespace());
     (plain && text.contains(' ') && text.len() >= LEAST / 2).then_some(text)
 }

@@ -24,6 +24,7 @@ pub(super) fn fold(text: &str) -> Folded {
                 out.push('\n');
                 (word_start, latin, foreign) = (out.len(), false, false);
             }
+            // Tag characters show nothing and mirror ASCII, so whole sentences hide in them.
             '\u{e0020}'..='\u{e007e}' => smuggled.extend(char::from_u32(u32::from(c) - 0xe0000)),
             c if is_unseen(c) => {}
             c if c.is_alphabetic() => {

@@ -353,12 +353,14 @@ fn exfiltrates(s: &Sentence<'_>) -> u32 {
         && !s.says_any(p::KEPT_IN)
         && raw.contains(['/', '.', '_'])
         && p::SECRET_FILES.iter().any(|file| names_file(raw, file))
+        // A public key may be shown.
         && !raw.contains(".pub");
     let discloses = s.all.has(W::SHOW.with(W::SEND)) || s.says_any(p::DISCLOSE);
     if file && opens && (discloses || raw.contains("169.254")) {
         return 3;
     }
     let env = raw.contains(".env")
+        // Code names its environment all the time, and `.env.example` holds placeholders.
         && ![".env.", "process.env", "import.meta"].iter().any(|other| raw.contains(other));
     if env && opens && discloses && s.says_any(p::EVERY_SECRET) {
         return 3;
@@ -413,6 +415,7 @@ fn picture(s: &Sentence<'_>) -> u32 {
     let carries = |url: &str| {
         url.starts_with("http")
             && url.split_once('?').is_some_and(|(_, query)| {
+                // Short values are sizes and versions of the picture, not data.
                 query.split_once('=').is_some_and(|(_, value)| value.len() >= 8)
             })
     };

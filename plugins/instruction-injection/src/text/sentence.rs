@@ -51,6 +51,7 @@ struct Beginnings([u64; 4]);
 impl Beginnings {
     fn place(word: &str) -> (usize, u64) {
         let byte = |at: usize| usize::from(word.as_bytes().get(at).copied().unwrap_or(b' '));
+        // Two beginnings may share a place, which costs a search and hides nothing.
         let key = (byte(0) * 31 + byte(1)) % 256;
         (key / 64, 1 << (key % 64))
     }
@@ -188,6 +189,7 @@ fn unquoted(line: &str) -> Vec<bool> {
     while let Some((at, c)) = chars.next() {
         let next = chars.peek().map_or(' ', |(_, next)| *next);
         match open {
+            // A mark behind a letter is an apostrophe: don't.
             None if matches!(c, '"' | '`') || (c == '\'' && !before.is_alphanumeric()) => {
                 open = Some((c, at))
             }
@@ -211,6 +213,7 @@ fn unquoted(line: &str) -> Vec<bool> {
         said.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() > 1).collect();
     let relayed = words.iter().any(|word| of(word).has(Words::RELAY))
         && !words.iter().any(|word| of(word).has(Words::META));
+    // A line that is all quotation, or passes one on as an order, means what it quotes.
     if words.len() < 3 || relayed { vec![true; line.len()] } else { spoken }
 }
 

@@ -161,6 +161,7 @@ fn stated(context: &Context) -> Vec<&Goal> {
 
 /// Returns the person's first request, as far back as the host knows.
 fn original(context: &Context) -> String {
+    // The newest request has the first priority, so the oldest one comes last.
     stated(context).last().map(|goal| line(&goal.text, REQUEST)).unwrap_or_default()
 }
 

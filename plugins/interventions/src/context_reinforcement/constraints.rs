@@ -91,6 +91,7 @@ pub(super) fn of(
             .find_map(|name| own.strip_prefix(name)?.strip_prefix(':'));
         match meant.filter(|_| !issue.name.is_empty()) {
             Some(text) => touched.push(line(text, LONGEST)),
+            // This one is about another issue.
             None if own.split_once(':').is_some_and(|(name, _)| is_name(name)) => {}
             None => others.push(line(own, LONGEST)),
         }

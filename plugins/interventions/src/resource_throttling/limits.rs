@@ -93,6 +93,7 @@ fn change(
             scaled(whole, config.factor(growth.ratio))
         }
     };
+    // At least one is left, and a limit is never loosened here.
     let maximum = maximum.max(1).min(from);
     let limit =
         Limit { quantity: quantity.clone(), maximum, used: in_force.map_or(0, |limit| limit.used) };

@@ -23,6 +23,7 @@ pub(super) fn look(
     if let Some((own, _)) = edit {
         memory.note_edit(own);
     }
+    // The action was compared before it ran; afterwards only its edit is new.
     if action.outcome.is_some() && looked <= memory.looked {
         let report = Report::nothing();
         return if edit.is_some() { report.remember(memory.to_bytes()) } else { report };
@@ -60,6 +61,7 @@ pub(super) fn look(
     memory.attempts.retain(|attempt| Some(attempt.step) != answered);
     memory.looked = looked.max(memory.looked);
     let effects = refusable(action);
+    // An action that has ended can no longer be refused.
     if !effects.is_empty() && action.outcome.is_none() {
         memory.keep(attempt(action, context, effects));
     }

@@ -99,6 +99,7 @@ impl Class {
                 (self, new),
                 (Self::Read, Self::Secret)
                     | (Self::Secret, Self::Read)
+                    // Sending contacts a machine as well, but not the other way round.
                     | (Self::Contact, Self::Send)
             )
     }

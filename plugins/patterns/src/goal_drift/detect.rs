@@ -34,6 +34,7 @@ pub(super) fn look(
         return settle(reported);
     }
     let (newer, older) = halves(&scored);
+    // With a setting of 0 equal halves would count as a fall.
     let falls = newer.saturating_add(config.falls_by.max(1)) <= older;
     let astray = scored.iter().any(|step| step.index == action.step && step.is_astray());
     let due = reported.map_or(falls, |before| recurs(config, before, &scored, history));

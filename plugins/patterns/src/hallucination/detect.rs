@@ -55,6 +55,7 @@ pub(super) fn look(
     };
     let before = memory.clone();
     let oldest = action.step.saturating_sub(config.within);
+    // The first steps of a session include step 0, which is not greater than `oldest`.
     memory.acts.retain(|act| act.step > oldest || action.step < config.within);
     let looks = is_looking(action);
     let found = missing(action, outcome);
@@ -62,6 +63,7 @@ pub(super) fn look(
     let mut line = None;
     for (target, said) in &found {
         let known = memory.learn(target);
+        // A check that something is there may find that it is not.
         let looked = looks && target.kind == Kind::Path;
         if !looked && !memory.acts.iter().any(|act| act.step == action.step) {
             memory.act(action.step, known, target.clone());

@@ -63,6 +63,8 @@ impl Found<'_> {
     /// Returns the same key wherever in the cycle the run ends.
     fn key(&self) -> u64 {
         self.round().iter().fold(0, |sum: u64, step| {
+            // A sum has no order; the rotations keep a step's three prints from cancelling each
+            // other.
             sum.wrapping_add(
                 step.identity ^ step.output.rotate_left(21) ^ step.error.rotate_left(42),
             )

@@ -37,6 +37,7 @@ pub(super) fn look(
     for growth in &spiral {
         if let Some(one) = telling.get_mut(growth.resource as usize) {
             let known = before(growth.resource);
+            // A report names all that grow: none of them is news again until it grows faster.
             *one = if worse { growth.score.saturating_add(1).max(known) } else { known };
         }
     }
@@ -75,6 +76,7 @@ fn detection(
     .concat();
     let growths =
         spiral.iter().map(|growth| evidence("growth", &describe_growth(growth), Some(action.step)));
+    // The one more rounds two of three windows up to 667.
     let confidence = worst.grew.saturating_mul(1000).saturating_add(1) / 3;
     let detection = Detection::new("resource_spiral", severity(config, worst), &summary)
         .sure(thousandths(confidence), thousandths(worst.score / 2))

@@ -94,6 +94,7 @@ pub(super) fn growth(
     let ratio = if warm { ratio } else { ratio.min(later) };
     let pairs = used.iter().zip(used.iter().skip(1));
     let grew = pairs.filter(|(before, after)| after > before).count();
+    // One below the greatest number, since the memory keeps one more.
     let score = u32::try_from(ratio.saturating_sub(1000)).unwrap_or(u32::MAX - 1);
     (score > 0).then_some(Growth { resource, used, score, grew: u32::try_from(grew).unwrap_or(0) })
 }
@@ -101,6 +102,7 @@ pub(super) fn growth(
 /// Returns the greatest whole number whose cube is at most `value`. The ratios of the windows
 /// multiply to that of the last to the first, so their geometric mean is its cube root.
 fn cube_root(value: u128) -> u128 {
+    // The cube of 2^42 fits into 128 bits.
     let (mut low, mut high) = (0_u128, 1_u128 << 42);
     while low < high {
         let middle = (low + high).div_ceil(2);

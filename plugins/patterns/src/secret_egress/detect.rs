@@ -71,6 +71,7 @@ fn leak(
     action: &Action,
     context: &Context,
 ) -> Option<Leak> {
+    // The surest evidence comes first: each of the next knows less of where the secret goes.
     flowing(config, action)
         .or_else(|| masked_value(config, memory, action, context))
         .or_else(|| nearby(config, memory, history, action))
@@ -151,6 +152,7 @@ fn nearby(
     let effect = leaves(action, config)
         .filter(counts)
         .max_by_key(|effect| effect.kind == EffectKind::Send)?;
+    // A read that was refused showed nobody the secret.
     let refused = |read: &Read| {
         let steps = history.since(read.step);
         steps.first().is_some_and(|step| step.index == read.step && step.status == Status::Refused)

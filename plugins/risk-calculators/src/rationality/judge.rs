@@ -42,6 +42,7 @@ pub(super) fn assess(
 /// Judges how sensible an action is that nobody forbade.
 fn judge(action: &Action, context: &Context, config: &Config, detail: &Detail<'_>) -> Rationality {
     let nature = nature::of(action);
+    // Neither of these depends on the past, and each past step is a question to the host.
     let past = if matches!(nature, Nature::Looks | Nature::Tests) {
         Past::default()
     } else {
@@ -160,6 +161,7 @@ enum Missing {
 }
 
 fn missing(action: &Action, nature: Nature, past: Past) -> Missing {
+    // Before the next check, which lets all work of git pass.
     if past.broken && action.facts.effects.iter().any(|effect| effect.kind == EffectKind::Publish) {
         return Missing::Step("the newest tests failed: fix them before you publish");
     }

@@ -270,6 +270,7 @@ fn places<'w>(text: &str, words: &[&'w str]) -> Vec<(usize, &'w str)> {
                 && text.get(*at..).is_some_and(|rest| begins(rest, word))
         })
         .collect();
+    // Of the words at one place the longest counts.
     found.sort_by_key(|(at, word)| (*at, std::cmp::Reverse(word.len())));
     found
 }

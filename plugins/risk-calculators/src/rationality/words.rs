@@ -72,6 +72,7 @@ impl Stems {
     /// Returns true if it has `word`, or a longer one that begins with it if it is long enough to
     /// be distinctive.
     fn begins_like(&self, word: &str) -> bool {
+        // In their order the stems that begin with a word come right behind it.
         let at = self.0.partition_point(|known| known.as_str() < word);
         self.0.get(at).is_some_and(|known| {
             known == word || (word.chars().count() >= 4 && known.starts_with(word))
@@ -116,6 +117,7 @@ pub(super) fn stem(word: &str) -> String {
         .find_map(|ending| word.strip_suffix(ending).filter(|rest| bends(ending, rest)));
     let cut = cut.unwrap_or(word);
     let mut end = cut.chars();
+    // `running` leaves `runn`; the letters of `fall` and `pass` belong to the word.
     let doubled = matches!((end.next_back(), end.next_back()), (Some(a), Some(b)) if a == b && !"aeiouls".contains(a));
     let shorter = if doubled {
         cut.char_indices().next_back().and_then(|(at, _)| cut.get(..at))

@@ -32,6 +32,7 @@ pub(super) fn factor(action: &Action, context: &Context, weights: &Weights) -> F
         .map(|effect| row(effect, action, context, weights))
         .reduce(|a, b| if b.weight > a.weight { b } else { a });
     let Some(found) =
+        // With a dangerous form, a read alone does not say what the action does.
         riskiest.filter(|found| found.weight > weights.read || facts.forms.is_empty())
     else {
         return without_effects(action, weights);

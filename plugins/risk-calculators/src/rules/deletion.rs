@@ -113,6 +113,8 @@ fn fate(effect: &Effect, facts: &Facts, context: &Context) -> Fate {
     let project =
         effect.certain && path.scope == Scope::Inside && place::is_project(text, &context.roots);
     match path.scope {
+        // The order is the policy: neither git nor a checkpoint frees a root, a home or a whole
+        // project.
         _ if place::is_root(text) || place::is_home(text, context.home()) => Fate::Vital,
         _ if place::is_shared(text) && effect.certain => Fate::Shared,
         _ if project => Fate::WholeProject,

@@ -183,6 +183,7 @@ fn discloses_a_secret(action: &Action) -> Option<Ruling> {
 
 /// Applies the rule.
 pub(super) fn rule(action: &Action, context: &Context, config: &Config) -> Option<Ruling> {
+    // The sternest comes first: one that blocks, those that ask, those that warn.
     if let Some(ruling) = reaches_metadata(action)
         .or_else(|| discloses_a_secret(action))
         .or_else(|| sends_dump(action))

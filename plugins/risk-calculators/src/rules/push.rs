@@ -54,6 +54,7 @@ fn by_git(action: &Action, context: &Context) -> Option<Ruling> {
                         .instead("add a second remote under a name of its own")
                 });
             }
+            // `SOURCE:TARGET`, with a plus in front if it is forced.
             let to = git
                 .operands()
                 .map(|word| word.rsplit(':').next().unwrap_or(word).trim_start_matches('+'));
@@ -70,6 +71,7 @@ fn by_git(action: &Action, context: &Context) -> Option<Ruling> {
                     ]
                     .concat(),
                 ),
+                // It has no letter here: `git push -n` is a dry run.
                 None if git.has('\0', "--no-verify") => {
                     Ruling::warn(DIRECT, "this pushes past the checks of the repository")
                 }

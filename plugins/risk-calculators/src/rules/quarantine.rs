@@ -87,6 +87,7 @@ fn targets<'a>(action: &'a Action, shell: &Shell, index: u32, base: &str) -> Opt
         let simple = effect.certain && !path.glob && !path.text.contains(PLACEHOLDER);
         let reachable =
             matches!(path.scope, Scope::Inside | Scope::Scratch) || path.entry == Entry::Link;
+        // Neither the quarantine nor a folder around it can be moved into it.
         let shelved = place::holds(&path.text, base) || place::holds(parent(base), &path.text);
         if effect.kind != EffectKind::FileDelete || !simple || !reachable || shelved {
             return None;
@@ -106,6 +107,7 @@ fn targets<'a>(action: &'a Action, shell: &Shell, index: u32, base: &str) -> Opt
         .filter(|target| target.entry != Entry::Absent)
         .map(|target| target.text.as_str())
         .collect();
+    // A folder takes the targets in it with it.
     let outermost: Vec<&str> = there
         .iter()
         .copied()
@@ -186,6 +188,7 @@ impl Around<'_> {
             .iter()
             .filter(|effect| effect.command.is_none_or(|command| command < self.index));
         let mut changing = earlier.filter(|effect| effect.kind != EffectKind::FileRead);
+        // An earlier part of the line may make what is not there yet.
         if target.entry == Entry::Absent {
             return changing.next().is_none();
         }
@@ -273,6 +276,7 @@ fn move_command<'a>(targets: &[&'a str], quarantine: &mut QuarantineFolder<'a>) 
     let ignore = quoted(&[quarantine.folder.as_str(), "/.gitignore"].concat())?;
     let mut text = ["mkdir -p ", &made.join(" "), " && echo '*' > ", &ignore].concat();
     for (folder, words) in &folders {
+        // The slash at the end makes `mv` fail where no folder is.
         text.push_str(&[" && mv -- ", &words.join(" "), " ", folder, "/"].concat());
     }
     Some(text)
@@ -283,6 +287,7 @@ fn replace(shell: &Shell, command: &Command, text: &str) -> Option<Edit> {
     let bare = rewriting::is_bare(command, PROGRAM)
         && command.input_from.is_none()
         && rewriting::runs_once(shell, command);
+    // The text may write the name in another way: `r\m`, a variable.
     let named = rewriting::span(shell, command)?.contains(PROGRAM);
     if bare && named {
         rewriting::splice(shell, command, text, &rewriting::redirections(command)?)

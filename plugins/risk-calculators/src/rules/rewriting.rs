@@ -56,6 +56,7 @@ const RENAMING: &[&str] = &["alias", "hash", "enable"];
 /// is the end of a loop, since quotes and heredocs can hide it.
 pub(super) fn runs_once(shell: &Shell, command: &Command) -> bool {
     let renames = |other: &Command| {
+        // With `noclobber` a rewrite could not write its `.gitignore` again.
         let clobbers = || {
             other.words.iter().any(|word| {
                 word.text == "noclobber" || word.text.starts_with('-') && word.text.contains('C')
@@ -75,6 +76,7 @@ fn begins_loop(text: &str) -> bool {
         match (quote, c) {
             _ if escaped => {
                 escaped = false;
+                // A word with an escaped letter is not a keyword.
                 word.push('x');
             }
             (Some(open), _) if c == open => quote = None,

@@ -165,6 +165,7 @@ fn class(effect: &Effect, path: &Path, action: &Action, context: &Context) -> Op
     // A link counts as the place that it leads to.
     let named =
         |test: &dyn Fn(&str) -> bool| test(text) || path.link_target.as_deref().is_some_and(test);
+    // The gravest class comes first.
     match scope {
         Scope::System if named(&is_identity) => Some(Class::Identity),
         Scope::System | Scope::Outside if named(&|text| is_store(text, home)) => {

@@ -179,6 +179,7 @@ impl Place<'_> {
     fn keep(&self) -> Option<Kept> {
         let git = self.git;
         match git.name {
+            // A person answers the one, and no stash holds the work of submodules for the other.
             _ if git.has('p', "--patch")
                 || git.rest.iter().any(|word| word.starts_with("--recurse")) =>
             {
@@ -189,6 +190,7 @@ impl Place<'_> {
                 Some(paths) if !paths.is_empty() => {
                     self.changes().filter(|_| git.before_dashes().all(is_head))
                 }
+                // Without dashes a word may be a branch; only these are surely paths.
                 _ => self.changes().filter(|_| git.operands().all(is_path)),
             },
             "restore"
@@ -209,6 +211,7 @@ impl Place<'_> {
     fn changes(&self) -> Option<Kept> {
         let made = self.git.beside(&["stash", "create"])?;
         let kept = self.git.beside(&["update-ref", &self.kept])?;
+        // `git stash create` prints nothing if nothing has changed; the ref then holds HEAD.
         let text =
             ["portcullis_kept=$(", &made, ") && ", &kept, " \"${portcullis_kept:-HEAD}\""].concat();
         self.settled.then(|| Kept {
@@ -221,6 +224,7 @@ impl Place<'_> {
     fn branches(&self) -> Option<Kept> {
         let deletes = self.git.has('D', "--delete") || self.git.has('d', "--delete");
         let branches: Vec<&str> =
+            // Unless it deletes, only the first word is a branch that moves.
             self.git.operands().take(if deletes { MOST_BRANCHES + 1 } else { 1 }).collect();
         let named = |branch: &&str| {
             !branch.contains("..")

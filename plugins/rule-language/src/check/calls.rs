@@ -113,6 +113,7 @@ impl Checker<'_> {
             Pattern::Regex => {
                 crate::evaluate::regex(given)
                     .map_err(|what| Problem::new(*at, format!("`{}` {what}", shown(given))))?;
+                // A plain search needs no expression compiled when the rule is evaluated.
                 if let Some((function, plain)) = plain(given) {
                     return Ok((
                         Code::Call(function, vec![*of, Code::Text(plain.to_owned().into())]),

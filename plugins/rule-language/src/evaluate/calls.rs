@@ -76,10 +76,12 @@ impl<'v> Run<'v, '_> {
             let folder = folder.trim_end_matches('/');
             path == folder
                 || glob::rest(path, folder).is_some()
+                // Nothing is left of `/` itself, and every absolute path is below it.
                 || folder.is_empty() && path.starts_with('/')
         };
         match folder.strip_prefix('~') {
             Some(rest) if rest.is_empty() || rest.starts_with('/') => {
+                // Without a known home, `~/x` would be read as `/x`.
                 !around.home.is_empty() && is_inside(&[around.home, rest].concat())
             }
             _ if folder.starts_with('/') => is_inside(folder),
@@ -96,6 +98,7 @@ impl<'v> Run<'v, '_> {
     fn split(&mut self, text: &'v Code<'v>, by: &'v Code<'v>) -> Answer<'v> {
         let (text, by) = (self.text(text)?, self.text(by)?);
         self.budget.take(text.len() / 4)?;
+        // The standard split by nothing has an empty text at either end.
         if by.is_empty() {
             self.budget.take(text.len())?;
             return Ok(text.chars().map(|c| Value::Text(Cow::Owned(c.to_string()))).collect());

@@ -57,6 +57,8 @@ pub(super) fn parts(text: &str) -> (Vec<Part>, bool) {
     }
     let (mut found, mut over) = (Vec::new(), false);
     match reader.value(0) {
+        // A piece does not show the member that it belongs to, so each of its texts may be a
+        // command.
         Some(node) => commands(&node, !whole, &mut found),
         None => over = reader.over || whole && !text.trim().is_empty(),
     }

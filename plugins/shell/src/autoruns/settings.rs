@@ -74,6 +74,8 @@ pub(super) fn unit(text: &str) -> Vec<Part> {
         .lines()
         .filter_map(|line| line.trim().split_once('='))
         .filter(|(key, _)| key.starts_with("Exec"))
+        // The marks in front tell systemd how to start it: `-` ignores its failure, `+` gives it
+        // all rights.
         .map(|(_, value)| Part::shell(value.trim_start_matches(['@', '-', ':', '+', '!', ' '])))
         .collect()
 }
@@ -102,6 +104,7 @@ pub(super) fn crontab(text: &str, user: bool) -> Vec<Part> {
         // A setting, or a line of another form.
         let set = line.split_once('=').is_some_and(|(name, _)| !name.contains([' ', '\t', '*']));
         if !set && !rest.is_empty() {
+            // cron makes a line break of `%`, but not of `\%`.
             parts.push(Part::shell(rest.replace("\\%", "%")));
         }
     }
@@ -115,6 +118,7 @@ pub(super) fn property_list(text: &str) -> Vec<Part> {
         let all = block.split("<string>").skip(1).take(64);
         all.filter_map(|text| text.split_once("</string>"))
             .map(|(text, _)| {
+                // The ampersand comes last: `&amp;lt;` is the text `&lt;`.
                 let text = text.replace("&lt;", "<").replace("&gt;", ">");
                 text.replace("&quot;", "\"").replace("&apos;", "'").replace("&amp;", "&")
             })
@@ -147,6 +151,7 @@ pub(super) fn dockerfile(text: &str) -> Vec<Part> {
         while step.ends_with('\\') {
             step.pop();
             let Some(next) = lines.next() else { break };
+            // A comment between continued lines does not end them.
             if !next.trim_start().starts_with('#') {
                 step.push_str(next.trim_end());
             } else {
@@ -157,6 +162,7 @@ pub(super) fn dockerfile(text: &str) -> Vec<Part> {
         while step.starts_with("--") {
             step = step.split_once(' ').map_or("", |(_, rest)| rest.trim_start());
         }
+        // `HEALTHCHECK CMD x`, `ONBUILD RUN x`
         for start in ["CMD ", "RUN "] {
             step = step.strip_prefix(start).unwrap_or(step);
         }
@@ -216,6 +222,7 @@ pub(super) fn toml(text: &str) -> Vec<Part> {
         };
         let key = key.trim().trim_matches('"');
         let last = section.rsplit('.').next().unwrap_or("");
+        // These two name entry points of a package, not commands.
         let own = section != "project.scripts" && section != "tool.poetry.scripts";
         let holds = own && matches!(last, "alias" | "aliases" | "scripts" | "tasks");
         let task = section

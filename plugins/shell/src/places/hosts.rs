@@ -23,6 +23,7 @@ fn as_numbers(host: &str) -> Option<Ipv4Addr> {
     let (last, first) = numbers.split_last()?;
     let left = 4_usize.checked_sub(first.len()).filter(|_| parts.len() <= 4)?;
     let most = (1_u64 << (8 * left)) - 1;
+    // `1.2` and `3.11.4` are versions as a rule.
     let is_odd = parts.len() == 4 || *last >= LEAST || (parts.len() > 1 && *last > 255);
     if first.iter().any(|number| *number > 255) || *last > most || !is_odd {
         return None;

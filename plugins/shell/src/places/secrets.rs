@@ -161,6 +161,7 @@ pub(crate) fn is_secret(path: &str, home: &str) -> bool {
         return true;
     }
     if SECRET_FOLDERS.iter().any(|folder| path.contains(folder)) {
+        // A pod has these two beside its token, and they are no secret.
         return !matches!(name, "namespace" | "ca.crt");
     }
     if path.contains("/.ssh/") {

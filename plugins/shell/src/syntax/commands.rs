@@ -30,6 +30,8 @@ impl Parser<'_> {
                 if !self.flat {
                     self.gap("an end without its construct");
                 }
+                // An end that nothing waits for is skipped, so that a stray `)` hides no command
+                // behind it.
                 self.pos += token.len();
                 continue;
             }

@@ -81,6 +81,8 @@ impl Parser<'_> {
             match byte {
                 b'(' => open += 1,
                 b')' if open > 0 => open -= 1,
+                // `((a); (b))` is a subshell with two in it: its last brackets are not those of the
+                // first.
                 b')' => return (text.get(offset + 1) == Some(&b')')).then_some(from + offset),
                 _ => {}
             }
@@ -140,6 +142,7 @@ impl Parser<'_> {
 
     fn loop_body(&mut self) -> Script {
         self.skip_separators();
+        // bash takes braces in the place of `do` and `done`.
         if self.reserved() == Some("{") {
             self.pos += 1;
             let script = self.script(&[Closer::Brace]);
@@ -261,6 +264,7 @@ impl Parser<'_> {
             let word = self.word(Mode::Test);
             if word.parts.is_empty() {
                 self.character();
+            // Plain words of a test run nothing.
             } else if word.parts.iter().any(|part| !matches!(part, Part::Text { .. })) {
                 words.push(word);
             }

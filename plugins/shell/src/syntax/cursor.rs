@@ -113,6 +113,7 @@ impl<'a> Parser<'a> {
     pub(super) fn ends_piece(&mut self) -> bool {
         let ends = self.in_pieces
             && self.nodes > PIECE
+            // The text of a heredoc belongs to the piece with its command.
             && self.pending.is_empty()
             && self.peek().is_some();
         if ends {
@@ -164,6 +165,7 @@ impl<'a> Parser<'a> {
 
     pub(super) fn peek_at(&self, ahead: usize) -> Option<u8> {
         let at = self.pos + ahead;
+        // Past a limit the text has ended for everything that reads it, so that each loop ends too.
         if at < self.end && self.rest.is_none() {
             self.text.as_bytes().get(at).copied()
         } else {

@@ -8,6 +8,7 @@ use super::words::literal;
 impl Parser<'_> {
     /// Reads the expansion that the `$` here begins; a `$` that begins nothing is text.
     pub(super) fn dollar(&mut self, parts: &mut Vec<Part>, quoted: bool) {
+        // Without an end as arithmetic, `$((a); b)` is a substitution that begins with a subshell.
         if self.at("$((")
             && let Some(close) = self.arithmetic_end(self.pos + 3)
         {
@@ -65,6 +66,7 @@ impl Parser<'_> {
             return;
         }
         let prefix =
+            // `${#}` and `${!}` are parameters themselves.
             self.peek().filter(|byte| matches!(byte, b'!' | b'#') && self.peek_at(1) != Some(b'}'));
         self.pos += usize::from(prefix.is_some());
         let mut name = self.run(|byte| !(byte.is_ascii_alphanumeric() || byte == b'_')).to_owned();
@@ -231,6 +233,7 @@ pub(crate) fn unescape(text: &str) -> String {
                     number(
                         &mut chars,
                         8,
+                        // `echo -e` writes three digits behind `\0`.
                         2 + usize::from(escape == '0'),
                         escape.to_digit(8).unwrap_or(0),
                     ) & 255,

@@ -197,6 +197,7 @@ impl Walker<'_> {
             let text = field.text.as_str();
             let flag = text.starts_with('-');
             let (key, value) = match text.split_once('=') {
+                // An address may hold a `=` itself, in its query: then the whole word is the value.
                 Some((key, value)) if flag || !key.contains("://") => (key, value),
                 _ if flag => (text, ""),
                 _ => ("", text),
@@ -205,6 +206,7 @@ impl Walker<'_> {
             let skips = flag && low.starts_with("--set")
                 || NOT_SOURCES.iter().any(|part| low.contains(part));
             let host = host_of(value);
+            // Charts come from registries of images, some of which the community runs.
             let is_chart = value.starts_with("oci://") && is_image_host(&host);
             let foreign = is_address(value) && is_foreign_registry(value) && !is_chart;
             if foreign && !skips_value && !skips {

@@ -83,6 +83,8 @@ impl Walker<'_> {
                 Item::Constant(kind, name) => {
                     self.on_constant(kind.clone(), name, plan.recursive, command, setting)
                 }
+                // A call that reaches this machine alone meets nobody whose certificate has to be
+                // checked.
                 Item::Form("skip-tls") if self.trusts_itself(plan, rest) => {}
                 Item::Form(id) => self.out.form(id, command),
                 Item::Gives("downloaded") => source = source.max(Source::DOWNLOADED),
@@ -142,6 +144,7 @@ impl Walker<'_> {
                     self.plain(EffectKind::Send, zone, false, command, setting);
                 }
             }
+            // `kill -9 -1` reaches every process that the user may signal.
             EffectKind::ProcessStop if matches!(field.text.as_str(), "*" | "-1") => {
                 self.out.form("kill-everything", command);
                 self.plain(kind, &field.text, true, command, setting);
@@ -207,6 +210,8 @@ impl Walker<'_> {
         command: Option<u32>,
         setting: &Setting,
     ) {
+        // Neither names a file: `-` is the program's own stream, a feed is the pipe of a
+        // substitution.
         if field.text.is_empty() || field.text == "-" || field.feed.is_some() {
             return;
         }
@@ -240,10 +245,14 @@ impl Walker<'_> {
         if path == "/proc/sysrq-trigger" && kind == EffectKind::FileModify {
             self.out.form("shutdown", command);
         }
+        // A process whose number is not known here resolves to no path, and still shows its
+        // variables.
         let of_process = field.text.starts_with("/proc/") && field.text.ends_with("/environ");
         if kind == EffectKind::FileRead && of_process && !certain && !self.metadata {
             self.plain(EffectKind::SecretRead, "/proc/*/environ", false, command, setting);
         }
+        // Python names this folder only as it runs (`site.getusersitepackages()`), and runs a file
+        // of this name at each start: the end of the path is enough.
         let loads = ["/usercustomize.py", "/sitecustomize.py"];
         if path.is_empty()
             && matches!(kind, EffectKind::FileModify | EffectKind::FileCreate)
@@ -273,6 +282,7 @@ impl Walker<'_> {
     fn target_of(&self, path: &str, field: &Field, command: Option<u32>) -> String {
         let expands = self
             .program_of(command)
+            // Cmdlets of PowerShell have a dash in their names, and expand a quoted word as well.
             .is_some_and(|program| EXPANDING.contains(&program) || program.contains('-'));
         let literal = field.is_literal()
             && (field.text.starts_with('/') || self.env.is_literal())
@@ -305,6 +315,7 @@ impl Walker<'_> {
         command: Option<u32>,
         setting: &Setting,
     ) {
+        // A mounted folder is one of this machine: the effect leaves the container.
         if let Place::Container(_, mounts) = &setting.place
             && let Some(here) = super::output::mounted(&path, mounts)
         {
@@ -391,6 +402,7 @@ impl Walker<'_> {
         command: Option<u32>,
         setting: &Setting,
     ) {
+        // Every effect is compared with all links, so that a line with many links costs more.
         self.step(1 + self.links.len());
         if self.is_left_open(&kind, &target, certain) {
             return;

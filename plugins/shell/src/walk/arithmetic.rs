@@ -102,7 +102,9 @@ impl Expression<'_> {
         let word = std::str::from_utf8(word).ok()?;
         match word.strip_prefix("0x") {
             Some(digits) => i64::from_str_radix(digits, 16).ok(),
+            // A leading zero makes a number octal; `08` is an error in the shell, not eight.
             None if word.len() > 1 && word.starts_with('0') => i64::from_str_radix(word, 8).ok(),
+            // The shell would evaluate a value that is an expression; here only a number is known.
             None => word.parse().ok().or_else(|| (self.look_up)(word)),
         }
     }

@@ -82,6 +82,7 @@ impl Walker<'_> {
         let runs_lines = streams.iter().any(|(stream, text)| {
             matches!(stream, Stream::Run | Stream::Feed) && text.chars().all(|c| c == HOLE)
         });
+        // A program that runs the lines of a connection is a shell for whoever is at the other end.
         if connects && runs_lines {
             self.out.form("remote-shell", command);
             self.plain(EffectKind::UnseenCode, "", false, command, setting);
@@ -89,11 +90,13 @@ impl Walker<'_> {
         for (stream, text) in streams {
             let stream = match stream {
                 Stream::Both | Stream::Read | Stream::Write if text.starts_with("/inet") => {
+                    // `/inet/tcp/LOCAL-PORT/HOST/PORT`
                     let host = text.split('/').nth(4).unwrap_or("").to_owned();
                     let host = Field { text: host, ..program.clone() };
                     self.network(&host, command, setting);
                     continue;
                 }
+                // `|&` starts a coprocess unless its other side is a connection.
                 Stream::Both => Stream::Run,
                 other => other,
             };

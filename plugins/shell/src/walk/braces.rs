@@ -79,6 +79,7 @@ fn words(text: &str, depth: usize) -> Vec<String> {
         for tail in &tails {
             match all.len() {
                 ..WORDS => all.push(format!("{before}{choice}{tail}")),
+                // One unknown word represents all that are beyond the limit.
                 WORDS => all.push(UNKNOWN.to_string()),
                 _ => break,
             }
@@ -112,6 +113,7 @@ fn choices(inside: &str) -> Option<(Vec<String>, usize)> {
             }
             '}' => {
                 let last = inside.get(start..at)?;
+                // Without a comma braces expand only as a range: `{x}` stays as it is.
                 if found.is_empty() {
                     return Some((range(last)?, at));
                 }

@@ -47,6 +47,7 @@ impl Walker<'_> {
                 (false, _) => {}
             }
         }
+        // Without names pytest collects the whole project, whose tests mostly are in `tests`.
         if names.len() == 1 {
             names.push("tests/conftest.py".to_owned());
         }
@@ -299,6 +300,7 @@ fn orders_of_rust(text: &str) -> Vec<String> {
     let mut lines = Vec::new();
     for part in text.split("Command::new(").skip(1).take(LINES) {
         let statement = part.split(';').next().unwrap_or("");
+        // An escaped quote would end the literal too early.
         let words = literals(statement.replace("\\\"", "'").as_str());
         if statement.trim_start().starts_with('"') && !words.is_empty() {
             lines.push(line_of(&words));
@@ -339,6 +341,7 @@ fn task_of_rake(text: &str, task: &str) -> (Vec<String>, Vec<String>) {
         let mut block = String::new();
         while let Some(next) = lines.next_if(|_| line.contains(" do")) {
             let depth = next.len() - next.trim_start().len();
+            // Ruby is not parsed here: the indent tells this `end` from those of inner blocks.
             if depth <= indent && next.trim() == "end" {
                 break;
             }

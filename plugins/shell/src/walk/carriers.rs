@@ -93,6 +93,7 @@ impl Walker<'_> {
         if let Some(family) = role.strip_prefix("source-") {
             return self.package_source(family, value, command, setting);
         }
+        // The program that will run the value starts later, with an input of its own.
         let quiet = Setting { input: Feed::default(), beside: false, ..setting.clone() };
         self.unseen(value.source, command, setting);
         if !value.text.is_empty() && value.text.chars().all(|c| c == UNKNOWN || c.is_whitespace()) {
@@ -114,11 +115,13 @@ impl Walker<'_> {
                     .text
                     .bytes()
                     .all(|byte| byte.is_ascii_alphanumeric() || b"_.+-".contains(&byte));
+                // A bare name that no program has is a tool which the program itself knows.
                 if !(name && catalogue::find(&value.text, &[]).is_none()) {
                     self.command_text(value, label, &quiet);
                 }
             }
             ("filter", _) => {
+                // The marks in front are those of `LESSOPEN="|-PROGRAM %s"`.
                 let text = value.text.trim_start_matches(['|', '-', ' ']).to_owned();
                 let input = Feed { open: true, ..Feed::default() };
                 self.command_text(
@@ -194,6 +197,7 @@ impl Walker<'_> {
                 None if value.text.starts_with(['/', '~', '.']) => {
                     self.command_text(value, label, &quiet)
                 }
+                // Any other name is a helper of git's own: `git credential-NAME`.
                 None => {}
             },
             ("git", _) => match value.text.strip_prefix('!') {
@@ -268,6 +272,7 @@ impl Walker<'_> {
         if key.contains(UNKNOWN) && !named && !value.text.is_empty() {
             self.out.gap("a setting whose name is known only when it runs");
         }
+        // Some keys hold a switch or a command (`core.fsmonitor`); a switch runs nothing.
         let switch = matches!(
             value.text.as_str(),
             "" | "true" | "false" | "yes" | "no" | "none" | "0" | "1" | "on" | "off"
@@ -306,6 +311,7 @@ impl Walker<'_> {
     /// Follows a text whose substitutions are run.
     pub(super) fn expanded(&mut self, value: &Field, setting: &Setting) {
         if value.text.contains("$(") || value.text.contains('`') {
+            // The colon does nothing, so that only the substitutions in its word run.
             let text = format!(": \"{}\"", value.text.replace('"', "\\\""));
             self.nested(&Field { text, ..value.clone() }, "eval", setting);
         }

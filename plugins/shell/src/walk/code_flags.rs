@@ -93,10 +93,12 @@ pub(super) fn spoken(which: &Interpreter, rest: &[Field]) -> &'static str {
 pub(super) fn encoded(which: &Interpreter, flag: &str, value: &str) -> Option<String> {
     let flag = flag.to_ascii_lowercase();
     let short = flag.strip_prefix('-').filter(|flag| {
+        // `-ec` is an alias of PowerShell's, not an abbreviation.
         flag.starts_with('e') && ("encodedcommand".starts_with(flag) || *flag == "ec")
     })?;
     let wide = super::feed::base64_bytes(value)
         .filter(|_| which.language == "powershell" && !short.is_empty())?;
+    // PowerShell encodes UTF-16 with the low byte first.
     let units = wide
         .chunks_exact(2)
         .map(|pair| pair.iter().rev().fold(0_u16, |unit, byte| (unit << 8) | u16::from(*byte)));

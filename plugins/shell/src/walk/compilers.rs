@@ -100,6 +100,7 @@ impl Walker<'_> {
             }
             let stem = path.rsplit_once('.').map_or(path.as_str(), |(stem, _)| stem);
             let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+            // Each compiler names its output in its own way if `-o` does not.
             let target = match (&target, name) {
                 (Some(target), _) if language != "java" => target.clone(),
                 (_, "rustc") => stem.rsplit('/').next().unwrap_or("").to_owned(),

@@ -92,6 +92,7 @@ impl Walker<'_> {
             let known = self.files.get(&path).cloned();
             Some(known.unwrap_or_else(|| Feed { open: true, ..Feed::of_file(&path) }))
         };
+        // A later `ln -sf` replaces an earlier link of the same name.
         for (link, to) in self.links.iter().rev() {
             let rest = path.strip_prefix(link.as_str());
             if let Some(rest) = rest.filter(|rest| rest.is_empty() || rest.starts_with('/')) {
@@ -128,6 +129,7 @@ impl Walker<'_> {
         let named = plan.operands.len() > own;
         let given = input.text.as_ref().is_some_and(|text| !text.is_empty());
         let filters = FILTERS.contains(&name) || SCRIPTED.contains(&name);
+        // `tr` takes sets of characters as its words, never a file.
         (filters && (named && name != "tr" || given || input.pieces.is_some()))
             .then(|| Rc::from([Piece::Made]))
     }
@@ -142,6 +144,7 @@ impl Walker<'_> {
     ) {
         let value = |key: &str| rest.iter().find_map(|field| field.text.strip_prefix(key));
         if let Some(to) = value("of=") {
+            // These two leave the bytes as they are.
             let converts = value("conv=").is_some_and(|how| how != "notrunc" && how != "fsync");
             let from = value("if=").map(|from| self.file_content(from));
             let content = from.unwrap_or_else(|| input.clone());
@@ -186,6 +189,8 @@ impl Walker<'_> {
         let (path, certain) = places::resolve(target, &self.env.folder);
         if certain && feed.pieces.is_some() {
             self.note_generated(&path);
+        // The output of an ordinary program is a gap once it runs, not unseen code: generators are
+        // ordinary work.
         } else if certain && self.printed.len() < FILES {
             self.printed.insert(path);
         }
@@ -231,6 +236,7 @@ impl Walker<'_> {
             self.out.gap("a file that a program writes as it runs, and that is run then");
         }
         let below = |folder: &String| folder.ends_with('/') && path.starts_with(folder.as_str());
+        // A file that is there already is not from the archive: its text can be read.
         let unpacked = self.generated.iter().any(below) && self.is_absent(path);
         let part = |start: &String| start.strip_suffix('*').is_some_and(|s| path.starts_with(s));
         if unpacked || self.generated.contains(path) || self.generated.iter().any(part) {
@@ -307,6 +313,7 @@ impl Walker<'_> {
             (None, Some(pieces)) => self.run_pieces(pieces, None, &place, command, false, setting),
             (None, None) => false,
         };
+        // An unseen source was noted above.
         if !ran && input.open && !input.source.is_unseen() {
             self.out.gap(INPUT);
             self.plain(EffectKind::ProcessStart, "", false, command, setting);

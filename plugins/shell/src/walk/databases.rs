@@ -102,6 +102,8 @@ impl Walker<'_> {
             let grave = matches!(change, Change::Table | Change::Drop)
                 && !KEY_VALUE.contains(&name)
                 && !FILES.contains(&name);
+            // A database that is named for tests or development may be dropped; it is still
+            // changed.
             if grave && self.rehearsed(&texts, rest, plan, call, setting) {
                 Change::Rows
             } else {
@@ -197,6 +199,7 @@ impl Walker<'_> {
         }
         match (change, file) {
             (Change::None, _) => {}
+            // SQLite's name for a database that ends with its client.
             (_, Some(file)) if file.text == ":memory:" => {}
             (_, Some(file)) => self.file(EffectKind::FileModify, file, false, command, setting),
             (Change::Rows | Change::Machine, None) => {

@@ -54,12 +54,14 @@ impl Walker<'_> {
         setting: &Setting,
     ) {
         let name = script.text.rsplit('/').next().unwrap_or("");
+        // Another word may have the same text, so the script is found by its place.
         let at = rest.iter().position(|field| std::ptr::eq(field, script));
         let words = at.and_then(|at| rest.get(at + 1..)).unwrap_or_default();
         if !matches!(name, "artisan" | "console" | "manage.py" | "rails") || words.is_empty() {
             return;
         }
         let texts: Vec<&str> = words.iter().map(|field| field.text.as_str()).collect();
+        // Only the framework's own subcommands are known; projects add others.
         let Some(found) = catalogue::find(name, &texts).filter(|found| found.depth > 0) else {
             return;
         };
@@ -120,6 +122,7 @@ impl Walker<'_> {
         let written = rest.iter().filter_map(|field| self.file_content(&field.text).text);
         texts.extend(written.map(|text| text.to_string()));
         for text in texts {
+            // YAML and JSON, in any layout, become the same text.
             let plain: String =
                 text.chars().filter(|c| !c.is_whitespace() && !matches!(c, '"' | '\'')).collect();
             let low = plain.to_ascii_lowercase();

@@ -78,6 +78,7 @@ impl Walker<'_> {
         for (command, target) in sent {
             let host = places::host(&target).unwrap_or_default();
             let own = super::safeguards::is_own_host(&host)
+                // A host of one word is a service beside this machine, as in a compose file.
                 || !host.is_empty() && !host.contains(['.', ':'])
                 || !host.is_empty() && self.knows_host(&host);
             if !own {

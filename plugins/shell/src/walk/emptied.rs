@@ -53,6 +53,7 @@ impl Walker<'_> {
         let cache = format!("{}/.cache", self.home);
         path.starts_with('/')
             && (self.project.is_empty() || !places::is_below(path, self.project))
+            // Logs of one's own programs are emptied in ordinary work; those of the system are not.
             && (!path.ends_with(".log") || places::is_log(path))
             && !UNHELD.iter().any(|folder| places::is_below(path, folder))
             && (self.home.is_empty() || !places::is_below(path, &cache))

@@ -105,6 +105,7 @@ impl Environment {
     pub(crate) fn new(cwd: &str, home: &str) -> Self {
         let mut variables = BTreeMap::new();
         variables.insert("IFS".to_owned(), Value::known(" \t\n"));
+        // Likely values, not known ones: the process may have been started with others.
         variables
             .insert("TMPDIR".to_owned(), Value { text: "/tmp".to_owned(), ..Value::default() });
         for (name, shell) in [("SHELL", "/bin/bash"), ("BASH", "/bin/bash"), ("0", "bash")] {
@@ -128,6 +129,7 @@ impl Environment {
     /// Returns the folder as the system reaches it: with each `..` that goes up from a possible
     /// link.
     pub(crate) fn reached(&self) -> &str {
+        // `popd` and the like set the folder alone; then the way to it is not known.
         if places::normalise(&self.spot.path) == self.folder {
             &self.spot.path
         } else {
@@ -178,6 +180,7 @@ impl Environment {
     }
 
     pub(super) fn refer(&mut self, name: &str, other: &str) {
+        // A reference to a reference leads to the last name at once, so that no circle can arise.
         let other = self.named(other);
         self.references.insert(name.to_owned(), other);
     }

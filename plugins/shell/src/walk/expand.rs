@@ -95,6 +95,8 @@ impl Fields {
         for field in &self.open {
             for text in texts.iter().take(kept).chain(more) {
                 length += field.text.len() + text.len();
+                // Each `{a,b}` of a word doubles its alternatives, so their common length is
+                // bounded too.
                 let fits = length <= 4 * LENGTH && field.text.len() + text.len() <= LENGTH;
                 self.cut |= !fits;
                 let mut next = if fits {
@@ -136,6 +138,7 @@ impl Fields {
             self.push(&element.text, value.known, element.literal);
             self.any = true;
         }
+        // The fields that were opened in between get it as well.
         self.each(|field| field.source = field.source.max(value.source));
     }
 
@@ -242,6 +245,7 @@ impl Walker<'_> {
                         ..setting.clone()
                     };
                     let feed = self.substitution(script, if *output { &given } else { setting });
+                    // The name that bash gives to the pipe; its content is the feed.
                     fields.push("/dev/fd/63", true, true);
                     let source = feed.source;
                     fields.each(|field| {
@@ -373,5 +377,6 @@ fn fill(fields: &mut Fields, value: &Value, separators: Option<&str>, quoted: bo
         fields.push(&value.text, value.known, quoted && value.is_literal());
         fields.any = true;
     }
+    // The fields that were opened in between get it as well.
     fields.each(|field| field.source = field.source.max(value.source));
 }

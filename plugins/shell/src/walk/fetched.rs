@@ -60,6 +60,7 @@ impl Walker<'_> {
         };
         let forge = !matches!(name, "git" | "hg" | "svn");
         self.note_hooks_of_clone(rest);
+        // `gh repo clone X -- -c KEY=VALUE` hands the words behind `--` to git.
         let given = rest.iter().position(|field| field.text == "--").filter(|_| forge);
         if let Some(given) = given.and_then(|at| rest.get(at + 1..)) {
             let span = rest.first().map_or_else(Span::default, |field| field.span);

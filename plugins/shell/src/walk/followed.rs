@@ -144,6 +144,7 @@ fn is_holding(flag: &str) -> bool {
     let low = flag.to_ascii_lowercase();
     matches!(low.as_str(), "-c" | "-e" | "-s" | "-x" | "--")
         || low.starts_with('-') && HOLDING.iter().any(|part| low.contains(part))
+        // The text may follow a plain word: `tool run 'rm -rf x'`.
         || !low.starts_with('-') && !low.is_empty()
 }
 
@@ -157,9 +158,12 @@ fn begins(words: &[Field]) -> bool {
             || field.text.contains('=')
     };
     if interpreters::is_shell(name) || interpreters::runs_text(name) {
+        // `.` is a runner of texts, and also the name of the current folder.
         return rest.first().is_some_and(|field| field.text.starts_with('-')) && name != ".";
     }
     match name {
+        // Other programs have subcommands with these names (`docker rm`), so the words behind them
+        // have to look like flags or places outside.
         "rm" | "mv" | "kill" | "find" => rest.iter().any(acts),
         _ => (GRAVE.contains(&name) || name.starts_with("mkfs.")) && !rest.is_empty(),
     }

@@ -30,6 +30,7 @@ impl Walker<'_> {
         {
             operands.remove(0);
         }
+        // `ext::COMMAND` is an address whose command git runs to connect.
         let transports = operands.iter().copied().chain(rest).filter(|field| {
             field.text.starts_with("ext::") || field.text.starts_with("--remote=ext::")
         });

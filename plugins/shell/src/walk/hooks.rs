@@ -51,6 +51,7 @@ impl Walker<'_> {
         let unverified = rest.iter().any(|field| {
             let text = field.text.as_str();
             let cluster = !text.starts_with("--") && text.starts_with('-');
+            // The text behind these letters is their value: the `n` of `-mn` is a message.
             let letters = text.split(['m', 'F', 'C', 'c']).next().unwrap_or("");
             text.len() > 6 && "--no-verify".starts_with(text)
                 || subcommand.text == "commit" && cluster && letters.contains('n')
@@ -74,6 +75,7 @@ impl Walker<'_> {
             paths.extend(folder.strip_suffix("/_").map(|outer| format!("{outer}/{hook}")));
             for path in paths {
                 let mark = self.env.mark();
+                // Git runs hooks at the top of the repository, wherever it was started.
                 self.env.enter(&root, true, true);
                 self.run_script(subcommand, &path, None, Manner::Program, &[], command, setting);
                 self.env.restore(mark);
@@ -99,6 +101,7 @@ impl Walker<'_> {
             sourced: false,
         };
         let mark = self.env.mark();
+        // Aliases that go to a shell run at the top of the repository, too.
         self.env.enter(&root, true, true);
         self.run_text(&run, command, setting);
         self.env.restore(mark);
@@ -121,6 +124,7 @@ impl Walker<'_> {
         let path = format!("{root}/.git/config");
         let text = self.open_script(&path, false, command, setting)?;
         let settings = read_settings(&text);
+        // The last of several values counts for git.
         let value = settings.into_iter().rev().find(|(known, _)| *known == key)?.1;
         Some((value, text))
     }

@@ -165,6 +165,7 @@ fn bare(before: &str, word: &str, rest: &str, names: &mut Vec<String>) {
             module => format!("{module}/{item}"),
         }));
         names.extend(Some(module).filter(|module| !module.is_empty()));
+    // The `import` inside a `from` was read with it.
     } else if word == "import" && !line_before.trim_start().starts_with("from ") {
         let modules = line.split(',').filter_map(|item| word_of(item.trim_start()));
         names.extend(modules.map(|module| module.replace('.', "/")));

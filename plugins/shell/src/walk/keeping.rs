@@ -37,6 +37,7 @@ impl Walker<'_> {
         let Some(at) = plan.subcommand.first().copied() else { return };
         let Some((before, [name, words @ ..])) = rest.split_at_checked(at) else { return };
         let refers_to_made = self.refers_to_made(&name.text, words);
+        // A word that is not known may mean more than was kept.
         if !refers_to_made && !rest.iter().all(|field| field.known) {
             return;
         }
@@ -104,6 +105,7 @@ impl Kept {
         match (name, words) {
             ("stash", []) => self.all = true,
             ("stash", ["create"]) => self.made = true,
+            // With `--patch` a person chooses, and may stash nothing.
             ("stash", ["push" | "save", rest @ ..])
                 if !rest.iter().any(|word| matches!(*word, "-p" | "--patch")) =>
             {
@@ -149,6 +151,7 @@ impl Kept {
             }
             "branch" => operands.clone().next().is_some() && operands.all(refers),
             "stash" if operands.next() == Some("drop") => {
+                // Without a name git drops the newest entry.
                 let entry = operands.next().unwrap_or("0");
                 self.refs.iter().any(|kept| {
                     kept == entry

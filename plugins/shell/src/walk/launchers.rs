@@ -86,6 +86,7 @@ impl Walker<'_> {
         let lines: Vec<&str> = text
             .lines()
             .filter_map(|line| line.strip_prefix('\t'))
+            // The marks are make's own: do not print, ignore errors, run despite `-n`.
             .map(|line| line.trim_start_matches(['@', '-', '+']))
             .collect();
         self.lines(&lines.join("\n"), "make", rest, setting);
@@ -99,6 +100,7 @@ impl Walker<'_> {
             return;
         };
         let command = |line: &str| {
+            // `@daily COMMAND`; otherwise five fields of time are before the command.
             let skip = if line.trim_start().starts_with('@') { 1 } else { 5 };
             line.split_ascii_whitespace().skip(skip).collect::<Vec<_>>().join(" ")
         };

@@ -41,6 +41,7 @@ impl Walker<'_> {
         };
         let (at, known) = places::resolve(&target.text, &self.env.folder);
         for source in sources.iter().filter(|_| known) {
+            // A symbolic link's text starts at the link, a hard link's at the current folder.
             let from = if symbolic {
                 at.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned()
             } else {

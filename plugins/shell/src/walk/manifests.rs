@@ -115,6 +115,7 @@ impl Walker<'_> {
             .filter(|(name, line)| event(name) && !line.contains("::"))
             .map(|(_, line)| match line.strip_prefix('@') {
                 Some(php) if php.starts_with("php ") => php.to_owned(),
+                // `@putenv` sets a variable for the lines behind it.
                 Some(other) if !other.starts_with("putenv") => format!("composer run {other}"),
                 _ => line.clone(),
             })
@@ -128,6 +129,7 @@ impl Walker<'_> {
 pub(super) fn scripts_of(text: &str) -> Vec<(String, String)> {
     let mut json = Json { rest: text.trim_start_matches('\u{feff}') };
     let mut found = Vec::new();
+    // A mistake in the file ends the reading; the scripts before it count.
     json.object(0, &mut |json, key, depth| {
         if key != "scripts" {
             return json.skip(depth);

@@ -89,6 +89,7 @@ impl Walker<'_> {
         };
         for (at, field) in rest.iter().enumerate().take(256) {
             let text = field.text.as_str();
+            // pytest takes flags behind its operands; the others hand these to the script.
             if text == "--" || !text.starts_with('-') && loader.language != "python" {
                 break;
             }

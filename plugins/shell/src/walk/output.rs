@@ -153,6 +153,7 @@ impl Output {
         if self.hosts.len() > HOSTS {
             self.limit("more hosts than are listed");
         }
+        // Limits come first, so that the list is never cut by one.
         let mut gaps: Vec<String> =
             self.limits.iter().map(|limit| format!("{LIMIT}{limit}")).collect();
         gaps.append(&mut self.gaps);
@@ -287,6 +288,7 @@ pub(crate) fn located(
             | EffectKind::UnseenCode,
             _,
         ) => Some((kind, target)),
+        // A file that is read elsewhere tells nothing of this machine; a secret is one anywhere.
         (EffectKind::FileRead, _) => None,
         (EffectKind::SecretRead, _) => Some((kind, target)),
         // A container that was made for this: nothing in it was there before.
@@ -319,6 +321,7 @@ pub(crate) fn located(
 /// Returns the path on this machine that a path in a container maps to.
 pub(crate) fn mounted(path: &str, mounts: &[(String, String)]) -> Option<String> {
     let within = mounts.iter().filter(|(inside, _)| places::is_below(path, inside));
+    // The innermost mount covers the others.
     let (inside, here) = within.max_by_key(|(inside, _)| inside.len())?;
     let rest = path.get(inside.trim_end_matches('/').len()..)?;
     Some(if here == "/" && !rest.is_empty() { rest.to_owned() } else { format!("{here}{rest}") })

@@ -323,6 +323,7 @@ impl Walker<'_> {
         if name.is_empty() || path || is_known(&name, registry) {
             return;
         }
+        // The files of another machine, which may declare it, cannot be looked up.
         if setting.place != Place::Here || !self.declares(&name, registry) {
             self.out.gap(&format!(
                 "`{name}` is fetched from a registry and run at once, and the project does not declare it"
@@ -371,6 +372,7 @@ fn name_of(text: &str, registry: Registry) -> String {
             .unwrap_or("")
             .to_owned();
     }
+    // The first `@` belongs to the publisher's name.
     let start = usize::from(text.starts_with('@'));
     let end = text.get(start..).and_then(|rest| rest.find('@')).map_or(text.len(), |at| at + start);
     text.get(..end).unwrap_or("").to_owned()

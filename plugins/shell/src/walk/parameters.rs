@@ -23,6 +23,7 @@ impl Walker<'_> {
         match (parameter.operator, value) {
             (Operator::None, Some(value)) => value,
             (Operator::Default | Operator::Assign, Some(value)) if !value.text.is_empty() => {
+                // If the default is the same text, it does not matter whether the variable is set.
                 Value { known: value.known || value.text == text, ..value }
             }
             (Operator::Default, _) => given(),
@@ -40,6 +41,7 @@ impl Walker<'_> {
                 self.variable(&value.text, None).unwrap_or_else(Value::unknown)
             }
             (operator, Some(value)) if certain && value.text.len() <= MATCHED => {
+                // The pattern is matched against each part of the value.
                 self.spend(value.text.len() * value.text.len());
                 changed(operator, value, text)
             }
@@ -104,6 +106,7 @@ fn element(value: Value, subscript: &str) -> Value {
 
 fn changed(operator: Operator, value: Value, argument: &str) -> Value {
     let unknown = Value { source: value.source, ..Value::unknown() };
+    // A pattern may cut from the known end of a value.
     if !value.known && !matches!(operator, Operator::TrimStart { .. } | Operator::TrimEnd { .. }) {
         return unknown;
     }
@@ -180,6 +183,7 @@ pub(super) fn fits(text: &str, pattern: &str) -> bool {
     loop {
         match (text.get(at), pattern.get(of)) {
             (_, Some('*')) => {
+                // A return to the last `*` is enough for a match, and takes no exponential time.
                 back = Some((at, of + 1));
                 of += 1;
                 continue;
@@ -211,6 +215,7 @@ pub(super) fn fits(text: &str, pattern: &str) -> bool {
 fn one(c: char, wanted: char, pattern: &[char]) -> (bool, usize) {
     match wanted {
         '?' => (true, 1),
+        // A `]` right behind the bracket is a member of the set.
         '[' => match pattern.iter().skip(2).position(|end| *end == ']') {
             Some(end) => (set(c, pattern.get(1..end + 2).unwrap_or_default()), end + 3),
             None => (c == '[', 1),

@@ -80,6 +80,7 @@ impl Walker<'_> {
     fn note_changes(&mut self, text: &str, command: Option<u32>) {
         let mut change: Option<Change> = None;
         let mut hunk: (Vec<&str>, Vec<&str>) = Default::default();
+        // A patch without its end is closed as well.
         for line in text.lines().chain(["*** End Patch"]) {
             let header = line.starts_with("*** ");
             if header || line.starts_with("@@") {

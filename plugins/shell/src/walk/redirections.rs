@@ -84,6 +84,7 @@ impl Walker<'_> {
                 let mut feed =
                     target.feed.clone().unwrap_or_else(|| self.file_content(&target.text));
                 feed.open = true;
+                // A path elsewhere is not that of a file on this disk.
                 feed.pieces = feed.pieces.filter(|_| setting.place == Place::Here);
                 feed.source.secret |= self.secrets.len() > before;
                 feed.source.dumped |= self.dumps > dumps;

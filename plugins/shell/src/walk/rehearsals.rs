@@ -175,9 +175,11 @@ impl Walker<'_> {
             })
         });
         let service = rest.iter().find(|field| !field.text.starts_with('-')).map(|field| {
+            // `aws s3api` reaches the service of `AWS_ENDPOINT_URL_S3`.
             let service = field.text.trim_end_matches("api").to_ascii_uppercase();
             format!("{variable}_{}", service.replace('-', "_"))
         });
+        // The variable of one service takes precedence over that of all.
         let address = service
             .filter(|_| name == "aws")
             .and_then(|own| self.named(call, &own))
@@ -227,6 +229,7 @@ impl Walker<'_> {
             .iter()
             .filter(|field| field.text.contains("://") || file_of(value_in(&field.text)).is_some())
             .map(|field| value_in(&field.text).to_owned());
+        // The host of a connection string is not read, so it may be any.
         let conninfo = rest
             .iter()
             .any(|field| field.text.contains("host=") && !field.text.starts_with("--host="));
@@ -356,6 +359,7 @@ fn stays_in_its_database(statement: &str) -> bool {
     let low = statement.to_ascii_lowercase().replace("db.dropdatabase()", "");
     sql::change(statement) != Change::Machine
         && !low.contains("getsiblingdb")
+        // A dot may name a table of another database.
         && !["database", "schema", "keyspace", ".", "--", "/*", "#"]
             .iter()
             .any(|sign| low.contains(sign))

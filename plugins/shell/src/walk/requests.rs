@@ -180,6 +180,7 @@ impl Walker<'_> {
             matches!(value.to_ascii_lowercase().as_str(), "no" | "false")
         });
         let own = plan.operands.iter().filter_map(|at| rest.get(*at)).any(|field| {
+            // `:3000/x` is short for an address of this machine.
             field.text.starts_with(':')
                 || places::host(&field.text)
                     .is_some_and(|host| super::safeguards::is_own_host(&host))
@@ -265,6 +266,7 @@ fn item(text: &str) -> Option<(&str, &str)> {
     match name.chars().next_back() {
         Some('@') => Some((name, value)),
         Some('=') if !value.starts_with('=') => Some((name, value)),
+        // `name:=JSON`
         Some(':') if value.starts_with('=') => Some((name, value.get(1..)?)),
         _ => None,
     }

@@ -60,6 +60,7 @@ impl Walker<'_> {
             .any(|command| LEAVES.contains(&command.program.as_str()));
         let bounded = setting.wrappers.iter().any(|name| name == "timeout");
         if !left && !bounded {
+            // A condition that asks another machine is a request in every round.
             let asks = commands.iter().take(inner - first).any(is_far_request);
             let pauses = pauses(commands);
             let at = u32::try_from(inner).ok().filter(|_| inner < self.out.commands.len());
@@ -206,6 +207,7 @@ fn is_huge(command: &Command) -> bool {
         "fallocate" => after("--length").or_else(|| after("-l")),
         "mkfile" => words.iter().find_map(|word| gigabytes(word)),
         "dd" if value("of=").is_some_and(is_file) => {
+            // dd's own size of a block.
             let block = value("bs=").map_or(Some(512e-9), gigabytes);
             let count = value("count=").and_then(|text| text.parse::<f64>().ok());
             block.zip(count).map(|(block, count)| block * count)
@@ -271,6 +273,7 @@ fn makes_another(condition: &Script) -> bool {
     match program {
         "mktemp" => true,
         "mkdir" | "touch" | "cp" | "fallocate" | "truncate" => {
+            // A name with a variable in it is another one in each round.
             rest.iter().any(|word| word.bare().is_none())
         }
         _ => false,

@@ -46,6 +46,7 @@ fn resting(setting: &Setting) -> Setting {
 impl Walker<'_> {
     pub(super) fn define(&mut self, name: &str, routine: Routine) {
         if self.env.routines.len() < ROUTINES || self.env.routines.contains_key(name) {
+            // A definition that nothing called is followed before another one replaces it.
             if let Some(before) =
                 self.env.routines.insert(name.to_owned(), routine).filter(|before| !before.called)
             {
@@ -94,6 +95,7 @@ impl Walker<'_> {
             return false;
         };
         let own = routine.setting.shell == setting.shell && !setting.started;
+        // A shell does not expand an alias inside itself: `alias ls='ls -l'`.
         let running =
             !routine.is_function() && self.running.iter().any(|(running, _)| running == name);
         (own || !listed) && !running
@@ -117,6 +119,7 @@ impl Walker<'_> {
             Body::Alias(_) => None,
         };
         if recurses {
+            // `:(){ :|:& };:`
             if setting.beside {
                 self.out.form("fork-bomb", command);
                 self.plain(EffectKind::ResourceUse, "processes", true, command, setting);
@@ -164,6 +167,7 @@ impl Walker<'_> {
             Body::Function(body) => {
                 let inner = Setting {
                     origin: Origin::FunctionBody,
+                    // The heredocs of a body are those of the text that defined it.
                     heredocs: Rc::clone(&defined.heredocs),
                     fixed: defined.fixed,
                     input,

@@ -170,6 +170,7 @@ impl Walker<'_> {
             places::remote_path(text).or_else(|| places::host(text)).unwrap_or_default()
         };
         let (to, from) = (host(base), host(&value.text.to_ascii_lowercase()));
+        // A word such as `gh:` abbreviates an address and redirects none.
         let short = !value.text.contains(['.', '/']);
         if to != from && !short && !is_own_host(&to) {
             self.out.hides("redirected-source", &to, command);

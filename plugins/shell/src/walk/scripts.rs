@@ -323,6 +323,7 @@ impl Walker<'_> {
                 self.note_cut(path);
                 return Some(text);
             }
+            // Programs are binary files as a rule; what an interpreter is given is not.
             Found::Binary if is_program => return None,
             Found::Binary => "is not a text",
             Found::Missing => return None,

@@ -81,6 +81,7 @@ impl Walker<'_> {
                 }
                 continue;
             }
+            // An empty part of a search path is the current folder.
             let folder = if folder.is_empty() { "." } else { folder };
             let (folder, certain) = places::resolve(folder, &self.env.folder);
             if !certain || folder.contains("/node_modules/") || folder.contains("venv/") {

@@ -46,6 +46,7 @@ impl Walker<'_> {
             || fd.as_ref().is_some_and(|fd| fd.narrowed);
         let found: Vec<Field> =
             roots.iter().map(|root| matches_of(root, name_pattern, narrowed)).collect();
+        // A search shows names, not what the files hold.
         self.metadata = true;
         for root in &roots {
             self.file(
@@ -101,6 +102,7 @@ impl Walker<'_> {
         let mut after = 0;
         for (start, is_fd) in starts {
             let words = rest.get(start + 1..).unwrap_or_default();
+            // The word belongs to the command of an earlier `-exec`.
             if start < after {
                 continue;
             }
@@ -213,6 +215,7 @@ impl Walker<'_> {
         let runs_text = fields
             .first()
             .is_some_and(|field| matches!(field.text.as_str(), "sh" | "bash" | "zsh"));
+        // Without a text of its own the shell runs the first word that comes in.
         if runs_text && fields.len() == 2 && fields.get(1).is_some_and(|field| field.text == "-c") {
             fields.extend(arguments(&call.input, span));
         }
@@ -467,5 +470,6 @@ fn finds_only_empty(rest: &[Field]) -> bool {
         .and_then(|at| words.get(at.checked_sub(1)?))
         .is_some_and(|word| matches!(*word, "!" | "-not"));
     let branches = words.iter().any(|word| matches!(*word, "-o" | "-or" | "," | "("));
+    // `find` goes from left to right: `-delete -empty` has deleted by then.
     empty < delete && empty.is_some() && !negated && !branches
 }

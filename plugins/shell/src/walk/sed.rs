@@ -32,6 +32,7 @@ impl Walker<'_> {
         command: Option<u32>,
         setting: &Setting,
     ) {
+        // sed itself refuses `e`, `r` and `w` then.
         if rest.iter().any(|field| field.text == "--sandbox") {
             return;
         }
@@ -247,6 +248,7 @@ impl<'s> Reader<'s> {
         match self.take() {
             Some('e') => {
                 let text = self.line().trim_end_matches(['}', ' ']).to_owned();
+                // Alone, `e` runs the line that was read.
                 let text =
                     if text.is_empty() || text.starts_with(';') { HOLE.to_string() } else { text };
                 self.orders.push(Order::Run(text));
@@ -296,6 +298,7 @@ impl<'s> Reader<'s> {
         let pattern = self.part(mark);
         let replacement = self.part(mark);
         self.orders.push(Order::Insert(inserted(&replacement)));
+        // An empty expression repeats the last one.
         if !pattern.is_empty() {
             self.covers_all =
                 matches!(pattern.trim_start_matches('^').trim_end_matches('$'), ".*" | ".+" | "");

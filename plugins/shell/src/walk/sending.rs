@@ -71,6 +71,7 @@ impl Walker<'_> {
         let without = match name {
             "ssh" | "autossh" => flag('n'),
             "openssl" => contact(plan, rest).is_none(),
+            // `-z` only asks whether a port is open, `-d` reads no input.
             "nc" | "ncat" | "netcat" => flag('z') || flag('d'),
             "http" => {
                 rest.iter().any(|field| matches!(field.text.as_str(), "--ignore-stdin" | "-I"))
@@ -217,6 +218,7 @@ impl Walker<'_> {
             }
             let mut words = order.trim_start_matches(['-', '@']).split_ascii_whitespace();
             let verb = words.next().unwrap_or_default();
+            // `mirror` downloads unless it is reversed.
             let back =
                 verb == "mirror" && words.clone().any(|word| matches!(word, "-R" | "--reverse"));
             if !back && !matches!(verb, "append" | "mput" | "put" | "reput" | "send") {

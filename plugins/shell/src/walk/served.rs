@@ -44,6 +44,8 @@ impl Walker<'_> {
             let (path, known) = places::resolve(folder, &self.env.folder);
             known
                 && !self.project.is_empty()
+                // The root of a project also holds its history and its settings, which are no
+                // pages.
                 && path != self.project
                 && places::is_below(&path, self.project)
                 && !path.split('/').any(|part| part == ".git")

@@ -57,6 +57,7 @@ impl Walker<'_> {
         for word in words {
             fields.extend(self.fields(word, setting));
         }
+        // The command gets this number when it is recorded, which is after its redirections.
         let index = u32::try_from(self.out.commands.len()).ok();
         let before = self.so_far();
         let (redirections, io) =
@@ -376,6 +377,7 @@ impl Walker<'_> {
                 self.stated(&line(), command, setting);
             }
             Whereabouts::Project => self.project_run(command, setting),
+            // The name may be a function of the file that was sourced.
             _ if self.sourced && place == Whereabouts::Path => self.project_run(command, setting),
             _ if asks => {}
             _ => {

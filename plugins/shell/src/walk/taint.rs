@@ -103,6 +103,7 @@ impl Walker<'_> {
             self.secrets.get(secrets..).unwrap_or_default().iter().any(|(_, from_file)| *from_file);
         if from_file && let Some(contact) = self.contacts.get(contacts).copied() {
             self.out.form("secret-egress", contact);
+            // A folder that is read whole counts as a reading of secrets only on its way out.
             for hoard in std::mem::take(&mut self.hoards) {
                 self.push(
                     EffectKind::SecretRead,

@@ -51,6 +51,7 @@ impl Walker<'_> {
         if inner.wrappers.len() < WRAPPERS {
             inner.wrappers.push(name.to_owned());
         }
+        // These are words of the shell itself, which knows its functions behind them.
         inner.started = !matches!(name, "time" | "noglob" | "nocorrect" | "coproc");
         self.out.shape(name);
         self.out.shape(" ");
@@ -67,6 +68,7 @@ impl Walker<'_> {
         }
         let at = if name == "bwrap" { past_binds(rest) } else { at };
         let mut fields: Vec<Field> = rest.get(at..).unwrap_or_default().to_vec();
+        // `entr -s` gives its words to a shell as one text.
         if name == "entr" && has_letter(rest.get(..at), 's') {
             let text = fields.iter().map(|field| field.text.as_str()).collect::<Vec<_>>().join(" ");
             let first = fields.first().cloned().unwrap_or_default();

@@ -171,6 +171,7 @@ impl Walker<'_> {
         }
         let (before, _) = self.parts_of(format, &file.before);
         self.scripts.forget_commit(&file.path);
+        // A part that was only changed may keep what was grave in it before.
         let gone: Vec<&Part> = before.iter().filter(|part| !after.contains(part)).collect();
         let known: BTreeSet<String> = gone
             .iter()
@@ -232,6 +233,7 @@ impl Walker<'_> {
             span: Span::default(),
             sourced: false,
         };
+        // The part runs later, in a shell of its own: nothing of this line counts in it.
         let outer = std::mem::take(&mut self.out);
         let lines = self.scripts.take_lines(Vec::new());
         let env = std::mem::replace(&mut self.env, Environment::new(self.project, self.home));

@@ -56,6 +56,7 @@ fn named(text: &str, records: &[AuditRecord]) -> String {
     for record in records {
         let quoted = Value::from(record.document.as_str()).to_string();
         let document = format!("<document {}>", record.sequence);
+        // Exporters write the document as it is, or as text in JSON.
         for spelling in [quoted.trim_matches('"'), &record.document] {
             named = named.replace(spelling, &document);
         }

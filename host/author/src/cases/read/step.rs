@@ -22,6 +22,7 @@ impl Reader {
             None => 1,
         };
         let agent = table.text("agent");
+        // The parts are read before the event, so that one mistake does not hide another.
         let expected = self.expectation(table, Expectation::STEP);
         let issue = table.get("issue").and_then(|given| self.issue(&given));
         let what = read_event(table)?;

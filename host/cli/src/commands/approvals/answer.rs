@@ -54,6 +54,7 @@ pub(super) fn give_answer(
     let answer = ApprovalAnswer { allowed, at, reason: words.to_owned() };
     let digest = &approval.row.asked.digest;
     if !store.answer_approval(id, digest, &answer, vec![to_store(&record)])? {
+        // The error says what has happened to it meanwhile.
         check_waiting(&Approval::find(store, id)?, now_ms())?;
         return Err(Error::invalid(format!("the approval `{id}` could not be answered")));
     }

@@ -88,6 +88,7 @@ fn parameters(json: &str) -> Vec<(String, String)> {
 
 /// Returns a text in rows that fit the terminal, each with the mark.
 fn marked_rows(text: &str) -> Vec<String> {
+    // One column stays free: some terminals break a line that fills them.
     let width = paint::prose_width(WIDTH).saturating_sub(MARK.len() + 1).max(20);
     let safe = list_lines(text, MOST).replace('\t', "    ");
     let mut rows = Vec::new();

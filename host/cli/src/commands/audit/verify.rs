@@ -40,6 +40,7 @@ pub fn run_verify(arguments: &Arguments) -> Result<CommandExit> {
         });
     let mut store = Store::open_database(&home, Durability::Process)?;
     let verification = store.verify_chain(progress())?;
+    // Maintenance makes the configured files; one that is named here has to exist.
     let kept = anchors.iter().filter(|path| path.exists()).chain(&arguments.heads);
     let anchors = kept.map(|path| read(path)).collect::<Result<Vec<_>>>()?.concat();
     let standings = store.check_anchors(&anchors)?;

@@ -77,6 +77,7 @@ fn make(
     let key = generated(algorithm)?;
     let pem = key.to_pem(&passphrase, &random_bytes()?, random_bytes()?)?;
     write(out, &pem, 0o600)?;
+    // A secret key is not left behind without its public part.
     write(&public, &key.public().to_pem()?, 0o644).inspect_err(|_| drop(fs::remove_file(out)))?;
     let part = key.public();
     if as_json {

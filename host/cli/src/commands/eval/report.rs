@@ -93,6 +93,7 @@ impl RowResult {
 
 /// Returns the deciding cause: the rule, the side effect, the form, the gap or the score.
 fn cause(record: &Record, decision: &Decision) -> String {
+    // The last change to this verdict decided.
     let Some(change) =
         decision.adjustments.iter().rev().find(|change| change.to == decision.verdict)
     else {
@@ -193,6 +194,7 @@ const MOST_CAUSES: usize = 20;
 impl EvalReport {
     /// Adds a row.
     pub fn add_row(&mut self, row: &EvalRow, judged: RowResult) {
+        // A row that cannot be judged is a mistake under any label.
         let right = judged.verdict.map_or(Some(false), |verdict| is_right(&row.label, verdict));
         self.matrix
             .entry((row.source.clone(), row.label.clone(), row.tier))

@@ -106,6 +106,7 @@ fn plain(text: &str) -> String {
     for (index, part) in parts.iter().enumerate() {
         if index % 2 == 0 {
             plain.push_str(&escape(part));
+        // A backtick without a partner, or around nothing, is text.
         } else if index + 1 == parts.len() || part.trim().is_empty() {
             plain.push_str(&format!("\\`{}", escape(part)));
             plain.push_str(if index + 1 == parts.len() { "" } else { "\\`" });

@@ -118,6 +118,7 @@ pub(super) fn moments(incident: &Incident) -> Vec<String> {
 pub(super) fn actions(incident: &Incident) -> Vec<String> {
     let line = |action: &portcullis_core::incident::PastAction| {
         let verdict = action.verdict.map_or("unreviewed", |verdict| verdict.as_str());
+        // The verdict says so already.
         let progress = if action.progress == ActionProgress::Refused {
             String::new()
         } else {

@@ -127,6 +127,7 @@ pub fn write_edit(
         file: found.path.clone(),
         before: before.as_deref().map(backup::hash_content),
         after: backup::hash_content(bytes),
+        // An earlier installation may have made the folders that are there now.
         folders: if missing.is_empty() { earlier } else { missing.into_iter().rev().collect() },
         kept,
         at: now_ms(),
@@ -189,6 +190,7 @@ fn original(home: &Home, edit: &FileEdit, site: &Site) -> Result<OriginalFile> {
     let without = hooks.remove_handlers(document, &site.wanted, &kept)?;
     let before = match (&found.bytes, without.value() == document.value()) {
         (Some(bytes), true) => Some(bytes.clone()),
+        // Without our hooks nothing is left of such a file.
         (Some(_), false) if hooks.hooks().has_own_files() => None,
         (Some(_), false) => Some(hooks.write_document(&without)),
         (None, _) => None,

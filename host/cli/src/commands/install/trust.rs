@@ -86,6 +86,7 @@ pub fn remove_trust(
     let handlers = site.agent.hook_settings().find_handlers(settings, &site.wanted);
     let keys: Vec<String> = handlers
         .iter()
+        // The client may name the file by either path.
         .flat_map(|handler| [&file, &real].map(|file| trust.key(file, handler)))
         .collect();
     let text = text_of(&found)?;

@@ -220,6 +220,7 @@ impl FileChange {
         })?;
         let servers = find_servers(&before, form.places);
         let repeated = before.repeated();
+        // Of members with one name, a pointer reaches only the last.
         if let Some(name) = repeated
             .iter()
             .find(|name| servers.iter().any(|server| server.pointer.starts_with(name.as_str())))

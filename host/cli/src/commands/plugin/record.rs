@@ -103,6 +103,7 @@ fn target(store: &Store, arguments: &Arguments) -> Result<Record> {
     let session =
         arguments.session.as_deref().map(|id| replay::find_session(store, id)).transpose()?;
     let filter = Filter {
+        // A trial's session that is asked for by its name counts all the same.
         except: session.is_none().then(|| CANARY_SESSION.to_owned()),
         session,
         kind: Some(RecordKind::Review.as_str().to_owned()),
@@ -153,6 +154,7 @@ fn append(path: &Path, name: &str, text: &str) -> Result<()> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
         Err(error) => return Err(error).with_context(|| format!("cannot read `{shown}`")),
     };
+    // The second line has the case's name.
     if before.contains(text.lines().nth(1).unwrap_or(text)) {
         return Err(Error::invalid(format!("`{shown}` has the case `{name}` already")));
     }

@@ -196,6 +196,7 @@ impl<'a> CaseReport<'a> {
     }
 
     fn text(&self, file: &Path, updated: bool) -> String {
+        // A contradiction remains, whatever an update writes.
         let word = self.result(self.differs() || self.is_odd(), updated && !self.is_odd());
         let padded = format!("{word:<8}");
         let word = if word == "ok" { paint::good(padded) } else { paint::bad(padded) };

@@ -44,6 +44,7 @@ pub fn find_session(store: &Store, id: &str) -> Result<String> {
         [] => Err(Error::not_found(format!("the journal has no session `{shown}`"))
             .with_hint("`portcullis audit show --json` lists them")),
         [only] => Ok(only.clone()),
+        // A whole id counts, also if others begin with it.
         several if several.iter().any(|known| known == id) => Ok(id.to_owned()),
         several => {
             let named: Vec<String> = several

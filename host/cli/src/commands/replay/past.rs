@@ -127,6 +127,7 @@ fn replay(
             continue;
         }
         let place = place.get_or_insert_with(|| item.event.cwd.clone());
+        // The folder that a session began in decides about all of it.
         if project.is_some_and(|project| !Path::new(place).starts_with(project)) {
             break;
         }

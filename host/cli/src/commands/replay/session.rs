@@ -15,6 +15,7 @@ pub fn play_session(
     reviewer: &mut Reviewer,
     mut each: impl FnMut(&[Record]),
 ) -> Timeline {
+    // On one terminal, progress would stand among the lines.
     let progress = std::io::stderr().is_terminal() && !std::io::stdout().is_terminal();
     let mut timeline = Timeline::new(&recording.name);
     let mut session = ReviewSession::default();

@@ -46,6 +46,7 @@ pub fn run_check(files: &[PathBuf], as_json: bool) -> Result<CommandExit> {
         for file in &rules.files {
             all.push(checked(file, &config, &home)?);
         }
+        // Mistakes between files are known only if each of them can be read.
         if all.iter().all(|checked| checked.failures.is_empty()) {
             all.extend(rules.problems().iter().map(between));
         }

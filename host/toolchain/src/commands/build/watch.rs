@@ -65,6 +65,7 @@ fn collect(folder: &Path, found: &mut Times) {
             if !name.starts_with('.') && !TOOLS.contains(&name.as_ref()) {
                 collect(&entry.path(), found);
             }
+        // A build writes this file itself.
         } else if metadata.is_file() && name != "Cargo.lock" {
             found.insert(entry.path(), (metadata.modified().ok(), metadata.len()));
         }

@@ -71,6 +71,7 @@ impl Walker<'_> {
         if operation.starts_with("download-") || operation.starts_with("generate-presigned") {
             return self.plain(EffectKind::Network, "cloud", true, place.command, setting);
         }
+        // The library's methods are those of `aws s3api`; `aws s3` has commands of its own.
         let service = if service == "s3" { "s3api".to_owned() } else { service };
         let decrypts = option(call, "WithDecryption").is_some();
         let mut words = vec![service.as_str(), operation.as_str()];

@@ -130,6 +130,7 @@ impl Walker<'_> {
                 || call.name.ends_with("socket.socket().bind")
         });
         let shells = has(&|call| {
+            // `dup2` puts the connection in the place of a shell's own streams.
             matches!(call.name.as_str(), "os.dup2" | "pty.spawn")
                 || matches!(
                     find(&call.name, place.python),
@@ -162,6 +163,7 @@ impl Walker<'_> {
             place.origins(value).any(|call| TREES.iter().any(|tree| call.name.ends_with(tree)))
         });
         for word in self.words_of(value, place) {
+            // A loop over `os.walk` deletes one by one what `rmtree` deletes at once.
             let below = tree && !word.known && *kind == EffectKind::FileDelete;
             self.file(kind.clone(), &word, recursive || below, place.command, setting);
         }
@@ -194,6 +196,7 @@ impl Walker<'_> {
             Act::Link => self.on_files(&EffectKind::FileModify, at(1), false, place, setting),
             Act::Open => self.opens_file(at(0), at(1), call, place, setting),
             Act::OpenFlags => {
+                // `O_RDONLY` is 0.
                 let read = at(1).is_some_and(|flags| {
                     matches!(&flags.kind, Kind::Name(name) if name.ends_with("O_RDONLY"))
                         || flags.kind == Kind::Number(0)
@@ -235,6 +238,7 @@ impl Walker<'_> {
                 self.connects(host.filter(|_| port && n == 0).or_else(|| at(n)), place, setting);
             }
             Act::ConnectPair => {
+                // Many objects have a `connect`; a pair of host and port tells a socket.
                 if at(0).is_some_and(|pair| matches!(pair.kind, Kind::List(_))) {
                     self.connects(at(0), place, setting);
                 }
@@ -329,6 +333,7 @@ impl Walker<'_> {
         place: &Place<'_>,
         setting: &Setting,
     ) {
+        // A number is a descriptor that is open already.
         if path.is_some_and(|path| matches!(path.kind, Kind::Number(_))) {
             return;
         }
@@ -376,6 +381,7 @@ impl Walker<'_> {
 
     /// Notes a text that is run as code. One that is known was read as such already.
     fn runs_text(&mut self, call: &Call, at: usize, place: &Place<'_>, setting: &Setting) {
+        // The text may be behind any number of parameters: `Function('a', 'b', CODE)`.
         let text = if at == 9 { call.arguments.last() } else { argument(call, at) };
         let Some(text) = text else { return };
         let known = texts_of(Some(text)).iter().all(|text| !text.contains(HOLE));
@@ -383,6 +389,7 @@ impl Walker<'_> {
         if source.is_unseen() {
             self.unseen(source, place.command, setting);
         } else if !known {
+            // The text is not known, and code that fetches something may run what it fetched.
             let fetched = place.code.calls.iter().any(|call| fetches(call, place.python));
             let source = if fetched { Source::DOWNLOADED } else { setting.input.source };
             self.unseen(source, place.command, setting);
@@ -436,6 +443,7 @@ fn starts_shell(value: &Value) -> bool {
 
 /// Returns the text that a call prints, if all of it is known.
 fn printed_by(call: &Call) -> Option<String> {
+    // `end`, `sep` and `file` change the output, and a loop repeats it: neither is computed.
     if call.keywords.iter().any(|(name, _)| name != "flush") || call.looped {
         return None;
     }

@@ -12,9 +12,11 @@ impl Walker<'_> {
     pub(super) fn escapes(&mut self, language: &str, field: &Field, setting: &Setting) -> Feed {
         let orders: Vec<String> = if language == "dc" {
             let after = |line: &str| line.split_once('!').map(|(_, rest)| rest.to_owned());
+            // `!<x`, `!>x` and `!=x` compare numbers in dc; any other `!` goes to a shell.
             let compares = |text: &String| text.starts_with(['<', '>', '=']);
             field.text.lines().filter_map(after).filter(|text| !compares(text)).collect()
         } else {
+            // The word is the end of `esyscmd` as well.
             let pieces = field.text.split("syscmd").skip(1);
             pieces.filter_map(|piece| piece.trim_start().strip_prefix('(')).map(argument).collect()
         };

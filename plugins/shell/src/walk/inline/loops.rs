@@ -62,6 +62,7 @@ fn of_perl(code: &str) -> Option<String> {
     }
     for (at, _) in code.match_indices('<').take(LOOPS) {
         let inside = code.get(at + 1..).and_then(|rest| rest.split_once('>')).map(|(text, _)| text);
+        // `<$handle>` reads lines of a file that is open.
         let pattern = inside.filter(|text| text.contains('*') && !text.starts_with('$'));
         if let Some(pattern) = pattern.filter(|text| !text.contains(' ')) {
             values.push_str(&format!("unlink \"{pattern}\"; "));

@@ -69,6 +69,7 @@ pub(super) fn is_plain(language: &str, code: &str) -> bool {
             continue;
         }
         if c.is_alphanumeric() || matches!(c, '-' | '_') && !word.is_empty() {
+            // A variable may have any name.
             if word.is_empty() && matches!(before, '$' | '@' | '%') {
                 word.push('$');
             }
@@ -76,6 +77,7 @@ pub(super) fn is_plain(language: &str, code: &str) -> bool {
         } else {
             let is_name = word.starts_with(|c: char| c.is_alphabetic());
             let low = word.trim_end_matches('-');
+            // A single letter is a variable or a number's exponent in these languages.
             if is_name && !names.contains(&low) && low.chars().count() > 1 {
                 return false;
             }
@@ -83,6 +85,7 @@ pub(super) fn is_plain(language: &str, code: &str) -> bool {
         }
         before = c;
     }
+    // A quote that is still open may have hidden code.
     !quote
 }
 

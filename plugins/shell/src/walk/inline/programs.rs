@@ -39,6 +39,7 @@ impl Walker<'_> {
         let through_shell = option(call, "shell").is_some_and(|shell| !is_false(shell));
         for one in value.alternatives() {
             match &one.kind {
+                // With `shell=True` only the first of a list is the shell's text.
                 Kind::List(items) if through_shell => {
                     let first = items.first();
                     for text in texts_of(first) {
@@ -215,6 +216,7 @@ impl Walker<'_> {
         };
         self.nested_for_code(&field, place.command, &inner);
         self.env.restore(mark);
+        // These do not wait for what they start, so that a loop piles processes up.
         if call.looped
             && ["subprocess.Popen", "child_process.spawn", "child_process.fork"]
                 .contains(&call.name.as_str())

@@ -29,6 +29,7 @@ impl Walker<'_> {
                 Kind::Made(class, parts) if ADDRESSES.contains(&&**class) => {
                     texts_of(parts.first())
                 }
+                // A port alone is one of this machine.
                 Kind::Number(_) => vec!["localhost".to_owned()],
                 _ => texts_of(Some(&one)),
             };
@@ -98,6 +99,7 @@ impl Walker<'_> {
         if erases {
             self.sends(EffectKind::RemoteDelete, to, place, setting);
         }
+        // A method that is not known may be one that sends.
         if posts || unclear || body && !erases {
             self.sends(EffectKind::Send, to, place, setting);
         }
@@ -105,6 +107,7 @@ impl Walker<'_> {
 
     /// Returns the address of the connection that a value is.
     pub(super) fn host_of(&self, connection: &Value, place: &Place<'_>) -> Option<Value> {
+        // The connection may be a socket that another call connected.
         let connected = place.code.calls.iter().find(|call| {
             call.name.ends_with("connect")
                 && call.arguments.first().is_some_and(|first| {

@@ -292,6 +292,7 @@ impl Walker<'_> {
             .iter()
             .any(|flag| own.contains(flag));
         let writes = flags
+            // A mode is short (`rb+`); a longer text is another argument.
             || texts
                 .iter()
                 .skip(1)
@@ -341,6 +342,7 @@ impl Walker<'_> {
         setting: &Setting,
     ) {
         let host = crate::places::host(&address.text).unwrap_or_default();
+        // One's own server on this machine may be asked to change or delete.
         if !places::is_loopback(&host) {
             self.plain(kind, &host, !host.is_empty(), command, setting);
         }

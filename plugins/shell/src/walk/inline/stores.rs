@@ -138,6 +138,7 @@ fn is_local_address(text: &str) -> bool {
     if text.starts_with("sqlite") || text == ":memory:" {
         return true;
     }
+    // A password that is not known hides no host behind it.
     if text.contains(HOLE) && !text.contains("@localhost") && !text.contains("@127.0.0.1") {
         return false;
     }

@@ -232,6 +232,7 @@ impl Walker<'_> {
             Some(FirstLine::Shell) | None => language,
         };
         let mark = self.env.mark();
+        // A sourced file has the arguments of its caller unless it is given some.
         if manner != Manner::Sourced || !arguments.is_empty() {
             self.arguments(arguments);
         }
@@ -337,6 +338,7 @@ impl Walker<'_> {
             copies: 0,
         });
         self.out.enter_file(self.is_committed(run.path));
+        // The functions of a script end with it, unless its caller's shell has read it.
         let routines = (!run.sourced).then(|| self.env.routines.clone());
         let field = Field {
             text: run.text.to_owned(),
@@ -401,7 +403,9 @@ impl Walker<'_> {
         let mut signs: Vec<&str> = vec![name];
         signs.extend(rest.iter().filter(known).take(3).map(|field| field.text.as_str()));
         let found = running.find_line(running.reached, usize::MAX, &signs);
+        // The line may write its words in another way, with variables.
         let found = found.or_else(|| running.find_line(running.reached, NEAR, &[name]));
+        // A loop or a function goes back in the file.
         let found = found.or_else(|| running.find_line((0, 0), NEAR, &signs));
         running.reached = found.unwrap_or(running.reached);
         let line = found.and_then(|(number, _)| u32::try_from(number + 1).ok()).unwrap_or(0);
@@ -429,6 +433,7 @@ impl Walker<'_> {
         });
         let (number, at) = running.reached;
         let line = running.text.get(at..).and_then(|text| text.lines().next()).unwrap_or("");
+        // Inside a function an argument is that of a call in the script.
         let inside = !self.running.is_empty();
         let verb = format!("{verb} ");
         if open && !inside && is_left_to_caller(&running.text, line, &verb) {
@@ -488,6 +493,7 @@ pub(in crate::walk) fn named_in_first_line(text: &str) -> Option<FirstLine> {
     let mut words = line.split_ascii_whitespace();
     let name = |word: &str| word.rsplit('/').next().unwrap_or("").to_owned();
     let mut program = name(words.next()?);
+    // `env -S` and assignments come before the interpreter.
     if program == "env" {
         program = name(words.find(|word| !word.starts_with('-') && !word.contains('='))?);
     }
@@ -525,6 +531,7 @@ fn is_left_to_caller(text: &str, line: &str, verb: &str) -> bool {
             .any(|line| line.contains(&loops) || line.contains("read ") && line.contains(&name));
         let mut set = text.lines().filter_map(sets).peekable();
         if set.peek().is_none() {
+            // By custom variables of the environment have capitals.
             return !reads && name.bytes().any(|byte| byte.is_ascii_uppercase());
         }
         set.all(|value| {

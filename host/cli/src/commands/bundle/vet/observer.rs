@@ -92,6 +92,7 @@ impl PluginObserver for BundleObserver {
             }
             let mut findings = Findings::default();
             findings.add_assessments(vec![answer.clone()]);
+            // Faults are counted by themselves.
             findings.faults.clear();
             if decide_verdict(&findings, false, &self.policy).verdict > Verdict::Allow {
                 self.objecting.insert(answer.plugin.name.clone());

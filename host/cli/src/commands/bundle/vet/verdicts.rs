@@ -50,6 +50,7 @@ pub fn compare_verdicts(
     let tried = |bundle: &Bundle| -> Result<Results> {
         let subjects = Subjects::from_bundle(bundle, places)?;
         let material = material.read_material(&subjects)?;
+        // Nothing is judged here, so plugins may object to any share.
         let mut results = Results::for_material(&material.files, &bundle.about().components, 100.0);
         Evaluation::new(&subjects, &material)?.run_material(&material, &mut results)?;
         Ok(results)

@@ -135,6 +135,8 @@ pub(super) fn find(name: &str, python: bool) -> Option<Act> {
         let ending = format!(".{}", method.strip_suffix("Sync").unwrap_or(method));
         let own = exact(&ending);
         let of_cloud = || cloud(&whole, method);
+        // The service's verb comes first: `.terminate` and the like are methods of other objects as
+        // well.
         if ["boto3.", "aws-sdk.", "@aws-sdk/"].iter().any(|client| whole.starts_with(client)) {
             return of_cloud().or(own);
         }

@@ -82,6 +82,7 @@ impl Reader<'_> {
                     before.clear();
                 }
                 Some(Kind::Sign(")")) => open = open.saturating_sub(1),
+                // Inside brackets `>` compares.
                 Some(Kind::Sign(">" | ">>")) if prints && open == 0 => {
                     let (text, end) = self.value(at + 1);
                     self.push(Stream::Write, text);

@@ -117,6 +117,7 @@ impl Walker<'_> {
                         .iter()
                         .any(|text| is_shell(text))
         });
+        // The shell's path may be in a variable or a list that is not followed.
         if connects && (shells || place.field.text.contains("/bin/sh")) {
             self.out.form("remote-shell", place.command);
             self.plain(EffectKind::UnseenCode, "", false, place.command, setting);
@@ -156,6 +157,7 @@ impl Walker<'_> {
         match call.act {
             Act::Print => {}
             Act::Delete => {
+                // PHP's `unlink` takes one path, and a context behind it.
                 let given = if place.language == "php" { first } else { given };
                 self.foreign_files(&EffectKind::FileDelete, given, false, place, setting);
             }
@@ -217,6 +219,7 @@ impl Walker<'_> {
                 let text = &place.field.text;
                 let address = file.iter().filter_map(Value::as_text).any(|name| {
                     let fetched = place.fetches && text.contains("download");
+                    // The code names the file twice: for the download to write it, and to run it.
                     name.contains("://") || fetched && text.matches(name).count() > 1
                 });
                 if address || !known && (source.is_unseen() || place.fetches) {
@@ -233,6 +236,7 @@ impl Walker<'_> {
                         .as_text()
                         .is_none_or(|text| !text.starts_with("tcp") || text.contains(':'))
                 };
+                // `net.Dial("tcp", ADDRESS)`: the protocol comes before the address.
                 let host = given.iter().find(numbers).cloned().unwrap_or_default();
                 let named =
                     call.named.iter().find(|(name, _)| name == "PeerAddr" || name == "PeerHost");
@@ -270,6 +274,7 @@ impl Walker<'_> {
                     if call.act == Act::Stop { first } else { given.get(1..).unwrap_or_default() };
                 let texts: Vec<_> =
                     whom.iter().flat_map(Value::members).map(|v| v.in_text()).collect();
+                // Signal 0 only asks whether a process is there.
                 let asks =
                     given.len() > 1 && given.iter().any(|v| matches!(v.as_text(), Some("0")));
                 if texts.iter().any(|text| matches!(&**text, "-1" | "1")) {
@@ -285,6 +290,7 @@ impl Walker<'_> {
                     .iter()
                     .any(|word| text.contains(word));
                 let doubles = text.matches("fork").count() > 2;
+                // A server forks for each connection that it accepts.
                 if (loops || doubles) && !text.contains("accept") {
                     self.out.form("fork-bomb", command);
                     self.plain(EffectKind::ResourceUse, "processes", true, command, setting);
@@ -304,6 +310,7 @@ impl Walker<'_> {
             Act::OwnRead if path => {
                 self.foreign_files(&EffectKind::FileRead, &own, false, place, setting);
             }
+            // With an argument it asks for one variable.
             Act::Environment if call.arguments.is_empty() => {
                 self.plain(EffectKind::SecretRead, "environment", false, command, setting);
             }
@@ -359,6 +366,7 @@ impl Walker<'_> {
     /// Handles `open` and the like: the mode decides.
     fn foreign_open(&mut self, call: &Call, first: &[Value], place: &Place<'_>, setting: &Setting) {
         let text = first.first().map(Value::in_text).unwrap_or_else(|| "".into());
+        // Ruby's `open` runs the text behind a bar.
         if let Some(program) = text.strip_prefix('|').filter(|_| place.language == "ruby") {
             return self.foreign_program(&[Value::text(program)], place, setting);
         }
@@ -386,6 +394,7 @@ impl Walker<'_> {
             return self.foreign_program(more, place, setting);
         }
         if more.is_empty() {
+            // A copy of a descriptor opens no file.
             if text.contains(">&") || text.contains("<&") {
                 return;
             }

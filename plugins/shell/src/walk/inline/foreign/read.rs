@@ -148,6 +148,7 @@ impl Reader<'_> {
                 }
                 Word::End => {
                     self.at += 1;
+                    // A line break inside brackets ends no statement.
                     if close != ")" && close != "]" {
                         self.names.clear();
                         self.typed = None;
@@ -178,6 +179,7 @@ impl Reader<'_> {
                     let value = self.expression();
                     if self.at == before {
                         self.at += 1;
+                        // An operator that is not known here may make anything of the value.
                         current = current.map(|value| Value { kind: Kind::Unknown, ..value });
                     } else {
                         current = Some(value);
@@ -209,6 +211,7 @@ impl Reader<'_> {
         close: &str,
         left: Option<Value>,
     ) -> Option<(String, Value)> {
+        // Of `value, err := f()` the first name gets the value.
         let several = self.is(&["go", "elixir"]);
         let name = self.typed.take().or_else(|| {
             if several { self.names.first().cloned() } else { self.names.last().cloned() }
@@ -252,6 +255,7 @@ impl Reader<'_> {
         loop {
             let sign = self.sign();
             let joins = match sign {
+                // In these languages `+` only adds numbers.
                 "+" => !self.is(&["perl", "php", "lua", "r", "awk", "osascript"]),
                 "." => self.is(&["perl", "php"]),
                 ".." => self.is(&["lua"]),
@@ -263,6 +267,7 @@ impl Reader<'_> {
             let paths = sign == "/" && left.as_text().is_some();
             if joins || paths {
                 self.at += 1;
+                // An operator at the end of a line continues it.
                 while self.peek() == Some(&Word::End) && self.tokens.len() > self.at + 1 {
                     self.at += 1;
                 }
@@ -271,6 +276,7 @@ impl Reader<'_> {
             } else if matches!(sign, "||" | "//") {
                 self.at += 1;
                 let right = self.unary();
+                // A default counts if the value before it is not known: `ENV['DIR'] || '/'`.
                 let unknown = left.as_text().is_none_or(|text| text == HOLE.to_string());
                 left = if unknown { right } else { left };
             } else if sign == "<<" && self.is(&["groovy"]) && left.as_text().is_some() {
@@ -322,6 +328,7 @@ impl Reader<'_> {
             Word::Text(parts) => {
                 self.at += 1;
                 let mut value = self.parts(&parts);
+                // Adjacent literals are one text in these languages.
                 while self.is(&["c", "ruby"])
                     && let Some(Word::Text(parts)) = self.peek().cloned()
                 {

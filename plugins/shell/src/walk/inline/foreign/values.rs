@@ -33,6 +33,7 @@ impl Value {
         let end = end.unwrap_or(0);
         let mut kept = text.get(..end).unwrap_or("").to_owned();
         if end < text.len() {
+            // The rest is not known, rather than absent.
             kept.push(HOLE);
         }
         Self { kind: Kind::Text(Rc::from(kept)), source: Source::LOCAL }
@@ -261,6 +262,7 @@ pub(super) fn compute(name: &str, given: &[Value]) -> Option<Value> {
         "hex2bin" | "Base.decode16" | "hex.DecodeString" | "hex2bytes" | "hex.decode" => {
             decode(first, |text| feed::hex(&text.to_ascii_lowercase()))
         }
+        // A text that is written backwards is hidden from its readers as an encoded one is.
         "strrev" | "string.reverse" | "String.reverse" | "reverse" => {
             let whole: Value = given.iter().fold(Value::text(""), |all, part| all.joined(part));
             match &first?.kind {
@@ -275,6 +277,7 @@ pub(super) fn compute(name: &str, given: &[Value]) -> Option<Value> {
             Value::default().with(Source::DECODED)
         }
         "pack" => match &*text(0) {
+            // Here `pack` encodes: nothing hidden becomes a text.
             "m" | "m0" | "m*" | "u" => Value::default(),
             form if form.starts_with(['H', 'h']) => decode(given.get(1), feed::hex),
             form if form.starts_with(['C', 'c', 'U', 'W']) => {
@@ -409,6 +412,7 @@ pub(super) fn compute_method(of: &Value, name: &str, given: &[Value]) -> Option<
             _ => return None,
         },
         "map" | "collect" if text(0).ends_with("chr") => characters(std::slice::from_ref(of))?,
+        // The sets of ROT13.
         "tr" if text(0).len() > 4 && text(1).starts_with(['N', 'n']) => {
             decode(Some(of), |text| Some(rotate(text)))
         }

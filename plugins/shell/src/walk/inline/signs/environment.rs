@@ -74,6 +74,7 @@ fn takes_ruby_environment(code: &str) -> bool {
             computed |= !key.trim_start().starts_with(['"', '\'', ':']);
             continue;
         }
+        // As a value it may be handed on to anything.
         let Some(method) = rest.trim_start_matches('&').strip_prefix('.') else {
             return true;
         };
@@ -86,6 +87,7 @@ fn takes_ruby_environment(code: &str) -> bool {
             return true;
         }
     }
+    // `ENV.keys.each { |name| ENV[name] }` takes all values with two harmless parts.
     names && computed
 }
 

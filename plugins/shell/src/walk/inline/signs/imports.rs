@@ -195,6 +195,7 @@ fn imported(code: &str) -> BTreeMap<String, String> {
     // A list in brackets spans lines.
     let joined = masked.replace(",\n", ",").replace("import \n", "import ");
     for statement in statements(&joined) {
+        // The body may follow its head on one line: `try: import os`.
         let statement = statement.rsplit_once(": ").map_or(statement, |(_, body)| body.trim());
         let (module, list) =
             match statement.strip_prefix("from ").and_then(|rest| rest.split_once(" import ")) {

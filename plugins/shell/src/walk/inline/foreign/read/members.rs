@@ -31,6 +31,7 @@ impl Reader<'_> {
             if name.len() + next.len() > 256 {
                 return name;
             }
+            // The method of a variable, or of a new object, is looked up with its value.
             if self.variables.contains_key(&name)
                 || name.ends_with(".new") && self.is(&["ruby", "perl"])
             {
@@ -45,6 +46,7 @@ impl Reader<'_> {
     pub(super) fn named(&mut self, name: String) -> Value {
         let bare = !matches!(self.sign(), "." | "::" | "->" | "&." | "?.");
         let name = self.chain(name);
+        // `f (x).y`: after a blank the brackets are a part of Ruby's first argument.
         if self.sign() == "(" && !(self.is_spaced() && self.is(&["ruby"])) {
             self.at += 1;
             let names = std::mem::take(&mut self.names);
@@ -82,6 +84,7 @@ impl Reader<'_> {
                 self.typed = Some(name.clone());
             }
         }
+        // In these languages a name alone may be a call, as Ruby's `fork`.
         let alone = !matches!(self.sign(), "=" | ":=" | "=>" | ":");
         if alone && self.is(&["ruby", "perl", "groovy", "scala", "elixir", "php"]) {
             return self.call(&name, Vec::new(), Vec::new());
@@ -195,6 +198,7 @@ impl Reader<'_> {
             }
             if sign == "?" && self.is(&["rust"]) || sign == "!" && self.is(&["scala"]) {
                 self.at += 1;
+                // Scala runs the text of `"COMMAND" !`.
                 if sign == "!" {
                     self.push("!", Act::Text, None, vec![value.clone()], Vec::new());
                 }
