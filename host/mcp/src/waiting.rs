@@ -3,7 +3,7 @@
 use crate::request_id::RequestId;
 use crate::tool_call::GatewayCall;
 use serde_json::Value;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -49,6 +49,8 @@ pub(crate) struct WaitingRequests {
     requests: HashMap<RequestId, Waiting>,
     /// Calls in the background, by task.
     tasks: HashMap<String, Arc<ForwardedCall>>,
+    /// Their names, the oldest first.
+    tasks_in_order: VecDeque<String>,
 }
 
 impl WaitingRequests {
@@ -108,13 +110,55 @@ impl WaitingRequests {
     /// Keeps a call that goes on in the background, by the task that the server's result names.
     pub(crate) fn keep_task(&mut self, result: &Value, call: &Arc<ForwardedCall>) {
         let task = result.get("task").unwrap_or(result).get("taskId").and_then(Value::as_str);
-        if let Some(task) = task.filter(|_| self.tasks.len() < MOST_WAITING) {
-            self.tasks.insert(task.to_owned(), Arc::clone(call));
+        let Some(task) = task else { return };
+        if self.tasks.insert(task.to_owned(), Arc::clone(call)).is_none() {
+            self.tasks_in_order.push_back(task.to_owned());
+        }
+        // Servers forget old tasks too; a gateway that runs for weeks must know the new ones.
+        if self.tasks_in_order.len() > MOST_WAITING
+            && let Some(oldest) = self.tasks_in_order.pop_front()
+        {
+            self.tasks.remove(&oldest);
         }
     }
 
     /// Returns the call of a task.
     pub(crate) fn call_of_task(&self, task: &str) -> Option<Arc<ForwardedCall>> {
         self.tasks.get(task).cloned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tool_call::CallKind;
+    use serde_json::{Map, json};
+
+    #[test]
+    fn the_newest_tasks_are_known() {
+        let call = Arc::new(ForwardedCall {
+            call: GatewayCall {
+                number: 1,
+                kind: CallKind::Tool,
+                name: "build".into(),
+                arguments: Map::new(),
+                meta: Map::new(),
+                answers: None,
+            },
+            since: Instant::now(),
+            notes: Vec::new(),
+            reviewed_elsewhere: false,
+        });
+        let mut waiting = WaitingRequests::default();
+        for number in 0..MOST_WAITING + 2 {
+            let result = json!({ "task": { "taskId": format!("t{number}") } });
+            waiting.keep_task(&result, &call);
+            // A server may name a task again.
+            waiting.keep_task(&result, &call);
+        }
+        for (task, known) in [(0, false), (1, false), (2, true), (MOST_WAITING + 1, true)] {
+            assert_eq!(waiting.call_of_task(&format!("t{task}")).is_some(), known, "t{task}");
+        }
+        assert_eq!(waiting.tasks.len(), MOST_WAITING);
     }
 }

@@ -9,7 +9,7 @@ use crate::shown_call::ShownCall;
 use crate::transcript::{MOST_BYTES, contains, for_each_line};
 use serde::Deserialize;
 use serde_json::Value;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::path::Path;
 
@@ -52,7 +52,7 @@ struct Message {
 
 #[derive(Default)]
 struct Calls {
-    begun: Vec<ShownCall>,
+    begun: VecDeque<ShownCall>,
     /// True for each call that ran, false for each that did not; missing while unknown.
     results: HashMap<String, bool>,
 }
@@ -81,15 +81,17 @@ impl Calls {
         let text =
             |key: &str| block.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
         let input = block.get("input").and_then(Value::as_object).cloned().unwrap_or_default();
-        if self.begun.len() < MOST_CALLS {
-            self.begun.push(ShownCall {
-                id: text("id"),
-                tool: text("name"),
-                input,
-                failed: false,
-                output: String::new(),
-            });
+        // The newest count: a long session must not hide what it does at last.
+        if self.begun.len() == MOST_CALLS {
+            self.begun.pop_front();
         }
+        self.begun.push_back(ShownCall {
+            id: text("id"),
+            tool: text("name"),
+            input,
+            failed: false,
+            output: String::new(),
+        });
     }
 
     fn end(&mut self, block: &Value) {
@@ -159,6 +161,20 @@ mod tests {
             .into_iter()
             .map(|call| format!("{}{}", call.id, if call.failed { " failed" } else { "" }))
             .collect()
+    }
+
+    #[test]
+    fn the_newest_calls_of_a_long_session_are_shown() {
+        let lines: Vec<String> = (0..MOST_CALLS + 2)
+            .flat_map(|number| {
+                let id = format!("c{number}");
+                [call(&id), result(&id, false, "x")]
+            })
+            .collect();
+        let found = shown(&lines.join("\n"), 0);
+        assert_eq!(found.len(), MOST_CALLS);
+        assert_eq!(found.first().map(String::as_str), Some("c2"));
+        assert_eq!(found.last(), Some(&format!("c{}", MOST_CALLS + 1)));
     }
 
     #[test]

@@ -218,7 +218,10 @@ fn question(project: &str, changes: &[String], after: &MergedSettings) -> String
         .iter()
         .filter(|ignored| {
             ignored.layer == Layer::Project
-                && matches!(ignored.why, IgnoreReason::Overridden(_) | IgnoreReason::Global)
+                && matches!(
+                    ignored.why,
+                    IgnoreReason::Overridden(_) | IgnoreReason::Global | IgnoreReason::Owner
+                )
         })
         .collect();
     if !vain.is_empty() {

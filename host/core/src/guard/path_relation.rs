@@ -160,7 +160,7 @@ fn single(pattern: &[char], at: usize, c: char) -> Option<usize> {
         '?' => Some(1),
         '[' => {
             let rest = pattern.get(at + 1..)?;
-            let Some(end) = rest.iter().skip(1).position(|c| *c == ']').map(|end| end + 1) else {
+            let Some(end) = end_of_set(rest) else {
                 return (c == '[').then_some(1);
             };
             let set = rest.get(..end)?;
@@ -168,13 +168,34 @@ fn single(pattern: &[char], at: usize, c: char) -> Option<usize> {
                 Some(('!' | '^', set)) => (true, set),
                 _ => (false, set),
             };
+            // The members of a class depend on the language of the machine.
+            if set.windows(2).any(|pair| matches!(pair, ['[', ':' | '.' | '='])) {
+                return Some(end + 2);
+            }
             let range = set
                 .windows(3)
                 .any(|window| matches!(window, [low, '-', high] if (*low..=*high).contains(&c)));
-            let named = set.starts_with(&['[', ':']) || set.contains(&c);
-            ((range || named) != negated).then_some(end + 2)
+            ((range || set.contains(&c)) != negated).then_some(end + 2)
         }
         literal => (*literal == c).then_some(1),
+    }
+}
+
+/// Returns the position of the `]` that ends a set, after its `[`. A `]` that comes first is a
+/// member, and so is one within a class such as `[:alpha:]`.
+fn end_of_set(rest: &[char]) -> Option<usize> {
+    let mut at = usize::from(matches!(rest.first(), Some('!' | '^')));
+    at += usize::from(rest.get(at) == Some(&']'));
+    loop {
+        at = match (rest.get(at)?, rest.get(at + 1)) {
+            (']', _) => return Some(at),
+            ('[', Some(kind @ (':' | '.' | '='))) => {
+                let inside = rest.get(at + 2..)?;
+                let end = inside.windows(2).position(|pair| pair == [*kind, ']']);
+                end.map_or(at + 1, |end| at + end + 4)
+            }
+            _ => at + 1,
+        };
     }
 }
 
@@ -202,6 +223,17 @@ mod tests {
             ("/home/me/.claude/s?tt[a-i]ngs.json", Some(Same)),
             ("/home/me/.claude/[!a]*", Some(Same)),
             ("/home/me/.claude/[!s]*", None),
+            ("/home/me/.claude/[[:alpha:]]ettings.json", Some(Same)),
+            ("/home/me/.claude/[![:space:]]ettings.json", Some(Same)),
+            ("/home/me/.claude/[0-9[:lower:]x]ettings.json", Some(Same)),
+            ("/home/me/.claude/[[.s.]]ettings.json", Some(Same)),
+            ("/home/me/.claude/[[=s=]]ett*", Some(Same)),
+            ("/home/me/.claude/[]s]ettings.json", Some(Same)),
+            ("/home/me/.claude/[!]]ettings.json", Some(Same)),
+            ("/home/me/.claude/[[:s]ettings.json", Some(Same)),
+            ("/home/me/.claude/[[:alpha:]]ommands", None),
+            ("/home/me/.claude/[]x]ettings.json", None),
+            ("/home/me/.claude/[!]s]ettings.json", None),
             ("/home/me/.cl*", Some(Above)),
             ("/home/me/.*", Some(Above)),
             ("/home/me/*", None),

@@ -305,7 +305,8 @@ fn print_result(
         ResumeConditions::Lifted | ResumeConditions::Aborted => String::new(),
     };
     let done = if terms == ResumeConditions::Lifted { "lifted" } else { "the session goes on" };
-    let command = portcullis_agents::DEFAULT.resume_command(&session);
+    let client = portcullis_agents::find_agent(&incident.client);
+    let command = client.unwrap_or(portcullis_agents::DEFAULT).resume_command(&session);
     let resume = format!("Take it up again with `{command}`.");
     paint::print_text(&format!("{}. {next}\n{resume}\n", paint::good(done)).replace(". \n", ".\n"));
 }
