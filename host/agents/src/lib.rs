@@ -10,6 +10,7 @@ pub mod claude;
 pub mod cline;
 pub mod codex;
 pub mod copilot;
+pub mod environment;
 pub mod file;
 mod find;
 pub mod gemini;
@@ -42,6 +43,7 @@ mod transcript;
 pub mod trust;
 pub mod version;
 
+pub use environment::HookEnvironment;
 pub use hook_output::{HookOutput, WireError};
 pub use invocation::Invocation;
 pub use shown_call::ShownCall;
@@ -57,7 +59,6 @@ use portcullis_core::session::{TokenCursor, TokenReading};
 use portcullis_store::Home;
 use recorded::{KeptSessions, RecordingState, TimedEvent};
 use serde_json::{Map, Value};
-use settings::folder_in_environment;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use trust::HookTrust;
@@ -65,6 +66,15 @@ use version::Version;
 
 /// The program's name in settings files, hook commands and version lines.
 pub const PROGRAM: &str = "portcullis";
+/// The name of the small program that hands events to the resident service; hooks may start it in
+/// place of the first.
+pub const SMALL_HOOK: &str = "portcullis-hook";
+
+/// Returns true if a hook's program has one of our names.
+pub(crate) fn has_our_name(program: &str) -> bool {
+    let name = program.rsplit('/').next().unwrap_or_default();
+    name == PROGRAM || name == SMALL_HOOK
+}
 
 /// A client of an AI coding agent.
 pub trait Agent: Sync + std::fmt::Debug {
@@ -348,14 +358,6 @@ pub fn parse_payload(payload: &[u8]) -> Result<Event, WireError> {
 pub fn call_end(tool: &str, result: &str) -> CallEnd {
     let ends = ALL.iter().map(|agent| agent.call_end(tool, result));
     ends.into_iter().find(|end| *end != CallEnd::Finished).unwrap_or_default()
-}
-
-/// Returns the project that a client names in this process's environment, if it is an absolute
-/// path.
-#[must_use]
-pub fn project_in_environment() -> Option<PathBuf> {
-    let variables = ALL.iter().filter_map(|agent| agent.hook_settings().layout().project_variable);
-    variables.into_iter().find_map(folder_in_environment)
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ mod masked;
 pub use masked::mask_servers;
 
 use crate::PROGRAM;
+use crate::environment::HookEnvironment;
 use crate::json::{JsonDocument, JsonSyntax, escape_name};
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
@@ -83,7 +84,7 @@ impl McpFile {
     /// Returns its path for a home folder and a project.
     #[must_use]
     pub fn find_path(&self, home: &Path, project: &Path) -> PathBuf {
-        let named = self.variable.and_then(crate::settings::folder_in_environment);
+        let named = self.variable.and_then(|name| HookEnvironment::of_process().folder(name));
         match named {
             Some(folder) if !self.of_project => folder.join(self.path),
             _ if self.of_project => project.join(self.path),

@@ -1,6 +1,6 @@
 //! Events from a client's own recordings, and the files in which it keeps them.
 
-use crate::settings::folder_in_environment;
+use crate::environment::HookEnvironment;
 use portcullis_core::event::{Call, CallResult, Event, EventKind};
 use portcullis_fs::{Links, read_file};
 use serde_json::{Map, Value};
@@ -52,7 +52,7 @@ impl KeptSessions {
     #[must_use]
     pub fn database(&self, home: &Path) -> Option<PathBuf> {
         let Self::Database { file, .. } = self else { return None };
-        let data = folder_in_environment("XDG_DATA_HOME");
+        let data = HookEnvironment::of_process().folder("XDG_DATA_HOME");
         Some(data.unwrap_or_else(|| home.join(".local/share")).join(file))
     }
 }

@@ -1,6 +1,6 @@
 //! The settings files that a client reads, by scope, from the client's layout.
 
-use std::env;
+use crate::environment::HookEnvironment;
 use std::path::{Path, PathBuf};
 
 /// The scope of a settings file.
@@ -97,11 +97,15 @@ impl SettingsLayout {
         })
     }
 
-    /// Returns the folders of a client that is started in `project` with this process's
-    /// environment.
+    /// Returns the folders of a client that is started in `project` in an environment.
     #[must_use]
-    pub fn folders_from_environment(&'static self, home: &Path, project: &Path) -> Folders {
-        let named = self.person_variable.and_then(folder_in_environment);
+    pub fn folders_in_environment(
+        &'static self,
+        environment: &HookEnvironment,
+        home: &Path,
+        project: &Path,
+    ) -> Folders {
+        let named = self.person_variable.and_then(|name| environment.folder(name));
         let named = named.map(|folder| match self.below_variable {
             "" => folder,
             below => folder.join(below),
@@ -120,11 +124,6 @@ impl SettingsLayout {
             managed: self.managed.into(),
         }
     }
-}
-
-/// Returns the absolute folder that a variable of this process's environment names.
-pub(crate) fn folder_in_environment(variable: &str) -> Option<PathBuf> {
-    env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
 }
 
 impl Folders {

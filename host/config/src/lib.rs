@@ -58,7 +58,7 @@ pub const FILE: &str = "config.toml";
 pub const CHANNEL: &str = "notifications.channels.*.";
 
 /// The configuration in the types of its users.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// The policy of the pipeline.
     pub policy: Policy,

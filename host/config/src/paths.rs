@@ -5,6 +5,7 @@
 //! module only determines the names of folders; `config` reads the files.
 
 use anyhow::{Result, bail};
+use portcullis_agents::HookEnvironment;
 use std::env;
 use std::ffi::OsString;
 use std::fs;
@@ -38,6 +39,14 @@ pub fn second_program() -> io::Result<PathBuf> {
     Ok(env::current_exe()?.with_file_name(SECOND_PROGRAM))
 }
 
+/// Returns where the small hook is: beside the running program.
+///
+/// # Errors
+/// Fails if the place of the running program is unknown.
+pub fn small_hook() -> io::Result<PathBuf> {
+    Ok(env::current_exe()?.with_file_name(portcullis_agents::SMALL_HOOK))
+}
+
 /// The folders that the command line pins, for every command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PathOverrides {
@@ -66,6 +75,8 @@ pub struct Paths {
     /// The current project's folder: the nearest one, upwards, with a `.portcullis/config.toml` or
     /// a `.git`.
     pub project: Option<PathBuf>,
+    /// The environment that the folders come from.
+    pub environment: HookEnvironment,
 }
 
 impl PathOverrides {
@@ -89,21 +100,33 @@ impl PathOverrides {
         Some(pins)
     }
 
+    /// Returns the process's pins.
+    #[must_use]
+    pub fn held() -> Self {
+        PINS.get().cloned().unwrap_or_default()
+    }
+
     /// Makes these the process's pins. Only the first call counts.
     pub fn hold_overrides(self) {
         let _first = PINS.set(self);
     }
 
-    /// Returns configuration and state folder, if the command line pins both.
+    /// Returns configuration and state folder, if both are pinned.
     #[must_use]
-    pub fn held_folders() -> Option<(PathBuf, PathBuf)> {
-        PINS.get().and_then(|pins| Some((pins.config.clone()?, pins.state.clone()?)))
+    pub fn folders(&self) -> Option<(PathBuf, PathBuf)> {
+        Some((self.config.clone()?, self.state.clone()?))
     }
 
     /// Returns the pins as arguments, for a process that has to work with the same folders.
     #[must_use]
     pub fn held_arguments() -> Vec<OsString> {
-        let pins = PINS.get().cloned().unwrap_or_default();
+        Self::held().as_arguments()
+    }
+
+    /// Returns these pins as arguments.
+    #[must_use]
+    pub fn as_arguments(&self) -> Vec<OsString> {
+        let pins = self.clone();
         let named = [
             ("--config", pins.config),
             ("--state", pins.state),
@@ -136,8 +159,20 @@ impl Paths {
     /// # Errors
     /// Fails like `from_environment`.
     pub fn for_event(cwd: &str) -> Result<Self> {
-        let named = portcullis_agents::project_in_environment();
-        let places = Self::find(PINS.get().cloned().unwrap_or_default())?;
+        Self::in_environment(cwd, HookEnvironment::of_process(), PathOverrides::held())
+    }
+
+    /// Returns the places of an event in `cwd` for a hook's environment and pins.
+    ///
+    /// # Errors
+    /// Fails like `from_environment`.
+    pub fn in_environment(
+        cwd: &str,
+        environment: HookEnvironment,
+        pins: PathOverrides,
+    ) -> Result<Self> {
+        let named = environment.project();
+        let places = Self::find(pins, environment)?;
         Ok(places.in_project_of(&named.unwrap_or_else(|| PathBuf::from(cwd))))
     }
 
@@ -153,7 +188,7 @@ impl Paths {
         Self { project: None, ..self }
     }
 
-    fn find(pins: PathOverrides) -> Result<Self> {
+    fn find(pins: PathOverrides, environment: HookEnvironment) -> Result<Self> {
         let pinned = [
             ("--config", &pins.config),
             ("--state", &pins.state),
@@ -166,11 +201,12 @@ impl Paths {
         {
             bail!("{name} is `{}`: it must be an absolute path", path.display());
         }
-        let person = env::var("HOME").ok().filter(|home| home.starts_with('/')).unwrap_or_default();
+        let person =
+            environment.text("HOME").filter(|home| home.starts_with('/')).unwrap_or_default();
         let (config, state) = match (pins.config, pins.state) {
             (Some(config), Some(state)) => (config, state),
             (config, state) => {
-                let named = folders(&person)?;
+                let named = folders(&environment, &person)?;
                 (config.unwrap_or(named.0), state.unwrap_or(named.1))
             }
         };
@@ -180,6 +216,7 @@ impl Paths {
             state,
             managed: pins.managed.unwrap_or_else(|| MANAGED.into()),
             project: None,
+            environment,
         })
     }
 }
@@ -187,15 +224,16 @@ impl Paths {
 /// Returns the folder for data that can be recreated: `~/.cache/portcullis`, unless
 /// `XDG_CACHE_HOME` is set; `None` without a home.
 pub fn cache_folder() -> Option<PathBuf> {
-    let absolute =
-        |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let folder = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))?;
+    let environment = HookEnvironment::of_process();
+    let folder = environment
+        .folder("XDG_CACHE_HOME")
+        .or_else(|| Some(environment.folder("HOME")?.join(".cache")))?;
     Some(folder.join("portcullis"))
 }
 
-/// Returns the configuration and state folders from the environment.
-fn folders(person: &str) -> Result<(PathBuf, PathBuf)> {
-    if let Some(home) = env::var_os("PORTCULLIS_HOME").filter(|home| !home.is_empty()) {
+/// Returns the configuration and state folders from an environment.
+fn folders(environment: &HookEnvironment, person: &str) -> Result<(PathBuf, PathBuf)> {
+    if let Some(home) = environment.variable("PORTCULLIS_HOME").filter(|home| !home.is_empty()) {
         let home = PathBuf::from(home);
         if !home.is_absolute() {
             bail!("PORTCULLIS_HOME is `{}`: it must be an absolute path", home.display());
@@ -208,7 +246,7 @@ fn folders(person: &str) -> Result<(PathBuf, PathBuf)> {
         );
     }
     let xdg = |name: &str, default: &str| {
-        let named = env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let named = environment.folder(name);
         named.unwrap_or_else(|| PathBuf::from(person).join(default)).join("portcullis")
     };
     Ok((xdg("XDG_CONFIG_HOME", ".config"), xdg("XDG_STATE_HOME", ".local/state")))

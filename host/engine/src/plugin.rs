@@ -38,7 +38,7 @@ const OUTCOME: &str = "outcome";
 const SESSION: &str = "session";
 
 /// The location of a plugin's bytes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// In the program itself.
     Builtin {
@@ -71,7 +71,7 @@ pub enum Source {
 }
 
 /// A plugin as the configuration names it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct PluginSpec {
     /// Its name, unique among all entries; it is used in records and settings.
     pub name: String,
@@ -189,6 +189,10 @@ impl LazyPlugin {
     }
 
     /// Returns the plugin, once it is loaded.
+    pub(crate) fn has_failed(&self) -> bool {
+        matches!(self.loaded, Some(Err(_))) || matches!(self.known, Some(Err(_)))
+    }
+
     pub(crate) fn loaded(&self) -> Option<&LoadedPlugin> {
         self.loaded.as_ref().and_then(|loaded| loaded.as_ref().ok())
     }

@@ -187,6 +187,11 @@ impl PluginSet {
             .collect()
     }
 
+    /// Returns true if a plugin could not be loaded when it was called; it is not tried again.
+    pub fn has_failed_loads(&self) -> bool {
+        self.slots.reader().has_failed() || self.slots.all().any(|slot| slot.has_failed())
+    }
+
     /// Restricts the pattern plugins that are called to these.
     pub fn ask_patterns(&mut self, names: Vec<String>) {
         self.patterns = Some(names);

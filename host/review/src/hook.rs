@@ -14,20 +14,20 @@ pub use without_hook::{ReviewFailure, review_without_hook};
 
 use crate::approvals::{AnswerPort, ApprovedAction, HeldAction, ReviewedEvent, settle_question};
 use crate::checkpoints::CheckpointWriter;
-use crate::installed;
-use crate::plugin_specs::unconfigured_reader_spec;
+use crate::parts::{ReviewParts, ReviewerBasis};
 use crate::process_tree::measure_processes;
 use crate::reviewer::{ReviewContext, Reviewer, to_store};
 use crate::stopped::{self, StopFile};
 use crate::{
-    breakers, canary_session::CANARY_SESSION, compiler::Processes, health, incidents,
-    notifications, quarantine, step_detail,
+    breakers, canary_session::CANARY_SESSION, health, incidents, notifications, quarantine,
+    step_detail,
 };
+use anyhow::Result;
 use faults::{configuration_fault, record_event_fault, refuse_unreadable, store_fault};
-use portcullis_agents::{Agent, HookOutput, PROFILES};
+use portcullis_agents::{Agent, HookEnvironment, HookOutput, PROFILES};
 use portcullis_config::Config;
 use portcullis_config::clock;
-use portcullis_config::paths::Paths;
+use portcullis_config::paths::{PathOverrides, Paths};
 use portcullis_config::pause::{self, Pause};
 use portcullis_core::event::{Disposition, Event, EventKind, Reply};
 use portcullis_core::exceptions::Exception;
@@ -38,17 +38,25 @@ use portcullis_core::policy::Mode;
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::score::Verdict;
 use portcullis_core::session::{Measured, State, StateError};
+use portcullis_core::text::one_line;
 use portcullis_engine::Preload;
 use portcullis_store::{
     Commit, Durability, Home, PendingCommit, SessionHistory, SessionSnapshot, Store, StoreError,
 };
-use std::path::Path;
-use std::sync::Arc;
+use std::env;
+use std::path::{Path, PathBuf};
 use std::time::{Instant, UNIX_EPOCH};
 
 /// The key in a review's record for its duration in microseconds, from the start of the hook to the
 /// commit.
 pub const REVIEW_US: &str = "review_us";
+
+/// The key in a review's record for the reason that the resident service did not review it.
+pub const WITHOUT_SERVICE: &str = "without_service";
+/// The variable in which a hook passes that reason on to the embedded review.
+const REASON_VARIABLE: &str = "PORTCULLIS_WITHOUT_SERVICE";
+/// The most characters of such a reason.
+const REASON_CHARS: usize = 240;
 
 /// The answer to one hook call.
 pub struct HookAnswer {
@@ -58,22 +66,72 @@ pub struct HookAnswer {
     pub work_is_due: bool,
 }
 
+/// The process that a client started for an event.
+#[derive(Clone)]
+pub struct HookCaller {
+    /// The client.
+    pub agent: &'static dyn Agent,
+    /// The environment of the process.
+    pub environment: HookEnvironment,
+    /// The folders that its command line pins.
+    pub pins: PathOverrides,
+    /// The folder that it runs in; empty if that is unknown.
+    pub folder: PathBuf,
+}
+
+impl HookCaller {
+    /// Returns this process as the hook of a client.
+    #[must_use]
+    pub fn of_process(agent: &'static dyn Agent) -> Self {
+        Self {
+            agent,
+            environment: HookEnvironment::of_process(),
+            pins: PathOverrides::held(),
+            folder: env::current_dir().unwrap_or_default(),
+        }
+    }
+
+    /// Returns the places of an event in `cwd`.
+    fn find_paths(&self, cwd: &str) -> Result<Paths> {
+        Paths::in_environment(cwd, self.environment.clone(), self.pins.clone())
+    }
+
+    /// Returns the places of the process, for what is recorded without an event.
+    fn own_paths(&self) -> Result<Paths> {
+        self.find_paths(&self.folder.to_string_lossy())
+    }
+}
+
 /// The message of a client that an event was read from.
 #[derive(Clone, Copy)]
 struct Payload<'a> {
-    agent: &'static dyn Agent,
+    caller: &'a HookCaller,
     bytes: &'a [u8],
+}
+
+impl Payload<'_> {
+    /// Returns the reason that the resident service did not review the event, if a hook asked it.
+    fn fallback_reason(&self) -> Option<String> {
+        let reason = self.caller.environment.text(REASON_VARIABLE)?;
+        Some(one_line(&reason, REASON_CHARS))
+    }
 }
 
 /// Reviews one event and commits its records. An action that waits for a person is held as long as
 /// `port` allows, if the client does not ask them.
 #[must_use]
-pub fn answer_event(agent: &'static dyn Agent, input: &[u8], port: &dyn AnswerPort) -> HookAnswer {
+pub fn answer_event(
+    caller: &HookCaller,
+    input: &[u8],
+    port: &dyn AnswerPort,
+    parts: &dyn ReviewParts,
+) -> HookAnswer {
+    let agent = caller.agent;
     let (now, begun) = (clock::now_ms(), Instant::now());
     let mut event = match agent.parse(input) {
         Ok(event) => event,
         Err(error) => {
-            return HookAnswer { output: refuse_unreadable(agent, &error), work_is_due: false };
+            return HookAnswer { output: refuse_unreadable(caller, &error), work_is_due: false };
         }
     };
     agent.complete(&mut event, input);
@@ -83,17 +141,18 @@ pub fn answer_event(agent: &'static dyn Agent, input: &[u8], port: &dyn AnswerPo
             work_is_due: false,
         };
     }
-    let payload = Some(Payload { agent, bytes: input });
-    let settled = review_at_its_paths(payload, &event, (now, begun), None).and_then(|first| {
-        settle_question(&event, first, port, |approved| {
-            let moment = (clock::now_ms(), Instant::now());
-            review_at_its_paths(payload, &event, moment, Some(approved))
-        })
-    });
+    let payload = Some(Payload { caller, bytes: input });
+    let settled =
+        review_at_its_paths(parts, payload, &event, (now, begun), None).and_then(|first| {
+            settle_question(&event, first, port, |approved| {
+                let moment = (clock::now_ms(), Instant::now());
+                review_at_its_paths(parts, payload, &event, moment, Some(approved))
+            })
+        });
     let (reply, work_is_due) = match settled {
         Ok(answered) => (answered.reply, answered.work_is_due),
         Err(fault) => {
-            record_event_fault(&fault, &event, now);
+            record_event_fault(caller.own_paths(), &fault, &event, now);
             (fault_reply_for(&event, &fault), false)
         }
     };
@@ -111,14 +170,19 @@ pub fn answer_to_panic(agent: &dyn Agent, input: &[u8]) -> HookAnswer {
 
 /// Reviews an event at a moment: milliseconds since 1970, and the begin of the review.
 fn review_at_its_paths(
+    parts: &dyn ReviewParts,
     payload: Option<Payload<'_>>,
     event: &Event,
     (now, begun): (u64, Instant),
     approved: Option<&ApprovedAction>,
 ) -> Result<ReviewedEvent, Fault> {
-    let places = Paths::for_event(&event.cwd).map_err(configuration_fault)?;
-    let reviewed =
-        HookCall::open(payload, &places, event, now, begun).and_then(|call| call.review(approved));
+    let places = match payload {
+        Some(payload) => payload.caller.find_paths(&event.cwd),
+        None => Paths::for_event(&event.cwd),
+    };
+    let places = places.map_err(configuration_fault)?;
+    let reviewed = HookCall::open(parts, payload, &places, event, now, begun)
+        .and_then(|call| call.review(approved));
     reviewed.map_err(|fault| {
         // Observe mode does not refuse because of our own faults either.
         if observes(&places, now) { Fault { policy: OnFault::Warn, ..fault } } else { fault }
@@ -137,8 +201,8 @@ pub fn observes(places: &Paths, now: u64) -> bool {
 
 /// One hook call with everything that its review needs.
 struct HookCall<'a> {
-    /// The client's message; `None` for an event that no hook received. The process of a hook ends
-    /// with its answer, any other goes on.
+    parts: &'a dyn ReviewParts,
+    /// The client's message; `None` for an event that no hook received.
     payload: Option<Payload<'a>>,
     places: &'a Paths,
     event: &'a Event,
@@ -154,6 +218,7 @@ struct HookCall<'a> {
 
 impl<'a> HookCall<'a> {
     fn open(
+        parts: &'a dyn ReviewParts,
         payload: Option<Payload<'a>>,
         places: &'a Paths,
         event: &'a Event,
@@ -164,14 +229,7 @@ impl<'a> HookCall<'a> {
         // helpful.
         let home = Home::open_root(&places.state).map_err(|error| store_fault(&error))?;
         let ahead = preload(event, &places.person);
-        let mut engine = installed::open_engine(&home).map_err(configuration_fault)?;
-        if ahead.is_some() {
-            engine = engine.with_loader();
-        }
-        if ahead.is_some_and(|ahead| ahead.shell) {
-            // Loading it takes longer than all that the main thread does before it is needed.
-            engine.load_ahead(unconfigured_reader_spec());
-        }
+        let engine = parts.open_engine(&home, ahead).map_err(configuration_fault)?;
         let mut config = Config::load(places, Some(&home)).map_err(configuration_fault)?;
         // A pause file that was not written by a person's command pauses nothing; `doctor` and the
         // session start report it.
@@ -181,16 +239,10 @@ impl<'a> HookCall<'a> {
         }
         let durability = config.durability;
         let untrusted = config.notice();
-        let mut reviewer = installed::load_for_hook(places, &home, engine, config, now)
-            .map_err(configuration_fault)?;
-        reviewer.plugins.with_compiler(Arc::new(Processes::of_hook()));
-        if payload.is_some() {
-            reviewer.plugins.free_memory_at_exit();
-        }
-        if let Some(ahead) = ahead {
-            reviewer.plugins.use_preload(ahead);
-        }
+        let basis = ReviewerBasis { places, home: &home, engine, config, now };
+        let reviewer = parts.load_reviewer(basis, ahead).map_err(configuration_fault)?;
         Ok(Self {
+            parts,
             payload,
             places,
             event,
@@ -206,7 +258,9 @@ impl<'a> HookCall<'a> {
 
     /// Reviews the event, with a person's permission if there is one, and commits.
     fn review(mut self, approved: Option<&ApprovedAction>) -> Result<ReviewedEvent, Fault> {
-        let mut store = Store::open_database(&self.home, self.durability)
+        let mut store = self
+            .parts
+            .open_store(&self.home, self.durability)
             .map_err(|error| store_fault(&error))?;
         let known_stop = stopped::read_stop(&self.home, &self.event.session)
             .map_err(|error| Fault::from_host(FaultKind::Store, format!("{error:#}")))?;
@@ -243,12 +297,10 @@ impl<'a> HookCall<'a> {
             other => other.map_err(ReviewError::into_fault),
         };
         let held = committed.as_ref().ok().and_then(|committed| self.hold_action(committed));
-        let Self { payload, event, now, home, pause, durability, untrusted, reviewer, .. } = self;
-        if payload.is_some() {
-            // The process ends now: unmapping and closing one by one would only delay the answer.
-            std::mem::forget(reviewer);
-            std::mem::forget(store);
-        }
+        let Self {
+            parts, payload, event, now, home, pause, durability, untrusted, reviewer, ..
+        } = self;
+        parts.put_back(reviewer, store);
         let CommittedEvent { mut reply, stop, .. } = committed?;
         if let Some(stop) = stop.filter(|_| !event.session.starts_with(CANARY_SESSION)) {
             // The stop is in the journal. If its file cannot be written, the session's next event
@@ -262,7 +314,7 @@ impl<'a> HookCall<'a> {
             {
                 let restored = payload.and_then(|payload| {
                     restored_hooks::restore_hooks(
-                        payload.agent,
+                        payload.caller,
                         &home,
                         Path::new(file),
                         event,
@@ -281,7 +333,7 @@ impl<'a> HookCall<'a> {
 
     /// Returns the action, if its client does not ask the person whom it waits for.
     fn hold_action(&self, committed: &CommittedEvent) -> Option<HeldAction> {
-        let asks = self.payload.is_some_and(|payload| payload.agent.asks_person());
+        let asks = self.payload.is_some_and(|payload| payload.caller.agent.asks_person());
         let is_canary = self.event.session.starts_with(CANARY_SESSION);
         let waits = matches!(committed.reply.ruling, Disposition::Ask(_)) && !asks && !is_canary;
         let record = committed.review.clone().filter(|_| waits)?;
@@ -296,14 +348,14 @@ impl<'a> HookCall<'a> {
 
     /// Returns the weaknesses of the protection at a session start, one sentence each.
     fn find_weaknesses(&mut self, store: &Store) -> Result<Vec<String>, Fault> {
-        let Some(Payload { agent, .. }) =
+        let Some(Payload { caller: HookCaller { agent, .. }, .. }) =
             self.payload.filter(|_| matches!(self.event.kind, EventKind::SessionStart { .. }))
         else {
             return Ok(Vec::new());
         };
         let journal = health::Journal::read_journal(store).map_err(|error| store_fault(&error))?;
         Ok(health::find_weaknesses(
-            agent,
+            *agent,
             self.places,
             &self.home,
             &mut self.reviewer,
@@ -323,10 +375,10 @@ impl<'a> HookCall<'a> {
                 | EventKind::SessionEnd { .. }
                 | EventKind::SessionStart { .. }
         );
-        let Some(Payload { agent, bytes }) = self.payload.filter(|_| looks) else {
+        let Some(Payload { caller, bytes }) = self.payload.filter(|_| looks) else {
             return Vec::new();
         };
-        let shown = agent.shown_calls(bytes, installed_at(&self.home));
+        let shown = caller.agent.shown_calls(bytes, installed_at(&self.home));
         let ids: Vec<&str> = shown.iter().map(|call| call.id.as_str()).collect();
         let Ok(reviewed) = store.reviewed_calls(&self.event.session, &ids) else {
             return Vec::new();
@@ -391,6 +443,9 @@ fn commit_review(
             {
                 let microseconds = u64::try_from(reviewing.as_micros()).unwrap_or(u64::MAX);
                 record.details.insert(REVIEW_US.into(), microseconds.into());
+                if let Some(reason) = input.payload.and_then(|payload| payload.fallback_reason()) {
+                    record.details.insert(WITHOUT_SERVICE.into(), reason.into());
+                }
             }
             let learned = breakers::learn_outcomes(
                 &snapshot.breakers,
@@ -492,7 +547,8 @@ fn review_snapshot(
 /// Measures what the event itself does not say: tokens in the client's transcript, and before an
 /// action the agent's processes.
 fn measure_agent(input: &Input<'_>, state: &State) -> Measured {
-    let Some(Payload { agent, bytes }) = input.payload else { return Measured::default() };
+    let Some(Payload { caller, bytes }) = input.payload else { return Measured::default() };
+    let agent = caller.agent;
     let cursor = state.agent.tokens.as_ref();
     let mut measured = Measured {
         tokens: agent
@@ -501,7 +557,7 @@ fn measure_agent(input: &Input<'_>, state: &State) -> Measured {
         ..Measured::default()
     };
     if matches!(input.event.kind, EventKind::BeforeTool(_)) && state.session.is_look_due() {
-        measure_processes(agent, &state.session, &mut measured);
+        measure_processes(caller, &state.session, &mut measured);
     }
     measured
 }

@@ -2,7 +2,7 @@
 //! the key for masking and the cache of compiled code.
 
 use crate::bundles::verify::{self, ReceiptPolicy};
-use crate::reviewer::{Reviewer, Setup, code_cache, new_engine};
+use crate::reviewer::{PreparedSetup, Reviewer, Setup, code_cache, new_engine};
 use crate::rules;
 use anyhow::Result;
 use portcullis_config::Config;
@@ -53,7 +53,21 @@ pub fn load_for_hook(
     config: Config,
     now: u64,
 ) -> Result<Reviewer> {
-    load(places, home, engine, config, &[], now, ReceiptPolicy::Kept)
+    prepare_for_hook(places, home, engine, config, now)?.into_reviewer()
+}
+
+/// Prepares the same reviewer.
+///
+/// # Errors
+/// Fails like [`load_reviewer`].
+pub(crate) fn prepare_for_hook(
+    places: &Paths,
+    home: &Home,
+    engine: Engine,
+    config: Config,
+    now: u64,
+) -> Result<PreparedSetup> {
+    prepare(places, home, engine, config, &[], now, ReceiptPolicy::Kept)
 }
 
 /// Returns the sandbox with a home's compiled code.
@@ -68,11 +82,23 @@ fn load(
     places: &Paths,
     home: &Home,
     engine: Engine,
-    mut config: Config,
+    config: Config,
     extra: &[PathBuf],
     now: u64,
     receipts: ReceiptPolicy,
 ) -> Result<Reviewer> {
+    prepare(places, home, engine, config, extra, now, receipts)?.into_reviewer()
+}
+
+fn prepare(
+    places: &Paths,
+    home: &Home,
+    engine: Engine,
+    mut config: Config,
+    extra: &[PathBuf],
+    now: u64,
+    receipts: ReceiptPolicy,
+) -> Result<PreparedSetup> {
     rules::check_examples(&config, home)?;
     // Signatures expire by the real clock, even if the reviewed events are past.
     let bundled =
@@ -81,7 +107,7 @@ fn load(
         // The client takes one answer to a request: it is given when the review is done.
         config.policy.mode = Mode::Blocking;
     }
-    Reviewer::new(Setup {
+    PreparedSetup::new(Setup {
         config,
         extra,
         bundled: &bundled,

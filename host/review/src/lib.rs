@@ -28,6 +28,7 @@ pub mod isolated;
 pub mod joined;
 mod names;
 pub mod notifications;
+pub mod parts;
 pub mod plugin_mistakes;
 pub mod plugin_specs;
 mod process_tree;

@@ -16,6 +16,7 @@ pub use rules::RULES_PLUGIN;
 
 use crate::bundles::receipt::PluginPin;
 use anyhow::{Context, Result};
+use portcullis_agents::HookEnvironment;
 use portcullis_builtin::{Builtin, CHOICE};
 use portcullis_config::{Config, GrantConfig, PluginConfig, at_home, plugins};
 use portcullis_core::fault::OnFault;
@@ -32,6 +33,8 @@ pub const COMPONENT: &str = "wasm";
 /// The things outside the sandbox that plugins can be granted.
 #[derive(Clone, Copy)]
 pub struct GrantScope<'a> {
+    /// The variables that plugins may read.
+    pub environment: &'a HookEnvironment,
     /// False for a replay, which must not depend on the machine: nothing is granted then, and
     /// plugins that need hosts are loaded without a network.
     pub granted: bool,
@@ -64,7 +67,7 @@ pub fn list_plugin_specs(
     let granted = |said: &GrantConfig| {
         let hosts = hosts(said);
         Arc::new(if scope.granted {
-            Grants { hosts, ..grants(said, scope.person, scope.project) }
+            Grants { hosts, ..grants(said, scope) }
         } else {
             Grants { hosts, offline: true, ..Grants::default() }
         })
@@ -212,10 +215,11 @@ fn foreign_spec(name: String, source: Source, config: &Config) -> PluginSpec {
 
 /// Returns the grants of a person or the organisation for a plugin, with the values of the
 /// variables and the locations of the folders.
-fn grants(said: &GrantConfig, person: &str, project: Option<&Path>) -> Grants {
+fn grants(said: &GrantConfig, scope: GrantScope<'_>) -> Grants {
+    let GrantScope { person, project, environment, .. } = scope;
     let variables = said.environment.iter().take(MOST_VARIABLES);
     let value = |name: &String| {
-        Some((name.clone(), std::env::var(name).ok()?.chars().take(VALUE_CHARS).collect()))
+        Some((name.clone(), environment.text(name)?.chars().take(VALUE_CHARS).collect()))
     };
     let named = said
         .directories

@@ -3,7 +3,7 @@
 //! Linux only; elsewhere nothing is measured. A process that left the tree (a daemon, a container)
 //! is not part of it.
 
-use portcullis_agents::Agent;
+use crate::hook::HookCaller;
 use portcullis_core::session::{Measured, Session};
 use std::collections::HashMap;
 use std::fs;
@@ -19,9 +19,9 @@ const MOST_PROCESSES: usize = 4096;
 
 /// Adds the memory and the number of the processes of the agent that called this hook, as far as
 /// the system shows them. `near` is the memory from which the shares of common pages matter.
-pub(crate) fn measure_processes(agent: &dyn Agent, session: &Session, measured: &mut Measured) {
-    let Some(client) = find_client(agent) else { return };
-    let own = i32::try_from(std::process::id()).unwrap_or(0);
+pub(crate) fn measure_processes(caller: &HookCaller, session: &Session, measured: &mut Measured) {
+    let Some(client) = find_client(caller) else { return };
+    let own = i32::try_from(caller.environment.process()).unwrap_or(0);
     let tree = list_tree(client, own);
     let near = session.limit_for(&portcullis_core::action::Quantity::Memory);
     // A limit warns from 80 % on; below that, a sum that is too high does no harm.
@@ -44,13 +44,14 @@ pub(crate) fn find_obstacle(folder: &Path) -> Option<String> {
 
 /// Returns the client's process: the one that the client names, if it is an ancestor; otherwise the
 /// nearest ancestor that runs the client's program.
-fn find_client(agent: &dyn Agent) -> Option<i32> {
+fn find_client(caller: &HookCaller) -> Option<i32> {
+    let HookCaller { agent, environment, .. } = caller;
     let named: Option<i32> = agent
         .process_variable()
-        .and_then(|name| std::env::var(name).ok())
+        .and_then(|name| environment.text(name))
         .and_then(|text| text.parse().ok());
     let mut found = None;
-    let mut parent = i32::try_from(std::os::unix::process::parent_id()).ok()?;
+    let mut parent = i32::try_from(environment.parent()).ok()?;
     for _ in 0..MOST_ANCESTORS {
         if parent <= 1 {
             break;

@@ -18,7 +18,7 @@
 use crate::bundles::locks::LOCK_FILE;
 use portcullis_agents::settings::{Folders, SettingsLayout, SettingsScope};
 use portcullis_config::Config;
-use portcullis_config::paths::{PROJECT_FILE, Paths, second_program};
+use portcullis_config::paths::{PROJECT_FILE, Paths, second_program, small_hook};
 use portcullis_core::facts::normalise_path;
 use portcullis_core::policy::GuardedPath;
 use std::collections::BTreeMap;
@@ -45,8 +45,7 @@ const MANAGED: &str = "the client's managed settings, which name its hooks";
 #[must_use]
 pub fn list_protected(places: &Paths, config: &Config, cwd: &str) -> Vec<GuardedPath> {
     let plugins = config.plugins_dir.as_path();
-    let named = portcullis_agents::project_in_environment();
-    let project = named.unwrap_or_else(|| PathBuf::from(cwd));
+    let project = places.environment.project().unwrap_or_else(|| PathBuf::from(cwd));
     let person = Path::new(&places.person);
     let mut list = List { looks: true, folders: FolderLocations::default(), entries: Vec::new() };
     list.own(&places.config, &places.state);
@@ -63,13 +62,17 @@ pub fn list_protected(places: &Paths, config: &Config, cwd: &str) -> Vec<Guarded
     if let Ok(program) = second_program() {
         list.add(&program, PROGRAM);
     }
+    // The hooks of a client may start it in place of the first.
+    if let Ok(program) = small_hook() {
+        list.add(&program, PROGRAM);
+    }
     let folder = places
         .managed
         .parent()
         .filter(|folder| folder.ends_with("portcullis") || folder.ends_with("Portcullis"));
     list.add(folder.unwrap_or(&places.managed), ORGANISATION);
     for layout in layouts() {
-        let current = layout.folders_from_environment(person, &project);
+        let current = layout.folders_in_environment(&places.environment, person, &project);
         // This client uses the folder from the environment, the next one uses the usual folder.
         let usual = layout.usual_folders(person, Path::new(cwd));
         list.client(&current);
@@ -297,6 +300,7 @@ mod tests {
             state: root.join("home/.local/state/portcullis"),
             managed: root.join("etc/portcullis/config.toml"),
             project: Some(root.join("home/shop")),
+            environment: portcullis_agents::HookEnvironment::of_process(),
         }
     }
 
@@ -345,8 +349,10 @@ mod tests {
             list.iter().filter(|entry| entry.secret).map(|entry| entry.what.as_str()).collect();
         assert_eq!(secret, [KEY]);
         assert_eq!(list.iter().filter(|entry| entry.program).count(), 1);
-        let second = second_program().unwrap().display().to_string();
-        assert!(list.iter().any(|entry| entry.path == second && entry.what == PROGRAM));
+        for beside in [second_program(), small_hook()] {
+            let beside = beside.unwrap().display().to_string();
+            assert!(list.iter().any(|entry| entry.path == beside && entry.what == PROGRAM));
+        }
         let present = |path: &str| find(path).map(|entry| entry.present);
         assert_eq!(
             (

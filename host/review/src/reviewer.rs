@@ -13,6 +13,7 @@ use crate::plugin_specs::{COMPONENT, GrantScope, list_plugin_specs, reader_spec}
 use crate::protected_paths;
 use crate::workspace::{self, described::DescribedDisk, reported::ReportedDisk};
 use anyhow::{Context, Result};
+use portcullis_agents::HookEnvironment;
 use portcullis_config::Config;
 use portcullis_config::paths::Paths;
 use portcullis_config::problem::KeyProblem;
@@ -27,10 +28,12 @@ use portcullis_core::record::Record;
 use portcullis_core::session::{Measured, State};
 use portcullis_core::undo::{NoUndo, Undo};
 use portcullis_engine::{
-    CodeCache, Engine, Hold, Kind, PluginSet, ReviewClock, ShellCacheConfig, Web,
+    CodeCache, Engine, Hold, Kind, PluginSet, PluginSpec, ReviewClock, ShellCacheConfig, Source,
+    Web,
 };
 use portcullis_store::{Durability, Home, NewRecord, Store, StoreError};
 use std::num::NonZeroUsize;
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,6 +52,20 @@ pub struct Reviewer {
     observes: bool,
     /// The folders of the installation; `None` if its parts count by their usual names.
     places: Option<Paths>,
+    /// Everything that its plugins were made of.
+    origin: PluginOrigin,
+}
+
+/// Everything that a reviewer's plugins are made of. Plugins of the same origin answer the same.
+#[derive(PartialEq)]
+struct PluginOrigin {
+    config: Config,
+    specs: Vec<PluginSpec>,
+    /// The stamps of the plugins' files, in the order of `specs`; `None` for a builtin one.
+    files: Vec<Option<FileStamp>>,
+    mask_key: [u8; 32],
+    person: String,
+    observes: bool,
 }
 
 /// The settings of a reviewer.
@@ -82,31 +99,17 @@ impl Reviewer {
     /// # Errors
     /// Fails if the plugin folder cannot be read, or if two plugins have the same name.
     pub fn new(setup: Setup<'_>) -> Result<Self> {
-        let scope = GrantScope {
-            granted: setup.observes,
-            person: &setup.person,
-            project: setup.project.as_deref(),
-        };
-        let specs = list_plugin_specs(&setup.config, setup.extra, setup.bundled, scope)?;
-        unknown_plugins(&setup.config, |name| specs.iter().any(|spec| spec.name == name))?;
-        let patterns = setup.config.patterns.enabled.clone();
-        let reader = reader_spec(&setup.config);
-        let mut plugins = PluginSet::new(setup.engine, reader, specs, setup.clock)
-            .context("cannot set up the plugins")?;
-        only_what_judges_looks_on(&mut plugins, &setup.config)?;
-        interventions_are_there(&mut plugins, &setup.config)?;
-        if let Some(names) = patterns {
-            plugins.ask_patterns(names);
-        }
-        let masker = Masker::new(setup.mask_key, &setup.config.policy.personal_data);
-        Ok(Self {
-            plugins,
-            config: setup.config,
-            masker,
-            person: setup.person,
-            observes: setup.observes,
-            places: setup.places,
-        })
+        PreparedSetup::new(setup)?.into_reviewer()
+    }
+
+    /// Returns true if a setup would make the same reviewer, but for the folders that it looks at.
+    pub(crate) fn is_made_of(&self, setup: &PreparedSetup) -> bool {
+        self.origin == setup.origin
+    }
+
+    /// Makes it look at the folders of another event.
+    pub(crate) fn move_to(&mut self, places: &Paths) {
+        self.places = Some(places.clone());
     }
 
     /// Caches how command lines were read, if the configuration enables it: for commands that
@@ -202,6 +205,88 @@ impl Reviewer {
     }
 }
 
+/// The settings of a reviewer with its plugins' specifications. Nothing is compiled yet.
+pub(crate) struct PreparedSetup {
+    origin: PluginOrigin,
+    clock: ReviewClock,
+    engine: Engine,
+    places: Option<Paths>,
+}
+
+impl PreparedSetup {
+    /// Lists the plugins of a configuration, builtin ones first.
+    ///
+    /// # Errors
+    /// Fails if the plugin folder cannot be read, or if a setting names a plugin that does not
+    /// exist.
+    pub(crate) fn new(setup: Setup<'_>) -> Result<Self> {
+        let environment = setup.places.as_ref().map(|places| places.environment.clone());
+        let environment = environment.unwrap_or_else(HookEnvironment::of_process);
+        let scope = GrantScope {
+            environment: &environment,
+            granted: setup.observes,
+            person: &setup.person,
+            project: setup.project.as_deref(),
+        };
+        let specs = list_plugin_specs(&setup.config, setup.extra, setup.bundled, scope)?;
+        unknown_plugins(&setup.config, |name| specs.iter().any(|spec| spec.name == name))?;
+        let Setup { config, mask_key, person, observes, clock, engine, places, .. } = setup;
+        let files = specs.iter().map(|spec| FileStamp::of_plugin(&spec.source)).collect();
+        let origin = PluginOrigin { config, specs, files, mask_key, person, observes };
+        Ok(Self { origin, clock, engine, places })
+    }
+
+    /// Makes the reviewer.
+    ///
+    /// # Errors
+    /// Fails if two plugins have the same name, or if the configuration uses one in a way that its
+    /// kind does not have.
+    pub(crate) fn into_reviewer(self) -> Result<Reviewer> {
+        let Self { origin, clock, engine, places } = self;
+        let config = origin.config.clone();
+        let reader = reader_spec(&config);
+        let mut plugins = PluginSet::new(engine, reader, origin.specs.clone(), clock)
+            .context("cannot set up the plugins")?;
+        only_what_judges_looks_on(&mut plugins, &config)?;
+        interventions_are_there(&mut plugins, &config)?;
+        if let Some(names) = config.patterns.enabled.clone() {
+            plugins.ask_patterns(names);
+        }
+        Ok(Reviewer {
+            plugins,
+            masker: Masker::new(origin.mask_key, &config.policy.personal_data),
+            person: origin.person.clone(),
+            observes: origin.observes,
+            config,
+            places,
+            origin,
+        })
+    }
+}
+
+/// The values by which a changed file is recognised: no program can set the time of a change.
+#[derive(Debug, PartialEq, Eq)]
+struct FileStamp {
+    device: u64,
+    inode: u64,
+    bytes: u64,
+    changed: (i64, i64),
+}
+
+impl FileStamp {
+    /// Returns the stamp of a plugin's file; `None` for a builtin plugin or a missing file.
+    fn of_plugin(source: &Source) -> Option<Self> {
+        let (Source::File(path) | Source::Pinned { path, .. }) = source else { return None };
+        let found = std::fs::metadata(path).ok()?;
+        Some(Self {
+            device: found.dev(),
+            inode: found.ino(),
+            bytes: found.len(),
+            changed: (found.ctime(), found.ctime_nsec()),
+        })
+    }
+}
+
 /// The source of what is known of the workspace.
 #[derive(Clone, Copy, Default)]
 pub enum Disk<'a> {
@@ -253,7 +338,12 @@ pub fn new_engine(cache: Option<CodeCache>) -> Result<Engine> {
 /// Returns a home's cache of compiled code.
 #[must_use]
 pub fn code_cache(home: &Home) -> CodeCache {
-    CodeCache::new(&home.cache(), home.derive_key("portcullis 2026 code cache"))
+    CodeCache::new(&home.cache(), cache_key(home))
+}
+
+/// Returns the key of a home's cache of compiled code.
+pub(crate) fn cache_key(home: &Home) -> [u8; 32] {
+    home.derive_key("portcullis 2026 code cache")
 }
 
 /// Checks that only judging plugins run in shadow mode: an ignored intervention would leave a

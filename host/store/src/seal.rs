@@ -10,6 +10,7 @@ use rusqlite::types::ValueRef;
 use std::ops::Range;
 
 /// The keys that the journal uses, derived from the home's.
+#[derive(PartialEq, Eq)]
 pub(crate) struct Keys {
     pub(crate) seal: Hash,
     pub(crate) anchor: Hash,

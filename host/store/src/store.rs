@@ -2,7 +2,7 @@
 
 use crate::chain::{Head, StoredAnchor};
 use crate::error::StoreError;
-use crate::format::FORMAT;
+use crate::format::{FORMAT, read_format};
 use crate::home::{self, Home, PATIENCE};
 use crate::mark::{self, Mark, MarkState};
 use crate::record::{NewRecord, StoredRecord};
@@ -34,6 +34,7 @@ pub struct Store {
     pub(crate) mark: MarkState,
     /// The identity of the open file, regardless of its current name.
     file: Option<(u64, u64)>,
+    durability: Durability,
 }
 
 impl std::fmt::Debug for Store {
@@ -81,7 +82,8 @@ impl Store {
         let connection = schema::open(home, &keys, missing)?;
         let mark = mark::ensure_mark(home, &keys, FORMAT, &connection)?;
         let file = identity(&home.journal());
-        let store = Self { connection, path: home.journal(), keys, mark, file };
+        let path = home.journal();
+        let store = Self { connection, path, keys, mark, file, durability };
         let level = match durability {
             // SQLite's own checkpoints would make some commit of a hook wait for the disk.
             Durability::Process => "PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0",
@@ -89,6 +91,38 @@ impl Store {
         };
         store.connection.execute_batch(level).map_err(|error| store.named(&error))?;
         Ok(store)
+    }
+
+    /// Prepares a store that this process keeps for another review: what opening it would find out
+    /// is found out again. Returns false if the home's database has to be opened instead, since the
+    /// file, the home's key or the format is another one by now.
+    ///
+    /// # Errors
+    /// Fails if the home's mark cannot be read.
+    pub fn renew(&mut self, home: &Home) -> Result<bool, StoreError> {
+        let keys = Keys::of(home);
+        let is_same = home.journal() == self.path
+            && identity(&self.path) == self.file
+            && self.file.is_some()
+            && keys == self.keys
+            && schema::check_file(&self.path).is_ok();
+        if !is_same || read_format(&self.connection, &self.path)? != FORMAT {
+            return Ok(false);
+        }
+        self.mark = mark::ensure_mark(home, &self.keys, FORMAT, &self.connection)?;
+        Ok(true)
+    }
+
+    /// Returns the crashes that its commits survive.
+    #[must_use]
+    pub const fn durability(&self) -> Durability {
+        self.durability
+    }
+
+    /// Returns the path of its file.
+    #[must_use]
+    pub fn journal(&self) -> &Path {
+        &self.path
     }
 
     /// Appends records that belong to no session.

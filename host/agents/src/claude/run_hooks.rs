@@ -68,8 +68,7 @@ fn is_sure(hook: &Value, wanted: &Invocation) -> bool {
 
 fn is_ours(hook: &Value, wanted: &Invocation) -> bool {
     let text = of(hook, "commandText");
-    let named = text.split_whitespace().next().and_then(|program| program.rsplit('/').next())
-        == Some(crate::PROGRAM);
+    let named = text.split_whitespace().next().is_some_and(crate::has_our_name);
     (named || text.contains(&*wanted.program.to_string_lossy())) && text.contains("hook claude")
 }
 

@@ -175,6 +175,5 @@ fn shell(line: &str, wanted: &Invocation) -> Option<StartCommand> {
 }
 
 fn is_ours(program: &str, wanted: &Invocation) -> bool {
-    let name = program.rsplit('/').next().unwrap_or_default();
-    name == crate::PROGRAM || Path::new(program) == wanted.program
+    crate::has_our_name(program) || Path::new(program) == wanted.program
 }

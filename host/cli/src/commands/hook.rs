@@ -4,7 +4,10 @@ use crate::exit::CommandExit;
 use portcullis_agents::invocation::{DEADLINE, TIMEOUT};
 use portcullis_agents::{Agent, HookOutput};
 use portcullis_review::approvals::AnswerPort;
-use portcullis_review::hook::{answer_event, answer_late, answer_to_panic, record_late};
+use portcullis_review::hook::{
+    HookCaller, answer_event, answer_late, answer_to_panic, record_late,
+};
+use portcullis_review::parts::FreshParts;
 use std::io::{IsTerminal, Read, Write};
 use std::os::unix::process::parent_id;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -28,7 +31,7 @@ pub fn run_hook(agent: &'static dyn Agent, timeout: u64) -> u8 {
         // The thread costs a hook some percent.
         late.start();
     }
-    answer(agent, read_input(agent.max_input()), &late)
+    answer(&HookCaller::of_process(agent), read_input(agent.max_input()), &late)
 }
 
 /// Runs as a hook if a client started this program without arguments and passes it an event: some
@@ -48,18 +51,20 @@ pub fn run_bare_hook() -> Option<u8> {
     let input = receiver.recv_timeout(PATIENCE).ok()?;
     agent.parse(&input).ok()?;
     late.start();
-    Some(answer(agent, input, &late))
+    Some(answer(&HookCaller::of_process(agent), input, &late))
 }
 
-fn answer(agent: &'static dyn Agent, input: Vec<u8>, late: &LateAnswer) -> u8 {
+fn answer(caller: &HookCaller, input: Vec<u8>, late: &LateAnswer) -> u8 {
     survive_file_size_limits();
     late.set_input(&input);
-    let answered = catch_unwind(AssertUnwindSafe(|| answer_event(agent, &input, late)))
-        .unwrap_or_else(|_| answer_to_panic(agent, &input));
+    let answered = catch_unwind(AssertUnwindSafe(|| {
+        answer_event(caller, &input, late, &FreshParts::of_hook())
+    }))
+    .unwrap_or_else(|_| answer_to_panic(caller.agent, &input));
     let Some(exit) = late.deliver_once(&answered.output) else {
         // The record of the review says another verdict than the answer that was given.
-        record_late(agent, &input);
-        return answer_late(agent, &input).exit;
+        record_late(caller, &input);
+        return answer_late(caller.agent, &input).exit;
     };
     if answered.work_is_due {
         drop(super::maintain::start_detached());

@@ -26,6 +26,7 @@ fn places() -> Paths {
         state: PathBuf::from(PERSON).join(".local/state/portcullis"),
         managed: "/etc/portcullis/config.toml".into(),
         project: Some(PROJECT.into()),
+        environment: portcullis_agents::HookEnvironment::of_process(),
     }
 }
 

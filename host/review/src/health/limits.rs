@@ -248,6 +248,7 @@ mod tests {
             state: "/home/p/.local/state/portcullis".into(),
             managed: "/etc/portcullis/config.toml".into(),
             project: None,
+            environment: portcullis_agents::HookEnvironment::of_process(),
         };
         for (settings, enabled, said) in [
             (vec![], None, None),

@@ -350,7 +350,8 @@ impl Registration {
     /// Reads the settings that a client started in `project` reads.
     fn read(agent: &'static dyn Agent, places: &Paths, project: &Path) -> Self {
         let layout = agent.hook_settings().layout();
-        let folders = layout.folders_from_environment(Path::new(&places.person), project);
+        let folders =
+            layout.folders_in_environment(&places.environment, Path::new(&places.person), project);
         let files = settings::read(agent, &folders);
         let wanted = invocation(agent, places);
         let handlers = handlers::find(agent, &files, &wanted);

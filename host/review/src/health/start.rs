@@ -36,8 +36,8 @@ pub fn find_weaknesses(
     journal: &Journal,
     now: u64,
 ) -> Vec<String> {
-    let named = portcullis_agents::project_in_environment();
-    let registration = Registration::read(agent, places, &named.unwrap_or_else(|| cwd.to_owned()));
+    let project = places.environment.project().unwrap_or_else(|| cwd.to_owned());
+    let registration = Registration::read(agent, places, &project);
     let mut findings = looked_over(&registration, places);
     if registration.handlers.is_empty() {
         // The client did start this program: from its command line, or from a plugin.

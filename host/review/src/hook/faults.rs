@@ -1,5 +1,6 @@
 //! Failures of a review: the reply to each, and its record.
 
+use super::HookCaller;
 use crate::reviewer::write_record;
 use anyhow::Result;
 use portcullis_agents::invocation::DEADLINE;
@@ -14,8 +15,9 @@ use portcullis_store::{Home, StoreError};
 use std::time::SystemTime;
 
 /// Refuses unreadable input, since it could have been a call.
-pub(super) fn refuse_unreadable(agent: &dyn Agent, error: &WireError) -> HookOutput {
-    let fault = record_unreadable(agent.name(), error);
+pub(super) fn refuse_unreadable(caller: &HookCaller, error: &WireError) -> HookOutput {
+    let agent = caller.agent;
+    let fault = record_unreadable_at(caller.own_paths(), agent.name(), error);
     agent.render(error.event.as_deref().unwrap_or_default(), &pipeline::fault_reply(&fault))
 }
 
@@ -34,24 +36,24 @@ pub fn answer_late(agent: &dyn Agent, input: &[u8]) -> HookOutput {
 
 /// Records that the review of an event took too long, so that its answer was a refusal, whatever
 /// its record says.
-pub fn record_late(agent: &dyn Agent, input: &[u8]) {
-    let event = agent.parse(input).ok();
+pub fn record_late(caller: &HookCaller, input: &[u8]) {
+    let event = caller.agent.parse(input).ok();
     let origin = FaultOrigin {
-        client: agent.name(),
+        client: caller.agent.name(),
         event: event.as_ref().map(|event| event.name.as_str()),
         session: event.as_ref().map(|event| event.session.as_str()),
     };
-    record_fault(&late_fault(), origin, clock::now_ms());
+    record_fault(caller.own_paths(), &late_fault(), origin, clock::now_ms());
 }
 
 /// Records a fault of the review of an event, on a best-effort basis.
-pub(super) fn record_event_fault(fault: &Fault, event: &Event, now: u64) {
+pub(super) fn record_event_fault(paths: Result<Paths>, fault: &Fault, event: &Event, now: u64) {
     let origin = FaultOrigin {
         client: &event.client,
         event: Some(&event.name),
         session: Some(&event.session),
     };
-    record_fault(fault, origin, now);
+    record_fault(paths, fault, origin, now);
 }
 
 pub(super) fn late_fault() -> Fault {
@@ -83,18 +85,22 @@ pub(super) fn store_fault(error: &StoreError) -> Fault {
 /// Records that a client of that name sent something that is not an event, on a best-effort basis.
 /// Returns the fault.
 pub fn record_unreadable(client: &str, error: &WireError) -> Fault {
+    record_unreadable_at(Paths::from_environment(), client, error)
+}
+
+fn record_unreadable_at(paths: Result<Paths>, client: &str, error: &WireError) -> Fault {
     let fault = Fault::from_host(FaultKind::BadInput, error.problem.clone());
     let origin =
         FaultOrigin { client, event: error.event.as_deref(), session: error.session.as_deref() };
-    record_fault(&fault, origin, clock::now_ms());
+    record_fault(paths, &fault, origin, clock::now_ms());
     fault
 }
 
 /// Records a fault on a best-effort basis: if the journal itself is at fault, nothing can be
 /// written, and the answer carries the fault anyway.
-fn record_fault(fault: &Fault, origin: FaultOrigin<'_>, now: u64) {
+fn record_fault(paths: Result<Paths>, fault: &Fault, origin: FaultOrigin<'_>, now: u64) {
     let written = || -> Result<()> {
-        let places = Paths::from_environment()?;
+        let places = paths?;
         let home = Home::open_root(&places.state)?;
         let durability =
             Config::load(&places, Some(&home)).map(|config| config.durability).unwrap_or_default();

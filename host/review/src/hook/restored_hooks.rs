@@ -1,8 +1,8 @@
 //! Puts our hooks back after a change of the settings that was refused.
 
+use super::HookCaller;
 use crate::reviewer::write_record;
-use portcullis_agents::{Agent, Invocation};
-use portcullis_config::paths::PathOverrides;
+use portcullis_agents::Invocation;
 use portcullis_core::event::Event;
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::text::one_line;
@@ -12,15 +12,16 @@ use std::path::Path;
 /// Restores our hooks in a settings file after a refused change. The running session keeps its
 /// hooks, but the next one would start without them.
 pub(super) fn restore_hooks(
-    agent: &dyn Agent,
+    caller: &HookCaller,
     home: &Home,
     file: &Path,
     event: &Event,
     now: u64,
     durability: Durability,
 ) -> Option<String> {
+    let agent = caller.agent;
     let program = std::env::current_exe().ok()?;
-    let wanted = Invocation { agent: agent.name(), program, pinned: PathOverrides::held_folders() };
+    let wanted = Invocation { agent: agent.name(), program, pinned: caller.pins.folders() };
     let restored = agent.restore_hooks(home, file, &wanted);
     let shown = one_line(&file.display().to_string(), 240);
     let message = match restored {

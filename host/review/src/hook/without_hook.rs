@@ -4,8 +4,10 @@
 use super::faults::{late_fault, record_event_fault};
 use super::{EventReply, ReviewedEvent, review_at_its_paths};
 use crate::approvals::{AnswerPort, ApprovedAction, settle_question};
+use crate::parts::FreshParts;
 use portcullis_agents::invocation::DEADLINE;
 use portcullis_config::clock;
+use portcullis_config::paths::Paths;
 use portcullis_core::event::Event;
 use portcullis_core::fault::{Fault, FaultKind};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -59,7 +61,7 @@ fn review_in_time(
     approved: Option<&ApprovedAction>,
 ) -> Result<ReviewedEvent, ReviewFailure> {
     let fail = |fault: Fault| {
-        record_event_fault(&fault, event, clock::now_ms());
+        record_event_fault(Paths::from_environment(), &fault, event, clock::now_ms());
         fault
     };
     let internal =
@@ -69,7 +71,13 @@ fn review_in_time(
     let review = move || {
         let moment = (clock::now_ms(), Instant::now());
         // After the deadline nobody receives it.
-        let _ = sender.send(review_at_its_paths(None, &owned, moment, approved.as_ref()));
+        let _ = sender.send(review_at_its_paths(
+            &FreshParts::of_event(),
+            None,
+            &owned,
+            moment,
+            approved.as_ref(),
+        ));
     };
     let thread = Builder::new().name("portcullis-event".into()).stack_size(STACK);
     if let Err(error) = thread.spawn(review) {

@@ -65,6 +65,7 @@ fn reviewer(cache: &Home, folder: &Path) -> Reviewer {
         state: cache.path().to_owned(),
         managed: folder.join("managed.toml"),
         project: None,
+        environment: portcullis_agents::HookEnvironment::of_process(),
     };
     Reviewer::new(Setup {
         config: Config::load(&places, None).unwrap(),

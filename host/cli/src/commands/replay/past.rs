@@ -9,8 +9,8 @@ use super::tally::Tally;
 use crate::error::{Context, Error, Result};
 use crate::exit::CommandExit;
 use crate::paint;
-use portcullis_agents::Agent;
 use portcullis_agents::recorded::{KeptSessions, SessionFiles};
+use portcullis_agents::{Agent, HookEnvironment};
 use portcullis_config::clock::now_ms;
 use portcullis_config::paths::Paths;
 use portcullis_core::policy::Mode;
@@ -90,7 +90,8 @@ fn find_sessions(agent: &dyn Agent, person: &Path) -> Result<(PathBuf, SessionFi
         }
     };
     let layout = agent.hook_settings().layout();
-    let folders = layout.folders_from_environment(person, Path::new("/"));
+    let folders =
+        layout.folders_in_environment(&HookEnvironment::of_process(), person, Path::new("/"));
     let folder = folders.person.join(layout.transcripts);
     if !folder.is_dir() {
         return Err(no_sessions(agent, &folder));

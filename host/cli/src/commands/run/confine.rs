@@ -29,7 +29,7 @@ pub fn plan_confinement(
     let current = env::current_dir().context("cannot determine the current folder")?;
     let home = Path::new(&places.person);
     let layout = agent.hook_settings().layout();
-    let own = layout.folders_from_environment(home, &current).person;
+    let own = layout.folders_in_environment(&places.environment, home, &current).person;
     // A client that runs for the first time would create it.
     std::fs::DirBuilder::new()
         .recursive(true)

@@ -28,7 +28,8 @@ pub fn hook_invocation(agent: &dyn Agent, places: &Paths) -> Result<Invocation> 
     let shared = Invocation { pinned: None, ..pinned.clone() };
     let current = std::env::current_dir().context("cannot determine the current folder")?;
     let hooks = agent.hook_settings();
-    let folders = hooks.layout().folders_from_environment(Path::new(&places.person), &current);
+    let person = Path::new(&places.person);
+    let folders = hooks.layout().folders_in_environment(&places.environment, person, &current);
     let settings: Vec<Value> =
         folders.files().iter().filter_map(|(_, path)| settings(hooks, path)).collect();
     let installed = |wanted: &Invocation| {

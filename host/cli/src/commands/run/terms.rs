@@ -160,6 +160,7 @@ mod tests {
             state: "/s".into(),
             managed: "/m".into(),
             project: None,
+            environment: portcullis_agents::HookEnvironment::of_process(),
         };
         RunSettings::from_arguments(&line.run, &files, &places).map_err(|error| error.in_line())
     }

@@ -1,0 +1,115 @@
+//! Parts that are kept between the reviews of one process.
+
+use super::{ReviewParts, ReviewerBasis};
+use crate::compiler::Processes;
+use crate::installed;
+use crate::reviewer::{Reviewer, cache_key};
+use anyhow::Result;
+use portcullis_engine::{Engine, Preload};
+use portcullis_store::{Durability, Home, Store, StoreError};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The most idle reviewers that are kept: one for each project that agents work in at once. Each
+/// holds its plugins' machine code, most of which the processes of a machine share.
+const MOST_REVIEWERS: usize = 16;
+/// The most idle connections to journals that are kept.
+const MOST_STORES: usize = 16;
+
+/// The parts of a process that reviews many events. A part serves one review at a time; reviews at
+/// the same time get parts of their own.
+#[derive(Default)]
+pub struct KeptParts {
+    engines: Mutex<Vec<KeptEngine>>,
+    /// Idle reviewers, the most recently used last.
+    reviewers: Mutex<Vec<Reviewer>>,
+    /// Idle connections, the most recently used last.
+    stores: Mutex<Vec<KeptStore>>,
+}
+
+/// The sandbox with the code of one home.
+struct KeptEngine {
+    cache: PathBuf,
+    /// The key of the home's cache: a home that was made anew has another one.
+    key: [u8; 32],
+    engine: Engine,
+}
+
+struct KeptStore {
+    journal: PathBuf,
+    durability: Durability,
+    store: Store,
+}
+
+impl ReviewParts for KeptParts {
+    fn open_engine(&self, home: &Home, _ahead: Option<Preload>) -> Result<Engine> {
+        let (cache, key) = (home.cache(), cache_key(home));
+        let mut engines = lock(&self.engines);
+        if let Some(kept) = engines.iter().find(|kept| kept.cache == cache && kept.key == key) {
+            return Ok(kept.engine.clone());
+        }
+        let engine = installed::open_engine(home)?;
+        engines.retain(|kept| kept.cache != cache);
+        engines.push(KeptEngine { cache, key, engine: engine.clone() });
+        Ok(engine)
+    }
+
+    fn load_reviewer(&self, basis: ReviewerBasis<'_>, _ahead: Option<Preload>) -> Result<Reviewer> {
+        let ReviewerBasis { places, home, engine, config, now } = basis;
+        let setup = installed::prepare_for_hook(places, home, engine, config, now)?;
+        let kept = {
+            let mut reviewers = lock(&self.reviewers);
+            let fits = |reviewer: &Reviewer| reviewer.is_made_of(&setup);
+            let position = reviewers.iter().rposition(fits);
+            position.map(|position| reviewers.remove(position))
+        };
+        let mut reviewer = match kept {
+            Some(mut reviewer) => {
+                reviewer.move_to(places);
+                reviewer
+            }
+            None => setup.into_reviewer()?,
+        };
+        // Each review has the time for compilations that a hook's has.
+        reviewer.plugins.with_compiler(Arc::new(Processes::of_hook()));
+        Ok(reviewer)
+    }
+
+    fn open_store(&self, home: &Home, durability: Durability) -> Result<Store, StoreError> {
+        let journal = home.journal();
+        let kept = {
+            let mut stores = lock(&self.stores);
+            let fits = |kept: &KeptStore| kept.journal == journal && kept.durability == durability;
+            stores.iter().rposition(fits).map(|position| stores.remove(position))
+        };
+        if let Some(mut kept) = kept
+            && kept.store.renew(home)?
+        {
+            return Ok(kept.store);
+        }
+        Store::open_database(home, durability)
+    }
+
+    fn put_back(&self, reviewer: Reviewer, store: Store) {
+        // A plugin that could not be loaded is loaded again: the reason may be gone.
+        if !reviewer.plugins.has_failed_loads() {
+            keep_last(&mut lock(&self.reviewers), reviewer, MOST_REVIEWERS);
+        }
+        let (journal, durability) = (store.journal().to_owned(), store.durability());
+        let kept = KeptStore { journal, durability, store };
+        keep_last(&mut lock(&self.stores), kept, MOST_STORES);
+    }
+}
+
+/// Adds an entry, and drops the one that was used the longest time ago if there are too many.
+fn keep_last<T>(kept: &mut Vec<T>, entry: T, most: usize) {
+    if kept.len() >= most {
+        kept.remove(0);
+    }
+    kept.push(entry);
+}
+
+/// Locks a list. A panic leaves none half-changed.
+fn lock<T>(list: &Mutex<T>) -> MutexGuard<'_, T> {
+    list.lock().unwrap_or_else(PoisonError::into_inner)
+}
