@@ -23,14 +23,14 @@ use std::fs;
 
 /// The crates below `host`, by floor: a crate imports from lower floors only.
 const FLOORS: &[&[&str]] = &[
-    &["fs"],
+    &["fs", "protocol"],
     &["core"],
     &["bundle", "checkpoint", "engine", "notify", "run", "store"],
     &["agents", "mcp", "registry"],
     &["config"],
     &["review", "terminal"],
-    &["author"],
-    &["cli", "toolchain"],
+    &["author", "service"],
+    &["cli", "hook", "toolchain"],
 ];
 
 /// Crates below `plugins` that the host imports: they import nothing of it.

@@ -8,6 +8,9 @@
 //! cache in small pieces until it is read from the disk again, which makes every start of it a
 //! fifth slower.
 //!
+//! The rows `service` are the same events in a home of their own, through `portcullis-hook` and a
+//! service that runs beside them.
+//!
 //! Two sessions are measured. In the ordinary one the agent goes from file to file without any
 //! finding, which the benchmark checks. In the other one it repeats itself: patterns are detected,
 //! interventions are made and recorded, and limits are in force.
@@ -20,12 +23,20 @@
 )]
 
 use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// The number of rounds of every command; `PORTCULLIS_BENCH_ROUNDS` overrides it.
 const ROUNDS: usize = 200;
+
+/// The folder of the hooks that review by themselves.
+const HOME: &str = "home";
+/// The folder of the hooks that ask the service.
+const SERVED: &str = "served";
+/// The program that asks it.
+const SMALL_HOOK: &str = "portcullis-hook";
 
 /// The number of rounds between two prompts of the person: limits count what happened since the
 /// last one.
@@ -36,6 +47,8 @@ struct Case {
     program: PathBuf,
     arguments: Vec<String>,
     input: Option<PathBuf>,
+    /// The folder of its configuration and state.
+    home: &'static str,
     /// True if nothing may be reported about the session.
     ordinary: bool,
     times: Vec<Duration>,
@@ -49,13 +62,23 @@ fn main() {
     let folder = std::env::temp_dir().join(format!("portcullis-bench-{}", std::process::id()));
     fs::create_dir_all(folder.join("project")).unwrap();
     // The bench `checkpoints` measures what they add.
-    fs::create_dir_all(folder.join("home")).unwrap();
-    fs::write(folder.join("home/config.toml"), "[checkpoints]\nenabled = false\n").unwrap();
-    fs::copy(env!("CARGO_BIN_EXE_portcullis"), program(&folder)).unwrap();
+    for home in [HOME, SERVED] {
+        fs::create_dir_all(folder.join(home)).unwrap();
+        let config = folder.join(home).join("config.toml");
+        fs::write(config, "[checkpoints]\nenabled = false\n").unwrap();
+    }
+    let built = Path::new(env!("CARGO_BIN_EXE_portcullis"));
+    fs::copy(built, program(&folder)).unwrap();
+    fs::copy(built.with_file_name(SMALL_HOOK), folder.join(SMALL_HOOK))
+        .expect("`cargo build --release` makes portcullis-hook, which is measured too");
+    // Plugins are compiled by the first process of a home, which needs more memory than any other.
+    once(&prompt(&folder, SERVED), &folder, 0);
+    let service = Service::start(&folder);
     let mut cases = cases(&folder);
     for round in 0..rounds + 5 {
         if round % TURN == 0 {
-            once(&prompt(&folder), &folder, round);
+            once(&prompt(&folder, HOME), &folder, round);
+            once(&prompt(&folder, SERVED), &folder, round);
         }
         for case in &mut cases {
             let time = once(case, &folder, round);
@@ -65,6 +88,8 @@ fn main() {
         }
     }
     report(&mut cases, rounds);
+    service.report();
+    drop(service);
     fs::remove_dir_all(&folder).unwrap();
 }
 
@@ -103,6 +128,16 @@ fn cases(folder: &Path) -> Vec<Case> {
         ),
         case("hook: an event that nobody needs", hook, call, event("other.json", OTHER)),
     ];
+    let small = folder.join(SMALL_HOOK);
+    for (name, file, text) in [
+        ("service: ordinary, before a shell command", "before.json", BEFORE),
+        ("service: ordinary, after it", "after.json", AFTER),
+        ("service: ordinary, before an edit", "edit.json", EDIT),
+        ("service: ordinary, after it", "edited.json", EDITED),
+    ] {
+        let served = case(name, small.clone(), call, event(file, text));
+        cases.push(Case { home: SERVED, ..served });
+    }
     for (name, program, arguments) in
         [("python3 -c pass", "python3", ["-c", "pass"]), ("node -e 0", "node", ["-e", "0"])]
     {
@@ -121,7 +156,8 @@ fn case(name: &'static str, program: PathBuf, arguments: &[&str], input: Option<
         program,
         arguments,
         input,
-        ordinary: name.starts_with("hook: ordinary"),
+        home: HOME,
+        ordinary: name.contains(": ordinary"),
         times: Vec::new(),
     }
 }
@@ -130,13 +166,51 @@ fn program(folder: &Path) -> PathBuf {
     folder.join("portcullis")
 }
 
-fn prompt(folder: &Path) -> Case {
-    case(
+fn prompt(folder: &Path, home: &'static str) -> Case {
+    let prompt = case(
         "the person's prompt",
         program(folder),
         &["hook", "claude"],
         Some(event(folder, "prompt.json", PROMPT)),
-    )
+    );
+    Case { home, ..prompt }
+}
+
+/// A service that runs beside the hooks.
+struct Service(Child);
+
+impl Service {
+    fn start(folder: &Path) -> Self {
+        let mut command = Command::new(program(folder));
+        command.args(["serve", "--json"]).env("PORTCULLIS_HOME", folder.join(SERVED));
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        assert!(line.contains("service.sock"), "the service did not start: {line}");
+        Self(child)
+    }
+
+    /// Prints the memory that is its own, from `/proc`.
+    fn report(&self) {
+        let path = format!("/proc/{}/smaps_rollup", self.0.id());
+        let text = fs::read_to_string(path).unwrap_or_default();
+        let kib = |name: &str| -> u64 {
+            let line = text.lines().find_map(|line| line.strip_prefix(name));
+            line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or_default()
+        };
+        println!(
+            "the service takes {} MiB, of which {} MiB are its own alone",
+            kib("Rss:") / 1024,
+            (kib("Private_Clean:") + kib("Private_Dirty:")) / 1024
+        );
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 fn event(folder: &Path, name: &str, text: &str) -> PathBuf {
@@ -177,7 +251,7 @@ fn once(case: &Case, folder: &Path, round: usize) -> Duration {
         .stdin(input)
         .stdout(File::create(&said).unwrap())
         .stderr(Stdio::null());
-    command.env("PORTCULLIS_HOME", folder.join("home"));
+    command.env("PORTCULLIS_HOME", folder.join(case.home));
     // Cargo sets it, and a shell that searches cargo's folders for its libraries first takes a
     // third longer.
     command.env_remove("LD_LIBRARY_PATH");
@@ -206,12 +280,12 @@ fn report(cases: &mut [Case], rounds: usize) {
         |case: &Case| case.times.first().copied().unwrap_or_default().as_secs_f64() * 1000.0;
     let shell = cases.first().map(median).unwrap_or_default();
     println!(
-        "{:<40} {:>9} {:>9} {:>14}   ({rounds} rounds)",
+        "{:<42} {:>9} {:>9} {:>14}   ({rounds} rounds)",
         "whole process", "least ms", "median ms", "x `sh -c true`"
     );
     for case in cases.iter() {
         println!(
-            "{:<40} {:>9.2} {:>9.2} {:>14.2}",
+            "{:<42} {:>9.2} {:>9.2} {:>14.2}",
             case.name,
             least(case),
             median(case),

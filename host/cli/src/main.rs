@@ -151,6 +151,8 @@ enum Command {
     Resume(commands::pause::Resume),
     /// Check that protection is complete, and show the fixes
     Doctor(commands::doctor::Arguments),
+    /// Run the resident service, which reviews faster
+    Serve(commands::serve::Arguments),
     /// Print one line for a status line
     Status(commands::status::Arguments),
     /// Run pending maintenance (starts automatically)
@@ -296,6 +298,7 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Pause(arguments) => commands::pause::run_pause(&arguments),
         Command::Resume(arguments) => commands::pause::run_resume(&arguments),
         Command::Doctor(arguments) => commands::doctor::run_doctor(&arguments),
+        Command::Serve(arguments) => commands::serve::run_serve(&arguments),
         Command::Status(arguments) => Ok(commands::status::run_status(&arguments)),
         Command::Maintain(arguments) => commands::maintain::run_maintain(&arguments),
         Command::Completions { shell } => {

@@ -145,14 +145,17 @@ fn lay() -> Result<Ground> {
         .keep();
     let binary = root.join("portcullis");
     lay_program(&built, &binary)?;
-    lay_program(&built.with_file_name(SECOND), &root.join(SECOND))?;
+    for name in BESIDE {
+        lay_program(&built.with_file_name(name), &root.join(name))?;
+    }
     let warm = root.join("warm");
     prepare_state(&binary, &warm)?;
     Ok(Ground { root, binary, warm })
 }
 
-/// The program that `plugin new` and `plugin build` run in, beside the first.
-const SECOND: &str = "portcullis-plugin";
+/// The programs beside the first: the one that `plugin new` and `plugin build` run in, and the
+/// small hook.
+const BESIDE: &[&str] = &["portcullis-plugin", "portcullis-hook"];
 
 fn lay_program(built: &Path, to: &Path) -> Result<()> {
     fs::copy(built, to).with_context(|| {

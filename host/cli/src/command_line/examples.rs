@@ -23,6 +23,7 @@ pub const EXAMPLES: &[(&str, &[&str])] = &[
             "portcullis install claude --observe  # record decisions, refuse nothing",
             "portcullis install claude --dry-run --diff",
             "sudo portcullis install claude --managed",
+            "portcullis install claude --service  # faster, with `portcullis serve`",
         ],
     ),
     (
@@ -57,6 +58,7 @@ pub const EXAMPLES: &[(&str, &[&str])] = &[
             "portcullis eval --json --rows rows.jsonl actions.jsonl",
         ],
     ),
+    ("serve", &["portcullis serve", "portcullis serve --status --json"]),
     ("approvals", &["portcullis approvals watch", "portcullis approvals list"]),
     ("approvals list", &["portcullis approvals list", "portcullis approvals list --all --json"]),
     ("approvals show", &["portcullis approvals show k7m2x9qd"]),

@@ -8,7 +8,7 @@ use std::fmt::Write;
 /// The groups in `portcullis -h`, each with its commands in order.
 pub const GROUPS: &[(&str, &[&str])] = &[
     ("Try", &["demo", "review", "replay", "eval"]),
-    ("Protect an agent", &["install", "uninstall", "doctor", "status", "run", "mcp"]),
+    ("Protect an agent", &["install", "uninstall", "doctor", "status", "serve", "run", "mcp"]),
     ("See what happened", &["audit", "explain", "metrics", "notifications"]),
     ("Undo and recover", &["undo", "checkpoint", "quarantine", "incident", "recover"]),
     (

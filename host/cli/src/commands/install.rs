@@ -20,7 +20,7 @@ use portcullis_agents::listing::DisabledReason;
 use portcullis_agents::settings::{Folders, SettingsScope};
 use portcullis_agents::{Agent, Invocation};
 use portcullis_config::clock::now_ms;
-use portcullis_config::paths::Paths;
+use portcullis_config::paths::{Paths, small_hook};
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_review::reviewer::to_store;
 use portcullis_store::{Durability, Home, Store};
@@ -53,6 +53,9 @@ pub struct Arguments {
     /// Set the path by which the hooks start Portcullis, for example a link that survives updates
     #[arg(long, value_name = "PATH")]
     program: Option<PathBuf>,
+    /// Let the hooks ask the resident service (`portcullis serve`), which reviews faster
+    #[arg(long, conflicts_with = "program")]
+    service: bool,
     /// Do not ask before writing
     #[arg(long, short)]
     yes: bool,
@@ -139,7 +142,8 @@ impl Site {
         let own = matches!(scope, SettingsScope::User | SettingsScope::Local);
         let pinned = own.then(|| (places.config.clone(), places.state.clone()));
         let layout = agent.hook_settings().layout();
-        let folders = layout.folders_from_environment(Path::new(&places.person), &current);
+        let folders =
+            layout.folders_in_environment(&places.environment, Path::new(&places.person), &current);
         let wanted = Invocation { agent: agent.name(), program, pinned };
         Ok(Self { agent, scope, places, folders, wanted })
     }
@@ -206,7 +210,13 @@ fn find_clients(places: &Paths) -> Result<Vec<&'static dyn Agent>> {
 
 fn install(agent: &'static dyn Agent, arguments: &Arguments) -> Result<CommandExit> {
     let scope = arguments.scope.scope();
-    let site = Site::new(agent, scope, arguments.program.as_deref(), !arguments.dry_run)?;
+    let small = if arguments.service {
+        Some(small_hook().context("cannot determine where this program is")?)
+    } else {
+        None
+    };
+    let program = small.as_deref().or(arguments.program.as_deref());
+    let site = Site::new(agent, scope, program, !arguments.dry_run)?;
     let client = agent.find_program(Path::new(&site.places.person));
     let mut report = InstallReport::new(arguments.json, scope, &site.folders.settings_file(scope));
     check_version(agent, client.as_deref(), &mut report)?;

@@ -15,6 +15,7 @@ use portcullis_config::paths::{PathOverrides, Paths};
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::text::count_noun;
 use portcullis_review::checkpoints;
+use portcullis_review::hook::HookCaller;
 use portcullis_review::incidents;
 use portcullis_review::installed;
 use portcullis_review::notifications::{self, deliver};
@@ -348,16 +349,31 @@ pub fn start_beside() {
     drop(Builder::new().name("portcullis-maintain".into()).spawn(wait));
 }
 
+/// Starts `maintain` for the installation of a hook that handed its event over, with the hook's
+/// environment.
+pub fn start_for_hook(caller: &HookCaller) {
+    let variables = caller.environment.variables();
+    let Some(mut command) = detached_command(&caller.pins) else { return };
+    command.env_clear().envs(variables);
+    let Ok(mut process) = command.spawn() else { return };
+    let wait = move || drop(process.wait());
+    drop(Builder::new().name("portcullis-maintain".into()).spawn(wait));
+}
+
 /// Starts `maintain` in a process group and session of its own, without inherited descriptors: the
 /// client that waits for this hook must not wait for it, and its timeout must not end it.
 /// Returns the process; `None` if it could not be started.
 pub fn start_detached() -> Option<Child> {
+    // If it cannot be started, the log grows until a commit checkpoints it.
+    detached_command(&PathOverrides::held())?.spawn().ok()
+}
+
+fn detached_command(pins: &PathOverrides) -> Option<Command> {
     let program = std::env::current_exe().ok()?;
     // Our own descriptors close by themselves; the client may have passed on others.
     close_fds::set_fds_cloexec_threadsafe(3, &[]);
     let mut command = Command::new(program);
-    command.args(["maintain", "--detached"]).args(PathOverrides::held_arguments()).current_dir("/");
+    command.args(["maintain", "--detached"]).args(pins.as_arguments()).current_dir("/");
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
-    // If it cannot be started, the log grows until a commit checkpoints it.
-    command.spawn().ok()
+    Some(command)
 }

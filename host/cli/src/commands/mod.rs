@@ -31,6 +31,7 @@ pub mod rules;
 #[cfg(target_os = "linux")]
 pub mod run;
 mod second_program;
+pub mod serve;
 pub mod status;
 pub mod trust;
 pub mod undo;

@@ -1,0 +1,27 @@
+//! The protocol between a hook and the resident service.
+//!
+//! A hook connects to the service's Unix socket, writes one [`Request`], and reads [`Reply`]s until
+//! one of them ends the exchange. Both ends first check which user runs the other one
+//! ([`check_peer`]).
+//!
+//! ```text
+//! hook                         service
+//!   |-- Review ------------------>|
+//!   |<------------- Waiting ------|   any number of times: a person has to answer first
+//!   |<------------- Answer -------|   or Declined or Unable: the hook reviews
+//! ```
+//!
+//! A message is a frame: [`MAGIC`] with the version, the length of the body (4 bytes, little
+//! endian), the body. A body is a tag and fields, each with its length. A message that is not
+//! exactly that is an error, and so is one that is longer than [`MOST_BYTES`].
+
+mod codec;
+mod frame;
+mod message;
+mod peer;
+mod socket;
+
+pub use frame::{FrameError, MAGIC, MOST_BYTES, read_message, write_message};
+pub use message::{Answer, Reply, Request, ReviewRequest, ServiceStatus};
+pub use peer::{PeerError, check_peer};
+pub use socket::{SOCKET, SocketError, check_socket, find_socket};

@@ -1,0 +1,39 @@
+//! The resident service and the small hook: the same answers and records as the embedded review,
+//! and the embedded review wherever the service does not answer.
+//!
+//! `PORTCULLIS_KILLS` (200) sets how often the service is killed under load.
+
+#![allow(
+    unreachable_pub,
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a program of tests"
+)]
+
+#[path = "service/broken.rs"]
+mod broken;
+mod common;
+#[path = "service/killed.rs"]
+mod killed;
+#[path = "service/running.rs"]
+mod running;
+#[path = "service/same.rs"]
+mod same;
+
+use common::trial;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let mut trials = vec![
+        trial("service: answers and records are those of the embedded review", same::sessions),
+        trial("service: what changes on the disk counts at once", same::changes),
+        trial("service: hooks at once get their own answers", same::at_once),
+        trial("service: a person's answer releases a call that it holds", same::held),
+        trial("service: one for a home", running::one_for_a_home),
+        trial("service: it ends with its answers given", running::ends),
+        trial("service: other users get nothing", running::other_users),
+        trial("service: it is killed and nothing is lost", killed::under_load),
+    ];
+    trials.extend(broken::trials());
+    common::run(trials)
+}

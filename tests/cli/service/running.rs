@@ -1,0 +1,135 @@
+//! A running service, and who may use it.
+
+use crate::common::process::{self, Ended};
+use crate::common::site::{LIMIT, NOBODY, Site};
+use anyhow::{Context, Result, anyhow, ensure};
+use rustix::process::{Pid, Signal, kill_process};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// A service that ends with the test.
+pub struct Running {
+    pub child: Child,
+}
+
+impl Running {
+    /// Starts a service for a site, and waits until it answers.
+    pub fn start(site: &Site) -> Result<Self> {
+        let mut command = site.command(&["serve", "--json"]);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().context("cannot start the service")?;
+        let stdout = child.stdout.take().ok_or_else(|| anyhow!("it has no output"))?;
+        let mut line = String::new();
+        BufReader::new(stdout).read_line(&mut line)?;
+        let running = Self { child };
+        ensure!(line.contains("service.sock"), "it did not say where it answers: {line:?}");
+        Ok(running)
+    }
+
+    pub fn signal(&self, signal: Signal) -> Result<()> {
+        let id = i32::try_from(self.child.id())?;
+        kill_process(Pid::from_raw(id).ok_or_else(|| anyhow!("no process"))?, signal)?;
+        Ok(())
+    }
+
+    /// Waits for its end.
+    pub fn ended(&mut self) -> Result<Option<i32>> {
+        let deadline = Instant::now() + LIMIT;
+        loop {
+            if let Some(status) = self.child.try_wait()? {
+                return Ok(status.code());
+            }
+            ensure!(Instant::now() < deadline, "the service did not end");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Returns the small hook with these arguments, in the environment of the site's other commands.
+pub fn small_hook(site: &Site, arguments: &[&str]) -> Command {
+    let usual = site.command(arguments);
+    let mut command = Command::new(site.binary().with_file_name("portcullis-hook"));
+    command.args(arguments).current_dir(site.project()).env_clear();
+    for (name, value) in usual.get_envs() {
+        if let Some(value) = value {
+            command.env(name, value);
+        }
+    }
+    site.as_its_user(&mut command);
+    command
+}
+
+/// Sends an event to the small hook of Claude Code.
+pub fn ask(site: &Site, input: &[u8]) -> Result<Ended> {
+    process::run(small_hook(site, &["hook", "claude"]), input, LIMIT)
+}
+
+/// The number of events that the service reviewed, by its own account.
+pub fn reviewed(site: &Site) -> Result<u64> {
+    let status: serde_json::Value =
+        serde_json::from_str(&site.output(&["serve", "--status", "--json"])?)?;
+    status["reviewed"].as_u64().ok_or_else(|| anyhow!("no count in {status}"))
+}
+
+pub fn one_for_a_home() -> Result<()> {
+    let site = Site::new("one-service")?;
+    let none = site.run(&["serve", "--status"])?;
+    ensure!(none.code == Some(1) && none.stderr.contains("no service runs"), "{}", none.all());
+    let _running = Running::start(&site)?;
+    let second = site.run(&["serve"])?;
+    ensure!(second.code == Some(1), "{}", second.all());
+    ensure!(second.stderr.contains("another service runs"), "{}", second.all());
+    ensure!(reviewed(&site)? == 0, "it has reviewed something");
+    // The refused one must not have taken the socket away.
+    ask(&site, site.calls("one").bash("c1", "ls").to_string().as_bytes())?;
+    ensure!(reviewed(&site)? == 1, "the service did not review");
+    Ok(())
+}
+
+pub fn ends() -> Result<()> {
+    for signal in [Signal::TERM, Signal::INT] {
+        let site = Site::new(&format!("ends-{}", signal.as_raw()))?;
+        let mut running = Running::start(&site)?;
+        let socket = site.state().join("service.sock");
+        let event = site.calls("ends").bash("c1", "rm -rf /").to_string();
+        let before = ask(&site, event.as_bytes())?;
+        running.signal(signal)?;
+        ensure!(running.ended()? == Some(0), "it failed");
+        ensure!(!socket.exists(), "it left its socket");
+        let after = ask(&site, event.as_bytes())?;
+        ensure!(before.code == Some(2) && after.code == Some(2), "{}", after.all());
+        let again = Running::start(&site)?;
+        drop(again);
+    }
+    Ok(())
+}
+
+pub fn other_users() -> Result<()> {
+    let site = Site::new("other-users")?.held_back()?;
+    if rustix::process::getuid().as_raw() != 0 {
+        // Only the superuser can get past the folder of somebody else's socket.
+        return Ok(());
+    }
+    let _running = Running::start(&site)?;
+    let mut stream = UnixStream::connect(site.state().join("service.sock"))?;
+    stream.set_read_timeout(Some(Duration::from_secs(5)))?;
+    stream.write_all(b"PCH\x01\x01\0\0\0s")?;
+    let mut answer = Vec::new();
+    // A connection that is closed with our bytes unread may be reset.
+    let _ = stream.read_to_end(&mut answer);
+    ensure!(answer.is_empty(), "user 0 got {answer:?} from a service of user {NOBODY}");
+    let own = ask(&site, site.calls("own").bash("c1", "ls").to_string().as_bytes())?;
+    ensure!(own.code == Some(0), "{}", own.all());
+    ensure!(reviewed(&site)? == 1, "its own user was not served");
+    Ok(())
+}
