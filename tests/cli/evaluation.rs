@@ -206,7 +206,7 @@ const FIGURES: &[Figure] = &[
     // 97 until uploads were seen: 14 rows copy a file to a store or another machine, and that
     // warns.
     (&["dcg"], "benign", 0, ALLOWS, 95.5),
-    // The target of 91.5 is required for the rows that do not contradict us, below.
+    // The target of 92 is required for the rows that do not contradict us, below.
     (&["defenseclaw"], "benign", 0, ALLOWS, 83.0),
     (&["bookminder"], "benign", 0, ALLOWS, 98.0),
     (&["spotter"], "benign", 0, ALLOWS, 98.0),
@@ -226,6 +226,11 @@ const CONTRADICTED: &[&str] = &[
     "curl-unknown-option-pipeline",
     "ordinary-file-upload",
     "ordinary-read-and-egress",
+    "privileged-false-container-root-bind",
+    "privileged-final-false-container-root-bind",
+    "privileged-invalid-container-root-bind",
+    "privileged-numeric-false-container-root-bind",
+    "privileged-uppercase-false-container-root-bind",
     "structured-ordinary-file-upload",
     "wget-unknown-option-pipeline",
 ];
@@ -305,11 +310,11 @@ fn corpora(corpora: &Path) -> Result<()> {
     }
     let rest = uncontradicted(&rows)?;
     let line = format!(
-        "defenseclaw benign without {} rows that contradict us: {rest:.1} % allow, wanted 91.5",
+        "defenseclaw benign without {} rows that contradict us: {rest:.1} % allow, wanted 92",
         CONTRADICTED.len()
     );
     tell(&line);
-    if rest < 91.5 {
+    if rest < 92.0 {
         missed.push(line);
     }
     ensure!(missed.is_empty(), "{}", missed.join("; "));

@@ -30,6 +30,7 @@ fn main() -> ExitCode {
         trial("service: hooks at once get their own answers", same::at_once),
         trial("service: a person's answer releases a call that it holds", same::held),
         trial("service: one for a home", running::one_for_a_home),
+        trial("service: doctor tells of it", running::seen_by_doctor),
         trial("service: it ends with its answers given", running::ends),
         trial("service: other users get nothing", running::other_users),
         trial("service: it is killed and nothing is lost", killed::under_load),

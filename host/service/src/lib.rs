@@ -21,4 +21,4 @@ mod server;
 mod socket;
 
 pub use server::{Service, Stop};
-pub use socket::{OwnSocket, ask_status};
+pub use socket::OwnSocket;

@@ -96,6 +96,37 @@ pub fn one_for_a_home() -> Result<()> {
     Ok(())
 }
 
+/// `doctor` says nothing of a service that is not set up, tells one that answers, and warns of one
+/// that does not and of the reviews that were made without it.
+pub fn seen_by_doctor() -> Result<()> {
+    let site = Site::new("service-doctor")?;
+    let call = |id: &str| site.calls("doctor").bash(id, "ls").to_string();
+    ask(&site, call("c1").as_bytes())?;
+    let finding = || -> Result<Vec<(String, String)>> {
+        let report: serde_json::Value =
+            serde_json::from_str(&site.run(&["doctor", "--json"])?.text())?;
+        let findings = report["findings"].as_array().cloned().unwrap_or_default();
+        let of_service = findings.into_iter().filter(|finding| finding["check"] == "service");
+        let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+        Ok(of_service.map(|finding| (text(&finding["level"]), finding.to_string())).collect())
+    };
+    ensure!(finding()?.is_empty(), "{:?}", finding()?);
+    let mut running = Running::start(&site)?;
+    ask(&site, call("c2").as_bytes())?;
+    let found = finding()?;
+    ensure!(found.len() == 1 && found[0].0 == "ok", "{found:?}");
+    ensure!(found[0].1.contains("1 event reviewed"), "{found:?}");
+    running.child.kill()?;
+    running.child.wait()?;
+    ask(&site, call("c3").as_bytes())?;
+    let found = finding()?;
+    ensure!(found.len() == 2 && found.iter().all(|(level, _)| level == "warning"), "{found:?}");
+    for part in ["nobody serves", "1 review of the last day", "cannot connect"] {
+        ensure!(found.iter().any(|(_, text)| text.contains(part)), "no {part:?}: {found:?}");
+    }
+    Ok(())
+}
+
 pub fn ends() -> Result<()> {
     for signal in [Signal::TERM, Signal::INT] {
         let site = Site::new(&format!("ends-{}", signal.as_raw()))?;

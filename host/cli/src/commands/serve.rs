@@ -7,8 +7,8 @@ use crate::exit::CommandExit;
 use crate::paint;
 use anyhow::Context;
 use portcullis_config::paths::Paths;
-use portcullis_protocol::ServiceStatus;
-use portcullis_service::{OwnSocket, Service, ask_status};
+use portcullis_protocol::{ServiceStatus, ask_status};
+use portcullis_service::{OwnSocket, Service};
 use portcullis_store::Home;
 use serde_json::json;
 use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
@@ -83,7 +83,7 @@ fn stop_on_signals(service: &Service) -> Result<()> {
 }
 
 fn show_status(places: &Paths, as_json: bool) -> Result<CommandExit> {
-    let Some(status) = ask_status(&places.state)? else {
+    let Some(status) = ask_status(&places.state).context("the service does not answer")? else {
         return Err(Error::not_found("no service runs for this home").with_hint(
             "start one with `portcullis serve`; without one, hooks review by themselves",
         ));

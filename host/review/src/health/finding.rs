@@ -108,6 +108,8 @@ checks! {
     Code => "compiled code", Guard;
     /// The loaded plugins refuse a known-bad action.
     Judgement => "judgement", Guard;
+    /// The resident service answers; reported if one is set up, or did not answer in the last day.
+    Service => "service", Guard;
     /// The database can be read and written.
     Database => "database", Journal;
     /// No record was changed, removed or inserted.

@@ -3,6 +3,7 @@
 
 use super::finding::{Check, HealthFinding};
 use crate::canary_session::CANARY_SESSION;
+use crate::hook::WITHOUT_SERVICE;
 use portcullis_config::amount::{format_size, format_span};
 use portcullis_config::clock::format_utc;
 use portcullis_core::record::{Record, RecordKind};
@@ -324,6 +325,29 @@ pub(super) fn faults(store: &Store, now: u64) -> Vec<HealthFinding> {
         Check::Faults,
         "none in the last day",
     )
+}
+
+/// Reports reviews of the last day that the resident service should have made, and did not.
+pub(super) fn without_service(store: &Store, now: u64) -> Option<HealthFinding> {
+    let (mut times, mut newest) = (0, String::new());
+    let read = each(store, now.saturating_sub(DAY), Some(RecordKind::Review), |record| {
+        let reason = record.details.get(WITHOUT_SERVICE).and_then(serde_json::Value::as_str);
+        let Some(reason) = reason else { return };
+        // Newest first: the first one is kept.
+        if times == 0 {
+            newest = one_line(reason, 240);
+        }
+        times += 1;
+    });
+    // An unreadable journal is reported by the other checks.
+    read.ok().filter(|()| times > 0)?;
+    let what = format!(
+        "{} of the last day were made without it; the newest: {newest}",
+        count_noun(times, "review")
+    );
+    let fix = "`portcullis serve --status` shows whether it answers now; hooks review by themselves \
+               until it does";
+    Some(HealthFinding::warning(Check::Service, what, fix))
 }
 
 /// Reports actions of the last day that ran and were not reviewed.

@@ -17,6 +17,7 @@ mod limits;
 mod machine;
 mod notify;
 mod program;
+mod service;
 mod settings;
 mod start;
 mod stops;
@@ -72,6 +73,7 @@ impl HealthInput {
         self.plugins(&guard, &mut findings);
         progress("the journal");
         self.journal(&guard, &mut findings);
+        findings.extend(service::socket(&self.places.state));
         self.machine(&mut findings);
         for agent in &self.agents {
             let of_client = self.client(*agent, &guard, &mut progress);
@@ -218,6 +220,7 @@ impl HealthInput {
         }
         findings.extend(journal::faults(&store, self.now));
         findings.push(journal::unreviewed(&store, self.now));
+        findings.extend(journal::without_service(&store, self.now));
         findings.extend(journal::held_changes(&store, self.now));
         findings.extend(
             guard.config.iter().flat_map(|config| stops::check(&store, home, config, self.now)),
