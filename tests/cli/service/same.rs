@@ -34,7 +34,7 @@ fn left(site: &Site, answers: Vec<Ended>) -> Result<Left> {
 
 /// Returns a text without points in time, and without the ids that are made of them.
 fn without_times(text: &str) -> String {
-    let times = Regex::new(r"\d{4}-\d\d-\d\dT[0-9:.]+Z|\b[0-9a-f]{16}\b").unwrap();
+    let times = Regex::new(r"\d{4}-\d\d-\d\dT[0-9:.]+Z|\b[0-9a-f]{16}\b|\b1[0-9]{12}\b").unwrap();
     times.replace_all(text, "TIME").into_owned()
 }
 
@@ -42,6 +42,9 @@ fn remove_volatile(value: &mut Value) {
     match value {
         Value::Object(fields) => {
             fields.retain(|name, _| !VOLATILE.contains(&name.as_str()));
+            if fields.get("quantity").is_some_and(|quantity| quantity == "time") {
+                fields.remove("used");
+            }
             fields.values_mut().for_each(remove_volatile);
         }
         Value::Array(items) => items.iter_mut().for_each(remove_volatile),
