@@ -44,6 +44,7 @@ const ROWS: &[Failing] = &[
     row("demo --frob", "usage", &["unexpected argument '--frob'"], "Usage: portcullis demo"),
     row("hook nobody", "usage", &["invalid value 'nobody'", "claude"], "--help"),
     row("install claude --program relative", "invalid", &["must be an absolute path"], ""),
+    row("serve --status", "not-found", &["no service runs for this home"], "`portcullis serve`"),
     row("uninstall nobody", "usage", &["invalid value 'nobody'"], "--help"),
     row("review nowhere.json", "not-found", &["cannot read `nowhere.json`", "No such file"], ""),
     row("review broken.txt", "invalid", &["is not valid JSON"], ""),

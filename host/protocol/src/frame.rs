@@ -1,6 +1,5 @@
 //! Frames: where a message begins and ends in a stream.
 
-use crate::message::{Reply, Request};
 use std::io::{self, Read, Write};
 
 /// The begin of each frame; the last byte is the version. Another version is another protocol.
@@ -39,26 +38,6 @@ pub trait Message: Sized {
     /// # Errors
     /// Fails if the body is not exactly one message.
     fn from_body(body: &[u8]) -> Result<Self, FrameError>;
-}
-
-impl Message for Request {
-    fn to_body(&self) -> Vec<u8> {
-        self.encode()
-    }
-
-    fn from_body(body: &[u8]) -> Result<Self, FrameError> {
-        Self::decode(body)
-    }
-}
-
-impl Message for Reply {
-    fn to_body(&self) -> Vec<u8> {
-        self.encode()
-    }
-
-    fn from_body(body: &[u8]) -> Result<Self, FrameError> {
-        Self::decode(body)
-    }
 }
 
 /// Writes a message.

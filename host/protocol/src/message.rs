@@ -1,7 +1,7 @@
 //! The messages.
 
 use crate::codec::{Fields, Writer};
-use crate::frame::FrameError;
+use crate::frame::{FrameError, Message};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -78,8 +78,8 @@ pub struct ServiceStatus {
     pub declined: u64,
 }
 
-impl Request {
-    pub(crate) fn encode(&self) -> Vec<u8> {
+impl Message for Request {
+    fn to_body(&self) -> Vec<u8> {
         match self {
             Self::Status => Writer::tagged(b's').finish(),
             Self::Review(review) => {
@@ -98,7 +98,7 @@ impl Request {
         }
     }
 
-    pub(crate) fn decode(body: &[u8]) -> Result<Self, FrameError> {
+    fn from_body(body: &[u8]) -> Result<Self, FrameError> {
         let mut fields = Fields::of(body);
         let request = match fields.tag()? {
             b's' => Self::Status,
@@ -129,8 +129,8 @@ fn pairs(list: Vec<Vec<u8>>) -> Result<BTreeMap<OsString, OsString>, FrameError>
     Ok(variables)
 }
 
-impl Reply {
-    pub(crate) fn encode(&self) -> Vec<u8> {
+impl Message for Reply {
+    fn to_body(&self) -> Vec<u8> {
         match self {
             Self::Answer(answer) => {
                 let mut body = Writer::tagged(b'a');
@@ -162,7 +162,7 @@ impl Reply {
         }
     }
 
-    pub(crate) fn decode(body: &[u8]) -> Result<Self, FrameError> {
+    fn from_body(body: &[u8]) -> Result<Self, FrameError> {
         let mut fields = Fields::of(body);
         let reply = match fields.tag()? {
             b'a' => Self::Answer(Answer {

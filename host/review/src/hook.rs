@@ -9,11 +9,13 @@ mod restored_hooks;
 mod without_hook;
 
 pub use crate::approvals::EventReply;
+pub use crate::hook_caller::HookCaller;
 pub use faults::{answer_late, fault_reply_for, record_late, record_unreadable};
 pub use without_hook::{ReviewFailure, review_without_hook};
 
 use crate::approvals::{AnswerPort, ApprovedAction, HeldAction, ReviewedEvent, settle_question};
 use crate::checkpoints::CheckpointWriter;
+use crate::hook_caller::WITHOUT_SERVICE;
 use crate::parts::{ReviewParts, ReviewerBasis};
 use crate::process_tree::measure_processes;
 use crate::reviewer::{ReviewContext, Reviewer, to_store};
@@ -22,12 +24,11 @@ use crate::{
     breakers, canary_session::CANARY_SESSION, health, incidents, notifications, quarantine,
     step_detail,
 };
-use anyhow::Result;
 use faults::{configuration_fault, record_event_fault, refuse_unreadable, store_fault};
-use portcullis_agents::{Agent, HookEnvironment, HookOutput, PROFILES};
+use portcullis_agents::{Agent, HookOutput, PROFILES};
 use portcullis_config::Config;
 use portcullis_config::clock;
-use portcullis_config::paths::{PathOverrides, Paths};
+use portcullis_config::paths::Paths;
 use portcullis_config::pause::{self, Pause};
 use portcullis_core::event::{Disposition, Event, EventKind, Reply};
 use portcullis_core::exceptions::Exception;
@@ -38,25 +39,16 @@ use portcullis_core::policy::Mode;
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::score::Verdict;
 use portcullis_core::session::{Measured, State, StateError};
-use portcullis_core::text::one_line;
 use portcullis_engine::Preload;
 use portcullis_store::{
     Commit, Durability, Home, PendingCommit, SessionHistory, SessionSnapshot, Store, StoreError,
 };
-use std::env;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Instant, UNIX_EPOCH};
 
 /// The key in a review's record for its duration in microseconds, from the start of the hook to the
 /// commit.
 pub const REVIEW_US: &str = "review_us";
-
-/// The key in a review's record for the reason that the resident service did not review it.
-pub const WITHOUT_SERVICE: &str = "without_service";
-/// The variable in which a hook passes that reason on to the embedded review.
-const REASON_VARIABLE: &str = "PORTCULLIS_WITHOUT_SERVICE";
-/// The most characters of such a reason.
-const REASON_CHARS: usize = 240;
 
 /// The answer to one hook call.
 pub struct HookAnswer {
@@ -66,55 +58,11 @@ pub struct HookAnswer {
     pub work_is_due: bool,
 }
 
-/// The process that a client started for an event.
-#[derive(Clone)]
-pub struct HookCaller {
-    /// The client.
-    pub agent: &'static dyn Agent,
-    /// The environment of the process.
-    pub environment: HookEnvironment,
-    /// The folders that its command line pins.
-    pub pins: PathOverrides,
-    /// The folder that it runs in; empty if that is unknown.
-    pub folder: PathBuf,
-}
-
-impl HookCaller {
-    /// Returns this process as the hook of a client.
-    #[must_use]
-    pub fn of_process(agent: &'static dyn Agent) -> Self {
-        Self {
-            agent,
-            environment: HookEnvironment::of_process(),
-            pins: PathOverrides::held(),
-            folder: env::current_dir().unwrap_or_default(),
-        }
-    }
-
-    /// Returns the places of an event in `cwd`.
-    fn find_paths(&self, cwd: &str) -> Result<Paths> {
-        Paths::in_environment(cwd, self.environment.clone(), self.pins.clone())
-    }
-
-    /// Returns the places of the process, for what is recorded without an event.
-    fn own_paths(&self) -> Result<Paths> {
-        self.find_paths(&self.folder.to_string_lossy())
-    }
-}
-
 /// The message of a client that an event was read from.
 #[derive(Clone, Copy)]
 struct Payload<'a> {
     caller: &'a HookCaller,
     bytes: &'a [u8],
-}
-
-impl Payload<'_> {
-    /// Returns the reason that the resident service did not review the event, if a hook asked it.
-    fn fallback_reason(&self) -> Option<String> {
-        let reason = self.caller.environment.text(REASON_VARIABLE)?;
-        Some(one_line(&reason, REASON_CHARS))
-    }
 }
 
 /// Reviews one event and commits its records. An action that waits for a person is held as long as
@@ -443,7 +391,9 @@ fn commit_review(
             {
                 let microseconds = u64::try_from(reviewing.as_micros()).unwrap_or(u64::MAX);
                 record.details.insert(REVIEW_US.into(), microseconds.into());
-                if let Some(reason) = input.payload.and_then(|payload| payload.fallback_reason()) {
+                if let Some(reason) =
+                    input.payload.and_then(|payload| payload.caller.fallback_reason())
+                {
                     record.details.insert(WITHOUT_SERVICE.into(), reason.into());
                 }
             }

@@ -22,6 +22,7 @@ pub mod documents;
 pub mod export;
 pub mod health;
 pub mod hook;
+mod hook_caller;
 pub mod incidents;
 pub mod installed;
 pub mod isolated;

@@ -3,7 +3,7 @@
 //! Linux only; elsewhere nothing is measured. A process that left the tree (a daemon, a container)
 //! is not part of it.
 
-use crate::hook::HookCaller;
+use crate::hook_caller::HookCaller;
 use portcullis_core::session::{Measured, Session};
 use std::collections::HashMap;
 use std::fs;

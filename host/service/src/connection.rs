@@ -1,7 +1,7 @@
 //! One exchange with one hook.
 
 use crate::hold::HeldHook;
-use crate::server::Shared;
+use crate::shared::Shared;
 use portcullis_agents::{HookEnvironment, find_agent};
 use portcullis_config::paths::PathOverrides;
 use portcullis_core::event::EventKind;

@@ -1,6 +1,6 @@
 //! A hook whose action waits for a person.
 
-use crate::server::Shared;
+use crate::shared::Shared;
 use portcullis_agents::invocation::TIMEOUT;
 use portcullis_protocol::{Reply, write_message};
 use portcullis_review::approvals::AnswerPort;

@@ -7,6 +7,7 @@
 //! | module | |
 //! |---|---|
 //! | `socket` | one service for a home: its socket, and the lock that proves it |
+//! | `shared` | what all connections share: kept parts, counts |
 //! | `server` | accepts connections, counts, and ends without a lost answer |
 //! | `connection` | one exchange with one hook |
 //! | `hold` | an action that waits for a person while its hook waits for the answer |
@@ -18,6 +19,7 @@
 mod connection;
 mod hold;
 mod server;
+mod shared;
 mod socket;
 
 pub use server::{Service, Stop};

@@ -1,17 +1,15 @@
 //! Accepts connections until it is told to stop.
 
 use crate::connection::serve_connection;
+use crate::shared::{Closing, Shared};
 use crate::socket::OwnSocket;
 use anyhow::{Context, Result};
-use portcullis_protocol::ServiceStatus;
 use portcullis_review::hook::HookCaller;
-use portcullis_review::parts::KeptParts;
-use rustix::process::getuid;
 use std::io;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
@@ -23,34 +21,6 @@ const MOST_CONNECTIONS: usize = 64;
 /// The time that running reviews have when the service stops. An action that waits for a person is
 /// not waited for: its hook reviews again.
 const GRACE: Duration = Duration::from_secs(20);
-
-/// What all connections share.
-pub(crate) struct Shared {
-    pub(crate) parts: KeptParts,
-    /// The user who may connect: the one who runs this process.
-    pub(crate) user: u32,
-    /// Starts the work that reviews leave for later, in the environment of a hook.
-    pub(crate) maintain: Box<dyn Fn(&HookCaller) + Send + Sync>,
-    pub(crate) reviewed: AtomicU64,
-    pub(crate) declined: AtomicU64,
-    pub(crate) stops: AtomicBool,
-    version: &'static str,
-    begun: Instant,
-    open: AtomicUsize,
-    closed: (Mutex<()>, Condvar),
-}
-
-impl Shared {
-    pub(crate) fn status(&self) -> ServiceStatus {
-        ServiceStatus {
-            version: self.version.to_owned(),
-            process: std::process::id(),
-            uptime: self.begun.elapsed().as_secs(),
-            reviewed: self.reviewed.load(Ordering::Relaxed),
-            declined: self.declined.load(Ordering::Relaxed),
-        }
-    }
-}
 
 /// A service with its socket.
 pub struct Service {
@@ -83,18 +53,7 @@ impl Service {
         version: &'static str,
         maintain: impl Fn(&HookCaller) + Send + Sync + 'static,
     ) -> Self {
-        let shared = Arc::new(Shared {
-            parts: KeptParts::default(),
-            user: getuid().as_raw(),
-            maintain: Box::new(maintain),
-            reviewed: AtomicU64::new(0),
-            declined: AtomicU64::new(0),
-            stops: AtomicBool::new(false),
-            version,
-            begun: Instant::now(),
-            open: AtomicUsize::new(0),
-            closed: (Mutex::new(()), Condvar::new()),
-        });
+        let shared = Arc::new(Shared::new(version, Box::new(maintain)));
         Self { socket, shared }
     }
 
@@ -129,15 +88,15 @@ impl Service {
         let Self { socket, shared } = self;
         // From here on hooks find no socket, and review by themselves.
         drop(socket);
-        wait_for_connections(&shared, 0, Instant::now() + GRACE);
+        shared.wait_for_connections(0, Instant::now() + GRACE);
         Ok(())
     }
 
     fn start_connection(&self, stream: UnixStream) {
         let far = Instant::now() + GRACE;
-        wait_for_connections(&self.shared, MOST_CONNECTIONS - 1, far);
+        self.shared.wait_for_connections(MOST_CONNECTIONS - 1, far);
         let shared = Arc::clone(&self.shared);
-        shared.open.fetch_add(1, Ordering::SeqCst);
+        shared.begin_connection();
         let serve = move || {
             let _closes = Closing(&shared);
             serve_connection(&shared, &stream);
@@ -147,29 +106,6 @@ impl Service {
             // The closed connection tells the hook, which reviews by itself.
             drop(Closing(&self.shared));
         }
-    }
-}
-
-/// Counts a connection as closed, also after a panic.
-struct Closing<'a>(&'a Shared);
-
-impl Drop for Closing<'_> {
-    fn drop(&mut self) {
-        self.0.open.fetch_sub(1, Ordering::SeqCst);
-        let _guard = self.0.closed.0.lock().unwrap_or_else(PoisonError::into_inner);
-        self.0.closed.1.notify_all();
-    }
-}
-
-/// Waits until at most so many connections are open, or until a time.
-fn wait_for_connections(shared: &Shared, most: usize, until: Instant) {
-    let mut guard = shared.closed.0.lock().unwrap_or_else(PoisonError::into_inner);
-    while shared.open.load(Ordering::SeqCst) > most {
-        let left = until.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return;
-        }
-        guard = shared.closed.1.wait_timeout(guard, left).unwrap_or_else(PoisonError::into_inner).0;
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::finding::{Check, HealthFinding};
 use crate::canary_session::CANARY_SESSION;
-use crate::hook::WITHOUT_SERVICE;
+use crate::hook_caller::WITHOUT_SERVICE;
 use portcullis_config::amount::{format_size, format_span};
 use portcullis_config::clock::format_utc;
 use portcullis_core::record::{Record, RecordKind};

@@ -1,0 +1,83 @@
+//! What all connections of a service share.
+
+use portcullis_protocol::ServiceStatus;
+use portcullis_review::hook::HookCaller;
+use portcullis_review::parts::KeptParts;
+use rustix::process::getuid;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::Instant;
+
+/// Starts the work that reviews leave for later, in the environment of a hook.
+pub(crate) type Maintain = Box<dyn Fn(&HookCaller) + Send + Sync>;
+
+/// What all connections share.
+pub(crate) struct Shared {
+    pub(crate) parts: KeptParts,
+    /// The user who may connect: the one who runs this process.
+    pub(crate) user: u32,
+    pub(crate) maintain: Maintain,
+    pub(crate) reviewed: AtomicU64,
+    pub(crate) declined: AtomicU64,
+    pub(crate) stops: AtomicBool,
+    version: &'static str,
+    begun: Instant,
+    open: AtomicUsize,
+    closed: (Mutex<()>, Condvar),
+}
+
+impl Shared {
+    pub(crate) fn new(version: &'static str, maintain: Maintain) -> Self {
+        Self {
+            parts: KeptParts::default(),
+            user: getuid().as_raw(),
+            maintain,
+            reviewed: AtomicU64::new(0),
+            declined: AtomicU64::new(0),
+            stops: AtomicBool::new(false),
+            version,
+            begun: Instant::now(),
+            open: AtomicUsize::new(0),
+            closed: (Mutex::new(()), Condvar::new()),
+        }
+    }
+
+    pub(crate) fn status(&self) -> ServiceStatus {
+        ServiceStatus {
+            version: self.version.to_owned(),
+            process: std::process::id(),
+            uptime: self.begun.elapsed().as_secs(),
+            reviewed: self.reviewed.load(Ordering::Relaxed),
+            declined: self.declined.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Counts a connection, until its [`Closing`] is dropped.
+    pub(crate) fn begin_connection(&self) {
+        self.open.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Waits until at most so many connections are open, or until a time.
+    pub(crate) fn wait_for_connections(&self, most: usize, until: Instant) {
+        let mut guard = self.closed.0.lock().unwrap_or_else(PoisonError::into_inner);
+        while self.open.load(Ordering::SeqCst) > most {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            let woken = self.closed.1.wait_timeout(guard, left);
+            guard = woken.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}
+
+/// Counts a connection as closed when it is dropped, also by a panic.
+pub(crate) struct Closing<'a>(pub(crate) &'a Shared);
+
+impl Drop for Closing<'_> {
+    fn drop(&mut self) {
+        self.0.open.fetch_sub(1, Ordering::SeqCst);
+        let _guard = self.0.closed.0.lock().unwrap_or_else(PoisonError::into_inner);
+        self.0.closed.1.notify_all();
+    }
+}
