@@ -122,7 +122,7 @@ proptest! {
 }
 
 #[test]
-fn other_streams_are_told_apart() {
+fn other_streams_are_refused() {
     for (bytes, expected) in [
         (&b""[..], "closed"),
         (b"GET / HTTP/1.1\r\n\r\n", "another version"),

@@ -8,7 +8,7 @@ use std::env;
 use std::path::PathBuf;
 
 /// The key in a review's record for the reason that the resident service did not review it.
-pub const WITHOUT_SERVICE: &str = "without_service";
+pub(crate) const WITHOUT_SERVICE: &str = "without_service";
 /// The variable in which a hook passes that reason on to the embedded review.
 const REASON_VARIABLE: &str = "PORTCULLIS_WITHOUT_SERVICE";
 /// The most characters of such a reason.

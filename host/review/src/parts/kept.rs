@@ -30,7 +30,7 @@ pub struct KeptParts {
 /// The sandbox with the code of one home.
 struct KeptEngine {
     cache: PathBuf,
-    /// The key of the home's cache: a home that was made anew has another one.
+    /// The key of the home's cache: a home that replaced another one has its own.
     key: [u8; 32],
     engine: Engine,
 }
