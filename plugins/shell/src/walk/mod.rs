@@ -41,6 +41,7 @@ mod named_files;
 mod names;
 mod output;
 mod packages;
+mod own_data;
 mod parameters;
 mod patch;
 mod programs;

@@ -256,6 +256,7 @@ impl Walker<'_> {
         if let Some(plan) = plan
             .as_mut()
             .filter(|_| matches!(name, "history" | "unset") && !is_of_this_shell(first, setting))
+            self.soften_own_loss(name, rest, plan, call, setting);
         {
             plan.nothing = true;
         }

@@ -25,6 +25,7 @@ mod origins;
 mod overlooked;
 mod packages;
 mod properties;
+mod own_data;
 mod protections;
 mod runners;
 mod scripts;
