@@ -53,6 +53,7 @@ mod remembered_files;
 mod remotes;
 mod requests;
 mod rounds;
+mod rewritten;
 mod routines;
 mod runners;
 mod safeguards;
@@ -121,6 +122,7 @@ pub(crate) fn read(text: &str, surroundings: &Surroundings) -> (Reading, u64) {
         generated: BTreeSet::new(),
         printed: BTreeSet::new(),
         built: Vec::new(),
+        edits: BTreeMap::new(),
         links: Vec::new(),
         kept: Vec::new(),
         remotes: Vec::new(),
@@ -196,9 +198,12 @@ struct Walker<'a> {
     /// The files that a program writes as it runs, with text that nothing here shows; a folder
     /// ends with `/`.
     generated: BTreeSet<String>,
-    /// The files that get the output of other programs, which nothing here shows.
+    /// The files that get the output of other programs, which nothing here shows, or that programs
+    /// change; a folder ends with `/`.
     printed: BTreeSet<String>,
     /// The programs that this command line builds from source code that is known.
+    /// The known changes that programs make in files on the disk, by path.
+    edits: BTreeMap<String, Vec<rewritten::Edit>>,
     built: Vec<compilers::Built>,
     /// The links that this command line makes: the path and the target of each.
     links: Vec<(String, String)>,

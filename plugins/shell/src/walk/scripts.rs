@@ -9,6 +9,7 @@ mod running;
 
 pub(super) use running::{FirstLine, Manner, RunText, named_in_first_line};
 
+use super::copies::REWRITTEN;
 use super::environment::UNKNOWN;
 use super::expand::Field;
 use super::feed::{Feed, Piece, Source, Trust};
@@ -317,7 +318,20 @@ impl Walker<'_> {
         if let Some(content) = content {
             self.unseen(content.source, command, setting);
         }
+        if self.is_rewritten(path) {
+            self.out.file_gap(REWRITTEN);
+        }
+        if let Some(pieces) = self.content_of(path).and_then(|feed| feed.pieces) {
+            self.note_rewritten_pieces(&pieces);
+        }
         let gap = match text? {
+            Found::Text(text) | Found::Part(text) if self.edits.contains_key(path) => {
+                let after = self.with_edits(path, Rc::clone(&text));
+                if after.is_none() {
+                    self.out.file_gap(REWRITTEN);
+                }
+                return Some(after.unwrap_or(text));
+            }
             Found::Text(text) => return Some(text),
             Found::Part(text) => {
                 self.note_cut(path);

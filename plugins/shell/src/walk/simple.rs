@@ -322,6 +322,9 @@ impl Walker<'_> {
         }
         let command = self.record(name, first, rest, found, plan.as_ref(), call, setting);
         self.hidden_program(first, command, setting);
+        if let Some(plan) = &plan {
+            self.note_rewritten(name, rest, plan, call, setting);
+        }
         let place = self.whereabouts(first);
         if place != Whereabouts::Path && self.runs_own_file(first, command, setting) {
             return Feed {

@@ -29,6 +29,7 @@ mod own_data;
 mod protections;
 mod runners;
 mod scripts;
+mod rewritten;
 mod services;
 mod sources;
 mod spellings;
