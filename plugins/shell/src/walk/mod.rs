@@ -38,6 +38,7 @@ mod manifests;
 mod modes;
 mod modules;
 mod named_files;
+mod named_settings;
 mod names;
 mod output;
 mod packages;

@@ -22,6 +22,7 @@ mod machine;
 mod mentions;
 mod named_files;
 mod origins;
+mod named_settings;
 mod overlooked;
 mod packages;
 mod properties;
