@@ -41,8 +41,8 @@ mod named_files;
 mod named_settings;
 mod names;
 mod output;
-mod packages;
 mod own_data;
+mod packages;
 mod parameters;
 mod patch;
 mod programs;
@@ -53,8 +53,8 @@ mod rehearsals;
 mod remembered_files;
 mod remotes;
 mod requests;
-mod rounds;
 mod rewritten;
+mod rounds;
 mod routines;
 mod runners;
 mod safeguards;
@@ -122,8 +122,8 @@ pub(crate) fn read(text: &str, surroundings: &Surroundings) -> (Reading, u64) {
         module_folders: BTreeSet::new(),
         generated: BTreeSet::new(),
         printed: BTreeSet::new(),
-        built: Vec::new(),
         edits: BTreeMap::new(),
+        built: Vec::new(),
         links: Vec::new(),
         kept: Vec::new(),
         remotes: Vec::new(),
@@ -202,9 +202,9 @@ struct Walker<'a> {
     /// The files that get the output of other programs, which nothing here shows, or that programs
     /// change; a folder ends with `/`.
     printed: BTreeSet<String>,
-    /// The programs that this command line builds from source code that is known.
     /// The known changes that programs make in files on the disk, by path.
     edits: BTreeMap<String, Vec<rewritten::Edit>>,
+    /// The programs that this command line builds from source code that is known.
     built: Vec<compilers::Built>,
     /// The links that this command line makes: the path and the target of each.
     links: Vec<(String, String)>,
