@@ -341,7 +341,7 @@ impl Walker<'_> {
     }
 
     /// Notes a file of settings, or a folder of programs, that replaces another one.
-    fn foreign_file(&mut self, value: &Field, command: Option<u32>, setting: &Setting) {
+    pub(super) fn foreign_file(&mut self, value: &Field, command: Option<u32>, setting: &Setting) {
         let (path, _) = places::resolve(&value.text, &self.env.folder);
         let own = path
             .strip_prefix(self.home)

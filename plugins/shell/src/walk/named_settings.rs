@@ -40,7 +40,9 @@ impl Walker<'_> {
         }
         self.foreign_hooks(label, value);
         self.mind_missing(&value.text, setting);
-        let Some(text) = self.commands_in(&value.text, command, setting) else { return };
+        let Some(text) = self.commands_in(&value.text, command, setting) else {
+            return self.foreign_file(value, command, setting);
+        };
         let lines = pairs(&text);
         if lines.len() > SETTINGS {
             self.out.limit(MORE);

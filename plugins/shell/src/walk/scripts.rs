@@ -361,7 +361,13 @@ impl Walker<'_> {
         let content = self.content_of(path);
         let own = content.as_ref().and_then(|feed| feed.text.clone()).map(Found::Text);
         let pieces = content.as_ref().and_then(|feed| feed.pieces.clone());
-        let own = own.or_else(|| self.found_in(&pieces?));
+        let own = own.or_else(|| {
+            let pieces = pieces?;
+            // What is appended runs, whatever stood there before.
+            let appended = pieces.iter().any(|piece| matches!(piece, Piece::Text(_)));
+            let known = |walker: &mut Self| appended.then(|| Found::Text(walker.text_in(&pieces)));
+            self.found_in(&pieces).or_else(|| known(self))
+        });
         let earlier = self.scripts.before.contains_key(path) || !self.files.contains_key(path);
         let found = own.or_else(|| if earlier { self.looked_up(path) } else { None });
         Some((found, content))

@@ -161,7 +161,12 @@ impl Walker<'_> {
             {
                 self.out.hides("history-clear", "", command)
             }
-            "BASH_ENV" if !value.text.is_empty() => self.out.form("preload", command),
+            // A text that stands on the command line is read like any other.
+            "BASH_ENV" if !value.text.is_empty() => {
+                if value.feed.as_ref().is_none_or(|feed| feed.text.is_none()) {
+                    self.out.form("preload", command);
+                }
+            }
             _ => {}
         }
         let span = setting.fixed.unwrap_or(span);
@@ -251,12 +256,12 @@ impl Walker<'_> {
         }
         if let Some(plan) = plan.as_mut() {
             self.rehearse(catalogue::name_of(name), rest, plan, call, setting);
+            self.soften_own_loss(name, rest, plan, call, setting);
             self.serve_own(name, rest, plan);
         }
         if let Some(plan) = plan
             .as_mut()
             .filter(|_| matches!(name, "history" | "unset") && !is_of_this_shell(first, setting))
-            self.soften_own_loss(name, rest, plan, call, setting);
         {
             plan.nothing = true;
         }
@@ -317,14 +322,14 @@ impl Walker<'_> {
             let (path, _) = places::resolve(&first.text, &self.env.folder);
             self.run_script(first, &path, None, Manner::Program, rest, next, setting);
         }
+        if let Some(plan) = &plan {
+            self.note_rewritten(name, rest, plan, call, setting);
+        }
         if let Some(feed) = self.starts_text(name, first, rest, call, setting) {
             return feed;
         }
         let command = self.record(name, first, rest, found, plan.as_ref(), call, setting);
         self.hidden_program(first, command, setting);
-        if let Some(plan) = &plan {
-            self.note_rewritten(name, rest, plan, call, setting);
-        }
         let place = self.whereabouts(first);
         if place != Whereabouts::Path && self.runs_own_file(first, command, setting) {
             return Feed {
