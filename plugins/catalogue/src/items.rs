@@ -170,6 +170,9 @@ const RUNS: &[&str] = &[
     "folders",
 ];
 
+/// The formats of files of settings.
+const SETTINGS: &[&str] = &["cargo", "git", "maven", "npm", "pip", "screen", "ssh", "wget"];
+
 fn is_word(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
@@ -198,6 +201,9 @@ pub(crate) fn role(text: &str) -> Result<String, Mistake> {
             Some(("source", family)) => Ok(format!("source-{}", one_of(family, FAMILIES, "kind")?)),
             Some(("options", program)) if is_word(program) => Ok(format!("options-{program}")),
             Some(("setting", family)) if is_word(family) => Ok(format!("setting-{family}")),
+            Some(("settings", format)) => {
+                Ok(format!("settings-{}", one_of(format, SETTINGS, "format of settings")?))
+            }
             _ => Err(Mistake::new(
                 format!("`{text}` is nothing that a value can be"),
                 nearest(

@@ -7,6 +7,8 @@ mod json;
 mod settings;
 mod yaml;
 
+pub(crate) use settings::git_settings as list_git_settings;
+
 pub(crate) use portcullis_autoruns::{Autorun, Format, Reach, find_autorun};
 
 /// The most parts of one file that are read; past it, anything may follow.

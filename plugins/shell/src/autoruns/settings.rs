@@ -11,6 +11,14 @@ const TOOLS: &[&str] = &["linker", "runner", "rustc", "rustc-wrapper", "rustdoc"
 
 /// Reads a configuration of git: each setting is what `git config` would set.
 pub(super) fn git(text: &str) -> Vec<Part> {
+    let line = |(key, value): (String, String)| {
+        Part::shell(joined(["git", "config", &key, &value].into_iter()))
+    };
+    git_settings(text).into_iter().map(line).collect()
+}
+
+/// Returns the settings in a configuration of git: the key and the value of each.
+pub(crate) fn git_settings(text: &str) -> Vec<(String, String)> {
     let mut section = String::new();
     let mut parts = Vec::new();
     let whole = text.replace("\\\r\n", "").replace("\\\n", "");
@@ -42,7 +50,7 @@ pub(super) fn git(text: &str) -> Vec<Part> {
         // Only an alias and a few others may begin so; a piece does not name its section.
         let section = if value.starts_with('!') && section == "core" { "alias" } else { &section };
         let key = format!("{section}.{}", key.trim());
-        parts.push(Part::shell(joined(["git", "config", &key, &value].into_iter())));
+        parts.push((key, value));
     }
     parts
 }

@@ -71,10 +71,19 @@ pub(super) fn is_run(role: &str) -> bool {
             | "git-alias"
             | "helper"
             | "tool"
-            | "settings-file"
             | "jvm"
             | "folders"
-    ) || ["code-", "script-", "module-", "options-", "setting-", "source-", "off-", "on-"]
-        .iter()
-        .any(|start| role.starts_with(start))
+    ) || [
+        "code-",
+        "script-",
+        "module-",
+        "options-",
+        "setting-",
+        "settings-",
+        "source-",
+        "off-",
+        "on-",
+    ]
+    .iter()
+    .any(|start| role.starts_with(start))
 }

@@ -38,6 +38,7 @@ const EXPANDING: &[&str] = &[
     "del",
     "erase",
     "fd",
+    "fdfind",
     "git",
     "hg",
     "mmv",

@@ -154,6 +154,9 @@ impl Walker<'_> {
             ("off" | "on", _) => {
                 self.switch_off(role, value, &[], command);
             }
+            ("settings", format) if format != "file" => {
+                self.named_settings(format, label, value, command, &quiet);
+            }
             ("settings", _) => {
                 self.foreign_hooks(label, value);
                 self.foreign_file(value, command, setting);
@@ -233,6 +236,9 @@ impl Walker<'_> {
         command: Option<u32>,
         setting: &Setting,
     ) {
+        if family == "cargo" && !value.text.contains('=') {
+            return self.named_settings("cargo", "cargo", value, command, setting);
+        }
         let several: Vec<String> = if value.text.starts_with('\'') {
             value.text.split('\'').map(str::to_owned).filter(|part| part.contains('=')).collect()
         } else {
@@ -318,7 +324,7 @@ impl Walker<'_> {
     }
 
     /// Notes hooks, or settings of a package manager, outside the project, which nobody here reads.
-    fn foreign_hooks(&mut self, label: &str, value: &Field) {
+    pub(super) fn foreign_hooks(&mut self, label: &str, value: &Field) {
         const NAMES: &[&str] = &[
             "bundle_app_config",
             "condarc",
@@ -341,7 +347,7 @@ impl Walker<'_> {
     }
 
     /// Notes a file of settings, or a folder of programs, that replaces another one.
-    fn foreign_file(&mut self, value: &Field, command: Option<u32>, setting: &Setting) {
+    pub(super) fn foreign_file(&mut self, value: &Field, command: Option<u32>, setting: &Setting) {
         let (path, _) = places::resolve(&value.text, &self.env.folder);
         let own = path
             .strip_prefix(self.home)

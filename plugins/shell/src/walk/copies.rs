@@ -84,6 +84,9 @@ const SCRIPTED: &[&str] = &[
 /// The label of a text that comes through a pipe or a redirection.
 const INPUT: &str = "a text that is run but known only when it runs";
 
+/// The label of a file whose text is not known any more.
+pub(super) const REWRITTEN: &str = "a file that a program writes as it runs, and that is run then";
+
 impl Walker<'_> {
     /// Returns the content of a file at a path below a copy of a folder, or below a link.
     pub(super) fn copy_of(&self, path: &str) -> Option<Feed> {
@@ -232,8 +235,8 @@ impl Walker<'_> {
         command: Option<u32>,
         setting: &Setting,
     ) {
-        if self.printed.contains(path) {
-            self.out.gap("a file that a program writes as it runs, and that is run then");
+        if self.is_rewritten(path) {
+            self.out.gap(REWRITTEN);
         }
         let below = |folder: &String| folder.ends_with('/') && path.starts_with(folder.as_str());
         // A file that is there already is not from the archive: its text can be read.
@@ -258,6 +261,7 @@ impl Walker<'_> {
             self.plain(EffectKind::UnseenCode, "", false, command, setting);
             return true;
         }
+        self.note_rewritten_pieces(pieces);
         let Some(found) = self.found_in(pieces) else { return false };
         let path = pieces.iter().find_map(|piece| match piece {
             Piece::File(path) => Some(Rc::clone(path)),

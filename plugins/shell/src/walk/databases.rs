@@ -124,7 +124,11 @@ impl Walker<'_> {
         }
         let file =
             plan.operands.first().and_then(|at| rest.get(*at)).filter(|_| FILES.contains(&name));
-        self.changed(change.unwrap_or(Change::None), file, command, setting);
+        let change = change.unwrap_or(Change::None);
+        let own = file.is_none() && self.is_own_database(name, &texts, rest, plan, call, setting);
+        if !own || !self.lose_own_data(change, command, setting) {
+            self.changed(change, file, command, setting);
+        }
         for field in &texts {
             self.client_commands(field, setting);
         }

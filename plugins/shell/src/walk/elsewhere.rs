@@ -5,6 +5,7 @@ use super::environment::UNKNOWN;
 use super::expand::Field;
 use super::feed::Feed;
 use super::output::mounted;
+use super::rehearsals::is_earnest;
 use super::simple::Call;
 use super::{Setting, Walker};
 use crate::catalogue::{self, Plan};
@@ -18,7 +19,13 @@ const MOUNTS: usize = 16;
 
 impl Walker<'_> {
     /// Returns the place where a wrapper runs its command, if it is not here.
-    pub(super) fn place(&self, name: &str, plan: &Plan, rest: &[Field]) -> Option<Place> {
+    pub(super) fn place(
+        &self,
+        name: &str,
+        plan: &Plan,
+        rest: &[Field],
+        call: &Call,
+    ) -> Option<Place> {
         let operand = plan
             .operands
             .first()
@@ -35,8 +42,21 @@ impl Walker<'_> {
             | "flyctl" => Some(Place::Host(catalogue::name_of(name).to_owned())),
             "docker" | "podman" | "nerdctl" | "lxc" | "docker-compose" | "finch" | "apptainer"
             | "singularity" | "incus" | "pct" => {
+                let verb = plan.subcommand.last().or(plan.operands.first()).copied();
+                let flags = rest.get(..verb.unwrap_or(0)).unwrap_or_default();
+                if let Some(host) = self.engine_host(flags, call) {
+                    return Some(Place::Host(host));
+                }
                 let own = self.is_own_container(name, &operand, plan, rest);
-                let named = if own { String::new() } else { operand };
+                // Production is in the project's name or in that of its file.
+                let before = rest.get(..plan.operands.first().copied().unwrap_or(0));
+                let project =
+                    before.unwrap_or_default().iter().find(|field| is_earnest(&field.text));
+                let named = match project {
+                    Some(field) => field.text.clone(),
+                    None if own => String::new(),
+                    None => operand,
+                };
                 Some(Place::Container(named, self.mounts(rest)))
             }
             _ => None,
@@ -52,7 +72,9 @@ impl Walker<'_> {
             "exec" if is_compose(name, plan, rest) => works_in_its_own(rest),
             _ if !engines.contains(&catalogue::name_of(name)) => false,
             "run" => is_apart(plan, rest),
-            "exec" => self.made.contains(operand),
+            "exec" => {
+                self.made.contains(operand) || !is_earnest(operand) && empties_scratch(plan, rest)
+            }
             _ => false,
         }
     }
@@ -119,7 +141,7 @@ impl Walker<'_> {
         command: Option<u32>,
         setting: &Setting,
     ) {
-        let Some(place) = self.place("ssh", plan, rest).filter(|_| plan.run.is_none()) else {
+        let Some(place) = self.place("ssh", plan, rest, call).filter(|_| plan.run.is_none()) else {
             return;
         };
         let span = rest.first().map_or_else(Span::default, |field| field.span);
@@ -196,7 +218,7 @@ impl Walker<'_> {
 }
 
 /// Returns true for a call of a project's own set of containers, on this machine.
-fn is_compose(name: &str, plan: &Plan, rest: &[Field]) -> bool {
+pub(super) fn is_compose(name: &str, plan: &Plan, rest: &[Field]) -> bool {
     const AWAY: &[&str] = &["-H", "--host", "-c", "--context", "--privileged"];
     let before = plan.operands.first().copied().unwrap_or(rest.len());
     let flags = rest.get(..before).unwrap_or_default();
@@ -221,6 +243,44 @@ fn works_in_its_own(rest: &[Field]) -> bool {
                 .iter()
                 .any(|folder| word.strip_prefix(folder).is_some_and(|rest| rest.len() > 1));
             !word.starts_with('/') && !word.contains("..") || named && !word.contains("..")
+        })
+}
+
+/// Returns true if a command in a container only deletes what its application makes again by itself.
+fn empties_scratch(plan: &Plan, rest: &[Field]) -> bool {
+    const PROGRAMS: &[&str] = &["ash", "bash", "rm", "rmdir", "sh"];
+    const FOLDERS: &[&str] = &["/tmp/", "/var/cache/", "/var/tmp/"];
+    const NAMES: &[&str] = &[
+        ".cache",
+        ".mypy_cache",
+        ".next",
+        ".nuxt",
+        ".parcel-cache",
+        ".pytest_cache",
+        ".ruff_cache",
+        ".turbo",
+        "__pycache__",
+        "build",
+        "cache",
+        "coverage",
+        "dist",
+        "node_modules",
+        "target",
+        "temp",
+        "tmp",
+    ];
+    let after = plan.run.and_then(|at| rest.get(at..)).unwrap_or_default();
+    let scratch = |word: &str| {
+        let named = word.split('/').any(|part| NAMES.contains(&part));
+        let below = FOLDERS.iter().any(|start| word.len() > start.len() && word.starts_with(start));
+        (named || below) && word.bytes().all(|b| b.is_ascii_alphanumeric() || b"/._-*".contains(&b))
+    };
+    let mut words = after.iter().flat_map(|field| field.text.split([' ', ';', '&']));
+    !after.is_empty()
+        && after.iter().all(|field| field.known)
+        && words.all(|word| {
+            let plain = word.is_empty() || word.starts_with('-') || PROGRAMS.contains(&word);
+            plain || scratch(word) && !word.contains("..")
         })
 }
 

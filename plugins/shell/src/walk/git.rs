@@ -44,6 +44,7 @@ impl Walker<'_> {
                 setting,
             );
         }
+        let before = (self.out.effects.len(), self.out.forms.len(), self.out.gaps.len());
         if let Some(value) = operands.get(1).filter(|_| words.first() == Some(&"config")) {
             let key = operands.first().map_or("", |field| field.text.as_str());
             self.configured("git", key, value, command, setting);
@@ -89,13 +90,24 @@ impl Walker<'_> {
             ]
             .contains(&key.as_str())
                 || key.ends_with(".textconv");
+            // An alias starts nothing by itself: one that only looks is no more than its text.
+            let looks = key.starts_with("alias.") && self.only_looked_since(before);
             let is_command = operands.get(1).is_some_and(|field| field.text.starts_with('!'));
+            let is_command = is_command && !looks;
             if operands.len() > 1
                 && (runs && key != "core.editor" && key != "core.pager" || is_command)
             {
                 self.plain(EffectKind::Persistence, &key, true, command, setting);
             }
         }
+    }
+
+    /// Returns true if everything that was noted after so many effects, forms and gaps only reads.
+    fn only_looked_since(&self, (effects, forms, gaps): (usize, usize, usize)) -> bool {
+        let added = self.out.effects.get(effects..).unwrap_or_default();
+        added.iter().all(|effect| effect.kind == EffectKind::FileRead)
+            && self.out.forms.len() == forms
+            && self.out.gaps.len() == gaps
     }
 
     /// Notes a credential that is put into git by its name, and its way to others with a push.

@@ -1,4 +1,4 @@
-//! Scripts in a project's manifest: `package.json` and `composer.json`.
+//! Scripts in a project's manifest: `package.json`, `composer.json` and the tasks of `deno.json`.
 
 use super::expand::Field;
 use super::{Setting, Walker};
@@ -77,6 +77,23 @@ impl Walker<'_> {
         }
     }
 
+    /// Reads the task of `deno.json` that a call runs.
+    pub(super) fn deno_task(&mut self, rest: &[Field], command: Option<u32>, setting: &Setting) {
+        let mut words = rest.iter().filter(|field| !field.text.starts_with('-'));
+        let runs = words.next().is_some_and(|field| field.text == "task");
+        let Some(task) = words.next().filter(|_| runs).map(|field| field.text.clone()) else {
+            return;
+        };
+        let span = rest.first().map_or_else(Span::default, |field| field.span);
+        for file in ["deno.json", "deno.jsonc", "package.json"] {
+            let Some((path, text)) = self.first_file(&[file], command, setting) else { continue };
+            let all = scripts_of(&text).into_iter();
+            let lines: Vec<String> =
+                all.filter(|(known, _)| *known == task).map(|(_, line)| line).collect();
+            self.run_lines((&path, &text), &task, &lines, None, span, command, setting);
+        }
+    }
+
     /// Reads the scripts of `composer.json` that a call runs.
     pub(super) fn composer_scripts(
         &mut self,
@@ -131,7 +148,7 @@ pub(super) fn scripts_of(text: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     // A mistake in the file ends the reading; the scripts before it count.
     json.object(0, &mut |json, key, depth| {
-        if key != "scripts" {
+        if !matches!(key, "scripts" | "tasks") {
             return json.skip(depth);
         }
         json.object(depth, &mut |json, name, depth| {
@@ -151,6 +168,14 @@ pub(super) fn scripts_of(text: &str) -> Vec<(String, String)> {
                     found.push((name.to_owned(), line));
                     Some(())
                 }
+                // `{"command": LINE}`
+                Some('{') => json.object(depth, &mut |json, key, depth| {
+                    if key != "command" || json.peek() != Some('"') {
+                        return json.skip(depth);
+                    }
+                    found.push((name.to_owned(), json.string()?));
+                    Some(())
+                }),
                 _ => json.skip(depth),
             }
         })

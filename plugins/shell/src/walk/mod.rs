@@ -38,8 +38,10 @@ mod manifests;
 mod modes;
 mod modules;
 mod named_files;
+mod named_settings;
 mod names;
 mod output;
+mod own_data;
 mod packages;
 mod parameters;
 mod patch;
@@ -51,6 +53,7 @@ mod rehearsals;
 mod remembered_files;
 mod remotes;
 mod requests;
+mod rewritten;
 mod rounds;
 mod routines;
 mod runners;
@@ -119,6 +122,7 @@ pub(crate) fn read(text: &str, surroundings: &Surroundings) -> (Reading, u64) {
         module_folders: BTreeSet::new(),
         generated: BTreeSet::new(),
         printed: BTreeSet::new(),
+        edits: BTreeMap::new(),
         built: Vec::new(),
         links: Vec::new(),
         kept: Vec::new(),
@@ -195,8 +199,11 @@ struct Walker<'a> {
     /// The files that a program writes as it runs, with text that nothing here shows; a folder
     /// ends with `/`.
     generated: BTreeSet<String>,
-    /// The files that get the output of other programs, which nothing here shows.
+    /// The files that get the output of other programs, which nothing here shows, or that programs
+    /// change; a folder ends with `/`.
     printed: BTreeSet<String>,
+    /// The known changes that programs make in files on the disk, by path.
+    edits: BTreeMap<String, Vec<rewritten::Edit>>,
     /// The programs that this command line builds from source code that is known.
     built: Vec<compilers::Built>,
     /// The links that this command line makes: the path and the target of each.

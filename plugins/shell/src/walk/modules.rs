@@ -40,6 +40,9 @@ const LOADERS: &[Loader] = &[
     },
 ];
 
+/// Servers that load the module of an application: `MODULE:NAME`.
+const SERVERS: &[&str] = &["daphne", "granian", "gunicorn", "hypercorn", "uvicorn"];
+
 /// Agents and libraries by whose name everybody knows what they do.
 const KNOWN: &[&str] = &[
     "aspectjweaver",
@@ -84,6 +87,11 @@ impl Walker<'_> {
         command: Option<u32>,
         setting: &Setting,
     ) {
+        if SERVERS.contains(&name) {
+            for field in rest.iter().filter(|field| is_application(&field.text)).take(1) {
+                self.load_module("python", field, command, setting);
+            }
+        }
         let Some(loader) = LOADERS.iter().find(|loader| loader.programs.contains(&name)) else {
             return;
         };
@@ -147,7 +155,7 @@ impl Walker<'_> {
         let own = self.content_of(&path).is_some();
         if !is_file && !own {
             // A module of the project with the name of a package is rare: only ask for it.
-            let plain = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+            let plain = text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'.');
             if plain && language == "python" {
                 self.run_script(
                     value,
@@ -268,4 +276,16 @@ impl Walker<'_> {
             }
         }
     }
+}
+
+/// Returns true for `MODULE:NAME`.
+fn is_application(text: &str) -> bool {
+    let is_name = |text: &str| {
+        text.split('.').all(|part| {
+            part.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+                && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        })
+    };
+    let parts = text.trim_end_matches("()").split_once(':');
+    parts.is_some_and(|(module, name)| is_name(module) && is_name(name))
 }

@@ -211,7 +211,7 @@ impl Walker<'_> {
                 self.note_open_targets("find", rest, plan);
                 return Some(self.find(name, rest, command, call, setting));
             }
-            "find" | "fd" => return Some(self.find(name, rest, command, call, setting)),
+            "find" | "fd" | "fdfind" => return Some(self.find(name, rest, command, call, setting)),
             "dd" => self.copy_blocks(rest, &call.input, command, setting),
             "tar" | "bsdtar" | "gtar" => self.tar(rest, plan, command, setting),
             "chmod" => self.chmod(rest, plan, command, setting),
@@ -239,6 +239,7 @@ impl Walker<'_> {
             "npm" | "pnpm" | "yarn" | "bun" => {
                 self.package_scripts(name, rest, plan, command, setting)
             }
+            "deno" => self.deno_task(rest, command, setting),
             "composer" => self.composer_scripts(rest, plan, command, setting),
             "direnv" if rest.first().is_some_and(|field| field.text == "allow") => {
                 let path = format!("{}/.envrc", self.env.folder.trim_end_matches('/'));

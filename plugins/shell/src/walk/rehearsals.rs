@@ -259,22 +259,30 @@ impl Walker<'_> {
 
     /// Returns a variable's value, as the call or an earlier part of the line sets it; unknown
     /// parts remain in it.
-    fn named(&self, call: &Call, name: &str) -> Option<String> {
+    pub(super) fn named(&self, call: &Call, name: &str) -> Option<String> {
         let set =
             call.assignments.iter().rev().find(|set| set.name == name).map(|set| set.value.clone());
         set.or_else(|| self.env.get(name).map(|value| value.text))
     }
 }
 
+/// Returns true for a name that has one of these words in it, with or without a number.
+fn has_word(name: &str, words: &[&str]) -> bool {
+    name.to_ascii_lowercase()
+        .split(|c: char| !c.is_ascii_alphanumeric())
+        .any(|part| words.contains(&part.trim_end_matches(|c: char| c.is_ascii_digit())))
+}
+
+/// Returns true if the name is for something that others depend on.
+pub(super) fn is_earnest(name: &str) -> bool {
+    has_word(name, EARNEST)
+}
+
 /// Returns true if the name is for tests or development, and nothing in it contradicts that.
 fn is_rehearsal(name: &str) -> bool {
     let low = name.to_ascii_lowercase();
-    let has = |words: &[&str]| {
-        low.split(|c: char| !c.is_ascii_alphanumeric())
-            .any(|part| words.contains(&part.trim_end_matches(|c: char| c.is_ascii_digit())))
-    };
-    has(REHEARSALS)
-        && !has(EARNEST)
+    has_word(name, REHEARSALS)
+        && !is_earnest(name)
         && low.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
 }
 
@@ -343,7 +351,7 @@ fn database_of(address: &str) -> Option<&str> {
 }
 
 /// Returns the database that a statement drops as a whole.
-fn dropped(statement: &str) -> Option<&str> {
+pub(super) fn dropped(statement: &str) -> Option<&str> {
     let mut words = statement.split_ascii_whitespace();
     let orders = words.next()?.eq_ignore_ascii_case("drop")
         && words.next()?.eq_ignore_ascii_case("database");
@@ -366,7 +374,7 @@ fn stays_in_its_database(statement: &str) -> bool {
 }
 
 /// Returns true if it goes to another database before the next statement.
-fn goes_elsewhere(statement: &str) -> bool {
+pub(super) fn goes_elsewhere(statement: &str) -> bool {
     let low = statement.trim_start().to_ascii_lowercase();
     ["\\c", "use ", "connect "].iter().any(|order| low.starts_with(order))
         || low.contains("\n\\c")
@@ -375,7 +383,7 @@ fn goes_elsewhere(statement: &str) -> bool {
 
 /// Returns the value of the first of these flags: a word of its own, after `=`, or after the
 /// letter.
-fn flag_value<'f>(rest: &'f [Field], flags: &[&str]) -> Option<&'f str> {
+pub(super) fn flag_value<'f>(rest: &'f [Field], flags: &[&str]) -> Option<&'f str> {
     rest.iter().enumerate().find_map(|(at, field)| {
         let text = field.text.as_str();
         flags.iter().find_map(|flag| match text.strip_prefix(flag)? {

@@ -88,8 +88,13 @@ impl Walker<'_> {
         } else {
             let (path, certain) = places::resolve(target, &self.env.folder);
             if certain {
-                self.generated.remove(&path);
-                self.printed.remove(&path);
+                if !appended {
+                    self.generated.remove(&path);
+                    self.printed.remove(&path);
+                    self.edits.remove(&path);
+                } else if self.edits.remove(&path).is_some() {
+                    self.printed.insert(path.clone());
+                }
                 let before = self.files.remove(&path);
                 let on_disk = || appended.then(|| Feed { open: true, ..Feed::of_file(&path) });
                 let feed = match before.or_else(on_disk) {

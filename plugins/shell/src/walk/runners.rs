@@ -3,6 +3,7 @@
 
 use super::expand::Field;
 use super::{Setting, Walker};
+use crate::autoruns::{self, Format};
 use crate::places;
 
 /// A runner: the verbs with which it runs code (none: all), and the files, of which the first that
@@ -73,6 +74,13 @@ const RUNNERS: &[Runner] = &[
     Runner { name: "waf", verbs: &[], files: &["wscript"], signs: &[] },
 ];
 
+/// Runners of hooks: the words that run them, and the file that lists them.
+const LISTED: &[(&str, &[&str], &str)] = &[
+    ("lefthook", &["run"], "lefthook.yml"),
+    ("pre-commit", &["run", "try-repo"], ".pre-commit-config.yaml"),
+    ("prek", &["run"], ".pre-commit-config.yaml"),
+];
+
 /// Flags of calls that only show something.
 const SHOWS: &[&str] = &[
     "--dry-run",
@@ -112,6 +120,7 @@ impl Walker<'_> {
             }
             return;
         }
+        self.run_listed(name, rest, command, setting);
         let Some(runner) = RUNNERS.iter().find(|runner| runner.name == name) else { return };
         let has = |words: &[&str]| rest.iter().any(|field| words.contains(&field.text.as_str()));
         if has(SHOWS) || !runner.verbs.is_empty() && !has(runner.verbs) {
@@ -143,6 +152,26 @@ impl Walker<'_> {
         }
         for file in runner.files {
             self.note_unread_file(&format!("{folder}{file}"), runner.signs, command, setting);
+        }
+    }
+
+    /// Reads the commands in the YAML of a runner of hooks: `pre-commit run`.
+    fn run_listed(&mut self, name: &str, rest: &[Field], command: Option<u32>, setting: &Setting) {
+        let Some((_, verbs, file)) = LISTED.iter().find(|(known, ..)| *known == name) else {
+            return;
+        };
+        let Some(verb) = rest.iter().find(|field| verbs.contains(&field.text.as_str())) else {
+            return;
+        };
+        let Some((path, text)) = self.first_file(&[file], command, setting) else { return };
+        let (parts, more) = autoruns::list_parts(Format::Yaml, &text);
+        if more {
+            self.file_gap(&path, "is longer than is read");
+        }
+        for (at, part) in parts.iter().enumerate() {
+            let (name, lines) = (format!("hook {at}"), std::slice::from_ref(&part.text));
+            let file = (path.as_str(), &text);
+            self.run_lines(file, &name, lines, part.language, verb.span, command, setting);
         }
     }
 

@@ -9,6 +9,7 @@ mod running;
 
 pub(super) use running::{FirstLine, Manner, RunText, named_in_first_line};
 
+use super::copies::REWRITTEN;
 use super::environment::UNKNOWN;
 use super::expand::Field;
 use super::feed::{Feed, Piece, Source, Trust};
@@ -317,7 +318,20 @@ impl Walker<'_> {
         if let Some(content) = content {
             self.unseen(content.source, command, setting);
         }
+        if self.is_rewritten(path) {
+            self.out.file_gap(REWRITTEN);
+        }
+        if let Some(pieces) = self.content_of(path).and_then(|feed| feed.pieces) {
+            self.note_rewritten_pieces(&pieces);
+        }
         let gap = match text? {
+            Found::Text(text) | Found::Part(text) if self.edits.contains_key(path) => {
+                let after = self.with_edits(path, Rc::clone(&text));
+                if after.is_none() {
+                    self.out.file_gap(REWRITTEN);
+                }
+                return Some(after.unwrap_or(text));
+            }
             Found::Text(text) => return Some(text),
             Found::Part(text) => {
                 self.note_cut(path);
@@ -348,7 +362,13 @@ impl Walker<'_> {
         let content = self.content_of(path);
         let own = content.as_ref().and_then(|feed| feed.text.clone()).map(Found::Text);
         let pieces = content.as_ref().and_then(|feed| feed.pieces.clone());
-        let own = own.or_else(|| self.found_in(&pieces?));
+        let own = own.or_else(|| {
+            let pieces = pieces?;
+            // What is appended runs, whatever stood there before.
+            let appended = pieces.iter().any(|piece| matches!(piece, Piece::Text(_)));
+            let known = |walker: &mut Self| appended.then(|| Found::Text(walker.text_in(&pieces)));
+            self.found_in(&pieces).or_else(|| known(self))
+        });
         let earlier = self.scripts.before.contains_key(path) || !self.files.contains_key(path);
         let found = own.or_else(|| if earlier { self.looked_up(path) } else { None });
         Some((found, content))

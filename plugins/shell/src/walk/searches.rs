@@ -18,7 +18,7 @@ impl Walker<'_> {
         call: &Call,
         setting: &Setting,
     ) -> Feed {
-        let fd = (name == "fd").then(|| read_fd(rest));
+        let fd = matches!(name, "fd" | "fdfind").then(|| read_fd(rest));
         let folder = Field::plain(".", Span::default());
         let mut roots: Vec<&Field> = match &fd {
             Some(fd) => fd.roots.clone(),

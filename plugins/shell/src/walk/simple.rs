@@ -162,7 +162,12 @@ impl Walker<'_> {
             {
                 self.out.hides("history-clear", "", command)
             }
-            "BASH_ENV" if !value.text.is_empty() => self.out.form("preload", command),
+            // A text that stands on the command line is read like any other.
+            "BASH_ENV" if !value.text.is_empty() => {
+                if value.feed.as_ref().is_none_or(|feed| feed.text.is_none()) {
+                    self.out.form("preload", command);
+                }
+            }
             _ => {}
         }
         let span = setting.fixed.unwrap_or(span);
@@ -252,6 +257,7 @@ impl Walker<'_> {
         }
         if let Some(plan) = plan.as_mut() {
             self.rehearse(catalogue::name_of(name), rest, plan, call, setting);
+            self.soften_own_loss(name, rest, plan, call, setting);
             self.serve_own(name, rest, plan);
         }
         if let Some(plan) = plan
@@ -316,6 +322,9 @@ impl Walker<'_> {
         if super::interpreters::runs_text(name) && self.whereabouts(first) == Whereabouts::Project {
             let (path, _) = places::resolve(&first.text, &self.env.folder);
             self.run_script(first, &path, None, Manner::Program, rest, next, setting);
+        }
+        if let Some(plan) = &plan {
+            self.note_rewritten(name, rest, plan, call, setting);
         }
         if let Some(feed) = self.starts_text(name, first, rest, call, setting) {
             return feed;

@@ -56,7 +56,7 @@ impl Walker<'_> {
         self.out.shape(name);
         self.out.shape(" ");
         inner.privileged |= plan.raises();
-        if let Some(place) = self.place(name, plan, rest) {
+        if let Some(place) = self.place(name, plan, rest, call) {
             inner.place = place;
         }
         let command = u32::try_from(self.out.commands.len()).ok();

@@ -34,6 +34,7 @@ const LONG: &str = "more text than is read in a file that is run later";
 const ORDINARY: &[&str] = &[
     "chmod-777",
     "clean-untracked",
+    "delete-own-volumes",
     "delete-volumes",
     "discard-changes",
     "force-push-with-lease",

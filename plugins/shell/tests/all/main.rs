@@ -1,6 +1,7 @@
 //! The readings of command lines: tables of commands, each with the expected result.
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
+mod batches;
 mod builders;
 mod carried;
 mod carriers;
@@ -11,6 +12,7 @@ mod dangers;
 mod data;
 mod effects;
 mod emptied;
+mod histories;
 mod hostile;
 mod imported;
 mod inline;
@@ -21,11 +23,14 @@ mod limits;
 mod machine;
 mod mentions;
 mod named_files;
+mod named_settings;
 mod origins;
 mod overlooked;
+mod own_data;
 mod packages;
 mod properties;
 mod protections;
+mod rewritten;
 mod runners;
 mod scripts;
 mod services;

@@ -280,6 +280,13 @@ const HARM: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "form drop-own-data",
+        &[
+            "mongosh mongodb://127.0.0.1/app --eval 'db.dropDatabase()'",
+            "mongosh mongodb://127.0.0.1/a_test --eval 'db.getSiblingDB(\"b\").dropDatabase()'",
+        ],
+    ),
+    (
         "form drop-data",
         &[
             "php artisan migrate:fresh --env=production --force",
@@ -301,8 +308,6 @@ const HARM: &[(&str, &[&str])] = &[
             "php bin/console doctrine:schema:drop --force",
             "wp db reset --yes",
             "mongosh mongodb://db.example/app_test --eval 'db.dropDatabase()'",
-            "mongosh mongodb://127.0.0.1/app --eval 'db.dropDatabase()'",
-            "mongosh mongodb://127.0.0.1/a_test --eval 'db.getSiblingDB(\"b\").dropDatabase()'",
         ],
     ),
     (
