@@ -9,7 +9,9 @@ use data_encoding::{BASE64, HEXLOWER};
 use libtest_mimic::Trial;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::fs;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::{env, fs};
 
 /// Commands that are objected to by themselves.
 const EFFECTS: &[&str] = &[
@@ -293,6 +295,7 @@ pub fn tests() -> Vec<Trial> {
     vec![
         trial("carriers: no carrier makes a verdict milder", no_milder),
         trial("carriers: harmless commands stay allowed", still_allowed),
+        trial("carriers: the page lists every carrier", check_page),
     ]
 }
 
@@ -326,7 +329,7 @@ fn still_allowed() -> Result<()> {
     let verdicts = judge("carriers of harmless commands", HARMLESS)?;
     let mut wrong = Vec::new();
     for carrier in names() {
-        let objected = OBJECTED.iter().any(|(name, _)| *name == carrier);
+        let objected = reason(carrier).is_some();
         for command in HARMLESS {
             let found = rank(&verdicts, carrier, command)?;
             if (found > 0) != objected {
@@ -336,6 +339,74 @@ fn still_allowed() -> Result<()> {
     }
     ensure!(wrong.is_empty(), "{} are not as expected:\n{}", wrong.len(), wrong.join("\n"));
     Ok(())
+}
+
+/// Returns the reason to object to a carrier whatever it carries.
+fn reason(carrier: &str) -> Option<&'static str> {
+    OBJECTED.iter().find(|(name, _)| *name == carrier).map(|(_, reason)| *reason)
+}
+
+/// Checks that the page holds the cells as they are judged; writes it on request.
+fn check_page() -> Result<()> {
+    let page = write_page(&judge("carriers on a page", EFFECTS)?, &judge("harmless", HARMLESS)?)?;
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/docs/carriers.md");
+    if env::var_os("PORTCULLIS_BLESS").is_some_and(|value| value == "1") {
+        return fs::write(&file, page)
+            .with_context(|| format!("cannot write `{}`", file.display()));
+    }
+    let found =
+        fs::read_to_string(&file).with_context(|| format!("cannot read `{}`", file.display()))?;
+    ensure!(
+        found == page,
+        "`{}` is not what the carriers are judged as: run this test with PORTCULLIS_BLESS=1",
+        file.display()
+    );
+    Ok(())
+}
+
+/// Writes the page of cells: how each carrier is judged with the effects and with the harmless
+/// commands.
+fn write_page(dangerous: &Verdicts, benign: &Verdicts) -> Result<String> {
+    let mut rows = String::new();
+    let (mut cells, mut stricter, mut allowed) = (0, 0, 0);
+    for carrier in names() {
+        let mut counts = [0; NAMES.len()];
+        for effect in EFFECTS {
+            let carried = rank(dangerous, carrier, effect)?;
+            stricter += usize::from(carried > rank(dangerous, "plain", effect)?);
+            counts[carried] += 1;
+        }
+        let silent = HARMLESS.iter().map(|command| rank(benign, carrier, command));
+        let silent = silent.filter(|rank| matches!(rank, Ok(0))).count();
+        cells += EFFECTS.len();
+        allowed += silent;
+        let [_, warned, modified, asked, blocked] = counts;
+        let why = reason(carrier).unwrap_or("");
+        writeln!(
+            rows,
+            "| {carrier} | {warned} | {modified} | {asked} | {blocked} | {silent} | {why} |"
+        )?;
+    }
+    let harmless = names().count() * HARMLESS.len();
+    let tenths = allowed * 1000 / harmless;
+    Ok(format!(
+        "# Carriers\n\n\
+         Written from `tests/cli/carriers.rs` by `PORTCULLIS_BLESS=1 cargo test --release --workspace \
+         --test cli -- 'carriers: the page'`; do not edit it here. A carrier is a way to run a \
+         command: a wrapper, an encoding, code of a language, an option, a file. Each of {} \
+         dangerous and {} harmless commands is put into each of {} carriers; the names are those \
+         of the source file, which has the lines.\n\n\
+         Of {cells} dangerous cells, {stricter} are judged stricter than the command alone, and \
+         none milder. Of {harmless} harmless cells, {allowed} are allowed ({}.{} %); the last \
+         column says why the others are not.\n\n\
+         | carrier | warn | modify | ask | block | harmless: allow | objected to because |\n\
+         |---|---|---|---|---|---|---|\n{rows}",
+        EFFECTS.len(),
+        HARMLESS.len(),
+        names().count(),
+        tenths / 10,
+        tenths % 10,
+    ))
 }
 
 /// Returns true where a milder verdict is right: an unquoted variable is split into words, and its
