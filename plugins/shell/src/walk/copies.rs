@@ -8,7 +8,7 @@
 use super::environment::UNKNOWN;
 use super::expand::Field;
 use super::feed::{Feed, Piece};
-use super::scripts::{Found, RunText};
+use super::scripts::{Found, REWRITTEN, RunText};
 use super::simple::Call;
 use super::{Setting, Walker};
 use crate::catalogue::Plan;
@@ -83,9 +83,6 @@ const SCRIPTED: &[&str] = &[
 ];
 /// The label of a text that comes through a pipe or a redirection.
 const INPUT: &str = "a text that is run but known only when it runs";
-
-/// The label of a file whose text is not known any more.
-pub(super) const REWRITTEN: &str = "a file that a program writes as it runs, and that is run then";
 
 impl Walker<'_> {
     /// Returns the content of a file at a path below a copy of a folder, or below a link.

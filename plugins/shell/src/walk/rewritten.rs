@@ -2,11 +2,11 @@
 //! the disk is not the text that a later part of the line runs. A change that is known word for
 //! word is made here; after any other one, the text is not known.
 
-use super::copies::REWRITTEN;
 use super::environment::UNKNOWN;
 use super::expand::Field;
 use super::feed::{Feed, Piece};
 use super::scripts::Found;
+use super::scripts::REWRITTEN;
 use super::simple::Call;
 use super::{Setting, Walker};
 use crate::catalogue::{Item, Plan};

@@ -9,7 +9,6 @@ mod running;
 
 pub(super) use running::{FirstLine, Manner, RunText, named_in_first_line};
 
-use super::copies::REWRITTEN;
 use super::environment::UNKNOWN;
 use super::expand::Field;
 use super::feed::{Feed, Piece, Source, Trust};
@@ -23,6 +22,9 @@ use running::Running;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
+
+/// The label of a file whose text is not known any more.
+pub(super) const REWRITTEN: &str = "a file that a program writes as it runs, and that is run then";
 
 /// The maximum number of files that are asked for.
 const WANTS: usize = 16;
