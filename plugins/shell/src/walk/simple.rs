@@ -163,10 +163,11 @@ impl Walker<'_> {
                 self.out.hides("history-clear", "", command)
             }
             // A text that stands on the command line is read like any other.
-            "BASH_ENV" if !value.text.is_empty() => {
-                if value.feed.as_ref().is_none_or(|feed| feed.text.is_none()) {
-                    self.out.form("preload", command);
-                }
+            "BASH_ENV"
+                if !value.text.is_empty()
+                    && value.feed.as_ref().is_none_or(|feed| feed.text.is_none()) =>
+            {
+                self.out.form("preload", command)
             }
             _ => {}
         }
