@@ -12,6 +12,7 @@ pub mod codex;
 pub mod copilot;
 pub mod file;
 mod find;
+pub mod folder_trust;
 pub mod gemini;
 pub mod generic;
 pub mod grouped_hooks;
