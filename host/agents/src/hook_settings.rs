@@ -61,6 +61,11 @@ pub trait HookSettings: Sync {
         handler.get("timeout").and_then(Value::as_f64).unwrap_or(DEFAULT_TIMEOUT)
     }
 
+    /// Returns true if a handler tells the client to refuse the action when it fails.
+    fn refuses_on_failure(&self, handler: &Value) -> bool {
+        handler.get("onFailure").and_then(Value::as_str) == Some("block")
+    }
+
     /// Returns the client's record of trusted folders; `None` if it loads hooks in every folder, or
     /// if it is not known where it keeps the record.
     fn folder_trust(&self) -> Option<&'static FolderTrust> {

@@ -10,6 +10,7 @@ pub mod claude;
 pub mod cline;
 pub mod codex;
 pub mod copilot;
+pub mod cursor;
 pub mod file;
 mod find;
 pub mod folder_trust;
@@ -88,6 +89,12 @@ pub trait Agent: Sync + std::fmt::Debug {
     /// Returns true if the client itself asks the person, or refuses, after an answer that demands
     /// it. For any other client the hook has to wait for a person before it answers.
     fn asks_person(&self) -> bool {
+        false
+    }
+
+    /// Returns true if the adapter was written from what the vendor publishes, and never run with
+    /// the client.
+    fn is_untested(&self) -> bool {
         false
     }
 
@@ -288,6 +295,7 @@ pub const ALL: &[&dyn Agent] = &[
     &opencode::OPENCODE,
     &opencode::KILO,
     &cline::Cline,
+    &cursor::Cursor,
 ];
 
 /// The client that commands mean if they name none.
@@ -304,7 +312,7 @@ pub const PROFILES: &[&ClientProfile] = &[
     &opencode::OPENCODE_PROFILE,
     &opencode::KILO_PROFILE,
     &cline::PROFILE,
-    &others::CURSOR,
+    &cursor::PROFILE,
     &others::CONTINUE,
     &generic::PROFILE,
 ];

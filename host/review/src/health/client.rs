@@ -32,6 +32,14 @@ pub(super) fn version(agent: &dyn Agent, client: Option<&Path>) -> HealthFinding
                 format!("update it to {oldest} or later: `{name} update`"),
             )
         }
+        Ok(found) if agent.is_untested() => HealthFinding::note(
+            Check::Version,
+            format!(
+                "{} {found}, `{shown}`: Portcullis was never run with this client",
+                agent.display_name()
+            ),
+            "",
+        ),
         Ok(found) => HealthFinding::ok(
             Check::Version,
             format!("{} {found}, `{shown}`", agent.display_name()),
