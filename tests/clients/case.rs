@@ -23,6 +23,12 @@ pub(crate) struct Case {
     /// Our configuration, if it is not the default.
     #[serde(default)]
     pub(crate) config: String,
+    /// True if our hooks are the machine's: `install --managed`, into a folder that stands for `/etc`.
+    #[serde(default)]
+    pub(crate) managed: bool,
+    /// More arguments of the client.
+    #[serde(default)]
+    pub(crate) arguments: Vec<String>,
     /// A shell script that the hooks start in place of our program, which is `$PORTCULLIS` in it: a
     /// hook that fails. It is written after the installation, so that the client trusts it.
     #[serde(default)]
@@ -142,7 +148,7 @@ impl Case {
         Self::parse(file, &read_text(file)?)
     }
 
-    /// Reads a case; folders are named as `@project@` and `@home@`.
+    /// Reads a case; folders are named as `@project@`, `@home@` and `@etc@`.
     pub(crate) fn read(file: &Path, site: &Site) -> Result<Self> {
         Self::parse(file, &site.fill(&read_text(file)?))
     }

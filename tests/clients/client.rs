@@ -21,10 +21,18 @@ pub(crate) struct ClientKind {
     pub(crate) version: &'static str,
     /// Other npm packages that it needs, with their versions.
     pub(crate) companions: &'static [&'static str],
+    /// The command with which a person installs it.
+    pub(crate) install_command: &'static str,
+    /// The command with which a person starts it.
+    pub(crate) start_command: &'static str,
+    /// What the client asks a person before it runs the hooks.
+    pub(crate) trust: &'static str,
     /// Its program below the folder of the installation.
     pub(crate) program: &'static str,
     /// Its folder below the home folder.
     pub(crate) folder: &'static str,
+    /// Its folder below `/etc`, if it has one for the machine's hooks.
+    pub(crate) managed: Option<&'static str>,
     /// True if it keeps its sessions in a database, and exports them.
     pub(crate) exports: bool,
     /// The API of models that it speaks.

@@ -15,9 +15,13 @@ pub(crate) const CLINE: ClientKind = ClientKind {
     package: "@cline/cli-linux-x64",
     version: "3.0.65",
     companions: &[],
+    install_command: "npm install --global cline",
+    start_command: "cline",
+    trust: "nothing",
     program: "node_modules/@cline/cli-linux-x64/bin/cline",
     // It writes the time into its other settings.
     folder: ".cline/hooks",
+    managed: None,
     exports: false,
     wire: &RUN_COMMANDS,
     furnish,

@@ -15,6 +15,7 @@ mod cline;
 mod codex;
 mod copilot;
 mod failures;
+mod first_refusal;
 mod gemini;
 mod model;
 mod opencode;
@@ -51,7 +52,10 @@ fn main() -> Result<ExitCode> {
             obstacles.push(format!("{}: {error:#}", client.name));
         }
         for (name, file) in list_cases(&format!("clients/cases/{}", client.name))? {
-            trials.push(trial(client, &name, &file, &programs));
+            if name == REFUSED_CASE {
+                trials.push(trial(client, "first refusal", &file, &programs, time_refusal));
+            }
+            trials.push(trial(client, &name, &file, &programs, play::play));
         }
     }
     if !arguments.list {
@@ -99,20 +103,36 @@ fn programs(client: &ClientKind) -> Result<Programs> {
     Ok(Programs { portcullis: find_portcullis()?, client: client::find_program(client)? })
 }
 
+/// Plays a case of a client in a folder.
+type Play = fn(&ClientKind, &Path, &Path, &Programs) -> Result<()>;
+
+/// The case in which a command is refused.
+const REFUSED_CASE: &str = "block";
+
+/// Prints how long it takes from our `install` to the first refused command.
+fn time_refusal(client: &ClientKind, root: &Path, file: &Path, programs: &Programs) -> Result<()> {
+    first_refusal::check_row(client)?;
+    let took = first_refusal::measure(client, root, file, programs)?;
+    let (name, seconds) = (client.name, took.as_secs_f64());
+    tell(&format!("{name}: {seconds:.1} s from `portcullis install {name}` to the first refusal"));
+    Ok(())
+}
+
 fn trial(
     client: &'static ClientKind,
     name: &str,
     file: &Path,
     programs: &Result<Programs>,
+    play: Play,
 ) -> Trial {
     let name = format!("{}: {name}", client.name);
     match programs {
         Ok(programs) => {
             let (programs, file) = (programs.clone(), file.to_owned());
-            let folder = name.replace(": ", "-");
+            let folder = name.replace(": ", "-").replace(' ', "-");
             Trial::test(name, move || {
                 scratch()
-                    .and_then(|parent| play::play(client, &parent.join(folder), &file, &programs))
+                    .and_then(|parent| play(client, &parent.join(folder), &file, &programs))
                     .map_err(|error| Failed::from(format!("{error:#}")))
             })
         }

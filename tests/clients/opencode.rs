@@ -15,7 +15,11 @@ pub(crate) const OPENCODE: ClientKind = ClientKind {
     package: "opencode-ai",
     version: "1.18.33",
     companions: &[],
+    install_command: "npm install --global opencode-ai",
+    start_command: "opencode",
+    trust: "nothing",
     program: "node_modules/opencode-linux-x64/bin/opencode",
+    managed: None,
     exports: true,
     wire: &BASH_AND_PATCH,
     folder: ".config/opencode",
@@ -31,13 +35,20 @@ pub(crate) const KILO: ClientKind = ClientKind {
     package: "@kilocode/cli-linux-x64",
     version: "7.7.9",
     companions: &[],
+    install_command: "npm install --global @kilocode/cli",
+    start_command: "kilo",
+    trust: "nothing",
     program: "node_modules/@kilocode/cli-linux-x64/bin/kilo",
+    managed: None,
     exports: true,
     wire: &BASH_AND_PATCH,
     folder: ".config/kilo",
     furnish: |site, url| furnish(site, url, "kilo", KILO_FORMS),
     command: |_, program, prompt, _| command(program, prompt, "KILO"),
 };
+
+/// A model whose name makes the client offer a tool for patches, in place of those that edit.
+const PATCHING: &str = "gpt-5-scripted";
 
 /// The schema that the client adds to its settings, and its package of types.
 const OPENCODE_FORMS: [&str; 2] = ["https://opencode.ai/config.json", "@opencode-ai/plugin"];
@@ -52,7 +63,7 @@ fn furnish(site: &Site, url: &str, name: &str, [schema, types]: [&str; 2]) -> Re
         "share": "disabled", "permission": {"bash": "allow"},
         "provider": {"scripted": {"npm": "@ai-sdk/openai-compatible", "name": "scripted",
             "options": {"baseURL": format!("{url}/v1"), "apiKey": "none"},
-            "models": {"scripted": {"name": "scripted"}}}}});
+            "models": {"scripted": {"name": "scripted"}, PATCHING: {"name": "patching"}}}}});
     fs::write(folder.join(format!("{name}.json")), settings.to_string())?;
     let lock = json!({"packages": {"": {"dependencies": {types: "*"}}}});
     fs::write(folder.join("package-lock.json"), lock.to_string())?;

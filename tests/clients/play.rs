@@ -20,26 +20,38 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 /// The timeout of a run, and of one of our own commands.
-const LIMIT: Duration = Duration::from_secs(300);
+pub(crate) const LIMIT: Duration = Duration::from_secs(300);
+/// Starts a program that sees another folder as `/etc`.
+const WITH_OTHER_ETC: &str = "mount --make-rprivate / && mount --bind \"$0\" /etc && exec \"$@\"";
+/// The word after `install` and `uninstall` for the machine's hooks.
+const MANAGED: &str = "--managed";
 
 /// The folders of one run: a project, a home, our state.
 #[derive(Debug)]
 pub(crate) struct Site {
     root: PathBuf,
+    /// True if programs see a folder of the run as `/etc`.
+    has_own_etc: bool,
 }
 
 impl Site {
     fn create(root: &Path) -> Result<Self> {
+        let site = Self::create_without_state(root)?;
+        copy_state(&compiled()?, &site.home().join(".local/state/portcullis"))?;
+        Ok(site)
+    }
+
+    /// Creates the folders of a machine on which none of our programs has run yet.
+    pub(crate) fn create_without_state(root: &Path) -> Result<Self> {
         if root.exists() {
             fs::remove_dir_all(root)
                 .with_context(|| format!("cannot clear `{}`", root.display()))?;
         }
-        let site = Self { root: root.to_owned() };
+        let site = Self { root: root.to_owned(), has_own_etc: false };
         for folder in [site.project(), site.home(), site.root.join("tmp")] {
             fs::create_dir_all(&folder)
                 .with_context(|| format!("cannot make `{}`", folder.display()))?;
         }
-        copy_state(&compiled()?, &site.home().join(".local/state/portcullis"))?;
         let mut git = Command::new("git");
         git.args(["init", "--quiet", "--initial-branch=main"]).arg(site.project());
         let made = git.status().context("cannot start `git`: install it")?;
@@ -57,13 +69,58 @@ impl Site {
         self.root.join("home")
     }
 
+    /// Returns the folder that stands for `/etc`, if one does.
+    fn etc(&self) -> PathBuf {
+        self.root.join("etc")
+    }
+
+    /// Makes a copy of `/etc` that programs see in its place.
+    fn copy_etc(&mut self) -> Result<()> {
+        let copied = Command::new("cp").args(["-a", "/etc"]).arg(self.etc()).output();
+        // What this user cannot read, the client does not need.
+        copied.context("cannot start `cp`")?;
+        let mut trial = Command::new("unshare");
+        trial.args(["--mount", "sh", "-c", WITH_OTHER_ETC]).arg(self.etc()).arg("true");
+        let tried = trial.output().context("cannot start `unshare`: install it")?;
+        let said = String::from_utf8_lossy(&tried.stderr).into_owned();
+        ensure!(tried.status.success(), "another folder cannot stand for `/etc` here: {said}");
+        self.has_own_etc = true;
+        Ok(())
+    }
+
+    /// Returns the words that start a program, which sees the run's own `/etc` if there is one.
+    fn words_of(&self, words: &[String]) -> Vec<String> {
+        if !self.has_own_etc {
+            return words.to_vec();
+        }
+        let etc = self.etc().to_string_lossy().into_owned();
+        let before = ["unshare", "--mount", "sh", "-c", WITH_OTHER_ETC].map(str::to_owned);
+        before.into_iter().chain([etc]).chain(words.iter().cloned()).collect()
+    }
+
+    /// Returns the same command, which sees the run's own `/etc` if there is one.
+    fn enclose(&self, command: Command) -> Command {
+        if !self.has_own_etc {
+            return command;
+        }
+        let mut outer = Command::new("unshare");
+        outer
+            .args(["--mount", "sh", "-c", WITH_OTHER_ETC])
+            .arg(self.etc())
+            .arg(command.get_program())
+            .args(command.get_args());
+        outer.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        outer
+    }
+
     fn config(&self) -> PathBuf {
         self.home().join(".config/portcullis")
     }
 
     /// Replaces the names of folders by their paths.
     pub(crate) fn fill(&self, text: &str) -> String {
-        let folders = [("@project@", self.project()), ("@home@", self.home())];
+        let folders =
+            [("@project@", self.project()), ("@home@", self.home()), ("@etc@", self.etc())];
         folders.iter().fold(text.to_owned(), |text, (name, folder)| {
             text.replace(name, &folder.to_string_lossy())
         })
@@ -89,7 +146,7 @@ impl Site {
     }
 
     /// Does the same for the client itself, whose command has variables of its own.
-    fn surround_client(&self, command: &mut Command, programs: &Programs) {
+    pub(crate) fn surround_client(&self, command: &mut Command, programs: &Programs) {
         let own: Vec<_> = command
             .get_envs()
             .filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())))
@@ -99,10 +156,11 @@ impl Site {
     }
 
     /// Runs one of our own commands; returns its output.
-    fn own(&self, programs: &Programs, arguments: &[&str]) -> Result<String> {
+    pub(crate) fn own(&self, programs: &Programs, arguments: &[&str]) -> Result<String> {
         let mut command = Command::new(&programs.portcullis);
-        self.surround(&mut command, &programs.client);
         command.args(arguments);
+        let mut command = self.enclose(command);
+        self.surround(&mut command, &programs.client);
         let log = self.root.join(arguments.first().unwrap_or(&"own"));
         let ended = process::run(command, &log, LIMIT)?;
         ensure!(
@@ -115,11 +173,14 @@ impl Site {
         Ok(ended.stdout)
     }
 
-    /// Returns every file of the client's folder, with its bytes.
+    /// Returns every file of the client's folders, with its bytes.
     fn client_files(&self, client: &ClientKind) -> Result<BTreeMap<PathBuf, Vec<u8>>> {
         let (mut open, mut found) = (vec![self.home().join(client.folder)], BTreeMap::new());
+        if self.has_own_etc {
+            open.extend(client.managed.map(|folder| self.etc().join(folder)));
+        }
         while let Some(folder) = open.pop() {
-            for entry in fs::read_dir(folder)? {
+            for entry in fs::read_dir(&folder).into_iter().flatten() {
                 let path = entry?.path();
                 if path.is_dir() && !path.is_symlink() {
                     open.push(path);
@@ -139,8 +200,11 @@ pub(crate) fn play(
     file: &Path,
     programs: &Programs,
 ) -> Result<()> {
-    let site = Site::create(root)?;
+    let mut site = Site::create(root)?;
     let case = Case::read(file, &site)?;
+    if case.managed {
+        site.copy_etc()?;
+    }
     let compared = run(client, &site, &case, programs);
     compared.with_context(|| format!("all that the run left is in `{}`", root.display()))?;
     fs::remove_dir_all(root).with_context(|| format!("cannot remove `{}`", root.display()))
@@ -160,7 +224,12 @@ fn run(client: &ClientKind, site: &Site, case: &Case, programs: &Programs) -> Re
     let program = site.root.join("bin/portcullis");
     let begun = Instant::now();
     match &case.hook {
-        None => drop(site.own(programs, &["install", client.name, "--yes"])?),
+        None => {
+            let scope = case.managed.then_some(MANAGED);
+            let words: Vec<&str> =
+                ["install", client.name, "--yes"].into_iter().chain(scope).collect();
+            site.own(programs, &words)?;
+        }
         Some(script) => {
             write(&program, "")?;
             fs::set_permissions(&program, Permissions::from_mode(0o755))?;
@@ -172,6 +241,8 @@ fn run(client: &ClientKind, site: &Site, case: &Case, programs: &Programs) -> Re
     }
     let installed = begun.elapsed();
     let mut command = (client.command)(site, &programs.client, &case.prompt, &url);
+    command.args(&case.arguments);
+    let mut command = site.enclose(command);
     site.surround_client(&mut command, programs);
     let person = case.person.map(|person| sit_down(site, programs, person)).transpose()?;
     let ended = process::run(command, &site.root.join("client"), LIMIT);
@@ -349,14 +420,18 @@ fn sit_down(site: &Site, programs: &Programs, person: Watching) -> Result<JoinHa
 /// Removes our hooks as a person at a terminal, who types the requested word.
 fn uninstall(client: &ClientKind, site: &Site, programs: &Programs) -> Result<()> {
     let ours = programs.portcullis.to_string_lossy().into_owned();
-    let mut script = script(&[ours, "uninstall".to_owned(), client.name.to_owned()]);
+    let mut words = vec![ours, "uninstall".to_owned(), client.name.to_owned()];
+    if site.has_own_etc {
+        words.push(MANAGED.to_owned());
+    }
+    let mut script = script(&site.words_of(&words));
     site.surround(&mut script, &programs.client);
     let shown = converse(script, Answer::Word)?.text;
     ensure!(shown.contains("uninstalled"), "`portcullis uninstall` said `{}`", shown.trim());
     Ok(())
 }
 
-fn write(path: &Path, text: &str) -> Result<()> {
+pub(crate) fn write(path: &Path, text: &str) -> Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)
             .with_context(|| format!("cannot make `{}`", folder.display()))?;

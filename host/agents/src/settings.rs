@@ -3,6 +3,9 @@
 use crate::environment::HookEnvironment;
 use std::path::{Path, PathBuf};
 
+/// The name of a file with variables.
+const ENV_FILE: &str = ".env";
+
 /// The scope of a settings file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -162,6 +165,25 @@ impl Folders {
         let own = self.layout.plugins.iter().map(|folder| self.person.join(folder));
         let named = self.layout.project_switch_files.iter();
         own.chain(named.map(|folder| self.project.join(folder))).collect()
+    }
+
+    /// Returns the files from which such a client takes variables, if it does: in the folder in which
+    /// it is started and those above it, and the person's.
+    #[must_use]
+    pub fn env_files(&self) -> Vec<PathBuf> {
+        if !self.layout.switch_files.contains(&ENV_FILE) {
+            return Vec::new();
+        }
+        let above = self.project.ancestors();
+        let home = self.person.parent();
+        let folders = above.chain(home).flat_map(|folder| {
+            [folder.join(self.layout.person).join(ENV_FILE), folder.join(ENV_FILE)]
+        });
+        let mut files: Vec<PathBuf> =
+            folders.chain(std::iter::once(self.person.join(ENV_FILE))).collect();
+        files.sort();
+        files.dedup();
+        files
     }
 
     fn switch_settings(&self) -> impl Iterator<Item = (SettingsScope, PathBuf)> {

@@ -55,6 +55,9 @@ fn payload(client: &str, parts: &Value) -> Value {
         "cline" => json!({"clineVersion": "", "timestamp": "2026-01-01T00:00:00.000Z",
             "taskId": "t", "sessionContext": {"rootSessionId": "s"}, "workspaceRoots": ["/w"],
             "userId": "u", "agent_id": "a", "parent_agent_id": null}),
+        "cursor" => json!({"conversation_id": "s", "generation_id": "g", "model": "default",
+            "session_id": "s", "cursor_version": "3.9.16", "workspace_roots": ["/w"],
+            "user_email": null, "transcript_path": null}),
         "codex" => json!({"session_id": "s", "turn_id": "t", "transcript_path": null, "cwd": "/w",
             "model": "m", "permission_mode": "default"}),
         _ => json!({"session_id": "s", "transcript_path": "/t.jsonl", "cwd": "/w",
@@ -214,6 +217,97 @@ fn every_event_is_read_as_what_it_is() {
             "after t__echo 1 ran \"a\"",
         ),
         ("cline", json!({"hookName": "agent_start"}), "start startup"),
+        (
+            "cursor",
+            json!({"hook_event_name": "preToolUse", "tool_name": "Shell", "tool_input": ls, "tool_use_id": "1", "cwd": ""}),
+            "before Shell 1 {\"command\":\"ls\"}",
+        ),
+        (
+            "cursor",
+            json!({"hook_event_name": "preToolUse", "tool_name": "Read", "tool_input": {"file_path": "/w/a"}, "tool_use_id": "1"}),
+            "before Read 1 {\"file_path\":\"/w/a\"}",
+        ),
+        (
+            "cursor",
+            json!({"hook_event_name": "preToolUse", "tool_name": "Write", "tool_input": {"path": "/w/a", "contents": ""}, "tool_use_id": "1"}),
+            "before Write 1 {\"path\":\"/w/a\",\"contents\":\"\",\"file_path\":\"/w/a\"}",
+        ),
+        (
+            "cursor",
+            json!({"hook_event_name": "preToolUse", "tool_name": "MCP:echo", "tool_input": {"x": 1}, "tool_use_id": "1"}),
+            "before MCP:echo 1 {\"x\":1}",
+        ),
+        (
+            "cursor",
+            json!({"hook_event_name": "postToolUse", "tool_name": "Shell", "tool_input": ls, "tool_use_id": "1", "tool_output": "{\"output\":\"a\\n\",\"exitCode\":0}", "duration": 7.5}),
+            "after Shell 1 ran \"a\\n\"",
+        ),
+        (
+            "cursor",
+            json!({"hook_event_name": "postToolUse", "tool_name": "Shell", "tool_input": ls, "tool_use_id": "1", "tool_output": "{\"output\":\"no\",\"exitCode\":3}"}),
+            "after Shell 1 failed \"no\"",
+        ),
+        (
+            "cursor",
+            json!({"hook_event_name": "postToolUseFailure", "tool_name": "Read", "tool_input": {"file_path": "/w/a"}, "tool_use_id": "1", "error_message": "no file", "failure_type": "error", "is_interrupt": false}),
+            "after Read 1 failed \"no file\"",
+        ),
+        (
+            "cursor",
+            json!({"hook_event_name": "beforeShellExecution", "command": "ls", "cwd": "", "sandbox": false}),
+            "before Shell - {\"command\":\"ls\"}",
+        ),
+        (
+            "cursor",
+            json!({"hook_event_name": "afterShellExecution", "command": "ls", "output": "a", "duration": 1}),
+            "after Shell - ran \"a\"",
+        ),
+        (
+            "cursor",
+            json!({"hook_event_name": "beforeMCPExecution", "tool_name": "echo", "tool_input": "{\"x\":1}", "url": "http://127.0.0.1"}),
+            "before MCP:echo - {\"x\":1}",
+        ),
+        (
+            "cursor",
+            json!({"hook_event_name": "afterMCPExecution", "tool_name": "echo", "tool_input": "{\"x\":1}", "result_json": "{}"}),
+            "after MCP:echo - ran \"{}\"",
+        ),
+        (
+            "cursor",
+            json!({"hook_event_name": "beforeReadFile", "file_path": "/w/a", "content": "secret", "attachments": []}),
+            "before Read - {\"file_path\":\"/w/a\"}",
+        ),
+        (
+            "cursor",
+            json!({"hook_event_name": "afterFileEdit", "file_path": "/w/a", "edits": [{"old_string": "", "new_string": "x"}]}),
+            "after Write - ran \"\"",
+        ),
+        (
+            "cursor",
+            json!({"hook_event_name": "beforeSubmitPrompt", "prompt": "go", "attachments": []}),
+            "prompt \"go\"",
+        ),
+        (
+            "cursor",
+            json!({"hook_event_name": "sessionStart", "is_background_agent": false, "composer_mode": "agent"}),
+            "start startup",
+        ),
+        (
+            "cursor",
+            json!({"hook_event_name": "sessionEnd", "reason": "completed"}),
+            "end completed",
+        ),
+        (
+            "cursor",
+            json!({"hook_event_name": "stop", "status": "completed", "loop_count": 0}),
+            "stop",
+        ),
+        (
+            "cursor",
+            json!({"hook_event_name": "subagentStart", "subagent_id": "a", "subagent_type": "explore"}),
+            "subagent explore",
+        ),
+        ("cursor", json!({"hook_event_name": "preCompact", "trigger": "auto"}), "other"),
     ] {
         let agent = find_agent(client).unwrap();
         let event = agent.parse(payload(client, &parts).to_string().as_bytes());
@@ -242,7 +336,7 @@ fn rulings() -> [(&'static str, Disposition); 5] {
 #[test]
 fn every_ruling_on_a_call_has_its_exact_answer() {
     let mut found = String::new();
-    for client in ["codex", "gemini", "qwen", "copilot", "opencode", "kilo", "cline"] {
+    for client in ["codex", "gemini", "qwen", "copilot", "opencode", "kilo", "cline", "cursor"] {
         let agent = find_agent(client).unwrap();
         let gate = agent.hook_settings().gate_event();
         for (name, ruling) in rulings() {

@@ -1,5 +1,9 @@
 //! Tools of MCP servers that no agent sees or calls.
 
+mod watched;
+
+pub use watched::WatchedHiddenTools;
+
 /// The letter of a pattern that stands for any letters.
 const ANY: char = '*';
 /// The most bytes of a pattern.

@@ -4,7 +4,6 @@ use crate::channel::{Encryption, Smtp};
 use crate::environment::Environment;
 use crate::failure::{Delivered, DeliveryFailure};
 use crate::message::Notification;
-use crate::webhook::loopback;
 use crate::{authorities, smtp_reply};
 use lettre::message::header::{ContentType, Header, HeaderName, HeaderValue};
 use lettre::message::{Mailbox, Mailboxes};
@@ -12,6 +11,7 @@ use lettre::transport::smtp::authentication::Credentials;
 use lettre::transport::smtp::client::{Certificate, CertificateStore, Tls, TlsParameters};
 use lettre::{SmtpTransport, Transport};
 use portcullis_core::text::hash_parts;
+use portcullis_network::find_own_address;
 use secrecy::{ExposeSecret, SecretString};
 use std::sync::mpsc::sync_channel;
 use std::thread;
@@ -50,9 +50,11 @@ impl CheckedServer {
         let (host, tls, port) = match smtp.encryption {
             Encryption::Tls => (place.clone(), Tls::Wrapper(secured(smtp)?), 465),
             Encryption::StartTls => (place.clone(), Tls::Required(secured(smtp)?), 587),
-            Encryption::None => {
-                (loopback(place).ok_or_else(|| open_line(place))?.to_string(), Tls::None, 25)
-            }
+            Encryption::None => (
+                find_own_address(place).ok_or_else(|| open_line(place))?.to_string(),
+                Tls::None,
+                25,
+            ),
         };
         if smtp.to.is_empty() || smtp.to.len() > MAX_RECIPIENTS {
             let what = format!("the mail server `{place}` has {} receivers", smtp.to.len());

@@ -7,16 +7,15 @@ use crate::failure::{Delivered, DeliveryFailure};
 use crate::message::Notification;
 use crate::proxy::{self, CheckedProxy};
 use crate::{authorities, slack, webhook_reply};
+use portcullis_network::{LoopbackOrDns, find_own_address};
 use secrecy::{ExposeSecret, SecretString};
 use std::io::Read;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Instant;
 use ureq::Agent;
 use ureq::http::{Response, Uri};
 use ureq::tls::{RootCerts, TlsConfig};
-use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
-use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
+use ureq::unversioned::transport::DefaultConnector;
 
 /// The most bytes of an answer's status and headers.
 const HEAD_BYTES: usize = 16 << 10;
@@ -28,8 +27,6 @@ pub(crate) struct CheckedWebhook {
     uri: Uri,
     /// Scheme, host and port: the part that errors may mention.
     place: String,
-    /// The one address that a connection without TLS goes to.
-    loopback: Option<SocketAddr>,
     proxy: Option<CheckedProxy>,
     bearer: Option<SecretString>,
     roots: RootCerts,
@@ -46,21 +43,18 @@ impl CheckedWebhook {
             Some(port) => format!("{}://{host}:{port}", uri.scheme_str().unwrap_or_default()),
             None => format!("{}://{host}", uri.scheme_str().unwrap_or_default()),
         };
-        let loopback = match uri.scheme_str() {
-            Some("https") => None,
-            _ => Some(SocketAddr::new(
-                loopback(host).ok_or_else(|| open_line(&place))?,
-                uri.port_u16().unwrap_or(80),
-            )),
-        };
-        if loopback.is_some() && webhook.bearer.is_some() {
+        let is_open = uri.scheme_str() != Some("https");
+        if is_open && find_own_address(host).is_none() {
+            return Err(open_line(&place));
+        }
+        if is_open && webhook.bearer.is_some() {
             let what = format!(
                 "the webhook `{place}` has a `bearer`, which would go unencrypted to whatever program listens there"
             );
             return Err(DeliveryFailure::give_up(what, "use `https`, or leave out `bearer`"));
         }
         let proxy = webhook.proxy.as_ref().map(|address| proxy::read(address, from)).transpose()?;
-        if loopback.is_some() && proxy.is_some() {
+        if is_open && proxy.is_some() {
             let what = format!("the webhook `{place}` is on this machine and has a `proxy`");
             return Err(DeliveryFailure::give_up(what, "leave out `proxy`"));
         }
@@ -70,7 +64,7 @@ impl CheckedWebhook {
             Some(path) => RootCerts::Specific(Arc::new(authorities::read(path)?)),
             None => RootCerts::WebPki,
         };
-        Ok(Self { uri, place, loopback, proxy, bearer, roots })
+        Ok(Self { uri, place, proxy, bearer, roots })
     }
 
     pub(crate) fn send(
@@ -95,11 +89,7 @@ impl CheckedWebhook {
             .timeout_global(Some(left))
             .tls_config(TlsConfig::builder().root_certs(self.roots.clone()).build())
             .build();
-        let agent = Agent::with_parts(
-            config,
-            DefaultConnector::default(),
-            LoopbackOrDns { only: self.loopback },
-        );
+        let agent = Agent::with_parts(config, DefaultConnector::default(), LoopbackOrDns);
         let mut request = agent.post(&self.uri).header("content-type", "application/json");
         if let Some(bearer) = &self.bearer {
             request = request.header("authorization", format!("Bearer {}", bearer.expose_secret()));
@@ -161,40 +151,9 @@ fn parse(url: &str) -> Result<Uri, DeliveryFailure> {
     }
 }
 
-/// Returns the loopback address that a host denotes by itself, without a name service.
-pub(crate) fn loopback(host: &str) -> Option<IpAddr> {
-    if host == "localhost" {
-        return Some(Ipv4Addr::LOCALHOST.into());
-    }
-    let address: IpAddr = host.trim_start_matches('[').trim_end_matches(']').parse().ok()?;
-    address.is_loopback().then_some(address)
-}
-
 fn open_line(place: &str) -> DeliveryFailure {
     DeliveryFailure::give_up(
         format!("the webhook `{place}` is not encrypted and not on this machine"),
         "use `https`",
     )
-}
-
-/// Resolves names, or returns the one permitted address.
-#[derive(Debug)]
-struct LoopbackOrDns {
-    only: Option<SocketAddr>,
-}
-
-impl Resolver for LoopbackOrDns {
-    fn resolve(
-        &self,
-        uri: &Uri,
-        config: &ureq::config::Config,
-        timeout: NextTimeout,
-    ) -> Result<ResolvedSocketAddrs, ureq::Error> {
-        let Some(only) = self.only else {
-            return DefaultResolver::default().resolve(uri, config, timeout);
-        };
-        let mut addresses = self.empty();
-        addresses.push(only);
-        Ok(addresses)
-    }
 }

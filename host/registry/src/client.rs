@@ -1,14 +1,11 @@
 //! The state shared by all requests: TLS, proxies, timeouts.
 
 use crate::access::{Access, AccessError, authorities};
-use crate::proxy::is_loopback;
-use std::net::{Ipv4Addr, SocketAddr};
+use portcullis_network::LoopbackOrDns;
 use std::sync::Arc;
 use ureq::Agent;
-use ureq::http::Uri;
 use ureq::tls::{RootCerts, TlsConfig};
-use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
-use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
+use ureq::unversioned::transport::DefaultConnector;
 use url::Url;
 
 /// The most bytes of a response's header: URLs signed by object stores are long.
@@ -60,29 +57,5 @@ impl Client {
             Some(through) => (&self.proxied, Some(&through.place)),
             None => (&self.direct, None),
         }
-    }
-}
-
-/// A resolver that resolves this machine's own name without a name service, since without TLS a
-/// false answer would be trusted.
-#[derive(Debug)]
-struct LoopbackOrDns;
-
-impl Resolver for LoopbackOrDns {
-    fn resolve(
-        &self,
-        uri: &Uri,
-        config: &ureq::config::Config,
-        timeout: NextTimeout,
-    ) -> Result<ResolvedSocketAddrs, ureq::Error> {
-        let here = Url::parse(&uri.to_string())
-            .ok()
-            .filter(|url| is_loopback(url) && url.domain().is_some());
-        let Some(port) = here.and_then(|url| url.port_or_known_default()) else {
-            return DefaultResolver::default().resolve(uri, config, timeout);
-        };
-        let mut addresses = self.empty();
-        addresses.push(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port));
-        Ok(addresses)
     }
 }

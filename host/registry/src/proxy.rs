@@ -4,6 +4,7 @@
 //! reached directly, and so is this machine.
 
 use crate::access_error::AccessError;
+use portcullis_network::find_own_address;
 use std::ffi::OsString;
 use std::net::IpAddr;
 use ureq::Proxy;
@@ -167,12 +168,7 @@ impl Rule {
 
 /// Returns true if a URL names this machine literally, without asking a name service.
 pub(crate) fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Domain(name)) => name == "localhost",
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
-    }
+    url.host_str().is_some_and(|host| find_own_address(host).is_some())
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ mod wire;
 pub(crate) use profile::PROFILE;
 
 use crate::find::find_program;
+use crate::folder_trust::FolderTrust;
 use crate::hook_form::HookForm;
 use crate::hook_reply::HookReply;
 use crate::hook_settings::HookSettings;
@@ -131,6 +132,10 @@ impl HookSettings for Codex {
 
     fn on_switch(&self, settings: &Value) -> Option<&'static str> {
         requirements::on_switch(settings)
+    }
+
+    fn folder_trust(&self) -> Option<&'static FolderTrust> {
+        Some(&trust::FOLDER_TRUST)
     }
 
     fn reaches_machine(&self) -> bool {

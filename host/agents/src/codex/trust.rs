@@ -1,6 +1,7 @@
 //! The client's record of trusted hooks: a table for each in its `config.toml`, with the hash of
 //! the definition that a person trusted.
 
+use crate::folder_trust::FolderTrust;
 use crate::hook_handler::HookHandler;
 use crate::settings::Folders;
 use crate::trust::HookTrust;
@@ -13,6 +14,27 @@ const HOOKS: &str = "hooks";
 const STATE: &str = "state";
 /// The key of the hash.
 const HASH: &str = "trusted_hash";
+
+/// Trust in folders: in one that is not trusted, the client passes over a project's hooks.
+pub(super) const FOLDER_TRUST: FolderTrust = FolderTrust {
+    file: "config.toml",
+    read: read_projects,
+    switch: None,
+    reaches_all: false,
+    fix: "start `codex` there and trust the folder, or install without `--project`",
+};
+
+/// Returns the level of a folder, or else of the repository around it.
+fn read_projects(text: &str, folder: &Path) -> Option<bool> {
+    let document = parse(text).ok()?;
+    let projects = document.get("projects")?.as_table_like()?;
+    let level = |folder: &Path| {
+        let project = projects.get(folder.to_str()?)?.as_table_like()?;
+        project.get("trust_level")?.as_str().map(|level| level == "trusted")
+    };
+    let repository = folder.ancestors().find(|above| above.join(".git").exists());
+    level(folder).or_else(|| level(repository?))
+}
 
 /// Trust in `config.toml`.
 pub(super) struct ConfigTrust;
@@ -93,6 +115,28 @@ pub(super) fn table<'a>(parent: &'a mut Table, name: &str) -> Result<&'a mut Tab
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_folder_is_trusted_itself_or_with_its_repository() {
+        let folder = tempfile::tempdir().unwrap();
+        let (repository, inner) = (folder.path().to_owned(), folder.path().join("a/b"));
+        std::fs::create_dir_all(&inner).unwrap();
+        std::fs::create_dir(repository.join(".git")).unwrap();
+        let level = |path: &Path, level: &str| {
+            format!("[projects.{:?}]\ntrust_level = \"{level}\"\n", path.display().to_string())
+        };
+        for (text, expected) in [
+            (String::new(), None),
+            (level(&inner, "trusted"), Some(true)),
+            (level(&repository, "trusted"), Some(true)),
+            (level(&repository.join("a"), "trusted"), None),
+            (level(&inner, "untrusted") + &level(&repository, "trusted"), Some(false)),
+            ("projects = 3".to_owned(), None),
+            ("[".to_owned(), None),
+        ] {
+            assert_eq!(read_projects(&text, &inner), expected, "{text}");
+        }
+    }
 
     #[test]
     fn trust_is_added_and_taken_back_and_the_rest_stays() {

@@ -30,7 +30,7 @@ pub(super) const HOOKS: GroupedHooks = GroupedHooks {
     events: EVENTS,
     render: render_handler,
     by_shell: false,
-    form: FileForm::Flat { version: 1 },
+    form: FileForm::Flat { version: 1, typed: true },
     syntax: JsonSyntax::Strict,
 };
 

@@ -1,6 +1,7 @@
 //! The events that our hooks handle, the handler for each, the switches of the client, and the
 //! places of its settings.
 
+use crate::folder_trust::{FolderTrust, TrustSwitch, read_levels};
 use crate::grouped_hooks::{FileForm, GroupedHooks};
 use crate::invocation::{ANSWER_TIMEOUT, EventSubscription, Invocation, TIMEOUT};
 use crate::json::JsonSyntax;
@@ -55,6 +56,15 @@ pub(super) const LAYOUT: SettingsLayout = SettingsLayout {
     switch_settings: &[(SettingsScope::Managed, "system-defaults.json")],
     transcripts: "tmp",
     writes: &[],
+};
+
+/// Trust in folders: in one that is not trusted, the client loads no hooks at all.
+pub(super) const FOLDER_TRUST: FolderTrust = FolderTrust {
+    file: "trustedFolders.json",
+    read: read_levels,
+    switch: Some(TrustSwitch { pointer: "/security/folderTrust/enabled", default: true }),
+    reaches_all: true,
+    fix: "start `gemini` there and choose to trust the folder with `/permissions`",
 };
 
 /// Returns the handler for an event, as in a settings file. A shell starts it: there is no other

@@ -94,7 +94,7 @@ impl GroupedHooks {
                 .transpose();
         }
         let Some(listened) = self.missing(&found).into_iter().next() else { return Ok(None) };
-        if let FileForm::Flat { version } = self.form
+        if let FileForm::Flat { version, .. } = self.form
             && document.value().get(VERSION).is_none()
         {
             return document.add_member("", VERSION, &json!(version)).map(Some);
@@ -136,7 +136,8 @@ impl GroupedHooks {
             .collect();
         let mut settings = settings.clone();
         // Adding a hook may have added the version too.
-        if let (FileForm::Flat { version }, Some(members)) = (self.form, settings.as_object_mut())
+        if let (FileForm::Flat { version, .. }, Some(members)) =
+            (self.form, settings.as_object_mut())
             && members.get(VERSION) == Some(&json!(version))
         {
             members.shift_remove(VERSION);

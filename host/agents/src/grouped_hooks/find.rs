@@ -93,7 +93,9 @@ impl GroupedHooks {
             deviations.extend((ours.arguments != arguments).then_some(Deviation::Arguments));
         }
         if let (Some(listened), Some(right)) = (listened, right) {
-            let closed = handler.get("onFailure").and_then(Value::as_str) == Some("block");
+            let closed = ["onFailure", "failClosed"]
+                .iter()
+                .any(|key| right.get(*key).is_some() && right.get(*key) == handler.get(*key));
             deviations.extend((listened.closed && !closed).then_some(Deviation::Open));
             let keys = ["timeout", "timeoutSec"];
             let key = keys.into_iter().find(|key| right.get(key).is_some()).unwrap_or_default();

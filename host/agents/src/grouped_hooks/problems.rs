@@ -22,13 +22,13 @@ impl GroupedHooks {
                     let pointer = format!("/hooks/{}", escape_name(event));
                     match self.form {
                         FileForm::Groups => found.groups(&pointer, groups),
-                        FileForm::Flat { .. } => found.handlers(&pointer, groups),
+                        FileForm::Flat { typed, .. } => found.handlers(&pointer, groups, typed),
                     }
                 }
             }
             Some(other) => found.add("/hooks", other, "an object of events"),
         }
-        if let (FileForm::Flat { version }, Some(other)) = (self.form, settings.get("version"))
+        if let (FileForm::Flat { version, .. }, Some(other)) = (self.form, settings.get("version"))
             && *other != version
         {
             found.add("/version", other, &format!("the number {version}"));
@@ -81,7 +81,7 @@ impl Found<'_> {
             match handlers {
                 Some(Value::Array(handlers)) => {
                     for (index, handler) in handlers.iter().enumerate() {
-                        self.handler(&format!("{pointer}/hooks/{index}"), handler);
+                        self.handler(&format!("{pointer}/hooks/{index}"), handler, true);
                     }
                 }
                 Some(other) => {
@@ -92,7 +92,7 @@ impl Found<'_> {
         }
     }
 
-    fn handlers(&mut self, pointer: &str, handlers: &Value) {
+    fn handlers(&mut self, pointer: &str, handlers: &Value, typed: bool) {
         let Value::Array(handlers) = handlers else {
             return self.add(pointer, handlers, "an array of handlers");
         };
@@ -101,12 +101,14 @@ impl Found<'_> {
             if let Some(matcher) = handler.get("matcher").filter(|value| !is_text_or_null(value)) {
                 self.add(&format!("{pointer}/matcher"), matcher, "text");
             }
-            self.handler(&pointer, handler);
+            self.handler(&pointer, handler, typed);
         }
     }
 
-    fn handler(&mut self, pointer: &str, handler: &Value) {
+    fn handler(&mut self, pointer: &str, handler: &Value, typed: bool) {
         let kind = handler.get("type").and_then(Value::as_str);
+        let untyped = !typed && handler.is_object() && handler.get("type").is_none();
+        let kind = if untyped { Some("command") } else { kind };
         if kind.is_none() {
             return self.add(pointer, handler, "an object with a `type`");
         }

@@ -25,6 +25,9 @@ const HEADER_VARIABLE: &str = "PORTCULLIS_MCP_HEADER_";
 const URL_OPTION: &str = "--url-env";
 const HEADER_OPTION: &str = "--header";
 
+/// The reason for which a server of an older transport is left.
+pub(super) const OLDER: &str = "it speaks another transport than streamable HTTP";
+
 /// Returns true if an entry has an address.
 pub(super) fn has_address(entry: &Map<String, Value>) -> bool {
     ADDRESSES.iter().any(|name| entry.contains_key(*name))
@@ -173,7 +176,7 @@ fn find_address(entry: &Map<String, Value>) -> Result<&str, &'static str> {
         None => path.ends_with("/sse") && !entry.contains_key("httpUrl"),
     };
     if is_older {
-        return Err("it speaks another transport than streamable HTTP");
+        return Err(OLDER);
     }
     Ok(address)
 }

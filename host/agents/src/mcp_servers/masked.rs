@@ -1,6 +1,7 @@
 //! Documents as they are shown: without the credentials of servers.
 
 use super::McpServer;
+use super::secret_arguments::find_secret_words;
 use crate::json::{JsonDocument, escape_name};
 use serde_json::Value;
 
@@ -9,7 +10,8 @@ const MASKED: &[&str] = &["headers", "env", "url", "httpUrl", "serverUrl"];
 /// The text in place of a credential.
 const MASK: &str = "...";
 
-/// Returns a document with a mask in place of the addresses, headers and variables of servers;
+/// Returns a document with a mask in place of the addresses, headers and variables of servers, and
+/// of those of their arguments that may be credentials;
 /// `None` if one of them could stay.
 ///
 /// They are found by their place: a text may be written in several ways.
@@ -35,8 +37,27 @@ pub fn mask_servers(document: &JsonDocument, servers: &[McpServer]) -> Option<Js
                 masked = masked.replace_value(&place, &MASK.into()).ok()?;
             }
         }
+        for place in secret_arguments(server) {
+            masked = masked.replace_value(&place, &MASK.into()).ok()?;
+        }
     }
     Some(masked)
+}
+
+/// Returns the places of a server's arguments that may be credentials. Arguments of an odd form are
+/// all hidden.
+fn secret_arguments(server: &McpServer) -> Vec<String> {
+    let place = format!("{}/args", server.pointer);
+    let Some(arguments) = server.entry.get("args") else { return Vec::new() };
+    let words: Option<Vec<&str>> =
+        arguments.as_array().and_then(|words| words.iter().map(Value::as_str).collect());
+    match words {
+        Some(words) => {
+            let found = find_secret_words(&words).into_iter();
+            found.map(|index| format!("{place}/{index}")).collect()
+        }
+        None => vec![place],
+    }
 }
 
 #[cfg(test)]
@@ -70,6 +91,13 @@ mod tests {
             )
             .unwrap(),
             r#"{"mcpServers":{"a/b":{"url":"...","headers":{"X\u002dA":"...","c/d":"..."},"env":{"K":"...","N":"..."}}},"url":"u"}"#
+        );
+        assert_eq!(
+            masked(
+                r#"{"mcpServers":{"a":{"command":"x","args":["-y","--token","s","k=v"]},"b":{"args":["-y",{"s":1}]}}}"#
+            )
+            .unwrap(),
+            r#"{"mcpServers":{"a":{"command":"x","args":["-y","--token","...","k=v"]},"b":{"args":"..."}}}"#
         );
         let plain = r#"{"mcpServers":{"a":{"command":"x","args":["y"]},"b":3}}"#;
         assert_eq!(masked(plain).unwrap(), plain);

@@ -10,6 +10,7 @@ mod hooks;
 mod listing;
 mod profile;
 mod recording;
+mod tokens;
 mod wire;
 
 pub(crate) use profile::{KILO as KILO_PROFILE, OPENCODE as OPENCODE_PROFILE};
@@ -23,7 +24,7 @@ use crate::payload;
 use crate::recorded::{KeptSessions, RecordingState, TimedEvent};
 use crate::settings::SettingsLayout;
 use crate::version::Version;
-use crate::{Agent, HookOutput, WireError};
+use crate::{Agent, HookOutput, TokenReader, WireError};
 use anyhow::Result;
 use hooks::PLUGIN;
 use portcullis_core::client::ClientProfile;
@@ -89,6 +90,10 @@ impl Agent for OpenCode {
             parts.insert("tool_name".to_owned(), "bash".into());
         }
         event
+    }
+
+    fn token_reader(&self) -> Option<TokenReader> {
+        Some(tokens::read_tokens)
     }
 
     fn kept_sessions(&self) -> KeptSessions {

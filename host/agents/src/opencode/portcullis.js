@@ -81,6 +81,8 @@ function appendText(output, text) {
 export const Portcullis = async ({ client, directory }) => {
   // The session that started each session: a subagent has a session of its own.
   const parents = new Map()
+  // The tokens of each session, and the last step that is among them: a step is told several times.
+  const spent = new Map()
   // Texts for the agent that wait for its next result, by session.
   const notes = new Map()
 
@@ -103,9 +105,19 @@ export const Portcullis = async ({ client, directory }) => {
       if (!parent) break
       root = parent
     }
-    const event = { hook_event_name: name, session_id: root, cwd: directory }
+    const tokens = spent.get(session)?.tokens ?? 0
+    const event = { hook_event_name: name, session_id: root, cwd: directory, tokens }
     if (root !== session) event.agent_id = session
     return event
+  }
+
+  // Counts the tokens of a step, without those that were read from a cache.
+  function countTokens({ id, sessionID, tokens }) {
+    const known = spent.get(sessionID) ?? { tokens: 0 }
+    if (known.step === id) return
+    const parts = [tokens?.input, tokens?.output, tokens?.reasoning, tokens?.cache?.write]
+    const sum = parts.reduce((sum, part) => sum + (Number.isFinite(part) ? part : 0), 0)
+    spent.set(sessionID, { tokens: known.tokens + Math.round(sum), step: id })
   }
 
   function keepNote(session, answer) {
@@ -155,7 +167,10 @@ export const Portcullis = async ({ client, directory }) => {
     },
 
     event: async ({ event }) => {
-      if (event.type === "session.created") {
+      if (event.type === "message.part.updated") {
+        const part = event.properties.part
+        if (part?.type === "step-finish") countTokens(part)
+      } else if (event.type === "session.created") {
         const { id, parentID } = event.properties.info
         parents.set(id, parentID)
         if (parentID) await report("SubagentStart", id, {})

@@ -2,8 +2,9 @@
 //! one on standard output.
 //!
 //! An event has the form that several clients share, with the client's names of tools and
-//! parameters (but a patch is the `command` of its tool), and after a tool `tool_result` (text) and
-//! `tool_failed`. An answer has `decision`:
+//! parameters (but a patch is the `command` of its tool), `tokens`, the number that the session has
+//! used since the client started, and after a tool `tool_result` (text) and `tool_failed`. An answer
+//! has `decision`:
 //!
 //! - `allow`, with exit code 0;
 //! - `modify`, with `input`, the parameters that the tool gets, and exit code 0;

@@ -1,5 +1,6 @@
 //! The events that our hooks handle, the handler for each, and the places of the client's settings.
 
+use crate::folder_trust::{FolderTrust, TrustSwitch, read_levels};
 use crate::grouped_hooks::{FileForm, GroupedHooks};
 use crate::invocation::{ANSWER_TIMEOUT, EventSubscription, Invocation, TIMEOUT};
 use crate::json::JsonSyntax;
@@ -57,6 +58,15 @@ pub(super) const LAYOUT: SettingsLayout = SettingsLayout {
     switch_settings: &[(SettingsScope::Managed, "system-defaults.json")],
     transcripts: "projects",
     writes: &[],
+};
+
+/// Trust in folders: in one that is not trusted, the client loads no hooks at all.
+pub(super) const FOLDER_TRUST: FolderTrust = FolderTrust {
+    file: "trustedFolders.json",
+    read: read_levels,
+    switch: Some(TrustSwitch { pointer: "/security/folderTrust/enabled", default: false }),
+    reaches_all: true,
+    fix: "start `qwen` there and choose to trust the folder with `/permissions`",
 };
 
 /// Returns the handler for an event, as in a settings file. A shell starts it: the client drops

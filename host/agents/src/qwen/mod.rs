@@ -16,6 +16,7 @@ mod wire;
 pub(crate) use profile::PROFILE;
 
 use crate::find::find_program;
+use crate::folder_trust::FolderTrust;
 use crate::hook_form::HookForm;
 use crate::hook_reply::HookReply;
 use crate::hook_settings::HookSettings;
@@ -118,6 +119,10 @@ impl HookSettings for Qwen {
     fn on_switch(&self, settings: &Value) -> Option<&'static str> {
         let key = "disableAllHooks";
         (settings.get(key) == Some(&Value::Bool(false))).then_some(key)
+    }
+
+    fn folder_trust(&self) -> Option<&'static FolderTrust> {
+        Some(&hooks::FOLDER_TRUST)
     }
 
     fn reaches_machine(&self) -> bool {

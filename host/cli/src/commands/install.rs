@@ -220,6 +220,12 @@ fn install(agent: &'static dyn Agent, arguments: &Arguments) -> Result<CommandEx
     let client = agent.find_program(Path::new(&site.places.person));
     let mut report = InstallReport::new(arguments.json, scope, &site.folders.settings_file(scope));
     check_version(agent, client.as_deref(), &mut report)?;
+    if agent.is_untested() {
+        report.print_warning(&format!(
+            "Portcullis was never run with {}: its hooks follow what the vendor publishes. Let an agent try a command that is refused, such as `rm -rf ~`, in a container before you rely on them",
+            agent.display_name()
+        ));
+    }
     let edits = edit::plan_edits(&site, arguments.only_managed_hooks, &mut report)?;
     trust::check_record(&site)?;
     surroundings::warn_of_surroundings(&site, &edits, &mut report);

@@ -1,7 +1,7 @@
 //! The address of a server, and the form of it that people and records may see.
 
-use std::net::IpAddr;
-use url::{Host, Url};
+use portcullis_network::find_own_address;
+use url::Url;
 
 /// The purpose of the digest that takes the place of a part that may be a secret.
 const PURPOSE: &str = "portcullis 2026 mcp address part";
@@ -71,18 +71,7 @@ impl ServerAddress {
 
 /// Returns true if a URL's host is this machine by its very name.
 pub(super) fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Domain(name)) => is_own_name(name),
-        Some(Host::Ipv4(address)) => IpAddr::from(address).is_loopback(),
-        Some(Host::Ipv6(address)) => IpAddr::from(address).is_loopback(),
-        None => false,
-    }
-}
-
-/// Returns true for a name that means this machine everywhere.
-pub(super) fn is_own_name(name: &str) -> bool {
-    let name = name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
-    name == "localhost" || name.ends_with(".localhost")
+    url.host_str().is_some_and(|host| find_own_address(host).is_some())
 }
 
 fn describe_part(part: &str) -> String {

@@ -1,15 +1,14 @@
 //! Single exchanges with a server: connections, redirects and timeouts.
 
-use super::address::{ServerAddress, is_own_name};
+use super::address::ServerAddress;
 use super::{HttpLimits, lock};
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use portcullis_network::LoopbackOrDns;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use ureq::http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION};
-use ureq::http::{Method, Request, Response, Uri};
+use ureq::http::{Method, Request, Response};
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
-use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
-use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
+use ureq::unversioned::transport::DefaultConnector;
 use ureq::{Agent, AsSendBody, Body, Error};
 use url::Url;
 
@@ -202,28 +201,4 @@ pub(super) fn describe_io_error(error: &std::io::Error) -> String {
         return "the server did not answer in time".into();
     }
     format!("the connection to the server failed: {error}")
-}
-
-/// A resolver that resolves this machine's own name without a name service, since without TLS a
-/// false answer would be trusted.
-#[derive(Debug)]
-struct LoopbackOrDns;
-
-impl Resolver for LoopbackOrDns {
-    fn resolve(
-        &self,
-        uri: &Uri,
-        config: &ureq::config::Config,
-        timeout: NextTimeout,
-    ) -> Result<ResolvedSocketAddrs, Error> {
-        if !uri.host().is_some_and(is_own_name) {
-            return DefaultResolver::default().resolve(uri, config, timeout);
-        }
-        let secure = uri.scheme_str() == Some("https");
-        let port = uri.port_u16().unwrap_or(if secure { 443 } else { 80 });
-        let mut addresses = self.empty();
-        addresses.push(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port));
-        addresses.push(SocketAddr::new(Ipv6Addr::LOCALHOST.into(), port));
-        Ok(addresses)
-    }
 }

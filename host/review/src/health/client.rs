@@ -12,9 +12,11 @@ use std::path::{Path, PathBuf};
 /// Asks the client for its version.
 pub(super) fn version(agent: &dyn Agent, client: Option<&Path>) -> HealthFinding {
     let name = agent.name();
+    let untested =
+        if agent.is_untested() { "; Portcullis was never run with this client" } else { "" };
     let Some(client) = client else {
         let what = format!(
-            "no `{name}` in PATH or where its installers put it: its version and its loaded hooks were not checked"
+            "no `{name}` in PATH or where its installers put it: its version and its loaded hooks were not checked{untested}"
         );
         return HealthFinding::note(Check::Version, what, "");
     };
@@ -32,6 +34,11 @@ pub(super) fn version(agent: &dyn Agent, client: Option<&Path>) -> HealthFinding
                 format!("update it to {oldest} or later: `{name} update`"),
             )
         }
+        Ok(found) if agent.is_untested() => HealthFinding::note(
+            Check::Version,
+            format!("{} {found}, `{shown}`{untested}", agent.display_name()),
+            "",
+        ),
         Ok(found) => HealthFinding::ok(
             Check::Version,
             format!("{} {found}, `{shown}`", agent.display_name()),
@@ -180,4 +187,17 @@ fn only_ours(agent: &dyn Agent, settings: &Value, ours: &Invocation) -> bool {
         .into_iter()
         .flatten()
         .all(|(event, _)| agent.hook_settings().foreign_commands(settings, event, ours).is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_that_no_test_runs_is_named_as_such() {
+        for agent in portcullis_agents::ALL {
+            let said = version(*agent, None).what.contains("never run with this client");
+            assert_eq!(said, agent.is_untested(), "{}", agent.name());
+        }
+    }
 }

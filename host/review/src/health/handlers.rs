@@ -66,7 +66,7 @@ impl Handler {
 
     /// Returns true if the client refuses when the handler fails.
     pub(super) fn closed(&self) -> bool {
-        self.value.get("onFailure").and_then(Value::as_str) == Some("block")
+        self.agent.hook_settings().refuses_on_failure(&self.value)
     }
 
     /// Returns the folders that it pins: `None` if it pins none, an error if its arguments are not

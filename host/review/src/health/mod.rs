@@ -31,7 +31,7 @@ pub use start::{HookStatus, Journal, find_weaknesses, inspect_hooks};
 
 use crate::installed;
 use handlers::Handler;
-use portcullis_agents::settings::SettingsScope;
+use portcullis_agents::settings::{Folders, SettingsScope};
 use portcullis_agents::{Agent, Invocation, backup};
 use portcullis_config::Config;
 use portcullis_config::paths::Paths;
@@ -344,7 +344,7 @@ struct Registration {
     agent: &'static dyn Agent,
     project: PathBuf,
     files: Vec<ClientFile>,
-    hook_folders: Vec<PathBuf>,
+    folders: Folders,
     handlers: Vec<Handler>,
     wanted: Invocation,
 }
@@ -358,8 +358,7 @@ impl Registration {
         let files = settings::read(agent, &folders);
         let wanted = invocation(agent, places);
         let handlers = handlers::find(agent, &files, &wanted);
-        let hook_folders = folders.hook_folders();
-        Self { agent, project: project.to_owned(), files, hook_folders, handlers, wanted }
+        Self { agent, project: project.to_owned(), files, folders, handlers, wanted }
     }
 
     fn findings(&self, places: &Paths) -> Vec<HealthFinding> {
@@ -375,11 +374,13 @@ impl Registration {
             places,
             settings::has_our_plugin(&self.files),
         ));
-        findings.extend(settings::switches(self.agent, &self.files, &scopes, pinned));
+        let mut around = settings::check_env_files(self.agent, &self.folders);
+        around.extend(settings::check_trust(self.agent, &self.files, &scopes, &self.folders));
+        findings.extend(settings::switches(self.agent, &self.files, &scopes, pinned, around));
         findings.extend(settings::rivals(
             self.agent,
             &self.files,
-            &self.hook_folders,
+            &self.folders.hook_folders(),
             &self.wanted,
         ));
         findings

@@ -15,6 +15,9 @@ use std::path::{Path, PathBuf};
 /// The most reported problems of one file.
 const MOST_REPORTED: usize = 5;
 
+/// The most bytes of a record of trusted folders, or of a file with variables.
+const MOST_RECORD: u64 = 1 << 20;
+
 /// Variables that redirect one of our hooks without pinned folders to another state or
 /// configuration.
 const LEADING: &[&str] = &["PORTCULLIS_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "HOME"];
@@ -136,14 +139,15 @@ pub(super) fn switched_off<'a>(
 }
 
 /// Reports entries in the files, and variables of this process's environment, that disable or
-/// redirect our hooks.
+/// redirect our hooks, after what was found `around` the files.
 pub(super) fn switches(
     agent: &dyn Agent,
     files: &[ClientFile],
     ours: &[SettingsScope],
     pinned: bool,
+    around: Vec<HealthFinding>,
 ) -> Vec<HealthFinding> {
-    let mut findings = Vec::new();
+    let mut findings = around;
     let mut reported = Vec::new();
     let scopes: Vec<SettingsScope> =
         if ours.is_empty() { vec![SettingsScope::User] } else { ours.to_vec() };
@@ -178,6 +182,88 @@ pub(super) fn switches(
         ));
     }
     or_ok(findings, Check::Switches, "nothing switches the hooks off or leads them elsewhere")
+}
+
+/// Reports a folder in which the client does not load our hooks, since the person does not trust it.
+/// `record` is the client's record of such folders, if there is one.
+fn judge_trust(
+    agent: &dyn Agent,
+    files: &[ClientFile],
+    ours: &[SettingsScope],
+    folder: &Path,
+    record: Option<&str>,
+) -> Option<HealthFinding> {
+    let trust = agent.hook_settings().folder_trust()?;
+    let settings: Vec<_> = files.iter().map(|file| (file.scope, file.settings())).collect();
+    let of_project =
+        ours.iter().any(|scope| matches!(scope, SettingsScope::Project | SettingsScope::Local));
+    if !trust.is_on(&settings) || ours.is_empty() || !(trust.reaches_all || of_project) {
+        return None;
+    }
+    let (name, folder_shown) = (agent.display_name(), folder.display());
+    let lost = if trust.reaches_all { "no hooks" } else { "none of the project's hooks" };
+    match record.and_then(|text| (trust.read)(text, folder)) {
+        Some(true) => None,
+        // The client asks first, and refuses to start without a person.
+        None if trust.reaches_all => Some(HealthFinding::note(
+            Check::Switches,
+            format!(
+                "{name} will ask if you trust `{folder_shown}`: until you do, it loads {lost} there"
+            ),
+            trust.fix,
+        )),
+        Some(false) | None => Some(HealthFinding::problem(
+            Check::Switches,
+            format!("`{folder_shown}` is not trusted, so {name} loads {lost} there"),
+            trust.fix,
+        )),
+    }
+}
+
+/// Reports a folder that is not trusted.
+pub(super) fn check_trust(
+    agent: &dyn Agent,
+    files: &[ClientFile],
+    ours: &[SettingsScope],
+    folders: &Folders,
+) -> Option<HealthFinding> {
+    let trust = agent.hook_settings().folder_trust()?;
+    let record = file::read_settings(&folders.person.join(trust.file), MOST_RECORD).ok()?;
+    let text = record.bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    judge_trust(agent, files, ours, &folders.project, text.as_deref())
+}
+
+/// Reports variables in the client's `.env` files that lead it to other settings.
+pub(super) fn check_env_files(agent: &dyn Agent, folders: &Folders) -> Vec<HealthFinding> {
+    let read = |path: PathBuf| {
+        let bytes = file::read_settings(&path, MOST_RECORD).ok()?.bytes?;
+        Some((path, String::from_utf8_lossy(&bytes).into_owned()))
+    };
+    let texts = folders.env_files().into_iter().filter_map(read);
+    texts.flat_map(|(path, text)| judge_env_file(agent, &path, &text)).collect()
+}
+
+fn judge_env_file(agent: &dyn Agent, path: &Path, text: &str) -> Vec<HealthFinding> {
+    let variables = agent.profile().hooked.map_or(&[][..], |ways| ways.settings_variables);
+    let set = text.lines().filter_map(|line| {
+        let line = line.trim_start();
+        let line = line.strip_prefix("export ").unwrap_or(line);
+        Some(line.split_once('=')?.0.trim())
+    });
+    let mut names: Vec<&str> = set.filter(|name| variables.contains(name)).collect();
+    names.dedup();
+    let report = |name: &str| {
+        HealthFinding::warning(
+            Check::Switches,
+            format!(
+                "`{name}` in `{}` leads {} to other settings than those that were checked",
+                path.display(),
+                agent.display_name()
+            ),
+            format!("remove the line with `{name}`"),
+        )
+    };
+    names.into_iter().map(report).collect()
 }
 
 fn redirections(agent: &dyn Agent, file: &ClientFile, pinned: bool) -> Vec<HealthFinding> {
@@ -331,7 +417,10 @@ mod tests {
                 "{files:?}"
             );
             let level = |ours: &[SettingsScope]| {
-                switches(DEFAULT, &files, ours, true).iter().map(|finding| finding.level).max()
+                switches(DEFAULT, &files, ours, true, Vec::new())
+                    .iter()
+                    .map(|finding| finding.level)
+                    .max()
             };
             let expected =
                 |off: Option<&str>| Some(if off.is_some() { Level::Problem } else { Level::Ok });
@@ -358,12 +447,67 @@ mod tests {
             ("EDITOR", false, Level::Ok),
         ] {
             let files = [file(SettingsScope::Local, json!({ "env": { name: "/elsewhere" } }))];
-            let found = switches(DEFAULT, &files, &[SettingsScope::User], pinned);
+            let found = switches(DEFAULT, &files, &[SettingsScope::User], pinned, Vec::new());
             assert_eq!(
                 found.iter().map(|finding| finding.level).max(),
                 Some(level),
                 "{name} {pinned}"
             );
+        }
+    }
+
+    #[test]
+    fn a_folder_without_trust_is_named_with_the_hooks_that_it_loses() {
+        use SettingsScope::{Managed, Project, User};
+        let on = || file(User, json!({"security": {"folderTrust": {"enabled": true}}}));
+        let off = || file(User, json!({"security": {"folderTrust": {"enabled": false}}}));
+        let (yes, no) = (r#"{"/p": "TRUST_FOLDER"}"#, r#"{"/p": "DO_NOT_TRUST"}"#);
+        let trusted = "[projects.\"/p\"]\ntrust_level = \"trusted\"\n";
+        let (problem, note) = (Some(Level::Problem), Some(Level::Note));
+        for (client, files, ours, record, expected) in [
+            ("gemini", vec![], vec![User], Some(no), problem),
+            ("gemini", vec![], vec![Managed], Some(no), problem),
+            ("gemini", vec![], vec![User], Some(yes), None),
+            ("gemini", vec![], vec![User], None, note),
+            ("gemini", vec![], vec![], Some(no), None),
+            ("gemini", vec![off()], vec![User], Some(no), None),
+            ("qwen", vec![], vec![User], Some(no), None),
+            ("qwen", vec![on()], vec![User], Some(no), problem),
+            ("qwen", vec![on()], vec![User], Some(yes), None),
+            ("codex", vec![], vec![User], None, None),
+            ("codex", vec![], vec![Project], None, problem),
+            ("codex", vec![], vec![User, Project], Some("model = 1"), problem),
+            ("codex", vec![], vec![Project], Some(trusted), None),
+            ("claude", vec![], vec![Project], None, None),
+        ] {
+            let agent = portcullis_agents::find_agent(client).unwrap();
+            let found = judge_trust(agent, &files, &ours, Path::new("/p"), record);
+            let level = found.as_ref().map(|finding| finding.level);
+            assert_eq!(level, expected, "{client} {ours:?} {record:?}");
+            if let Some(finding) = found {
+                assert!(finding.what.contains("`/p`") && !finding.fix.is_empty(), "{finding:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_variable_that_leads_to_other_settings_is_found_in_every_spelling() {
+        for (client, text, named) in [
+            ("gemini", "GEMINI_CLI_HOME=/x\n", 1),
+            ("gemini", "# a\nexport GEMINI_CLI_SYSTEM_SETTINGS_PATH = \"/x\"\n", 1),
+            ("gemini", "  GEMINI_CLI_HOME='x'\nGEMINI_CLI_SYSTEM_SETTINGS_PATH=y", 2),
+            ("gemini", "#GEMINI_CLI_HOME=/x\nGEMINI_API_KEY=k\nMY_GEMINI_CLI_HOME=1\n", 0),
+            ("qwen", "QWEN_HOME=/x\r\n", 1),
+            ("qwen", "GEMINI_CLI_HOME=/x\n", 0),
+            ("qwen", "", 0),
+        ] {
+            let agent = portcullis_agents::find_agent(client).unwrap();
+            let found = judge_env_file(agent, Path::new("/p/.env"), text);
+            assert_eq!(found.len(), named, "{client} {text}");
+            for finding in found {
+                assert_eq!(finding.level, Level::Warning);
+                assert!(finding.what.contains("`/p/.env`"), "{}", finding.what);
+            }
         }
     }
 }

@@ -6,6 +6,7 @@ use crate::error::{Context, Error, Result};
 use portcullis_agents::mcp_servers::HOOKED_CALLS;
 use portcullis_config::Config;
 use portcullis_config::clock::now_ms;
+use portcullis_config::hidden_tools::WatchedHiddenTools;
 use portcullis_config::paths::Paths;
 use portcullis_core::event::{Call, CallResult, Disposition, Event, EventKind, Reply};
 use portcullis_core::fault::{Fault, OnFault};
@@ -63,6 +64,7 @@ pub struct ReviewGate {
     cwd: String,
     places: Paths,
     home: Home,
+    hidden: WatchedHiddenTools,
     /// The ids of calls that passed on a hook's review: each counts once.
     joined: Mutex<HashSet<String>>,
     /// The texts that were recorded.
@@ -86,6 +88,7 @@ impl ReviewGate {
             cwd: cwd.display().to_string(),
             places,
             home,
+            hidden: WatchedHiddenTools::default(),
             joined: Mutex::default(),
             recorded: Mutex::default(),
         })
@@ -144,8 +147,8 @@ impl ReviewGate {
     /// Returns the pattern of the configuration that hides a tool. With a configuration that cannot
     /// be read, the review fails.
     fn find_hiding(&self, tool: &str) -> Option<String> {
-        let config = Config::load(&self.places, Some(&self.home)).ok()?;
-        config.hidden_tools.find_pattern(&self.server, tool).map(str::to_owned)
+        let tools = self.hidden.read(&self.places).ok()?;
+        tools.find_pattern(&self.server, tool).map(str::to_owned)
     }
 
     /// Returns the text for the agent if a tool may not be called at all.
@@ -284,12 +287,8 @@ impl Gate for ReviewGate {
             return Ok(vec![ToolState::Agreed; tools.len()]);
         }
         let mut states = states?;
-        let config = Config::load(&self.places, Some(&self.home)).ok();
         for (tool, state) in tools.iter().zip(&mut states) {
-            let hides = |config: &Config| {
-                config.hidden_tools.find_pattern(&self.server, &tool.name).is_some()
-            };
-            if config.as_ref().is_some_and(hides) {
+            if self.find_hiding(&tool.name).is_some() {
                 *state = ToolState::Hidden;
             }
         }

@@ -181,6 +181,7 @@ fn gateway_command() -> Result<Vec<String>> {
 struct ServerForm {
     places: &'static [&'static str],
     syntax: JsonSyntax,
+    older_addresses: &'static [&'static str],
 }
 
 /// Returns the files that are meant, each with its form.
@@ -191,14 +192,22 @@ fn files(arguments: &Arguments, places: &Paths) -> Result<Vec<(PathBuf, ServerFo
             let shown = one_line(&path.display().to_string(), 400);
             return Err(Error::not_found(format!("there is no `{shown}`")));
         }
-        let form = ServerForm { places: &["/mcpServers"], syntax: JsonSyntax::Strict };
+        let form = ServerForm {
+            places: &["/mcpServers"],
+            syntax: JsonSyntax::Strict,
+            older_addresses: &[],
+        };
         return Ok(vec![(path, form)]);
     }
     let project = std::env::current_dir().context("cannot determine the current folder")?;
     let of_client = |file: &&McpFile| arguments.client.as_deref() == Some(file.client);
     let person = Path::new(&places.person);
     let found = FILES.iter().filter(of_client);
-    let form = |file: &McpFile| ServerForm { places: file.places, syntax: file.syntax };
+    let form = |file: &McpFile| ServerForm {
+        places: file.places,
+        syntax: file.syntax,
+        older_addresses: file.older_addresses,
+    };
     Ok(found.map(|file| (file.find_path(person, &project), form(file))).collect())
 }
 
@@ -244,7 +253,7 @@ impl FileChange {
             let changed = match direction {
                 Direction::Wrap if server.is_wrapped() => continue,
                 Direction::Wrap => {
-                    let entry = match server.wrapped_entry(gateway) {
+                    let entry = match server.wrapped_entry(gateway, form.older_addresses) {
                         Ok(entry) => entry,
                         Err(reason) => {
                             let (server, file) = (server.name.clone(), file.path.clone());
