@@ -218,8 +218,7 @@ pub fn find_autorun(path: &str, home: &str) -> Option<Autorun> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let folder = path.strip_suffix(name).unwrap_or("").trim_end_matches('/');
     let beside = folder.rsplit('/').next().unwrap_or("");
-    // Git's sample hooks run nothing until they are renamed.
-    if name.is_empty() || path.split('/').any(|part| part.ends_with(".sample")) {
+    if name.is_empty() || starts::is_hook_sample(path) {
         return None;
     }
     // Notes and pictures in a folder of hooks or tasks run nothing.
