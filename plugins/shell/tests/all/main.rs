@@ -26,6 +26,7 @@ mod overlooked;
 mod packages;
 mod properties;
 mod protections;
+mod ranges;
 mod runners;
 mod scripts;
 mod services;
