@@ -9,6 +9,7 @@ mod copies;
 mod coverage;
 mod dangers;
 mod data;
+mod dialects;
 mod effects;
 mod emptied;
 mod hostile;
