@@ -173,11 +173,11 @@ impl Walker<'_> {
         if let Some(Found::Text(text) | Found::Part(text)) = self.found_in(pieces) {
             return text;
         }
-        let texts = pieces.iter().filter_map(|piece| match piece {
-            Piece::Text(text) => Some(text.as_ref()),
-            Piece::File(_) | Piece::Made => None,
+        let texts = pieces.iter().map(|piece| match piece {
+            Piece::Text(text) => text.as_ref(),
+            Piece::File(_) | Piece::Made => "\n",
         });
-        Rc::from(texts.collect::<Vec<_>>().join("\n"))
+        Rc::from(texts.collect::<String>())
     }
 
     /// Remembers what a command writes to a file.
