@@ -11,7 +11,7 @@ mod starts;
 
 pub use modules::{MODULE_ENDINGS, is_module};
 pub use sources::names_sources;
-pub use starts::{is_below, is_sample, starts_by_itself};
+pub use starts::{is_below, is_hook_sample, is_sample, starts_by_itself};
 
 /// The time and the machine of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -218,8 +218,7 @@ pub fn find_autorun(path: &str, home: &str) -> Option<Autorun> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let folder = path.strip_suffix(name).unwrap_or("").trim_end_matches('/');
     let beside = folder.rsplit('/').next().unwrap_or("");
-    // Git's sample hooks run nothing until they are renamed.
-    if name.is_empty() || path.split('/').any(|part| part.ends_with(".sample")) {
+    if name.is_empty() || is_hook_sample(path) {
         return None;
     }
     // Notes and pictures in a folder of hooks or tasks run nothing.

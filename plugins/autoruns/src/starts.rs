@@ -96,7 +96,7 @@ pub fn starts_by_itself(path: &str, home: &str) -> bool {
         || path.starts_with("/root/")
         || path.starts_with("/Users/")
         || home.is_empty();
-    if path.split('/').any(|part| part.ends_with(".sample"))
+    if is_hook_sample(path)
         || (name == ".gitignore" && path.contains("/.husky/"))
         || (name == "authorized_keys" && is_sample(path))
     {
@@ -114,6 +114,16 @@ pub fn starts_by_itself(path: &str, home: &str) -> bool {
         || (path.contains("/.claude/") && name.starts_with("settings") && name.ends_with(".json"))
         || path.starts_with("/etc/claude-code/")
         || path.contains("/Start Menu/Programs/Startup/")
+}
+
+/// Returns true for one of the sample hooks that git puts into a repository: they run nothing until
+/// they are renamed. Files and folders of such a name elsewhere are what they are.
+#[must_use]
+pub fn is_hook_sample(path: &str) -> bool {
+    let Some((folder, name)) = path.rsplit_once('/') else { return false };
+    name.ends_with(".sample")
+        && folder.ends_with("/hooks")
+        && folder.split('/').any(|part| part.ends_with(".git"))
 }
 
 /// Returns true for a sample file, a part of a test or of an example.

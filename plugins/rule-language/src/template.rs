@@ -94,9 +94,11 @@ pub fn fill<'v>(
 }
 
 fn one_line(value: &str) -> String {
+    // One more than fits shows that something is left out; a blank can be shorter than the character
+    // that it replaces.
     let mut line: String =
-        value.chars().take(MOST_VALUE).map(|c| if c.is_control() { ' ' } else { c }).collect();
-    if line.len() < value.len() {
+        value.chars().take(MOST_VALUE + 1).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if line.len() > MOST_VALUE {
         // Three bytes are left for the dots.
         cut(&mut line, MOST_VALUE - 3);
         line.push_str("...");
@@ -107,4 +109,27 @@ fn one_line(value: &str) -> String {
 fn cut(text: &mut String, most: usize) {
     let end = text.floor_char_boundary(most);
     text.truncate(end);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MOST_VALUE, one_line};
+
+    #[test]
+    fn a_value_is_cut_only_if_it_is_too_long() {
+        for (value, cut) in [
+            ("a\u{85}b".to_owned(), false),
+            ("a".repeat(MOST_VALUE), false),
+            ("\u{85}".repeat(MOST_VALUE), false),
+            ("a".repeat(MOST_VALUE + 1), true),
+            ("\u{85}".repeat(MOST_VALUE + 1), true),
+            ("ü".repeat(MOST_VALUE), true),
+            ("\u{1f600}".repeat(MOST_VALUE / 4), false),
+        ] {
+            let line = one_line(&value);
+            assert!(line.len() <= MOST_VALUE, "{value}: {line}");
+            assert_eq!(line.ends_with("..."), cut, "{value}: {line}");
+            assert!(!line.contains(char::is_control), "{line}");
+        }
+    }
 }

@@ -19,7 +19,7 @@
 //! part with an error for the whole line, and deep nesting ends it by a stack overflow. A reviewer
 //! needs the opposite: small, linear, and a partial answer for a partly odd line.
 //!
-//! Bounds: nesting 48, 20,000 syntax nodes, 256 commands, 256 effects. Past each of them the
+//! Bounds: nesting 48, 100,000 syntax nodes, 256 commands, 256 effects. Past each of them the
 //! reading is `partial`.
 
 mod autoruns;

@@ -5,7 +5,7 @@ mod hosts;
 mod secrets;
 mod windows;
 
-pub(crate) use portcullis_autoruns::{is_below, starts_by_itself};
+pub(crate) use portcullis_autoruns::{is_below, is_hook_sample, starts_by_itself};
 pub(crate) use secrets::{holds_credentials, is_secret, is_store};
 
 use crate::types::EffectKind;
@@ -213,6 +213,7 @@ pub(crate) fn consequences(
     // A file put into such a folder starts too; making the folder starts nothing.
     let fills = || {
         (*kind == EffectKind::FileModify || recursive)
+            && !is_hook_sample(path)
             && starts_by_itself(&format!("{path}/file"), home)
     };
     if changes && *kind != EffectKind::FileDelete && (starts_by_itself(path, home) || fills()) {

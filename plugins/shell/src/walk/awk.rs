@@ -22,6 +22,60 @@ pub(super) enum Stream {
     Both,
 }
 
+/// Options with a value: the letter, and the long name, which may be abbreviated.
+const VALUED: &[(char, &str)] = &[
+    ('F', "field-separator"),
+    ('v', "assign"),
+    ('f', "file"),
+    ('e', "source"),
+    ('E', "exec"),
+    ('i', "include"),
+    ('l', "load"),
+];
+
+/// Letters behind which the rest of the word is an optional value.
+const LOOSE: &[char] = &['d', 'D', 'L', 'o', 'p', 'W'];
+
+/// Returns awk's options that have a value, by their letters: they end at the first operand.
+fn options(rest: &[Field]) -> Vec<(char, Field)> {
+    let mut options = Vec::new();
+    let mut fields = rest.iter();
+    while let Some(field) = fields.next() {
+        let Some(word) = field.text.strip_prefix('-').filter(|word| !word.is_empty()) else {
+            break;
+        };
+        let (letter, value) = if let Some(long) = word.strip_prefix('-') {
+            if long.is_empty() {
+                break;
+            }
+            let (name, value) = long.split_once('=').map_or((long, None), |(n, v)| (n, Some(v)));
+            let known = VALUED.iter().find(|(_, known)| name.len() > 1 && known.starts_with(name));
+            let Some((letter, _)) = known else { continue };
+            (*letter, value)
+        } else {
+            let stops = |c: char| LOOSE.contains(&c) || VALUED.iter().any(|(known, _)| *known == c);
+            let Some((at, letter)) = word.char_indices().find(|(_, c)| stops(*c)) else { continue };
+            if LOOSE.contains(&letter) {
+                continue;
+            }
+            (letter, word.get(at + 1..).filter(|value| !value.is_empty()))
+        };
+        let value = match value {
+            Some(value) => Field { text: value.to_owned(), ..field.clone() },
+            None => match fields.next() {
+                Some(value) => value.clone(),
+                None => break,
+            },
+        };
+        options.push((letter, value));
+        // No option follows the file of `-E`.
+        if letter == 'E' {
+            break;
+        }
+    }
+    options
+}
+
 impl Walker<'_> {
     /// Follows awk's programs: the first operand, or the files of `-f`.
     pub(super) fn awk(
@@ -33,36 +87,17 @@ impl Walker<'_> {
     ) {
         let mut programs = Vec::new();
         let mut named = false;
-        for (at, field) in rest.iter().enumerate() {
-            let text = field.text.as_str();
-            let attached = text
-                .strip_prefix("-f")
-                .or_else(|| text.strip_prefix("--file="))
-                .or_else(|| text.strip_prefix("-E"))
-                .filter(|file| !file.is_empty());
-            let source = text.strip_prefix("--source=").or_else(|| {
-                matches!(text, "-e" | "--source")
-                    .then(|| rest.get(at + 1))
-                    .flatten()
-                    .map(|f| f.text.as_str())
-            });
-            if let Some(source) = source {
-                named = true;
-                programs.push(Field { text: source.to_owned(), ..field.clone() });
-            }
-            let file = match text {
-                "-f" | "--file" | "-E" | "--exec" => rest.get(at + 1).map(|f| f.text.clone()),
-                _ => attached.filter(|_| text.starts_with('-')).map(str::to_owned),
-            };
-            if let Some(file) = file {
-                named = true;
-                if let Some(text) = self.commands_in(&file, command, setting) {
-                    programs.push(Field { text: text.to_string(), ..field.clone() });
+        for (option, value) in options(rest) {
+            match option {
+                'e' => programs.push(value),
+                'f' | 'E' => {
+                    if let Some(text) = self.commands_in(&value.text, command, setting) {
+                        programs.push(Field { text: text.to_string(), ..value });
+                    }
                 }
+                _ => continue,
             }
-            if !text.starts_with('-') {
-                break;
-            }
+            named = true;
         }
         if !named {
             programs.extend(plan.operands.first().and_then(|at| rest.get(*at)).cloned());

@@ -9,6 +9,17 @@ const WORDS: usize = 256;
 /// The maximum number of values in a range.
 const NUMBERS: usize = 64;
 const DEPTH: usize = 8;
+/// The maximum number of braces that are tried for the first group of a text.
+const BRACES: usize = 64;
+
+/// The first group of a text that expands.
+enum Group<'t> {
+    None,
+    /// The text before it, its choices, the text after it.
+    Found(&'t str, Vec<String>, &'t str),
+    /// More braces than are tried.
+    Beyond,
+}
 
 /// Returns the words that `text` expands to, or none if there is nothing to expand.
 pub(super) fn expand(text: &str) -> Option<Vec<String>> {
@@ -19,8 +30,11 @@ pub(super) fn expand(text: &str) -> Option<Vec<String>> {
         // The expansion is not computed; it is only known that there is one.
         return (text.contains(',') || text.contains("..")).then(|| vec![UNKNOWN.to_string()]);
     }
-    let words = words(text, DEPTH);
-    (words.len() > 1).then_some(words)
+    match first_group(text) {
+        Group::None => None,
+        // `{e..e}` is one word, and still not the text as it stands.
+        Group::Found(..) | Group::Beyond => Some(words(text, DEPTH)),
+    }
 }
 
 /// A placeholder for a part that is not plain text while braces are looked for, the first of as
@@ -69,7 +83,11 @@ fn parts(text: &str, word: &Word) -> Vec<Part> {
 }
 
 fn words(text: &str, depth: usize) -> Vec<String> {
-    let Some((before, choices, after)) = first_group(text) else { return vec![text.to_owned()] };
+    let (before, choices, after) = match first_group(text) {
+        Group::None => return vec![text.to_owned()],
+        Group::Found(before, choices, after) => (before, choices, after),
+        Group::Beyond => return vec![UNKNOWN.to_string()],
+    };
     if depth == 0 {
         return vec![UNKNOWN.to_string()];
     }
@@ -88,14 +106,19 @@ fn words(text: &str, depth: usize) -> Vec<String> {
     all
 }
 
-/// Finds the first group that expands: the text before it, its choices, the text after it.
-fn first_group(text: &str) -> Option<(&str, Vec<String>, &str)> {
-    for (open, _) in text.match_indices('{').take(8) {
-        let inside = text.get(open + 1..)?;
+/// Finds the first group that expands.
+fn first_group(text: &str) -> Group<'_> {
+    for (tried, (open, _)) in text.match_indices('{').enumerate() {
+        if tried == BRACES {
+            return Group::Beyond;
+        }
+        let before = text.get(..open).unwrap_or("");
+        let inside = text.get(open + 1..).unwrap_or("");
         let Some((choices, length)) = choices(inside) else { continue };
-        return Some((text.get(..open)?, choices, inside.get(length + 1..)?));
+        let after = inside.get(length + 1..).unwrap_or("");
+        return Group::Found(before, choices, after);
     }
-    None
+    Group::None
 }
 
 /// Returns the choices of a group, and the length of the text inside its braces.
@@ -126,23 +149,54 @@ fn choices(inside: &str) -> Option<(Vec<String>, usize)> {
     None
 }
 
+/// Returns the values of `FIRST..LAST` or `FIRST..LAST..STEP`, of numbers or of letters.
 fn range(text: &str) -> Option<Vec<String>> {
-    let (first, last) = text.split_once("..")?;
-    if let (Ok(first), Ok(last)) = (first.parse::<i64>(), last.parse::<i64>()) {
-        let (low, high) = (first.min(last), first.max(last));
-        let mut numbers: Vec<String> =
-            (low..=high).take(NUMBERS).map(|number| number.to_string()).collect();
-        if high.abs_diff(low) >= NUMBERS as u64 {
-            numbers.push(UNKNOWN.to_string());
-        }
-        return Some(numbers);
+    let (first, rest) = text.split_once("..")?;
+    let (last, step) = match rest.split_once("..") {
+        Some((last, step)) => (last, step.parse::<i64>().ok()?.unsigned_abs()),
+        None => (rest, 1),
+    };
+    // The sign of a step means nothing, and a step of 0 is one of 1.
+    let step = step.max(1);
+    if let (Ok(from), Ok(to)) = (first.parse::<i64>(), last.parse::<i64>()) {
+        let width =
+            if is_padded(first) || is_padded(last) { first.len().max(last.len()) } else { 0 };
+        let (numbers, more) = values(from, to, step);
+        let shown = numbers.into_iter().map(|number| format!("{number:0width$}"));
+        return Some(shown.chain(more.then(|| UNKNOWN.to_string())).collect());
     }
     match (first.as_bytes(), last.as_bytes()) {
-        ([first], [last]) if first.is_ascii_alphabetic() && last.is_ascii_alphabetic() => Some(
-            (*first.min(last)..=*first.max(last))
-                .map(|byte| char::from(byte).to_string())
-                .collect(),
-        ),
+        ([first], [last]) if first.is_ascii_alphabetic() && last.is_ascii_alphabetic() => {
+            let (numbers, more) = values(i64::from(*first), i64::from(*last), step);
+            let letters = numbers.into_iter().filter_map(|number| u8::try_from(number).ok());
+            let letters = letters.map(|byte| char::from(byte).to_string());
+            Some(letters.chain(more.then(|| UNKNOWN.to_string())).collect())
+        }
         _ => None,
     }
+}
+
+/// Returns true for a number with zeros before it: all numbers of its range get its width.
+fn is_padded(number: &str) -> bool {
+    let digits = number.trim_start_matches(['-', '+']);
+    digits.len() > 1 && digits.starts_with('0')
+}
+
+/// Returns the first values of a range, and true if there are more of them.
+fn values(from: i64, to: i64, step: u64) -> (Vec<i64>, bool) {
+    let (mut values, mut next) = (Vec::new(), Some(from));
+    while let Some(value) = next {
+        if values.len() == NUMBERS {
+            return (values, true);
+        }
+        values.push(value);
+        next = if to.abs_diff(value) < step {
+            None
+        } else if from <= to {
+            value.checked_add_unsigned(step)
+        } else {
+            value.checked_sub_unsigned(step)
+        };
+    }
+    (values, false)
 }

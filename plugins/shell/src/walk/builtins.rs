@@ -291,7 +291,7 @@ impl Walker<'_> {
             "git" if rest.iter().any(|field| field.text == "--show-toplevel") => {
                 Feed::of_text(self.project)
             }
-            "cat" | "head" | "tail" | "tac" => self.contents(rest, plan),
+            "cat" | "head" | "tail" | "tac" => self.contents(name, rest, plan),
             "base64" | "xxd" | "openssl" | "base32" | "uudecode" => {
                 let given = operand(if name == "openssl" { 1 } else { 0 })
                     .map(|field| self.content(Some(field)));

@@ -113,13 +113,21 @@ impl Walker<'_> {
     }
 
     /// Returns the contents of the files that a program prints, one after the other.
-    pub(super) fn contents(&self, rest: &[Field], plan: &Plan) -> Feed {
+    pub(super) fn contents(&self, name: &str, rest: &[Field], plan: &Plan) -> Feed {
+        // Both print a line with the name of each file between two of them.
+        let apart = matches!(name, "head" | "tail");
         let fields = plan.operands.iter().filter_map(|at| rest.get(*at));
         let feeds = fields.map(|field| match &field.feed {
             Some(feed) => feed.clone(),
             None => self.file_content(&field.text),
         });
-        feeds.reduce(super::joined).unwrap_or_default()
+        feeds
+            .reduce(|before, after| {
+                let before =
+                    if apart { super::joined(before, Feed::of_text("\n")) } else { before };
+                super::joined(before, after)
+            })
+            .unwrap_or_default()
     }
 
     /// Returns the output of a filter that gets a text which is known, or stands in files: another
@@ -173,11 +181,11 @@ impl Walker<'_> {
         if let Some(Found::Text(text) | Found::Part(text)) = self.found_in(pieces) {
             return text;
         }
-        let texts = pieces.iter().filter_map(|piece| match piece {
-            Piece::Text(text) => Some(text.as_ref()),
-            Piece::File(_) | Piece::Made => None,
+        let texts = pieces.iter().map(|piece| match piece {
+            Piece::Text(text) => text.as_ref(),
+            Piece::File(_) | Piece::Made => "\n",
         });
-        Rc::from(texts.collect::<Vec<_>>().join("\n"))
+        Rc::from(texts.collect::<String>())
     }
 
     /// Remembers what a command writes to a file.

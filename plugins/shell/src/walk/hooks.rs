@@ -8,18 +8,42 @@ use crate::catalogue::Plan;
 use crate::places::{self, Place};
 use std::rc::Rc;
 
-/// The hooks that each subcommand starts, with the flag that leaves the first ones out.
+/// The hooks that each subcommand starts, besides [`ALWAYS`].
 const HOOKS: &[(&str, &[&str])] = &[
-    ("commit", &["pre-commit", "prepare-commit-msg", "commit-msg", "post-commit"]),
+    ("commit", &["pre-commit", "prepare-commit-msg", "commit-msg", "post-commit", "post-rewrite"]),
     ("merge", &["pre-merge-commit", "prepare-commit-msg", "commit-msg", "post-merge"]),
-    ("pull", &["post-merge"]),
+    (
+        "pull",
+        &["pre-merge-commit", "prepare-commit-msg", "commit-msg", "post-merge", "post-checkout"],
+    ),
     ("push", &["pre-push"]),
     ("checkout", &["post-checkout"]),
     ("switch", &["post-checkout"]),
-    ("rebase", &["pre-rebase", "post-checkout", "post-rewrite"]),
+    ("clone", &["post-checkout"]),
+    (
+        "rebase",
+        &["pre-rebase", "post-checkout", "post-rewrite", "prepare-commit-msg", "post-commit"],
+    ),
+    ("cherry-pick", &["pre-commit", "prepare-commit-msg", "commit-msg", "post-commit"]),
+    ("revert", &["pre-commit", "prepare-commit-msg", "commit-msg", "post-commit"]),
     ("am", &["applypatch-msg", "pre-applypatch", "post-applypatch"]),
     ("worktree", &["post-checkout"]),
+    ("gc", &["pre-auto-gc"]),
+    ("add", &[]),
+    ("branch", &[]),
+    ("fetch", &[]),
+    ("mv", &[]),
+    ("reset", &[]),
+    ("restore", &[]),
+    ("rm", &[]),
+    ("stash", &[]),
+    ("tag", &[]),
+    ("update-ref", &[]),
+    ("update-index", &[]),
 ];
+
+/// Hooks of every change of a reference or of the index.
+const ALWAYS: &[&str] = &["reference-transaction", "post-index-change"];
 
 /// Hooks that `--no-verify` leaves out.
 const VERIFYING: &[&str] =
@@ -44,10 +68,6 @@ impl Walker<'_> {
         let Some((_, hooks)) = HOOKS.iter().find(|(name, _)| *name == subcommand.text) else {
             return;
         };
-        let restores = rest.iter().any(|field| field.text == "--");
-        if matches!(subcommand.text.as_str(), "checkout") && restores {
-            return;
-        }
         let unverified = rest.iter().any(|field| {
             let text = field.text.as_str();
             let cluster = !text.starts_with("--") && text.starts_with('-');
@@ -58,7 +78,12 @@ impl Walker<'_> {
         });
         let root = self.repository();
         let config = self.git_setting(&root, "core.hookspath", command, setting);
-        let given = rest.iter().find_map(|field| field.text.strip_prefix("core.hooksPath="));
+        let clones = subcommand.text == "clone";
+        let given = hooks_path(rest, plan.subcommand.first().copied().filter(|_| !clones));
+        // A new repository has no hooks of its own.
+        if clones && given.is_none() {
+            return;
+        }
         if given.is_some_and(|path| matches!(path, "" | "/dev/null")) {
             return;
         }
@@ -66,7 +91,7 @@ impl Walker<'_> {
             Some(path) => places::resolve(&path, &root).0,
             None => format!("{root}/.git/hooks"),
         };
-        for hook in *hooks {
+        for hook in hooks.iter().chain(ALWAYS) {
             if unverified && VERIFYING.contains(hook) {
                 continue;
             }
@@ -128,6 +153,24 @@ impl Walker<'_> {
         let value = settings.into_iter().rev().find(|(known, _)| *known == key)?.1;
         Some((value, text))
     }
+}
+
+/// Returns the folder of hooks that a call sets: `-c core.hooksPath=FOLDER`, in any case of letters,
+/// before the word at `end`. The last of several counts for git.
+fn hooks_path(rest: &[Field], end: Option<usize>) -> Option<&str> {
+    let words = rest.get(..end.unwrap_or(rest.len()))?;
+    words.iter().enumerate().rev().find_map(|(at, field)| {
+        let before = at.checked_sub(1).and_then(|at| words.get(at));
+        let (key, value) = match field.text.strip_prefix("--config=") {
+            Some(setting) => setting,
+            // The message of a commit can look the same.
+            None => before
+                .filter(|flag| matches!(flag.text.as_str(), "-c" | "--config"))
+                .map(|_| field.text.as_str())?,
+        }
+        .split_once('=')?;
+        key.eq_ignore_ascii_case("core.hookspath").then_some(value)
+    })
 }
 
 /// Returns the settings of a configuration of git: `section.key` in lower case, and the value. The

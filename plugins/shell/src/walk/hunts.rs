@@ -69,7 +69,13 @@ impl Walker<'_> {
         // `printenv | grep TOKEN` shows the values.
         let names_only = rest
             .iter()
-            .any(|field| matches!(field.text.as_str(), "-c" | "-q" | "-o" | "--count" | "--quiet"));
+            .any(|field| matches!(field.text.as_str(), "-c" | "-q" | "--count" | "--quiet"))
+            || rest.iter().any(|field| field.text == "-o")
+                && plan
+                    .operands
+                    .first()
+                    .and_then(|at| rest.get(*at))
+                    .is_some_and(|pattern| matches_names_only(&pattern.text));
         if call.input.source.trust == Trust::Environment && !names_only {
             self.plain(EffectKind::SecretRead, "environment", false, command, setting);
         }
@@ -95,4 +101,15 @@ impl Walker<'_> {
                     || below("/home/")
                     || below("/Users/"))
     }
+}
+
+/// Returns true if what fits a pattern has nothing of a value in it: a plain word, or a pattern that
+/// begins with the line and cannot go past the `=`.
+fn matches_names_only(pattern: &str) -> bool {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let anchored = pattern.strip_prefix('^').map(|rest| rest.replace("[^=]", ""));
+    pattern.chars().all(is_name)
+        || anchored.is_some_and(|rest| {
+            rest.trim_end_matches('=').chars().all(|c| is_name(c) || "*+[]-".contains(c))
+        })
 }

@@ -78,7 +78,7 @@ impl Walker<'_> {
         let text = match at.and_then(|at| rest.get(at + 1)).map(|field| field.text.as_str()) {
             Some("-" | "/dev/stdin") => call.input.text.clone(),
             Some(file) => self.file_content(file).text,
-            None => ["Makefile", "makefile", "GNUmakefile"]
+            None => ["GNUmakefile", "makefile", "Makefile"]
                 .iter()
                 .find_map(|file| self.file_content(file).text),
         };

@@ -414,10 +414,9 @@ impl Walker<'_> {
             })
             .collect();
         let (mut all, mut cut) = (String::new(), false);
+        // Nothing stands between two files that are printed: one can begin a word that the next one
+        // ends.
         for found in found {
-            if !all.is_empty() && !all.ends_with('\n') {
-                all.push('\n');
-            }
             match found? {
                 Found::Text(text) => all.push_str(&text),
                 Found::Part(text) => {

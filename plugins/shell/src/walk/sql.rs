@@ -33,11 +33,47 @@ impl Change {
 /// The longest text that is looked at, in bytes.
 const LENGTH: usize = 32 * 1024;
 
-/// Looks at every statement of a text.
+/// Looks at every statement of a text. Databases disagree about where a quote and a comment end, so
+/// each way to read the text counts, and the gravest result is returned.
 pub(super) fn change(text: &str) -> Change {
     let end = (0..=LENGTH.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-    let bare = bare(text.get(..end).unwrap_or(""));
-    bare.split(';').map(statement).max().unwrap_or(Change::None)
+    let whole = end == text.len();
+    let text = text.get(..end).unwrap_or("");
+    let readings: Vec<(String, bool)> =
+        dialects(text).into_iter().map(|dialect| bare(text, dialect)).collect();
+    // A quote that is open at the end shows that the text was meant for another database.
+    let closes = whole && readings.iter().any(|(_, open)| !open);
+    let statements = readings.iter().flat_map(|(bare, open)| {
+        let complete = bare.rsplit_once(';').map_or("", |(complete, _)| complete);
+        let counted = if closes && *open { complete } else { bare.as_str() };
+        counted.split(';')
+    });
+    statements.map(statement).max().unwrap_or(Change::None)
+}
+
+/// The marks of a database's language that differ between databases.
+#[derive(Clone, Copy, Debug, Default)]
+struct Dialect {
+    /// `\'` does not end a quote.
+    escapes: bool,
+    /// `"` and a backquote begin quotes, too.
+    doubles: bool,
+    /// `#` begins a comment, `--` only before a blank, and the text of `/*! ... */` runs.
+    mysql: bool,
+}
+
+/// Returns the dialects in which a text could mean different things.
+fn dialects(text: &str) -> Vec<Dialect> {
+    let mut dialects = vec![Dialect::default()];
+    let mut add = |differs: bool, change: fn(Dialect) -> Dialect| {
+        let more: Vec<Dialect> = dialects.iter().copied().map(change).collect();
+        dialects.extend(more.into_iter().filter(|_| differs));
+    };
+    add(text.contains('\\'), |dialect| Dialect { escapes: true, ..dialect });
+    add(text.contains(['"', '`']), |dialect| Dialect { doubles: true, ..dialect });
+    let mysql = ["/*!", "/*M!", "/*m!", "#", "--"].iter().any(|mark| text.contains(mark));
+    add(mysql, |dialect| Dialect { mysql: true, ..dialect });
+    dialects
 }
 
 /// Classifies a call of a key-value store: its name comes first.
@@ -72,8 +108,9 @@ const KEY_VALUE_CHANGES: &[&str] = &[
     "zrem", "zremrangebyscore",
 ];
 
-/// Returns the text in lower case, without quoted texts and comments, with single blanks.
-fn bare(text: &str) -> String {
+/// Returns the text in lower case, without quoted texts and comments, with single blanks; and true
+/// if a quote is still open at its end.
+fn bare(text: &str, dialect: Dialect) -> (String, bool) {
     let mut bare = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
     let mut quote: Option<char> = None;
@@ -83,24 +120,31 @@ fn bare(text: &str) -> String {
                 quote = None;
                 bare.push(c);
             }
+            (Some(_), '\\') if dialect.escapes => {
+                chars.next();
+            }
             (Some(_), _) => {}
+            (None, '"' | '`') if dialect.doubles => {
+                quote = Some(c);
+                bare.push(c);
+            }
             (None, '\'') => {
                 quote = Some(c);
                 bare.push(c);
             }
-            (None, '-') if chars.peek() == Some(&'-') => {
-                while chars.next_if(|c| *c != '\n').is_some() {}
+            (None, '#') if dialect.mysql => skip_line(&mut chars),
+            (None, '-') if chars.peek() == Some(&'-') && begins_comment(&chars, dialect) => {
+                skip_line(&mut chars)
             }
             (None, '/') if chars.peek() == Some(&'*') => {
-                let mut last = ' ';
-                for c in chars.by_ref() {
-                    if last == '*' && c == '/' {
-                        break;
-                    }
-                    last = c;
+                chars.next();
+                if !(dialect.mysql && enters_comment(&mut chars)) {
+                    skip_comment(&mut chars);
                 }
                 bare.push(' ');
             }
+            // The end of a comment whose text runs.
+            (None, '*') if dialect.mysql && chars.next_if_eq(&'/').is_some() => bare.push(' '),
             (None, c) if c.is_whitespace() => {
                 if !bare.ends_with(' ') {
                     bare.push(' ');
@@ -109,7 +153,41 @@ fn bare(text: &str) -> String {
             (None, c) => bare.extend(c.to_lowercase()),
         }
     }
-    bare
+    (bare, quote.is_some())
+}
+
+type Chars<'t> = std::iter::Peekable<std::str::Chars<'t>>;
+
+fn skip_line(chars: &mut Chars<'_>) {
+    while chars.next_if(|c| *c != '\n').is_some() {}
+}
+
+fn skip_comment(chars: &mut Chars<'_>) {
+    let mut last = ' ';
+    for c in chars {
+        if last == '*' && c == '/' {
+            break;
+        }
+        last = c;
+    }
+}
+
+/// Returns true if a second `-`, which comes next, begins a comment.
+fn begins_comment(chars: &Chars<'_>, dialect: Dialect) -> bool {
+    let after = chars.clone().nth(1);
+    !dialect.mysql || after.is_none_or(|c| c.is_whitespace() || c.is_control())
+}
+
+/// Goes into a comment whose text runs, past its mark and the version: `/*!50001 DROP ...`.
+fn enters_comment(chars: &mut Chars<'_>) -> bool {
+    let mut ahead = chars.clone();
+    ahead.next_if(|c| matches!(c, 'M' | 'm'));
+    if ahead.next_if_eq(&'!').is_none() {
+        return false;
+    }
+    while ahead.next_if(char::is_ascii_digit).is_some() {}
+    *chars = ahead;
+    true
 }
 
 /// Calls of document databases, at any position.
@@ -212,11 +290,22 @@ fn words_of<'w>(first: &str, mut words: impl Iterator<Item = &'w str>, lower: &s
             | "attach" | "detach" | "kill",
             _,
         ) => Change::Rows,
+        ("copy", _) if copies_by_program(lower) => Change::Machine,
         ("copy", _) if lower.contains(" from ") => Change::Rows,
-        ("copy", _) if lower.contains(" program ") => Change::Machine,
         ("select", _) if lower.contains("pg_terminate_backend") => Change::Rows,
         _ => Change::None,
     }
+}
+
+/// Returns true if a command makes or takes the rows: `copy a from program 'CMD'`. A table of that
+/// name has no text behind it.
+fn copies_by_program(lower: &str) -> bool {
+    lower.match_indices("program").any(|(at, word)| {
+        let before = lower.get(..at).unwrap_or("").trim_end();
+        let after = lower.get(at + word.len()..).unwrap_or("").trim_start();
+        (before.ends_with("from") || before.ends_with("to"))
+            && ["'", "$", "e'", "u&'"].iter().any(|quote| after.starts_with(quote))
+    })
 }
 
 /// Returns true if the condition is always true: `where 1=1`, `where true`.

@@ -229,3 +229,22 @@ fn everyday_files_are_no_code() {
     let run = reading_with("python3 gen.py > x.sh; sh x.sh", &[("x.sh", text("echo hello\n"))]);
     assert_eq!(run.coverage, Coverage::Partial, "{:?}", effects(&run));
 }
+
+#[test]
+fn files_are_joined_as_the_program_joins_them() {
+    let files = [("a", text("rm -")), ("b", text("rf /opt/")), ("c", text("app\n"))];
+    for (command, whole) in [
+        ("cat a b c | sh", true),
+        ("cat a b c > x; sh x", true),
+        ("eval \"$(cat a b c)\"", true),
+        ("(cat a; cat b c) | sh", true),
+        ("cat a > x; cat b c >> x; sh x", true),
+        // A line with the name of each file stands between two of them.
+        ("head a b c | sh", false),
+        ("tail -n 5 a b c | sh", false),
+    ] {
+        let run = reading_with(command, &files);
+        let found = effects(&run).contains(&"delete! /opt/app".to_owned());
+        assert_eq!(found, whole, "{command}: {:?}", effects(&run));
+    }
+}
