@@ -36,9 +36,6 @@ pub(crate) struct Case {
     /// Files with their texts, before the run.
     #[serde(default)]
     pub(crate) files: BTreeMap<PathBuf, String>,
-    /// True if the run prints how long installation and session took.
-    #[serde(default, rename = "times")]
-    pub(crate) is_timed: bool,
     /// The person's prompt.
     pub(crate) prompt: String,
     /// The answer of the person who watches to the action that waits; none if nobody watches.

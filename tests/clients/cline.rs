@@ -23,6 +23,7 @@ pub(crate) const CLINE: ClientKind = ClientKind {
     folder: ".cline/hooks",
     managed: None,
     exports: false,
+    same_plugin: None,
     wire: &RUN_COMMANDS,
     furnish,
     command,

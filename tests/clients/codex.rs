@@ -21,6 +21,7 @@ pub(crate) const CODEX: ClientKind = ClientKind {
     folder: ".codex",
     managed: Some("codex"),
     exports: false,
+    same_plugin: None,
     wire: &RESPONSES,
     furnish,
     command,

@@ -21,6 +21,7 @@ pub(crate) const COPILOT: ClientKind = ClientKind {
     folder: ".copilot",
     managed: Some("github-copilot"),
     exports: false,
+    same_plugin: None,
     wire: &BASH,
     furnish,
     command,

@@ -16,7 +16,8 @@ const BLESS: &str = "PORTCULLIS_BLESS";
 /// One case of a failing hook.
 struct Row {
     failure: Failure,
-    case: Case,
+    /// `None` if the case of another client with the same plugin stands for it.
+    case: Option<Case>,
 }
 
 /// What follows from a failure.
@@ -75,19 +76,28 @@ fn rows(client: &ClientKind) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for (_, file) in list_cases(&format!("clients/cases/{}", client.name))? {
         let case = Case::read_unfilled(&file)?;
-        rows.extend(case.fails.map(|failure| Row { failure, case }));
+        rows.extend(case.fails.map(|failure| Row { failure, case: Some(case) }));
     }
     Failure::ALL
         .iter()
         .map(|failure| {
             let found = rows.iter().position(|row| row.failure == *failure);
-            let found =
-                found.with_context(|| format!("{} has no case of {failure:?}", client.name))?;
+            let Some(found) = found else {
+                let name = client.name;
+                ensure!(client.same_plugin.is_some(), "{name} has no case of {failure:?}");
+                return Ok(Row { failure: *failure, case: None });
+            };
             let row = rows.swap_remove(found);
-            ensure!(!row.case.because.is_empty(), "{}: {failure:?} has no reason", client.name);
+            let because = row.case.as_ref().map_or("", |case| &case.because);
+            ensure!(!because.is_empty(), "{}: {failure:?} has no reason", client.name);
             Ok(row)
         })
         .collect()
+}
+
+/// Returns the cell of a case that another client's stands for.
+fn stands_for(client: &ClientKind) -> String {
+    client.same_plugin.map_or_else(String::new, |other| format!("as {}", other.display_name))
 }
 
 fn write_page(tables: &[(&ClientKind, Vec<Row>)]) -> Result<String> {
@@ -98,13 +108,18 @@ fn write_page(tables: &[(&ClientKind, Vec<Row>)]) -> Result<String> {
          Claude Code has [a page of its own](fail-open.md).\n\n\
          - **closed**: the call does not run.\n\
          - **recorded**: it runs without a review, and a record of kind `unreviewed` says so afterwards.\n\
-         - **open**: it runs, and no record says so.\n\n",
+         - **open**: it runs, and no record says so.\n\n\
+         Two clients can load the same plugin of ours. Then the cases of one stand for both where the table says so.\n\n",
     );
     let names: Vec<&str> = tables.iter().map(|(client, _)| client.display_name).collect();
     writeln!(text, "| our hook | {} |\n|---|{}", names.join(" | "), "---|".repeat(names.len()))?;
     for (index, failure) in Failure::ALL.iter().enumerate() {
-        let cells = tables.iter().filter_map(|(_, rows)| rows.get(index));
-        let cells: Vec<&str> = cells.map(|row| Outcome::of(&row.case).name()).collect();
+        let cells = tables.iter().filter_map(|(client, rows)| {
+            let row = rows.get(index)?;
+            let played = row.case.as_ref().map(|case| Outcome::of(case).name().to_owned());
+            Some(played.unwrap_or_else(|| stands_for(client)))
+        });
+        let cells: Vec<String> = cells.collect();
         writeln!(text, "| {} | {} |", failure.description(), cells.join(" | "))?;
     }
     for (client, rows) in tables {
@@ -113,6 +128,7 @@ fn write_page(tables: &[(&ClientKind, Vec<Row>)]) -> Result<String> {
             "| our hook | the call | because of | `doctor` reports it |\n|---|---|---|---|\n",
         );
         for Row { failure, case } in rows {
+            let Some(case) = case else { continue };
             let doctor = match case.expect.problem {
                 Some(true) => "yes",
                 Some(false) => "no",

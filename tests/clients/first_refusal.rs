@@ -1,6 +1,6 @@
 //! From an empty machine to the first refused command: what a person types, and how long it takes.
 //!
-//! The commands stand in `host/docs/agents.md`, as this test runs them. The seconds are those of
+//! The commands stand in `host/docs/agents.md`, as this bench runs them. The seconds are those of
 //! this machine: they are printed and not judged.
 
 use crate::Programs;

@@ -22,6 +22,7 @@ pub(crate) const GEMINI: ClientKind = ClientKind {
     folder: ".gemini",
     managed: Some("gemini-cli"),
     exports: false,
+    same_plugin: None,
     wire: &GENERATE,
     furnish,
     command,

@@ -28,7 +28,7 @@ mod offline;
 
 use crate::client::{CLIENTS, ClientKind};
 use anyhow::{Result, anyhow};
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Arguments, Failed, Measurement, Trial};
 use portcullis_tests::compiled::prepare_state;
 use portcullis_tests::programs::{count_threads, find_portcullis, list_cases, scratch_folder};
 use std::env;
@@ -53,7 +53,7 @@ fn main() -> Result<ExitCode> {
         }
         for (name, file) in list_cases(&format!("clients/cases/{}", client.name))? {
             if name == REFUSED_CASE {
-                trials.push(trial(client, "first refusal", &file, &programs, time_refusal));
+                trials.push(first_refusal(client, &file, &programs));
             }
             trials.push(trial(client, &name, &file, &programs, play::play));
         }
@@ -109,13 +109,26 @@ type Play = fn(&ClientKind, &Path, &Path, &Programs) -> Result<()>;
 /// The case in which a command is refused.
 const REFUSED_CASE: &str = "block";
 
-/// Prints how long it takes from our `install` to the first refused command.
-fn time_refusal(client: &ClientKind, root: &Path, file: &Path, programs: &Programs) -> Result<()> {
-    first_refusal::check_row(client)?;
-    let took = first_refusal::measure(client, root, file, programs)?;
-    let (name, seconds) = (client.name, took.as_secs_f64());
-    tell(&format!("{name}: {seconds:.1} s from `portcullis install {name}` to the first refusal"));
-    Ok(())
+/// Measures how long it takes from our `install` to the first refused command; as a test, only
+/// compares the commands with the page.
+fn first_refusal(client: &'static ClientKind, file: &Path, programs: &Result<Programs>) -> Trial {
+    let name = format!("{}: first refusal", client.name);
+    let file = file.to_owned();
+    let programs = programs.as_ref().map(Clone::clone).map_err(|why| format!("{why:#}"));
+    Trial::bench(name, move |is_test| {
+        let measure = || {
+            first_refusal::check_row(client)?;
+            if is_test {
+                return Ok(None);
+            }
+            let programs = programs.map_err(|why| anyhow!("{why}"))?;
+            let root = scratch()?.join(format!("{}-first-refusal", client.name));
+            let took = first_refusal::measure(client, &root, &file, &programs)?;
+            let avg = u64::try_from(took.as_nanos())?;
+            Ok(Some(Measurement { avg, variance: 0 }))
+        };
+        measure().map_err(|error: anyhow::Error| Failed::from(format!("{error:#}")))
+    })
 }
 
 fn trial(

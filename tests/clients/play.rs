@@ -17,7 +17,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The timeout of a run, and of one of our own commands.
 pub(crate) const LIMIT: Duration = Duration::from_secs(300);
@@ -222,7 +222,6 @@ fn run(client: &ClientKind, site: &Site, case: &Case, programs: &Programs) -> Re
     (client.furnish)(site, &url)?;
     let before = site.client_files(client)?;
     let program = site.root.join("bin/portcullis");
-    let begun = Instant::now();
     match &case.hook {
         None => {
             let scope = case.managed.then_some(MANAGED);
@@ -239,22 +238,12 @@ fn run(client: &ClientKind, site: &Site, case: &Case, programs: &Programs) -> Re
             write(&program, &format!("#!/bin/sh\nPORTCULLIS='{ours}'\n{script}\n"))?;
         }
     }
-    let installed = begun.elapsed();
     let mut command = (client.command)(site, &programs.client, &case.prompt, &url);
     command.args(&case.arguments);
     let mut command = site.enclose(command);
     site.surround_client(&mut command, programs);
     let person = case.person.map(|person| sit_down(site, programs, person)).transpose()?;
     let ended = process::run(command, &site.root.join("client"), LIMIT);
-    if case.is_timed {
-        // host/docs/agents.md has these times of an idle machine.
-        crate::tell(&format!(
-            "{}: `portcullis install` took {:.1} s, a session with a blocked command {:.1} s",
-            client.name,
-            installed.as_secs_f64(),
-            (begun.elapsed() - installed).as_secs_f64()
-        ));
-    }
     process::end_marked(&format!("HOME={}", site.home().display()));
     let (requests, unplayed) = model.finish()?;
     let lines: String = requests.iter().map(|request| format!("{request}\n")).collect();

@@ -23,6 +23,7 @@ pub(crate) const QWEN: ClientKind = ClientKind {
     folder: ".qwen",
     managed: Some("qwen-code"),
     exports: false,
+    same_plugin: None,
     wire: &RUN_SHELL_COMMAND,
     furnish,
     command,
