@@ -1,11 +1,11 @@
 //! An incident as a complete HTML page, for readers who were not there.
 
 use super::parts::{actions, describe_status, impact, moments, split_literal};
-use crate::page::{self, Html};
 use crate::paint;
 use portcullis_core::incident::{ActionProgress, Incident};
 use portcullis_core::record::Record;
 use portcullis_core::text::one_line;
+use portcullis_page::{self as page, Html};
 use portcullis_review::incidents::IncidentStatus;
 
 const BEGINNING: &str = "<!doctype html>\n<!-- a page of portcullis incident -->\n";

@@ -1,16 +1,15 @@
 //! One HTML page that shows everything: risk over time, findings and interventions, and each step.
 
-mod chart;
 pub mod file;
-mod steps;
 mod tables;
 
 use super::compare::{Pair, SetupDifference};
 use super::sum::{SessionTotals, TotalsRow};
-use crate::page::{self, Html};
 use portcullis_core::policy::RiskThresholds;
 use portcullis_core::score::Verdict;
 use portcullis_core::text::{count_noun, one_line};
+use portcullis_page::figures::{add_figures, add_legend, session_title, start_time};
+use portcullis_page::{Html, chart, steps};
 use portcullis_review::timeline::Timeline;
 use portcullis_review::timeline::words;
 
@@ -70,11 +69,11 @@ impl ReplayPage {
         let anchor = format!("s{}", self.taken);
         let mut row = Html::new();
         tables::overview_row(&mut row, timeline, &anchor, differing);
-        let (title, about) = tables::session_title(timeline, 1000);
+        let (title, about) = session_title(timeline, 1000);
         let mut head =
             Html::from_template("<h2>{}</h2><p class=\"goal\">{}</p>", &[&title, &about]);
-        tables::add_figures(&mut head, timeline, differing);
-        let at = tables::start_time(timeline);
+        add_figures(&mut head, timeline, differing);
+        let at = start_time(timeline);
         Section { anchor, at, row, shown: false, head, steps: Html::new() }
     }
 
@@ -143,7 +142,7 @@ impl ReplayPage {
             sessions.iter().for_each(|section| rows.add_piece(&section.row));
             tables::add_overview(&mut main, &rows, differing);
         }
-        tables::add_legend(&mut main);
+        add_legend(&mut main);
         sessions.retain(|section| section.shown);
         let open = sessions.len() <= OPEN;
         for section in sessions {
@@ -162,7 +161,7 @@ impl ReplayPage {
             main.put_template("</details></section>", &[]);
         }
         main.add_piece(table);
-        page::render_page(file::BEGINNING, title, lead, &main)
+        portcullis_page::render_page(file::BEGINNING, title, lead, &main)
     }
 }
 

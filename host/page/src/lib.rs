@@ -1,14 +1,26 @@
-//! An HTML page in the style of this program.
+//! HTML in the style of this program: the pages that commands write into files, and the parts that
+//! the page of the service shares with them.
 //!
-//! It is one file that loads nothing: no script, no font, no picture. Its content security policy
-//! allows none, so that untrusted text cannot do anything in it. The caller supplies the contents.
+//! | module | |
+//! |---|---|
+//! | `html` | markup that can hold any text |
+//! | `chart` | a session's risk, findings and interventions as a drawing |
+//! | `steps` | the same as a list |
+//! | `figures` | a session's title, counts, and the legend |
+//!
+//! A page in a file loads nothing: no script, no font, no picture. Its content security policy
+//! allows none, so that untrusted text cannot do anything in it.
 
+pub mod chart;
+pub mod figures;
 mod html;
+pub mod steps;
 
 pub use html::Html;
 use sha2::{Digest, Sha256};
 
-const STYLE: &str = include_str!("page/style.css");
+/// The style of all pages.
+pub const STYLE: &str = include_str!("style.css");
 
 /// Formats a whole page. It begins with `beginning`, which identifies the kind of page in a file.
 pub fn render_page(beginning: &'static str, title: &str, lead: &Html, main: &Html) -> String {

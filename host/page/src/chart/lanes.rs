@@ -2,7 +2,7 @@
 //! interventions.
 
 use super::{Chart, LANE, LEFT, RIGHT, number, tenths};
-use crate::page::Html;
+use crate::Html;
 use portcullis_core::finding::Detection;
 use portcullis_core::intervene::InterventionKind;
 use portcullis_core::score::Severity;

@@ -1,7 +1,7 @@
 //! The steps of a session as a list: each with its result, and everything else one click away.
 
-use super::chart::{dot_class, kind_letter, severity_letter, verdict_name};
-use crate::page::Html;
+use crate::Html;
+use crate::chart::{dot_class, kind_letter, severity_letter, verdict_name};
 use portcullis_core::finding::{Detection, Response};
 use portcullis_core::record::{RecordKind, RecordedIntervention};
 use portcullis_core::text::{count_noun, one_line};

@@ -8,7 +8,7 @@ mod lanes;
 
 pub use lanes::{kind_letter, severity_letter};
 
-use crate::page::Html;
+use crate::Html;
 use lanes::{restraint, spread_marks};
 use portcullis_core::policy::RiskThresholds;
 use portcullis_core::score::{Score, Verdict};
