@@ -29,7 +29,8 @@ const FLOORS: &[&[&str]] = &[
     &["agents", "mcp", "registry"],
     &["config"],
     &["review", "terminal"],
-    &["author", "service"],
+    &["author", "page", "service"],
+    &["web"],
     &["cli", "hook", "toolchain"],
 ];
 

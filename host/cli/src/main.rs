@@ -10,7 +10,6 @@ mod differ;
 mod error;
 mod exit;
 mod interactive;
-mod page;
 mod password_prompt;
 mod recorded_action;
 mod show;
@@ -153,6 +152,8 @@ enum Command {
     Doctor(commands::doctor::Arguments),
     /// Run the resident service, which reviews faster
     Serve(commands::serve::Arguments),
+    /// Open the page of the resident service in your browser (not for agents)
+    Open(commands::open::Arguments),
     /// Print one line for a status line
     Status(commands::status::Arguments),
     /// Run pending maintenance (starts automatically)
@@ -299,6 +300,7 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Resume(arguments) => commands::pause::run_resume(&arguments),
         Command::Doctor(arguments) => commands::doctor::run_doctor(&arguments),
         Command::Serve(arguments) => commands::serve::run_serve(&arguments),
+        Command::Open(arguments) => commands::open::run_open(&arguments),
         Command::Status(arguments) => Ok(commands::status::run_status(&arguments)),
         Command::Maintain(arguments) => commands::maintain::run_maintain(&arguments),
         Command::Completions { shell } => {

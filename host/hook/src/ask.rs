@@ -78,7 +78,9 @@ fn exchange(
                 replies.deadline = Instant::now() + Duration::from_millis(milliseconds) + MARGIN;
             }
             Reply::Unable(reason) => return Err(FrameError::Io(io::Error::other(reason))),
-            Reply::Status(_) => return Err(FrameError::Malformed("another reply than asked for")),
+            Reply::Status(_) | Reply::Link(_) => {
+                return Err(FrameError::Malformed("another reply than asked for"));
+            }
         }
     }
 }

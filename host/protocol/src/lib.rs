@@ -26,4 +26,4 @@ pub use frame::{FrameError, MAGIC, MOST_BYTES, read_message, write_message};
 pub use message::{Answer, Reply, Request, ReviewRequest, ServiceStatus};
 pub use peer::{PeerError, check_peer};
 pub use socket::{SOCKET, SocketError, check_socket, find_socket};
-pub use status::{StatusError, ask_status};
+pub use status::{StatusError, ask_link, ask_status};

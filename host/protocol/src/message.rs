@@ -14,6 +14,8 @@ pub enum Request {
     Review(Box<ReviewRequest>),
     /// How the service is.
     Status,
+    /// A link to the page, for somebody of that role.
+    Link(String),
 }
 
 /// An event, with everything that the review takes from the hook's process.
@@ -50,6 +52,8 @@ pub enum Reply {
     Unable(String),
     /// How the service is.
     Status(ServiceStatus),
+    /// A link that signs one browser in, once.
+    Link(String),
 }
 
 /// The output of a hook.
@@ -82,6 +86,11 @@ impl Message for Request {
     fn to_body(&self) -> Vec<u8> {
         match self {
             Self::Status => Writer::tagged(b's').finish(),
+            Self::Link(role) => {
+                let mut body = Writer::tagged(b'l');
+                body.bytes(role.as_bytes());
+                body.finish()
+            }
             Self::Review(review) => {
                 let mut body = Writer::tagged(b'r');
                 body.bytes(review.agent.as_bytes());
@@ -102,6 +111,7 @@ impl Message for Request {
         let mut fields = Fields::of(body);
         let request = match fields.tag()? {
             b's' => Self::Status,
+            b'l' => Self::Link(fields.text()?),
             b'r' => Self::Review(Box::new(ReviewRequest {
                 agent: fields.text()?,
                 arguments: fields.list()?.into_iter().map(OsString::from_vec).collect(),
@@ -159,6 +169,11 @@ impl Message for Reply {
                 body.number(status.declined);
                 body.finish()
             }
+            Self::Link(link) => {
+                let mut body = Writer::tagged(b'l');
+                body.bytes(link.as_bytes());
+                body.finish()
+            }
         }
     }
 
@@ -181,6 +196,7 @@ impl Message for Reply {
                 reviewed: fields.number()?,
                 declined: fields.number()?,
             }),
+            b'l' => Self::Link(fields.text()?),
             _ => return Err(FrameError::Malformed("an unknown reply")),
         };
         fields.end()?;

@@ -1,4 +1,4 @@
-//! Asking a service how it is.
+//! Asking a service something other than a review.
 
 use crate::frame::{FrameError, read_message, write_message};
 use crate::message::{Reply, Request, ServiceStatus};
@@ -10,10 +10,10 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The time that a service has for its status.
+/// The time that a service has for its answer.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// There is a socket, and no service that answers as one.
+/// There is a socket, and no service that answers as asked.
 #[derive(Debug, thiserror::Error)]
 pub enum StatusError {
     /// The socket must not be used.
@@ -33,6 +33,9 @@ pub enum StatusError {
     /// The answer is not one.
     #[error(transparent)]
     Frame(#[from] FrameError),
+    /// It says why it does not answer.
+    #[error("the service cannot: {0}")]
+    Unable(String),
 }
 
 /// Asks the service of a state folder how it is; `None` if no service is set up there.
@@ -40,6 +43,27 @@ pub enum StatusError {
 /// # Errors
 /// Fails if there is a socket and no service that answers, or one of somebody else.
 pub fn ask_status(state: &Path) -> Result<Option<ServiceStatus>, StatusError> {
+    match ask(state, &Request::Status)? {
+        None => Ok(None),
+        Some(Reply::Status(status)) => Ok(Some(status)),
+        Some(other) => Err(refusal(other)),
+    }
+}
+
+/// Asks the service of a state folder for a link to its page; `None` if no service is set up there.
+///
+/// # Errors
+/// Fails like [`ask_status`], and if the service has no page or does not know the role.
+pub fn ask_link(state: &Path, role: &str) -> Result<Option<String>, StatusError> {
+    match ask(state, &Request::Link(role.to_owned()))? {
+        None => Ok(None),
+        Some(Reply::Link(link)) => Ok(Some(link)),
+        Some(other) => Err(refusal(other)),
+    }
+}
+
+/// Sends a request that has one reply.
+fn ask(state: &Path, request: &Request) -> Result<Option<Reply>, StatusError> {
     let path = state.join(SOCKET);
     let user = getuid().as_raw();
     match check_socket(&path, user) {
@@ -55,9 +79,13 @@ pub fn ask_status(state: &Path) -> Result<Option<ServiceStatus>, StatusError> {
         .set_read_timeout(Some(PATIENCE))
         .and_then(|()| stream.set_write_timeout(Some(PATIENCE)));
     timeouts.map_err(FrameError::Io)?;
-    write_message(&mut stream, &Request::Status)?;
-    match read_message(&mut stream)? {
-        Reply::Status(status) => Ok(Some(status)),
-        _ => Err(FrameError::Malformed("another reply than asked for").into()),
+    write_message(&mut stream, request)?;
+    Ok(Some(read_message(&mut stream)?))
+}
+
+fn refusal(reply: Reply) -> StatusError {
+    match reply {
+        Reply::Unable(reason) => StatusError::Unable(reason),
+        _ => FrameError::Malformed("another reply than asked for").into(),
     }
 }

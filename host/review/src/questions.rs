@@ -44,20 +44,21 @@ pub struct AskedAction {
     pub reasons: Vec<String>,
 }
 
-/// Returns the record of a person's answer.
+/// Returns the record of a person's answer. `by` says who it was, and how that is known.
 #[must_use]
 pub fn answer_record(
     id: &str,
     asked: &AskedAction,
     allowed: bool,
     reason: &str,
+    by: &str,
     at: Timestamp,
 ) -> Record {
     let state = if allowed { ApprovalState::Allowed } else { ApprovalState::Denied };
     let said = if reason.is_empty() { String::new() } else { format!(": {reason}") };
     let what = if allowed { "a person allowed this once" } else { "a person denied this" };
     let mut record = record(id, asked, state, &format!("{what}{said}"), at);
-    record.details.insert("by".into(), "a person at a terminal".into());
+    record.details.insert("by".into(), by.into());
     if !reason.is_empty() {
         record.details.insert("reason".into(), cut_text(reason, MOST_WORDS).into());
     }

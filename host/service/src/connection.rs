@@ -34,6 +34,10 @@ pub(crate) fn serve_connection(shared: &Shared, stream: &UnixStream) {
         Ok(Request::Status) => {
             let _closed = send(stream, &Reply::Status(shared.status()));
         }
+        Ok(Request::Link(role)) => {
+            let made = (shared.make_link)(&role);
+            let _closed = send(stream, &made.map_or_else(Reply::Unable, Reply::Link));
+        }
         Ok(Request::Review(request)) => review(shared, stream, &request),
         Err(FrameError::Closed) => {}
         Err(error) => {

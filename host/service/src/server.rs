@@ -46,14 +46,16 @@ impl Stop {
 
 impl Service {
     /// Creates a service of a version on a socket. `maintain` starts the work that reviews leave
-    /// for later, in the environment of a hook, without waiting for it.
+    /// for later, in the environment of a hook, without waiting for it. `make_link` makes a link to
+    /// the page for somebody of a role, or says why there is none.
     #[must_use]
     pub fn new(
         socket: OwnSocket,
         version: &'static str,
         maintain: impl Fn(&HookCaller) + Send + Sync + 'static,
+        make_link: impl Fn(&str) -> Result<String, String> + Send + Sync + 'static,
     ) -> Self {
-        let shared = Arc::new(Shared::new(version, Box::new(maintain)));
+        let shared = Arc::new(Shared::new(version, Box::new(maintain), Box::new(make_link)));
         Self { socket, shared }
     }
 

@@ -10,6 +10,8 @@ use std::time::Instant;
 
 /// Starts the work that reviews leave for later, in the environment of a hook.
 pub(crate) type Maintain = Box<dyn Fn(&HookCaller) + Send + Sync>;
+/// Makes a link to the page for somebody of a role, or says why there is none.
+pub(crate) type MakeLink = Box<dyn Fn(&str) -> Result<String, String> + Send + Sync>;
 
 /// What all connections share.
 pub(crate) struct Shared {
@@ -17,6 +19,7 @@ pub(crate) struct Shared {
     /// The user who may connect: the one who runs this process.
     pub(crate) user: u32,
     pub(crate) maintain: Maintain,
+    pub(crate) make_link: MakeLink,
     pub(crate) reviewed: AtomicU64,
     pub(crate) declined: AtomicU64,
     pub(crate) stops: AtomicBool,
@@ -27,11 +30,12 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(version: &'static str, maintain: Maintain) -> Self {
+    pub(crate) fn new(version: &'static str, maintain: Maintain, make_link: MakeLink) -> Self {
         Self {
             parts: KeptParts::default(),
             user: getuid().as_raw(),
             maintain,
+            make_link,
             reviewed: AtomicU64::new(0),
             declined: AtomicU64::new(0),
             stops: AtomicBool::new(false),

@@ -59,11 +59,13 @@ pub const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     ("serve", &["portcullis serve", "portcullis serve --status --json"]),
+    ("open", &["portcullis open", "portcullis open --role viewer --print"]),
     ("approvals", &["portcullis approvals watch", "portcullis approvals list"]),
     ("approvals list", &["portcullis approvals list", "portcullis approvals list --all --json"]),
     ("approvals show", &["portcullis approvals show k7m2x9qd"]),
     ("approvals allow", &["portcullis approvals allow k7m2x9qd --reason 'the jobs are old'"]),
     ("approvals deny", &["portcullis approvals deny k7m2x9qd --reason 'use the staging host'"]),
+    ("approvals proof", &["portcullis approvals proof", "portcullis approvals proof code"]),
     ("approvals watch", &["portcullis approvals watch   # in a terminal of your own"]),
     ("explain", &["portcullis explain last", "portcullis explain 3f2a --json"]),
     (

@@ -5,6 +5,7 @@
 
 mod answer;
 mod page;
+mod proof;
 mod watch;
 
 use crate::error::{Error, Result};
@@ -48,6 +49,8 @@ pub enum Command {
     Deny(AnswerArguments),
     /// Show actions as they begin to wait, and answer them (interactive)
     Watch,
+    /// Show or choose the proof that a person answers on the page (interactive)
+    Proof(proof::Arguments),
 }
 
 #[derive(clap::Args)]
@@ -69,6 +72,7 @@ pub fn run_approvals(command: &Command) -> Result<CommandExit> {
         Command::Allow(arguments) => answer::run_answer(arguments, true),
         Command::Deny(arguments) => answer::run_answer(arguments, false),
         Command::Watch => watch::run_watch(),
+        Command::Proof(arguments) => proof::run_proof(arguments),
     }
 }
 

@@ -21,6 +21,7 @@ pub mod man;
 pub mod mcp;
 pub mod metrics;
 pub mod notifications;
+pub mod open;
 pub mod pause;
 pub mod plugin;
 pub mod quarantine;

@@ -10,14 +10,17 @@ use portcullis_config::paths::Paths;
 use portcullis_protocol::{ServiceStatus, ask_status};
 use portcullis_service::{OwnSocket, Service};
 use portcullis_store::Home;
+use portcullis_web::{Page, PageHandle, Role};
 use serde_json::json;
 use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 use std::sync::Arc;
-use std::thread::Builder;
+use std::thread::{Builder, JoinHandle};
 
 /// The version that the service tells.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// The port of the page.
+const PORT: u16 = 4747;
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -27,6 +30,12 @@ pub struct Arguments {
     /// Print a unit with which systemd starts the service for this home, and start none
     #[arg(long, conflicts_with_all = ["status", "json"])]
     unit: bool,
+    /// Serve the page for people on this port of loopback (0: any)
+    #[arg(long, value_name = "PORT", default_value_t = PORT)]
+    page_port: u16,
+    /// Serve no page
+    #[arg(long, conflicts_with = "page_port")]
+    no_page: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -44,34 +53,71 @@ pub fn run_serve(arguments: &Arguments) -> Result<CommandExit> {
     }
     let home = Home::open_root(&places.state)?;
     let socket = OwnSocket::bind(home.path())?;
-    let service = Service::new(socket, VERSION, super::maintain::start_for_hook);
-    stop_on_signals(&service)?;
-    let path = service.socket_path().display().to_string();
-    if arguments.json {
-        paint::print_text(&format!(
-            "{}\n",
-            json!({ "socket": path, "version": VERSION, "process": std::process::id() })
-        ));
-    } else {
-        paint::print_text(&format!(
-            "The service answers at {path}. Ctrl-C ends it; hooks review by themselves then.\n"
-        ));
-    }
+    let page = (!arguments.no_page).then(|| bind_page(places, arguments.page_port)).transpose()?;
+    let links = page.as_ref().map(Page::handle);
+    let linked = links.clone();
+    let make_link = move |role: &str| make_link(linked.as_ref(), role);
+    let service = Service::new(socket, VERSION, super::maintain::start_for_hook, make_link);
+    stop_on_signals(&service, links.clone())?;
+    announce(&service, links.as_ref(), arguments.json);
+    let serve_page =
+        page.map(|page| Builder::new().name("portcullis-page".into()).spawn(move || page.run()));
+    let serve_page = serve_page.transpose().context("cannot start the page")?;
     service.run()?;
+    // The service can end by itself, too.
+    links.iter().for_each(PageHandle::stop);
+    if let Some(ended) = serve_page.map(JoinHandle::join) {
+        ended.map_err(|_| Error::invalid("a defect ended the page"))??;
+    }
     if !arguments.json {
         paint::print_text("The service has ended.\n");
     }
     Ok(CommandExit::Success)
 }
 
+/// Binds the page; another port if something else has this one already.
+fn bind_page(places: Paths, port: u16) -> Result<Page> {
+    let bound = Page::bind(places.clone(), port);
+    let is_default = port == PORT;
+    Ok(bound.or_else(|error| if is_default { Page::bind(places, 0) } else { Err(error) })?)
+}
+
+fn make_link(page: Option<&PageHandle>, role: &str) -> std::result::Result<String, String> {
+    let page = page.ok_or("it was started with `--no-page`")?;
+    let role =
+        Role::from_name(role).ok_or_else(|| format!("it does not know the role `{role}`"))?;
+    page.make_link(role).map_err(|error| format!("{error:#}"))
+}
+
+fn announce(service: &Service, page: Option<&PageHandle>, as_json: bool) {
+    let path = service.socket_path().display().to_string();
+    let address = page.map(PageHandle::address);
+    if as_json {
+        let document = json!({
+            "socket": path,
+            "version": VERSION,
+            "process": std::process::id(),
+            "page": address,
+        });
+        return paint::print_text(&format!("{document}\n"));
+    }
+    paint::print_text(&format!(
+        "The service answers at {path}. Ctrl-C ends it; hooks review by themselves then.\n"
+    ));
+    if let Some(address) = address {
+        paint::print_text(&format!("Its page is {address}: `portcullis open` signs you in.\n"));
+    }
+}
+
 /// Lets the service end, with all answers given, when it is interrupted or terminated.
-fn stop_on_signals(service: &Service) -> Result<()> {
+fn stop_on_signals(service: &Service, page: Option<PageHandle>) -> Result<()> {
     // A write beyond the limit on file sizes fails like a full disk, instead of ending the service.
     signal_hook::flag::register(SIGXFSZ, Arc::default()).context("cannot handle signals")?;
     let mut signals = Signals::new([SIGINT, SIGTERM]).context("cannot handle signals")?;
     let stop = service.stop_handle();
     let wait = move || {
         if signals.forever().next().is_some() {
+            page.iter().for_each(PageHandle::stop);
             stop.stop();
         }
     };

@@ -24,11 +24,12 @@ const RUNNERS: &[&str] = &[
 const OWN: &str = "portcullis";
 /// Its commands that are reserved for a person.
 const FOR_A_PERSON: &[&str] =
-    &["allow", "trust", "pause", "uninstall", "feedback", "install", "recover", "undo"];
+    &["allow", "trust", "pause", "uninstall", "feedback", "install", "open", "recover", "undo"];
 /// Commands below another command that are also reserved for a person.
 const BELOW_FOR_A_PERSON: &[(&str, &str)] = &[
     ("approvals", "allow"),
     ("approvals", "deny"),
+    ("approvals", "proof"),
     ("approvals", "watch"),
     ("bundle", "install"),
     ("bundle", "remove"),

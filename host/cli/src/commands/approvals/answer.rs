@@ -13,6 +13,8 @@ use serde_json::json;
 use std::thread;
 use std::time::{Duration, Instant};
 
+/// Who answers here.
+const BY: &str = "a person at a terminal";
 /// The most bytes of a person's words.
 const MOST_WORDS: usize = 512;
 /// The time in which the process that waits takes up a permission.
@@ -50,7 +52,7 @@ pub(super) fn give_answer(
     words: &str,
 ) -> Result<()> {
     let (id, at) = (approval.id(), now_ms());
-    let record = answer_record(id, &approval.asked, allowed, words, at);
+    let record = answer_record(id, &approval.asked, allowed, words, BY, at);
     let answer = ApprovalAnswer { allowed, at, reason: words.to_owned() };
     let digest = &approval.row.asked.digest;
     if !store.answer_approval(id, digest, &answer, vec![to_store(&record)])? {

@@ -1,0 +1,53 @@
+//! `portcullis open`: a link to the service's page, for one browser.
+
+use crate::error::{Error, Result};
+use crate::exit::CommandExit;
+use crate::{interactive, paint};
+use anyhow::Context;
+use clap::builder::PossibleValuesParser;
+use portcullis_config::paths::Paths;
+use portcullis_protocol::ask_link;
+use portcullis_web::Role;
+use serde_json::json;
+use std::process::{Command, Stdio};
+
+/// The program with which a desktop opens a link.
+const OPENER: &str = "xdg-open";
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// What the browser may do
+    #[arg(long, default_value = Role::Approver.as_str(), value_parser = PossibleValuesParser::new(Role::ALL.map(Role::as_str)))]
+    role: String,
+    /// Print the link, and start no browser
+    #[arg(long)]
+    print: bool,
+    /// Print JSON, and start no browser
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run_open(arguments: &Arguments) -> Result<CommandExit> {
+    interactive::refuse_agents()?;
+    let places = Paths::from_environment()?;
+    let link = ask_link(&places.state, &arguments.role).context("there is no link to a page")?;
+    let Some(link) = link else {
+        return Err(Error::not_found("no service runs for this home")
+            .with_hint("start one with `portcullis serve`"));
+    };
+    if arguments.json {
+        paint::print_text(&format!("{}\n", json!({ "link": link, "role": arguments.role })));
+    } else if arguments.print || !start_browser(&link) {
+        paint::print_text(&format!("{link}\nIt works once, within a minute.\n"));
+    } else {
+        paint::print_text("The page opens in your browser.\n");
+    }
+    Ok(CommandExit::Success)
+}
+
+/// Returns true if a desktop took the link.
+fn start_browser(link: &str) -> bool {
+    let mut opener = Command::new(OPENER);
+    opener.arg(link).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    opener.status().is_ok_and(|status| status.success())
+}

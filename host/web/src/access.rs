@@ -1,0 +1,170 @@
+//! Who may see the page: one-time links that a terminal makes, and the cookies that a browser gets
+//! for them.
+//!
+//! Everything is kept in memory, as digests: a service that starts again knows no cookie, and what
+//! it holds opens nothing.
+
+use anyhow::{Context, Result};
+use data_encoding::BASE64URL_NOPAD;
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// The time in which a link has to be used.
+const LINK_LIFE: Duration = Duration::from_secs(60);
+/// The time after which a browser has to sign in again.
+const SESSION_LIFE: Duration = Duration::from_secs(12 * 60 * 60);
+/// The most links that wait, and the most browsers that are signed in; the oldest give way.
+const MOST: usize = 32;
+/// The bytes of a token.
+const TOKEN: usize = 32;
+/// The context of the digests from which a form's token is derived.
+const FORM_CONTEXT: &str = "portcullis page: the token of a form";
+
+/// What a person may do on the page. Each role may do what the ones before it may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    /// Sees everything, and answers nothing.
+    Viewer,
+    /// Answers actions that wait.
+    Approver,
+}
+
+impl Role {
+    /// All roles, the one that may do least first.
+    pub const ALL: [Self; 2] = [Self::Viewer, Self::Approver];
+
+    /// Returns its name, one word.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Viewer => "viewer",
+            Self::Approver => "approver",
+        }
+    }
+
+    /// Returns the role of that name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|role| role.as_str() == name)
+    }
+}
+
+/// A signed-in browser, as a request sees it.
+#[derive(Clone, Debug)]
+pub(crate) struct Visitor {
+    pub(crate) role: Role,
+    /// The token that each of its forms carries.
+    pub(crate) form_token: String,
+}
+
+/// Links and signed-in browsers.
+#[derive(Debug, Default)]
+pub(crate) struct Access {
+    links: Mutex<HashMap<Digest, Grant>>,
+    sessions: Mutex<HashMap<Digest, Grant>>,
+}
+
+type Digest = [u8; 32];
+
+/// A role until a time.
+#[derive(Clone, Copy, Debug)]
+struct Grant {
+    role: Role,
+    until: Instant,
+}
+
+impl Access {
+    /// Makes a code that signs one browser in, once, within a minute.
+    pub(crate) fn make_link(&self, role: Role) -> Result<String> {
+        add_grant(&self.links, role, LINK_LIFE)
+    }
+
+    /// Takes a code; returns the value of the cookie for it, and `None` for a code that was used,
+    /// has expired or never was.
+    pub(crate) fn redeem(&self, code: &str) -> Result<Option<String>> {
+        let found = lock(&self.links).remove(&digest(code));
+        match found.filter(|grant| grant.until > Instant::now()) {
+            Some(grant) => add_grant(&self.sessions, grant.role, SESSION_LIFE).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Returns the visitor with a cookie's value.
+    pub(crate) fn find_visitor(&self, cookie: &str) -> Option<Visitor> {
+        let grant = lock(&self.sessions).get(&digest(cookie)).copied()?;
+        let form_token =
+            BASE64URL_NOPAD.encode(&blake3::derive_key(FORM_CONTEXT, cookie.as_bytes()));
+        (grant.until > Instant::now()).then_some(Visitor { role: grant.role, form_token })
+    }
+
+    /// Signs a browser out.
+    pub(crate) fn end_session(&self, cookie: &str) {
+        lock(&self.sessions).remove(&digest(cookie));
+    }
+}
+
+/// Adds a grant under a new token, which it returns.
+fn add_grant(grants: &Mutex<HashMap<Digest, Grant>>, role: Role, life: Duration) -> Result<String> {
+    let mut bytes = [0; TOKEN];
+    getrandom::fill(&mut bytes).context("the system gives no random bytes")?;
+    let token = BASE64URL_NOPAD.encode(&bytes);
+    let now = Instant::now();
+    let mut grants = lock(grants);
+    grants.retain(|_, grant| grant.until > now);
+    if grants.len() >= MOST {
+        let oldest = grants.iter().min_by_key(|(_, grant)| grant.until).map(|(key, _)| *key);
+        oldest.and_then(|key| grants.remove(&key));
+    }
+    grants.insert(digest(&token), Grant { role, until: now + life });
+    Ok(token)
+}
+
+fn digest(token: &str) -> Digest {
+    *blake3::hash(token.as_bytes()).as_bytes()
+}
+
+/// Locks a map. A panic leaves none half-changed.
+fn lock<T>(map: &Mutex<T>) -> MutexGuard<'_, T> {
+    map.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_works_once_and_gives_its_role() {
+        for role in Role::ALL {
+            let access = Access::default();
+            let code = access.make_link(role).unwrap();
+            assert!(access.find_visitor(&code).is_none(), "a code is not a cookie");
+            let cookie = access.redeem(&code).unwrap().unwrap();
+            assert_eq!(access.redeem(&code).unwrap(), None, "a second use");
+            assert_eq!(access.find_visitor(&cookie).unwrap().role, role);
+            access.end_session(&cookie);
+            assert!(access.find_visitor(&cookie).is_none(), "signed out");
+        }
+    }
+
+    #[test]
+    fn what_was_never_made_opens_nothing() {
+        let access = Access::default();
+        let code = access.make_link(Role::Viewer).unwrap();
+        let cookie = access.redeem(&code).unwrap().unwrap();
+        let token = access.find_visitor(&cookie).unwrap().form_token;
+        for other in ["", "x", &code, &token, &cookie[1..], &cookie.to_lowercase()] {
+            assert!(access.find_visitor(other).is_none(), "{other}");
+            assert_eq!(access.redeem(other).unwrap(), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn the_oldest_links_give_way() {
+        let access = Access::default();
+        let codes: Vec<String> =
+            (0..=MOST).map(|_| access.make_link(Role::Viewer).unwrap()).collect();
+        assert_eq!(access.redeem(&codes[0]).unwrap(), None);
+        assert!(access.redeem(&codes[MOST]).unwrap().is_some());
+    }
+}

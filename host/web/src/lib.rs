@@ -1,0 +1,33 @@
+//! The page of the resident service: sessions as they go on, and answers to actions that wait.
+//!
+//! ```text
+//! browser -> gate -> access -> pages -> journal (read)
+//!                       |         \---> answer -> proof -> journal (one record)
+//!                 link from a terminal
+//! ```
+//!
+//! | module | |
+//! |---|---|
+//! | `server` | binds loopback, routes, and ends |
+//! | `gate` | what holds for each request: host, origin, size, headers |
+//! | `access` | one-time links, cookies, roles |
+//! | `proof` | the proof that a person answers: a code or a password |
+//! | `changes` | tells open pages that the journal has changed, and who watches |
+//! | `answer` | writes a person's answer |
+//! | `pages` | one module for each page |
+//!
+//! The page reads the journal for each request and keeps nothing of it. Whoever has a cookie can
+//! read; an answer that lets an action run needs the proof each time, since a program that runs as
+//! the same user can read a browser's cookies.
+
+mod access;
+mod answer;
+mod changes;
+mod gate;
+mod pages;
+pub mod proof;
+mod server;
+mod site;
+
+pub use access::Role;
+pub use server::{Page, PageHandle};

@@ -1,0 +1,73 @@
+//! Stopped sessions, and the ways on from each.
+
+use super::parts::format_time;
+use super::{Frame, Place};
+use crate::site::Reading;
+use anyhow::Result;
+use portcullis_config::clock::now_ms;
+use portcullis_core::incident::Incident;
+use portcullis_core::text::one_line;
+use portcullis_page::Html;
+use portcullis_review::incidents::{IncidentStatus, incident_status, list_incidents};
+
+/// The ways on: the command, and what it means.
+const WAYS: [(&str, &str); 4] = [
+    ("resume", "go on with half of each limit, and reading and writing in the project only"),
+    ("supervise", "go on, and ask a person about each write, deletion and command"),
+    ("rollback", "put the files back to the checkpoint, then go on"),
+    ("abort", "end the session for good"),
+];
+
+/// Composes the page.
+///
+/// # Errors
+/// Fails if the journal cannot be read.
+pub(crate) fn compose(reading: &Reading) -> Result<Frame> {
+    let known = list_incidents(&reading.store, reading.home.path(), 0, now_ms())?;
+    let mut main = Html::new();
+    if known.incidents.is_empty() {
+        main.put_template("<p class=\"lead\">No session was stopped.</p>", &[]);
+    }
+    for incident in &known.incidents {
+        let status = incident_status(&reading.store, &reading.home, incident)?;
+        add_incident(&mut main, incident, status);
+    }
+    for damaged in &known.damaged {
+        main.put_template("<p class=\"notice bad\">{}</p>", &[damaged]);
+    }
+    Ok(Frame { title: "Incidents".into(), place: Place::Incidents, is_live: true, main })
+}
+
+fn add_incident(main: &mut Html, incident: &Incident, status: IncidentStatus) {
+    let id = one_line(&incident.id, 64);
+    main.put_template(
+        "<section><h2>{}</h2><p class=\"goal\">{}, {}, session <a href=\"/session?id={}\">{}</a>: \
+         <b>{}</b></p>",
+        &[
+            &one_line(&incident.report.summary, 300),
+            &id,
+            &format_time(incident.at),
+            &super::sessions::encode_value(&incident.session),
+            &one_line(&incident.session, 40),
+            &status.as_str(),
+        ],
+    );
+    main.put_template(
+        "<dl><dt>cause</dt><dd>{}</dd></dl>",
+        &[&one_line(&incident.report.root_cause, 600)],
+    );
+    if status == IncidentStatus::Stopped {
+        main.put_template(
+            "<details id=\"ways-{}\"><summary>Four ways on, in a terminal</summary><dl>",
+            &[&id],
+        );
+        for (command, meaning) in WAYS {
+            main.put_template(
+                "<dt>{}</dt><dd><code>portcullis incident {} {}</code></dd>",
+                &[&meaning, &command, &id],
+            );
+        }
+        main.put_template("</dl></details>", &[]);
+    }
+    main.put_template("</section>", &[]);
+}

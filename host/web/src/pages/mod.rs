@@ -1,0 +1,126 @@
+//! One module for each page. A page is composed from what one request reads.
+
+pub(crate) mod approvals;
+pub(crate) mod incidents;
+mod parts;
+pub(crate) mod plugins;
+pub(crate) mod search;
+pub(crate) mod session;
+pub(crate) mod sessions;
+pub(crate) mod sign_in;
+
+use crate::access::Visitor;
+use crate::site::Reading;
+use anyhow::Result;
+use portcullis_config::clock::now_ms;
+use portcullis_page::Html;
+
+/// A page without what all pages share.
+pub(crate) struct Frame {
+    pub(crate) title: String,
+    /// Its place in the navigation.
+    pub(crate) place: Place,
+    /// True if it is to show what happens while it is open.
+    pub(crate) is_live: bool,
+    pub(crate) main: Html,
+}
+
+/// The pages of the navigation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    Sessions,
+    Approvals,
+    Incidents,
+    Plugins,
+    Search,
+}
+
+impl Place {
+    const ALL: [Self; 5] =
+        [Self::Sessions, Self::Approvals, Self::Incidents, Self::Plugins, Self::Search];
+
+    const fn path(self) -> &'static str {
+        match self {
+            Self::Sessions => "/",
+            Self::Approvals => "/approvals",
+            Self::Incidents => "/incidents",
+            Self::Plugins => "/plugins",
+            Self::Search => "/search",
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Sessions => "Sessions",
+            Self::Approvals => "Approvals",
+            Self::Incidents => "Incidents",
+            Self::Plugins => "Plugins",
+            Self::Search => "Search",
+        }
+    }
+}
+
+/// Returns the whole page.
+pub(crate) fn whole_page(reading: &Reading, visitor: &Visitor, frame: &Frame) -> Result<Html> {
+    let waiting = reading.store.list_waiting_approvals(now_ms())?.len();
+    let mut page = begin_page(&frame.title, frame.is_live);
+    page.put_template(
+        "<body class=\"site\"><a class=\"skip\" href=\"#main\">Skip to the contents</a><header>\
+         <p class=\"brand\">Portcullis</p><nav aria-label=\"pages\"><ul>",
+        &[],
+    );
+    for place in Place::ALL {
+        let template = match place == frame.place {
+            true => "<li><a href=\"{}\" aria-current=\"page\">{}</a>",
+            false => "<li><a href=\"{}\">{}</a>",
+        };
+        page.put_template(template, &[&place.path(), &place.name()]);
+        if place == Place::Approvals && waiting > 0 {
+            page.put_template(
+                " <span class=\"count\" aria-label=\"{} waiting\">{}</span>",
+                &[&waiting, &waiting],
+            );
+        }
+        page.put_template("</li>", &[]);
+    }
+    page.put_template(
+        "</ul></nav><form class=\"sign-out\" method=\"post\" action=\"/sign-out\">\
+         <input type=\"hidden\" name=\"token\" value=\"{}\"><button>Sign out ({})</button></form>\
+         </header><p class=\"notice\" id=\"stale\" hidden>Something new has happened: leave what you \
+         type, or load the page again.</p>",
+        &[&visitor.form_token, &visitor.role.as_str()],
+    );
+    let main = if frame.is_live { "<main id=\"main\" data-live>" } else { "<main id=\"main\">" };
+    page.put_template(main, &[]);
+    page.put_template("<h1>{}</h1>", &[&frame.title]);
+    page.add_piece(&frame.main);
+    page.put_template("</main></body></html>\n", &[]);
+    Ok(page)
+}
+
+/// Returns a page that says what failed.
+pub(crate) fn error_page(error: &anyhow::Error) -> Html {
+    let mut page = begin_page("This page failed", false);
+    page.put_template("<body class=\"site\"><main><h1>This page failed</h1><p>{}.", &[error]);
+    for cause in error.chain().skip(1) {
+        page.put_template(" {}.", &[&cause]);
+    }
+    page.put_template("</p><p><a href=\"/\">Sessions</a></p></main></body></html>\n", &[]);
+    page
+}
+
+/// Begins a page: everything before its body.
+fn begin_page(title: &str, is_live: bool) -> Html {
+    let mut page = Html::from_template(
+        "<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" \
+         content=\"width=device-width, initial-scale=1\"><meta name=\"color-scheme\" \
+         content=\"light dark\"><title>{} - Portcullis</title><link rel=\"stylesheet\" \
+         href=\"/style.css\"><script src=\"/page.js\" type=\"module\"></script>",
+        &[&title],
+    );
+    if is_live {
+        page.put_template("<noscript><meta http-equiv=\"refresh\" content=\"10\"></noscript>", &[]);
+    }
+    page.put_template("</head>", &[]);
+    page
+}

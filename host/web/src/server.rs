@@ -1,0 +1,344 @@
+//! Binds loopback, routes requests, and ends.
+
+use crate::access::{Role, Visitor};
+use crate::answer::{AnswerForm, Answered, give_answer};
+use crate::changes::{OpenPage, watch_journal};
+use crate::gate::{COOKIE, guard_request, read_cookie};
+use crate::pages::{self, Frame};
+use crate::site::{Reading, Site};
+use anyhow::{Context, Result};
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{DefaultBodyLimit, Extension, Form, Query, State};
+use axum::http::StatusCode;
+use axum::http::header::{self, HeaderMap, HeaderValue};
+use axum::middleware::from_fn_with_state;
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Redirect, Response};
+use axum::routing::{get, post};
+use portcullis_config::paths::Paths;
+use portcullis_page::{Html, STYLE};
+use serde::Deserialize;
+use std::convert::Infallible;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::sync::Arc;
+use tokio::sync::watch;
+use tokio_stream::wrappers::WatchStream;
+use tokio_stream::{Stream, StreamExt};
+
+/// The name under which a browser finds this machine: it resolves every name below `localhost` by
+/// itself. A cookie for it does not go to what listens on other ports of `localhost`.
+const NAME: &str = "portcullis.localhost";
+/// The largest form, in bytes.
+const MOST_FORM: usize = 16 << 10;
+/// The most pages at once; further ones wait.
+const THREADS: usize = 4;
+
+const OWN_STYLE: &str = include_str!("assets/site.css");
+const SCRIPT: &str = include_str!("assets/page.js");
+
+/// A page that is bound and not served yet.
+pub struct Page {
+    listener: TcpListener,
+    site: Arc<Site>,
+    ends: watch::Sender<bool>,
+}
+
+/// Makes links to a page, and ends it.
+#[derive(Clone)]
+pub struct PageHandle {
+    site: Arc<Site>,
+    ends: watch::Sender<bool>,
+}
+
+impl Page {
+    /// Binds the page of a home to a port of loopback; 0 takes any.
+    ///
+    /// # Errors
+    /// Fails if the port is taken.
+    pub fn bind(places: Paths, port: u16) -> Result<Self> {
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        let bound = TcpListener::bind(address)
+            .and_then(|listener| listener.set_nonblocking(true).map(|()| listener));
+        let listener = bound.with_context(|| format!("cannot listen on {address}"))?;
+        let port = listener.local_addr().context("the port is unknown")?.port();
+        let site = Arc::new(Site::new(format!("{NAME}:{port}"), places));
+        Ok(Self { listener, site, ends: watch::Sender::new(false) })
+    }
+
+    /// Returns a handle, which stays valid.
+    #[must_use]
+    pub fn handle(&self) -> PageHandle {
+        PageHandle { site: Arc::clone(&self.site), ends: self.ends.clone() }
+    }
+
+    /// Serves until the handle ends it.
+    ///
+    /// # Errors
+    /// Fails if the system gives no threads or takes the port away.
+    pub fn run(self) -> Result<()> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .max_blocking_threads(THREADS)
+            .thread_name("portcullis-page")
+            .enable_all()
+            .build()
+            .context("cannot start the threads of the page")?;
+        let Self { listener, site, ends } = self;
+        runtime
+            .block_on(async move {
+                let listener = tokio::net::TcpListener::from_std(listener)?;
+                tokio::spawn(watch_journal(Arc::clone(&site)));
+                let mut ended = ends.subscribe();
+                let until = async move {
+                    let _closed = ended.wait_for(|ended| *ended).await;
+                };
+                axum::serve(listener, routes(site, &ends)).with_graceful_shutdown(until).await
+            })
+            .context("the page cannot be served")
+    }
+}
+
+impl PageHandle {
+    /// Returns the page's address, without a link's code.
+    #[must_use]
+    pub fn address(&self) -> &str {
+        &self.site.origin
+    }
+
+    /// Makes a link that signs one browser in, once, within a minute.
+    ///
+    /// # Errors
+    /// Fails if the system gives no random bytes.
+    pub fn make_link(&self, role: Role) -> Result<String> {
+        // What follows `#` is sent to no server, and stands in no log.
+        Ok(format!("{}/sign-in#{}", self.site.origin, self.site.access.make_link(role)?))
+    }
+
+    /// Ends the page. Open pages lose their connection.
+    pub fn stop(&self) {
+        self.ends.send_replace(true);
+    }
+}
+
+type Shared = State<Arc<Site>>;
+/// The visitor, if a cookie named one.
+type MaybeVisitor = Option<Extension<Visitor>>;
+
+fn routes(site: Arc<Site>, ends: &watch::Sender<bool>) -> Router {
+    Router::new()
+        .route("/", get(show_sessions))
+        .route("/session", get(show_session))
+        .route("/approvals", get(show_approvals))
+        .route("/approvals/answer", post(answer_approval))
+        .route("/incidents", get(show_incidents))
+        .route("/plugins", get(show_plugins))
+        .route("/search", get(show_search))
+        .route("/sign-in", get(show_sign_in).post(sign_in))
+        .route("/sign-out", post(sign_out))
+        .route("/live", get(send_changes))
+        .route("/health", get(async || "ok\n"))
+        .route("/style.css", get(send_style))
+        .route("/page.js", get(send_script))
+        .fallback(async || (StatusCode::NOT_FOUND, "there is no such page\n"))
+        .layer(Extension(ends.subscribe()))
+        .layer(DefaultBodyLimit::max(MOST_FORM))
+        .layer(from_fn_with_state(Arc::clone(&site), guard_request))
+        .with_state(site)
+}
+
+/// Composes a page from what the home holds, for visitors.
+async fn show(
+    site: Arc<Site>,
+    visitor: MaybeVisitor,
+    compose: impl FnOnce(&Site, &Reading, &Visitor) -> Result<Frame> + Send + 'static,
+) -> Response {
+    let Some(Extension(visitor)) = visitor else { return Redirect::to("/sign-in").into_response() };
+    let read = move || {
+        let reading = site.open()?;
+        let frame = compose(&site, &reading, &visitor)?;
+        pages::whole_page(&reading, &visitor, &frame)
+    };
+    match tokio::task::spawn_blocking(read).await {
+        Ok(Ok(page)) => send_page(StatusCode::OK, &page),
+        Ok(Err(error)) => send_page(StatusCode::INTERNAL_SERVER_ERROR, &pages::error_page(&error)),
+        Err(_) => (StatusCode::INTERNAL_SERVER_ERROR, "a defect ended this page\n").into_response(),
+    }
+}
+
+async fn show_sessions(State(site): Shared, visitor: MaybeVisitor) -> Response {
+    show(site, visitor, |_, reading, _| pages::sessions::compose(reading)).await
+}
+
+#[derive(Deserialize)]
+struct SessionQuery {
+    id: String,
+}
+
+async fn show_session(
+    State(site): Shared,
+    visitor: MaybeVisitor,
+    Query(query): Query<SessionQuery>,
+) -> Response {
+    show(site, visitor, move |_, reading, _| pages::session::compose(reading, &query.id)).await
+}
+
+async fn show_approvals(
+    State(site): Shared,
+    visitor: MaybeVisitor,
+    Query(query): Query<pages::approvals::ApprovalsQuery>,
+) -> Response {
+    show(site, visitor, move |site, reading, visitor| {
+        let settings = site.proof_settings()?;
+        pages::approvals::compose(reading, visitor, &settings, &query)
+    })
+    .await
+}
+
+async fn show_incidents(State(site): Shared, visitor: MaybeVisitor) -> Response {
+    show(site, visitor, |_, reading, _| pages::incidents::compose(reading)).await
+}
+
+async fn show_plugins(State(site): Shared, visitor: MaybeVisitor) -> Response {
+    show(site, visitor, |_, reading, _| pages::plugins::compose(reading)).await
+}
+
+async fn show_search(
+    State(site): Shared,
+    visitor: MaybeVisitor,
+    Query(query): Query<pages::search::SearchQuery>,
+) -> Response {
+    show(site, visitor, move |_, reading, _| pages::search::compose(reading, &query)).await
+}
+
+async fn answer_approval(
+    State(site): Shared,
+    visitor: MaybeVisitor,
+    Form(form): Form<AnswerForm>,
+) -> Response {
+    let Some(Extension(visitor)) = visitor else { return Redirect::to("/sign-in").into_response() };
+    if form.token != visitor.form_token {
+        return (StatusCode::FORBIDDEN, "this form is not of this page: load it again\n")
+            .into_response();
+    }
+    if visitor.role < Role::Approver {
+        return (StatusCode::FORBIDDEN, "a viewer answers nothing\n").into_response();
+    }
+    if !matches!(form.answer.as_str(), "allow" | "deny") {
+        return (StatusCode::BAD_REQUEST, "the answer is `allow` or `deny`\n").into_response();
+    }
+    let answered = tokio::task::spawn_blocking(move || give_answer(&site, &form)).await;
+    let said = match answered {
+        Ok(Ok(Answered::Allowed)) => "allowed",
+        Ok(Ok(Answered::Denied)) => "denied",
+        Ok(Ok(Answered::TooLate)) => "late",
+        Ok(Ok(Answered::NotProved)) => "unproved",
+        Ok(Ok(Answered::Closed)) => "closed",
+        Ok(Err(error)) => {
+            return send_page(StatusCode::CONFLICT, &pages::error_page(&error));
+        }
+        Err(_) => {
+            return (StatusCode::INTERNAL_SERVER_ERROR, "a defect ended the answer\n")
+                .into_response();
+        }
+    };
+    Redirect::to(&format!("/approvals?said={said}")).into_response()
+}
+
+async fn show_sign_in(Query(query): Query<pages::sign_in::SignInQuery>) -> Response {
+    send_page(StatusCode::OK, &pages::sign_in::whole_page(&query))
+}
+
+#[derive(Deserialize)]
+struct SignInForm {
+    code: String,
+}
+
+async fn sign_in(State(site): Shared, Form(form): Form<SignInForm>) -> Response {
+    if site.is_closed() {
+        return (StatusCode::TOO_MANY_REQUESTS, "too many codes were wrong: wait a minute\n")
+            .into_response();
+    }
+    match site.access.redeem(form.code.trim()) {
+        Ok(Some(cookie)) => {
+            let cookie = format!("{COOKIE}={cookie}; HttpOnly; SameSite=Strict; Path=/");
+            with_cookie(Redirect::to("/").into_response(), &cookie)
+        }
+        Ok(None) => {
+            site.note_failure();
+            Redirect::to("/sign-in?said=unknown").into_response()
+        }
+        Err(error) => send_page(StatusCode::INTERNAL_SERVER_ERROR, &pages::error_page(&error)),
+    }
+}
+
+#[derive(Deserialize)]
+struct SignOutForm {
+    token: String,
+}
+
+async fn sign_out(
+    State(site): Shared,
+    visitor: MaybeVisitor,
+    headers: HeaderMap,
+    Form(form): Form<SignOutForm>,
+) -> Response {
+    let is_ours = visitor.is_some_and(|Extension(visitor)| visitor.form_token == form.token);
+    if let Some(cookie) = read_cookie(&headers).filter(|_| is_ours) {
+        site.access.end_session(cookie);
+    }
+    let ended = format!("{COOKIE}=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0");
+    with_cookie(Redirect::to("/sign-in?said=out").into_response(), &ended)
+}
+
+/// Sends an event for each change of the journal, until the browser or the service ends.
+async fn send_changes(
+    State(site): Shared,
+    visitor: MaybeVisitor,
+    Extension(ends): Extension<watch::Receiver<bool>>,
+) -> Response {
+    let Some(Extension(visitor)) = visitor else { return StatusCode::UNAUTHORIZED.into_response() };
+    let open = OpenPage::open(Arc::clone(&site), visitor.role);
+    Sse::new(changes(site, ends, open)).keep_alive(KeepAlive::default()).into_response()
+}
+
+fn changes(
+    site: Arc<Site>,
+    ends: watch::Receiver<bool>,
+    open: OpenPage,
+) -> impl Stream<Item = Result<Event, Infallible>> {
+    let newest = WatchStream::from_changes(site.changes.subscribe()).map(Some);
+    let ended = WatchStream::from_changes(ends).map(|_| None);
+    newest.merge(ended).take_while(Option::is_some).filter_map(|newest| newest).map(
+        move |position| {
+            // The page counts as open as long as this stream is.
+            let _open = &open;
+            Ok(Event::default().event("changed").id(position.to_string()).data(""))
+        },
+    )
+}
+
+async fn send_style() -> Response {
+    send_asset("text/css; charset=utf-8", format!("{STYLE}\n{OWN_STYLE}"))
+}
+
+async fn send_script() -> Response {
+    send_asset("text/javascript; charset=utf-8", SCRIPT.to_owned())
+}
+
+fn send_asset(kind: &'static str, text: String) -> Response {
+    ([(header::CONTENT_TYPE, HeaderValue::from_static(kind))], Body::from(text)).into_response()
+}
+
+fn send_page(status: StatusCode, page: &Html) -> Response {
+    let kind = HeaderValue::from_static("text/html; charset=utf-8");
+    let text = format!("<!doctype html>\n{}", page.as_str());
+    (status, [(header::CONTENT_TYPE, kind)], Body::from(text)).into_response()
+}
+
+fn with_cookie(mut response: Response, cookie: &str) -> Response {
+    if let Ok(value) = HeaderValue::from_str(cookie) {
+        response.headers_mut().insert(header::SET_COOKIE, value);
+    }
+    response
+}

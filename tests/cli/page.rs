@@ -1,0 +1,40 @@
+//! The page of the resident service: attacks on its door, and a real browser that looks and answers.
+//!
+//! The browser is Debian's Chromium, driven by a pinned package from the npm registry
+//! (`page/drive.mjs`). It looks for pictures of each page in `target/pages`, which it writes. Without
+//! a browser its tests are skipped; with `CI=true` they fail.
+
+#![allow(
+    unreachable_pub,
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a program of tests"
+)]
+
+#[path = "page/attacks.rs"]
+mod attacks;
+#[path = "page/browser.rs"]
+mod browser;
+mod common;
+#[path = "approvals/held.rs"]
+mod held;
+#[path = "page/http.rs"]
+mod http;
+#[path = "page/served.rs"]
+mod served;
+
+use common::trial;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    common::run(vec![
+        trial("page: only its own host and origin are answered", attacks::doors),
+        trial("page: a link works once, and codes cannot be tried", attacks::links),
+        trial("page: without a cookie nothing is shown or changed", attacks::strangers),
+        trial("page: an answer needs the form, the role and the proof", attacks::answers),
+        trial("page: what an agent wrote stays text", attacks::texts),
+        trial("page: a person allows and denies with the keyboard", browser::answers),
+        trial("page: it shows what happens while it is open", browser::live),
+        trial("page: everybody can read every page", browser::readable),
+    ])
+}
