@@ -16,6 +16,7 @@ mod attacks;
 #[path = "page/browser.rs"]
 mod browser;
 mod common;
+#[allow(dead_code, reason = "the tests of approvals use all of it")]
 #[path = "approvals/held.rs"]
 mod held;
 #[path = "page/http.rs"]

@@ -46,7 +46,7 @@ pub fn draw_chart(timeline: &Timeline, levels: &RiskThresholds, anchor: &str) ->
     let lanes = patterns.len() + usize::from(chart.restrained()) + usize::from(chart.answered());
     let height = BOTTOM + LANE * lanes as f64 + 24.0;
     html.put_template(
-        "<svg viewBox=\"0 0 960 {}\" role=\"img\" aria-label=\"Risk of {}, with what was decided, \
+        "<svg viewBox=\"0 0 960 {}\" role=\"group\" aria-label=\"Risk of {}, with what was decided, \
          found and done. The list below says the same in words.\">",
         &[&height, &count_noun(chart.steps.len() as u64, "step")],
     );

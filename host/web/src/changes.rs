@@ -93,11 +93,12 @@ pub(crate) async fn watch_journal(site: Arc<Site>) {
     }
 }
 
+/// Returns the position behind the newest record: 0 in an empty journal.
 fn newest_position(store: &Store) -> u64 {
     let mut newest = 0;
     let filter = Filter { newest_first: true, limit: Some(1), ..Filter::default() };
     let read = store.query_records(&filter, |stored| {
-        newest = stored.sequence;
+        newest = stored.sequence + 1;
         ControlFlow::Break(())
     });
     drop(read);

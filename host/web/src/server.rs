@@ -138,6 +138,8 @@ fn routes(site: Arc<Site>, ends: &watch::Sender<bool>) -> Router {
         .route("/sign-out", post(sign_out))
         .route("/live", get(send_changes))
         .route("/health", get(async || "ok\n"))
+        // A browser asks for it by itself.
+        .route("/favicon.ico", get(async || StatusCode::NO_CONTENT))
         .route("/style.css", get(send_style))
         .route("/page.js", get(send_script))
         .fallback(async || (StatusCode::NOT_FOUND, "there is no such page\n"))
@@ -313,7 +315,8 @@ fn changes(
         move |position| {
             // The page counts as open as long as this stream is.
             let _open = &open;
-            Ok(Event::default().event("changed").id(position.to_string()).data(""))
+            // An event without data is none for a browser.
+            Ok(Event::default().event("changed").data(position.to_string()))
         },
     )
 }

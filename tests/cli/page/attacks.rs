@@ -66,7 +66,7 @@ pub fn doors() -> Result<()> {
         ensure!(!policy.contains("unsafe"), "{path}: {policy}");
         for (name, value) in [
             ("x-content-type-options", "nosniff"),
-            ("referrer-policy", "no-referrer"),
+            ("referrer-policy", "same-origin"),
             ("cache-control", "no-store"),
             ("cross-origin-resource-policy", "same-origin"),
         ] {

@@ -12,6 +12,7 @@ use serde_json::json;
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::Mutex;
 
 /// The package that drives the browser, and the one that judges pages.
 const PACKAGES: [&str; 2] = ["playwright-core@1.64.1", "axe-core@4.11.0"];
@@ -29,6 +30,9 @@ impl Driven {
     fn start(served: &Served, scenario: &str, role: &str) -> Result<Option<Self>> {
         let Some(browser) = browser::find()? else { return Ok(None) };
         let needed = "node_modules/axe-core/axe.min.js";
+        // Tests at once would install into one folder.
+        static INSTALLING: Mutex<()> = Mutex::new(());
+        let guard = INSTALLING.lock().map_err(|_| anyhow!("an installation panicked"))?;
         let packages = match find_installed(FOLDER, needed, &PACKAGES) {
             Ok(file) => file,
             Err(error) if in_ci() => return Err(error),
@@ -37,6 +41,7 @@ impl Driven {
                 return Ok(None);
             }
         };
+        drop(guard);
         let modules = packages.parent().and_then(Path::parent).context("no folder of packages")?;
         let pictures = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../pages");
         std::fs::create_dir_all(&pictures)?;
@@ -145,7 +150,8 @@ pub fn readable() -> Result<()> {
     }
     // A viewer watches nothing, so a person at a terminal makes the action wait.
     let _watch = served.place.watch()?;
-    let held = served.place.hold("s", "c1", DOUBTFUL)?;
+    // Another session: this one may be stopped by now.
+    let held = served.place.hold("t", "c1", DOUBTFUL)?;
     let waiting = crate::held::await_waiting(site, 1)?;
     let driven = Driven::start(&served, "readable", "approver")?;
     let ended = driven.map_or(Ok(()), Driven::end);

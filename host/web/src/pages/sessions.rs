@@ -32,7 +32,7 @@ pub(crate) fn compose(reading: &Reading) -> Result<Frame> {
     let mut main = Html::new();
     if sessions.is_empty() {
         main.put_template(
-            "<p class=\"lead\">No agent has acted yet. `portcullis install` puts the hooks into your \
+            "<p class=\"lead\">No agent has acted yet. <code>portcullis install</code> puts the hooks into your \
              agent's settings; its sessions appear here as they begin.</p>",
             &[],
         );
