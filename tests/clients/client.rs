@@ -35,7 +35,7 @@ pub(crate) struct ClientKind {
     pub(crate) managed: Option<&'static str>,
     /// True if it keeps its sessions in a database, and exports them.
     pub(crate) exports: bool,
-    /// The client whose hooks are the same plugin of ours: its cases of failing hooks stand for those
+    /// The client that loads our same plugin: its cases of failing hooks stand for those
     /// that this one lacks.
     pub(crate) same_plugin: Option<&'static ClientKind>,
     /// The API of models that it speaks.

@@ -109,7 +109,7 @@ fn write_page(tables: &[(&ClientKind, Vec<Row>)]) -> Result<String> {
          - **closed**: the call does not run.\n\
          - **recorded**: it runs without a review, and a record of kind `unreviewed` says so afterwards.\n\
          - **open**: it runs, and no record says so.\n\n\
-         Two clients can load the same plugin of ours. Then the cases of one stand for both where the table says so.\n\n",
+         Two clients can load our same plugin. Then the cases of one stand for both where the table says so.\n\n",
     );
     let names: Vec<&str> = tables.iter().map(|(client, _)| client.display_name).collect();
     writeln!(text, "| our hook | {} |\n|---|{}", names.join(" | "), "---|".repeat(names.len()))?;

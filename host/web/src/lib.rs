@@ -12,7 +12,7 @@
 //! | `gate` | what holds for each request: host, origin, size, headers |
 //! | `access` | one-time links, cookies, roles |
 //! | `proof` | the proof that a person answers: a code or a password |
-//! | `changes` | tells open pages that the journal has changed, and who watches |
+//! | `watcher`, `changes` | tells open pages that the journal has changed, and who watches |
 //! | `answer` | writes a person's answer |
 //! | `pages` | one module for each page |
 //!
@@ -28,6 +28,7 @@ mod pages;
 pub mod proof;
 mod server;
 mod site;
+mod watcher;
 
 pub use access::Role;
 pub use server::{Page, PageHandle};

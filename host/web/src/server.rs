@@ -2,10 +2,10 @@
 
 use crate::access::{Role, Visitor};
 use crate::answer::{AnswerForm, Answered, give_answer};
-use crate::changes::{OpenPage, watch_journal};
 use crate::gate::{COOKIE, guard_request, read_cookie};
 use crate::pages::{self, Frame};
 use crate::site::{Reading, Site};
+use crate::watcher::{OpenPage, watch_journal};
 use anyhow::{Context, Result};
 use axum::Router;
 use axum::body::Body;

@@ -36,10 +36,10 @@ impl Served {
         let stdout = child.stdout.take().ok_or_else(|| anyhow!("it has no output"))?;
         let mut line = String::new();
         BufReader::new(stdout).read_line(&mut line)?;
-        let told: serde_json::Value =
+        let reported: serde_json::Value =
             serde_json::from_str(&line).with_context(|| format!("it said {line:?}"))?;
-        let host = told["page"].as_str().and_then(|page| page.strip_prefix("http://"));
-        let host = host.with_context(|| format!("it has no page: {told}"))?.to_owned();
+        let host = reported["page"].as_str().and_then(|page| page.strip_prefix("http://"));
+        let host = host.with_context(|| format!("it has no page: {reported}"))?.to_owned();
         let port = host.rsplit(':').next().context("no port")?.parse()?;
         Ok(Self { place, child, host, port })
     }
