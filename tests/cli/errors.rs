@@ -158,6 +158,13 @@ const ROWS: &[Failing] = &[
         "`portcullis approvals list`",
     ),
     row("approvals deny 0123", "not-found", &["no approval `0123`"], "`portcullis approvals list`"),
+    row(
+        "approvals proof click",
+        "refused",
+        &["there is no terminal"],
+        "run it in your own terminal",
+    ),
+    row("open --print", "not-found", &["no service runs"], "`portcullis serve`"),
     row("approvals watch", "refused", &["there is no terminal"], "run it in your own terminal"),
     row("mcp pins list --frob", "usage", &["unexpected argument '--frob'"], "--help"),
     row("mcp pins diff 0123", "not-found", &["the id `0123`"], "`portcullis mcp pins list`"),

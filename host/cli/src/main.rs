@@ -152,7 +152,7 @@ enum Command {
     Doctor(commands::doctor::Arguments),
     /// Run the resident service, which reviews faster
     Serve(commands::serve::Arguments),
-    /// Open the page of the resident service in your browser (not for agents)
+    /// Open the page of the service in a browser (not for agents)
     Open(commands::open::Arguments),
     /// Print one line for a status line
     Status(commands::status::Arguments),

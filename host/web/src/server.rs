@@ -22,6 +22,7 @@ use serde::Deserialize;
 use std::convert::Infallible;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::watch;
 use tokio_stream::wrappers::WatchStream;
 use tokio_stream::{Stream, StreamExt};
@@ -31,6 +32,9 @@ use tokio_stream::{Stream, StreamExt};
 const NAME: &str = "portcullis.localhost";
 /// The largest form, in bytes.
 const MOST_FORM: usize = 16 << 10;
+/// The time after which a browser that has gone is noticed: until then it counts as somebody who is
+/// there.
+const PULSE: Duration = Duration::from_secs(2);
 /// The most pages at once; further ones wait.
 const THREADS: usize = 4;
 
@@ -301,7 +305,7 @@ async fn send_changes(
 ) -> Response {
     let Some(Extension(visitor)) = visitor else { return StatusCode::UNAUTHORIZED.into_response() };
     let open = OpenPage::open(Arc::clone(&site), visitor.role);
-    Sse::new(changes(site, ends, open)).keep_alive(KeepAlive::default()).into_response()
+    Sse::new(changes(site, ends, open)).keep_alive(KeepAlive::new().interval(PULSE)).into_response()
 }
 
 fn changes(
