@@ -114,7 +114,7 @@ const REFUSED_CASE: &str = "block";
 fn first_refusal(client: &'static ClientKind, file: &Path, programs: &Result<Programs>) -> Trial {
     let name = format!("{}: first refusal", client.name);
     let file = file.to_owned();
-    let programs = programs.as_ref().map(Clone::clone).map_err(|why| format!("{why:#}"));
+    let programs = programs.as_ref().cloned().map_err(|why| format!("{why:#}"));
     Trial::bench(name, move |is_test| {
         let measure = || {
             first_refusal::check_row(client)?;
