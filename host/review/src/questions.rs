@@ -6,6 +6,7 @@ use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::text::{cut_text, one_line};
 use portcullis_store::ApprovalState;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// The subject of the records.
 pub const SUBJECT: &str = "approval";
@@ -42,6 +43,21 @@ pub struct AskedAction {
     pub cwd: String,
     /// The reasons for asking, the primary one first.
     pub reasons: Vec<String>,
+}
+
+/// Returns an action's parameters by name, each as text.
+#[must_use]
+pub fn list_parameters(json: &str) -> Vec<(String, String)> {
+    let text = |value: Value| match value {
+        Value::String(text) => text,
+        other => other.to_string(),
+    };
+    match serde_json::from_str(json) {
+        Ok(Value::Object(members)) => {
+            members.into_iter().map(|(name, value)| (name, text(value))).collect()
+        }
+        _ => vec![("parameters".to_owned(), json.to_owned())],
+    }
 }
 
 /// Returns the record of a person's answer. `by` says who it was, and how that is known.

@@ -409,6 +409,16 @@ impl ApprovalRecord {
         matches!(self.state, ApprovalState::Waiting) && now < self.asked.expires_at
     }
 
+    /// Returns its state at a time (milliseconds since 1970): one whose time is over has expired,
+    /// even if the process that waited did not live to write it.
+    #[must_use]
+    pub const fn state_at(&self, now: u64) -> ApprovalState {
+        match self.state {
+            ApprovalState::Waiting if now >= self.asked.expires_at => ApprovalState::Expired,
+            state => state,
+        }
+    }
+
     /// Returns the columns and their seal.
     fn sealed(&self, keys: &Keys) -> Vec<Value> {
         let StoredApproval { id, session, digest, asked_at, expires_at, document } = &self.asked;

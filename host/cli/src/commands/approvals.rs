@@ -117,13 +117,8 @@ impl Approval {
         &self.row.asked.id
     }
 
-    /// Returns its state at a time (milliseconds since 1970): one whose time is over has expired,
-    /// even if the process that waited did not live to write it.
     const fn state(&self, now: u64) -> ApprovalState {
-        match self.row.state {
-            ApprovalState::Waiting if now >= self.row.asked.expires_at => ApprovalState::Expired,
-            state => state,
-        }
+        self.row.state_at(now)
     }
 
     fn to_json(&self, now: u64) -> Value {

@@ -16,7 +16,7 @@ const OPENER: &str = "xdg-open";
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// What the browser may do
+    /// The role of the browser: a viewer only looks, an approver also answers
     #[arg(long, default_value = Role::Approver.as_str(), value_parser = PossibleValuesParser::new(Role::ALL.map(Role::as_str)))]
     role: String,
     /// Print the link, and start no browser

@@ -10,9 +10,9 @@ use anyhow::Result;
 use portcullis_config::clock::now_ms;
 use portcullis_core::text::one_line;
 use portcullis_page::Html;
+use portcullis_review::questions::list_parameters;
 use portcullis_store::ApprovalRecord;
 use serde::Deserialize;
-use serde_json::Value;
 
 /// The most ended ones that are shown.
 const MOST_ENDED: usize = 50;
@@ -65,7 +65,7 @@ pub(crate) fn compose(
         );
     }
     if !ended.is_empty() {
-        add_ended(&mut main, &ended)?;
+        add_ended(&mut main, &ended, now)?;
     }
     Ok(Frame { title: "Approvals".into(), place: Place::Approvals, is_live: true, main })
 }
@@ -111,7 +111,7 @@ fn add_waiting(
         main.put_template("</li>", &[]);
     }
     main.put_template("</ul></dd></dl>", &[]);
-    for (name, text) in parameters(&asked.parameters) {
+    for (name, text) in list_parameters(&asked.parameters) {
         add_untrusted(main, &format!("the agent's {}", one_line(&name, 60)), &text);
     }
     if visitor.role >= Role::Approver {
@@ -155,7 +155,7 @@ fn add_form(main: &mut Html, row: &ApprovalRecord, visitor: &Visitor, settings: 
     );
 }
 
-fn add_ended(main: &mut Html, ended: &[&ApprovalRecord]) -> Result<()> {
+fn add_ended(main: &mut Html, ended: &[&ApprovalRecord], now: u64) -> Result<()> {
     main.put_template(
         "<section><h2>Answered and ended</h2><div class=\"scroll\" tabindex=\"0\" role=\"region\" \
          aria-label=\"ended approvals\"><table class=\"list\"><thead><tr><th scope=\"col\">asked</th>\
@@ -170,25 +170,11 @@ fn add_ended(main: &mut Html, ended: &[&ApprovalRecord]) -> Result<()> {
             &[
                 &format_time(row.asked.asked_at),
                 &one_line(&asked.summary, 160),
-                &row.state.as_str(),
+                &row.state_at(now).as_str(),
                 &one_line(&row.reason, 160),
             ],
         );
     }
     main.put_template("</tbody></table></div></section>", &[]);
     Ok(())
-}
-
-/// Returns the parameters by name, each as text.
-fn parameters(json: &str) -> Vec<(String, String)> {
-    let text = |value: Value| match value {
-        Value::String(text) => text,
-        other => other.to_string(),
-    };
-    match serde_json::from_str(json) {
-        Ok(Value::Object(members)) => {
-            members.into_iter().map(|(name, value)| (name, text(value))).collect()
-        }
-        _ => vec![("parameters".to_owned(), json.to_owned())],
-    }
 }

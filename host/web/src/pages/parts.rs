@@ -7,8 +7,9 @@ use portcullis_page::Html;
 use portcullis_store::StoredRecord;
 use portcullis_terminal::paint;
 
-/// The most bytes of an agent's text that are shown.
-const MOST: usize = 64 << 10;
+/// The most bytes of an agent's text that are shown: more than an approval keeps, so that nothing is
+/// allowed that was not seen.
+const MOST: usize = 256 << 10;
 
 /// Reads a record.
 ///

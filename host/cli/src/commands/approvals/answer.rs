@@ -13,7 +13,7 @@ use serde_json::json;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Who answers here.
+/// The words in the record for a person who answers here.
 const BY: &str = "a person at a terminal";
 /// The most bytes of a person's words.
 const MOST_WORDS: usize = 512;

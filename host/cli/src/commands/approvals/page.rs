@@ -4,8 +4,8 @@
 use super::Approval;
 use crate::paint;
 use portcullis_core::text::{list_lines, one_line};
+use portcullis_review::questions::list_parameters;
 use portcullis_store::ApprovalState;
-use serde_json::Value;
 use std::fmt::Write;
 
 /// The columns of a page that is not on a terminal.
@@ -65,25 +65,11 @@ pub(super) fn count_rows(approval: &Approval) -> usize {
 /// look like one of our lines.
 fn parameter_rows(json: &str) -> Vec<String> {
     let mut rows = Vec::new();
-    for (name, text) in parameters(json) {
+    for (name, text) in list_parameters(json) {
         rows.extend(marked_rows(&format!("{}:", one_line(&name, MOST_NAME))));
         rows.extend(marked_rows(&text));
     }
     rows
-}
-
-/// Returns the parameters by name, each as text.
-fn parameters(json: &str) -> Vec<(String, String)> {
-    let text = |value: Value| match value {
-        Value::String(text) => text,
-        other => other.to_string(),
-    };
-    match serde_json::from_str(json) {
-        Ok(Value::Object(members)) => {
-            members.into_iter().map(|(name, value)| (name, text(value))).collect()
-        }
-        _ => vec![("parameters".to_owned(), json.to_owned())],
-    }
 }
 
 /// Returns a text in rows that fit the terminal, each with the mark.
@@ -146,9 +132,9 @@ mod tests {
             .map(|row| row.trim_start_matches(MARK).trim_end_matches('\n').to_owned())
             .collect();
         assert!(shown.ends_with("; rm -rf x") && shown.len() == command.len(), "{shown}");
-        let all = parameters(r#"{"command":"ls","timeout":3}"#);
+        let all = list_parameters(r#"{"command":"ls","timeout":3}"#);
         assert_eq!(all, [("command".into(), "ls".into()), ("timeout".into(), "3".into())]);
-        assert_eq!(parameters("cut {")[0].1, "cut {");
+        assert_eq!(list_parameters("cut {")[0].1, "cut {");
     }
 
     #[test]
