@@ -7,6 +7,7 @@ use crate::termination::Termination;
 use crate::text;
 use portcullis_core::fault::FaultKind;
 use portcullis_core::text::{quote_words, strip_quotes};
+use wasmtime::component::ResourceTableError;
 use wasmtime::{Error, Trap, WasmBacktrace};
 
 /// The most bytes of a guest's own words in a fault's detail.
@@ -43,6 +44,7 @@ pub(crate) fn of_error(error: &Error, state: &mut GuestState, limits: &Limits) -
     // A trap of fuel, time or stack names its own cause; any other after a refusal follows from
     // that.
     let named = by_trap(error, limits)
+        .or_else(|| by_table(error))
         .or_else(|| by_refusal(state, limits))
         .or_else(|| by_message(error, limits));
     if let Some(failure) = named {
@@ -129,6 +131,11 @@ fn by_trap(error: &Error, limits: &Limits) -> Option<UnnamedFault> {
         ),
         _ => return None,
     })
+}
+
+fn by_table(error: &Error) -> Option<UnnamedFault> {
+    let full = matches!(error.downcast_ref()?, ResourceTableError::Full);
+    full.then(|| UnnamedFault::new(FaultKind::Trap, Termination::Open.to_string()))
 }
 
 fn by_refusal(state: &GuestState, limits: &Limits) -> Option<UnnamedFault> {

@@ -65,6 +65,11 @@ impl Grants {
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
+
+    /// Returns true if the plugin gets real files or requests (`wasi::granted`).
+    pub(crate) fn has_files_or_hosts(&self) -> bool {
+        !self.directories.is_empty() || !self.hosts.is_empty()
+    }
 }
 
 /// The uses of grants in one call, each different use once.
@@ -82,33 +87,57 @@ const WHAT_BYTES: usize = 256;
 impl GrantUses {
     /// Records a use and its number of bytes.
     pub(crate) fn used(&mut self, grant: Grant, what: &str, bytes: usize) {
-        self.note(grant, what, bytes, None);
+        self.note(grant, what, 1, bytes, None);
+    }
+
+    /// Adds bytes to a use that is on record.
+    pub(crate) fn add_bytes(&mut self, grant: Grant, what: &str, bytes: usize) {
+        self.note(grant, what, 0, bytes, None);
     }
 
     /// Records a refusal.
     pub(crate) fn refused(&mut self, grant: Grant, what: &str, why: &'static str) {
-        self.note(grant, what, 0, Some(why));
+        self.note(grant, what, 1, 0, Some(why));
     }
 
-    fn note(&mut self, grant: Grant, what: &str, bytes: usize, refused: Option<&'static str>) {
+    /// Adds the uses of grants that are not in this list.
+    pub(crate) fn extend(&mut self, others: Self) {
+        self.more += others.more;
+        for other in others.all {
+            if self.all.len() < MOST_USES {
+                self.all.push(other);
+            } else {
+                self.more += other.count;
+            }
+        }
+    }
+
+    fn note(
+        &mut self,
+        grant: Grant,
+        what: &str,
+        count: u64,
+        bytes: usize,
+        refused: Option<&'static str>,
+    ) {
         let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
         let what = crate::text::line(crate::text::cut(what, WHAT_BYTES));
         let same = |known: &&mut GrantUse| {
             known.grant == grant && known.what == what && known.refused.as_deref() == refused
         };
         if let Some(known) = self.all.iter_mut().find(same) {
-            known.count += 1;
+            known.count += count;
             known.bytes = known.bytes.saturating_add(bytes);
         } else if self.all.len() < MOST_USES {
             self.all.push(GrantUse {
                 grant,
                 what,
-                count: 1,
+                count,
                 bytes,
                 refused: refused.map(str::to_owned),
             });
         } else {
-            self.more += 1;
+            self.more += count;
         }
     }
 

@@ -23,6 +23,8 @@ pub(crate) fn link(
 ) -> Result<InstancePre<GuestState>, LoadError> {
     let types = |error: wasmtime::Error| LoadError::Types(crate::text::line(&format!("{error:#}")));
     let mut linker = Linker::new(engine);
+    let define_wasi =
+        if grants.has_files_or_hosts() { wasi::granted::define } else { wasi::define };
     for (name, import) in component.component_type().imports(engine) {
         let ComponentItem::ComponentInstance(instance) = import.ty else {
             return Err(Import::of(name).refusal());
@@ -32,7 +34,7 @@ pub(crate) fn link(
             _ if !import.is_granted(grants) => return Err(import.refusal()),
             Tier::Own => own(engine, &mut linker, name, &instance).map_err(types)?,
             Tier::Inert | Tier::Hosts => {
-                wasi::define(engine, &mut linker, name, &instance).map_err(types)?
+                define_wasi(engine, &mut linker, name, &instance).map_err(types)?
             }
             Tier::Refused => return Err(import.refusal()),
         }

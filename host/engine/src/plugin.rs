@@ -522,6 +522,7 @@ fn prepare(
             deadline,
             seed: &inspection.digest,
             grants: &Arc::default(),
+            granted: entry.grants.has_files_or_hosts(),
             web: &engine.web,
             foreign: is_file(entry),
             left: engine.left.as_deref(),

@@ -7,7 +7,7 @@ use crate::bindings::types::Step;
 use crate::grants::{GrantUses, Grants, Random};
 use crate::limits::Limits;
 use crate::text;
-use crate::wasi::ResourceTable;
+use crate::wasi::granted::{self, GrantedState};
 use crate::web::Web;
 use portcullis_core::plugins::Details;
 use std::sync::Arc;
@@ -32,17 +32,12 @@ pub(crate) struct GuestState {
     pub(crate) random: blake3::OutputReader,
     pub(crate) grants: Arc<Grants>,
     pub(crate) uses: GrantUses,
-    /// The objects behind the guest's handles.
-    pub(crate) resources: ResourceTable,
-    /// Bytes of granted files that were read.
-    pub(crate) read_bytes: u64,
+    /// Granted files and hosts; none for a plugin without either.
+    pub(crate) granted: Option<Box<GrantedState>>,
     /// The start of the call, for a granted clock.
     pub(crate) begun: Instant,
     /// The end of the call's time.
     pub(crate) deadline: Option<Instant>,
-    /// The number of requests that the guest handed over to be sent.
-    pub(crate) requests: u32,
-    pub(crate) web: Web,
     /// The steps that `host.steps` answers from, oldest first; empty for all but patterns.
     pub(crate) steps: Arc<[Step]>,
     /// Valid while `CallEnv::with_store` runs.
@@ -69,6 +64,9 @@ pub(crate) struct CallEnv<'a> {
     /// The same for the same plugin, so that a replay gets the same numbers.
     pub(crate) seed: &'a str,
     pub(crate) grants: &'a Arc<Grants>,
+    /// The plugin was linked with files and hosts (`wasi::granted`), whether or not this call has
+    /// any.
+    pub(crate) granted: bool,
     pub(crate) web: &'a Web,
     /// Someone else wrote the guest.
     pub(crate) foreign: bool,
@@ -94,7 +92,16 @@ impl CallEnv<'_> {
         engine: &Engine,
         body: impl FnOnce(&mut Store<GuestState>) -> T,
     ) -> wasmtime::Result<(T, GuestState, u64)> {
-        let mut store = Store::new(engine, self.state());
+        let runtime = if self.granted { Some(granted::new_runtime()?) } else { None };
+        let state = GuestState {
+            granted: runtime.as_ref().map(|runtime| Box::new(GrantedState::new(self, runtime))),
+            ..self.state()
+        };
+        let mut store = Store::new(engine, state);
+        if runtime.is_some() {
+            store.call_hook(granted::settle);
+        }
+        let _entered = runtime.as_ref().map(|runtime| runtime.enter());
         store.limiter(|state| &mut state.limiter);
         store.set_fuel(self.limits.fuel)?;
         store.set_hostcall_fuel(self.answer_bytes.max(self.limits.answer_bytes));
@@ -150,12 +157,9 @@ impl CallEnv<'_> {
             random: self.random(),
             grants: Arc::clone(self.grants),
             uses: GrantUses::default(),
-            resources: ResourceTable::default(),
-            read_bytes: 0,
+            granted: None,
             begun: Instant::now(),
             deadline: self.deadline,
-            requests: 0,
-            web: self.web.clone(),
             steps: Arc::default(),
             details,
             details_left: self.limits.detail_calls,
@@ -173,6 +177,15 @@ impl CallEnv<'_> {
 }
 
 impl GuestState {
+    /// Ends all uses of grants, and returns those that were made.
+    pub(crate) fn take_uses(&mut self) -> GrantUses {
+        let mut uses = std::mem::take(&mut self.uses);
+        if let Some(granted) = &self.granted {
+            uses.extend(granted.close());
+        }
+        uses
+    }
+
     /// Returns a past step, as long as the budget lasts.
     pub(crate) fn detail(&mut self, step: u64) -> Option<portcullis_core::action::StepDetail> {
         self.details_left = self.details_left.checked_sub(1)?;
@@ -369,7 +382,16 @@ pub(crate) fn charge(
     store: &mut StoreContextMut<'_, GuestState>,
     bytes: usize,
 ) -> wasmtime::Result<()> {
-    let cost = HOST_CALL_FUEL.saturating_add(u64::try_from(bytes).unwrap_or(u64::MAX));
+    charge_calls(store, 1, u64::try_from(bytes).unwrap_or(u64::MAX))
+}
+
+/// Charges fuel for this many calls, which handled this many bytes together.
+pub(crate) fn charge_calls(
+    store: &mut StoreContextMut<'_, GuestState>,
+    calls: u64,
+    bytes: u64,
+) -> wasmtime::Result<()> {
+    let cost = HOST_CALL_FUEL.saturating_mul(calls).saturating_add(bytes);
     match store.get_fuel()?.checked_sub(cost) {
         Some(left) => store.set_fuel(left),
         None => {

@@ -16,6 +16,6 @@ pub(crate) enum Termination {
     Random(u64),
     #[error("it holds more than 64 files and parts of requests open at once")]
     Open,
-    #[error("it called a function on a handle of something else")]
-    Handle,
+    #[error("it waited for {0} seconds in all; no call may wait longer")]
+    Waited(u64),
 }

@@ -6,7 +6,7 @@
 //! independent. The caller waits no longer than its deadline, regardless of the network, since the
 //! request runs on a thread of its own that is left behind if need be.
 //!
-//! The permission to use a host is not checked here (`wasi::http` does that).
+//! The permission to use a host is not checked here (`wasi::granted` does that).
 
 pub(crate) mod address;
 mod problem;
@@ -18,7 +18,6 @@ use std::fmt;
 use std::io::{self, Read};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 use ureq::config::Config;
 use ureq::http::{self, HeaderName, HeaderValue, Uri};
@@ -120,8 +119,14 @@ pub(crate) struct WebAnswer {
 }
 
 impl Web {
-    /// Sends a request and waits for its answer, until `until` at most.
-    pub(crate) fn send(&self, request: WebRequest, until: Instant) -> Result<WebAnswer, HttpError> {
+    /// Sends a request and waits for its answer, until `until` at most. `begin` is called when all
+    /// is known about the request's way and before anything of it leaves; it can still stop it.
+    pub(crate) async fn send(
+        &self,
+        request: WebRequest,
+        until: Instant,
+        begin: impl FnOnce() -> bool + Send + 'static,
+    ) -> Result<WebAnswer, HttpError> {
         let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() {
             return Err(HttpError::TIMEOUT);
@@ -129,24 +134,34 @@ impl Web {
         // The client times out a little before its caller, so that the client can report what it
         // was waiting for.
         let patient = until.checked_sub(left / 10).unwrap_or(until);
-        let (answers, answer) = sync_channel(1);
+        let (answers, answer) = tokio::sync::oneshot::channel();
         let web = self.clone();
-        let exchange = move || drop(answers.send(web.exchange(&request, patient)));
+        let exchange = move || drop(answers.send(web.exchange(&request, patient, begin)));
+        // A thread of its own: it is left behind if the name service or the client do not return.
         std::thread::Builder::new()
             .name("portcullis-web".into())
             .spawn(exchange)
             .map_err(|_| HttpError::INTERNAL)?;
-        answer.recv_timeout(left).unwrap_or_else(|error| match error {
-            RecvTimeoutError::Timeout => Err(HttpError::TIMEOUT),
-            RecvTimeoutError::Disconnected => Err(HttpError::INTERNAL),
-        })
+        match tokio::time::timeout_at(until.into(), answer).await {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(_no_answer)) => Err(HttpError::INTERNAL),
+            Err(_late) => Err(HttpError::TIMEOUT),
+        }
     }
 
-    fn exchange(&self, request: &WebRequest, until: Instant) -> Result<WebAnswer, HttpError> {
+    fn exchange(
+        &self,
+        request: &WebRequest,
+        until: Instant,
+        begin: impl FnOnce() -> bool,
+    ) -> Result<WebAnswer, HttpError> {
         let addresses = self.addresses(&request.host)?;
         let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() {
             return Err(HttpError::NO_NAME_IN_TIME);
+        }
+        if !begin() {
+            return Err(HttpError::TIMEOUT);
         }
         let agent = Agent::with_parts(
             self.config(request, left),

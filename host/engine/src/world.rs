@@ -83,7 +83,8 @@ pub(crate) fn call<W, T>(
         Ok(Err(error)) => Err(faults::of_answer(error, &state)),
         Err(error) => Err(faults::of_error(&error, &mut state, env.limits)),
     };
-    CallOutcome { result, log: state.log.finish(), fuel, uses: state.uses.finish(), cost }
+    let uses = state.take_uses().finish();
+    CallOutcome { result, log: state.log.finish(), fuel, uses, cost }
 }
 
 fn cost<W>(said: &GuestResult<W>, state: &GuestState, fuel: u64, env: &CallEnv<'_>) -> CallCost {

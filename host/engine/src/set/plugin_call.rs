@@ -76,6 +76,7 @@ impl PluginCall<'_> {
                 deadline,
                 seed: &identity.digest,
                 grants: &grants,
+                granted: grants.has_files_or_hosts(),
                 web: &self.engine.web,
                 foreign: identity.foreign,
                 left: self.engine.left.as_deref(),

@@ -115,6 +115,7 @@ const CASES: &[(&str, &str, &str)] = &[
     ),
     ("PATCH SERVER/echo body=1", "PATCH /echo", ""),
     ("DELETE SERVER/echo", "DELETE /echo", ""),
+    ("GET SERVER/plain spin", "200 hello", ""),
     ("GET SERVER/plain times=4", "200 hello | 200 hello | 200 hello | 200 hello", ""),
     // requests that are not sent
     (
@@ -360,6 +361,7 @@ fn hanging_servers_do_not_stop_a_review() {
         (format!("GET {stuck}/"), None),
         (format!("GET {stuck}/ times=4"), Some(Duration::from_millis(400))),
         (format!("GET {}/silent times=4", server.url()), Some(Duration::from_millis(400))),
+        ("BRIM".to_owned(), Some(Duration::from_millis(400))),
     ] {
         let entry =
             PluginSpec { grants: Arc::new(all.clone()), ..file_entry("guest", path.clone()) };

@@ -68,6 +68,8 @@ struct Wish {
     /// The header whose value is reported.
     shown: Option<String>,
     unfinished: bool,
+    /// It asks for the answer again and again, and waits for nothing.
+    spins: bool,
     times: usize,
     follows: bool,
 }
@@ -75,6 +77,14 @@ struct Wish {
 fn tried(what: &str) -> String {
     if what == "HOARD" {
         return format!("{}", (0..100).map(|_| Fields::new()).collect::<Vec<_>>().len());
+    }
+    // A body that nobody takes.
+    if what == "BRIM" {
+        let request = OutgoingRequest::new(Fields::new());
+        let body = request.body().unwrap();
+        let stream = body.write().unwrap();
+        let written = (0..1000).take_while(|_| stream.blocking_write_and_flush(&[0; 4096]).is_ok());
+        return format!("{} writes", written.count());
     }
     let mut words = what.split_whitespace();
     let mut wish = Wish {
@@ -97,6 +107,7 @@ fn tried(what: &str) -> String {
             "times" => wish.times = value.parse().unwrap(),
             "unfinished" => wish.unfinished = true,
             "follow" => wish.follows = true,
+            "spin" => wish.spins = true,
             other => return format!("`{other}` is nothing that this guest can try"),
         }
     }
@@ -105,7 +116,7 @@ fn tried(what: &str) -> String {
 }
 
 fn sent(wish: &Wish) -> String {
-    let answer = match begun(wish).and_then(waited) {
+    let answer = match begun(wish).and_then(|future| waited(future, wish.spins)) {
         Ok(answer) => answer,
         Err(why) => return why,
     };
@@ -186,10 +197,12 @@ fn begun(wish: &Wish) -> Result<FutureIncomingResponse, String> {
     Ok(future)
 }
 
-fn waited(future: FutureIncomingResponse) -> Result<IncomingResponse, String> {
+fn waited(future: FutureIncomingResponse, spins: bool) -> Result<IncomingResponse, String> {
     let describe = |why: ErrorCode| format!("{why:?}");
     loop {
-        future.subscribe().block();
+        if !spins {
+            future.subscribe().block();
+        }
         if let Some(answer) = future.get() {
             let answer = answer.map_err(|()| "the answer was taken before")?.map_err(describe);
             assert!(matches!(future.get(), Some(Err(()))), "an answer can be taken twice");
