@@ -7,13 +7,13 @@ use crate::bindings::types::Step;
 use crate::grants::{GrantUses, Grants, Random};
 use crate::limits::Limits;
 use crate::text;
-use crate::wasi::granted::{self, GrantedState};
+use crate::wasi::granted::{GrantedState, RequestTerms, new_runtime};
 use crate::web::Web;
 use portcullis_core::plugins::Details;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
-use wasmtime::{Engine, ResourceLimiter, Store, StoreContextMut, Trap, UpdateDeadline};
+use wasmtime::{CallHook, Engine, ResourceLimiter, Store, StoreContextMut, Trap, UpdateDeadline};
 
 /// Fuel that a call into the host costs besides the guest's own instructions, so that host time is
 /// bounded by the same budget: about what the call costs on a machine that does an instruction in 1
@@ -92,14 +92,16 @@ impl CallEnv<'_> {
         engine: &Engine,
         body: impl FnOnce(&mut Store<GuestState>) -> T,
     ) -> wasmtime::Result<(T, GuestState, u64)> {
-        let runtime = if self.granted { Some(granted::new_runtime()?) } else { None };
+        let runtime = if self.granted { Some(new_runtime()?) } else { None };
         let state = GuestState {
-            granted: runtime.as_ref().map(|runtime| Box::new(GrantedState::new(self, runtime))),
+            granted: runtime
+                .as_ref()
+                .map(|runtime| Box::new(GrantedState::new(runtime, self.request_terms()))),
             ..self.state()
         };
         let mut store = Store::new(engine, state);
         if runtime.is_some() {
-            store.call_hook(granted::settle);
+            store.call_hook(settle);
         }
         let _entered = runtime.as_ref().map(|runtime| runtime.enter());
         store.limiter(|state| &mut state.limiter);
@@ -163,6 +165,14 @@ impl CallEnv<'_> {
             steps: Arc::default(),
             details,
             details_left: self.limits.detail_calls,
+        }
+    }
+
+    fn request_terms(&self) -> RequestTerms {
+        RequestTerms {
+            grants: Arc::clone(self.grants),
+            web: self.web.clone(),
+            deadline: self.deadline,
         }
     }
 
@@ -399,4 +409,18 @@ pub(crate) fn charge_calls(
             Err(Trap::OutOfFuel.into())
         }
     }
+}
+
+/// Charges a guest with granted files or hosts for what the host did on its behalf, before the guest
+/// goes on.
+fn settle(mut store: StoreContextMut<'_, GuestState>, hook: CallHook) -> wasmtime::Result<()> {
+    let state = store.data_mut();
+    let (CallHook::ReturningFromHost, Some(granted)) = (hook, &mut state.granted) else {
+        return Ok(());
+    };
+    let (calls, bytes, output) = granted.take_unpaid();
+    if !output.is_empty() {
+        state.log.stream(&output);
+    }
+    if calls == 0 && bytes == 0 { Ok(()) } else { charge_calls(&mut store, calls, bytes) }
 }

@@ -6,9 +6,8 @@
 //! is the one way in which a file from elsewhere can be in the folder. Nothing is written, created,
 //! moved or deleted.
 
-use super::SharedLedger;
+use super::file_stream::{FileStream, read_some};
 use super::safe_open::{OpenOutcome, open};
-use super::streams::{FileStream, READ_BYTES};
 use crate::state::GuestState;
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
@@ -18,7 +17,6 @@ use rustix::io::Errno;
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use wasmtime::component::Resource;
 use wasmtime_wasi::filesystem::{self, Descriptor, WasiFilesystemCtxView};
@@ -32,8 +30,6 @@ use wasmtime_wasi::p2::bindings::sync::filesystem::types::{
 use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsError, FsResult};
 use wasmtime_wasi::{FsPerms, OpenMode};
 
-/// The most bytes of all reads of one call.
-const CALL_BYTES: u64 = 8 << 20;
 /// The most names that are listed of a folder.
 const MOST_NAMES: usize = 4096;
 /// The longest path, in bytes.
@@ -41,33 +37,6 @@ const PATH_BYTES: usize = 4096;
 
 /// The names in a folder that were not asked for yet.
 struct FolderNames(VecDeque<DirectoryEntry>);
-
-/// Reads from a file within the bounds; each byte costs fuel.
-///
-/// # Errors
-/// Fails as the system does, and with `EDQUOT` past the most bytes of a call.
-pub(super) fn read_some(
-    ledger: &SharedLedger,
-    file: &File,
-    what: &str,
-    wanted: u64,
-    offset: u64,
-) -> io::Result<Vec<u8>> {
-    let length = wanted.min(READ_BYTES);
-    let mut ledger = ledger.lock();
-    if ledger.read_bytes.saturating_add(length) > CALL_BYTES {
-        ledger.uses.refused(Grant::Directories, what, "it read more than 8 MiB in one call");
-        return Err(Errno::DQUOT.into());
-    }
-    let mut bytes = vec![0; usize::try_from(length).unwrap_or_default()];
-    let count = file.read_at(&mut bytes, offset)?;
-    bytes.truncate(count);
-    // The wanted length counts, so that endless reads past the end are bounded too.
-    ledger.read_bytes += length;
-    ledger.uses.used(Grant::Directories, what, count);
-    ledger.owe(count);
-    Ok(bytes)
-}
 
 impl GuestState {
     /// Returns `wasmtime-wasi`'s own view of the files.

@@ -4,9 +4,8 @@
 //! then takes no longer than `LONGEST`, or the rest of the plugin's part of the review. A request
 //! whose answer nobody waits for is not sent. No plugin handles incoming requests.
 
-use super::SharedLedger;
+use super::ledger::SharedLedger;
 use crate::grants::{Grants, MOST_HOSTS, RequestOrigin};
-use crate::state::{CallEnv, GuestState, charge};
 use crate::web::{HttpError, Timeouts, Web, WebAnswer, WebRequest};
 use bytes::{Bytes, BytesMut};
 use http_body_util::{BodyExt, Full};
@@ -14,14 +13,7 @@ use portcullis_core::plugins::Grant;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use ureq::http::{HeaderName, Request, Response};
-use wasmtime::StoreContextMut;
-use wasmtime::component::{Linker, Resource};
-use wasmtime_wasi::p2::Pollable as _;
-use wasmtime_wasi_http::p2::bindings::http::types::{
-    HostFutureIncomingResponse as _, HostOutgoingRequest as _, Method,
-};
-use wasmtime_wasi_http::p2::types::{HostFutureIncomingResponse, HostOutgoingRequest};
+use ureq::http::{HeaderMap, HeaderName, Request, Response};
 use wasmtime_wasi_http::{Error, ForbiddenHeaderFilter, RequestOptions, WasiBody, WasiHttpHooks};
 
 /// The most requests of one call. More would take too long: at a second each, they would
@@ -29,8 +21,6 @@ use wasmtime_wasi_http::{Error, ForbiddenHeaderFilter, RequestOptions, WasiBody,
 const MOST: u32 = 4;
 /// The most headers of a request; servers take about as many.
 const MOST_HEADERS: usize = 64;
-/// The most bytes of path and query; servers take about as many.
-const PATH_BYTES: usize = 8 << 10;
 /// The most bytes of a request's body.
 const UPLOAD_BYTES: usize = 64 << 10;
 /// The most bytes that most guests write at a time.
@@ -60,29 +50,26 @@ const FORBIDDEN: &[&str] = &[
     "upgrade",
 ];
 
-/// The release of `wasi:http` that the crate defines.
-const TYPES: &str = "wasi:http/types@0.2.12";
+/// What may be sent during a call, and how.
+#[derive(Default)]
+pub(crate) struct RequestTerms {
+    pub(crate) grants: Arc<Grants>,
+    pub(crate) web: Web,
+    pub(crate) deadline: Option<Instant>,
+}
 
-/// What is sent, and how.
+/// The requests of one call.
 #[derive(Default)]
 pub(super) struct HostHooks {
-    grants: Arc<Grants>,
-    web: Web,
-    deadline: Option<Instant>,
+    terms: RequestTerms,
     ledger: SharedLedger,
     /// The number of requests that the guest handed over to be sent.
     requests: u32,
 }
 
 impl HostHooks {
-    pub(super) fn new(env: &CallEnv<'_>, ledger: SharedLedger) -> Self {
-        Self {
-            grants: Arc::clone(env.grants),
-            web: env.web.clone(),
-            deadline: env.deadline,
-            ledger,
-            requests: 0,
-        }
+    pub(super) fn new(terms: RequestTerms, ledger: SharedLedger) -> Self {
+        Self { terms, ledger, requests: 0 }
     }
 
     /// Takes a request over, if it may be sent.
@@ -99,10 +86,11 @@ impl HostHooks {
         let method =
             METHODS.iter().find(|known| **known == method).copied().ok_or(HttpError::METHOD)?;
         let what = format!("{method} {origin}");
-        let named = self.grants.hosts.iter().take(MOST_HOSTS).find(|host| host.origin == origin);
+        let named =
+            self.terms.grants.hosts.iter().take(MOST_HOSTS).find(|host| host.origin == origin);
         let problem = match named {
             None => HttpError::NOT_NAMED,
-            Some(_) if self.grants.offline => HttpError::NOT_NOW,
+            Some(_) if self.terms.grants.offline => HttpError::NOT_NOW,
             Some(_) if self.requests >= MOST => HttpError::TOO_MANY,
             Some(host) => {
                 self.requests += 1;
@@ -119,8 +107,8 @@ impl HostHooks {
                         between_bytes: options.between_bytes_timeout,
                     },
                 };
-                let (web, ledger) = (self.web.clone(), self.ledger.clone());
-                return Ok(Exchange { request, what, web, ledger, deadline: self.deadline });
+                let (web, ledger) = (self.terms.web.clone(), self.ledger.clone());
+                return Ok(Exchange { request, what, web, ledger, deadline: self.terms.deadline });
             }
         };
         let why = problem.says.unwrap_or_default();
@@ -241,7 +229,7 @@ async fn collect(mut body: WasiBody) -> Result<Vec<u8>, HttpError> {
 /// Returns the request as it is sent: with no length but that of its body.
 fn complete(
     request: WebRequest,
-    headers: &ureq::http::HeaderMap,
+    headers: &HeaderMap,
     body: Vec<u8>,
 ) -> Result<WebRequest, HttpError> {
     if headers.len() > MOST_HEADERS {
@@ -273,65 +261,6 @@ fn response(answer: WebAnswer) -> Result<Response<WasiBody>, HttpError> {
     response.body(body).map_err(|_| HttpError::PROTOCOL)
 }
 
-/// Replaces functions that the crate lets do more than is granted here: a guest learns at once what
-/// no request may have, and its question for an answer drives the request.
-pub(super) fn refine(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
-    type Store<'a> = StoreContextMut<'a, GuestState>;
-    type Outgoing = Resource<HostOutgoingRequest>;
-    let mut types = linker.instance(TYPES)?;
-    types.func_wrap(
-        "[method]outgoing-request.set-method",
-        |mut store: Store<'_>, (request, method): (Outgoing, Method)| {
-            charge(&mut store, 0)?;
-            let known = !matches!(method, Method::Connect | Method::Trace | Method::Other(_));
-            if !known {
-                return Ok((Err(()),));
-            }
-            Ok((super::http(store.data_mut()).set_method(request, method)?,))
-        },
-    )?;
-    types.func_wrap(
-        "[method]outgoing-request.set-path-with-query",
-        |mut store: Store<'_>, (request, path): (Outgoing, Option<String>)| {
-            charge(&mut store, path.as_ref().map_or(0, String::len))?;
-            let sound = |path: &String| {
-                path.len() <= PATH_BYTES
-                    && path.starts_with(['/', '?'])
-                    && path.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'#')
-            };
-            if !path.as_ref().is_none_or(sound) {
-                return Ok((Err(()),));
-            }
-            Ok((super::http(store.data_mut()).set_path_with_query(request, path)?,))
-        },
-    )?;
-    types.func_wrap(
-        "[method]outgoing-request.set-authority",
-        |mut store: Store<'_>, (request, authority): (Outgoing, Option<String>)| {
-            charge(&mut store, authority.as_ref().map_or(0, String::len))?;
-            let sound = |authority: &String| RequestOrigin::of(true, authority).is_some();
-            if !authority.as_ref().is_none_or(sound) {
-                return Ok((Err(()),));
-            }
-            Ok((super::http(store.data_mut()).set_authority(request, authority)?,))
-        },
-    )?;
-    types.func_wrap(
-        "[method]future-incoming-response.get",
-        |mut store: Store<'_>, (future,): (Resource<HostFutureIncomingResponse>,)| {
-            charge(&mut store, 0)?;
-            let state = store.data_mut();
-            let lent = Resource::<HostFutureIncomingResponse>::new_borrow(future.rep());
-            state.wait(async |table| {
-                table.get_mut(&lent)?.ready().await;
-                Ok::<_, wasmtime::Error>(())
-            })??;
-            Ok((super::http(state).get(future)?,))
-        },
-    )?;
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -348,7 +277,7 @@ mod tests {
 
     #[test]
     fn takes_no_header_that_could_be_read_otherwise() {
-        let long = "v".repeat(super::super::HEADER_BYTES);
+        let long = "v".repeat(super::super::resources::HEADER_BYTES);
         let table: &[(&str, &str, &str)] = &[
             ("accept", "text/plain", ""),
             ("X-Key", "a b\tc", ""),
@@ -374,7 +303,7 @@ mod tests {
             ("expect", "100-continue", "Forbidden"),
         ];
         for (name, value, problem) in table {
-            let mut fields = FieldMap::new_mutable(super::super::HEADER_BYTES);
+            let mut fields = FieldMap::new_mutable(super::super::resources::HEADER_BYTES);
             let done = append(&mut fields, name, value.as_bytes());
             assert_eq!(done.err().unwrap_or_default(), *problem, "{name}: {value:?}");
             assert_eq!(fields.len(), usize::from(problem.is_empty()), "{name}: {value:?}");

@@ -1,12 +1,11 @@
 //! Streams, polls and clocks of this tier: `wasmtime-wasi`'s, none of which waits past the call's
 //! deadline or sleeps.
 
-use super::SharedLedger;
+use super::file_stream::READ_BYTES;
+use super::ledger::SharedLedger;
 use crate::state::GuestState;
 use crate::wasi::ambient;
 use bytes::Bytes;
-use std::fs::File;
-use std::sync::Arc;
 use wasmtime::component::{Resource, ResourceTable};
 use wasmtime_wasi::async_trait;
 use wasmtime_wasi::p2::bindings::cli::{stderr, stdin, stdout};
@@ -14,44 +13,13 @@ use wasmtime_wasi::p2::bindings::clocks::monotonic_clock;
 use wasmtime_wasi::p2::bindings::sync::io::{poll, streams};
 use wasmtime_wasi::p2::pipe::ClosedInputStream;
 use wasmtime_wasi::p2::{
-    DynInputStream, DynOutputStream, DynPollable, InputStream, OutputStream, Pollable, StreamError,
+    DynInputStream, DynOutputStream, DynPollable, OutputStream, Pollable, StreamError,
     StreamResult, subscribe,
 };
 use wasmtime_wasi_io::bindings::wasi::io as asynchronous;
 
-/// The most bytes of one read.
-pub(super) const READ_BYTES: u64 = 64 << 10;
 /// The number of bytes that the log accepts at a time.
 const WRITABLE: usize = 4 << 10;
-
-/// The content of a granted file from some byte onwards.
-pub(super) struct FileStream {
-    pub(super) file: Arc<File>,
-    /// Its name in records.
-    pub(super) what: String,
-    pub(super) at: u64,
-    pub(super) ledger: SharedLedger,
-}
-
-#[async_trait]
-impl Pollable for FileStream {
-    async fn ready(&mut self) {}
-}
-
-#[async_trait]
-impl InputStream for FileStream {
-    fn read(&mut self, size: usize) -> StreamResult<Bytes> {
-        let wanted = u64::try_from(size).unwrap_or(u64::MAX);
-        // A guest must not take half a file for the whole: only its end closes the stream.
-        let bytes = super::files::read_some(&self.ledger, &self.file, &self.what, wanted, self.at)
-            .map_err(|error| StreamError::LastOperationFailed(error.into()))?;
-        if bytes.is_empty() && wanted > 0 {
-            return Err(StreamError::Closed);
-        }
-        self.at = self.at.saturating_add(u64::try_from(bytes.len()).unwrap_or_default());
-        Ok(bytes.into())
-    }
-}
 
 /// Standard output, which is the plugin's log.
 struct LogStream(SharedLedger);
