@@ -115,7 +115,7 @@ pub(crate) fn all_breakers(
 ) -> Result<Breakers, StoreError> {
     let named = |error: rusqlite::Error| StoreError::database(path, &error);
     let mut statement =
-        connection.prepare("SELECT plugin, document, seal FROM breakers").map_err(named)?;
+        connection.prepare_cached("SELECT plugin, document, seal FROM breakers").map_err(named)?;
     let mut rows = statement.query([]).map_err(named)?;
     let mut all = Breakers::new();
     while let Some(row) = rows.next().map_err(named)? {

@@ -63,13 +63,8 @@ pub(crate) struct StoredAnchor {
 
 impl StoredAnchor {
     pub(crate) fn read(connection: &Connection) -> rusqlite::Result<Option<Self>> {
-        connection
-            .query_row(
-                "SELECT sequence, hash, code, grants, sessions FROM anchor",
-                [],
-                Self::from_row,
-            )
-            .optional()
+        let sql = "SELECT sequence, hash, code, grants, sessions FROM anchor";
+        connection.prepare_cached(sql)?.query_row([], Self::from_row).optional()
     }
 
     /// Reads the same from a database of an older format.
@@ -148,9 +143,8 @@ impl SealedStart {
             };
             Ok(Self { start, mac: row.get(4)? })
         };
-        connection
-            .query_row("SELECT sequence, hash, at, pruned_at, mac FROM start", [], read)
-            .optional()
+        let sql = "SELECT sequence, hash, at, pruned_at, mac FROM start";
+        connection.prepare_cached(sql)?.query_row([], read).optional()
     }
 
     pub(crate) fn holds(&self, keys: &Keys) -> bool {

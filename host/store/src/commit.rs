@@ -84,21 +84,8 @@ impl Store {
         snapshot: &SessionSnapshot,
         commit: Commit,
     ) -> Result<Vec<StoredRecord>, CommitError> {
-        self.write(|writer| {
-            let found = sessions::head(&writer.transaction, &snapshot.session_id)
-                .map_err(|error| writer.named(&error))?;
-            if found != snapshot.head {
-                return Err(CommitError::Moved {
-                    session: snapshot.session_id.clone(),
-                    expected: snapshot.head,
-                    found,
-                });
-            }
-            writer.commit(snapshot, commit)?.map_err(|overtaken| match overtaken {
-                Conflict::Exception(id) => CommitError::Spent { id },
-                Conflict::Breaker(plugin) => CommitError::Learned { plugin },
-            })
-        })
+        let base = snapshot.base();
+        self.write_commit(Box::new(move |writer| writer.commit_unmoved(&base, commit)))
     }
 
     /// Returns the past steps of an agent; an empty name is the main agent.
@@ -134,7 +121,6 @@ impl Store {
             )?;
             let past = SessionHistory::new(&writer.transaction, writer.path, session, agent);
             let (commit, value) = review(&snapshot, &past)?;
-            drop(past);
             // Nobody else can have ended it, so it never was in the snapshot.
             let foreign = |overtaken| match overtaken {
                 Conflict::Exception(id) => {
@@ -144,24 +130,61 @@ impl Store {
                     StoreError::BadBreaker { plugin, reason: "they are not as the snapshot says" }
                 }
             };
-            Ok((writer.commit(&snapshot, commit)?.map_err(foreign)?, value))
+            Ok((writer.commit(&snapshot.base(), commit)?.map_err(foreign)?, value))
         })
     }
 }
 
+/// The part of a snapshot that a commit on it needs.
+#[derive(Clone, Debug)]
+pub(crate) struct CommitBase {
+    session: String,
+    agent: Option<String>,
+    head: u64,
+}
+
+impl SessionSnapshot {
+    pub(crate) fn base(&self) -> CommitBase {
+        CommitBase {
+            session: self.session_id.clone(),
+            agent: self.agent_id.clone(),
+            head: self.head,
+        }
+    }
+}
+
 impl Writer<'_> {
-    /// Writes a commit. After an error of either kind, the caller must roll back.
-    pub(crate) fn commit(
+    /// Writes a commit, unless the session moved since the snapshot. After an error, the caller
+    /// must roll back.
+    pub(crate) fn commit_unmoved(
         &self,
-        snapshot: &SessionSnapshot,
+        base: &CommitBase,
+        commit: Commit,
+    ) -> Result<Vec<StoredRecord>, CommitError> {
+        let found =
+            sessions::head(&self.transaction, &base.session).map_err(|error| self.named(&error))?;
+        if found != base.head {
+            let session = base.session.clone();
+            return Err(CommitError::Moved { session, expected: base.head, found });
+        }
+        self.commit(base, commit)?.map_err(|overtaken| match overtaken {
+            Conflict::Exception(id) => CommitError::Spent { id },
+            Conflict::Breaker(plugin) => CommitError::Learned { plugin },
+        })
+    }
+
+    /// Writes a commit. After an error of either kind, the caller must roll back.
+    fn commit(
+        &self,
+        base: &CommitBase,
         commit: Commit,
     ) -> Result<Result<Vec<StoredRecord>, Conflict>, StoreError> {
-        let agent = snapshot.agent_id.as_deref();
-        if let Err(overtaken) = self.spend(&snapshot.session_id, &commit.spend, &commit.records)? {
+        let agent = base.agent.as_deref();
+        if let Err(overtaken) = self.spend(&base.session, &commit.spend, &commit.records)? {
             return Ok(Err(overtaken));
         }
         if let Some(id) = &commit.approval
-            && !self.use_approval(&snapshot.session_id, id, &commit.records)?
+            && !self.use_approval(&base.session, id, &commit.records)?
         {
             return Ok(Err(Conflict::Exception(id.clone())));
         }
@@ -169,15 +192,15 @@ impl Writer<'_> {
             return Ok(Err(overtaken));
         }
         let states = SessionStates {
-            head: snapshot.head.saturating_add(1),
+            head: base.head.saturating_add(1),
             session: commit.session_state,
             agent: commit.agent_state,
         };
-        self.put_states(&snapshot.session_id, agent, &states)?;
+        self.put_states(&base.session, agent, &states)?;
         for work in &commit.work {
             self.enqueue(work)?;
         }
-        self.append(Some(&snapshot.session_id), agent, commit.records).map(Ok)
+        self.append(Some(&base.session), agent, commit.records).map(Ok)
     }
 }
 

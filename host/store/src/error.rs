@@ -288,6 +288,20 @@ impl StoreError {
         Self::Corrupt { path: path.to_owned(), reason: reason.into() }
     }
 
+    /// Returns the error for another commit of the transaction that this one ended.
+    pub(crate) fn of_same_transaction(&self, path: &Path) -> Self {
+        let path = path.to_owned();
+        match self {
+            Self::Full { .. } => Self::Full { path },
+            Self::ReadOnly { .. } => Self::ReadOnly { path },
+            Self::Busy { .. } => Self::Busy { path },
+            Self::Corrupt { reason, .. } => Self::Corrupt { path, reason: reason.clone() },
+            Self::Tampered { reason, .. } => Self::Tampered { path, reason: reason.clone() },
+            Self::Database { reason, .. } => Self::Database { path, reason: reason.clone() },
+            other => Self::Database { path, reason: other.to_string() },
+        }
+    }
+
     pub(crate) fn tampered(path: &Path, reason: impl Into<String>) -> Self {
         Self::Tampered { path: path.to_owned(), reason: reason.into() }
     }

@@ -293,7 +293,8 @@ pub(crate) fn live_exceptions(
     let sql = "SELECT EXISTS (SELECT 1 FROM grants WHERE ended IS NULL) OR EXISTS (SELECT 1 FROM \
          anchor WHERE grants <> x'')";
     let any: bool = connection
-        .query_row(sql, [], |row| row.get(0))
+        .prepare_cached(sql)
+        .and_then(|mut statement| statement.query_row([], |row| row.get(0)))
         .map_err(|error| StoreError::database(path, &error))?;
     if any { check_live(connection, keys, path) } else { Ok(Vec::new()) }
 }

@@ -10,7 +10,8 @@ pub(crate) const FORMAT: i64 = 5;
 /// Returns the format of a database, if it is a Portcullis one.
 pub(crate) fn read_format(connection: &Connection, path: &Path) -> Result<i64, StoreError> {
     match connection
-        .query_row("PRAGMA user_version", [], |row| row.get(0))
+        .prepare_cached("PRAGMA user_version")
+        .and_then(|mut statement| statement.query_row([], |row| row.get(0)))
         .map_err(|error| StoreError::database(path, &error))?
     {
         found @ 1..=FORMAT => Ok(found),

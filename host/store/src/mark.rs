@@ -136,11 +136,9 @@ impl Mark {
             return Ok(None);
         }
         let sequence = i64::try_from(self.sequence).unwrap_or(i64::MAX);
-        let found = connection.query_row(
-            "SELECT hash FROM journal WHERE sequence = ?1",
-            [sequence],
-            |row| row.get::<_, Vec<u8>>(0),
-        );
+        let found = connection
+            .prepare_cached("SELECT hash FROM journal WHERE sequence = ?1")?
+            .query_row([sequence], |row| row.get::<_, Vec<u8>>(0));
         Ok(match found.optional()? {
             Some(found) if found == self.hash => None,
             Some(_) => Some("it holds another record where this home knows one: it was replaced"),

@@ -39,7 +39,8 @@ impl Store {
     pub fn work_due(&self, now: u64) -> Result<bool, StoreError> {
         let sql = "SELECT EXISTS (SELECT 1 FROM work WHERE due_at <= ?1)";
         self.connection
-            .query_row(sql, [time(now)], |row| row.get(0))
+            .prepare_cached(sql)
+            .and_then(|mut statement| statement.query_row([time(now)], |row| row.get(0)))
             .map_err(|error| self.named(&error))
     }
 

@@ -1,8 +1,7 @@
 //! A session's past steps, for a review that looks back at many of them.
 
 use crate::error::StoreError;
-use rusqlite::{Connection, Statement, params};
-use std::cell::RefCell;
+use rusqlite::{Connection, params};
 use std::path::Path;
 
 /// The number of newest records that are examined if a hook asks for recent events.
@@ -15,8 +14,6 @@ pub struct SessionHistory<'a> {
     path: &'a Path,
     session: &'a str,
     agent: Option<&'a str>,
-    /// Prepared for the first step that is read.
-    statement: RefCell<Option<Statement<'a>>>,
 }
 
 impl<'a> SessionHistory<'a> {
@@ -27,13 +24,7 @@ impl<'a> SessionHistory<'a> {
         session: &'a str,
         agent: Option<&'a str>,
     ) -> Self {
-        Self {
-            connection,
-            path,
-            session,
-            agent: agent.filter(|name| !name.is_empty()),
-            statement: RefCell::new(None),
-        }
+        Self { connection, path, session, agent: agent.filter(|name| !name.is_empty()) }
     }
 
     /// Returns the number of the session's records, over all its agents, that have that verdict and
@@ -49,7 +40,10 @@ impl<'a> SessionHistory<'a> {
                    AND +session = ?2 AND verdict = ?3 AND at >= ?4 LIMIT ?5)";
         let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
         let values = params![number(NEAR), self.session, verdict, number(since), number(most)];
-        let count = self.connection.query_row(sql, values, |row| row.get::<_, i64>(0));
+        let count = self
+            .connection
+            .prepare_cached(sql)
+            .and_then(|mut statement| statement.query_row(values, |row| row.get::<_, i64>(0)));
         count.map(i64::unsigned_abs).map_err(|error| StoreError::database(self.path, &error))
     }
 
@@ -61,11 +55,7 @@ impl<'a> SessionHistory<'a> {
     pub fn step_documents(&self, step: u64) -> Result<Vec<String>, StoreError> {
         let Ok(step) = i64::try_from(step) else { return Ok(Vec::new()) };
         let read = || -> rusqlite::Result<Vec<String>> {
-            let mut room = self.statement.borrow_mut();
-            let statement = match &mut *room {
-                Some(statement) => statement,
-                empty => empty.insert(self.connection.prepare(DOCUMENTS)?),
-            };
+            let mut statement = self.connection.prepare_cached(DOCUMENTS)?;
             statement
                 .query_map(params![self.session, self.agent, step], |row| row.get(0))?
                 .collect()

@@ -23,6 +23,9 @@ use std::time::{Duration, Instant};
 /// opener reads the log.
 const PAGE_SIZE: u32 = 2048;
 
+/// The most statements that a connection keeps compiled: more than a review and its commit use.
+const STATEMENTS: usize = 32;
+
 /// The action if the database is missing.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum IfMissing {
@@ -71,6 +74,7 @@ fn connect(path: &Path) -> Result<Connection, StoreError> {
     if connection.is_readonly(rusqlite::MAIN_DB).map_err(named)? {
         return Err(StoreError::ReadOnly { path: path.to_owned() });
     }
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
     set_busy_handler(&mut connection).map_err(named)?;
     // The end of a hook must not wait for the disk: maintenance empties the log.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(named)?;

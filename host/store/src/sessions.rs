@@ -110,7 +110,7 @@ fn read_bucket(
     let number = bucket_of(session);
     let sql = "SELECT session, seal, CASE session WHEN ?2 THEN head END, CASE session WHEN ?2 THEN \
          parts END FROM heads WHERE bucket = ?1 ORDER BY session";
-    let mut statement = connection.prepare(sql).map_err(named)?;
+    let mut statement = connection.prepare_cached(sql).map_err(named)?;
     let mut rows = statement.query(params![number, session]).map_err(named)?;
     let mut bucket = Bucket { seals: BTreeMap::new(), row: None };
     while let Some(row) = rows.next().map_err(named)? {
@@ -164,7 +164,7 @@ pub(crate) fn read(
     let own = agent_part(agent);
     let mut found = BTreeMap::new();
     let sql = "SELECT part, written, state FROM states WHERE session = ?1 AND part IN (?2, ?3)";
-    let mut statement = connection.prepare(sql).map_err(named)?;
+    let mut statement = connection.prepare_cached(sql).map_err(named)?;
     let mut states = statement.query(params![session, SESSION, own]).map_err(named)?;
     while let Some(state) = states.next().map_err(named)? {
         let (part, written): (String, Option<i64>) =
@@ -189,7 +189,8 @@ pub(crate) fn read(
 /// Returns the number of a session's commits so far, unchecked: the commit checks the row.
 pub(crate) fn head(connection: &Connection, session: &str) -> rusqlite::Result<u64> {
     let sql = "SELECT head FROM heads WHERE bucket = ?1 AND session = ?2";
-    let found = connection.query_row(sql, params![bucket_of(session), session], |row| row.get(0));
+    let mut statement = connection.prepare_cached(sql)?;
+    let found = statement.query_row(params![bucket_of(session), session], |row| row.get(0));
     Ok(found.optional()?.unwrap_or(0))
 }
 
@@ -291,7 +292,8 @@ fn put_row(
     let seal = row_seal(keys, session, row.head, &parts).finish();
     let sql = "INSERT INTO heads (bucket, session, seal, head, parts) VALUES (?1, ?2, ?3, ?4, ?5) \
                ON CONFLICT DO UPDATE SET seal = excluded.seal, head = excluded.head, parts = excluded.parts";
-    connection.execute(sql, params![bucket_of(session), session, seal, row.head, parts])?;
+    let mut statement = connection.prepare_cached(sql)?;
+    statement.execute(params![bucket_of(session), session, seal, row.head, parts])?;
     Ok(seal)
 }
 
@@ -311,7 +313,7 @@ impl Writer<'_> {
         let mut write = || -> rusqlite::Result<Hash> {
             let sql = "INSERT INTO states (session, part, written, state) VALUES (?1, ?2, ?3, ?4) \
                        ON CONFLICT DO UPDATE SET written = excluded.written, state = excluded.state";
-            let mut put = self.transaction.prepare(sql)?;
+            let mut put = self.transaction.prepare_cached(sql)?;
             let agent = agent_part(agent);
             for (part, state) in [(SESSION, &new.session), (&agent, &new.agent)] {
                 let Some(state) = state else { continue };
@@ -359,7 +361,8 @@ impl Writer<'_> {
         head.sessions = buckets.hash();
         let sql = "UPDATE anchor SET sessions = ?1, code = ?2";
         self.transaction
-            .execute(sql, params![buckets.as_bytes(), head.mac(self.keys)])
+            .prepare_cached(sql)
+            .and_then(|mut update| update.execute(params![buckets.as_bytes(), head.mac(self.keys)]))
             .map_err(|error| self.named(&error))?;
         Ok(())
     }

@@ -8,6 +8,7 @@ use crate::mark::{self, Mark, MarkState};
 use crate::record::{NewRecord, StoredRecord};
 use crate::schema::{self, IfMissing};
 use crate::seal::Keys;
+use crate::shared_commits::{CommitBody, CommitResult, CommitTarget, SharedCommits, commit_each};
 use crate::writer::Writer;
 use rusqlite::{Connection, TransactionBehavior};
 use std::os::unix::fs::MetadataExt;
@@ -35,6 +36,8 @@ pub struct Store {
     /// The identity of the open file, regardless of its current name.
     file: Option<(u64, u64)>,
     durability: Durability,
+    /// The stores of this process that it commits together with; none if it commits alone.
+    shared: Option<SharedCommits>,
 }
 
 impl std::fmt::Debug for Store {
@@ -83,7 +86,7 @@ impl Store {
         let mark = mark::ensure_mark(home, &keys, FORMAT, &connection)?;
         let file = identity(&home.journal());
         let path = home.journal();
-        let store = Self { connection, path, keys, mark, file, durability };
+        let store = Self { connection, path, keys, mark, file, durability, shared: None };
         let level = match durability {
             // SQLite's own checkpoints would make some commit of a hook wait for the disk.
             Durability::Process => "PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0",
@@ -111,6 +114,11 @@ impl Store {
         }
         self.mark = mark::ensure_mark(home, &self.keys, FORMAT, &self.connection)?;
         Ok(true)
+    }
+
+    /// Lets its reviews commit together with those of other stores.
+    pub fn share_commits(&mut self, shared: &SharedCommits) {
+        self.shared = Some(shared.clone());
     }
 
     /// Returns the crashes that its commits survive.
@@ -263,6 +271,39 @@ impl Store {
         };
         self.relieve();
         Ok(value)
+    }
+
+    /// Makes the commit of a review: together with those of other stores that wait, if this one
+    /// shares its commits.
+    pub(crate) fn write_commit(&mut self, commit: CommitBody) -> CommitResult {
+        match (self.shared.clone(), self.commit_target()) {
+            (Some(shared), Some(target)) => {
+                shared.commit(&target, commit, |commits| self.write_bodies(commits))
+            }
+            _ => self.write(commit),
+        }
+    }
+
+    /// Returns the journal that it commits to; none if its file has no identity.
+    pub(crate) fn commit_target(&self) -> Option<CommitTarget> {
+        Some(CommitTarget {
+            path: self.path.clone(),
+            file: self.file?,
+            flushes: self.durability == Durability::Full,
+            key: self.keys.anchor,
+            mark: self.mark,
+        })
+    }
+
+    /// Makes commits in one transaction; returns the result of each.
+    pub(crate) fn write_bodies(
+        &mut self,
+        commits: Vec<CommitBody>,
+    ) -> Result<Vec<CommitResult>, StoreError> {
+        match <[CommitBody; 1]>::try_from(commits) {
+            Ok([commit]) => Ok(vec![self.write(commit)]),
+            Err(commits) => self.write(|writer| commit_each(writer, commits)),
+        }
     }
 
     /// Empties a log that maintenance has let grow, if that is possible without waiting. Commits

@@ -42,7 +42,8 @@ impl Writer<'_> {
             return Ok(Vec::new());
         }
         let mut head = self.anchor()?;
-        let mut insert = self.transaction.prepare(INSERT).map_err(|error| self.named(&error))?;
+        let mut insert =
+            self.transaction.prepare_cached(INSERT).map_err(|error| self.named(&error))?;
         let mut stored = Vec::with_capacity(records.len());
         for record in records {
             let (at, step) = checked(&record)?;
@@ -78,10 +79,10 @@ impl Writer<'_> {
     pub(crate) fn move_anchor(&self, head: &Head) -> Result<(), StoreError> {
         let grants = head.grants.as_ref().map_or(&[] as &[u8], |digest| digest.as_slice());
         self.transaction
-            .execute(
-                "UPDATE anchor SET sequence = ?1, hash = ?2, code = ?3, grants = ?4",
-                params![head.sequence, head.hash, head.mac(self.keys), grants],
-            )
+            .prepare_cached("UPDATE anchor SET sequence = ?1, hash = ?2, code = ?3, grants = ?4")
+            .and_then(|mut update| {
+                update.execute(params![head.sequence, head.hash, head.mac(self.keys), grants])
+            })
             .map_err(|error| self.named(&error))?;
         Ok(())
     }
