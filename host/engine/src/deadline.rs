@@ -133,7 +133,7 @@ impl TimeBudget<'_> {
         let started = Instant::now();
         let deadline = started + self.left;
         if review.wants_watch(fuel, self.left) {
-            review.watch.get_or_insert_with(|| Watch::new(engine)).arm(deadline);
+            review.watch.get_or_insert_with(Watch::start).arm(engine, deadline);
         }
         let result = body(Some(deadline));
         if let Some(watch) = &review.watch {
@@ -146,7 +146,7 @@ impl TimeBudget<'_> {
     }
 }
 
-/// A thread that sleeps until a deadline and then moves the engine's epoch.
+/// A thread that sleeps until a deadline and then moves the epoch of the guest's engine.
 struct Watch {
     shared: Arc<Shared>,
 }
@@ -161,28 +161,31 @@ struct Shared {
 struct WatchState {
     /// Set while a guest runs.
     deadline: Option<Instant>,
+    /// The engine of the guest that ran last.
+    engine: Option<wasmtime::Engine>,
     /// The time at which the thread wakes by itself; none while it waits for a call.
     looks: Option<Instant>,
     quit: bool,
 }
 
 impl Watch {
-    fn new(engine: &wasmtime::Engine) -> Self {
+    fn start() -> Self {
         let shared = Arc::new(Shared::default());
-        let (ours, engine) = (Arc::clone(&shared), engine.clone());
+        let ours = Arc::clone(&shared);
         // If no thread can be started (the system has none left), fuel alone ends guests, which it
         // does anyway.
         drop(
             std::thread::Builder::new()
                 .name("portcullis-deadline".into())
-                .spawn(move || ours.run(&engine)),
+                .spawn(move || ours.run()),
         );
         Self { shared }
     }
 
-    fn arm(&self, deadline: Instant) {
+    fn arm(&self, engine: &wasmtime::Engine, deadline: Instant) {
         let mut state = self.shared.lock();
         state.deadline = Some(deadline);
+        state.engine = Some(engine.clone());
         // A thread that waits for an earlier time wakes by itself and looks again.
         if state.looks.is_none_or(|looks| deadline < looks) {
             self.shared.wake.notify_one();
@@ -207,7 +210,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn run(&self, engine: &wasmtime::Engine) {
+    fn run(&self) {
         let mut state = self.lock();
         while !state.quit {
             let now = Instant::now();
@@ -215,7 +218,7 @@ impl Shared {
                 None => self.wake.wait(state).unwrap_or_else(PoisonError::into_inner),
                 Some(deadline) if now < deadline => self.sleep(state, deadline),
                 Some(_) => {
-                    engine.increment_epoch();
+                    state.engine.iter().for_each(wasmtime::Engine::increment_epoch);
                     self.sleep(state, now + TICK)
                 }
             };

@@ -4,6 +4,7 @@ use crate::cache::CodeCache;
 use crate::compiler::Compiler;
 use crate::loader::Loader;
 use crate::machine_code::{common, compiling, machine_code};
+use crate::pool::Pool;
 use crate::shared::Shared;
 use crate::web::Web;
 use std::sync::atomic::AtomicUsize;
@@ -15,7 +16,7 @@ use std::sync::{Arc, OnceLock};
 /// plugin, and with a warm cache nothing is compiled.
 #[derive(Clone)]
 pub struct Engine {
-    pub(crate) inner: wasmtime::Engine,
+    inner: wasmtime::Engine,
     pub(crate) cache: Option<Arc<CodeCache>>,
     pub(crate) file_compiler: Option<Arc<dyn Compiler>>,
     pub(crate) web: Web,
@@ -26,6 +27,8 @@ pub struct Engine {
     /// The thread that loads plugins ahead; none if nobody asked for one.
     loader: Option<Loader>,
     compiler: Arc<OnceLock<wasmtime::Engine>>,
+    /// The engine of the program's own plugins, if it keeps their memory between calls.
+    pool: Option<Arc<Pool>>,
 }
 
 /// The reason why there is no engine.
@@ -68,6 +71,7 @@ impl Engine {
             left: None,
             loader: None,
             compiler: Arc::default(),
+            pool: None,
         })
     }
 
@@ -81,6 +85,24 @@ impl Engine {
     #[must_use]
     pub fn with_web(self, web: Web) -> Self {
         Self { web, ..self }
+    }
+
+    /// Keeps the memory of the program's own plugins between their calls, if the system has room
+    /// for that: for a process that answers many events. Setting it up takes some milliseconds, so
+    /// it comes before anything is loaded.
+    #[must_use]
+    pub fn with_pool(self) -> Self {
+        Self { pool: Pool::reserve().map(Arc::new), shared: Arc::default(), ..self }
+    }
+
+    /// Returns the pool for a plugin, unless somebody else wrote it.
+    pub(crate) fn pool_for(&self, foreign: bool) -> Option<&Pool> {
+        self.pool.as_deref().filter(|_| !foreign)
+    }
+
+    /// Returns the engine that runs a plugin.
+    pub(crate) fn runner(&self, foreign: bool) -> &wasmtime::Engine {
+        self.pool_for(foreign).map_or(&self.inner, |pool| &pool.engine)
     }
 
     /// Starts a thread that loads plugins before they are called.

@@ -37,6 +37,7 @@ mod load_error;
 mod loader;
 mod machine_code;
 mod plugin;
+mod pool;
 mod set;
 mod settings;
 mod shared;

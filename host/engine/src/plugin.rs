@@ -14,6 +14,7 @@ use crate::inspect::{self, Inspection};
 use crate::kind::Kind;
 use crate::limits::Limits;
 use crate::load_error::LoadError;
+use crate::pool::Pool;
 use crate::settings::{self, Setting};
 use crate::shared::SharedComponent;
 use crate::state::CallEnv;
@@ -38,7 +39,7 @@ const OUTCOME: &str = "outcome";
 const SESSION: &str = "session";
 
 /// The location of a plugin's bytes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum Source {
     /// In the program itself.
     Builtin {
@@ -69,6 +70,27 @@ pub enum Source {
         plugin: Option<String>,
     },
 }
+
+impl PartialEq for Source {
+    /// Compares components of the program by their digests: a service compares sets of plugins for
+    /// each event, and the bytes of all of them are some megabytes.
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (
+                Self::Builtin { name, kind, digest, .. },
+                Self::Builtin { name: name_2, kind: kind_2, digest: digest_2, .. },
+            ) => (name, kind, digest) == (name_2, kind_2, digest_2),
+            (Self::File(path), Self::File(other)) => path == other,
+            (
+                Self::Pinned { path, digest, plugin },
+                Self::Pinned { path: path_2, digest: digest_2, plugin: plugin_2 },
+            ) => (path, digest, plugin) == (path_2, digest_2, plugin_2),
+            _ => false,
+        }
+    }
+}
+
+impl Eq for Source {}
 
 /// A plugin as the configuration names it.
 #[derive(Clone, Debug, PartialEq)]
@@ -343,7 +365,7 @@ impl InspectedPlugin {
     /// Returns the component bound to its world, and the stamp of the file that its code came from.
     fn world(&self, engine: &Engine, entry: &PluginSpec) -> Result<SharedComponent, LoadError> {
         let (component, code) = self.component(engine, entry)?;
-        let pre = host::link(&engine.inner, &component, &entry.grants)?;
+        let pre = host::link(engine.runner(is_file(entry)), &component, &entry.grants)?;
         Ok((Arc::new(BoundPlugin::bind(self.inspection.kind, pre)?), code))
     }
 
@@ -353,10 +375,11 @@ impl InspectedPlugin {
         engine: &Engine,
         entry: &PluginSpec,
     ) -> Result<(Component, Option<Stamp>), LoadError> {
+        let runner = engine.runner(is_file(entry));
         let receipt = self.cached.as_ref().and_then(|cached| cached.facts.code);
         let digest = &self.inspection.digest;
         if let Some(found) =
-            engine.cache.as_ref().and_then(|cache| cache.code(&engine.inner, digest, receipt))
+            engine.cache.as_ref().and_then(|cache| cache.code(runner, digest, receipt))
         {
             return Ok(found);
         }
@@ -371,7 +394,7 @@ impl InspectedPlugin {
             .cache
             .as_ref()
             .filter(|_| lock.is_some())
-            .and_then(|cache| cache.code(&engine.inner, digest, None))
+            .and_then(|cache| cache.code(runner, digest, None))
         {
             return Ok(found);
         }
@@ -388,7 +411,7 @@ impl InspectedPlugin {
             unsafe_code,
             reason = "wasmtime cannot tell whose machine code it loads; this is our own"
         )]
-        let component = unsafe { Component::deserialize(&engine.inner, &code) };
+        let component = unsafe { Component::deserialize(runner, &code) };
         component.map(|component| (component, None)).map_err(|error| invalid(&error))
     }
 
@@ -514,7 +537,9 @@ fn prepare(
         .cloned()
         .collect();
     let settings: Vec<types::Setting> = to_wit::settings(&all);
+    let foreign = is_file(entry);
     let run = |deadline| {
+        let _place = engine.pool_for(foreign).map(Pool::take_place);
         let env = CallEnv {
             limits: &entry.limits,
             answer_bytes: PREPARED_BYTES + check::TEXT_BYTES,
@@ -524,19 +549,19 @@ fn prepare(
             grants: &Arc::default(),
             granted: entry.grants.has_files_or_hosts(),
             web: &engine.web,
-            foreign: is_file(entry),
+            foreign,
             left: engine.left.as_deref(),
             details: &|_| None,
         };
         world::call(
-            &engine.inner,
+            engine.runner(foreign),
             &env,
             |store| world.prepare(store, &settings),
             |prepared| check::bytes("prepared", prepared, PREPARED_BYTES),
         )
     };
-    let called: CallOutcome<Vec<u8>> = if is_file(entry) {
-        part.during(&engine.inner, entry.limits.fuel, run)
+    let called: CallOutcome<Vec<u8>> = if foreign {
+        part.during(engine.runner(foreign), entry.limits.fuel, run)
             .unwrap_or_else(|_over| CallOutcome::not_run())
     } else {
         run(None)

@@ -5,6 +5,7 @@ use crate::deadline::TimeBudget;
 use crate::engine::Engine;
 use crate::faults::UnnamedFault;
 use crate::plugin::{LazyPlugin, LoadedPlugin};
+use crate::pool::Pool;
 use crate::state::{CallEnv, GuestState};
 use crate::watch::ObservedCall;
 use crate::world::{self, CallOutcome, GuestResult};
@@ -68,7 +69,9 @@ impl PluginCall<'_> {
                 "it was not loaded",
             ));
         };
+        let runner = self.engine.runner(identity.foreign);
         let run = |deadline| {
+            let _place = self.engine.pool_for(identity.foreign).map(Pool::take_place);
             let env = CallEnv {
                 limits: &limits,
                 answer_bytes: self.answer_bytes,
@@ -82,9 +85,8 @@ impl PluginCall<'_> {
                 left: self.engine.left.as_deref(),
                 details: self.details,
             };
-            world::call(&self.engine.inner, &env, |store| ask(loaded, store), accept)
+            world::call(runner, &env, |store| ask(loaded, store), accept)
         };
-        part.during(&self.engine.inner, limits.fuel, run)
-            .unwrap_or_else(|_over| CallOutcome::not_run())
+        part.during(runner, limits.fuel, run).unwrap_or_else(|_over| CallOutcome::not_run())
     }
 }
