@@ -8,7 +8,8 @@
 //! |---|---|
 //! | `socket` | one service for a home: its socket, and the lock that proves it |
 //! | `shared` | what all connections share: kept parts, counts |
-//! | `server` | accepts connections, counts, and ends without a lost answer |
+//! | `server` | begins, and ends without a lost answer |
+//! | `workers` | the threads: each waits for a connection in its turn, and serves it |
 //! | `connection` | one exchange with one hook |
 //! | `hold` | an action that waits for a person while its hook waits for the answer |
 //!
@@ -21,6 +22,7 @@ mod hold;
 mod server;
 mod shared;
 mod socket;
+mod workers;
 
 pub use server::{Service, Stop};
 pub use socket::OwnSocket;

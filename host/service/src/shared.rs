@@ -4,8 +4,10 @@ use portcullis_protocol::ServiceStatus;
 use portcullis_review::hook::HookCaller;
 use portcullis_review::parts::KeptParts;
 use rustix::process::getuid;
+use std::io;
+use std::os::unix::net::UnixListener;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 /// Starts the work that reviews leave for later, in the environment of a hook.
@@ -25,12 +27,36 @@ pub(crate) struct Shared {
     pub(crate) stops: AtomicBool,
     version: &'static str,
     begun: Instant,
+    /// The socket, locked by the thread that waits for the next connection; `None` once the service
+    /// stops.
+    listener: Mutex<Option<UnixListener>>,
+    workers: Mutex<WorkerCount>,
     open: AtomicUsize,
     closed: (Mutex<()>, Condvar),
 }
 
+/// How many threads serve connections.
+#[derive(Default)]
+pub(crate) struct WorkerCount {
+    pub(crate) all: usize,
+    /// Those that wait for a connection, or for their turn to do so.
+    pub(crate) idle: usize,
+}
+
+/// The reason for which a service ends.
+pub(crate) enum ServiceEnd {
+    Stopped,
+    /// The socket accepts no more connections.
+    Failed(io::Error),
+}
+
 impl Shared {
-    pub(crate) fn new(version: &'static str, maintain: Maintain, make_link: MakeLink) -> Self {
+    pub(crate) fn new(
+        version: &'static str,
+        listener: Option<UnixListener>,
+        maintain: Maintain,
+        make_link: MakeLink,
+    ) -> Self {
         Self {
             parts: KeptParts::default(),
             user: getuid().as_raw(),
@@ -41,6 +67,8 @@ impl Shared {
             stops: AtomicBool::new(false),
             version,
             begun: Instant::now(),
+            listener: Mutex::new(listener),
+            workers: Mutex::default(),
             open: AtomicUsize::new(0),
             closed: (Mutex::new(()), Condvar::new()),
         }
@@ -56,15 +84,29 @@ impl Shared {
         }
     }
 
+    /// Waits until no other thread waits for a connection.
+    pub(crate) fn await_turn(&self) -> MutexGuard<'_, Option<UnixListener>> {
+        self.listener.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Closes the socket, as soon as no thread waits for a connection.
+    pub(crate) fn close_listener(&self) {
+        drop(self.await_turn().take());
+    }
+
+    pub(crate) fn count_workers(&self) -> MutexGuard<'_, WorkerCount> {
+        self.workers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Counts a connection, until its [`Closing`] is dropped.
     pub(crate) fn begin_connection(&self) {
         self.open.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// Waits until at most so many connections are open, or until a time.
-    pub(crate) fn wait_for_connections(&self, most: usize, until: Instant) {
+    /// Waits until no connection is open, or until a time.
+    pub(crate) fn wait_for_connections(&self, until: Instant) {
         let mut guard = self.closed.0.lock().unwrap_or_else(PoisonError::into_inner);
-        while self.open.load(Ordering::SeqCst) > most {
+        while self.open.load(Ordering::SeqCst) > 0 {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return;
@@ -81,7 +123,10 @@ pub(crate) struct Closing<'a>(pub(crate) &'a Shared);
 impl Drop for Closing<'_> {
     fn drop(&mut self) {
         self.0.open.fetch_sub(1, Ordering::SeqCst);
-        let _guard = self.0.closed.0.lock().unwrap_or_else(PoisonError::into_inner);
-        self.0.closed.1.notify_all();
+        // Only a service that stops waits for it.
+        if self.0.stops.load(Ordering::SeqCst) {
+            let _guard = self.0.closed.0.lock().unwrap_or_else(PoisonError::into_inner);
+            self.0.closed.1.notify_all();
+        }
     }
 }

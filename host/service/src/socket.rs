@@ -17,7 +17,8 @@ const MODE: u32 = 0o600;
 
 /// A bound socket, and the lock that no other service of the same home can have.
 pub struct OwnSocket {
-    pub(crate) listener: UnixListener,
+    /// Taken by the service that serves it.
+    pub(crate) listener: Option<UnixListener>,
     path: PathBuf,
     _lock: File,
 }
@@ -45,7 +46,7 @@ impl OwnSocket {
         // The state folder is its owner's alone, so nobody else gets here before this.
         fs::set_permissions(&path, Permissions::from_mode(MODE))
             .with_context(|| format!("cannot protect `{}`", path.display()))?;
-        Ok(Self { listener, path, _lock: lock })
+        Ok(Self { listener: Some(listener), path, _lock: lock })
     }
 
     /// Returns its path.

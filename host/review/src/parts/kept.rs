@@ -6,7 +6,7 @@ use crate::installed;
 use crate::reviewer::{Reviewer, cache_key};
 use anyhow::Result;
 use portcullis_engine::{Engine, Preload};
-use portcullis_store::{Durability, Home, Store, StoreError};
+use portcullis_store::{Durability, Home, SharedCommits, Store, StoreError};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -25,6 +25,8 @@ pub struct KeptParts {
     reviewers: Mutex<Vec<Reviewer>>,
     /// Idle connections, the most recently used last.
     stores: Mutex<Vec<KeptStore>>,
+    /// Through which reviews that end at the same time commit together.
+    commits: SharedCommits,
 }
 
 /// The sandbox with the code of one home.
@@ -48,7 +50,7 @@ impl ReviewParts for KeptParts {
         if let Some(kept) = engines.iter().find(|kept| kept.cache == cache && kept.key == key) {
             return Ok(kept.engine.clone());
         }
-        let engine = installed::open_engine(home)?;
+        let engine = installed::open_engine(home)?.with_pool();
         engines.retain(|kept| kept.cache != cache);
         engines.push(KeptEngine { cache, key, engine: engine.clone() });
         Ok(engine)
@@ -87,7 +89,9 @@ impl ReviewParts for KeptParts {
         {
             return Ok(kept.store);
         }
-        Store::open_database(home, durability)
+        let mut store = Store::open_database(home, durability)?;
+        store.share_commits(&self.commits);
+        Ok(store)
     }
 
     fn put_back(&self, reviewer: Reviewer, store: Store) {
