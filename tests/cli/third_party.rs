@@ -14,9 +14,14 @@
 mod answers;
 #[path = "third_party/breaker.rs"]
 mod breaker;
+#[path = "third_party/changed.rs"]
+mod changed;
 mod common;
 #[path = "third_party/quoting.rs"]
 mod quoting;
+#[allow(dead_code, reason = "the service has tests of its own")]
+#[path = "service/running.rs"]
+mod running;
 #[path = "third_party/shadow.rs"]
 mod shadow;
 #[path = "third_party/web.rs"]
@@ -61,6 +66,7 @@ fn main() -> ExitCode {
             shadow::looks_on,
         ),
         trial("third party: only what judges can look on", shadow::refused),
+        trial("third party: a milder change of one is held back by the service", changed::milder),
     ];
     tests.extend(
         HOSTILE
@@ -376,7 +382,9 @@ fn build() -> Result<PathBuf> {
         ("curious", CURIOUS),
         (breaker::NAME, breaker::BODY),
     ];
-    for (name, body) in HOSTILE.iter().map(|guest| (guest.name, guest.body)).chain(spoken) {
+    let forms = changed::FORMS.iter().copied();
+    let hostile = HOSTILE.iter().map(|guest| (guest.name, guest.body));
+    for (name, body) in hostile.chain(spoken).chain(forms) {
         lay_guest(&scratch.path().join(name), name, &assessor(name, body), &sdk)?;
     }
     lay_guest(&scratch.path().join(answers::NAME), answers::NAME, answers::SOURCE, &sdk)?;

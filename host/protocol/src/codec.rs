@@ -83,6 +83,11 @@ impl<'a> Fields<'a> {
         (0..length).map(|_| self.bytes().map(<[u8]>::to_vec)).collect()
     }
 
+    pub(crate) fn texts(&mut self) -> Result<Vec<String>, FrameError> {
+        let not_text = |_| FrameError::Malformed("a text that is not UTF-8");
+        self.list()?.into_iter().map(|text| String::from_utf8(text).map_err(not_text)).collect()
+    }
+
     pub(crate) fn end(&self) -> Result<(), FrameError> {
         if self.0.is_empty() { Ok(()) } else { Err(FrameError::Malformed("bytes after the end")) }
     }

@@ -80,6 +80,8 @@ pub struct ServiceStatus {
     pub reviewed: u64,
     /// The events that it left to the hook.
     pub declined: u64,
+    /// Changes of plugins that are held back, one line each.
+    pub held_back: Vec<String>,
 }
 
 impl Message for Request {
@@ -167,6 +169,7 @@ impl Message for Reply {
                 body.number(status.uptime);
                 body.number(status.reviewed);
                 body.number(status.declined);
+                body.list(status.held_back.iter().map(String::as_bytes));
                 body.finish()
             }
             Self::Link(link) => {
@@ -195,6 +198,7 @@ impl Message for Reply {
                 uptime: fields.number()?,
                 reviewed: fields.number()?,
                 declined: fields.number()?,
+                held_back: fields.texts()?,
             }),
             b'l' => Self::Link(fields.text()?),
             _ => return Err(FrameError::Malformed("an unknown reply")),

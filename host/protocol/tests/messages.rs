@@ -56,14 +56,10 @@ fn reply() -> impl Strategy<Value = Reply> {
         any::<u64>().prop_map(Reply::Waiting),
         Just(Reply::Declined),
         ".{0,60}".prop_map(Reply::Unable),
-        (".{0,20}", any::<u32>(), any::<u64>(), any::<u64>(), any::<u64>()).prop_map(
-            |(version, process, uptime, reviewed, declined)| Reply::Status(ServiceStatus {
-                version,
-                process,
-                uptime,
-                reviewed,
-                declined
-            })
+        (".{0,20}", any::<u32>(), any::<[u64; 3]>(), vec(".{0,20}", 0..3)).prop_map(
+            |(version, process, [uptime, reviewed, declined], held_back)| Reply::Status(
+                ServiceStatus { version, process, uptime, reviewed, declined, held_back }
+            )
         ),
     ]
 }

@@ -7,6 +7,8 @@
 //! counts only if all that it was made of is unchanged. So both give the same verdicts and records.
 
 mod kept;
+mod sets;
+mod trial;
 
 pub use kept::KeptParts;
 

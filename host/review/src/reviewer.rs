@@ -1,8 +1,10 @@
 //! The reviewer that every reviewing command shares: configuration, home, plugins and masker, set
 //! up once.
 
+mod earlier;
 mod observer;
 
+pub(crate) use earlier::{EarlierReviewer, lock_earlier};
 pub use observer::PluginObserver;
 
 use crate::bundles::receipt::PluginPin;
@@ -53,12 +55,14 @@ pub struct Reviewer {
     /// The folders of the installation; `None` if its parts count by their usual names.
     places: Option<Paths>,
     /// Everything that its plugins were made of.
-    origin: PluginOrigin,
+    origin: Arc<PluginOrigin>,
+    /// Plugins that review beside its own.
+    earlier: Option<EarlierReviewer>,
 }
 
 /// Everything that a reviewer's plugins are made of. Plugins of the same origin answer the same.
 #[derive(PartialEq)]
-struct PluginOrigin {
+pub(crate) struct PluginOrigin {
     config: Config,
     specs: Vec<PluginSpec>,
     /// The stamps of the plugins' files, in the order of `specs`; `None` for a builtin one.
@@ -66,6 +70,20 @@ struct PluginOrigin {
     mask_key: [u8; 32],
     person: String,
     observes: bool,
+}
+
+impl PluginOrigin {
+    /// Returns true if only the code of plugins is another one: the same plugins, with the same
+    /// configuration.
+    pub(crate) fn differs_in_code_alone(&self, other: &Self) -> bool {
+        let same_entry = |(one, two): (&PluginSpec, &PluginSpec)| {
+            *one == PluginSpec { source: one.source.clone(), ..two.clone() }
+        };
+        let same_specs = self.specs.len() == other.specs.len()
+            && self.specs.iter().zip(&other.specs).all(same_entry);
+        let all_but_code = (&self.config, &self.mask_key, &self.person, self.observes);
+        same_specs && all_but_code == (&other.config, &other.mask_key, &other.person, other.observes)
+    }
 }
 
 /// The settings of a reviewer.
@@ -104,7 +122,12 @@ impl Reviewer {
 
     /// Returns true if a setup would make the same reviewer, but for the folders that it looks at.
     pub(crate) fn is_made_of(&self, setup: &PreparedSetup) -> bool {
-        self.origin == setup.origin
+        *self.origin == setup.origin
+    }
+
+    /// Returns everything that its plugins were made of.
+    pub(crate) fn origin(&self) -> Arc<PluginOrigin> {
+        Arc::clone(&self.origin)
     }
 
     /// Makes it look at the folders of another event.
@@ -144,7 +167,12 @@ impl Reviewer {
         around: &ReviewContext<'_>,
         details: &dyn Fn(u64) -> Option<StepDetail>,
     ) -> ReviewOutcome {
-        self.review_with_observer(event, state, now, around, details, None)
+        match self.earlier.clone() {
+            None => self.review_with_observer(event, state, now, around, details, None),
+            Some(earlier) => {
+                self.review_with_earlier(&earlier, event, state, now, around, details)
+            }
+        }
     }
 
     /// Reviews one event, and passes the plugins' answers to an observer.
@@ -259,7 +287,8 @@ impl PreparedSetup {
             observes: origin.observes,
             config,
             places,
-            origin,
+            origin: Arc::new(origin),
+            earlier: None,
         })
     }
 }

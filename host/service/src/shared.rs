@@ -81,6 +81,7 @@ impl Shared {
             uptime: self.begun.elapsed().as_secs(),
             reviewed: self.reviewed.load(Ordering::Relaxed),
             declined: self.declined.load(Ordering::Relaxed),
+            held_back: self.parts.held_back_changes(),
         }
     }
 

@@ -101,8 +101,8 @@ const BROKEN: &[Broken] = &[
     Broken {
         name: "a reply to another question",
         make: |socket| {
-            let mut frame = b"PCH\x01\x29\0\0\0s".to_vec();
-            frame.extend([0; 40]);
+            let mut frame = b"PCH\x01\x31\0\0\0s".to_vec();
+            frame.extend([0; 48]);
             answers(socket, &frame)
         },
         reason: Some("another reply"),

@@ -134,7 +134,7 @@ fn show_status(places: &Paths, as_json: bool) -> Result<CommandExit> {
             "start one with `portcullis serve`; without one, hooks review by themselves",
         ));
     };
-    let ServiceStatus { version, process, uptime, reviewed, declined } = status;
+    let ServiceStatus { version, process, uptime, reviewed, declined, held_back } = status;
     let text = if as_json {
         json!({
             "version": version,
@@ -142,13 +142,15 @@ fn show_status(places: &Paths, as_json: bool) -> Result<CommandExit> {
             "uptime_seconds": uptime,
             "reviewed": reviewed,
             "left_to_hooks": declined,
+            "held_back": held_back,
         })
         .to_string()
     } else {
-        format!(
+        let told = format!(
             "version {version}, process {process}, up for {uptime} s: {reviewed} events reviewed, \
              {declined} left to their hooks"
-        )
+        );
+        std::iter::once(told).chain(held_back).collect::<Vec<_>>().join("\n")
     };
     paint::print_text(&format!("{text}\n"));
     Ok(CommandExit::Success)

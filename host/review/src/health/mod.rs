@@ -73,7 +73,7 @@ impl HealthInput {
         self.plugins(&guard, &mut findings);
         progress("the journal");
         self.journal(&guard, &mut findings);
-        findings.extend(service::socket(&self.places.state));
+        findings.extend(service::ask_service(&self.places.state));
         self.machine(&mut findings);
         for agent in &self.agents {
             let of_client = self.client(*agent, &guard, &mut progress);

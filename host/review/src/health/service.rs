@@ -3,28 +3,44 @@
 use super::finding::{Check, HealthFinding};
 use portcullis_config::amount::format_span;
 use portcullis_core::text::{count_noun, one_line};
-use portcullis_protocol::ask_status;
+use portcullis_protocol::{ServiceStatus, ask_status};
 use std::path::Path;
 
 /// This program's version: a service of another one reviews with other plugins.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Asks the service of a state folder; returns `None` if none is set up there, as is usual.
-pub(super) fn socket(state: &Path) -> Option<HealthFinding> {
+/// The most changes of plugins that are told.
+const MOST_CHANGES: usize = 8;
+/// The most characters of one.
+const CHANGE_CHARS: usize = 600;
+
+/// Asks the service of a state folder; returns nothing if none is set up there, as is usual.
+pub(super) fn ask_service(state: &Path) -> Vec<HealthFinding> {
     let status = match ask_status(state) {
-        Ok(status) => status?,
+        Ok(Some(status)) => status,
+        Ok(None) => return Vec::new(),
         Err(error) => {
             let what = format!("it does not answer ({error}), so hooks review by themselves");
             let fix = "start it again with `portcullis serve`, or remove its socket";
-            return Some(HealthFinding::warning(Check::Service, what, fix));
+            return vec![HealthFinding::warning(Check::Service, what, fix)];
         }
     };
+    let held_back = status.held_back.iter().take(MOST_CHANGES).map(|change| {
+        let what = one_line(change, CHANGE_CHARS);
+        let fix = "the earlier plugins review beside them; put those back, or restart the service \
+             to accept the change";
+        HealthFinding::warning(Check::Service, what, fix)
+    });
+    std::iter::once(judge_status(&status)).chain(held_back).collect()
+}
+
+fn judge_status(status: &ServiceStatus) -> HealthFinding {
     if status.version != VERSION {
         let what = format!(
             "it is version {}, and this program is {VERSION}",
             one_line(&status.version, 32)
         );
-        return Some(HealthFinding::warning(Check::Service, what, "restart it"));
+        return HealthFinding::warning(Check::Service, what, "restart it");
     }
     let what = format!(
         "process {} answers, up for {}: {} reviewed",
@@ -32,5 +48,5 @@ pub(super) fn socket(state: &Path) -> Option<HealthFinding> {
         format_span(status.uptime.saturating_mul(1000)),
         count_noun(status.reviewed, "event")
     );
-    Some(HealthFinding::ok(Check::Service, what))
+    HealthFinding::ok(Check::Service, what)
 }

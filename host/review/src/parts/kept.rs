@@ -1,10 +1,12 @@
 //! Parts that are kept between the reviews of one process.
 
+use super::sets::PluginSets;
 use super::{ReviewParts, ReviewerBasis};
 use crate::compiler::Processes;
 use crate::installed;
-use crate::reviewer::{Reviewer, cache_key};
+use crate::reviewer::{PluginOrigin, Reviewer, cache_key};
 use anyhow::Result;
+use portcullis_config::paths::Paths;
 use portcullis_engine::{Engine, Preload};
 use portcullis_store::{Durability, Home, SharedCommits, Store, StoreError};
 use std::path::PathBuf;
@@ -27,6 +29,35 @@ pub struct KeptParts {
     stores: Mutex<Vec<KeptStore>>,
     /// Through which reviews that end at the same time commit together.
     commits: SharedCommits,
+    /// The plugins that each project was reviewed with last. Locked while a change is tried.
+    sets: Mutex<PluginSets>,
+    /// The changes that are held back, one line each.
+    held_back: Mutex<Vec<String>>,
+}
+
+impl KeptParts {
+    /// Describes the changes of plugins that are held back since they failed their trial, one line
+    /// each.
+    #[must_use]
+    pub fn held_back_changes(&self) -> Vec<String> {
+        lock(&self.held_back).clone()
+    }
+
+    /// Tries a new reviewer. Others of the same home wait, so that a change is tried once.
+    fn try_new(&self, places: &Paths, mut reviewer: Reviewer) -> Reviewer {
+        // Each review has the time for compilations that a hook's has.
+        reviewer.plugins.with_compiler(Arc::new(Processes::of_hook()));
+        let place = (places.state.clone(), places.project.clone());
+        let take_earlier = |origin: &PluginOrigin| {
+            let mut reviewers = lock(&self.reviewers);
+            let fits = |kept: &Reviewer| !kept.has_earlier() && *kept.origin() == *origin;
+            reviewers.iter().rposition(fits).map(|position| reviewers.remove(position))
+        };
+        let mut sets = lock(&self.sets);
+        sets.try_reviewer(place, &mut reviewer, take_earlier);
+        *lock(&self.held_back) = sets.describe_held_back();
+        reviewer
+    }
 }
 
 /// The sandbox with the code of one home.
@@ -70,7 +101,7 @@ impl ReviewParts for KeptParts {
                 reviewer.move_to(places);
                 reviewer
             }
-            None => setup.into_reviewer()?,
+            None => self.try_new(places, setup.into_reviewer()?),
         };
         // Each review has the time for compilations that a hook's has.
         reviewer.plugins.with_compiler(Arc::new(Processes::of_hook()));
@@ -95,8 +126,10 @@ impl ReviewParts for KeptParts {
     }
 
     fn put_back(&self, reviewer: Reviewer, store: Store) {
-        // A plugin that could not be loaded is loaded again: the reason may be gone.
-        if !reviewer.plugins.has_failed_loads() {
+        // A plugin that could not be loaded is loaded again: the reason may be gone. A change that
+        // nobody has tried yet is tried again.
+        let is_settled = || lock(&self.sets).is_settled(&reviewer.origin());
+        if !reviewer.plugins.has_failed_loads() && is_settled() {
             keep_last(&mut lock(&self.reviewers), reviewer, MOST_REVIEWERS);
         }
         let (journal, durability) = (store.journal().to_owned(), store.durability());
