@@ -26,6 +26,7 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let mut trials = vec![
         trial("service: answers and records are those of the embedded review", same::sessions),
+        trial("service: agents at once leave what each leaves alone", same::sessions_at_once),
         trial("service: what changes on the disk counts at once", same::changes),
         trial("service: hooks at once get their own answers", same::at_once),
         trial("service: a person's answer releases a call that it holds", same::held),

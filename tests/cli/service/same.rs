@@ -24,18 +24,25 @@ struct Left {
 }
 
 fn left(site: &Site, answers: Vec<Ended>) -> Result<Left> {
-    let mut records = site.records()?;
+    Ok(normalise(site.records()?, answers))
+}
+
+/// Returns answers and records without what differs between two runs.
+fn normalise(mut records: Vec<Value>, answers: Vec<Ended>) -> Left {
     records.iter_mut().for_each(remove_volatile);
     let records = records.iter().map(|record| without_times(&record.to_string())).collect();
     let answer =
         |ended: Ended| (ended.code, without_times(&ended.text()), without_times(&ended.stderr));
-    Ok(Left { answers: answers.into_iter().map(answer).collect(), records })
+    Left { answers: answers.into_iter().map(answer).collect(), records }
 }
 
-/// Returns a text without points in time, and without the ids that are made of them.
+/// Returns a text without points in time, and without the ids that are made of them: those of
+/// checkpoints are as short as the others of the home allow.
 fn without_times(text: &str) -> String {
-    let times = Regex::new(r"\d{4}-\d\d-\d\dT[0-9:.]+Z|\b[0-9a-f]{16}\b|\b1[0-9]{12}\b").unwrap();
-    times.replace_all(text, "TIME").into_owned()
+    let times = r"\d{4}-\d\d-\d\dT[0-9:.]+Z|\b[0-9a-f]{16}\b|\b[0-9a-f]{32}\b|\b1[0-9]{12}\b";
+    let text = Regex::new(times).unwrap().replace_all(text, "TIME");
+    let restored = Regex::new("checkpoint restore [0-9a-f]+").unwrap();
+    restored.replace_all(&text, "checkpoint restore TIME").into_owned()
 }
 
 fn remove_volatile(value: &mut Value) {
@@ -52,9 +59,9 @@ fn remove_volatile(value: &mut Value) {
     }
 }
 
-/// The events of one site, among them some that are no events.
-fn events(site: &Site) -> Result<Vec<Vec<u8>>> {
-    let calls = site.calls("same");
+/// The events of a session: ordinary ones, dangerous ones, and failures that repeat.
+fn session_events(site: &Site, session: &str) -> Vec<Value> {
+    let calls = site.calls(session);
     let mut events: Vec<Value> = vec![
         calls.event("SessionStart", json!({ "source": "startup" })),
         calls.prompt("Fix the parser in src/parser.rs and run its tests. Do not touch config.py."),
@@ -76,6 +83,12 @@ fn events(site: &Site) -> Result<Vec<Vec<u8>>> {
     events.push(calls.event("Stop", json!({ "stop_hook_active": false })));
     events.push(calls.bash("c2", "rm -rf / --no-preserve-root"));
     events.push(calls.bash("c10", "ls"));
+    events
+}
+
+/// The events of one site, among them some that are no events.
+fn events(site: &Site) -> Result<Vec<Vec<u8>>> {
+    let events = session_events(site, "same");
     let mut bytes: Vec<Vec<u8>> =
         events.iter().map(|event| event.to_string().into_bytes()).collect();
     for payload in common::payloads()? {
@@ -112,6 +125,69 @@ pub fn sessions() -> Result<()> {
         ensure!(one == other, "{}", difference(one, other));
     }
     Ok(())
+}
+
+/// Agents at once leave in their sessions what each of them leaves alone.
+pub fn sessions_at_once() -> Result<()> {
+    const AGENTS: usize = 8;
+    let site = Site::new("same-at-once")?;
+    fs::create_dir_all(site.project().join("src"))?;
+    let sessions: Vec<(String, Vec<String>)> = (0..AGENTS)
+        .map(|agent| {
+            let session = format!("agent-{agent}");
+            let mut events = session_events(&site, &session);
+            // Each comes to its dangerous actions at another time.
+            events[2..].rotate_left(agent * 3);
+            (session, events.iter().map(ToString::to_string).collect())
+        })
+        .collect();
+    let mut embedded = Vec::new();
+    for (session, events) in &sessions {
+        let feed = |event: &String| site.feed(&["hook", "claude"], event.as_bytes());
+        embedded.push((session, events.iter().map(feed).collect::<Result<Vec<_>>>()?));
+    }
+    let embedded = left_by_session(&site, embedded)?;
+    begin_anew(&site)?;
+
+    let _running = Running::start(&site)?;
+    let served = thread::scope(|scope| {
+        let ask_all = |events: &[String]| {
+            events.iter().map(|event| ask(&site, event.as_bytes())).collect::<Result<Vec<_>>>()
+        };
+        let agents: Vec<_> = sessions
+            .iter()
+            .map(|(session, events)| (session, scope.spawn(move || ask_all(events))))
+            .collect();
+        let ended = |(session, agent): (_, thread::ScopedJoinHandle<'_, Result<Vec<Ended>>>)| {
+            Ok((session, agent.join().unwrap()?))
+        };
+        agents.into_iter().map(ended).collect::<Result<Vec<_>>>()
+    })?;
+    let served = left_by_session(&site, served)?;
+    site.verify()?;
+    for ((session, one), (_, other)) in embedded.iter().zip(&served) {
+        for (one, other) in one.answers.iter().zip(&other.answers) {
+            ensure!(one == other, "{session}: embedded {one:?}\nserved {other:?}");
+        }
+        ensure!(one.records.len() == other.records.len(), "{session}: more or fewer records");
+        for (one, other) in one.records.iter().zip(&other.records) {
+            ensure!(one == other, "{session}: {}", difference(one, other));
+        }
+    }
+    Ok(())
+}
+
+/// Returns what each session left, with the answers to its events.
+fn left_by_session<'a>(
+    site: &Site,
+    sessions: Vec<(&'a String, Vec<Ended>)>,
+) -> Result<Vec<(&'a String, Left)>> {
+    let records = site.records()?;
+    let of_session = |(session, answers): (&'a String, Vec<Ended>)| {
+        let own = records.iter().filter(|record| record["session"] == session.as_str());
+        (session, normalise(own.cloned().collect(), answers))
+    };
+    Ok(sessions.into_iter().map(of_session).collect())
 }
 
 /// Returns where two texts begin to differ.
