@@ -19,13 +19,17 @@
     clippy::unwrap_used,
     clippy::print_stdout,
     clippy::cast_precision_loss,
+    unreachable_pub,
     reason = "a measurement for people"
 )]
 
+#[path = "support/served.rs"]
+mod served;
+
+use served::RunningService;
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// The number of rounds of every command; `PORTCULLIS_BENCH_ROUNDS` overrides it.
@@ -73,7 +77,7 @@ fn main() {
     fs::copy(built.with_file_name(SMALL_HOOK), folder.join(SMALL_HOOK)).unwrap();
     // Plugins are compiled by the first process of a home, which needs more memory than any other.
     once(&prompt(&folder, SERVED), &folder, 0);
-    let service = Service::start(&folder);
+    let service = RunningService::start(&program(&folder), &folder.join(SERVED));
     let mut cases = cases(&folder);
     for round in 0..rounds + 5 {
         if round % TURN == 0 {
@@ -88,7 +92,7 @@ fn main() {
         }
     }
     report(&mut cases, rounds);
-    service.report();
+    service.report_memory();
     drop(service);
     fs::remove_dir_all(&folder).unwrap();
 }
@@ -174,43 +178,6 @@ fn prompt(folder: &Path, home: &'static str) -> Case {
         Some(event(folder, "prompt.json", PROMPT)),
     );
     Case { home, ..prompt }
-}
-
-/// A service that runs beside the hooks.
-struct Service(Child);
-
-impl Service {
-    fn start(folder: &Path) -> Self {
-        let mut command = Command::new(program(folder));
-        command.args(["serve", "--json"]).env("PORTCULLIS_HOME", folder.join(SERVED));
-        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        assert!(line.contains("service.sock"), "the service did not start: {line}");
-        Self(child)
-    }
-
-    /// Prints the memory that is its own, from `/proc`.
-    fn report(&self) {
-        let path = format!("/proc/{}/smaps_rollup", self.0.id());
-        let text = fs::read_to_string(path).unwrap_or_default();
-        let kib = |name: &str| -> u64 {
-            let line = text.lines().find_map(|line| line.strip_prefix(name));
-            line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or_default()
-        };
-        println!(
-            "the service takes {} MiB, of which {} MiB are its own alone",
-            kib("Rss:") / 1024,
-            (kib("Private_Clean:") + kib("Private_Dirty:")) / 1024
-        );
-    }
-}
-
-impl Drop for Service {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
 }
 
 fn event(folder: &Path, name: &str, text: &str) -> PathBuf {
