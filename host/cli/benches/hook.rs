@@ -76,7 +76,12 @@ fn main() {
     // `cargo build --release` makes it.
     fs::copy(built.with_file_name(SMALL_HOOK), folder.join(SMALL_HOOK)).unwrap();
     // Plugins are compiled by the first process of a home, which needs more memory than any other.
-    once(&prompt(&folder, SERVED), &folder, 0);
+    for text in [PROMPT, BEFORE, AFTER] {
+        let text = text.replace(r#""session_id":"bench""#, r#""session_id":"compiles""#);
+        let input = Some(event(&folder, "compiles.json", &text));
+        let first = case("the first hooks", program(&folder), &["hook", "claude"], input);
+        once(&Case { home: SERVED, ..first }, &folder, 0);
+    }
     let service = RunningService::start(&program(&folder), &folder.join(SERVED));
     let mut cases = cases(&folder);
     for round in 0..rounds + 5 {
