@@ -60,9 +60,9 @@ pub(crate) fn milder() -> Result<()> {
         ensure!(reply.answer == *read, "{form}, a read: {reply:?}");
         ensure!(reviewed(&site)? == before + 2, "{form}: the service did not review");
         let status: Value = serde_json::from_str(&site.output(&["serve", "--status", "--json"])?)?;
-        let told = status["held_back"].to_string();
-        ensure!(held_back.iter().all(|part| told.contains(part)), "{form}: {told}");
-        ensure!(held_back.is_empty() == (told == "[]"), "{form}: {told}");
+        let reported = status["held_back"].to_string();
+        ensure!(held_back.iter().all(|part| reported.contains(part)), "{form}: {reported}");
+        ensure!(held_back.is_empty() == (reported == "[]"), "{form}: {reported}");
         let doctor = site.run(&["doctor", "--json"])?.text();
         ensure!(doctor.contains("are milder") != held_back.is_empty(), "{form}: {doctor}");
     }

@@ -146,11 +146,11 @@ fn show_status(places: &Paths, as_json: bool) -> Result<CommandExit> {
         })
         .to_string()
     } else {
-        let told = format!(
+        let summary = format!(
             "version {version}, process {process}, up for {uptime} s: {reviewed} events reviewed, \
              {declined} left to their hooks"
         );
-        std::iter::once(told).chain(held_back).collect::<Vec<_>>().join("\n")
+        std::iter::once(summary).chain(held_back).collect::<Vec<_>>().join("\n")
     };
     paint::print_text(&format!("{text}\n"));
     Ok(CommandExit::Success)
