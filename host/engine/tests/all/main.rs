@@ -22,6 +22,7 @@ mod http;
 mod http_servers;
 mod loading;
 mod next;
+mod pool;
 mod released;
 mod sample;
 mod strictness;
