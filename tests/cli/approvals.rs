@@ -16,6 +16,9 @@ use std::time::Duration;
 pub fn tests() -> Vec<Trial> {
     vec![
         trial("approvals: a person allows, and exactly this action runs once", allowed),
+        trial("approvals: allowed for a session, it is asked about in others only", in_session),
+        trial("approvals: a person sees what would change", shows_changes),
+        trial("approvals: two people are not one at a terminal", two_people),
         trial("approvals: a person denies, and the agent is told why", denied),
         trial("approvals: nobody answers in time, and the action does not run", expired),
         trial("approvals: nobody is there, and nobody waits", unasked),
@@ -73,6 +76,80 @@ fn allowed() -> Result<()> {
     ensure!(waiting[0]["id"] != id.as_str(), "once is once");
     site.output(&["approvals", "deny", waiting[0]["id"].as_str().unwrap_or_default()])?;
     ensure!(next.reply()?.answer == Reply::Refused);
+    site.verify()
+}
+
+fn in_session() -> Result<()> {
+    let place = Place::new("approvals-session", "")?;
+    let (site, _watch) = (&place.site, place.watch()?);
+    let hook = place.hold("s", "c1", DOUBTFUL)?;
+    let id = await_waiting(site, 1)?[0]["id"].as_str().unwrap_or_default().to_owned();
+    let said = ["approvals", "allow", &id, "--session"];
+    site.at_a_terminal(&said, Answer::Word, &[])?
+        .ended(0, &["in the rest of its session?", "without a question in the rest"])?;
+    ensure!(hook.reply()?.answer != Reply::Refused);
+    place.send(&site.calls("s").bash_done("c1", DOUBTFUL, ""))?;
+    let again = place.hold("s", "c2", DOUBTFUL)?.reply()?;
+    ensure!(!matches!(again.answer, Reply::Refused | Reply::Asked), "{again:?}");
+    let decided = again.body.pointer("/hookSpecificOutput/permissionDecision");
+    ensure!(decided.is_none(), "never a consent in the client: {again:?}");
+    // The same in another session, and another command in this one, are asked about.
+    for (session, command) in [("other", DOUBTFUL), ("s", "crontab -r -u dev")] {
+        let asked = place.hold(session, "c3", command)?;
+        let next = await_waiting(site, 1)?[0]["id"].as_str().unwrap_or_default().to_owned();
+        site.output(&["approvals", "deny", &next])?;
+        ensure!(asked.reply()?.answer == Reply::Refused, "{session}: {command}");
+    }
+    let listed: Value = serde_json::from_str(site.output(&["allow", "--list", "--json"])?.trim())?;
+    let exception = listed["id"].as_str().unwrap_or_default();
+    ensure!(listed["session"] == "s" && exception.starts_with(&id), "{listed}");
+    site.output(&["allow", "--revoke", exception])?;
+    let revoked = place.hold("s", "c4", DOUBTFUL)?;
+    let next = await_waiting(site, 1)?[0]["id"].as_str().unwrap_or_default().to_owned();
+    site.output(&["approvals", "deny", &next])?;
+    ensure!(revoked.reply()?.answer == Reply::Refused);
+    site.verify()
+}
+
+fn shows_changes() -> Result<()> {
+    let place = Place::new("approvals-changes", "")?;
+    let (site, _watch) = (&place.site, place.watch()?);
+    let folder = site.project().join("photos");
+    fs::create_dir_all(folder.join("2024"))?;
+    fs::write(folder.join("2024/one.jpg"), "x")?;
+    let hook = place.hold("s", "c1", "rm -r photos && crontab -r")?;
+    let waiting = await_waiting(site, 1)?;
+    let changes = &waiting[0]["changes"];
+    let whats: Vec<&str> =
+        changes.as_array().into_iter().flatten().filter_map(|one| one["what"].as_str()).collect();
+    let folder = folder.display().to_string();
+    ensure!(whats.iter().any(|what| what.contains(&format!("deletes {folder}"))), "{whats:?}");
+    let id = waiting[0]["id"].as_str().unwrap_or_default();
+    let shown = site.output(&["approvals", "show", id])?;
+    ensure!(shown.contains("  it deletes ") && shown.contains("2024/one.jpg"), "{shown}");
+    site.output(&["approvals", "deny", id])?;
+    ensure!(hook.reply()?.answer == Reply::Refused);
+    site.verify()
+}
+
+fn two_people() -> Result<()> {
+    let config = "approvals.wait_seconds = 60\napprovals.two_people = \"low\"\n";
+    let place = Place::new("approvals-two", config)?;
+    let (site, _watch) = (&place.site, place.watch()?);
+    let hook = place.hold("s", "c1", DOUBTFUL)?;
+    let waiting = await_waiting(site, 1)?;
+    let id = waiting[0]["id"].as_str().unwrap_or_default().to_owned();
+    ensure!(waiting[0]["people"] == 2, "{waiting:?}");
+    for options in [&[][..], &["--session"]] {
+        let said = [&["approvals", "allow", &id], options].concat();
+        site.at_a_terminal(&said, Answer::Word, &[])?
+            .ended(1, &["2 people have to allow this", "portcullis open"])?;
+    }
+    ensure!(await_waiting(site, 1)?[0]["id"] == id.as_str(), "it goes on waiting");
+    // One person is enough to refuse.
+    site.output(&["approvals", "deny", &id])?;
+    ensure!(hook.reply()?.answer == Reply::Refused);
+    ensure!(place.answers("s")? == ["waiting", "denied"]);
     site.verify()
 }
 

@@ -31,10 +31,12 @@ fn main() -> ExitCode {
     common::run(vec![
         trial("page: only its own host and origin are answered", attacks::doors),
         trial("page: a link works once, and codes cannot be tried", attacks::links),
+        trial("page: a passkey is set up with one link of a terminal", attacks::enrollments),
         trial("page: without a cookie nothing is shown or changed", attacks::strangers),
         trial("page: an answer needs the form, the role and the proof", attacks::answers),
         trial("page: what an agent wrote stays text", attacks::texts),
         trial("page: a person allows and denies with the keyboard", browser::answers),
+        trial("page: two people allow, one of them with a passkey", browser::passkey),
         trial("page: it shows what happens while it is open", browser::live),
         trial("page: everybody can read every page", browser::readable),
     ])

@@ -98,6 +98,8 @@ impl Failure {
 pub(crate) enum Watching {
     /// They allow the action.
     Allows,
+    /// They allow it on the page of the service, in a browser.
+    AllowsOnPage,
     /// They do not answer.
     Sleeps,
 }

@@ -8,19 +8,23 @@ use crate::compiled;
 use crate::model::Model;
 use anyhow::{Context, Result, bail, ensure};
 use portcullis_tests::compiled::copy_state;
+use portcullis_tests::driven::{Driven, find_browser, find_packages};
 use portcullis_tests::process;
 use portcullis_tests::terminal::{Answer, Session, converse, script};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 /// The timeout of a run, and of one of our own commands.
 pub(crate) const LIMIT: Duration = Duration::from_secs(300);
+/// The password of the person who answers on the page.
+const PASSWORD: &str = "correct horse battery";
 /// Starts a program that sees another folder as `/etc`.
 const WITH_OTHER_ETC: &str = "mount --make-rprivate / && mount --bind \"$0\" /etc && exec \"$@\"";
 /// The word after `install` and `uninstall` for the machine's hooks.
@@ -251,7 +255,7 @@ fn run(client: &ClientKind, site: &Site, case: &Case, programs: &Programs) -> Re
     let ended = ended?;
     let mut wrong = Vec::new();
     if let Some(Ok(Err(problem))) = person.map(JoinHandle::join) {
-        wrong.push(format!("the person at the terminal: {problem:#}"));
+        wrong.push(format!("the person: {problem:#}"));
     }
     if !ended.success {
         wrong.push(format!("the client ended with {:?}: {}", ended.code, ended.stderr.trim()));
@@ -387,8 +391,53 @@ fn compare_uninstalled(
     Ok(wrong)
 }
 
+/// Starts the service and a person who looks at its page in a browser, where there is one. The
+/// service ends with the run's other processes.
+fn open_page(site: &Site, programs: &Programs) -> Result<JoinHandle<Result<()>>> {
+    let browser = find_browser().context("there is no browser: install `chromium`")?;
+    let packages = find_packages()?;
+    let ours = programs.portcullis.to_string_lossy().into_owned();
+    let words = |words: &[&str]| -> Vec<String> {
+        std::iter::once(ours.clone()).chain(words.iter().map(|word| (*word).to_owned())).collect()
+    };
+    let mut choose = script(&words(&["approvals", "proof", "password", "--person", "ann"]));
+    site.surround(&mut choose, &programs.client);
+    let mut session = Session::start(choose)?;
+    for question in ["nothing else", "The same again"] {
+        session.await_text(question)?;
+        session.type_keys(&format!("{PASSWORD}\n"))?;
+    }
+    session.await_end()?;
+    let mut serve = Command::new(&programs.portcullis);
+    serve.args(["serve", "--json", "--page-port", "0"]);
+    site.surround(&mut serve, &programs.client);
+    let mut service = serve.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
+    let mut line = String::new();
+    let output = service.stdout.take().context("the service has no output")?;
+    BufReader::new(output).read_line(&mut line)?;
+    let said: Value = serde_json::from_str(&site.own(programs, &["open", "--json"])?)?;
+    let task = json!({
+        "profile": site.root.join("browser"),
+        "scenario": "client",
+        "link": said["link"],
+        "password": PASSWORD,
+    });
+    let mut driven = Driven::start(&browser, &packages, task)?;
+    driven.await_point("watching")?;
+    Ok(thread::spawn(move || {
+        let ended = driven.end();
+        // It may have been ended with the others.
+        let _ = service.kill();
+        let _ = service.wait();
+        ended
+    }))
+}
+
 /// Starts a person who watches at a terminal. Their program ends with the run's other processes.
 fn sit_down(site: &Site, programs: &Programs, person: Watching) -> Result<JoinHandle<Result<()>>> {
+    if person == Watching::AllowsOnPage {
+        return open_page(site, programs);
+    }
     let words = [&*programs.portcullis.to_string_lossy(), "approvals", "watch"].map(str::to_owned);
     let mut script = script(&words);
     site.surround(&mut script, &programs.client);

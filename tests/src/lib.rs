@@ -1,6 +1,7 @@
 //! Support for several of these test programs.
 
 pub mod compiled;
+pub mod driven;
 pub mod process;
 pub mod programs;
 pub mod shapes;

@@ -42,6 +42,7 @@ use layers::{IgnoreReason, IgnoredKey, MergedSettings};
 use portcullis_core::breaker::BreakerPolicy;
 use portcullis_core::fault::OnFault;
 use portcullis_core::policy::Policy;
+use portcullis_core::score::RiskLevel;
 use portcullis_core::text::one_line;
 use portcullis_engine::{Setting, SettingValue as Value};
 use portcullis_store::{Durability, Home};
@@ -107,6 +108,8 @@ pub struct Config {
 pub struct Approvals {
     /// The longest time that an action waits for an answer, in seconds; 0 asks nobody.
     pub wait_seconds: u64,
+    /// The level of risk from which two people have to allow an action; `None` for none.
+    pub two_people_from: Option<RiskLevel>,
 }
 
 /// The settings of one plugin.
@@ -312,7 +315,10 @@ impl Config {
             },
             quarantine_days: holds.days("quarantine.kept_days"),
             messages_days: holds.days("notifications.kept_days"),
-            approvals: Approvals { wait_seconds: holds.number("approvals.wait_seconds") },
+            approvals: Approvals {
+                wait_seconds: holds.number("approvals.wait_seconds"),
+                two_people_from: holds.risk_level("approvals.two_people"),
+            },
             channels: holds.channels(),
             running: holds.running(),
             max_review_time_ms: holds.number("performance.max_review_time_ms"),

@@ -12,7 +12,7 @@ use portcullis_core::policy::{
     DecisionPolicy, Detail, InterventionPolicy, IssueScale, LimitPolicy, Mode, Policy,
     RationalityThresholds, RiskThresholds, ScopePolicy, Strategy,
 };
-use portcullis_core::score::Score;
+use portcullis_core::score::{RiskLevel, Score};
 use portcullis_core::undo::OnFailure;
 use portcullis_engine::{Setting, SettingValue as Value};
 use std::collections::BTreeMap;
@@ -264,6 +264,12 @@ impl EffectiveValues<'_> {
 
     pub(crate) fn flag(&self, path: &str) -> bool {
         self.value(path) == Some(Value::Flag(true))
+    }
+
+    /// Returns a level of risk; `None` for a word that is none, such as `never`.
+    pub(crate) fn risk_level(&self, path: &str) -> Option<RiskLevel> {
+        let word = self.text(path);
+        RiskLevel::ALL.iter().copied().find(|level| level.as_str() == word)
     }
 
     /// Returns a score in whole thousandths, as all scores are.

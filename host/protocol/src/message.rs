@@ -14,7 +14,7 @@ pub enum Request {
     Review(Box<ReviewRequest>),
     /// How the service is.
     Status,
-    /// A link to the page, for somebody of that role.
+    /// A link to the page with a purpose: a role, or a passkey to set up.
     Link(String),
 }
 
@@ -88,9 +88,9 @@ impl Message for Request {
     fn to_body(&self) -> Vec<u8> {
         match self {
             Self::Status => Writer::tagged(b's').finish(),
-            Self::Link(role) => {
+            Self::Link(purpose) => {
                 let mut body = Writer::tagged(b'l');
-                body.bytes(role.as_bytes());
+                body.bytes(purpose.as_bytes());
                 body.finish()
             }
             Self::Review(review) => {

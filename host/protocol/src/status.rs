@@ -53,9 +53,9 @@ pub fn ask_status(state: &Path) -> Result<Option<ServiceStatus>, StatusError> {
 /// Asks the service of a state folder for a link to its page; `None` if no service is set up there.
 ///
 /// # Errors
-/// Fails like [`ask_status`], and if the service has no page or does not know the role.
-pub fn ask_link(state: &Path, role: &str) -> Result<Option<String>, StatusError> {
-    match ask(state, &Request::Link(role.to_owned()))? {
+/// Fails like [`ask_status`], and if the service has no page or does not know the purpose.
+pub fn ask_link(state: &Path, purpose: &str) -> Result<Option<String>, StatusError> {
+    match ask(state, &Request::Link(purpose.to_owned()))? {
         None => Ok(None),
         Some(Reply::Link(link)) => Ok(Some(link)),
         Some(other) => Err(refusal(other)),

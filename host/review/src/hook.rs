@@ -13,7 +13,9 @@ pub use crate::hook_caller::HookCaller;
 pub use faults::{answer_late, fault_reply_for, record_late, record_unreadable};
 pub use without_hook::{ReviewFailure, review_without_hook};
 
-use crate::approvals::{AnswerPort, ApprovedAction, HeldAction, ReviewedEvent, settle_question};
+use crate::approvals::{
+    AnswerPort, ApprovedAction, HeldAction, ReviewedEvent, list_changes, settle_question,
+};
 use crate::checkpoints::CheckpointWriter;
 use crate::hook_caller::WITHOUT_SERVICE;
 use crate::parts::{ReviewParts, ReviewerBasis};
@@ -285,7 +287,10 @@ impl<'a> HookCall<'a> {
         let is_canary = self.event.session.starts_with(CANARY_SESSION);
         let waits = matches!(committed.reply.ruling, Disposition::Ask(_)) && !asks && !is_canary;
         let record = committed.review.clone().filter(|_| waits)?;
+        let mask = |text: &str| self.reviewer.mask_text(text);
+        let changes = record.action.as_ref().map(|action| list_changes(action, &mask));
         Some(HeldAction {
+            changes: changes.unwrap_or_default(),
             record,
             config: self.reviewer.config().clone(),
             state: self.places.state.clone(),
@@ -473,12 +478,11 @@ fn review_snapshot(
     let mut state = State::decode_state(snapshot.session.as_deref(), snapshot.agent.as_deref())?;
     stopped::apply_stop(&mut state, input.known_stop);
     // An exception in another version's layout is skipped: exceptions can only loosen a verdict.
-    let exceptions: Vec<Exception> = snapshot
-        .exceptions
-        .iter()
-        .filter_map(|grant| serde_json::from_str(&grant.document).ok())
-        .chain(input.approved.map(|approved| approved.exception.clone()))
-        .collect();
+    let others = snapshot.exceptions.iter();
+    let others = others.filter_map(|grant| serde_json::from_str(&grant.document).ok());
+    // An answer to this very action counts before what it allows later.
+    let approved = input.approved.map(|approved| approved.exception.clone());
+    let exceptions: Vec<Exception> = approved.into_iter().chain(others).collect();
     let held = breakers::engine_holds(&snapshot.breakers, input.now);
     let measured = measure_agent(input, &state);
     let around = ReviewContext {

@@ -11,6 +11,7 @@
 //!
 //! Nothing here reads command-line arguments, asks a person or prints.
 
+pub mod answers;
 pub mod approvals;
 pub mod breakers;
 pub mod bundles;
@@ -29,6 +30,7 @@ pub mod isolated;
 pub mod joined;
 mod names;
 pub mod notifications;
+pub mod page_address;
 pub mod parts;
 pub mod plugin_mistakes;
 pub mod plugin_specs;

@@ -4,7 +4,7 @@
 use portcullis_core::action::Timestamp;
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::text::{cut_text, one_line};
-use portcullis_store::ApprovalState;
+use portcullis_store::{AnswerEffect, ApprovalState};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -16,6 +16,8 @@ const APPROVAL: &str = "approval";
 pub(crate) const ANSWER: &str = "answer";
 /// The key of the reason for asking.
 pub(crate) const WHY: &str = "why";
+/// The key of the address of the page on which it can be answered.
+pub(crate) const PAGE: &str = "page";
 /// The most bytes of the action in a record's summary.
 const MOST_ACTION: usize = 240;
 /// The most bytes of a person's words.
@@ -43,6 +45,49 @@ pub struct AskedAction {
     pub cwd: String,
     /// The reasons for asking, the primary one first.
     pub reasons: Vec<String>,
+    /// What it would change; empty in older rows.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub changes: Vec<AskedChange>,
+    /// How many people have to allow it.
+    #[serde(default = "one_person")]
+    pub people: u8,
+    /// The people who have allowed it, where more than one has to.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub consents: Vec<Consent>,
+}
+
+/// A person's consent to an action that another one has to allow, too.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Consent {
+    /// The name under which they prove who they are.
+    pub name: String,
+    /// Milliseconds since 1970.
+    pub at: Timestamp,
+}
+
+const fn one_person() -> u8 {
+    1
+}
+
+impl AskedAction {
+    /// Returns true if as many people as have to have allowed it. One alone leaves no consent.
+    #[must_use]
+    pub fn is_agreed(&self) -> bool {
+        let mut names: Vec<&str> = self.consents.iter().map(|who| who.name.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        self.people < 2 || names.len() >= usize::from(self.people)
+    }
+}
+
+/// One thing that an action would change, masked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AskedChange {
+    /// What would happen, and where: `changes src/main.rs`.
+    pub what: String,
+    /// The lines that would change, as `diff -u` prints them; none where they are not known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub diff: Option<String>,
 }
 
 /// Returns an action's parameters by name, each as text.
@@ -60,23 +105,37 @@ pub fn list_parameters(json: &str) -> Vec<(String, String)> {
     }
 }
 
-/// Returns the record of a person's answer. `by` says who it was, and how that is known.
-#[must_use]
-pub fn answer_record(
+/// Returns the record of a person's answer. `lasts` says that it counts for the rest of the session,
+/// `by` who it was, and how that is known.
+pub(crate) fn answer_record(
     id: &str,
     asked: &AskedAction,
-    allowed: bool,
-    reason: &str,
+    effect: AnswerEffect,
+    lasts: bool,
+    words: &str,
     by: &str,
     at: Timestamp,
 ) -> Record {
-    let state = if allowed { ApprovalState::Allowed } else { ApprovalState::Denied };
-    let said = if reason.is_empty() { String::new() } else { format!(": {reason}") };
-    let what = if allowed { "a person allowed this once" } else { "a person denied this" };
-    let mut record = record(id, asked, state, &format!("{what}{said}"), at);
+    let (state, what) = match (effect, lasts) {
+        (AnswerEffect::Denies, _) => (ApprovalState::Denied, "a person denied this"),
+        (AnswerEffect::Allows, false) => (ApprovalState::Allowed, "a person allowed this once"),
+        (AnswerEffect::Allows, true) => {
+            (ApprovalState::Allowed, "a person allowed this in its session")
+        }
+        (AnswerEffect::IsNoted, _) => {
+            (ApprovalState::Waiting, "a person allowed this, and another one has to")
+        }
+    };
+    let said = if words.is_empty() { String::new() } else { format!(": {words}") };
+    let seed = format!("{}\0{}", state.as_str(), asked.consents.len());
+    let mut record = record(id, asked, state, &format!("{what}{said}"), at, &seed);
+    // A record that says `waiting` announces a new question.
+    if effect == AnswerEffect::IsNoted {
+        record.details.insert(ANSWER.into(), "consent".into());
+    }
     record.details.insert("by".into(), by.into());
-    if !reason.is_empty() {
-        record.details.insert("reason".into(), cut_text(reason, MOST_WORDS).into());
+    if !words.is_empty() {
+        record.details.insert("reason".into(), cut_text(words, MOST_WORDS).into());
     }
     record
 }
@@ -96,7 +155,7 @@ pub(crate) fn question_record(
         ApprovalState::Withdrawn => "the agent's client gave it up before an answer".to_owned(),
         _ => "a person allowed it, but by then it would have done something else".to_owned(),
     };
-    let mut record = record(id, asked, state, &what, at);
+    let mut record = record(id, asked, state, &what, at, state.as_str());
     if let (ApprovalState::Waiting, Some(why)) = (state, asked.reasons.first()) {
         record.details.insert(WHY.into(), one_line(why, MOST_WORDS).into());
     }
@@ -116,9 +175,10 @@ fn record(
     state: ApprovalState,
     what: &str,
     at: Timestamp,
+    seed: &str,
 ) -> Record {
     let shown = one_line(&asked.summary, MOST_ACTION);
-    let seed = format!("{id}\0{}", state.as_str());
+    let seed = format!("{id}\0{seed}");
     let summary = format!("{what} ({shown})");
     let mut record = Record::outside_session(RecordKind::Exception, SUBJECT, &summary, at, &seed);
     record.client.clone_from(&asked.client);

@@ -82,7 +82,8 @@ impl PluginOrigin {
         let same_specs = self.specs.len() == other.specs.len()
             && self.specs.iter().zip(&other.specs).all(same_entry);
         let all_but_code = (&self.config, &self.mask_key, &self.person, self.observes);
-        same_specs && all_but_code == (&other.config, &other.mask_key, &other.person, other.observes)
+        same_specs
+            && all_but_code == (&other.config, &other.mask_key, &other.person, other.observes)
     }
 }
 
@@ -169,9 +170,7 @@ impl Reviewer {
     ) -> ReviewOutcome {
         match self.earlier.clone() {
             None => self.review_with_observer(event, state, now, around, details, None),
-            Some(earlier) => {
-                self.review_with_earlier(&earlier, event, state, now, around, details)
-            }
+            Some(earlier) => self.review_with_earlier(&earlier, event, state, now, around, details),
         }
     }
 

@@ -34,8 +34,8 @@ pub(crate) fn serve_connection(shared: &Shared, stream: &UnixStream) {
         Ok(Request::Status) => {
             let _closed = send(stream, &Reply::Status(shared.status()));
         }
-        Ok(Request::Link(role)) => {
-            let made = (shared.make_link)(&role);
+        Ok(Request::Link(purpose)) => {
+            let made = (shared.make_link)(&purpose);
             let _closed = send(stream, &made.map_or_else(Reply::Unable, Reply::Link));
         }
         Ok(Request::Review(request)) => review(shared, stream, &request),

@@ -12,7 +12,7 @@ use std::time::Instant;
 
 /// Starts the work that reviews leave for later, in the environment of a hook.
 pub(crate) type Maintain = Box<dyn Fn(&HookCaller) + Send + Sync>;
-/// Makes a link to the page for somebody of a role, or says why there is none.
+/// Makes a link to the page with a purpose, or says why there is none.
 pub(crate) type MakeLink = Box<dyn Fn(&str) -> Result<String, String> + Send + Sync>;
 
 /// What all connections share.

@@ -10,6 +10,7 @@
 //! acts on it, and its id is new.
 
 use crate::error::StoreError;
+use crate::exceptions::StoredException;
 use crate::record::{NewRecord, StoredRecord};
 use crate::seal::{Keys, Seal};
 use crate::store::Store;
@@ -55,15 +56,39 @@ pub enum ApprovalState {
     Changed,
 }
 
+/// The effect of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AnswerEffect {
+    /// The action may run.
+    Allows,
+    /// The action must not run.
+    Denies,
+    /// Somebody else has to answer too: the approval goes on waiting.
+    IsNoted,
+}
+
+/// A document that takes the place of another one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DocumentChange {
+    /// The document that the answer was made for.
+    pub from: String,
+    /// The document after it, at most 256 KiB.
+    pub to: String,
+}
+
 /// A person's answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApprovalAnswer {
-    /// True if the action may run.
-    pub allowed: bool,
+    /// Its effect.
+    pub effect: AnswerEffect,
     /// The time, in milliseconds since 1970.
     pub at: u64,
     /// The person's words, at most 1 KiB; may be empty.
     pub reason: String,
+    /// What the answer changes in the document.
+    pub document: Option<DocumentChange>,
+    /// What they allow beside this one action; it begins together with the answer.
+    pub exception: Option<StoredException>,
 }
 
 /// An approval and its state.
@@ -93,6 +118,7 @@ const MOST_WAITING: usize = 64;
 const MOST_OF_SESSION: usize = 16;
 const MOST_DOCUMENT: usize = 256 << 10;
 const MOST_REASON: usize = 1024;
+const LONG_DOCUMENT: &str = "its document is longer than 256 KiB";
 
 /// The query for rows as [`read`] takes them.
 const SELECT: &str = "SELECT id, session, digest, asked_at, expires_at, document, state, ended_at, \
@@ -175,8 +201,10 @@ impl Store {
     /// time.
     ///
     /// # Errors
-    /// Fails if the row was changed from outside or has another digest, and in the same cases as
-    /// [`Store::append_records`].
+    /// Fails if the row was changed from outside, has another digest or another document than the
+    /// answer was made for, and in the same cases as
+    /// [`Store::append_records`] and, with an exception, [`Store::add_exception`]. Nothing is
+    /// written then.
     pub fn answer_approval(
         &mut self,
         id: &str,
@@ -195,7 +223,22 @@ impl Store {
             if row.asked.digest != digest {
                 return Err(bad("it is for another action than the one that was shown"));
             }
-            let state = if answer.allowed { ApprovalState::Allowed } else { ApprovalState::Denied };
+            let state = match answer.effect {
+                AnswerEffect::Allows => ApprovalState::Allowed,
+                AnswerEffect::Denies => ApprovalState::Denied,
+                AnswerEffect::IsNoted => ApprovalState::Waiting,
+            };
+            let row = match &answer.document {
+                Some(change) if change.from != row.asked.document => {
+                    return Err(bad("somebody else answered it at the same time: look again"));
+                }
+                Some(change) if change.to.len() > MOST_DOCUMENT => return Err(bad(LONG_DOCUMENT)),
+                Some(change) => row.with_document(change.to.clone()),
+                None => row,
+            };
+            if let Some(exception) = &answer.exception {
+                writer.add_exception(exception)?;
+            }
             writer.put_approval(row, state, answer.at, &answer.reason, records)?;
             Ok(true)
         })
@@ -243,12 +286,15 @@ impl Writer<'_> {
         reason: &str,
         records: Vec<NewRecord>,
     ) -> Result<ApprovalRecord, StoreError> {
-        let row = ApprovalRecord { state, ended_at: Some(at), reason: reason.to_owned(), ..row };
+        let ended_at = (state != ApprovalState::Waiting).then_some(at);
+        let row = ApprovalRecord { state, ended_at, reason: reason.to_owned(), ..row };
         let seal = row.sealed(self.keys).pop();
-        let sql =
-            "UPDATE approvals SET state = ?2, ended_at = ?3, reason = ?4, seal = ?5 WHERE id = ?1";
+        let sql = "UPDATE approvals SET state = ?2, ended_at = ?3, reason = ?4, document = ?5, \
+             seal = ?6 WHERE id = ?1";
+        let (id, document) = (&row.asked.id, &row.asked.document);
+        let ended_at = ended_at.map(time);
         self.transaction
-            .execute(sql, params![row.asked.id, state.as_str(), time(at), row.reason, seal])
+            .execute(sql, params![id, state.as_str(), ended_at, row.reason, document, seal])
             .map_err(|error| self.named(&error))?;
         self.append(Some(&row.asked.session), None, records)?;
         Ok(row)
@@ -365,7 +411,7 @@ fn check_new(asked: &StoredApproval) -> Result<(), StoreError> {
     } else if asked.digest.is_empty() {
         "it needs the digest of its action"
     } else if asked.document.len() > MOST_DOCUMENT {
-        "its document is longer than 256 KiB"
+        LONG_DOCUMENT
     } else {
         return Ok(());
     };
@@ -403,6 +449,10 @@ impl ApprovalState {
 }
 
 impl ApprovalRecord {
+    fn with_document(self, document: String) -> Self {
+        Self { asked: StoredApproval { document, ..self.asked }, ..self }
+    }
+
     /// Returns true if an answer at that time (milliseconds since 1970) is in time.
     #[must_use]
     pub const fn is_waiting(&self, now: u64) -> bool {

@@ -77,19 +77,8 @@ impl Store {
         grant: StoredException,
         records: Vec<NewRecord>,
     ) -> Result<Vec<StoredRecord>, StoreError> {
-        check_new(&grant)?;
         self.write(|writer| {
-            writer.expire_exceptions(grant.granted_at)?;
-            let bad = |reason| StoreError::BadException { id: grant.id.clone(), reason };
-            if writer.live_exceptions()?.len() >= MOST_LIVE {
-                return Err(bad("there are 64 live ones already: revoke some"));
-            }
-            let row = ExceptionRecord { grant: grant.clone(), ended: None };
-            writer.insert_exception(&row).map_err(|error| match error.sqlite_error_code() {
-                Some(rusqlite::ErrorCode::ConstraintViolation) => bad("its id is taken"),
-                _ => writer.named(&error),
-            })?;
-            writer.anchor_exceptions()?;
+            writer.add_exception(&grant)?;
             writer.append(grant.session.as_deref(), None, records)
         })
     }
@@ -162,6 +151,22 @@ impl Store {
 }
 
 impl Writer<'_> {
+    /// Stores an exception. Those that expired before it was granted end now.
+    pub(crate) fn add_exception(&self, grant: &StoredException) -> Result<(), StoreError> {
+        check_new(grant)?;
+        self.expire_exceptions(grant.granted_at)?;
+        let bad = |reason| StoreError::BadException { id: grant.id.clone(), reason };
+        if self.live_exceptions()?.len() >= MOST_LIVE {
+            return Err(bad("there are 64 live ones already: revoke some"));
+        }
+        let row = ExceptionRecord { grant: grant.clone(), ended: None };
+        self.insert_exception(&row).map_err(|error| match error.sqlite_error_code() {
+            Some(rusqlite::ErrorCode::ConstraintViolation) => bad("its id is taken"),
+            _ => self.named(&error),
+        })?;
+        self.anchor_exceptions()
+    }
+
     /// Ends the single-use exceptions among `ids`; the others only have to be still live. They end
     /// at the time of the newest of the records that are committed with them.
     pub(crate) fn spend(

@@ -58,7 +58,10 @@ mod work;
 mod writer;
 
 pub use anchors::{Anchor, AnchorStatus};
-pub use approvals::{ApprovalAnswer, ApprovalList, ApprovalRecord, ApprovalState, StoredApproval};
+pub use approvals::{
+    AnswerEffect, ApprovalAnswer, ApprovalList, ApprovalRecord, ApprovalState, DocumentChange,
+    StoredApproval,
+};
 pub use breakers::{BreakerChange, Breakers};
 pub use chain::JournalStart;
 pub use commit::{Commit, SessionSnapshot};

@@ -5,7 +5,8 @@ mod common;
 
 use common::{Place, record, work};
 use portcullis_store::{
-    ApprovalAnswer, ApprovalState, Commit, CommitError, Store, StoreError, StoredApproval,
+    AnswerEffect, ApprovalAnswer, ApprovalState, Commit, CommitError, DocumentChange, Store,
+    StoreError, StoredApproval, StoredException,
 };
 
 fn asked(id: &str) -> StoredApproval {
@@ -20,7 +21,8 @@ fn asked(id: &str) -> StoredApproval {
 }
 
 fn answer(allowed: bool, at: u64) -> ApprovalAnswer {
-    ApprovalAnswer { allowed, at, reason: "words".into() }
+    let effect = if allowed { AnswerEffect::Allows } else { AnswerEffect::Denies };
+    ApprovalAnswer { effect, at, reason: "words".into(), document: None, exception: None }
 }
 
 fn with_one(place: &Place) -> Store {
@@ -188,4 +190,52 @@ fn invalid_approvals_are_refused() {
         (waiting(1_500).len(), waiting(2_500), waiting(3_000)),
         (65, vec!["later".into()], vec![])
     );
+}
+
+#[test]
+fn an_answer_that_is_noted_leaves_it_waiting() {
+    let place = Place::new();
+    let mut store = with_one(&place);
+    let noted = |from: &str, to: &str| ApprovalAnswer {
+        effect: AnswerEffect::IsNoted,
+        document: Some(DocumentChange { from: from.into(), to: to.into() }),
+        ..answer(true, 1_100)
+    };
+    let first = noted("{}", "{\"by\":1}");
+    assert!(store.answer_approval("a", "digest-a", &first, vec![record("one")]).unwrap());
+    let found = store.find_approval("a").unwrap().unwrap();
+    assert!(found.is_waiting(1_200) && found.ended_at.is_none(), "{found:?}");
+    assert_eq!(found.asked.document, "{\"by\":1}");
+    assert!(matches!(use_up(&mut store, "s", "a"), Err(CommitError::Spent { .. })));
+    // Somebody who saw it before does not overwrite what was noted.
+    let error = store.answer_approval("a", "digest-a", &first, Vec::new()).unwrap_err();
+    assert!(error.to_string().contains("at the same time"), "{error}");
+    let long = noted("{\"by\":1}", &"x".repeat((256 << 10) + 1));
+    let error = store.answer_approval("a", "digest-a", &long, Vec::new()).unwrap_err();
+    assert!(error.to_string().contains("longer than 256 KiB"), "{error}");
+    assert!(store.answer_approval("a", "digest-a", &answer(true, 1_300), Vec::new()).unwrap());
+    use_up(&mut store, "s", "a").unwrap();
+}
+
+#[test]
+fn an_exception_begins_with_the_answer_or_not_at_all() {
+    let place = Place::new();
+    let mut store = with_one(&place);
+    let exception = StoredException {
+        id: "e".into(),
+        session: Some("s".into()),
+        once: false,
+        granted_at: 1_100,
+        expires_at: 9_000,
+        document: "{}".into(),
+    };
+    let with = |exception| ApprovalAnswer { exception: Some(exception), ..answer(true, 1_100) };
+    let bad = StoredException { id: String::new(), ..exception.clone() };
+    assert!(store.answer_approval("a", "digest-a", &with(bad), vec![record("bad")]).is_err());
+    assert_eq!(state(&store, "a"), ApprovalState::Waiting);
+    assert!(store.find_record("bad").unwrap().is_none());
+    assert!(store.answer_approval("a", "digest-a", &with(exception), Vec::new()).unwrap());
+    let live = store.take_snapshot("s", None).unwrap().exceptions;
+    assert_eq!(live.iter().map(|grant| grant.id.as_str()).collect::<Vec<_>>(), ["e"]);
+    assert!(store.take_snapshot("other", None).unwrap().exceptions.is_empty());
 }

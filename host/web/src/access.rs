@@ -63,6 +63,8 @@ pub(crate) struct Visitor {
 pub(crate) struct Access {
     links: Mutex<HashMap<Digest, Grant>>,
     sessions: Mutex<HashMap<Digest, Grant>>,
+    /// Links with which a person sets up a passkey: their name, until a time.
+    enrollments: Mutex<HashMap<Digest, (String, Instant)>>,
 }
 
 type Digest = [u8; 32];
@@ -90,6 +92,24 @@ impl Access {
         }
     }
 
+    /// Makes a code with which a person of a name sets up one passkey, once, within a minute.
+    pub(crate) fn make_enrollment(&self, name: &str) -> Result<String> {
+        let token = new_token()?;
+        let now = Instant::now();
+        let mut enrollments = lock(&self.enrollments);
+        enrollments.retain(|_, (_, until)| *until > now);
+        if enrollments.len() < MOST {
+            enrollments.insert(digest(&token), (name.to_owned(), now + LINK_LIFE));
+        }
+        Ok(token)
+    }
+
+    /// Takes such a code; returns the person's name, and `None` for a code that does not count.
+    pub(crate) fn redeem_enrollment(&self, code: &str) -> Option<String> {
+        let (name, until) = lock(&self.enrollments).remove(&digest(code))?;
+        (until > Instant::now()).then_some(name)
+    }
+
     /// Returns the visitor with a cookie's value.
     pub(crate) fn find_visitor(&self, cookie: &str) -> Option<Visitor> {
         let grant = lock(&self.sessions).get(&digest(cookie)).copied()?;
@@ -106,9 +126,7 @@ impl Access {
 
 /// Adds a grant under a new token, which it returns.
 fn add_grant(grants: &Mutex<HashMap<Digest, Grant>>, role: Role, life: Duration) -> Result<String> {
-    let mut bytes = [0; TOKEN];
-    getrandom::fill(&mut bytes).context("the system gives no random bytes")?;
-    let token = BASE64URL_NOPAD.encode(&bytes);
+    let token = new_token()?;
     let now = Instant::now();
     let mut grants = lock(grants);
     grants.retain(|_, grant| grant.until > now);
@@ -118,6 +136,12 @@ fn add_grant(grants: &Mutex<HashMap<Digest, Grant>>, role: Role, life: Duration)
     }
     grants.insert(digest(&token), Grant { role, until: now + life });
     Ok(token)
+}
+
+fn new_token() -> Result<String> {
+    let mut bytes = [0; TOKEN];
+    getrandom::fill(&mut bytes).context("the system gives no random bytes")?;
+    Ok(BASE64URL_NOPAD.encode(&bytes))
 }
 
 fn digest(token: &str) -> Digest {

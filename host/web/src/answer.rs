@@ -1,16 +1,11 @@
 //! Writes a person's answer to an action that waits.
 
 use crate::site::Site;
-use anyhow::{Context, Result};
+use anyhow::{Result, bail};
 use portcullis_config::clock::now_ms;
 use portcullis_core::text::one_line;
-use portcullis_review::questions::{AskedAction, answer_record};
-use portcullis_review::reviewer::to_store;
-use portcullis_store::{ApprovalAnswer, ApprovalRecord};
+use portcullis_review::answers::{self, AnswerResult, Answerer, PersonAnswer, PersonDecision};
 use serde::Deserialize;
-
-/// The most bytes of a person's words.
-const MOST_WORDS: usize = 512;
 
 /// The form of an answer.
 #[derive(Debug, Deserialize)]
@@ -19,20 +14,47 @@ pub(crate) struct AnswerForm {
     pub(crate) id: String,
     /// The digest of the action that was shown.
     pub(crate) digest: String,
-    pub(crate) answer: String,
+    pub(crate) answer: FormAnswer,
     #[serde(default)]
     pub(crate) words: String,
     #[serde(default)]
     pub(crate) proof: String,
+    /// What a passkey signed, in place of `proof`.
+    #[serde(default)]
+    pub(crate) signed: String,
+}
+
+/// The button of the form.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum FormAnswer {
+    Allow,
+    AllowInSession,
+    Deny,
+}
+
+impl AnswerForm {
+    /// Returns the text that a passkey signs for, in effect: no other answer has it.
+    pub(crate) fn purpose(&self) -> String {
+        format!("{:?} {} {}", self.answer, self.id, self.digest)
+    }
+}
+
+impl FormAnswer {
+    const fn decision(self) -> PersonDecision {
+        match self {
+            Self::Allow => PersonDecision::AllowOnce,
+            Self::AllowInSession => PersonDecision::AllowInSession,
+            Self::Deny => PersonDecision::Deny,
+        }
+    }
 }
 
 /// What became of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answered {
-    Allowed,
-    Denied,
-    /// Nothing waits for it any more.
-    TooLate,
+    /// It was taken, or could not count.
+    Settled(AnswerResult),
     /// The proof is missing or wrong.
     NotProved,
     /// Too many proofs were wrong.
@@ -44,39 +66,28 @@ pub(crate) enum Answered {
 /// # Errors
 /// Fails if the action is another one than was shown, or the journal cannot be written.
 pub(crate) fn give_answer(site: &Site, form: &AnswerForm) -> Result<Answered> {
-    let allowed = form.answer == "allow";
+    let decision = form.answer.decision();
     let mut reading = site.open()?;
-    let settings = site.proof_settings()?;
-    if allowed {
+    let at = now_ms();
+    let mut proved = None;
+    if decision != PersonDecision::Deny {
         if site.is_closed() {
             return Ok(Answered::Closed);
         }
-        if !site.prover.check(&settings, &form.proof, now_ms() / 1000)? {
+        let proof = if form.signed.is_empty() { &form.proof } else { &form.signed };
+        proved = site.check_proof(&reading.home, proof, &form.purpose(), at / 1000)?;
+        if proved.is_none() {
             site.note_failure();
             return Ok(Answered::NotProved);
         }
     }
-    let Some(row) = reading.store.find_approval(&form.id)? else { return Ok(Answered::TooLate) };
-    let asked = read_asked(&row)?;
-    let words = one_line(&form.words, MOST_WORDS);
-    let at = now_ms();
-    let by = if allowed { settings.described() } else { "a person on the page" };
-    let record = answer_record(&form.id, &asked, allowed, &words, by, at);
-    let answer = ApprovalAnswer { allowed, at, reason: words };
-    let is_given =
-        reading.store.answer_approval(&form.id, &form.digest, &answer, vec![to_store(&record)])?;
-    Ok(match (is_given, allowed) {
-        (false, _) => Answered::TooLate,
-        (true, true) => Answered::Allowed,
-        (true, false) => Answered::Denied,
-    })
-}
-
-/// Reads what a person is shown.
-///
-/// # Errors
-/// Fails if the document is damaged.
-pub(crate) fn read_asked(row: &ApprovalRecord) -> Result<AskedAction> {
-    serde_json::from_str(&row.asked.document)
-        .with_context(|| format!("the approval {} cannot be read", row.asked.id))
+    let found = reading.store.find_approval(&form.id)?;
+    let Some(row) = found else { return Ok(Answered::Settled(AnswerResult::TooLate)) };
+    if row.asked.digest != form.digest {
+        bail!("the approval `{}` is for another action than was shown", one_line(&form.id, 64));
+    }
+    let described = proved.as_ref().map_or("a person on the page", |who| &who.described);
+    let by = Answerer { name: proved.as_ref().and_then(|who| who.name.as_deref()), described };
+    let answer = PersonAnswer { decision, words: &form.words, by, at };
+    answers::give_answer(&mut reading.store, &row, &answer).map(Answered::Settled)
 }

@@ -11,7 +11,8 @@
 //! | `server` | binds loopback, routes, and ends |
 //! | `gate` | what holds for each request: host, origin, size, headers |
 //! | `access` | one-time links, cookies, roles |
-//! | `proof` | the proof that a person answers: a code or a password |
+//! | `people` | who may allow actions, and what each proves it with |
+//! | `proof`, `passkey` | checks a proof: a code, a password, or a passkey |
 //! | `watcher`, `changes` | tells open pages that the journal has changed, and who watches |
 //! | `answer` | writes a person's answer |
 //! | `pages` | one module for each page |
@@ -23,8 +24,11 @@
 mod access;
 mod answer;
 mod changes;
+mod enrollment;
 mod gate;
 mod pages;
+mod passkey;
+pub mod people;
 pub mod proof;
 mod server;
 mod site;

@@ -1,172 +1,176 @@
-//! The proof that a person answers: a code of an authenticator, or a password.
-//!
-//! The agent runs as the same user, so a click proves nothing: it could send the same form. It
-//! cannot read what only a person's phone or memory holds. The secret against which the proof is
-//! checked stands in the home, whose files the review keeps from agents. It is as safe from a program
-//! that evades the review as the journal's key is.
+//! Checks the proof of a person who allows an action.
 
-use anyhow::{Context, Result, anyhow, bail};
+use crate::passkey::Challenges;
+use crate::people::{Approvers, Passkey, Proof};
+use anyhow::{Context, Result, anyhow};
 use argon2::Argon2;
+use argon2::password_hash::PasswordVerifier;
 use argon2::password_hash::phc::PasswordHash;
-use argon2::password_hash::{PasswordHasher, PasswordVerifier};
 use data_encoding::BASE32_NOPAD;
-use portcullis_fs::{SealError, SealedDocument};
-use portcullis_store::Home;
-use serde::{Deserialize, Serialize};
-use std::sync::{Mutex, PoisonError};
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use totp_rs::{Builder, Totp};
 
-const FILE: &str = "approver.json";
-const PURPOSE: &str = "portcullis 2026 approver's proof";
-const MOST_BYTES: u64 = 4096;
-/// The bytes of an authenticator's secret.
-const SECRET: usize = 20;
-/// The fewest letters of a password.
-pub const SHORTEST_PASSWORD: usize = 12;
-
-/// The proof that a home's answers need.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-pub enum ProofSettings {
-    /// None is set up: the page can deny, and allows nothing.
-    #[default]
-    Missing,
-    /// A code of six digits, new every 30 seconds, each used once.
-    Code {
-        /// The secret that the authenticator has, in base 32.
-        secret: String,
-    },
-    /// A password.
-    Password {
-        /// Its hash, by Argon2id with a salt.
-        hash: String,
-    },
-    /// A click is enough: the operator said so.
-    Click,
-}
-
-impl ProofSettings {
-    /// Makes settings with a new secret for an authenticator.
-    ///
-    /// # Errors
-    /// Fails if the system gives no random bytes.
-    pub fn new_code() -> Result<Self> {
-        let mut bytes = [0; SECRET];
-        getrandom::fill(&mut bytes).context("the system gives no random bytes")?;
-        Ok(Self::Code { secret: BASE32_NOPAD.encode(&bytes) })
-    }
-
-    /// Makes settings with a password.
-    ///
-    /// # Errors
-    /// Fails if it has fewer than [`SHORTEST_PASSWORD`] letters, or the system gives no random bytes.
-    pub fn new_password(password: &str) -> Result<Self> {
-        if password.chars().count() < SHORTEST_PASSWORD {
-            bail!("the password needs at least {SHORTEST_PASSWORD} letters");
-        }
-        let hash = Argon2::default().hash_password(password.as_bytes());
-        let hash = hash.map_err(|error| anyhow!("cannot hash the password: {error}"))?;
-        Ok(Self::Password { hash: hash.to_string() })
-    }
-
-    /// Reads a home's settings.
-    ///
-    /// # Errors
-    /// Fails if they were not written by this home.
-    pub fn read(home: &Home) -> Result<Self> {
-        let document = document(home);
-        match document.read_content() {
-            Ok(found) => Ok(found.unwrap_or_default()),
-            Err(error @ SealError::Forged) => Err(error)
-                .with_context(|| format!("`{}` does not count", document.path().display())),
-            Err(error) => {
-                Err(error).with_context(|| format!("cannot read `{}`", document.path().display()))
-            }
-        }
-    }
-
-    /// Writes a home's settings.
-    ///
-    /// # Errors
-    /// Fails if the file cannot be written.
-    pub fn write(&self, home: &Home) -> Result<()> {
-        let document = document(home);
-        let shown = || format!("cannot write `{}`", document.path().display());
-        match self {
-            Self::Missing => document.remove().map(drop).with_context(shown),
-            _ => document.write_content(self).with_context(shown),
-        }
-    }
-
-    /// Returns the address that an authenticator reads; `None` if there is no secret for one.
-    #[must_use]
-    pub fn authenticator_url(&self, account: &str) -> Option<String> {
-        let Self::Code { secret } = self else { return None };
-        let account: String =
-            account.chars().filter(|letter| letter.is_ascii_alphanumeric()).collect();
-        Some(format!("otpauth://totp/Portcullis:{account}?secret={secret}&issuer=Portcullis"))
-    }
-
-    /// Returns the words for how a person proved to be one, for the journal.
-    #[must_use]
-    pub const fn described(&self) -> &'static str {
-        match self {
-            Self::Missing => "a person on the page",
-            Self::Code { .. } => "a person on the page, with a code of their authenticator",
-            Self::Password { .. } => "a person on the page, with their password",
-            Self::Click => "somebody on the page, with a click",
-        }
-    }
-}
-
-/// Checks proofs. It remembers the newest code, so that a code that was seen on its way is worth
-/// nothing.
+/// Checks proofs. It remembers each person's newest code, so that a code that was seen on its way is
+/// worth nothing.
 #[derive(Debug, Default)]
 pub struct Prover {
-    newest_step: Mutex<Option<u64>>,
+    newest_steps: Mutex<HashMap<String, u64>>,
+    challenges: Mutex<Challenges>,
+}
+
+/// A person who proved to be one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProvedPerson {
+    /// Their name; `None` after a click, which could be anybody's.
+    pub name: Option<String>,
+    /// The words for the journal.
+    pub described: String,
+    /// The passkey that they used, in the state that it has now.
+    pub passkey: Option<Passkey>,
+}
+
+/// What a proof is given for, and where.
+#[derive(Clone, Copy, Debug)]
+pub struct ProofContext<'a> {
+    /// The page's host without its port.
+    pub domain: &'a str,
+    /// The page's origin.
+    pub origin: &'a str,
+    /// The one answer that a passkey signs: a text that no other answer has.
+    pub purpose: &'a str,
+    /// Seconds since 1970.
+    pub now: u64,
 }
 
 impl Prover {
-    /// Returns true if `proof` is one at a time (seconds since 1970).
+    /// Returns the person whose proof it is; `None` if it is nobody's.
     ///
     /// # Errors
-    /// Fails if the settings are unusable.
-    pub fn check(&self, settings: &ProofSettings, proof: &str, now: u64) -> Result<bool> {
-        match settings {
-            ProofSettings::Missing => Ok(false),
-            ProofSettings::Click => Ok(true),
-            ProofSettings::Password { hash } => {
-                let hash = PasswordHash::new(hash)
-                    .map_err(|error| anyhow!("the hash of the password is damaged: {error}"))?;
-                Ok(Argon2::default().verify_password(proof.as_bytes(), &hash).is_ok())
-            }
-            ProofSettings::Code { secret } => {
-                let Some(step) = authenticator(secret)?.check(proof.trim(), now) else {
-                    return Ok(false);
+    /// Fails if what it is checked against is damaged.
+    pub fn check(
+        &self,
+        approvers: &Approvers,
+        proof: &str,
+        context: ProofContext<'_>,
+    ) -> Result<Option<ProvedPerson>> {
+        if proof.starts_with('{') {
+            return self.check_passkey(approvers, proof, context);
+        }
+        for person in &approvers.people {
+            for known in &person.proofs {
+                let how = match known {
+                    Proof::Code { secret } => {
+                        if !self.check_code(&person.name, secret, proof.trim(), context.now)? {
+                            continue;
+                        }
+                        "with a code of their authenticator"
+                    }
+                    Proof::Password { hash } => {
+                        let hash = PasswordHash::new(hash).map_err(|error| {
+                            anyhow!("the hash of a password is damaged: {error}")
+                        })?;
+                        if Argon2::default().verify_password(proof.as_bytes(), &hash).is_err() {
+                            continue;
+                        }
+                        "with their password"
+                    }
+                    Proof::Passkey(_) => continue,
                 };
-                let mut newest = self.newest_step.lock().unwrap_or_else(PoisonError::into_inner);
-                if newest.is_some_and(|newest| step <= newest) {
-                    return Ok(false);
-                }
-                *newest = Some(step);
-                Ok(true)
+                return Ok(Some(ProvedPerson::named(&person.name, how)));
             }
         }
+        Ok((approvers.click && proof.is_empty()).then(|| ProvedPerson {
+            name: None,
+            described: "somebody on the page, with a click".to_owned(),
+            passkey: None,
+        }))
+    }
+
+    /// Makes the options with which a browser lets a passkey sign, as JSON.
+    ///
+    /// # Errors
+    /// Fails if the page's name cannot have passkeys.
+    pub fn begin_passkey(&self, domain: &str, purpose: String) -> Result<String> {
+        lock(&self.challenges).begin_proof(domain, purpose)
+    }
+
+    /// Makes the options with which a browser creates a passkey for a person, as JSON.
+    ///
+    /// # Errors
+    /// Fails if the name cannot be used.
+    pub fn begin_enrollment(&self, domain: &str, name: &str) -> Result<String> {
+        lock(&self.challenges).begin_enrollment(domain, name)
+    }
+
+    /// Takes a passkey that a browser created, with the name of its person.
+    ///
+    /// # Errors
+    /// Fails if nobody asked for it, or it does not count.
+    pub fn finish_enrollment(
+        &self,
+        domain: &str,
+        origin: &str,
+        created: &str,
+    ) -> Result<(String, Passkey)> {
+        lock(&self.challenges).finish_enrollment(domain, origin, created)
+    }
+
+    fn check_passkey(
+        &self,
+        approvers: &Approvers,
+        proof: &str,
+        context: ProofContext<'_>,
+    ) -> Result<Option<ProvedPerson>> {
+        let of_person = |proofs: &'_ [Proof], id: &str| {
+            proofs.iter().any(|proof| matches!(proof, Proof::Passkey(key) if key.id == id))
+        };
+        let passkeys = approvers.people.iter().flat_map(|person| &person.proofs);
+        let passkeys = passkeys.filter_map(|proof| match proof {
+            Proof::Passkey(passkey) => Some(passkey),
+            _ => None,
+        });
+        let ProofContext { domain, origin, purpose, .. } = context;
+        let used = lock(&self.challenges).check_proof(domain, origin, purpose, proof, passkeys)?;
+        let Some(used) = used else { return Ok(None) };
+        let person = approvers.people.iter().find(|person| of_person(&person.proofs, &used.id));
+        Ok(person.map(|person| ProvedPerson {
+            passkey: Some(used),
+            ..ProvedPerson::named(&person.name, "with a passkey")
+        }))
+    }
+
+    fn check_code(&self, name: &str, secret: &str, code: &str, now: u64) -> Result<bool> {
+        let Some(step) = authenticator(secret)?.check(code, now) else { return Ok(false) };
+        let mut newest = lock(&self.newest_steps);
+        if newest.get(name).is_some_and(|newest| step <= *newest) {
+            return Ok(false);
+        }
+        newest.insert(name.to_owned(), step);
+        Ok(true)
+    }
+}
+
+impl ProvedPerson {
+    fn named(name: &str, how: &str) -> Self {
+        let described = format!("{name} on the page, {how}");
+        Self { name: Some(name.to_owned()), described, passkey: None }
     }
 }
 
 fn authenticator(secret: &str) -> Result<Totp> {
     let bytes = BASE32_NOPAD
         .decode(secret.as_bytes())
-        .context("the secret of the authenticator is damaged")?;
+        .context("the secret of an authenticator is damaged")?;
     Builder::new()
         .with_secret(bytes)
         .build()
-        .map_err(|error| anyhow!("the secret of the authenticator is unusable: {error}"))
+        .map_err(|error| anyhow!("the secret of an authenticator is unusable: {error}"))
 }
 
-fn document(home: &Home) -> SealedDocument {
-    SealedDocument::new(home.path().join(FILE), home.derive_key(PURPOSE), MOST_BYTES)
+/// Locks a value. A panic leaves none half-changed.
+fn lock<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
+    value.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -175,61 +179,72 @@ mod tests {
 
     const NOW: u64 = 1_800_000_000;
 
-    fn code(settings: &ProofSettings, at: u64) -> String {
-        let ProofSettings::Code { secret } = settings else { panic!("no code: {settings:?}") };
+    fn context(now: u64) -> ProofContext<'static> {
+        let (domain, origin) = ("portcullis.localhost", "http://portcullis.localhost:4747");
+        ProofContext { domain, origin, purpose: "a", now }
+    }
+
+    fn with(proofs: &[(&str, Proof)]) -> Approvers {
+        let mut approvers = Approvers::default();
+        for (name, proof) in proofs {
+            approvers.add_proof(name, proof.clone()).unwrap();
+        }
+        approvers
+    }
+
+    fn code(proof: &Proof, at: u64) -> String {
+        let Proof::Code { secret } = proof else { panic!("no code: {proof:?}") };
         authenticator(secret).unwrap().generate(at).to_string()
+    }
+
+    fn name(prover: &Prover, approvers: &Approvers, proof: &str, now: u64) -> Option<String> {
+        prover.check(approvers, proof, context(now)).unwrap()?.name
     }
 
     #[test]
     fn a_code_counts_once_and_only_for_its_time() {
-        let settings = ProofSettings::new_code().unwrap();
+        let proof = Proof::new_code().unwrap();
+        let approvers = with(&[("ann", proof.clone())]);
         for (at, counts) in [(NOW, true), (NOW - 30, true), (NOW - 90, false), (NOW + 120, false)] {
-            let prover = Prover::default();
-            let proof = code(&settings, at);
-            assert_eq!(prover.check(&settings, &proof, NOW).unwrap(), counts, "{at}");
-            assert!(!prover.check(&settings, &proof, NOW).unwrap(), "used twice: {at}");
+            let (prover, code) = (Prover::default(), code(&proof, at));
+            assert_eq!(name(&prover, &approvers, &code, NOW).is_some(), counts, "{at}");
+            assert_eq!(name(&prover, &approvers, &code, NOW), None, "used twice: {at}");
         }
         let prover = Prover::default();
-        let (older, newer) = (code(&settings, NOW - 30), code(&settings, NOW));
-        assert!(prover.check(&settings, &newer, NOW).unwrap());
-        assert!(!prover.check(&settings, &older, NOW).unwrap(), "an older one that was seen");
-        let other = ProofSettings::new_code().unwrap();
-        assert!(!Prover::default().check(&other, &newer, NOW).unwrap(), "another secret");
+        let (older, newer) = (code(&proof, NOW - 30), code(&proof, NOW));
+        assert!(name(&prover, &approvers, &newer, NOW).is_some());
+        assert_eq!(name(&prover, &approvers, &older, NOW), None, "an older one that was seen");
     }
 
     #[test]
-    fn only_the_password_counts() {
-        let settings = ProofSettings::new_password("correct horse battery").unwrap();
+    fn a_proof_tells_whose_it_is() {
+        let codes = [Proof::new_code().unwrap(), Proof::new_code().unwrap()];
+        let password = Proof::new_password("correct horse battery").unwrap();
+        let approvers =
+            with(&[("ann", codes[0].clone()), ("ann", password), ("zoe", codes[1].clone())]);
         let prover = Prover::default();
-        for (proof, counts) in [
-            ("correct horse battery", true),
-            ("correct horse batterx", false),
-            ("", false),
-            ("123456", false),
+        for (proof, expected) in [
+            (code(&codes[1], NOW), Some("zoe")),
+            (code(&codes[0], NOW), Some("ann")),
+            ("correct horse battery".to_owned(), Some("ann")),
+            ("correct horse batterx".to_owned(), None),
+            (code(&Proof::new_code().unwrap(), NOW), None),
+            (String::new(), None),
+            ("{}".to_owned(), None),
         ] {
-            assert_eq!(prover.check(&settings, proof, NOW).unwrap(), counts, "{proof}");
-        }
-        assert!(ProofSettings::new_password("elevenchars").is_err());
-    }
-
-    #[test]
-    fn nothing_counts_where_nothing_is_set_up() {
-        for proof in ["", "000000", "anything"] {
-            assert!(!Prover::default().check(&ProofSettings::Missing, proof, NOW).unwrap());
+            assert_eq!(name(&prover, &approvers, &proof, NOW).as_deref(), expected, "{proof}");
         }
     }
 
     #[test]
-    fn settings_from_elsewhere_do_not_count() {
-        let folder = tempfile::tempdir().unwrap();
-        let home = Home::open_root(folder.path()).unwrap();
-        assert_eq!(ProofSettings::read(&home).unwrap(), ProofSettings::Missing);
-        let settings = ProofSettings::new_code().unwrap();
-        settings.write(&home).unwrap();
-        assert_eq!(ProofSettings::read(&home).unwrap(), settings);
-        std::fs::write(home.path().join(FILE), r#"{"kind":"click"}"#).unwrap();
-        assert!(ProofSettings::read(&home).is_err());
-        ProofSettings::Missing.write(&home).unwrap();
-        assert_eq!(ProofSettings::read(&home).unwrap(), ProofSettings::Missing);
+    fn nothing_counts_where_nobody_is_set_up_and_a_click_has_no_name() {
+        for proof in ["", "000000", "anything", "{\"id\":\"x\"}"] {
+            let nobody = Approvers::default();
+            assert!(Prover::default().check(&nobody, proof, context(NOW)).unwrap().is_none());
+            let click = Approvers { click: true, people: Vec::new() };
+            let found = Prover::default().check(&click, proof, context(NOW)).unwrap();
+            assert_eq!(found.is_some(), proof.is_empty(), "{proof}");
+            assert!(found.is_none_or(|person| person.name.is_none()));
+        }
     }
 }

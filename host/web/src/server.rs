@@ -2,8 +2,10 @@
 
 use crate::access::{Role, Visitor};
 use crate::answer::{AnswerForm, Answered, give_answer};
+use crate::enrollment::{BeginForm, FinishForm, begin_enrollment, finish_enrollment};
 use crate::gate::{COOKIE, guard_request, read_cookie};
 use crate::pages::{self, Frame};
+use crate::people::{Approvers, check_name};
 use crate::site::{Reading, Site};
 use crate::watcher::{OpenPage, watch_journal};
 use anyhow::{Context, Result};
@@ -18,6 +20,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use portcullis_config::paths::Paths;
 use portcullis_page::{Html, STYLE};
+use portcullis_store::Home;
 use serde::Deserialize;
 use std::convert::Infallible;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -119,6 +122,15 @@ impl PageHandle {
         Ok(format!("{}/sign-in#{}", self.site.origin, self.site.access.make_link(role)?))
     }
 
+    /// Makes a link with which a person sets up a passkey, once, within a minute.
+    ///
+    /// # Errors
+    /// Fails if the name is not one, or the system gives no random bytes.
+    pub fn make_enrollment(&self, name: &str) -> Result<String> {
+        check_name(name)?;
+        Ok(format!("{}/enroll#{}", self.site.origin, self.site.access.make_enrollment(name)?))
+    }
+
     /// Ends the page. Open pages lose their connection.
     pub fn stop(&self) {
         self.ends.send_replace(true);
@@ -135,6 +147,10 @@ fn routes(site: Arc<Site>, ends: &watch::Sender<bool>) -> Router {
         .route("/session", get(show_session))
         .route("/approvals", get(show_approvals))
         .route("/approvals/answer", post(answer_approval))
+        .route("/approvals/passkey", post(ask_passkey))
+        .route("/enroll", get(show_enroll))
+        .route("/enroll/begin", post(begin_enroll))
+        .route("/enroll/finish", post(finish_enroll))
         .route("/incidents", get(show_incidents))
         .route("/plugins", get(show_plugins))
         .route("/search", get(show_search))
@@ -195,8 +211,8 @@ async fn show_approvals(
     Query(query): Query<pages::approvals::ApprovalsQuery>,
 ) -> Response {
     show(site, visitor, move |site, reading, visitor| {
-        let settings = site.proof_settings()?;
-        pages::approvals::compose(reading, visitor, &settings, &query)
+        let approvers = Approvers::read(&Home::open_root(&site.places.state)?)?;
+        pages::approvals::compose(reading, visitor, &approvers, &query)
     })
     .await
 }
@@ -222,22 +238,12 @@ async fn answer_approval(
     visitor: MaybeVisitor,
     Form(form): Form<AnswerForm>,
 ) -> Response {
-    let Some(Extension(visitor)) = visitor else { return Redirect::to("/sign-in").into_response() };
-    if form.token != visitor.form_token {
-        return (StatusCode::FORBIDDEN, "this form is not of this page: load it again\n")
-            .into_response();
-    }
-    if visitor.role < Role::Approver {
-        return (StatusCode::FORBIDDEN, "a viewer answers nothing\n").into_response();
-    }
-    if !matches!(form.answer.as_str(), "allow" | "deny") {
-        return (StatusCode::BAD_REQUEST, "the answer is `allow` or `deny`\n").into_response();
+    if let Some(refusal) = refuse_answer(visitor, &form) {
+        return refusal;
     }
     let answered = tokio::task::spawn_blocking(move || give_answer(&site, &form)).await;
     let said = match answered {
-        Ok(Ok(Answered::Allowed)) => "allowed",
-        Ok(Ok(Answered::Denied)) => "denied",
-        Ok(Ok(Answered::TooLate)) => "late",
+        Ok(Ok(Answered::Settled(result))) => pages::approvals::name_result(result),
         Ok(Ok(Answered::NotProved)) => "unproved",
         Ok(Ok(Answered::Closed)) => "closed",
         Ok(Err(error)) => {
@@ -249,6 +255,64 @@ async fn answer_approval(
         }
     };
     Redirect::to(&format!("/approvals?said={said}")).into_response()
+}
+
+/// Returns the refusal of a form that this visitor must not send.
+fn refuse_answer(visitor: MaybeVisitor, form: &AnswerForm) -> Option<Response> {
+    let Some(Extension(visitor)) = visitor else {
+        return Some(Redirect::to("/sign-in").into_response());
+    };
+    let why = if form.token != visitor.form_token {
+        "this form is not of this page: load it again\n"
+    } else if visitor.role < Role::Approver {
+        "a viewer answers nothing\n"
+    } else {
+        return None;
+    };
+    Some((StatusCode::FORBIDDEN, why).into_response())
+}
+
+/// Sends the options with which the browser lets a passkey sign this very answer.
+async fn ask_passkey(
+    State(site): Shared,
+    visitor: MaybeVisitor,
+    Form(form): Form<AnswerForm>,
+) -> Response {
+    if let Some(refusal) = refuse_answer(visitor, &form) {
+        return refusal;
+    }
+    match site.prover.begin_passkey(site.domain(), form.purpose()) {
+        Ok(options) => send_json(options),
+        Err(error) => send_page(StatusCode::CONFLICT, &pages::error_page(&error)),
+    }
+}
+
+async fn show_enroll(Query(query): Query<pages::enroll::EnrollQuery>) -> Response {
+    send_page(StatusCode::OK, &pages::enroll::whole_page(&query))
+}
+
+async fn begin_enroll(State(site): Shared, Form(form): Form<BeginForm>) -> Response {
+    if site.is_closed() {
+        return (StatusCode::TOO_MANY_REQUESTS, "too many codes were wrong: wait a minute\n")
+            .into_response();
+    }
+    match begin_enrollment(&site, &form) {
+        Ok(Some(options)) => send_json(options),
+        Ok(None) => {
+            site.note_failure();
+            (StatusCode::FORBIDDEN, "this code does not count\n").into_response()
+        }
+        Err(error) => send_page(StatusCode::CONFLICT, &pages::error_page(&error)),
+    }
+}
+
+async fn finish_enroll(State(site): Shared, Form(form): Form<FinishForm>) -> Response {
+    let kept = tokio::task::spawn_blocking(move || finish_enrollment(&site, &form)).await;
+    match kept {
+        Ok(Ok(_)) => Redirect::to("/enroll?said=done").into_response(),
+        Ok(Err(error)) => send_page(StatusCode::CONFLICT, &pages::error_page(&error)),
+        Err(_) => (StatusCode::INTERNAL_SERVER_ERROR, "a defect ended this\n").into_response(),
+    }
 }
 
 async fn show_sign_in(Query(query): Query<pages::sign_in::SignInQuery>) -> Response {
@@ -335,6 +399,10 @@ async fn send_script() -> Response {
 
 fn send_asset(kind: &'static str, text: String) -> Response {
     ([(header::CONTENT_TYPE, HeaderValue::from_static(kind))], Body::from(text)).into_response()
+}
+
+fn send_json(text: String) -> Response {
+    send_asset("application/json", text)
 }
 
 fn send_page(status: StatusCode, page: &Html) -> Response {

@@ -2,7 +2,8 @@
 
 use crate::access::Access;
 use crate::changes::Changes;
-use crate::proof::{ProofSettings, Prover};
+use crate::people::Approvers;
+use crate::proof::{ProofContext, ProvedPerson, Prover};
 use anyhow::Result;
 use portcullis_config::Config;
 use portcullis_config::paths::Paths;
@@ -64,12 +65,31 @@ impl Site {
         Ok(Reading { home, store, levels })
     }
 
-    /// Returns the proof that an answer needs.
+    /// Returns the name of its host, without the port.
+    pub(crate) fn domain(&self) -> &str {
+        self.host.split(':').next().unwrap_or_default()
+    }
+
+    /// Returns the person whose proof of a purpose it is, at a time in seconds since 1970; `None`
+    /// if it is nobody's.
     ///
     /// # Errors
-    /// Fails if the settings were changed from outside.
-    pub(crate) fn proof_settings(&self) -> Result<ProofSettings> {
-        ProofSettings::read(&Home::open_root(&self.places.state)?)
+    /// Fails if the approvers were changed from outside, or cannot be written.
+    pub(crate) fn check_proof(
+        &self,
+        home: &Home,
+        proof: &str,
+        purpose: &str,
+        now: u64,
+    ) -> Result<Option<ProvedPerson>> {
+        let context = ProofContext { domain: self.domain(), origin: &self.origin, purpose, now };
+        let mut approvers = Approvers::read(home)?;
+        let proved = self.prover.check(&approvers, proof, context)?;
+        // A device counts how often it signed: a copy of it is noticed by a count that stands still.
+        if let Some(used) = proved.as_ref().and_then(|person| person.passkey.as_ref()) {
+            approvers.keep_state(home, used)?;
+        }
+        Ok(proved)
     }
 
     /// Notes that a code, a password or a link was wrong.

@@ -3,7 +3,7 @@
 use super::process;
 use super::{in_ci, tell};
 use anyhow::{Context, Result, ensure};
-use std::env;
+use portcullis_tests::driven::find_browser;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -22,13 +22,7 @@ pub struct Rendered {
 
 /// Finds the installed browser. Without one the test is skipped, except in CI.
 pub fn find() -> Result<Option<PathBuf>> {
-    let folders: Vec<PathBuf> =
-        env::split_paths(&env::var_os("PATH").unwrap_or_default()).collect();
-    let names = ["chromium", "chromium-browser", "google-chrome"];
-    let found = names
-        .iter()
-        .flat_map(|name| folders.iter().map(move |folder| folder.join(name)))
-        .find(|path| path.is_file());
+    let found = find_browser();
     ensure!(found.is_some() || !in_ci(), "there is no browser: in CI `chromium` must be installed");
     if found.is_none() {
         tell("there is no `chromium`: the part that looks at a page in a browser is skipped");

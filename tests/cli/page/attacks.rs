@@ -4,6 +4,7 @@
 use super::http::send;
 use super::served::{PASSWORD, Served, field};
 use crate::common::reply::Answer as Reply;
+use crate::common::terminal::Answer;
 use crate::held::{DOUBTFUL, await_waiting};
 use anyhow::{Result, ensure};
 
@@ -108,6 +109,36 @@ pub fn links() -> Result<()> {
     Ok(())
 }
 
+pub fn enrollments() -> Result<()> {
+    let served = Served::start("page-enrollments")?;
+    let link = served.link_for_passkey("zoe")?;
+    let code = link.split_once('#').map(|(_, code)| code.to_owned()).unwrap_or_default();
+    let begun = served.post("/enroll/begin", &[], &format!("code={code}"))?;
+    ensure!(begun.status == 200 && begun.body.contains("\"challenge\""), "{begun:?}");
+    ensure!(begun.header("set-cookie").is_none(), "it signs nobody in: {}", begun.head);
+    for again in [&code[..], "", "guess"] {
+        let refused = served.post("/enroll/begin", &[], &format!("code={again}"))?;
+        ensure!(refused.status == 403, "{again}: {}", refused.head);
+    }
+    // The code of one kind of link is none of the other.
+    let sign_in = served.link("approver")?;
+    let code = sign_in.split_once('#').map(|(_, code)| code.to_owned()).unwrap_or_default();
+    ensure!(served.post("/enroll/begin", &[], &format!("code={code}"))?.status == 403);
+    for created in ["", "%7B%7D", "x"] {
+        let kept = served.post("/enroll/finish", &[], &format!("created={created}"))?;
+        ensure!(kept.status == 409, "{created}: {}", kept.head);
+    }
+    let shown = served.site().output(&["approvals", "proof", "--json"])?;
+    let expected = r#"{"click":false,"people":[{"name":"ann","proofs":["password"]}]}"#;
+    ensure!(shown.trim() == expected, "{shown}");
+    let mut by_agent = served.site().command(&["approvals", "proof", "passkey"]);
+    by_agent.env("CLAUDECODE", "1");
+    let refused = crate::common::process::run(by_agent, b"", crate::common::site::LIMIT)?;
+    ensure!(refused.code != Some(0) && refused.all().contains("only a person"), "{refused:?}");
+    let bad = ["approvals", "proof", "passkey", "--person", "a b"];
+    served.site().at_a_terminal(&bad, Answer::Word, &[])?.ended(1, &["no spaces"])
+}
+
 pub fn strangers() -> Result<()> {
     let served = Served::start("page-strangers")?;
     served.site().ordinary("s")?;
@@ -140,7 +171,7 @@ pub fn strangers() -> Result<()> {
         let answer = served.post("/approvals/answer", &headers, &form)?;
         ensure!(answer.header("location") == Some("/sign-in"), "{}", answer.head);
     }
-    for path in ["/../../etc/passwd", "/journal.db", "/key", "/approver.json", "//etc/passwd"] {
+    for path in ["/../../etc/passwd", "/journal.db", "/key", "/approvers.json", "//etc/passwd"] {
         ensure!(served.get(path, &[&cookie])?.status == 404, "{path}");
     }
     let out = served.post("/sign-out", &[&cookie], &format!("token={token}"))?;
@@ -175,6 +206,7 @@ pub fn answers() -> Result<()> {
         (token, digest, &right, &viewer, "403"),
         (token, digest, "", &approver, "/approvals?said=unproved"),
         (token, digest, "wrong+password", &approver, "/approvals?said=unproved"),
+        (token, digest, "%7B%22id%22%3A%22x%22%7D", &approver, "/approvals?said=unproved"),
         (token, "another", &right, &approver, "409"),
     ] {
         let got = answer(token, digest, proof, cookie)?;
@@ -190,7 +222,7 @@ pub fn answers() -> Result<()> {
     ensure!(again.header("location") == Some("/approvals?said=late"), "{}", again.head);
     let records = served.site().shown(&["--session", "s", "--kind", "exception"])?;
     let by = &records[1]["details"]["by"];
-    ensure!(by == "a person on the page, with their password", "{by}");
+    ensure!(by == "ann on the page, with their password", "{by}");
     // Too many wrong passwords close the door to right ones, too.
     let hook = served.place.hold("s", "c2", DOUBTFUL)?;
     await_waiting(served.site(), 1)?;

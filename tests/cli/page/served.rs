@@ -2,10 +2,11 @@
 
 use super::http::{HttpAnswer, send};
 use crate::common::site::Site;
+use crate::common::terminal::Answer;
 use crate::held::Place;
 use anyhow::{Context, Result, anyhow, ensure};
 use portcullis_store::Home;
-use portcullis_web::proof::ProofSettings;
+use portcullis_web::people::{Approvers, Proof};
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
 
@@ -28,7 +29,9 @@ impl Served {
         // The first command makes the home.
         place.site.output(&["approvals", "list"])?;
         let home = Home::open_root(place.site.state())?;
-        ProofSettings::new_password(PASSWORD)?.write(&home)?;
+        let mut approvers = Approvers::default();
+        approvers.add_proof("ann", Proof::new_password(PASSWORD)?)?;
+        approvers.write(&home, "ann set up a password")?;
         place.site.give_back()?;
         let mut command = place.site.command(&["serve", "--json", "--page-port", "0"]);
         command.stdin(Stdio::null()).stdout(Stdio::piped());
@@ -53,6 +56,15 @@ impl Served {
         let said = self.site().output(&["open", "--role", role, "--json"])?;
         let said: serde_json::Value = serde_json::from_str(&said)?;
         Ok(said["link"].as_str().context("no link")?.to_owned())
+    }
+
+    /// Makes a link with which a person sets up a passkey.
+    pub fn link_for_passkey(&self, name: &str) -> Result<String> {
+        let said = ["approvals", "proof", "passkey", "--person", name, "--json"];
+        let shown = self.site().at_a_terminal(&said, Answer::Word, &[])?;
+        let begin = format!("http://{}/enroll#", self.host);
+        let at = shown.text.find(&begin).with_context(|| format!("no link: {}", shown.text))?;
+        Ok(shown.text[at..].split('"').next().unwrap_or_default().to_owned())
     }
 
     /// Signs in; returns the header with the cookie.

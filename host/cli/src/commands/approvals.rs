@@ -13,6 +13,7 @@ use crate::exit::CommandExit;
 use crate::paint;
 use portcullis_config::clock::now_ms;
 use portcullis_core::text::one_line;
+use portcullis_review::answers::{PersonDecision, read_asked};
 use portcullis_review::approvals::AnswerPort;
 use portcullis_review::questions::AskedAction;
 use portcullis_store::{ApprovalRecord, ApprovalState, Store};
@@ -43,8 +44,8 @@ pub enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Let one action that waits run, once (interactive)
-    Allow(AnswerArguments),
+    /// Let one action that waits run (interactive)
+    Allow(AllowArguments),
     /// Refuse one action that waits (not for agents)
     Deny(AnswerArguments),
     /// Show actions as they begin to wait, and answer them (interactive)
@@ -65,12 +66,26 @@ pub struct AnswerArguments {
     json: bool,
 }
 
+#[derive(clap::Args)]
+pub struct AllowArguments {
+    #[command(flatten)]
+    answer: AnswerArguments,
+    /// Allow the same action in the rest of its session, too, for 8 hours at most
+    #[arg(long)]
+    session: bool,
+}
+
 pub fn run_approvals(command: &Command) -> Result<CommandExit> {
     match command {
         Command::List { all, json } => list(*all, *json),
         Command::Show { id, json } => show(id, *json),
-        Command::Allow(arguments) => answer::run_answer(arguments, true),
-        Command::Deny(arguments) => answer::run_answer(arguments, false),
+        Command::Allow(AllowArguments { answer, session: false }) => {
+            answer::run_answer(answer, PersonDecision::AllowOnce)
+        }
+        Command::Allow(AllowArguments { answer, session: true }) => {
+            answer::run_answer(answer, PersonDecision::AllowInSession)
+        }
+        Command::Deny(arguments) => answer::run_answer(arguments, PersonDecision::Deny),
         Command::Watch => watch::run_watch(),
         Command::Proof(arguments) => proof::run_proof(arguments),
     }
@@ -102,7 +117,7 @@ struct Approval {
 impl Approval {
     /// Reads what a person is shown.
     fn read(row: ApprovalRecord) -> Result<Self> {
-        Ok(Self { asked: serde_json::from_str(&row.asked.document)?, row })
+        Ok(Self { asked: read_asked(&row)?, row })
     }
 
     fn find(store: &Store, id: &str) -> Result<Self> {
@@ -139,6 +154,9 @@ impl Approval {
             "parameters": self.asked.parameters,
             "folder": self.asked.cwd,
             "why": self.asked.reasons,
+            "changes": self.asked.changes,
+            "people": self.asked.people,
+            "allowed_by": self.asked.consents,
         })
     }
 }

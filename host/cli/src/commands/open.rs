@@ -8,7 +8,7 @@ use clap::builder::PossibleValuesParser;
 use portcullis_config::paths::Paths;
 use portcullis_protocol::ask_link;
 use portcullis_web::Role;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::process::{Command, Stdio};
 
 /// The program with which a desktop opens a link.
@@ -30,19 +30,30 @@ pub struct Arguments {
 pub fn run_open(arguments: &Arguments) -> Result<CommandExit> {
     interactive::refuse_agents()?;
     let places = Paths::from_environment()?;
-    let link = ask_link(&places.state, &arguments.role).context("there is no link to a page")?;
-    let Some(link) = link else {
-        return Err(Error::not_found("no service runs for this home")
-            .with_hint("start one with `portcullis serve`"));
-    };
-    if arguments.json {
-        paint::print_text(&format!("{}\n", json!({ "link": link, "role": arguments.role })));
-    } else if arguments.print || !start_browser(&link) {
+    let link = find_link(&places, &arguments.role)?;
+    let document = json!({ "link": link, "role": arguments.role });
+    announce_link(&link, &document, arguments.print, arguments.json);
+    Ok(CommandExit::Success)
+}
+
+/// Asks the service for a link with a purpose.
+pub fn find_link(places: &Paths, purpose: &str) -> Result<String> {
+    let link = ask_link(&places.state, purpose).context("there is no link to a page")?;
+    link.ok_or_else(|| {
+        Error::not_found("no service runs for this home")
+            .with_hint("start one with `portcullis serve`")
+    })
+}
+
+/// Opens a link in a browser, or prints it.
+pub fn announce_link(link: &str, document: &Value, prints: bool, as_json: bool) {
+    if as_json {
+        paint::print_text(&format!("{document}\n"));
+    } else if prints || !start_browser(link) {
         paint::print_text(&format!("{link}\nIt works once, within a minute.\n"));
     } else {
         paint::print_text("The page opens in your browser.\n");
     }
-    Ok(CommandExit::Success)
 }
 
 /// Returns true if a desktop took the link.

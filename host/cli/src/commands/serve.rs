@@ -8,6 +8,7 @@ use crate::paint;
 use anyhow::Context;
 use portcullis_config::paths::Paths;
 use portcullis_protocol::{ServiceStatus, ask_status};
+use portcullis_review::page_address::{announce_page, forget_page};
 use portcullis_service::{OwnSocket, Service};
 use portcullis_store::Home;
 use portcullis_web::{Page, PageHandle, Role};
@@ -19,6 +20,8 @@ use std::thread::{Builder, JoinHandle};
 
 /// The version that the service tells.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// What stands before a person's name where a link is for their passkey.
+pub const PASSKEY_OF: &str = "passkey of ";
 /// The port of the page.
 const PORT: u16 = 4747;
 
@@ -53,17 +56,23 @@ pub fn run_serve(arguments: &Arguments) -> Result<CommandExit> {
     }
     let home = Home::open_root(&places.state)?;
     let socket = OwnSocket::bind(home.path())?;
+    let state = home.path().to_owned();
     let page = (!arguments.no_page).then(|| bind_page(places, arguments.page_port)).transpose()?;
     let links = page.as_ref().map(Page::handle);
     let linked = links.clone();
-    let make_link = move |role: &str| make_link(linked.as_ref(), role);
+    let make_link = move |purpose: &str| make_link(linked.as_ref(), purpose);
     let service = Service::new(socket, VERSION, super::maintain::start_for_hook, make_link);
     stop_on_signals(&service, links.clone())?;
+    if let Some(page) = &links {
+        announce_page(&state, page.address()).context("cannot tell hooks where the page is")?;
+    }
     announce(&service, links.as_ref(), arguments.json);
     let serve_page =
         page.map(|page| Builder::new().name("portcullis-page".into()).spawn(move || page.run()));
     let serve_page = serve_page.transpose().context("cannot start the page")?;
-    service.run()?;
+    let served = service.run();
+    forget_page(&state);
+    served?;
     // The service can end by itself, too.
     links.iter().for_each(PageHandle::stop);
     if let Some(ended) = serve_page.map(JoinHandle::join) {
@@ -82,11 +91,17 @@ fn bind_page(places: Paths, port: u16) -> Result<Page> {
     Ok(bound.or_else(|error| if is_default { Page::bind(places, 0) } else { Err(error) })?)
 }
 
-fn make_link(page: Option<&PageHandle>, role: &str) -> std::result::Result<String, String> {
+/// Makes a link for a role, or with which a person sets up a passkey.
+fn make_link(page: Option<&PageHandle>, purpose: &str) -> std::result::Result<String, String> {
     let page = page.ok_or("it was started with `--no-page`")?;
-    let role =
-        Role::from_name(role).ok_or_else(|| format!("it does not know the role `{role}`"))?;
-    page.make_link(role).map_err(|error| format!("{error:#}"))
+    let link = match purpose.strip_prefix(PASSKEY_OF) {
+        Some(name) => page.make_enrollment(name),
+        None => {
+            let role = Role::from_name(purpose);
+            page.make_link(role.ok_or_else(|| format!("it does not know the role `{purpose}`"))?)
+        }
+    };
+    link.map_err(|error| format!("{error:#}"))
 }
 
 fn announce(service: &Service, page: Option<&PageHandle>, as_json: bool) {

@@ -15,6 +15,15 @@ pub(super) const KEYS: &[ConfigKey] = &[
              asks nobody",
     },
     ConfigKey {
+        path: "approvals.two_people",
+        kind: ValueKind::Choice(&["never", "high", "medium", "low"]),
+        default: || text("never"),
+        default_text: "",
+        project: ProjectScope::Never,
+        doc: "the level of risk from which two people have to allow an action, each on the page \
+             with a proof of their own",
+    },
+    ConfigKey {
         path: "notifications.kept_days",
         kind: ValueKind::Integer(0, 36_500),
         default: || number(30),

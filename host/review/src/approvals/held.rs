@@ -1,6 +1,6 @@
 //! The action that is held, and the permission for it.
 
-use crate::questions::AskedAction;
+use crate::questions::{AskedAction, AskedChange};
 use portcullis_config::Config;
 use portcullis_core::action::{GitState, Timestamp};
 use portcullis_core::event::{Event, EventKind};
@@ -32,6 +32,8 @@ pub(crate) struct HeldAction {
     pub(crate) person: String,
     /// The project's name, masked.
     pub(crate) project: String,
+    /// What it would change.
+    pub(crate) changes: Vec<AskedChange>,
 }
 
 impl HeldAction {
@@ -63,7 +65,18 @@ impl HeldAction {
             parameters,
             cwd,
             reasons,
+            changes: self.changes.clone(),
+            people: self.count_people(),
+            consents: Vec::new(),
         }
+    }
+
+    /// Returns how many people have to allow it.
+    fn count_people(&self) -> u8 {
+        let Some(decision) = &self.record.decision else { return 2 };
+        let level = self.config.policy.decision.risk.level_of(decision.risk);
+        let needs_two = self.config.approvals.two_people_from.is_some_and(|from| level >= from);
+        if needs_two { 2 } else { 1 }
     }
 
     /// Makes the permission for it that the approval `id` would give.

@@ -14,6 +14,7 @@
 //! Nobody pays for waiting where nobody is there: a person watches ([`WatchLock`]), or a channel
 //! sends the question.
 
+mod changes;
 mod held;
 mod presence;
 mod reviewed_event;
@@ -23,6 +24,7 @@ pub use presence::{WatchLock, is_watched};
 pub use reviewed_event::EventReply;
 pub use wait::AnswerPort;
 
+pub(crate) use changes::list_changes;
 pub(crate) use held::{ApprovedAction, HeldAction};
 pub(crate) use reviewed_event::ReviewedEvent;
 pub(crate) use wait::settle_question;

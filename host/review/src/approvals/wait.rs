@@ -3,8 +3,10 @@
 use super::held::{ApprovedAction, HeldAction, digest_event};
 use super::presence::is_watched;
 use super::reviewed_event::{EventReply, ReviewedEvent};
+use crate::answers::read_asked;
 use crate::notifications;
-use crate::questions::{AskedAction, question_record};
+use crate::page_address::find_page;
+use crate::questions::{AskedAction, PAGE, question_record};
 use crate::reviewer::to_store;
 use anyhow::Result;
 use portcullis_config::clock;
@@ -150,7 +152,11 @@ impl<'a> Question<'a> {
         let until = self.find_end(port, begun)?;
         let wait = until.saturating_duration_since(begun);
         let seconds = wait.as_secs();
-        let record = question_record(&self.id, &self.asked, ApprovalState::Waiting, seconds, now);
+        let mut record =
+            question_record(&self.id, &self.asked, ApprovalState::Waiting, seconds, now);
+        if let Some(page) = find_page(&self.held.state) {
+            record.details.insert(PAGE.into(), page.into());
+        }
         let failed = |error: StoreError| format!("Nobody could be asked: {error}.");
         let home = Home::open_root(&self.held.state).map_err(failed)?;
         let messages = self.list_messages(&record, now);
@@ -272,6 +278,10 @@ impl<'a> Question<'a> {
         };
         let words = one_line(&row.reason, 512);
         match row.state {
+            ApprovalState::Allowed if !self.is_agreed(&row) => Answer::Refused(format!(
+                "A person allowed this (approval {id}), but {} people have to, so it did not run.",
+                self.asked.people
+            )),
             ApprovalState::Allowed => {
                 let mut permission = permission;
                 permission.exception.reason = words;
@@ -293,6 +303,12 @@ impl<'a> Question<'a> {
                 one_line(&self.held.record.id, 64)
             )),
         }
+    }
+
+    /// Returns true if as many people as were asked have allowed it.
+    fn is_agreed(&self, row: &ApprovalRecord) -> bool {
+        let people = self.asked.people;
+        read_asked(row).is_ok_and(|answered| AskedAction { people, ..answered }.is_agreed())
     }
 
     /// Ends a permission that cannot be used. The action is refused even if that fails.

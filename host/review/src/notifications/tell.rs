@@ -133,7 +133,11 @@ fn commands(topic: Topic, record: &Record) -> Vec<String> {
         format!("portcullis approvals {verb} {id}")
     };
     match topic {
-        Topic::Approval => ["show", "allow", "deny"].map(waits).into(),
+        Topic::Approval => {
+            let page = record.details.get(questions::PAGE).and_then(|page| page.as_str());
+            let link = page.map(|page| format!("{page}/approvals"));
+            ["show", "allow", "deny"].map(waits).into_iter().chain(link).collect()
+        }
         Topic::Quarantine => vec!["portcullis doctor".to_owned()],
         // The record of a stop gives the incident its id.
         Topic::EmergencyStop => vec![format!("portcullis incident show {}", record.id)],

@@ -8,6 +8,53 @@ if (form && location.hash.length > 1) {
   form.requestSubmit();
 }
 
+// Sends the fields of a form, and returns the options for a passkey.
+const ask = async (address, fields) => {
+  const answer = await fetch(address, { method: "POST", body: new URLSearchParams(fields) });
+  if (!answer.ok || answer.redirected) throw new Error(await answer.text());
+  return answer.json();
+};
+
+const enroll = document.querySelector("#enroll");
+if (enroll) {
+  if (location.hash.length > 1) {
+    enroll.elements.code.value = location.hash.slice(1);
+    history.replaceState(null, "", location.pathname);
+  }
+  enroll.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    try {
+      const options = await ask("/enroll/begin", { code: enroll.elements.code.value });
+      const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(options);
+      const created = await navigator.credentials.create({ publicKey });
+      enroll.elements.created.value = JSON.stringify(created);
+      enroll.elements.code.value = "-";
+      enroll.submit();
+    } catch {
+      location.assign("/enroll?said=failed");
+    }
+  });
+}
+
+// Allows with a passkey, which signs this very answer, where no code or password was typed.
+document.addEventListener("submit", async (event) => {
+  const answer = event.target;
+  const button = event.submitter;
+  if (!answer.matches("form[data-passkey]") || button?.value === "deny") return;
+  if (answer.elements.proof?.value || answer.elements.signed.value) return;
+  event.preventDefault();
+  try {
+    const options = await ask("/approvals/passkey", new FormData(answer, button));
+    const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(options);
+    const signed = await navigator.credentials.get({ publicKey });
+    answer.elements.signed.value = JSON.stringify(signed);
+  } catch {
+    // The page says that the proof was missing.
+    answer.elements.signed.value = "none";
+  }
+  answer.requestSubmit(button);
+});
+
 const main = document.querySelector("main[data-live]");
 if (main) {
   let busy = false;

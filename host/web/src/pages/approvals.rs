@@ -1,16 +1,16 @@
 //! Actions that wait for a person, with the form of the answer, and those that were answered.
 
-use super::parts::{add_notice, add_untrusted, format_time};
+use super::parts::{add_diff, add_notice, add_untrusted, format_time};
 use super::{Frame, Place};
 use crate::access::{Role, Visitor};
-use crate::answer::read_asked;
-use crate::proof::ProofSettings;
+use crate::people::Approvers;
 use crate::site::Reading;
 use anyhow::Result;
 use portcullis_config::clock::now_ms;
 use portcullis_core::text::one_line;
 use portcullis_page::Html;
-use portcullis_review::questions::list_parameters;
+use portcullis_review::answers::{AnswerResult, read_asked};
+use portcullis_review::questions::{AskedAction, list_parameters};
 use portcullis_store::ApprovalRecord;
 use serde::Deserialize;
 
@@ -30,12 +30,12 @@ pub(crate) struct ApprovalsQuery {
 pub(crate) fn compose(
     reading: &Reading,
     visitor: &Visitor,
-    settings: &ProofSettings,
+    approvers: &Approvers,
     query: &ApprovalsQuery,
 ) -> Result<Frame> {
     let mut main = Html::new();
     add_result(&mut main, &query.said);
-    if *settings == ProofSettings::Missing && visitor.role >= Role::Approver {
+    if approvers.is_empty() && visitor.role >= Role::Approver {
         add_notice(
             &mut main,
             false,
@@ -55,7 +55,7 @@ pub(crate) fn compose(
         );
     }
     for row in &waiting {
-        add_waiting(&mut main, row, visitor, settings, now)?;
+        add_waiting(&mut main, row, visitor, approvers, now)?;
     }
     if !all.forged.is_empty() {
         add_notice(
@@ -70,11 +70,26 @@ pub(crate) fn compose(
     Ok(Frame { title: "Approvals".into(), place: Place::Approvals, is_live: true, main })
 }
 
+/// Returns the word of a result in the address of the page that says it.
+pub(crate) const fn name_result(result: AnswerResult) -> &'static str {
+    match result {
+        AnswerResult::Allowed => "allowed",
+        AnswerResult::Denied => "denied",
+        AnswerResult::NeedsAnother => "noted",
+        AnswerResult::NeedsName => "nameless",
+        AnswerResult::SamePerson => "same",
+        AnswerResult::TooLate => "late",
+    }
+}
+
 /// Says what became of the last answer.
 fn add_result(main: &mut Html, said: &str) {
     let (is_good, text) = match said {
-        "allowed" => (true, "Allowed: it runs now, once."),
+        "allowed" => (true, "Allowed: it runs now."),
         "denied" => (true, "Denied: the agent is told."),
+        "noted" => (true, "Noted: another person has to allow it, too."),
+        "nameless" => (false, "Not allowed: two people have to, each with a proof of their own."),
+        "same" => (false, "Not allowed: you have allowed it already, and somebody else has to."),
         "late" => (false, "Nothing waits for this answer any more."),
         "unproved" => (false, "Not allowed: the code or the password is wrong, or was used."),
         "closed" => (false, "Not allowed: too many were wrong. Wait a minute."),
@@ -87,7 +102,7 @@ fn add_waiting(
     main: &mut Html,
     row: &ApprovalRecord,
     visitor: &Visitor,
-    settings: &ProofSettings,
+    approvers: &Approvers,
     now: u64,
 ) -> Result<()> {
     let asked = read_asked(row)?;
@@ -111,11 +126,12 @@ fn add_waiting(
         main.put_template("</li>", &[]);
     }
     main.put_template("</ul></dd></dl>", &[]);
+    add_changes(main, &asked);
     for (name, text) in list_parameters(&asked.parameters) {
         add_untrusted(main, &format!("the agent's {}", one_line(&name, 60)), &text);
     }
     if visitor.role >= Role::Approver {
-        add_form(main, row, visitor, settings);
+        add_form(main, row, &asked, visitor, approvers);
     } else {
         main.put_template("<p>You are a viewer: an approver answers.</p>", &[]);
     }
@@ -123,36 +139,90 @@ fn add_waiting(
     Ok(())
 }
 
-fn add_form(main: &mut Html, row: &ApprovalRecord, visitor: &Visitor, settings: &ProofSettings) {
-    main.put_template(
-        "<form class=\"answer\" method=\"post\" action=\"/approvals/answer\"><input type=\"hidden\" \
-         name=\"token\" value=\"{}\"><input type=\"hidden\" name=\"id\" value=\"{}\"><input \
-         type=\"hidden\" name=\"digest\" value=\"{}\"><label>A word to the agent (optional)<input \
-         name=\"words\" maxlength=\"500\" autocomplete=\"off\"></label>",
-        &[&visitor.form_token, &row.asked.id, &row.asked.digest],
-    );
-    match settings {
-        ProofSettings::Code { .. } => main.put_template(
-            "<label>Code of your authenticator<input name=\"proof\" inputmode=\"numeric\" \
-             autocomplete=\"one-time-code\" maxlength=\"6\"></label>",
-            &[],
-        ),
-        ProofSettings::Password { .. } => main.put_template(
-            "<label>Password<input name=\"proof\" type=\"password\" autocomplete=\"off\"></label>",
-            &[],
-        ),
-        ProofSettings::Click | ProofSettings::Missing => {}
+/// Adds what the action would change, and the lines where they are known.
+fn add_changes(main: &mut Html, asked: &AskedAction) {
+    if asked.changes.is_empty() {
+        return;
     }
-    if *settings != ProofSettings::Missing {
+    main.put_template("<h3>What it would change</h3><ul class=\"changes\">", &[]);
+    for change in &asked.changes {
+        main.put_template("<li>{}", &[&one_line(&change.what, 400)]);
+        if let Some(diff) = &change.diff {
+            add_diff(main, diff);
+        }
+        main.put_template("</li>", &[]);
+    }
+    main.put_template("</ul>", &[]);
+}
+
+fn add_form(
+    main: &mut Html,
+    row: &ApprovalRecord,
+    asked: &AskedAction,
+    visitor: &Visitor,
+    approvers: &Approvers,
+) {
+    if asked.people > 1 {
+        let names: Vec<&str> = asked.consents.iter().map(|who| who.name.as_str()).collect();
+        let so_far = if names.is_empty() { "nobody".to_owned() } else { names.join(", ") };
+        main.put_template(
+            "<p>{} people have to allow it. So far: {}.</p>",
+            &[&asked.people, &one_line(&so_far, 200)],
+        );
+    }
+    main.put_template(
+        "<form class=\"answer\" method=\"post\" action=\"/approvals/answer\"{}><input type=\"hidden\" \
+         name=\"token\" value=\"{}\"><input type=\"hidden\" name=\"id\" value=\"{}\"><input \
+         type=\"hidden\" name=\"digest\" value=\"{}\"><input type=\"hidden\" name=\"signed\"><label>A \
+         word to the agent (optional)<input name=\"words\" maxlength=\"500\" \
+         autocomplete=\"off\"></label>",
+        &[
+            &if approvers.has_kind("passkey") { " data-passkey" } else { "" },
+            &visitor.form_token,
+            &row.asked.id,
+            &row.asked.digest,
+        ],
+    );
+    add_proof_field(main, approvers);
+    if !approvers.is_empty() {
         main.put_template(
             "<button class=\"main\" name=\"answer\" value=\"allow\">Allow once</button>",
             &[],
         );
+        if asked.people < 2 {
+            main.put_template(
+                "<button name=\"answer\" value=\"allow-in-session\">Allow for this \
+                 session</button>",
+                &[],
+            );
+        }
     }
     main.put_template(
         "<button class=\"deny\" name=\"answer\" value=\"deny\">Deny</button></form>",
         &[],
     );
+}
+
+/// Adds the field of a code or a password, and says how a passkey is used.
+fn add_proof_field(main: &mut Html, approvers: &Approvers) {
+    let [has_code, has_password, has_passkey] =
+        ["code", "password", "passkey"].map(|kind| approvers.has_kind(kind));
+    let else_passkey = if has_passkey { "; leave it empty to use a passkey" } else { "" };
+    match (has_code, has_password) {
+        (true, false) => main.put_template(
+            "<label>Code of your authenticator{}<input name=\"proof\" inputmode=\"numeric\" \
+             autocomplete=\"one-time-code\" maxlength=\"6\"></label>",
+            &[&else_passkey],
+        ),
+        (_, true) => main.put_template(
+            "<label>{}{}<input name=\"proof\" type=\"password\" autocomplete=\"off\"></label>",
+            &[&if has_code { "Code or password" } else { "Password" }, &else_passkey],
+        ),
+        (false, false) => {}
+    }
+    if has_passkey {
+        main.put_template("<noscript><p>A passkey needs JavaScript.</p></noscript>", &[]);
+    }
 }
 
 fn add_ended(main: &mut Html, ended: &[&ApprovalRecord], now: u64) -> Result<()> {

@@ -1,6 +1,7 @@
 //! One module for each page. A page is composed from what one request reads.
 
 pub(crate) mod approvals;
+pub(crate) mod enroll;
 pub(crate) mod incidents;
 mod parts;
 pub(crate) mod plugins;

@@ -33,6 +33,20 @@ pub(super) fn add_untrusted(html: &mut Html, heading: &str, text: &str) {
     );
 }
 
+/// Adds the lines of a difference as `diff -u` prints it. They are an agent's text, too.
+pub(super) fn add_diff(html: &mut Html, diff: &str) {
+    html.put_template("<div class=\"untrusted\"><pre class=\"diff\">", &[]);
+    for line in list_lines(diff, MOST).lines() {
+        let template = match line.chars().next() {
+            Some('+') => "<ins>{}\n</ins>",
+            Some('-') => "<del>{}\n</del>",
+            _ => "{}\n",
+        };
+        html.put_template(template, &[&line]);
+    }
+    html.put_template("</pre></div>", &[]);
+}
+
 /// Adds a notice.
 pub(super) fn add_notice(html: &mut Html, is_good: bool, text: &str) {
     let template = match is_good {

@@ -6,33 +6,38 @@ use crate::exit::CommandExit;
 use crate::{interactive, paint};
 use portcullis_config::clock::now_ms;
 use portcullis_core::text::one_line;
-use portcullis_review::questions::answer_record;
-use portcullis_review::reviewer::to_store;
-use portcullis_store::{ApprovalAnswer, ApprovalState, Store};
+use portcullis_review::answers::{self, AnswerResult, Answerer, PersonAnswer, PersonDecision};
+use portcullis_store::{ApprovalState, Store};
 use serde_json::json;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The words in the record for a person who answers here.
-const BY: &str = "a person at a terminal";
-/// The most bytes of a person's words.
-const MOST_WORDS: usize = 512;
 /// The time in which the process that waits takes up a permission.
 const PATIENCE: Duration = Duration::from_secs(3);
 const POLL: Duration = Duration::from_millis(50);
 
 /// Answers an approval as a person at a terminal.
-pub(super) fn run_answer(arguments: &AnswerArguments, allowed: bool) -> Result<CommandExit> {
+pub(super) fn run_answer(
+    arguments: &AnswerArguments,
+    decision: PersonDecision,
+) -> Result<CommandExit> {
     interactive::refuse_agents()?;
     let mut store = crate::commands::audit::open_store()?;
     let approval = Approval::find(&store, &arguments.id)?;
     check_waiting(&approval, now_ms())?;
-    if allowed {
+    let question = match decision {
+        PersonDecision::Deny => None,
+        PersonDecision::AllowOnce => Some("Let exactly this run, once?"),
+        PersonDecision::AllowInSession => {
+            Some("Let exactly this run, now and in the rest of its session?")
+        }
+    };
+    if let Some(question) = question {
         let page = page::approval_page(&approval, now_ms());
-        interactive::confirm_action(&format!("{page}Let exactly this run, once?"))?;
+        interactive::confirm_action(&format!("{page}{question}"))?;
     }
-    let words = one_line(&arguments.reason, MOST_WORDS);
-    give_answer(&mut store, &approval, allowed, &words)?;
+    give_answer(&mut store, &approval, decision, &arguments.reason)?;
+    let allowed = decision != PersonDecision::Deny;
     let is_used = allowed && await_use(&store, approval.id())?;
     if arguments.json {
         let state = if allowed { "allowed" } else { "denied" };
@@ -40,7 +45,7 @@ pub(super) fn run_answer(arguments: &AnswerArguments, allowed: bool) -> Result<C
         paint::print_text(&format!("{document}\n"));
         return Ok(CommandExit::Success);
     }
-    paint::print_text(&format!("{}\n", describe_answer(allowed, is_used)));
+    paint::print_text(&format!("{}\n", describe_answer(decision, is_used)));
     Ok(CommandExit::Success)
 }
 
@@ -48,19 +53,28 @@ pub(super) fn run_answer(arguments: &AnswerArguments, allowed: bool) -> Result<C
 pub(super) fn give_answer(
     store: &mut Store,
     approval: &Approval,
-    allowed: bool,
+    decision: PersonDecision,
     words: &str,
 ) -> Result<()> {
-    let (id, at) = (approval.id(), now_ms());
-    let record = answer_record(id, &approval.asked, allowed, words, BY, at);
-    let answer = ApprovalAnswer { allowed, at, reason: words.to_owned() };
-    let digest = &approval.row.asked.digest;
-    if !store.answer_approval(id, digest, &answer, vec![to_store(&record)])? {
-        // The error says what has happened to it meanwhile.
-        check_waiting(&Approval::find(store, id)?, now_ms())?;
-        return Err(Error::invalid(format!("the approval `{id}` could not be answered")));
+    // A terminal does not tell one person from another.
+    let by = Answerer { name: None, described: "a person at a terminal" };
+    let answer = PersonAnswer { decision, words, by, at: now_ms() };
+    match answers::give_answer(store, &approval.row, &answer)? {
+        AnswerResult::Allowed | AnswerResult::Denied => Ok(()),
+        AnswerResult::NeedsName | AnswerResult::SamePerson | AnswerResult::NeedsAnother => {
+            Err(Error::refused(format!(
+                "{} people have to allow this, and a terminal does not tell one from another",
+                approval.asked.people
+            ))
+            .with_hint("each of them can allow it on the page: `portcullis open`"))
+        }
+        AnswerResult::TooLate => {
+            // The error says what has happened to it meanwhile.
+            let id = approval.id();
+            check_waiting(&Approval::find(store, id)?, now_ms())?;
+            Err(Error::invalid(format!("the approval `{id}` could not be answered")))
+        }
     }
-    Ok(())
 }
 
 /// Returns true once the process that waits has let the action run; false if it does not within a
@@ -76,14 +90,18 @@ pub(super) fn await_use(store: &Store, id: &str) -> Result<bool> {
 }
 
 /// Returns the sentence about an answer that was given.
-pub(super) const fn describe_answer(allowed: bool, is_used: bool) -> &'static str {
-    match (allowed, is_used) {
-        (true, true) => "allowed: it runs now, once.",
-        (true, false) => {
+pub(super) const fn describe_answer(decision: PersonDecision, is_used: bool) -> &'static str {
+    match (decision, is_used) {
+        (PersonDecision::Deny, _) => "denied: the agent is told.",
+        (PersonDecision::AllowOnce, true) => "allowed: it runs now, once.",
+        (PersonDecision::AllowInSession, true) => {
+            "allowed: it runs now, and without a question in the rest of its session. \
+             `portcullis allow --list` shows how to revoke that."
+        }
+        (_, false) => {
             "allowed, but it has not run: the agent may have given up, or something else stands \
              against it now. `portcullis audit show` has the rest."
         }
-        (false, _) => "denied: the agent is told.",
     }
 }
 

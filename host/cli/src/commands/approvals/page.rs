@@ -4,7 +4,7 @@
 use super::Approval;
 use crate::paint;
 use portcullis_core::text::{list_lines, one_line};
-use portcullis_review::questions::list_parameters;
+use portcullis_review::questions::{AskedAction, list_parameters};
 use portcullis_store::ApprovalState;
 use std::fmt::Write;
 
@@ -18,6 +18,8 @@ const MOST: usize = 256 * 1024;
 const MOST_NAME: usize = 80;
 /// The most bytes of a reason.
 const MOST_REASON: usize = 400;
+/// The most bytes of a change.
+const MOST_CHANGE: usize = 400;
 /// The most reasons.
 const MOST_REASONS: usize = 5;
 
@@ -47,6 +49,10 @@ pub(super) fn approval_page(approval: &Approval, now: u64) -> String {
         one_line(&asked.tool, 120)
     );
     parameter_rows(&asked.parameters).iter().for_each(|row| page.push_str(row));
+    page.push_str(&change_rows(asked));
+    if asked.people > 1 {
+        let _ = writeln!(page, "  {} people have to allow it, on the page", asked.people);
+    }
     for reason in asked.reasons.iter().take(MOST_REASONS) {
         let _ = writeln!(page, "  why: {}", one_line(reason, MOST_REASON));
     }
@@ -58,7 +64,20 @@ pub(super) fn approval_page(approval: &Approval, now: u64) -> String {
 
 /// Returns the number of rows of the page that hold the agent's text.
 pub(super) fn count_rows(approval: &Approval) -> usize {
-    parameter_rows(&approval.asked.parameters).len()
+    let asked = &approval.asked;
+    parameter_rows(&asked.parameters).len() + change_rows(asked).lines().count()
+}
+
+/// Returns what the action would change, with the lines where they are known.
+fn change_rows(asked: &AskedAction) -> String {
+    let mut rows = String::new();
+    for change in &asked.changes {
+        let _ = writeln!(rows, "  it {}", one_line(&change.what, MOST_CHANGE));
+        if let Some(diff) = &change.diff {
+            marked_rows(diff).iter().for_each(|row| rows.push_str(row));
+        }
+    }
+    rows
 }
 
 /// Returns the rows of the parameters. A name is the agent's text too: without the mark, one could

@@ -13,6 +13,7 @@ use crate::interactive;
 use portcullis_config::clock::now_ms;
 use portcullis_config::paths::Paths;
 use portcullis_core::text::one_line;
+use portcullis_review::answers::PersonDecision;
 use portcullis_review::approvals::WatchLock;
 use portcullis_store::{Home, Store};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -29,8 +30,6 @@ use std::time::Duration;
 const POLL: Duration = Duration::from_millis(200);
 /// The most rows of an action that is answered here: more than that scrolls out of sight.
 const MOST_ROWS: usize = 100;
-/// The most bytes of a person's words.
-const MOST_WORDS: usize = 512;
 
 /// Watches until the person ends it.
 pub(super) fn run_watch() -> Result<CommandExit> {
@@ -144,7 +143,7 @@ impl Watch {
             (word.as_deref() == Some(line) && !line.is_empty()).then(|| id.clone())
         };
         if let Some(id) = self.waiting.iter().find_map(allowed) {
-            return self.answer(store, &id, true, "");
+            return self.answer(store, &id, PersonDecision::AllowOnce, "");
         }
         if first != "no" {
             return match line {
@@ -161,16 +160,22 @@ impl Watch {
             (None, 0) => return self.say("Nothing waits for an answer."),
             (None, _) => return self.say("Several wait: type `no` and the id of one."),
         };
-        self.answer(store, &id, false, &one_line(&reason, MOST_WORDS))
+        self.answer(store, &id, PersonDecision::Deny, &reason)
     }
 
     /// Writes an answer; a question that has ended meanwhile does not end the watch.
-    fn answer(&mut self, store: &mut Store, id: &str, allowed: bool, words: &str) -> Result<()> {
+    fn answer(
+        &mut self,
+        store: &mut Store,
+        id: &str,
+        decision: PersonDecision,
+        words: &str,
+    ) -> Result<()> {
         let Some((approval, _)) = self.waiting.remove(id) else { return Ok(()) };
-        if let Err(error) = give_answer(store, &approval, allowed, words) {
+        if let Err(error) = give_answer(store, &approval, decision, words) {
             return self.say(&format!("not answered: {error}"));
         }
-        let is_used = allowed && await_use(store, id)?;
-        self.say(&format!("{}\n", describe_answer(allowed, is_used)))
+        let is_used = decision != PersonDecision::Deny && await_use(store, id)?;
+        self.say(&format!("{}\n", describe_answer(decision, is_used)))
     }
 }

@@ -71,7 +71,7 @@ const scenarios = {
     await page.keyboard.type(task.password);
     await tabTo(page, "form.answer button[value=allow]");
     await page.keyboard.press("Enter");
-    await page.getByText("Allowed: it runs now, once.").waitFor();
+    await page.getByText("Allowed: it runs now.").waitFor();
     reach("allowed");
     await held();
     await page.waitForTimeout(1500);
@@ -83,6 +83,100 @@ const scenarios = {
     await page.keyboard.press("Enter");
     await page.getByText("Denied: the agent is told.").waitFor();
     reach("denied");
+    await held();
+    await context.close();
+  },
+
+  // A real client works, and its action waits for this page.
+  async client() {
+    const { context, page } = await open();
+    await page.goto(new URL("/approvals", task.link).href);
+    await page.getByText("Nothing waits").waitFor();
+    await page.waitForTimeout(1500);
+    reach("watching");
+    await page.locator("form.answer").waitFor();
+    await page.screenshot({ path: join(task.pictures, "client-waits.png"), fullPage: true });
+    await tabTo(page, "form.answer input[name=proof]");
+    await page.keyboard.type(task.password);
+    await tabTo(page, "form.answer button[value=allow]");
+    await page.keyboard.press("Enter");
+    await page.getByText("Allowed: it runs now.").waitFor();
+    await page.goto(new URL("/", task.link).href);
+    await page.locator("tbody a").first().click();
+    await page.getByText("npm publish").first().waitFor();
+    await page.screenshot({ path: join(task.pictures, "client-session.png"), fullPage: true });
+    await context.close();
+  },
+
+  // Two people: one has a password, the other sets up a passkey on a device that the browser plays.
+  async passkey() {
+    const { context, page } = await open();
+    const device = await context.newCDPSession(page);
+    await device.send("WebAuthn.enable");
+    await device.send("WebAuthn.addVirtualAuthenticator", {
+      options: {
+        protocol: "ctap2", transport: "internal", hasResidentKey: true, hasUserVerification: true,
+        isUserVerified: true, automaticPresenceSimulation: true,
+      },
+    });
+    await page.goto(task.enroll);
+    if ((await page.evaluate(() => location.hash)) !== "") fail("the code stays in the address");
+    await page.screenshot({ path: join(task.pictures, "enroll.png") });
+    await tabTo(page, "#enroll button");
+    await page.keyboard.press("Enter");
+    await page.getByText("The passkey is set up").waitFor();
+    // The link worked once.
+    await page.goto(task.enroll);
+    await page.locator("#enroll button").click();
+    await page.getByText("No passkey was set up").waitFor();
+    complaints.splice(0);
+    await page.goto(new URL("/approvals", task.link).href);
+    await page.getByText("Nothing waits").waitFor();
+    await page.waitForTimeout(1500);
+    reach("watching");
+    await page.locator("form.answer").nth(1).waitFor();
+    await page.screenshot({ path: join(task.pictures, "approval-two.png"), fullPage: true });
+    const first = page.locator("form.answer").first();
+    const allow = () => first.locator("button[value=allow]").click();
+    const give = async (words) => {
+      await allow();
+      await page.getByText(words).waitFor();
+    };
+    const password = () => first.locator("input[name=proof]").fill(task.password);
+    await password();
+    await give("another person has to allow it, too");
+    await password();
+    await give("you have allowed it already");
+    // What a device signed for one action, or for another answer, allows nothing else.
+    const misuse = await page.evaluate(async () => {
+      const [one, two] = [...document.querySelectorAll("form.answer")];
+      const fields = (form, more) => {
+        const all = new URLSearchParams(new FormData(form));
+        Object.entries(more).forEach(([name, value]) => all.set(name, value));
+        return all;
+      };
+      const send = (address, body) => fetch(address, { method: "POST", body });
+      const sign = async (form, answer) => {
+        const asked = await send("/approvals/passkey", fields(form, { answer }));
+        const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(await asked.json());
+        return JSON.stringify(await navigator.credentials.get({ publicKey }));
+      };
+      const said = async (form, answer, signed) => {
+        const given = await send("/approvals/answer", fields(form, { answer, signed }));
+        return new URL(given.url).searchParams.get("said");
+      };
+      const forOther = await said(one, "allow", await sign(two, "allow"));
+      const forDenial = await said(one, "allow", await sign(one, "deny"));
+      const signed = JSON.parse(await sign(one, "allow"));
+      const bytes = signed.response.signature;
+      signed.response.signature = (bytes[0] === "M" ? "N" : "M") + bytes.slice(1);
+      const forged = await said(one, "allow", JSON.stringify(signed));
+      return [forOther, forDenial, forged];
+    });
+    if (misuse.some((said) => said !== "unproved")) fail(`misused: ${misuse}`);
+    await page.goto(new URL("/approvals", task.link).href);
+    await give("Allowed: it runs now.");
+    reach("allowed");
     await held();
     await context.close();
   },
