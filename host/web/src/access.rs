@@ -28,11 +28,13 @@ pub enum Role {
     Viewer,
     /// Answers actions that wait.
     Approver,
+    /// Changes the state of a session, and files: decides about incidents, restores checkpoints.
+    Operator,
 }
 
 impl Role {
     /// All roles, the one that may do least first.
-    pub const ALL: [Self; 2] = [Self::Viewer, Self::Approver];
+    pub const ALL: [Self; 3] = [Self::Viewer, Self::Approver, Self::Operator];
 
     /// Returns its name, one word.
     #[must_use]
@@ -40,6 +42,7 @@ impl Role {
         match self {
             Self::Viewer => "viewer",
             Self::Approver => "approver",
+            Self::Operator => "operator",
         }
     }
 

@@ -16,7 +16,8 @@ const OPENER: &str = "xdg-open";
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// The role of the browser: a viewer only looks, an approver also answers
+    /// The role of the browser: a viewer only looks, an approver also answers, an operator also
+    /// changes sessions and files
     #[arg(long, default_value = Role::Approver.as_str(), value_parser = PossibleValuesParser::new(Role::ALL.map(Role::as_str)))]
     role: String,
     /// Print the link, and start no browser
