@@ -7,13 +7,17 @@
 //! | `chart` | a session's risk, findings and interventions as a drawing |
 //! | `steps` | the same as a list |
 //! | `figures` | a session's title, counts, and the legend |
+//! | `diff` | the difference of two texts |
+//! | `incident` | an incident: facts, cause, impact, what was done |
 //!
 //! A page in a file loads nothing: no script, no font, no picture. Its content security policy
 //! allows none, so that untrusted text cannot do anything in it.
 
 pub mod chart;
+pub mod diff;
 pub mod figures;
 mod html;
+pub mod incident;
 pub mod steps;
 
 pub use html::Html;

@@ -78,6 +78,12 @@ pub fn open_engine(home: &Home) -> Result<Engine> {
     new_engine(Some(code_cache(home)))
 }
 
+/// Returns the key under which this home's placeholders of secrets are made.
+#[must_use]
+pub fn derive_mask_key(home: &Home) -> [u8; 32] {
+    home.derive_key("portcullis 2026 masking")
+}
+
 fn load(
     places: &Paths,
     home: &Home,
@@ -113,7 +119,7 @@ fn prepare(
         bundled: &bundled,
         clock: ReviewClock { now_ms: now, time_budget: Some(ReviewClock::TIME_BUDGET) },
         observes: true,
-        mask_key: home.derive_key("portcullis 2026 masking"),
+        mask_key: derive_mask_key(home),
         engine,
         person: places.person.clone(),
         project: places.project.clone(),

@@ -19,6 +19,7 @@ pub mod canary_session;
 pub mod checkpoints;
 pub mod compiler;
 pub mod config_check;
+pub mod decisions;
 pub mod documents;
 pub mod export;
 pub mod health;

@@ -10,11 +10,13 @@ pub mod restore;
 use crate::error::{Error, Result};
 use crate::exit::CommandExit;
 use crate::paint;
-use portcullis_checkpoint::{ChangeKind, CheckpointSummary, Content, Node, PathChange, Vault};
+use portcullis_checkpoint::{CheckpointSummary, Content, Node, PathChange, Vault};
 use portcullis_config::Config;
 use portcullis_config::paths::Paths;
 use portcullis_core::text::{count_noun, one_line};
-use portcullis_review::checkpoints;
+use portcullis_review::checkpoints::listing::{describe_action, open_kept_vault};
+use portcullis_review::checkpoints::restoring::change_word;
+use portcullis_review::checkpoints::vault_folder;
 use portcullis_store::Home;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -57,13 +59,10 @@ pub fn run_checkpoint(command: &Command) -> Result<CommandExit> {
 pub fn vault() -> Result<Option<Vault>> {
     let places = Paths::from_environment()?;
     let Some(home) = Home::open_existing(&places.state)? else { return Ok(None) };
-    if !checkpoints::vault_folder(home.path()).exists() {
+    if !vault_folder(home.path()).exists() {
         return Ok(None);
     }
-    Ok(Some(checkpoints::open_vault(
-        home.path(),
-        &Config::load(&places, Some(&home))?.checkpoints,
-    )?))
+    Ok(open_kept_vault(&home, &Config::load(&places, Some(&home))?.checkpoints)?)
 }
 
 /// Finds the checkpoint that an argument names, and opens the vault.
@@ -127,7 +126,7 @@ fn show(arguments: &CheckpointId) -> Result<CommandExit> {
     ));
     paint::print_text(&format!(
         "{}\n{of} {}\n",
-        list::describe_action(&listed, reported),
+        describe_action(&listed, reported),
         folders.join(", ")
     ));
     match (listed.settled_at, shown.changes.len()) {
@@ -161,19 +160,8 @@ fn change_json(change: &PathChange) -> Value {
     })
 }
 
-/// Describes the change of a path in one word.
-const fn word(kind: ChangeKind) -> &'static str {
-    match kind {
-        ChangeKind::Made => "made",
-        ChangeKind::Deleted => "deleted",
-        ChangeKind::Changed => "changed",
-        ChangeKind::Mode => "mode",
-        ChangeKind::Kind => "replaced",
-    }
-}
-
 fn kind(change: &PathChange) -> &'static str {
-    word(change.kind())
+    change_word(change.kind())
 }
 
 /// Describes the node at a path as JSON.

@@ -12,6 +12,7 @@ use portcullis_core::mask::Masker;
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::score::Verdict;
 use portcullis_core::text::one_line;
+use portcullis_review::installed::derive_mask_key;
 use portcullis_review::reviewer::to_store;
 use portcullis_store::Home;
 use serde_json::json;
@@ -121,7 +122,6 @@ fn masked(note: &str) -> Result<String> {
     let places = Paths::from_environment()?;
     let home = Home::open_root(&places.state)?;
     let personal = Config::load(&places, Some(&home))?.policy.personal_data;
-    let mask =
-        Masker::new(home.derive_key("portcullis 2026 masking"), &personal).build_mask(&[note]);
+    let mask = Masker::new(derive_mask_key(&home), &personal).build_mask(&[note]);
     Ok(one_line(&mask.apply_to(note), 512))
 }

@@ -4,10 +4,8 @@
 
 mod abort;
 mod decide;
-mod html;
 mod list;
 mod markdown;
-mod parts;
 mod show;
 
 use crate::error::Result;

@@ -5,8 +5,8 @@
 //! changes are undone already is skipped.
 
 use super::audit;
-use super::checkpoint::list::{ReportedAction, describe_action, reported_actions};
-use super::checkpoint::restore::{Options, Undone, restore_files};
+use super::checkpoint::list::reported_actions;
+use super::checkpoint::restore::{Options, restore_files};
 use super::checkpoint::{HOW_TAKEN, absolute, vault};
 use crate::error::{Context, Error, Result};
 use crate::exit::CommandExit;
@@ -16,6 +16,8 @@ use portcullis_checkpoint::{
 };
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::text::{count_noun, one_line};
+use portcullis_review::checkpoints::listing::{ReportedAction, describe_action};
+use portcullis_review::checkpoints::restoring::Undone;
 use portcullis_review::checkpoints::undo_id;
 use portcullis_store::{Filter, StoredRecord};
 use std::collections::{BTreeMap, BTreeSet};

@@ -5,9 +5,12 @@
 //! is notified once a session.
 
 mod back;
+pub mod comparing;
+pub mod listing;
 mod loss;
 mod open_checkpoints;
 mod reach;
+pub mod restoring;
 
 pub use back::{each_review, undo_id};
 pub use open_checkpoints::sweep_older;

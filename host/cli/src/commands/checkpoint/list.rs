@@ -5,32 +5,16 @@ use crate::error::{Context, Result};
 use crate::exit::CommandExit;
 use crate::paint;
 use portcullis_checkpoint::{Cause, CheckpointSummary};
-use portcullis_core::record::Record;
 use portcullis_core::text::one_line;
-use portcullis_review::checkpoints::each_review;
-use portcullis_store::Filter;
+use portcullis_review::checkpoints::listing::{self, ReportedAction, describe_action};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
-use std::path::PathBuf;
 
 #[derive(clap::Args)]
 pub struct Arguments {
     /// Print JSON, one object per line
     #[arg(long)]
     json: bool,
-}
-
-/// The journal's information about a checkpoint's action.
-pub struct ReportedAction {
-    /// The session.
-    pub session: String,
-    /// The review.
-    review: String,
-    /// The action, in one line.
-    pub action: String,
-    /// The folder that it ran in.
-    pub cwd: Option<PathBuf>,
 }
 
 pub fn run_list(arguments: &Arguments) -> Result<CommandExit> {
@@ -72,32 +56,8 @@ pub fn run_list(arguments: &Arguments) -> Result<CommandExit> {
 
 /// Reads the journal's information about the actions since then, by checkpoint.
 pub fn reported_actions(since: u64) -> Result<BTreeMap<String, ReportedAction>> {
-    let store = audit::open_store()?;
-    let mut reported = BTreeMap::new();
-    let each = |id, record: Record| {
-        reported.insert(
-            id,
-            ReportedAction {
-                session: record.session,
-                review: record.id,
-                action: record.summary,
-                cwd: record.action.map(|action| PathBuf::from(action.cwd)),
-            },
-        );
-        ControlFlow::Continue(())
-    };
-    let read = each_review(&store, Filter { since: Some(since), ..Filter::default() }, each);
-    read.context("the journal cannot be read")?;
-    Ok(reported)
-}
-
-/// Describes the checkpoint's action in one line.
-pub fn describe_action(listed: &CheckpointSummary, reported: Option<&ReportedAction>) -> String {
-    match (&listed.cause, reported) {
-        (Cause::Restore(of), _) => format!("restore of {of}"),
-        (Cause::Action, Some(reported)) => one_line(&reported.action, 240),
-        (Cause::Action, None) => "an action that is no longer in the journal".to_owned(),
-    }
+    let read = listing::reported_actions(&audit::open_store()?, since);
+    read.context("the journal cannot be read")
 }
 
 fn line(listed: &CheckpointSummary, reported: Option<&ReportedAction>) -> String {

@@ -1,18 +1,19 @@
 //! `portcullis checkpoint restore`: restores files to their state before an action. `portcullis
 //! undo` restores through it too.
 
-use super::{absolute, diff, find, path, path_json};
+use super::{absolute, find, path, path_json};
 use crate::commands::audit;
 use crate::error::Result;
 use crate::exit::CommandExit;
 use crate::{interactive, paint};
 use portcullis_checkpoint::{
-    Cause, CheckpointError, CheckpointSummary, Difference, Id, LeftOut, PathStatus, RestoreOptions,
-    Restored, Vault,
+    Cause, CheckpointSummary, Difference, Id, LeftOut, PathStatus, Restored, Vault,
 };
-use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::text::count_noun;
-use portcullis_review::checkpoints::undo_id;
+use portcullis_review::checkpoints::restoring::{
+    RequestedRestore, RestoreOutcome, Undone, describe_change, restore_record,
+};
+use portcullis_review::decisions::AT_A_TERMINAL;
 use portcullis_review::reviewer::to_store;
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -53,14 +54,6 @@ impl Arguments {
     }
 }
 
-/// The actions that a restore undoes.
-pub struct Undone {
-    /// The oldest of them: its earlier state is restored.
-    pub first: CheckpointSummary,
-    /// Later ones whose folders are restored too.
-    pub also: Vec<Id>,
-}
-
 /// The most paths that are shown to a person.
 const MOST_SHOWN: usize = 50;
 
@@ -81,19 +74,12 @@ pub fn restore_files(vault: &Vault, undone: &Undone, arguments: &Options) -> Res
     let listed = &undone.first;
     let at = portcullis_config::clock::now_ms();
     let only = arguments.only.iter().map(|path| absolute(path)).collect::<Result<_>>()?;
-    let how = RestoreOptions {
-        undo: undo_id(&listed.id, at)?,
-        at,
-        force: arguments.force,
-        only,
-        also: undone.also.clone(),
-        dry: true,
-    };
+    let restore = RequestedRestore::new(vault, undone, only, arguments.force, at)?;
     // Skip the plan when not prompting: scanning a large tree is slow.
     if !arguments.yes || arguments.dry_run {
-        let planned = match vault.restore_checkpoint(&listed.id, &how) {
-            Err(CheckpointError::Refused { paths }) => return Ok(refused(arguments, &paths)),
-            planned => planned?,
+        let planned = match restore.plan()? {
+            RestoreOutcome::Refused(paths) => return Ok(refused(arguments, &paths)),
+            RestoreOutcome::PutBack(planned) => planned,
         };
         if arguments.dry_run || planned.restored.is_empty() {
             print_result(arguments, undone, &planned);
@@ -107,10 +93,9 @@ pub fn restore_files(vault: &Vault, undone: &Undone, arguments: &Options) -> Res
             count_noun(planned.restored.len() as u64, "path")
         ))?;
     }
-    let restored = match vault.restore_checkpoint(&listed.id, &RestoreOptions { dry: false, ..how })
-    {
-        Err(CheckpointError::Refused { paths }) => return Ok(refused(arguments, &paths)),
-        restored => restored?,
+    let restored = match restore.carry_out()? {
+        RestoreOutcome::Refused(paths) => return Ok(refused(arguments, &paths)),
+        RestoreOutcome::PutBack(restored) => restored,
     };
     if restored.undo.is_none() {
         print_result(arguments, undone, &restored);
@@ -135,7 +120,7 @@ fn plan(listed: &CheckpointSummary, planned: &Restored) {
             .unwrap_or_default();
         lines.push(format!(
             "  {:8} {}{}\n",
-            one.map_or("changed", diff::describe_change),
+            one.map_or("changed", describe_change),
             path(restored),
             paint::warn(since)
         ));
@@ -257,19 +242,7 @@ fn print_paths(what: &str, total: u64, paths: &[(&PathBuf, String)]) {
 
 /// Records a restore in the journal.
 fn record(listed: &CheckpointSummary, restored: &Restored, at: u64) -> Result<()> {
-    let paths = count_noun(restored.restored.len() as u64, "path");
-    let summary = format!("a person put {paths} back to the state at the checkpoint {}", listed.id);
-    let mut record = Record::outside_session(
-        RecordKind::Configuration,
-        "checkpoint-restore",
-        &summary,
-        at,
-        listed.id.as_str(),
-    );
-    record.details.insert("checkpoint".into(), listed.id.as_str().into());
-    if let Some((undo, _)) = &restored.undo {
-        record.details.insert("undo".into(), undo.as_str().into());
-    }
+    let record = restore_record(listed, restored, AT_A_TERMINAL, at);
     audit::open_store()?.append_records(vec![to_store(&record)])?;
     Ok(())
 }

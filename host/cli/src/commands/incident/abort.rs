@@ -10,11 +10,10 @@ use portcullis_config::clock::now_ms;
 use portcullis_core::incident::{Cleanup, Incident};
 use portcullis_core::session::ResumeConditions;
 use portcullis_core::text::{count_noun, one_line};
+use portcullis_review::decisions::{list_leftovers, quarantine_leftovers};
 use portcullis_review::incidents;
-use portcullis_review::quarantine::{self, QuarantineEntry};
+use portcullis_review::quarantine::QuarantineEntry;
 use serde_json::json;
-use std::fs;
-use std::path::Path;
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -40,7 +39,7 @@ pub fn run_abort(arguments: &Arguments) -> Result<CommandExit> {
     let incident = incidents::find_incident(&context.store, context.home.path(), &arguments.id)?;
     check_decision(&context, &incident, ResumeConditions::Aborted)?;
     let cleans = arguments.clean_up || context.incidents().auto_cleanup;
-    let left = Cleanup { made: there(&incident), ..incident.cleanup.clone() };
+    let left = list_leftovers(&incident);
     let moves = if cleans {
         let files = count_noun(left.made.len() as u64, "file");
         format!(" Files that it made go into a quarantine: {files}.")
@@ -52,35 +51,12 @@ pub fn run_abort(arguments: &Arguments) -> Result<CommandExit> {
         describe_incident(&incident)
     ))?;
     commit_decision(&mut context, &incident, ResumeConditions::Aborted, &arguments.reason, "")?;
-    let moved = if cleans { clean(&context, &incident, &left)? } else { None };
+    let moved = match cleans {
+        true => quarantine_leftovers(&context.home, &incident, &left, now_ms())?,
+        false => None,
+    };
     print_result(arguments, &incident, &left, moved.as_ref());
     Ok(CommandExit::Success)
-}
-
-/// Returns the files in the project that the agent created and that still exist. Symbolic links are
-/// not followed.
-fn there(incident: &Incident) -> Vec<String> {
-    let in_project =
-        |path: &&String| incident.state.roots.iter().any(|root| Path::new(path).starts_with(root));
-    let file = |path: &&String| fs::symlink_metadata(path).is_ok_and(|found| !found.is_dir());
-    incident.cleanup.made.iter().filter(in_project).filter(file).cloned().collect()
-}
-
-fn clean(
-    context: &CommandContext,
-    incident: &Incident,
-    left: &Cleanup,
-) -> Result<Option<QuarantineEntry>> {
-    let what =
-        format!("files made in the session {}, which was aborted", one_line(&incident.session, 64));
-    Ok(quarantine::put_away(
-        context.home.path(),
-        &incident.state.roots,
-        &left.made,
-        &incident.session,
-        &what,
-        now_ms(),
-    )?)
 }
 
 fn print_result(

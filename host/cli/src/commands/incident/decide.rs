@@ -1,20 +1,18 @@
-//! A person's decisions about a stopped session. The decision is committed to the session's state
-//! and to the journal at once, so it applies to every later hook, also of a resumed session.
+//! A person's decisions about a stopped session, at a terminal.
 
 use super::CommandContext;
 use crate::commands::checkpoint::restore;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::exit::CommandExit;
 use crate::{interactive, paint};
 use portcullis_config::clock::now_ms;
 use portcullis_core::incident::Incident;
-use portcullis_core::record::{Record, RecordKind};
-use portcullis_core::session::{ResumeConditions, State};
+use portcullis_core::session::ResumeConditions;
 use portcullis_core::text::one_line;
-use portcullis_review::incidents::{self, IncidentStatus};
-use portcullis_review::reviewer::to_store;
-use portcullis_review::stopped::{self, StopFile};
-use portcullis_store::Commit;
+use portcullis_review::decisions::{
+    self, AT_A_TERMINAL, IncidentDecision, RestorePoint, find_restore_point,
+};
+use portcullis_review::incidents;
 use serde_json::json;
 
 #[derive(clap::Args)]
@@ -59,13 +57,7 @@ fn go_on(arguments: &Arguments, terms: ResumeConditions) -> Result<CommandExit> 
     let incident = incidents::find_incident(&context.store, context.home.path(), &arguments.id)?;
     check_decision(&context, &incident, terms)?;
     interactive::confirm_action(&format!("{}\n{}", describe_incident(&incident), question(terms)))?;
-    commit_decision(
-        &mut context,
-        &incident,
-        terms,
-        &arguments.reason,
-        &agent_note(terms, &incident, ""),
-    )?;
+    commit_decision(&mut context, &incident, terms, &arguments.reason, "")?;
     print_result(arguments.json, &incident, terms, None);
     Ok(CommandExit::Success)
 }
@@ -76,12 +68,7 @@ pub fn run_rollback(arguments: &Rollback) -> Result<CommandExit> {
     let incident =
         incidents::find_incident(&context.store, context.home.path(), &arguments.which.id)?;
     check_decision(&context, &incident, ResumeConditions::RolledBack)?;
-    let Some(back) = RestorePoint::of(arguments, &incident) else {
-        return Err(Error::invalid(
-            "no checkpoint was taken of what the session did, so nothing can be put back",
-        )
-        .with_hint("choose another option"));
-    };
+    let back = find_restore_point(&incident, arguments.to.as_deref())?;
     let checkpoint = &back.checkpoint;
     if !arguments.which.json {
         paint::print_text(&format!(
@@ -111,33 +98,9 @@ pub fn run_rollback(arguments: &Rollback) -> Result<CommandExit> {
         return Ok(restored);
     }
     let terms = ResumeConditions::RolledBack;
-    commit_decision(
-        &mut context,
-        &incident,
-        terms,
-        &arguments.which.reason,
-        &agent_note(terms, &incident, checkpoint),
-    )?;
+    commit_decision(&mut context, &incident, terms, &arguments.which.reason, checkpoint)?;
     print_result(arguments.which.json, &incident, terms, Some(&back));
     Ok(CommandExit::Success)
-}
-
-/// The state that files are restored to.
-struct RestorePoint {
-    checkpoint: String,
-    because: String,
-}
-
-impl RestorePoint {
-    /// Returns the checkpoint that the person named, or else the incident's.
-    fn of(arguments: &Rollback, incident: &Incident) -> Option<Self> {
-        if let Some(checkpoint) = arguments.to.clone() {
-            return Some(Self { checkpoint, because: "you named it".into() });
-        }
-        let way = incident.recovery.iter().find(|way| way.checkpoint.is_some())?;
-        let because = way.because.clone().unwrap_or_else(|| "the incident names it".into());
-        Some(Self { checkpoint: way.checkpoint.clone()?, because })
-    }
 }
 
 /// Checks that the decision is possible, before a person is asked anything.
@@ -146,67 +109,21 @@ pub(super) fn check_decision(
     incident: &Incident,
     terms: ResumeConditions,
 ) -> Result<()> {
-    match (incidents::incident_status(&context.store, &context.home, incident)?, terms) {
-        (IncidentStatus::Past, _) => Err(Error::invalid(format!(
-            "the incident `{}` is out of date: its session has a newer one, retention removed the \
-             session, or an older version stopped it",
-            incident.id
-        ))),
-        (
-            IncidentStatus::Decided(ResumeConditions::Limited | ResumeConditions::Supervised),
-            ResumeConditions::Lifted,
-        ) => Ok(()),
-        (_, ResumeConditions::Lifted) => Err(Error::invalid(format!(
-            "neither limits nor supervision of the incident `{}` apply",
-            incident.id
-        ))),
-        _ => Ok(()),
-    }
+    Ok(decisions::check_decision(&context.store, &context.home, incident, terms)?)
 }
 
-/// Commits a person's decision.
+/// Commits the decision of the person at this terminal.
 pub(super) fn commit_decision(
     context: &mut CommandContext,
     incident: &Incident,
     terms: ResumeConditions,
     reason: &str,
-    note: &str,
+    checkpoint: &str,
 ) -> Result<()> {
-    let at = now_ms();
-    let why =
-        if reason.is_empty() { String::new() } else { format!(": {}", one_line(reason, 256)) };
-    let summary = format!("a person decided about the incident {}: {terms}{why}", incident.id);
-    let seed = format!("{}\0{}", incident.id, std::process::id());
-    let mut record =
-        Record::outside_session(RecordKind::Exception, "incident", &summary, at, &seed);
-    record.session.clone_from(&incident.session);
-    record.details.insert("incident".into(), incident.id.clone().into());
-    record.details.insert("option".into(), terms.as_str().into());
-    let limits = &context.config.policy.limits;
-    let known = stopped::read_stop(&context.home, &incident.session)?;
-    let (_, stopped) = context.store.commit_locked(&incident.session, None, |snapshot, _| {
-        let mut state =
-            State::decode_state(snapshot.session.as_deref(), snapshot.agent.as_deref())?;
-        stopped::apply_stop(&mut state, known.as_ref());
-        let decided = state.session.decide_incident(&incident.id, terms, note, limits);
-        decided.map_err(|why| {
-            Error::invalid(format!(
-                "the incident `{}` can no longer be decided: {why}",
-                incident.id
-            ))
-        })?;
-        let commit = Commit {
-            session_state: Some(state.encode()?.0),
-            records: vec![to_store(&record)],
-            ..Commit::default()
-        };
-        Ok::<_, Error>((commit, StopFile::from_state(&incident.session, &state.session, at)))
-    })?;
-    // The journal takes precedence for the same stop, so whoever is killed here has decided.
-    if let Some(stopped) = &stopped {
-        stopped::save_stop(&context.home, stopped, known.as_ref())?;
-    }
-    Ok(())
+    let CommandContext { home, store, config } = context;
+    let decision = IncidentDecision { terms, reason, by: AT_A_TERMINAL, checkpoint };
+    let limits = &config.policy.limits;
+    Ok(decisions::commit_decision(store, home, limits, incident, &decision, now_ms())?)
 }
 
 /// Describes the incident in a confirmation prompt.
@@ -232,38 +149,6 @@ const fn question(terms: ResumeConditions) -> &'static str {
             "Lift the limits or the supervision? Limits and actions will be as configured."
         }
         ResumeConditions::RolledBack | ResumeConditions::Aborted => "",
-    }
-}
-
-/// Returns the note for the agent.
-fn agent_note(terms: ResumeConditions, incident: &Incident, checkpoint: &str) -> String {
-    let why = one_line(&incident.report.summary, 400);
-    match terms {
-        ResumeConditions::Limited => format!(
-            "Portcullis stopped this session ({why}), and a person let it go on. Each limit is \
-             half of what it was, and what does more than \
-             read and write files of the project is refused until the person lifts that. Do not do \
-             again what led to the stop; say what you \
-             need."
-        ),
-        ResumeConditions::Supervised => format!(
-            "Portcullis stopped this session ({why}), and a person let it go on under supervision: \
-             they approve each write, deletion and \
-             command. Read first, then ask for one change at a time. Do not do again what led to the stop."
-        ),
-        ResumeConditions::RolledBack => format!(
-            "Portcullis stopped this session ({why}). A person put the files back as they were at \
-             the checkpoint {checkpoint} and let the \
-             session go on. What was done to files since then is undone, although this \
-             conversation still mentions it: read them again \
-             before you rely on them, and take another way than the one that led to the stop."
-        ),
-        ResumeConditions::Lifted => {
-            "A person lifted the terms that applied since this session was stopped: limits and \
-             actions are as configured."
-                .to_owned()
-        }
-        ResumeConditions::Aborted => String::new(),
     }
 }
 

@@ -1,10 +1,12 @@
 //! An incident as complete Markdown, for a ticket or a mail.
 
-use super::parts::{actions, describe_status, impact, moments, split_literal};
 use crate::paint;
 use portcullis_core::incident::Incident;
 use portcullis_core::record::Record;
 use portcullis_core::text::one_line;
+use portcullis_page::incident::lines::{
+    describe_status, list_actions, list_impact, list_moments, split_literal,
+};
 use portcullis_review::incidents::IncidentStatus;
 use std::fmt::Write;
 
@@ -45,7 +47,7 @@ pub fn render_markdown(
     }
     section(&mut text, "Root cause", report.root_cause.lines());
     section(&mut text, "Contributing factors", report.contributing_factors.iter());
-    section(&mut text, "Impact", impact(incident).iter());
+    section(&mut text, "Impact", list_impact(incident).iter());
     section(&mut text, "Recommended now", report.recommendations.immediate.iter());
     section(
         &mut text,
@@ -57,7 +59,7 @@ pub fn render_markdown(
         "Recommended in the configuration",
         report.recommendations.configuration.iter(),
     );
-    section(&mut text, "Timeline", moments(incident).iter());
+    section(&mut text, "Timeline", list_moments(incident).iter());
     let detections = incident.detections.iter().map(|named| &named.finding);
     let detected = detections.map(|one| {
         format!(
@@ -71,7 +73,7 @@ pub fn render_markdown(
         "What the person asked for",
         incident.state.goals.iter().map(|goal| goal.text.clone()).collect::<Vec<_>>().iter(),
     );
-    section(&mut text, "The newest actions", actions(incident).iter());
+    section(&mut text, "The newest actions", list_actions(incident).iter());
     let decided = decisions
         .iter()
         .map(|record| format!("{} UTC  {}", paint::time(record.at), record.summary));

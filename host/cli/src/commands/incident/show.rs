@@ -1,13 +1,16 @@
 //! `portcullis incident show` and `export`.
 
-use super::parts::{SHOWN, actions, describe_status, impact, moments};
-use super::{CommandContext, html, markdown};
+use super::{CommandContext, markdown};
 use crate::error::{Context, Result};
 use crate::exit::CommandExit;
 use crate::paint;
 use portcullis_core::incident::Incident;
 use portcullis_core::record::Record;
 use portcullis_core::text::one_line;
+use portcullis_page::incident::lines::{
+    SHOWN, describe_status, list_actions, list_impact, list_moments,
+};
+use portcullis_page::incident::render_incident;
 use portcullis_review::incidents::{self, IncidentStatus};
 use portcullis_terminal::layout::{TextPage, add_list};
 use serde_json::{Value, json};
@@ -67,7 +70,7 @@ pub fn run_export(arguments: &IncidentExport) -> Result<CommandExit> {
         Format::Markdown if !arguments.json => {
             markdown::render_markdown(&incident, standing, &decisions)
         }
-        Format::Html => html::render_html(&incident, standing, &decisions),
+        Format::Html => render_incident(&incident, standing, &decisions),
         _ => format!("{:#}\n", document(&incident, standing, &decisions)?),
     };
     let Some(path) = &arguments.output else {
@@ -129,9 +132,9 @@ fn page(incident: &Incident, standing: IncidentStatus, decisions: &[Record]) -> 
     }
     add_list(&mut page, "root cause", report.root_cause.lines().map(str::to_owned));
     add_list(&mut page, "contributing factors", report.contributing_factors.iter().cloned());
-    add_list(&mut page, "impact", impact(incident).into_iter());
-    add_list(&mut page, "what led to it", newest(&moments(incident)));
-    add_list(&mut page, "the newest actions", newest(&actions(incident)));
+    add_list(&mut page, "impact", list_impact(incident).into_iter());
+    add_list(&mut page, "what led to it", newest(&list_moments(incident)));
+    add_list(&mut page, "the newest actions", newest(&list_actions(incident)));
     let recommendations = &report.recommendations;
     add_list(&mut page, "now", recommendations.immediate.iter().cloned());
     add_list(&mut page, "to prevent a recurrence", recommendations.preventive.iter().cloned());

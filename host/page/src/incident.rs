@@ -1,31 +1,50 @@
-//! An incident as a complete HTML page, for readers who were not there.
+//! An incident, for readers who were not there: a complete page in a file, and the parts that the
+//! service's page shows of it.
 
-use super::parts::{actions, describe_status, impact, moments, split_literal};
-use crate::paint;
+pub mod lines;
+
+use crate::{Html, render_page};
+use lines::{describe_status, list_actions, list_impact, list_moments, split_literal};
 use portcullis_core::incident::{ActionProgress, Incident};
 use portcullis_core::record::Record;
 use portcullis_core::text::one_line;
-use portcullis_page::{self as page, Html};
 use portcullis_review::incidents::IncidentStatus;
+use portcullis_terminal::paint;
 
 const BEGINNING: &str = "<!doctype html>\n<!-- a page of portcullis incident -->\n";
 /// The most bytes of one line.
 const MOST: usize = 2000;
 
 /// Formats the whole page.
-pub fn render_html(incident: &Incident, standing: IncidentStatus, decisions: &[Record]) -> String {
-    let report = &incident.report;
-    let mut lead = Html::from_template("<p class=\"lead\">", &[]);
-    lead.put_prose(&one_line(&report.summary, MOST));
-    lead.put_template("</p>", &[]);
-    figures(&mut lead, incident, standing);
+pub fn render_incident(
+    incident: &Incident,
+    standing: IncidentStatus,
+    decisions: &[Record],
+) -> String {
+    let lead = summarize_incident(incident, standing);
     let mut main = Html::new();
     add_options(&mut main, incident, standing);
-    section(&mut main, "Root cause", report.root_cause.lines());
-    section(&mut main, "Contributing factors", &report.contributing_factors);
-    section(&mut main, "Impact", impact(incident));
-    recommendations(&mut main, incident);
-    section(&mut main, "Timeline", moments(incident));
+    add_report(&mut main, incident, decisions);
+    render_page(BEGINNING, &format!("Incident {}", one_line(&incident.id, 64)), &lead, &main)
+}
+
+/// Returns the summary and the key facts.
+pub fn summarize_incident(incident: &Incident, standing: IncidentStatus) -> Html {
+    let mut lead = Html::from_template("<p class=\"lead\">", &[]);
+    lead.put_prose(&one_line(&incident.report.summary, MOST));
+    lead.put_template("</p>", &[]);
+    figures(&mut lead, incident, standing);
+    lead
+}
+
+/// Adds the cause, what it led to, and what was done about it.
+pub fn add_report(main: &mut Html, incident: &Incident, decisions: &[Record]) {
+    let report = &incident.report;
+    section(main, "Root cause", report.root_cause.lines());
+    section(main, "Contributing factors", &report.contributing_factors);
+    section(main, "Impact", list_impact(incident));
+    recommendations(main, incident);
+    section(main, "Timeline", list_moments(incident));
     let detected = incident.detections.iter().map(|named| &named.finding);
     let detected = detected.map(|one| {
         format!(
@@ -33,15 +52,11 @@ pub fn render_html(incident: &Incident, standing: IncidentStatus, decisions: &[R
             one.pattern, one.severity, one.confidence, one.summary
         )
     });
-    section(&mut main, "Detections", detected);
+    section(main, "Detections", detected);
+    section(main, "What the person asked for", incident.state.goals.iter().map(|goal| &goal.text));
+    newest(main, incident);
     section(
-        &mut main,
-        "What the person asked for",
-        incident.state.goals.iter().map(|goal| &goal.text),
-    );
-    newest(&mut main, incident);
-    section(
-        &mut main,
+        main,
         "What a person did",
         decisions
             .iter()
@@ -53,7 +68,6 @@ pub fn render_html(incident: &Incident, standing: IncidentStatus, decisions: &[R
             &[],
         );
     }
-    page::render_page(BEGINNING, &format!("Incident {}", one_line(&incident.id, 64)), &lead, &main)
 }
 
 /// Adds the key facts.
@@ -131,7 +145,7 @@ fn recommendations(html: &mut Html, incident: &Incident) {
 /// Adds the newest actions, each with its decision and its outcome.
 fn newest(html: &mut Html, incident: &Incident) {
     html.put_template("<section><h2>The newest actions</h2><ol class=\"steps\">", &[]);
-    for (action, line) in incident.actions.iter().zip(actions(incident)) {
+    for (action, line) in incident.actions.iter().zip(list_actions(incident)) {
         let verdict = action.verdict.map_or("unreviewed", |verdict| verdict.as_str());
         let mark = if action.progress == ActionProgress::Failed { "block" } else { verdict };
         let step = action.step.map(|step| step.to_string()).unwrap_or_default();

@@ -1,18 +1,18 @@
-//! The parts that an incident's page shares with its exports, as lines of text.
+//! The parts that all forms of an incident share, as lines of text: pages, exports, the terminal.
 
-use crate::paint;
 use portcullis_config::amount;
 use portcullis_core::action::{Limit, Quantity};
 use portcullis_core::incident::{ActionProgress, Incident};
 use portcullis_core::limits;
 use portcullis_core::text::{count_noun, one_line};
 use portcullis_review::incidents::IncidentStatus;
+use portcullis_terminal::paint;
 
 /// The number of the newest actions, moments and paths on the page; an export has them all.
-pub(super) const SHOWN: usize = 12;
+pub const SHOWN: usize = 12;
 
 /// Describes the state of the session, for a sentence.
-pub(super) const fn describe_status(standing: IncidentStatus) -> &'static str {
+pub const fn describe_status(standing: IncidentStatus) -> &'static str {
     use portcullis_core::session::ResumeConditions;
     match standing {
         IncidentStatus::Stopped => "it is stopped",
@@ -44,12 +44,12 @@ const LITERAL: [&str; 8] = [
 ];
 
 /// Splits a line that holds nothing but commands, paths or hosts after its label.
-pub(super) fn split_literal(line: &str) -> Option<(&str, &str)> {
+pub fn split_literal(line: &str) -> Option<(&str, &str)> {
     line.split_once(": ").filter(|(label, _)| LITERAL.contains(label))
 }
 
 /// Describes the cost of the incident, one line each.
-pub(super) fn impact(incident: &Incident) -> Vec<String> {
+pub fn list_impact(incident: &Incident) -> Vec<String> {
     let impact = &incident.report.impact;
     let (used, files) = (&impact.used, &impact.files);
     let mut lines = vec![format!(
@@ -106,7 +106,7 @@ fn quantity(quantity: &Quantity) -> String {
 }
 
 /// Describes the events that led to it, one line each, oldest first.
-pub(super) fn moments(incident: &Incident) -> Vec<String> {
+pub fn list_moments(incident: &Incident) -> Vec<String> {
     let line = |moment: &portcullis_core::incident::IncidentEvent| {
         let step = moment.step.map(|step| format!("step {step}: ")).unwrap_or_default();
         format!("{}  {step}{}", clock(moment.at), moment.what)
@@ -115,7 +115,7 @@ pub(super) fn moments(incident: &Incident) -> Vec<String> {
 }
 
 /// Describes the newest actions, one line each, oldest first.
-pub(super) fn actions(incident: &Incident) -> Vec<String> {
+pub fn list_actions(incident: &Incident) -> Vec<String> {
     let line = |action: &portcullis_core::incident::PastAction| {
         let verdict = action.verdict.map_or("unreviewed", |verdict| verdict.as_str());
         // The verdict says so already.
