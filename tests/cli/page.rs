@@ -21,6 +21,8 @@ mod common;
 mod held;
 #[path = "page/http.rs"]
 mod http;
+#[path = "page/operators.rs"]
+mod operators;
 #[path = "page/served.rs"]
 mod served;
 
@@ -35,8 +37,12 @@ fn main() -> ExitCode {
         trial("page: without a cookie nothing is shown or changed", attacks::strangers),
         trial("page: an answer needs the form, the role and the proof", attacks::answers),
         trial("page: what an agent wrote stays text", attacks::texts),
+        trial("page: an operator decides about incidents, with the proof", operators::incidents),
+        trial("page: a rollback puts back what was shown, and nothing else", operators::rollbacks),
+        trial("page: checkpoints show what has changed, and put it back", operators::checkpoints),
         trial("page: a person allows and denies with the keyboard", browser::answers),
         trial("page: two people allow, one of them with a passkey", browser::passkey),
+        trial("page: an operator resumes a session with the keyboard", browser::incident),
         trial("page: it shows what happens while it is open", browser::live),
         trial("page: everybody can read every page", browser::readable),
     ])

@@ -181,6 +181,33 @@ const scenarios = {
     await context.close();
   },
 
+  // An operator lets a stopped session go on.
+  async incident() {
+    const { context, page } = await open();
+    await tabTo(page, "nav a[href='/incidents']");
+    await page.keyboard.press("Enter");
+    await page.waitForURL("**/incidents");
+    await tabTo(page, "main a[href^='/incident?']");
+    await page.keyboard.press("Enter");
+    await page.waitForURL("**/incident?*");
+    await tabTo(page, "input[name=option]");
+    // The arrows choose among the ways.
+    await page.keyboard.press("Space");
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("ArrowUp");
+    await tabTo(page, "input[name=words]");
+    await page.keyboard.type("it was me");
+    await tabTo(page, "input[name=proof]");
+    await page.keyboard.type(task.password);
+    await page.screenshot({ path: join(task.pictures, "decision.png"), fullPage: true });
+    await tabTo(page, "form.answer button");
+    await page.keyboard.press("Enter");
+    await page.getByText("The session goes on with half of each limit.").waitFor();
+    await page.getByText("it was me").waitFor();
+    reach("resumed");
+    await context.close();
+  },
+
   async live() {
     const { context, page } = await open();
     await page.getByText("No agent has acted yet").waitFor();
@@ -203,7 +230,7 @@ const scenarios = {
         await page.emulateMedia({ colorScheme: scheme });
         for (const path of task.pages) {
           await page.goto(new URL(path, task.link).href);
-          const name = path.replace(/[^a-z]+/g, " ").trim().replace(/ .*/, "") || "sessions";
+          const name = path.replace(/[?].*/, "").replace(/[^a-z]+/g, " ").trim().replace(" ", "-") || "sessions";
           await page.screenshot({ path: join(task.pictures, `${name}-${scheme}-${size}.png`) });
           const across = await page.evaluate(() => document.documentElement.scrollWidth);
           if (across > width) fail(`${path} is ${across} wide on a window of ${width}`);

@@ -1,6 +1,6 @@
 //! Writes a person's answer to an action that waits.
 
-use crate::site::Site;
+use crate::site::{ProofCheck, ProvedForm, Site};
 use anyhow::{Result, bail};
 use portcullis_config::clock::now_ms;
 use portcullis_core::text::one_line;
@@ -33,10 +33,13 @@ pub(crate) enum FormAnswer {
     Deny,
 }
 
-impl AnswerForm {
-    /// Returns the text that a passkey signs for, in effect: no other answer has it.
-    pub(crate) fn purpose(&self) -> String {
+impl ProvedForm for AnswerForm {
+    fn purpose(&self) -> String {
         format!("{:?} {} {}", self.answer, self.id, self.digest)
+    }
+
+    fn proof(&self) -> &str {
+        if self.signed.is_empty() { &self.proof } else { &self.signed }
     }
 }
 
@@ -71,14 +74,10 @@ pub(crate) fn give_answer(site: &Site, form: &AnswerForm) -> Result<Answered> {
     let at = now_ms();
     let mut proved = None;
     if decision != PersonDecision::Deny {
-        if site.is_closed() {
-            return Ok(Answered::Closed);
-        }
-        let proof = if form.signed.is_empty() { &form.proof } else { &form.signed };
-        proved = site.check_proof(&reading.home, proof, &form.purpose(), at / 1000)?;
-        if proved.is_none() {
-            site.note_failure();
-            return Ok(Answered::NotProved);
+        match site.check_proof(&reading.home, form)? {
+            ProofCheck::Right(person) => proved = Some(person),
+            ProofCheck::Wrong => return Ok(Answered::NotProved),
+            ProofCheck::Closed => return Ok(Answered::Closed),
         }
     }
     let found = reading.store.find_approval(&form.id)?;

@@ -15,6 +15,8 @@
 //! | `proof`, `passkey` | checks a proof: a code, a password, or a passkey |
 //! | `watcher`, `changes` | tells open pages that the journal has changed, and who watches |
 //! | `answer` | writes a person's answer |
+//! | `operate`, `kept` | carries out what an operator asks for: incidents, checkpoints |
+//! | `respond`, `rooms` | pages for visitors, checks of forms; the routes beside sessions and approvals |
 //! | `pages` | one module for each page |
 //!
 //! The page reads the journal for each request and keeps nothing of it. Whoever has a cookie can
@@ -26,10 +28,14 @@ mod answer;
 mod changes;
 mod enrollment;
 mod gate;
+mod kept;
+mod operate;
 mod pages;
 mod passkey;
 pub mod people;
 pub mod proof;
+mod respond;
+mod rooms;
 mod server;
 mod site;
 mod watcher;

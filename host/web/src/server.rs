@@ -1,12 +1,14 @@
 //! Binds loopback, routes requests, and ends.
 
-use crate::access::{Role, Visitor};
+use crate::access::Role;
 use crate::answer::{AnswerForm, Answered, give_answer};
 use crate::enrollment::{BeginForm, FinishForm, begin_enrollment, finish_enrollment};
 use crate::gate::{COOKIE, guard_request, read_cookie};
-use crate::pages::{self, Frame};
-use crate::people::{Approvers, check_name};
-use crate::site::{Reading, Site};
+use crate::pages;
+use crate::people::check_name;
+use crate::respond::{MaybeVisitor, Shared, admit_form, ask_passkey, send_json, send_page, show};
+use crate::rooms;
+use crate::site::Site;
 use crate::watcher::{OpenPage, watch_journal};
 use anyhow::{Context, Result};
 use axum::Router;
@@ -19,8 +21,7 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use portcullis_config::paths::Paths;
-use portcullis_page::{Html, STYLE};
-use portcullis_store::Home;
+use portcullis_page::STYLE;
 use serde::Deserialize;
 use std::convert::Infallible;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -137,21 +138,18 @@ impl PageHandle {
     }
 }
 
-type Shared = State<Arc<Site>>;
-/// The visitor, if a cookie named one.
-type MaybeVisitor = Option<Extension<Visitor>>;
-
 fn routes(site: Arc<Site>, ends: &watch::Sender<bool>) -> Router {
     Router::new()
         .route("/", get(show_sessions))
         .route("/session", get(show_session))
         .route("/approvals", get(show_approvals))
         .route("/approvals/answer", post(answer_approval))
-        .route("/approvals/passkey", post(ask_passkey))
+        .route("/approvals/passkey", post(ask_passkey_to_answer))
         .route("/enroll", get(show_enroll))
         .route("/enroll/begin", post(begin_enroll))
         .route("/enroll/finish", post(finish_enroll))
         .route("/incidents", get(show_incidents))
+        .merge(rooms::routes())
         .route("/plugins", get(show_plugins))
         .route("/search", get(show_search))
         .route("/sign-in", get(show_sign_in).post(sign_in))
@@ -167,25 +165,6 @@ fn routes(site: Arc<Site>, ends: &watch::Sender<bool>) -> Router {
         .layer(DefaultBodyLimit::max(MOST_FORM))
         .layer(from_fn_with_state(Arc::clone(&site), guard_request))
         .with_state(site)
-}
-
-/// Composes a page from what the home holds, for visitors.
-async fn show(
-    site: Arc<Site>,
-    visitor: MaybeVisitor,
-    compose: impl FnOnce(&Site, &Reading, &Visitor) -> Result<Frame> + Send + 'static,
-) -> Response {
-    let Some(Extension(visitor)) = visitor else { return Redirect::to("/sign-in").into_response() };
-    let read = move || {
-        let reading = site.open()?;
-        let frame = compose(&site, &reading, &visitor)?;
-        pages::whole_page(&reading, &visitor, &frame)
-    };
-    match tokio::task::spawn_blocking(read).await {
-        Ok(Ok(page)) => send_page(StatusCode::OK, &page),
-        Ok(Err(error)) => send_page(StatusCode::INTERNAL_SERVER_ERROR, &pages::error_page(&error)),
-        Err(_) => (StatusCode::INTERNAL_SERVER_ERROR, "a defect ended this page\n").into_response(),
-    }
 }
 
 async fn show_sessions(State(site): Shared, visitor: MaybeVisitor) -> Response {
@@ -211,8 +190,7 @@ async fn show_approvals(
     Query(query): Query<pages::approvals::ApprovalsQuery>,
 ) -> Response {
     show(site, visitor, move |site, reading, visitor| {
-        let approvers = Approvers::read(&Home::open_root(&site.places.state)?)?;
-        pages::approvals::compose(reading, visitor, &approvers, &query)
+        pages::approvals::compose(reading, visitor, &site.approvers()?, &query)
     })
     .await
 }
@@ -238,8 +216,8 @@ async fn answer_approval(
     visitor: MaybeVisitor,
     Form(form): Form<AnswerForm>,
 ) -> Response {
-    if let Some(refusal) = refuse_answer(visitor, &form) {
-        return refusal;
+    if let Err(refused) = admit_form(visitor, &form.token, Role::Approver) {
+        return refused;
     }
     let answered = tokio::task::spawn_blocking(move || give_answer(&site, &form)).await;
     let said = match answered {
@@ -257,33 +235,14 @@ async fn answer_approval(
     Redirect::to(&format!("/approvals?said={said}")).into_response()
 }
 
-/// Returns the refusal of a form that this visitor must not send.
-fn refuse_answer(visitor: MaybeVisitor, form: &AnswerForm) -> Option<Response> {
-    let Some(Extension(visitor)) = visitor else {
-        return Some(Redirect::to("/sign-in").into_response());
-    };
-    let why = if form.token != visitor.form_token {
-        "this form is not of this page: load it again\n"
-    } else if visitor.role < Role::Approver {
-        "a viewer answers nothing\n"
-    } else {
-        return None;
-    };
-    Some((StatusCode::FORBIDDEN, why).into_response())
-}
-
-/// Sends the options with which the browser lets a passkey sign this very answer.
-async fn ask_passkey(
+async fn ask_passkey_to_answer(
     State(site): Shared,
     visitor: MaybeVisitor,
     Form(form): Form<AnswerForm>,
 ) -> Response {
-    if let Some(refusal) = refuse_answer(visitor, &form) {
-        return refusal;
-    }
-    match site.prover.begin_passkey(site.domain(), form.purpose()) {
-        Ok(options) => send_json(options),
-        Err(error) => send_page(StatusCode::CONFLICT, &pages::error_page(&error)),
+    match admit_form(visitor, &form.token, Role::Approver) {
+        Ok(()) => ask_passkey(&site, &form),
+        Err(refused) => refused,
     }
 }
 
@@ -399,16 +358,6 @@ async fn send_script() -> Response {
 
 fn send_asset(kind: &'static str, text: String) -> Response {
     ([(header::CONTENT_TYPE, HeaderValue::from_static(kind))], Body::from(text)).into_response()
-}
-
-fn send_json(text: String) -> Response {
-    send_asset("application/json", text)
-}
-
-fn send_page(status: StatusCode, page: &Html) -> Response {
-    let kind = HeaderValue::from_static("text/html; charset=utf-8");
-    let text = format!("<!doctype html>\n{}", page.as_str());
-    (status, [(header::CONTENT_TYPE, kind)], Body::from(text)).into_response()
 }
 
 fn with_cookie(mut response: Response, cookie: &str) -> Response {

@@ -6,6 +6,7 @@ use crate::people::Approvers;
 use crate::proof::{ProofContext, ProvedPerson, Prover};
 use anyhow::Result;
 use portcullis_config::Config;
+use portcullis_config::clock::now_ms;
 use portcullis_config::paths::Paths;
 use portcullis_core::policy::RiskThresholds;
 use portcullis_store::{Home, Store};
@@ -28,6 +29,24 @@ pub(crate) struct Site {
     pub(crate) prover: Prover,
     pub(crate) changes: Changes,
     failures: Mutex<VecDeque<Instant>>,
+}
+
+/// A form that counts only with the proof of a person.
+pub(crate) trait ProvedForm {
+    /// Returns a text that no other form for another purpose has: what a passkey signs, in effect.
+    fn purpose(&self) -> String;
+
+    /// Returns the code or the password, or what a passkey signed.
+    fn proof(&self) -> &str;
+}
+
+/// What became of a proof.
+#[derive(Debug)]
+pub(crate) enum ProofCheck {
+    Right(ProvedPerson),
+    Wrong,
+    /// Too many were wrong.
+    Closed,
 }
 
 /// What one request reads.
@@ -70,26 +89,36 @@ impl Site {
         self.host.split(':').next().unwrap_or_default()
     }
 
-    /// Returns the person whose proof of a purpose it is, at a time in seconds since 1970; `None`
-    /// if it is nobody's.
+    /// Checks the proof that a person gives with a form; a wrong one counts against all further
+    /// ones.
     ///
     /// # Errors
     /// Fails if the approvers were changed from outside, or cannot be written.
-    pub(crate) fn check_proof(
-        &self,
-        home: &Home,
-        proof: &str,
-        purpose: &str,
-        now: u64,
-    ) -> Result<Option<ProvedPerson>> {
-        let context = ProofContext { domain: self.domain(), origin: &self.origin, purpose, now };
+    pub(crate) fn check_proof(&self, home: &Home, form: &impl ProvedForm) -> Result<ProofCheck> {
+        if self.is_closed() {
+            return Ok(ProofCheck::Closed);
+        }
+        let purpose = form.purpose();
+        let (domain, origin, now) = (self.domain(), self.origin.as_str(), now_ms() / 1000);
+        let context = ProofContext { domain, origin, purpose: &purpose, now };
         let mut approvers = Approvers::read(home)?;
-        let proved = self.prover.check(&approvers, proof, context)?;
+        let Some(person) = self.prover.check(&approvers, form.proof(), context)? else {
+            self.note_failure();
+            return Ok(ProofCheck::Wrong);
+        };
         // A device counts how often it signed: a copy of it is noticed by a count that stands still.
-        if let Some(used) = proved.as_ref().and_then(|person| person.passkey.as_ref()) {
+        if let Some(used) = &person.passkey {
             approvers.keep_state(home, used)?;
         }
-        Ok(proved)
+        Ok(ProofCheck::Right(person))
+    }
+
+    /// Returns the people who may allow.
+    ///
+    /// # Errors
+    /// Fails if their file was changed from outside.
+    pub(crate) fn approvers(&self) -> Result<Approvers> {
+        Approvers::read(&Home::open_root(&self.places.state)?)
     }
 
     /// Notes that a code, a password or a link was wrong.

@@ -9,8 +9,18 @@ use crate::held::{DOUBTFUL, await_waiting};
 use anyhow::{Result, ensure};
 
 /// The pages that show something.
-pub const PAGES: &[&str] =
-    &["/", "/session?id=s", "/approvals", "/incidents", "/plugins", "/search?text=a"];
+pub const PAGES: &[&str] = &[
+    "/",
+    "/session?id=s",
+    "/approvals",
+    "/incidents",
+    "/incident?id=last",
+    "/incident/rollback?id=last",
+    "/checkpoints",
+    "/checkpoint?id=c1",
+    "/plugins",
+    "/search?text=a",
+];
 
 pub fn doors() -> Result<()> {
     let served = Served::start("page-doors")?;

@@ -36,23 +36,24 @@ if (enroll) {
   });
 }
 
-// Allows with a passkey, which signs this very answer, where no code or password was typed.
+// Acts with a passkey, which signs this very form, where no code or password was typed. Denying and
+// aborting need no proof.
 document.addEventListener("submit", async (event) => {
-  const answer = event.target;
-  const button = event.submitter;
-  if (!answer.matches("form[data-passkey]") || button?.value === "deny") return;
-  if (answer.elements.proof?.value || answer.elements.signed.value) return;
+  const form = event.target;
+  const signed = form.elements.signed;
+  const fields = new FormData(form, event.submitter);
+  if (!signed || fields.get("answer") === "deny" || fields.get("option") === "abort") return;
+  if (form.elements.proof?.value || signed.value) return;
   event.preventDefault();
   try {
-    const options = await ask("/approvals/passkey", new FormData(answer, button));
+    const options = await ask(signed.dataset.ask, fields);
     const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(options);
-    const signed = await navigator.credentials.get({ publicKey });
-    answer.elements.signed.value = JSON.stringify(signed);
+    signed.value = JSON.stringify(await navigator.credentials.get({ publicKey }));
   } catch {
     // The page says that the proof was missing.
-    answer.elements.signed.value = "none";
+    signed.value = "none";
   }
-  answer.requestSubmit(button);
+  form.requestSubmit(event.submitter);
 });
 
 const main = document.querySelector("main[data-live]");

@@ -1,6 +1,8 @@
 //! Actions that wait for a person, with the form of the answer, and those that were answered.
 
-use super::parts::{add_diff, add_notice, add_untrusted, format_time};
+use super::parts::{
+    add_diff, add_hidden, add_notice, add_proof_fields, add_untrusted, begin_form, format_time,
+};
 use super::{Frame, Place};
 use crate::access::{Role, Visitor};
 use crate::people::Approvers;
@@ -114,7 +116,7 @@ fn add_waiting(
             &one_line(&asked.client, 40),
             &one_line(&asked.tool, 80),
             &one_line(&asked.cwd, 240),
-            &super::sessions::encode_value(&asked.session),
+            &super::encode_value(&asked.session),
             &one_line(&asked.session, 40),
             &seconds,
         ],
@@ -170,20 +172,15 @@ fn add_form(
             &[&asked.people, &one_line(&so_far, 200)],
         );
     }
+    begin_form(main, "/approvals/answer", visitor);
+    add_hidden(main, "id", &row.asked.id);
+    add_hidden(main, "digest", &row.asked.digest);
     main.put_template(
-        "<form class=\"answer\" method=\"post\" action=\"/approvals/answer\"{}><input type=\"hidden\" \
-         name=\"token\" value=\"{}\"><input type=\"hidden\" name=\"id\" value=\"{}\"><input \
-         type=\"hidden\" name=\"digest\" value=\"{}\"><input type=\"hidden\" name=\"signed\"><label>A \
-         word to the agent (optional)<input name=\"words\" maxlength=\"500\" \
+        "<label>A word to the agent (optional)<input name=\"words\" maxlength=\"500\" \
          autocomplete=\"off\"></label>",
-        &[
-            &if approvers.has_kind("passkey") { " data-passkey" } else { "" },
-            &visitor.form_token,
-            &row.asked.id,
-            &row.asked.digest,
-        ],
+        &[],
     );
-    add_proof_field(main, approvers);
+    add_proof_fields(main, approvers, "/approvals/passkey");
     if !approvers.is_empty() {
         main.put_template(
             "<button class=\"main\" name=\"answer\" value=\"allow\">Allow once</button>",
@@ -201,28 +198,6 @@ fn add_form(
         "<button class=\"deny\" name=\"answer\" value=\"deny\">Deny</button></form>",
         &[],
     );
-}
-
-/// Adds the field of a code or a password, and says how a passkey is used.
-fn add_proof_field(main: &mut Html, approvers: &Approvers) {
-    let [has_code, has_password, has_passkey] =
-        ["code", "password", "passkey"].map(|kind| approvers.has_kind(kind));
-    let else_passkey = if has_passkey { "; leave it empty to use a passkey" } else { "" };
-    match (has_code, has_password) {
-        (true, false) => main.put_template(
-            "<label>Code of your authenticator{}<input name=\"proof\" inputmode=\"numeric\" \
-             autocomplete=\"one-time-code\" maxlength=\"6\"></label>",
-            &[&else_passkey],
-        ),
-        (_, true) => main.put_template(
-            "<label>{}{}<input name=\"proof\" type=\"password\" autocomplete=\"off\"></label>",
-            &[&if has_code { "Code or password" } else { "Password" }, &else_passkey],
-        ),
-        (false, false) => {}
-    }
-    if has_passkey {
-        main.put_template("<noscript><p>A passkey needs JavaScript.</p></noscript>", &[]);
-    }
 }
 
 fn add_ended(main: &mut Html, ended: &[&ApprovalRecord], now: u64) -> Result<()> {

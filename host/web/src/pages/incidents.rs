@@ -1,7 +1,7 @@
-//! Stopped sessions, and the ways on from each.
+//! Stopped sessions, each with its cause and its state.
 
 use super::parts::format_time;
-use super::{Frame, Place};
+use super::{Frame, Place, encode_value};
 use crate::site::Reading;
 use anyhow::Result;
 use portcullis_config::clock::now_ms;
@@ -9,14 +9,6 @@ use portcullis_core::incident::Incident;
 use portcullis_core::text::one_line;
 use portcullis_page::Html;
 use portcullis_review::incidents::{IncidentStatus, incident_status, list_incidents};
-
-/// The ways on: the command, and what it means.
-const WAYS: [(&str, &str); 4] = [
-    ("resume", "go on with half of each limit, and reading and writing in the project only"),
-    ("supervise", "go on, and ask a person about each write, deletion and command"),
-    ("rollback", "put the files back to the checkpoint, then go on"),
-    ("abort", "end the session for good"),
-];
 
 /// Composes the page.
 ///
@@ -33,7 +25,7 @@ pub(crate) fn compose(reading: &Reading) -> Result<Frame> {
         add_incident(&mut main, incident, status);
     }
     for damaged in &known.damaged {
-        main.put_template("<p class=\"notice bad\">{}</p>", &[damaged]);
+        main.put_template("<p class=\"notice bad\">{}</p>", &[&one_line(damaged, 512)]);
     }
     Ok(Frame { title: "Incidents".into(), place: Place::Incidents, is_live: true, main })
 }
@@ -41,33 +33,23 @@ pub(crate) fn compose(reading: &Reading) -> Result<Frame> {
 fn add_incident(main: &mut Html, incident: &Incident, status: IncidentStatus) {
     let id = one_line(&incident.id, 64);
     main.put_template(
-        "<section><h2>{}</h2><p class=\"goal\">{}, {}, session <a href=\"/session?id={}\">{}</a>: \
+        "<section><h2>{}</h2><p class=\"goal\">{}, session <a href=\"/session?id={}\">{}</a>: \
          <b>{}</b></p>",
         &[
             &one_line(&incident.report.summary, 300),
-            &id,
             &format_time(incident.at),
-            &super::sessions::encode_value(&incident.session),
+            &encode_value(&incident.session),
             &one_line(&incident.session, 40),
             &status.as_str(),
         ],
     );
     main.put_template(
-        "<dl><dt>cause</dt><dd>{}</dd></dl>",
-        &[&one_line(&incident.report.root_cause, 600)],
+        "<dl><dt>cause</dt><dd>{}</dd></dl><p><a href=\"/incident?id={}\">",
+        &[&one_line(&incident.report.root_cause, 600), &encode_value(&incident.id)],
     );
-    if status == IncidentStatus::Stopped {
-        main.put_template(
-            "<details id=\"ways-{}\"><summary>Four ways on, in a terminal</summary><dl>",
-            &[&id],
-        );
-        for (command, meaning) in WAYS {
-            main.put_template(
-                "<dt>{}</dt><dd><code>portcullis incident {} {}</code></dd>",
-                &[&meaning, &command, &id],
-            );
-        }
-        main.put_template("</dl></details>", &[]);
-    }
-    main.put_template("</section>", &[]);
+    let words = match status {
+        IncidentStatus::Stopped => "Decide how it goes on",
+        _ => "The whole incident",
+    };
+    main.put_template("{} ({})</a></p></section>", &[&words, &id]);
 }

@@ -1,10 +1,15 @@
 //! One module for each page. A page is composed from what one request reads.
 
 pub(crate) mod approvals;
+pub(crate) mod checkpoint;
+pub(crate) mod checkpoints;
 pub(crate) mod enroll;
+pub(crate) mod incident;
 pub(crate) mod incidents;
 mod parts;
+mod plan;
 pub(crate) mod plugins;
+pub(crate) mod rollback;
 pub(crate) mod search;
 pub(crate) mod session;
 pub(crate) mod sessions;
@@ -32,19 +37,27 @@ pub(crate) enum Place {
     Sessions,
     Approvals,
     Incidents,
+    Checkpoints,
     Plugins,
     Search,
 }
 
 impl Place {
-    const ALL: [Self; 5] =
-        [Self::Sessions, Self::Approvals, Self::Incidents, Self::Plugins, Self::Search];
+    const ALL: [Self; 6] = [
+        Self::Sessions,
+        Self::Approvals,
+        Self::Incidents,
+        Self::Checkpoints,
+        Self::Plugins,
+        Self::Search,
+    ];
 
     const fn path(self) -> &'static str {
         match self {
             Self::Sessions => "/",
             Self::Approvals => "/approvals",
             Self::Incidents => "/incidents",
+            Self::Checkpoints => "/checkpoints",
             Self::Plugins => "/plugins",
             Self::Search => "/search",
         }
@@ -55,6 +68,7 @@ impl Place {
             Self::Sessions => "Sessions",
             Self::Approvals => "Approvals",
             Self::Incidents => "Incidents",
+            Self::Checkpoints => "Checkpoints",
             Self::Plugins => "Plugins",
             Self::Search => "Search",
         }
@@ -124,4 +138,17 @@ fn begin_page(title: &str, is_live: bool) -> Html {
     }
     page.put_template("</head>", &[]);
     page
+}
+
+/// Encodes a text as a value in the query of an address.
+pub(crate) fn encode_value(text: &str) -> String {
+    let mut encoded = String::new();
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.') {
+            encoded.push(char::from(byte));
+        } else {
+            encoded.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    encoded
 }

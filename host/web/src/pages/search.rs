@@ -104,7 +104,7 @@ fn add_results(main: &mut Html, found: &[StoredRecord]) -> Result<()> {
                 &record.kind,
                 &one_line(&record.id, 40),
                 &stored.record.verdict.as_deref().unwrap_or("·"),
-                &super::sessions::encode_value(&record.session),
+                &super::encode_value(&record.session),
                 &one_line(&record.session, 24),
             ],
         );

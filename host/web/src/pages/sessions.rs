@@ -1,7 +1,7 @@
 //! All sessions, the most recently active first.
 
 use super::parts::{format_time, read_record};
-use super::{Frame, Place};
+use super::{Frame, Place, encode_value};
 use crate::site::Reading;
 use anyhow::Result;
 use portcullis_config::clock::now_ms;
@@ -108,17 +108,4 @@ fn add_row(main: &mut Html, store: &Store, session: &SessionSummary) -> Result<(
         ],
     );
     Ok(())
-}
-
-/// Encodes a text as a value in the query of an address.
-pub(super) fn encode_value(text: &str) -> String {
-    let mut encoded = String::new();
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.') {
-            encoded.push(char::from(byte));
-        } else {
-            encoded.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    encoded
 }

@@ -1,0 +1,83 @@
+//! What requests of all pages share: a page for a visitor, and the check of a form.
+
+use crate::access::{Role, Visitor};
+use crate::pages::{self, Frame};
+use crate::site::{ProvedForm, Reading, Site};
+use anyhow::Result;
+use axum::body::Body;
+use axum::extract::{Extension, State};
+use axum::http::StatusCode;
+use axum::http::header::{self, HeaderValue};
+use axum::response::{IntoResponse, Redirect, Response};
+use portcullis_page::Html;
+use std::sync::Arc;
+
+pub(crate) type Shared = State<Arc<Site>>;
+/// The visitor, if a cookie named one.
+pub(crate) type MaybeVisitor = Option<Extension<Visitor>>;
+
+/// Composes a page from what the home holds, for visitors.
+pub(crate) async fn show(
+    site: Arc<Site>,
+    visitor: MaybeVisitor,
+    compose: impl FnOnce(&Site, &Reading, &Visitor) -> Result<Frame> + Send + 'static,
+) -> Response {
+    let Some(Extension(visitor)) = visitor else { return Redirect::to("/sign-in").into_response() };
+    let read = move || {
+        let reading = site.open()?;
+        let frame = compose(&site, &reading, &visitor)?;
+        pages::whole_page(&reading, &visitor, &frame)
+    };
+    match tokio::task::spawn_blocking(read).await {
+        Ok(Ok(page)) => send_page(StatusCode::OK, &page),
+        Ok(Err(error)) => send_page(StatusCode::INTERNAL_SERVER_ERROR, &pages::error_page(&error)),
+        Err(_) => (StatusCode::INTERNAL_SERVER_ERROR, "a defect ended this page\n").into_response(),
+    }
+}
+
+/// Checks who sends a form, and that it is one of this page.
+///
+/// # Errors
+/// Returns the answer to somebody who may not send it.
+pub(crate) fn admit_form(visitor: MaybeVisitor, token: &str, least: Role) -> Result<(), Response> {
+    let Some(Extension(visitor)) = visitor else {
+        return Err(Redirect::to("/sign-in").into_response());
+    };
+    if token != visitor.form_token {
+        let text = "this form is not of this page: load it again\n";
+        return Err((StatusCode::FORBIDDEN, text).into_response());
+    }
+    if visitor.role < least {
+        let text = format!("only an {} may do this\n", least.as_str());
+        return Err((StatusCode::FORBIDDEN, text).into_response());
+    }
+    Ok(())
+}
+
+/// Carries out what a form asks for, and leads to the page that says what became of it.
+pub(crate) async fn carry_out(act: impl FnOnce() -> Result<String> + Send + 'static) -> Response {
+    match tokio::task::spawn_blocking(act).await {
+        Ok(Ok(path)) => Redirect::to(&path).into_response(),
+        Ok(Err(error)) => send_page(StatusCode::CONFLICT, &pages::error_page(&error)),
+        Err(_) => (StatusCode::INTERNAL_SERVER_ERROR, "a defect ended this\n").into_response(),
+    }
+}
+
+pub(crate) fn send_page(status: StatusCode, page: &Html) -> Response {
+    let kind = HeaderValue::from_static("text/html; charset=utf-8");
+    let text = format!("<!doctype html>\n{}", page.as_str());
+    (status, [(header::CONTENT_TYPE, kind)], Body::from(text)).into_response()
+}
+
+/// Sends the options with which the browser lets a passkey sign this very form.
+pub(crate) fn ask_passkey(site: &Site, form: &impl ProvedForm) -> Response {
+    match site.prover.begin_passkey(site.domain(), form.purpose()) {
+        Ok(options) => send_json(options),
+        Err(error) => send_page(StatusCode::CONFLICT, &pages::error_page(&error)),
+    }
+}
+
+pub(crate) fn send_json(text: String) -> Response {
+    let kind = HeaderValue::from_static("application/json");
+    ([(header::CONTENT_TYPE, kind)], Body::from(text)).into_response()
+}
