@@ -160,7 +160,7 @@ mod tests {
 
     fn changes(operation: FileOperation, folder: &Path) -> Vec<AskedChange> {
         let action = RecordedAction {
-            intent: portcullis_core::action::Intent::Modify,
+            intent: portcullis_core::action::Intent::FileModification,
             parameters: String::new(),
             run_as: None,
             operation: Operation::File(operation),

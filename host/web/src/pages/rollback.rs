@@ -6,7 +6,6 @@ use super::plan::add_plan;
 use super::{Frame, Place, encode_value};
 use crate::access::{Role, Visitor};
 use crate::kept::KeptState;
-use crate::people::Approvers;
 use crate::site::{Reading, Site};
 use anyhow::Result;
 use portcullis_config::Config;
