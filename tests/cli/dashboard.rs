@@ -20,6 +20,8 @@ const NOT_SHOWN: &[&str] = &[
     "portcullis_cache_hits_total",
     "portcullis_cache_lookups_total",
     "portcullis_cache_hit_ratio",
+    // The panel of rules shows the same, each by itself.
+    "portcullis_plugin_objections_total",
     // The panel computes it over all machines.
     "portcullis_false_positive_ratio",
 ];

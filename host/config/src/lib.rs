@@ -15,6 +15,7 @@ pub mod keys;
 pub mod kinds;
 mod ladders;
 pub mod layers;
+pub mod listing;
 mod named_files;
 pub mod names;
 mod order;

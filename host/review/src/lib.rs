@@ -29,6 +29,7 @@ pub mod incidents;
 pub mod installed;
 pub mod isolated;
 pub mod joined;
+pub mod metrics;
 mod names;
 pub mod notifications;
 pub mod page_address;

@@ -5,8 +5,9 @@ use crate::error::{Error, Result};
 use crate::exit::CommandExit;
 use crate::paint;
 use portcullis_config::clock::now_ms;
-use portcullis_config::keys::{self, ConfigKey, toml_text};
-use portcullis_config::layers::{EffectiveValue, IgnoreReason, IgnoredKey, Layer, MergedSettings};
+use portcullis_config::keys::{self, toml_text};
+use portcullis_config::layers::{IgnoreReason, IgnoredKey, MergedSettings};
+use portcullis_config::listing::{ListedKey, describe_place, file_of, list_keys, list_notes};
 use portcullis_config::paths::Paths;
 use portcullis_config::problem::{BadConfiguration, KeyProblem, Problems};
 use portcullis_config::{Config, profiles, schema};
@@ -78,7 +79,8 @@ fn show(pipeline: Option<&str>, as_json: bool) -> Result<CommandExit> {
     }
     let settled = portcullis_config::settle_layers(&places, Some(&home), pipeline)?;
     if as_json {
-        let keys: Vec<Json> = rows(&settled).iter().map(|row| row.json(&settled)).collect();
+        let keys: Vec<Json> =
+            list_keys(&settled).iter().map(|row| key_json(row, &settled)).collect();
         let ignored: Vec<Json> =
             settled.ignored.iter().map(|ignored| ignored_json(ignored, &settled)).collect();
         let files: Vec<Json> = settled
@@ -88,11 +90,11 @@ fn show(pipeline: Option<&str>, as_json: bool) -> Result<CommandExit> {
             .collect();
         paint::print_text(&format!(
             "{}\n",
-            json!({ "files": files, "keys": keys, "ignored": ignored, "notes": notes(&settled) })
+            json!({ "files": files, "keys": keys, "ignored": ignored, "notes": list_notes(&settled) })
         ));
         return Ok(CommandExit::Success);
     }
-    for row in rows(&settled) {
+    for row in list_keys(&settled) {
         let value = one_line(&row.value.as_ref().map(toml_text).unwrap_or_default(), MOST_SHOWN);
         let path = one_line(
             &row.entry.map_or_else(|| row.path.clone(), |entry| entry.said.written()),
@@ -101,18 +103,18 @@ fn show(pipeline: Option<&str>, as_json: bool) -> Result<CommandExit> {
         let line = format!(
             "{path:<40} {}  {}\n",
             paint::bold(format!("{value:<16}")),
-            paint::dim(row.origin(&settled))
+            paint::dim(row.describe_origin(&settled))
         );
         paint::print_wrapped(&line, 4);
     }
-    for note in notes(&settled) {
+    for note in list_notes(&settled) {
         paint::print_wrapped(&format!("\n{}: {note}\n", paint::warn("note")), 2);
     }
     if !settled.ignored.is_empty() {
         paint::print_text(&format!("\n{}\n", paint::warn("does not count")));
     }
     for ignored in &settled.ignored {
-        let file = place(&settled, ignored.layer, ignored.line);
+        let file = describe_place(&settled, ignored.layer, ignored.line);
         let said = format!(
             "{} = {}",
             one_line(&ignored.path, MOST_SHOWN),
@@ -168,87 +170,22 @@ fn show_profile(name: &str, as_json: bool) -> Result<CommandExit> {
     Ok(CommandExit::Success)
 }
 
-/// Notes on effects that the values alone do not show.
-fn notes(settled: &MergedSettings) -> Vec<&'static str> {
-    let is = |path: &str, value: Value| {
-        keys::find_by_name(path).and_then(|key| settled.value_of(key)) == Some(value)
+fn key_json(listed: &ListedKey<'_>, settled: &MergedSettings) -> Json {
+    let origin = match listed.entry {
+        None => json!("default"),
+        Some(entry) => json!({
+            "layer": entry.origin.layer.as_str(),
+            "file": file_of(settled, entry.origin.layer),
+            "line": entry.said.place.0,
+            "pipeline": entry.origin.pipeline,
+            "tightened": entry.origin.tightened,
+        }),
     };
-    let mut notes = Vec::new();
-    if is("mode", Value::Text("async".into())) {
-        notes.push(
-            "with `mode = \"async\"` the hook decides before it answers, as \
-             with \"blocking\": a client takes one answer",
-        );
-    }
-    if is("reviewer.enabled", Value::Flag(false)) {
-        notes.push(
-            "with `reviewer.enabled = false` nothing is reviewed: what the agent does is \
-             recorded as unreviewed",
-        );
-    }
-    notes
-}
-
-/// A key with the value in effect.
-struct Row<'a> {
-    path: String,
-    value: Option<Value>,
-    entry: Option<&'a EffectiveValue>,
-}
-
-/// Returns every key in the table's order; for keys with names, those that are set.
-fn rows(settled: &MergedSettings) -> Vec<Row<'_>> {
-    keys::all_keys()
-        .filter(|key| !key.path.starts_with(keys::PIPELINES))
-        .flat_map(|key| rows_of(settled, key))
-        .collect()
-}
-
-fn rows_of<'a>(settled: &'a MergedSettings, key: &ConfigKey) -> Vec<Row<'a>> {
-    if !key.path.contains('*') {
-        let entry = settled.entries.get(key.path);
-        return vec![Row { path: key.path.to_owned(), value: settled.value_of(key), entry }];
-    }
-    let said = settled.entries.values().filter(|entry| entry.said.key == key);
-    said.map(|entry| Row {
-        path: entry.said.path.clone(),
-        value: Some(entry.said.value.clone()),
-        entry: Some(entry),
+    json!({
+        "key": listed.path,
+        "value": listed.value.as_ref().map(schema::to_json),
+        "origin": origin,
     })
-    .collect()
-}
-
-impl Row<'_> {
-    fn origin(&self, settled: &MergedSettings) -> String {
-        let Some(entry) = self.entry else { return "default".into() };
-        if entry.origin.layer == Layer::Profile {
-            return "profile".into();
-        }
-        let file = place(settled, entry.origin.layer, entry.said.place.0);
-        let tightened = if entry.origin.tightened { " (tightened)" } else { "" };
-        match &entry.origin.pipeline {
-            Some(pipeline) => format!("{file} (pipeline {pipeline}){tightened}"),
-            None => format!("{file}{tightened}"),
-        }
-    }
-
-    fn json(&self, settled: &MergedSettings) -> Json {
-        let origin = match self.entry {
-            None => json!("default"),
-            Some(entry) => json!({
-                "layer": entry.origin.layer.as_str(),
-                "file": file_of(settled, entry.origin.layer),
-                "line": entry.said.place.0,
-                "pipeline": entry.origin.pipeline,
-                "tightened": entry.origin.tightened,
-            }),
-        };
-        json!({
-            "key": self.path,
-            "value": self.value.as_ref().map(schema::to_json),
-            "origin": origin,
-        })
-    }
 }
 
 fn ignored_json(ignored: &IgnoredKey, settled: &MergedSettings) -> Json {
@@ -261,17 +198,6 @@ fn ignored_json(ignored: &IgnoredKey, settled: &MergedSettings) -> Json {
         "why": ignored.why.in_words(),
         "needs_trust": ignored.why == IgnoreReason::Untrusted,
     })
-}
-
-fn file_of(settled: &MergedSettings, layer: Layer) -> Option<&Path> {
-    settled.files.iter().find(|(known, _)| *known == layer).map(|(_, path)| path.as_path())
-}
-
-fn place(settled: &MergedSettings, layer: Layer, line: usize) -> String {
-    let file = file_of(settled, layer)
-        .map(|path| one_line(&path.display().to_string(), 1024))
-        .unwrap_or_default();
-    format!("{file}:{line}")
 }
 
 fn check(file: Option<&Path>, as_json: bool) -> Result<CommandExit> {

@@ -13,6 +13,7 @@ use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::score::Verdict;
 use portcullis_core::text::one_line;
 use portcullis_review::installed::derive_mask_key;
+use portcullis_review::metrics::FEEDBACK_WORDS;
 use portcullis_review::reviewer::to_store;
 use portcullis_store::Home;
 use serde_json::json;
@@ -44,9 +45,6 @@ struct Word {
     #[arg(long)]
     right: bool,
 }
-
-/// The kinds of feedback, as records name them.
-pub const WORDS: [&str; 3] = ["false-positive", "false-negative", "right"];
 
 pub fn run_feedback(arguments: &Arguments) -> Result<CommandExit> {
     interactive::refuse_agents()?;
@@ -83,7 +81,7 @@ pub fn run_feedback(arguments: &Arguments) -> Result<CommandExit> {
 
 impl Word {
     const fn as_str(&self) -> &'static str {
-        let [false_positive, false_negative, right] = WORDS;
+        let [false_positive, false_negative, right] = FEEDBACK_WORDS;
         match (self.false_positive, self.false_negative) {
             (true, _) => false_positive,
             (_, true) => false_negative,

@@ -5,27 +5,19 @@
 //! Counters go back to the oldest record within retention. They are recomputed each time, so that
 //! only the journal has to be correct.
 
-mod answers;
-mod count;
-mod text;
-
 use super::replay;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::exit::CommandExit;
 use crate::paint;
-use count::Metrics;
 use portcullis_config::Config;
 use portcullis_config::clock::now_ms;
 use portcullis_config::paths::Paths;
-use portcullis_core::breaker::ReleaseCondition;
 use portcullis_core::event::EventKind;
-use portcullis_core::record::{Record, RecordKind};
-use portcullis_review::breakers;
-use portcullis_review::canary_session::CANARY_SESSION;
+use portcullis_core::record::RecordKind;
 use portcullis_review::hook::REVIEW_US;
+use portcullis_review::metrics::{JournalMetrics, Metrics, render_prometheus};
 use portcullis_review::recording;
-use portcullis_store::{Filter, Home};
-use std::ops::ControlFlow;
+use portcullis_store::Home;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -43,40 +35,22 @@ pub struct Arguments {
 }
 
 pub fn run_metrics(arguments: &Arguments) -> Result<CommandExit> {
-    let metrics =
-        if arguments.files.is_empty() { of_journal()? } else { of_recordings(arguments)? };
-    paint::print_text(&if arguments.json {
-        format!("{}\n", metrics.json())
+    let print = |metrics: &Metrics| {
+        paint::print_text(&match arguments.json {
+            true => format!("{}\n", metrics.to_json()),
+            false => render_prometheus(metrics),
+        });
+    };
+    if arguments.files.is_empty() {
+        let places = Paths::from_environment()?;
+        let home = Home::open_root(&places.state)?;
+        let target = Config::load(&places, Some(&home))?.max_review_time_ms;
+        let mut counted = JournalMetrics::default();
+        print(counted.update(&super::audit::open_store()?, target, now_ms())?);
     } else {
-        text::render_prometheus(&metrics)
-    });
+        print(&of_recordings(arguments)?);
+    }
     Ok(CommandExit::Success)
-}
-
-fn of_journal() -> Result<Metrics> {
-    let places = Paths::from_environment()?;
-    let home = Home::open_root(&places.state)?;
-    let mut metrics = Metrics::new(Config::load(&places, Some(&home))?.max_review_time_ms);
-    let mut problem = None;
-    let store = super::audit::open_store()?;
-    let state = |waits| if waits == ReleaseCondition::ForAPerson { "quarantined" } else { "held" };
-    metrics.held = breakers::held_plugins(&store.breakers()?, now_ms())
-        .into_iter()
-        .map(|held| (held.name, state(held.waits)))
-        .collect();
-    store.query_records(&Filter::default(), |stored| {
-        match serde_json::from_str::<Record>(&stored.record.document) {
-            Ok(record) if record.session.starts_with(CANARY_SESSION) => {}
-            Ok(record) => metrics.add_record(&record),
-            Err(error) => {
-                problem =
-                    Some(Error::from(error).with_context(format!("record {}", stored.sequence)));
-                return ControlFlow::Break(());
-            }
-        }
-        ControlFlow::Continue(())
-    })?;
-    problem.map_or(Ok(metrics), Err)
 }
 
 fn of_recordings(arguments: &Arguments) -> Result<Metrics> {

@@ -8,10 +8,7 @@ use crate::exit::CommandExit;
 use crate::paint;
 use portcullis_config::Config;
 use portcullis_config::paths::Paths;
-use portcullis_config::rules::CustomRules;
-use portcullis_core::text::one_line;
-use portcullis_rule_language::Verdict;
-use portcullis_rule_language::builtin::BUILTIN;
+use portcullis_review::rules::listing::{ListedRule, list_rules};
 use portcullis_rule_language::schema::Kind;
 use portcullis_store::Home;
 use serde_json::{Value as Json, json};
@@ -50,22 +47,13 @@ pub fn run_rules(command: &Command) -> Result<CommandExit> {
     }
 }
 
-/// A rule, for people.
-struct Row {
-    name: String,
-    state: &'static str,
-    verdict: String,
-    source: String,
-    about: String,
-}
-
 fn list(as_json: bool) -> Result<CommandExit> {
     let places = Paths::from_environment()?;
     let home = Home::open_root(&places.state)?;
     let config = Config::load(&places, Some(&home))?;
-    let rows: Vec<Row> = builtin(&config).into_iter().chain(custom(&config.rules)).collect();
+    let rows = list_rules(&config);
     if as_json {
-        let rules: Vec<Json> = rows.iter().map(Row::json).collect();
+        let rules: Vec<Json> = rows.iter().map(rule_json).collect();
         paint::print_text(&format!("{}\n", json!({ "rules": rules })));
         return Ok(CommandExit::Success);
     }
@@ -87,81 +75,14 @@ fn list(as_json: bool) -> Result<CommandExit> {
     Ok(CommandExit::Success)
 }
 
-fn builtin(config: &Config) -> Vec<Row> {
-    let set = config.plugins.get("rules").and_then(|plugin| {
-        let found = plugin.settings.iter().find(|setting| setting.key == "builtin")?;
-        if let portcullis_engine::SettingValue::Text(set) = &found.value {
-            Some(set.as_str())
-        } else {
-            None
-        }
-    });
-    let off = config.plugins.get("rules").and_then(|plugin| plugin.enabled) == Some(false);
-    let chosen = |essential: bool| match set.unwrap_or("all") {
-        "none" => false,
-        "essential" => essential,
-        _ => true,
-    };
-    let row = |rule: &portcullis_rule_language::builtin::Builtin| Row {
-        name: rule.name.to_owned(),
-        state: match config.rules.disabled.iter().any(|name| name == rule.name) {
-            true => "disabled",
-            false if off || !chosen(rule.essential) => "off",
-            false => "on",
-        },
-        verdict: rule.verdicts.to_owned(),
-        source: "builtin".to_owned(),
-        about: rule.about.to_owned(),
-    };
-    BUILTIN.iter().map(row).collect()
-}
-
-fn custom(rules: &CustomRules) -> Vec<Row> {
-    let mut rows = Vec::new();
-    for file in &rules.files {
-        for read in portcullis_rule_language::read(&file.text).unwrap_or_default() {
-            let place =
-                portcullis_rule_language::place::line_and_column(&file.text, read.place.start);
-            let whose = if file.of_project { " (the project's)" } else { "" };
-            rows.push(Row {
-                state: if rules.disabled.iter().any(|name| *name == read.rule.name) {
-                    "disabled"
-                } else {
-                    "on"
-                },
-                verdict: read.rule.verdict.as_str().to_owned(),
-                source: format!(
-                    "{}:{}{whose}",
-                    one_line(&file.path.display().to_string(), 1024),
-                    place.0
-                ),
-                about: about(read.rule.verdict, read.rule.severity.as_str(), read.examples.len()),
-                name: read.rule.name.into_owned(),
-            });
-        }
-    }
-    rows
-}
-
-fn about(verdict: Verdict, severity: &str, examples: usize) -> String {
-    let tried = match examples {
-        0 => "no example tries it".to_owned(),
-        1 => "one example tries it".to_owned(),
-        more => format!("{more} examples try it"),
-    };
-    format!("{} with severity {severity}; {tried}", verdict.as_str())
-}
-
-impl Row {
-    fn json(&self) -> Json {
-        json!({
-            "name": self.name,
-            "state": self.state,
-            "verdict": self.verdict,
-            "source": self.source,
-            "about": self.about,
-        })
-    }
+fn rule_json(rule: &ListedRule) -> Json {
+    json!({
+        "name": rule.name,
+        "state": rule.state,
+        "verdict": rule.verdict,
+        "source": rule.source,
+        "about": rule.about,
+    })
 }
 
 fn fields(as_json: bool) -> CommandExit {

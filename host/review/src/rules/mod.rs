@@ -1,7 +1,8 @@
 //! The test of custom rules: each rule's examples, judged in the sandbox. The meaning of rules is
-//! not known here.
+//! not known here. `listing` shows all rules to people.
 
 pub mod dry_run;
+pub mod listing;
 
 use anyhow::{Context, Result, bail};
 use dry_run::{ExampleOutcome, RuleBench};

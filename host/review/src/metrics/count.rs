@@ -1,13 +1,13 @@
 //! Counts over records. Rates are computed on request.
 
-use super::REVIEW_US;
 use super::answers::Answers;
-use crate::commands::feedback::WORDS;
+use super::names::NameLimit;
+use crate::breakers::SUBJECT;
+use crate::hook::REVIEW_US;
 use portcullis_core::fault::FaultKind;
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::score::Verdict;
 use portcullis_engine::ShellCacheStats;
-use portcullis_review::breakers::SUBJECT;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -15,9 +15,14 @@ use std::collections::BTreeMap;
 pub const BUCKETS: [u64; 11] =
     [500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 250_000, 1_000_000, 2_500_000];
 /// The upper bounds of the buckets of risks, in thousandths.
-pub const RISKS: [u16; 10] = [100, 200, 300, 400, 500, 600, 700, 800, 900, 1000];
+pub(super) const RISKS: [u16; 10] = [100, 200, 300, 400, 500, 600, 700, 800, 900, 1000];
 /// The name for objections that no rule makes: risk against rationality.
-pub const MATRIX: &str = "(matrix)";
+const MATRIX: &str = "(matrix)";
+
+/// The kinds of feedback, as records name them.
+pub const FEEDBACK_WORDS: [&str; 3] = ["false-positive", "false-negative", "right"];
+/// The milliseconds of a day.
+const DAY: u64 = 24 * 60 * 60 * 1000;
 
 /// The totals over reviews.
 #[derive(Debug, Default)]
@@ -26,6 +31,12 @@ pub struct Metrics {
     pub since: Option<u64>,
     /// Reviews by verdict.
     pub verdicts: BTreeMap<Verdict, u64>,
+    /// Reviews by client and verdict.
+    pub clients: BTreeMap<String, BTreeMap<Verdict, u64>>,
+    /// Reviews by day, counted from 1970 in UTC, and verdict.
+    pub days: BTreeMap<u64, BTreeMap<Verdict, u64>>,
+    /// Objections by plugin.
+    pub plugins: BTreeMap<String, u64>,
     /// Actions that were not reviewed.
     pub unreviewed: u64,
     /// The times that reviews took.
@@ -52,6 +63,8 @@ pub struct Metrics {
     words: BTreeMap<String, &'static str>,
     /// The rules that objected, by review.
     objected: BTreeMap<String, Vec<String>>,
+    /// The names that count by themselves.
+    names: NameLimit,
 }
 
 /// Review times.
@@ -91,9 +104,10 @@ impl Metrics {
         self.since = Some(self.since.map_or(record.at, |since| since.min(record.at)));
         // A record of the breaker repeats the fault that the review's own record holds.
         for fault in record.faults.iter().filter(|_| record.subject != SUBJECT) {
-            *self.faults.entry((fault.source.clone(), fault.kind)).or_default() += 1;
+            let source = self.names.admit("source", &fault.source);
+            *self.faults.entry((source, fault.kind)).or_default() += 1;
         }
-        self.answers.add_record(record);
+        self.answers.add_record(record, &mut self.names);
         match (record.kind, record.verdict()) {
             (RecordKind::Review, Some(verdict)) => self.review(record, verdict),
             (RecordKind::Unreviewed, _) => self.unreviewed += 1,
@@ -104,6 +118,9 @@ impl Metrics {
 
     fn review(&mut self, record: &Record, verdict: Verdict) {
         *self.verdicts.entry(verdict).or_default() += 1;
+        let client = self.names.admit("client", &record.client);
+        *self.clients.entry(client).or_default().entry(verdict).or_default() += 1;
+        *self.days.entry(record.at / DAY).or_default().entry(verdict).or_default() += 1;
         let risk = record.decision.as_ref().map_or(0, |decision| decision.risk.get());
         self.risk_sum += u64::from(risk);
         for (end, count) in RISKS.iter().zip(&mut self.risks) {
@@ -114,18 +131,20 @@ impl Metrics {
         }
         for shadow in &record.shadow {
             if let (Some(actual), Some(would)) = (shadow.actual, shadow.would) {
-                *self.shadow.entry((shadow.plugin.name.clone(), actual, would)).or_default() += 1;
+                let plugin = self.names.admit("plugin", &shadow.plugin.name);
+                *self.shadow.entry((plugin, actual, would)).or_default() += 1;
             }
         }
         if verdict == Verdict::Allow {
             return;
         }
-        let mut rules: Vec<String> = record
-            .findings
-            .iter()
-            .flat_map(|findings| &findings.objections)
-            .map(|objection| objection.rule.clone())
-            .collect();
+        let objections = record.findings.iter().flat_map(|findings| &findings.objections);
+        let mut rules = Vec::new();
+        for objection in objections {
+            rules.push(self.names.admit("rule", &objection.rule));
+            let plugin = self.names.admit("plugin", &objection.source);
+            *self.plugins.entry(plugin).or_default() += 1;
+        }
         rules.sort_unstable();
         rules.dedup();
         if rules.is_empty() {
@@ -141,7 +160,7 @@ impl Metrics {
         let text =
             |name: &str| record.details.get(name).and_then(Value::as_str).unwrap_or_default();
         let (review, word) = (text("review"), text("word"));
-        let Some(word) = WORDS.iter().find(|known| **known == word) else { return };
+        let Some(word) = FEEDBACK_WORDS.iter().find(|known| **known == word) else { return };
         let before = self.words.insert(review.to_owned(), word);
         for rule in self.objected.get(review).into_iter().flatten() {
             let Some(rule) = self.rules.get_mut(rule) else { continue };
@@ -181,7 +200,8 @@ impl Metrics {
     }
 
     /// Formats the metrics as JSON.
-    pub fn json(&self) -> Value {
+    #[must_use]
+    pub fn to_json(&self) -> Value {
         let rules: serde_json::Map<String, Value> =
             self.rules.iter().map(|(name, rule)| (name.clone(), rule.json())).collect();
         let shadow: Vec<Value> = self
@@ -239,7 +259,7 @@ impl Metrics {
             },
             "cache": { "lookups": self.cache.lookups, "hits": self.cache.hits },
             "cache_hit_rate": self.cache_hit_rate(),
-            "feedback": WORDS.iter().map(|word| ((*word).to_owned(), json!(self.feedback_count(word)))).collect::<serde_json::Map<_, _>>(),
+            "feedback": FEEDBACK_WORDS.iter().map(|word| ((*word).to_owned(), json!(self.feedback_count(word)))).collect::<serde_json::Map<_, _>>(),
             "false_positive_rate": self.false_positive_rate(),
             "rules": rules,
             "shadow": shadow,
@@ -248,7 +268,7 @@ impl Metrics {
         });
         if let Some(all) = all.as_object_mut() {
             all.extend(
-                self.answers.json().into_iter().map(|(name, value)| (name.to_owned(), value)),
+                self.answers.to_json().into_iter().map(|(name, value)| (name.to_owned(), value)),
             );
         }
         all
@@ -296,7 +316,7 @@ impl RuleTotals {
 }
 
 /// Converts a score to the number that is shown.
-pub fn from_thousandths(score: u16) -> f64 {
+pub(super) fn from_thousandths(score: u16) -> f64 {
     f64::from(score) / 1000.0
 }
 

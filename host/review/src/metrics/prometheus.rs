@@ -1,8 +1,7 @@
 //! The text format of Prometheus, version 0.0.4.
 
 use super::answers::Answers;
-use super::count::{BUCKETS, Metrics, RISKS, from_thousandths};
-use crate::commands::feedback::WORDS;
+use super::count::{BUCKETS, FEEDBACK_WORDS, Metrics, RISKS, from_thousandths};
 use portcullis_core::score::Verdict;
 use std::fmt::{Display, Write};
 
@@ -10,14 +9,14 @@ use std::fmt::{Display, Write};
 pub fn render_prometheus(metrics: &Metrics) -> String {
     let mut text = String::new();
     let times = &metrics.times;
-    family(&mut text, "portcullis_reviews_total", "counter", "Reviews of actions, by verdict.");
-    for verdict in Verdict::ALL {
-        sample(
-            &mut text,
-            "portcullis_reviews_total",
-            &[("verdict", verdict.as_str())],
-            metrics.count_verdict(*verdict),
-        );
+    let name = "portcullis_reviews_total";
+    family(&mut text, name, "counter", "Reviews of actions, by verdict and client.");
+    // A client that reviewed anything has a sample of each verdict: a sum of nothing is no number.
+    for (client, verdicts) in &metrics.clients {
+        for verdict in Verdict::ALL {
+            let count = verdicts.get(verdict).copied().unwrap_or_default();
+            sample(&mut text, name, &[("verdict", verdict.as_str()), ("client", client)], count);
+        }
     }
     family(&mut text, "portcullis_unreviewed_total", "counter", "Actions that nobody reviewed.");
     sample(&mut text, "portcullis_unreviewed_total", &[], metrics.unreviewed);
@@ -201,7 +200,7 @@ fn feedback(text: &mut String, metrics: &Metrics) {
         "counter",
         "Reviews that a person judged, by the word.",
     );
-    for word in WORDS {
+    for word in FEEDBACK_WORDS {
         sample(text, "portcullis_feedback_total", &[("word", word)], metrics.feedback_count(word));
     }
     if let Some(rate) = metrics.false_positive_rate() {
@@ -219,6 +218,11 @@ fn rules(text: &mut String, metrics: &Metrics) {
     family(text, "portcullis_rule_objections_total", "counter", "Objections, by rule.");
     for (rule, counts) in &metrics.rules {
         sample(text, "portcullis_rule_objections_total", &[("rule", rule)], counts.objections);
+    }
+    let name = "portcullis_plugin_objections_total";
+    family(text, name, "counter", "Objections, by the plugin that made them.");
+    for (plugin, count) in &metrics.plugins {
+        sample(text, name, &[("plugin", plugin)], count);
     }
     family(
         text,

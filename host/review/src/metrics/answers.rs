@@ -1,5 +1,6 @@
 //! Patterns detected in sessions, and the interventions that answered them, counted from records.
 
+use super::names::NameLimit;
 use portcullis_core::record::Record;
 use portcullis_core::recover::RecoveryOutcome;
 use portcullis_core::score::Severity;
@@ -33,35 +34,29 @@ pub struct Effectiveness {
 
 impl Answers {
     /// Counts one record.
-    pub fn add_record(&mut self, record: &Record) {
+    pub fn add_record(&mut self, record: &Record, names: &mut NameLimit) {
         for named in &record.detections {
-            *self
-                .detections
-                .entry((named.finding.pattern.clone(), named.finding.severity))
-                .or_default() += 1;
+            let pattern = names.admit("pattern", &named.finding.pattern);
+            *self.detections.entry((pattern, named.finding.severity)).or_default() += 1;
         }
         for past in &record.judged {
-            let key = (past.kind.clone(), past.issue.clone(), record.client.clone());
+            let client = names.admit("client", &record.client);
+            let key = (names.admit("kind", &past.kind), names.admit("issue", &past.issue), client);
             let one = self.effectiveness.entry(key).or_default();
             one.judged += 1;
             one.sum += past.effectiveness.map_or(0, |score| score.get().into());
         }
         let Some(done) = &record.intervention else { return };
-        *self
-            .interventions
-            .entry((done.kind.clone(), done.issue.clone(), done.outcome))
-            .or_default() += 1;
-        let before = self
-            .levels
-            .insert((record.session.clone(), done.issue.clone()), done.level)
-            .unwrap_or(0);
-        if done.level > before {
-            *self.escalations.entry(done.issue.clone()).or_default() += 1;
+        let (kind, issue) = (names.admit("kind", &done.kind), names.admit("issue", &done.issue));
+        *self.interventions.entry((kind, issue.clone(), done.outcome)).or_default() += 1;
+        let level = self.levels.entry((record.session.clone(), issue.clone())).or_default();
+        if std::mem::replace(level, done.level) < done.level {
+            *self.escalations.entry(issue).or_default() += 1;
         }
     }
 
     /// Formats the counts as JSON members.
-    pub fn json(&self) -> Vec<(&'static str, Value)> {
+    pub fn to_json(&self) -> Vec<(&'static str, Value)> {
         let detection = |((pattern, severity), count): (&(String, Severity), &u64)| {
             json!({
                 "pattern": pattern,
