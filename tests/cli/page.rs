@@ -15,6 +15,8 @@
 mod attacks;
 #[path = "page/browser.rs"]
 mod browser;
+#[path = "page/collectors.rs"]
+mod collectors;
 mod common;
 #[allow(dead_code, reason = "the tests of approvals use all of it")]
 #[path = "approvals/held.rs"]
@@ -23,6 +25,10 @@ mod held;
 mod http;
 #[path = "page/operators.rs"]
 mod operators;
+#[path = "page/prometheus.rs"]
+mod prometheus;
+#[path = "page/rooms.rs"]
+mod rooms;
 #[path = "page/served.rs"]
 mod served;
 
@@ -40,10 +46,16 @@ fn main() -> ExitCode {
         trial("page: an operator decides about incidents, with the proof", operators::incidents),
         trial("page: a rollback puts back what was shown, and nothing else", operators::rollbacks),
         trial("page: checkpoints show what has changed, and put it back", operators::checkpoints),
+        trial("page: metrics are collected with the token, and nothing else is", collectors::doors),
+        trial("page: metrics are those of the command, in Prometheus' format", collectors::totals),
+        trial("page: the reader of Prometheus' format refuses what it forbids", prometheus::reads),
+        trial("page: rules can be tried, which runs and records nothing", rooms::rules),
+        trial("page: the configuration shows origins and no credentials", rooms::configuration),
         trial("page: a person allows and denies with the keyboard", browser::answers),
         trial("page: two people allow, one of them with a passkey", browser::passkey),
         trial("page: an operator resumes a session with the keyboard", browser::incident),
         trial("page: it shows what happens while it is open", browser::live),
-        trial("page: everybody can read every page", browser::readable),
+        trial("page: everybody can read the pages about sessions", browser::readable),
+        trial("page: everybody can read the rooms", browser::rooms),
     ])
 }

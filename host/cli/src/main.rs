@@ -9,6 +9,7 @@ mod commands;
 mod differ;
 mod error;
 mod exit;
+mod given_file;
 mod interactive;
 mod password_prompt;
 mod recorded_action;

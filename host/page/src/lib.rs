@@ -7,6 +7,7 @@
 //! | `chart` | a session's risk, findings and interventions as a drawing |
 //! | `steps` | the same as a list |
 //! | `figures` | a session's title, counts, and the legend |
+//! | `columns` | counts as columns |
 //! | `diff` | the difference of two texts |
 //! | `incident` | an incident: facts, cause, impact, what was done |
 //!
@@ -14,6 +15,7 @@
 //! allows none, so that untrusted text cannot do anything in it.
 
 pub mod chart;
+pub mod columns;
 pub mod diff;
 pub mod figures;
 mod html;

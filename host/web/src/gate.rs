@@ -5,6 +5,7 @@
 //! program on this machine can name any host: it lacks the cookie.
 
 use crate::access::Visitor;
+use crate::collector::{self, Collector};
 use crate::site::Site;
 use axum::extract::{Request, State};
 use axum::http::header::{self, HeaderMap, HeaderName, HeaderValue};
@@ -38,7 +39,16 @@ pub(crate) async fn guard_request(
     mut request: Request,
     next: Next,
 ) -> Response {
-    let mut response = match find_objection(&site, request.method(), request.headers()) {
+    // A program that collects metrics may know this machine by another name; a page of another site
+    // does not know the token.
+    let collects = request.method() == Method::GET
+        && request.uri().path() == collector::PATH
+        && site.metrics_token.as_ref().is_some_and(|token| token.is_shown(request.headers()));
+    if collects {
+        request.extensions_mut().insert(Collector);
+    }
+    let objection = if collects { None } else { find_objection(&site, &request) };
+    let mut response = match objection {
         Some((status, what)) => (status, what).into_response(),
         None => {
             if let Some(visitor) =
@@ -57,11 +67,8 @@ pub(crate) async fn guard_request(
 }
 
 /// Returns the reason for refusing a request, whoever sent it.
-fn find_objection(
-    site: &Site,
-    method: &Method,
-    headers: &HeaderMap,
-) -> Option<(StatusCode, &'static str)> {
+fn find_objection(site: &Site, request: &Request) -> Option<(StatusCode, &'static str)> {
+    let (method, headers) = (request.method(), request.headers());
     let only = |name: HeaderName| {
         let mut values = headers.get_all(name).iter();
         values.next().filter(|_| values.next().is_none()).and_then(|value| value.to_str().ok())

@@ -16,6 +16,8 @@
 //! | `watcher`, `changes` | tells open pages that the journal has changed, and who watches |
 //! | `answer` | writes a person's answer |
 //! | `operate`, `kept` | carries out what an operator asks for: incidents, checkpoints |
+//! | `collector` | programs that collect metrics, by a token |
+//! | `trial` | reviews an action that nobody wants to run |
 //! | `respond`, `rooms` | pages for visitors, checks of forms; the routes beside sessions and approvals |
 //! | `pages` | one module for each page |
 //!
@@ -26,6 +28,7 @@
 mod access;
 mod answer;
 mod changes;
+mod collector;
 mod enrollment;
 mod gate;
 mod kept;
@@ -38,7 +41,9 @@ mod respond;
 mod rooms;
 mod server;
 mod site;
+mod trial;
 mod watcher;
 
 pub use access::Role;
+pub use collector::{MetricsToken, SHORTEST_TOKEN};
 pub use server::{Page, PageHandle};

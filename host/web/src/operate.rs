@@ -110,12 +110,12 @@ pub(crate) fn decide_incident(site: &Site, form: &DecisionForm) -> Result<String
     }
     check_decision(&reading.store, &reading.home, &incident, terms)?;
     let id = encode_value(&incident.id);
-    let told = |said: &str| Ok(format!("/incident?id={id}&said={said}"));
+    let report = |said: &str| Ok(format!("/incident?id={id}&said={said}"));
     let mut by = UNPROVED.to_owned();
     if terms != ResumeConditions::Aborted {
         match name_person(site, &reading, form)? {
             Ok(person) => by = person,
-            Err(said) => return told(said),
+            Err(said) => return report(said),
         }
     }
     let by = by.as_str();
@@ -124,7 +124,7 @@ pub(crate) fn decide_incident(site: &Site, form: &DecisionForm) -> Result<String
         checkpoint = find_restore_point(&incident, None)?.checkpoint;
         let kept = KeptState::open(&reading.home, &config, &checkpoint)?;
         if let Some(said) = put_back(&mut reading, &kept, &form.plan, by)? {
-            return told(said);
+            return report(said);
         }
     }
     let words = one_line(&form.words, MOST_WORDS);
@@ -134,7 +134,7 @@ pub(crate) fn decide_incident(site: &Site, form: &DecisionForm) -> Result<String
     if terms == ResumeConditions::Aborted && config.incidents.auto_cleanup {
         clean_up(&reading, &incident)?;
     }
-    told(match terms {
+    report(match terms {
         ResumeConditions::Limited => "resumed",
         ResumeConditions::Supervised => "supervised",
         ResumeConditions::RolledBack => "rolled-back",
@@ -152,13 +152,13 @@ pub(crate) fn restore_checkpoint(site: &Site, form: &RestoreForm) -> Result<Stri
     let config = Config::load(&site.places, Some(&reading.home))?;
     let kept = KeptState::open(&reading.home, &config, &form.id)?;
     let id = encode_value(kept.undone.first.id.as_str());
-    let told = |said: &str| Ok(format!("/checkpoint?id={id}&said={said}"));
+    let report = |said: &str| Ok(format!("/checkpoint?id={id}&said={said}"));
     let by = match name_person(site, &reading, form)? {
         Ok(person) => person,
-        Err(said) => return told(said),
+        Err(said) => return report(said),
     };
     let refused = put_back(&mut reading, &kept, &form.plan, &by)?;
-    told(refused.unwrap_or("restored"))
+    report(refused.unwrap_or("restored"))
 }
 
 /// Returns the words for the person whose proof it is, or the word for a proof that does not count.

@@ -35,23 +35,21 @@ pub(crate) async fn show(
     }
 }
 
-/// Checks who sends a form, and that it is one of this page.
-///
-/// # Errors
-/// Returns the answer to somebody who may not send it.
-pub(crate) fn admit_form(visitor: MaybeVisitor, token: &str, least: Role) -> Result<(), Response> {
+/// Checks who sends a form, and that it is one of this page; returns the answer to somebody who may
+/// not send it.
+pub(crate) fn refuse_form(visitor: MaybeVisitor, token: &str, least: Role) -> Option<Response> {
     let Some(Extension(visitor)) = visitor else {
-        return Err(Redirect::to("/sign-in").into_response());
+        return Some(Redirect::to("/sign-in").into_response());
     };
     if token != visitor.form_token {
         let text = "this form is not of this page: load it again\n";
-        return Err((StatusCode::FORBIDDEN, text).into_response());
+        return Some((StatusCode::FORBIDDEN, text).into_response());
     }
     if visitor.role < least {
         let text = format!("only an {} may do this\n", least.as_str());
-        return Err((StatusCode::FORBIDDEN, text).into_response());
+        return Some((StatusCode::FORBIDDEN, text).into_response());
     }
-    Ok(())
+    None
 }
 
 /// Carries out what a form asks for, and leads to the page that says what became of it.

@@ -1,16 +1,24 @@
 //! Requests for the pages beside sessions and approvals: one incident and its ways on,
-//! checkpoints.
+//! checkpoints, metrics, rules, the configuration.
 
 use crate::access::Role;
+use crate::collector::{self, Collector};
 use crate::operate::{self, DecisionForm, RestoreForm};
 use crate::pages;
-use crate::respond::{MaybeVisitor, Shared, admit_form, ask_passkey, carry_out, show};
+use crate::respond::{MaybeVisitor, Shared, ask_passkey, carry_out, refuse_form, show};
 use crate::site::Site;
+use crate::trial::TrialForm;
 use axum::Router;
-use axum::extract::{Form, Query, State};
-use axum::response::Response;
+use axum::extract::{Extension, Form, Query, State};
+use axum::http::StatusCode;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
+use portcullis_review::metrics::render_prometheus;
 use std::sync::Arc;
+
+/// The kind of a text for Prometheus.
+const PROMETHEUS: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 pub(crate) fn routes() -> Router<Arc<Site>> {
     Router::new()
@@ -22,6 +30,10 @@ pub(crate) fn routes() -> Router<Arc<Site>> {
         .route("/checkpoint", get(show_checkpoint))
         .route("/checkpoint/restore", post(restore_checkpoint))
         .route("/checkpoint/passkey", post(ask_passkey_to_restore))
+        .route("/charts", get(show_charts))
+        .route(collector::PATH, get(send_metrics))
+        .route("/rules", get(show_rules).post(try_rules))
+        .route("/configuration", get(show_configuration))
 }
 
 async fn show_incident(
@@ -51,7 +63,7 @@ async fn decide_incident(
     visitor: MaybeVisitor,
     Form(form): Form<DecisionForm>,
 ) -> Response {
-    if let Err(refused) = admit_form(visitor, &form.token, Role::Operator) {
+    if let Some(refused) = refuse_form(visitor, &form.token, Role::Operator) {
         return refused;
     }
     carry_out(move || operate::decide_incident(&site, &form)).await
@@ -62,9 +74,9 @@ async fn ask_passkey_to_decide(
     visitor: MaybeVisitor,
     Form(form): Form<DecisionForm>,
 ) -> Response {
-    match admit_form(visitor, &form.token, Role::Operator) {
-        Ok(()) => ask_passkey(&site, &form),
-        Err(refused) => refused,
+    match refuse_form(visitor, &form.token, Role::Operator) {
+        None => ask_passkey(&site, &form),
+        Some(refused) => refused,
     }
 }
 
@@ -73,9 +85,9 @@ async fn ask_passkey_to_restore(
     visitor: MaybeVisitor,
     Form(form): Form<RestoreForm>,
 ) -> Response {
-    match admit_form(visitor, &form.token, Role::Operator) {
-        Ok(()) => ask_passkey(&site, &form),
-        Err(refused) => refused,
+    match refuse_form(visitor, &form.token, Role::Operator) {
+        None => ask_passkey(&site, &form),
+        Some(refused) => refused,
     }
 }
 
@@ -99,8 +111,58 @@ async fn restore_checkpoint(
     visitor: MaybeVisitor,
     Form(form): Form<RestoreForm>,
 ) -> Response {
-    if let Err(refused) = admit_form(visitor, &form.token, Role::Operator) {
+    if let Some(refused) = refuse_form(visitor, &form.token, Role::Operator) {
         return refused;
     }
     carry_out(move || operate::restore_checkpoint(&site, &form)).await
+}
+
+async fn show_charts(State(site): Shared, visitor: MaybeVisitor) -> Response {
+    show(site, visitor, |site, reading, _| pages::charts::compose(site, reading)).await
+}
+
+/// Sends the totals in the text format of Prometheus, to visitors and to whoever shows the token.
+async fn send_metrics(
+    State(site): Shared,
+    visitor: MaybeVisitor,
+    collector: Option<Extension<Collector>>,
+) -> Response {
+    if visitor.is_none() && collector.is_none() {
+        let challenge = [(header::WWW_AUTHENTICATE, "Bearer")];
+        let text = "the token of `serve --metrics-token-file` is needed, or a sign-in\n";
+        return (StatusCode::UNAUTHORIZED, challenge, text).into_response();
+    }
+    let count = move || site.count_metrics(&site.open()?, render_prometheus);
+    match tokio::task::spawn_blocking(count).await {
+        Ok(Ok(text)) => ([(header::CONTENT_TYPE, PROMETHEUS)], text).into_response(),
+        Ok(Err(error)) => {
+            (StatusCode::INTERNAL_SERVER_ERROR, format!("{error:#}\n")).into_response()
+        }
+        Err(_) => (StatusCode::INTERNAL_SERVER_ERROR, "a defect ended this\n").into_response(),
+    }
+}
+
+async fn show_rules(State(site): Shared, visitor: MaybeVisitor) -> Response {
+    show(site, visitor, |site, reading, visitor| {
+        pages::rules::compose(site, reading, visitor, None)
+    })
+    .await
+}
+
+async fn try_rules(
+    State(site): Shared,
+    visitor: MaybeVisitor,
+    Form(form): Form<TrialForm>,
+) -> Response {
+    if let Some(refused) = refuse_form(visitor.clone(), &form.token, Role::Viewer) {
+        return refused;
+    }
+    show(site, visitor, move |site, reading, visitor| {
+        pages::rules::compose(site, reading, visitor, Some(&form))
+    })
+    .await
+}
+
+async fn show_configuration(State(site): Shared, visitor: MaybeVisitor) -> Response {
+    show(site, visitor, |site, reading, _| pages::configuration::compose(site, reading)).await
 }

@@ -2,11 +2,12 @@
 
 use crate::access::Role;
 use crate::answer::{AnswerForm, Answered, give_answer};
+use crate::collector::MetricsToken;
 use crate::enrollment::{BeginForm, FinishForm, begin_enrollment, finish_enrollment};
 use crate::gate::{COOKIE, guard_request, read_cookie};
 use crate::pages;
 use crate::people::check_name;
-use crate::respond::{MaybeVisitor, Shared, admit_form, ask_passkey, send_json, send_page, show};
+use crate::respond::{MaybeVisitor, Shared, ask_passkey, refuse_form, send_json, send_page, show};
 use crate::rooms;
 use crate::site::Site;
 use crate::watcher::{OpenPage, watch_journal};
@@ -60,17 +61,18 @@ pub struct PageHandle {
 }
 
 impl Page {
-    /// Binds the page of a home to a port of loopback; 0 takes any.
+    /// Binds the page of a home to a port of loopback; 0 takes any. Whoever shows the token may
+    /// collect metrics without a cookie.
     ///
     /// # Errors
     /// Fails if the port is taken.
-    pub fn bind(places: Paths, port: u16) -> Result<Self> {
+    pub fn bind(places: Paths, port: u16, token: Option<MetricsToken>) -> Result<Self> {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let bound = TcpListener::bind(address)
             .and_then(|listener| listener.set_nonblocking(true).map(|()| listener));
         let listener = bound.with_context(|| format!("cannot listen on {address}"))?;
         let port = listener.local_addr().context("the port is unknown")?.port();
-        let site = Arc::new(Site::new(format!("{NAME}:{port}"), places));
+        let site = Arc::new(Site::new(format!("{NAME}:{port}"), places, token));
         Ok(Self { listener, site, ends: watch::Sender::new(false) })
     }
 
@@ -216,7 +218,7 @@ async fn answer_approval(
     visitor: MaybeVisitor,
     Form(form): Form<AnswerForm>,
 ) -> Response {
-    if let Err(refused) = admit_form(visitor, &form.token, Role::Approver) {
+    if let Some(refused) = refuse_form(visitor, &form.token, Role::Approver) {
         return refused;
     }
     let answered = tokio::task::spawn_blocking(move || give_answer(&site, &form)).await;
@@ -240,9 +242,9 @@ async fn ask_passkey_to_answer(
     visitor: MaybeVisitor,
     Form(form): Form<AnswerForm>,
 ) -> Response {
-    match admit_form(visitor, &form.token, Role::Approver) {
-        Ok(()) => ask_passkey(&site, &form),
-        Err(refused) => refused,
+    match refuse_form(visitor, &form.token, Role::Approver) {
+        None => ask_passkey(&site, &form),
+        Some(refused) => refused,
     }
 }
 

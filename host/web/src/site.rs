@@ -2,6 +2,7 @@
 
 use crate::access::Access;
 use crate::changes::Changes;
+use crate::collector::MetricsToken;
 use crate::people::Approvers;
 use crate::proof::{ProofContext, ProvedPerson, Prover};
 use anyhow::Result;
@@ -9,9 +10,10 @@ use portcullis_config::Config;
 use portcullis_config::clock::now_ms;
 use portcullis_config::paths::Paths;
 use portcullis_core::policy::RiskThresholds;
+use portcullis_review::metrics::{JournalMetrics, Metrics};
 use portcullis_store::{Home, Store};
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 /// The most failed codes, passwords and links in [`WINDOW`].
@@ -28,7 +30,13 @@ pub(crate) struct Site {
     pub(crate) access: Access,
     pub(crate) prover: Prover,
     pub(crate) changes: Changes,
+    /// The token of whoever collects metrics, if there is one.
+    pub(crate) metrics_token: Option<MetricsToken>,
     failures: Mutex<VecDeque<Instant>>,
+    /// What was counted of the journal so far, so that each request counts only what is new.
+    counted: Mutex<JournalMetrics>,
+    /// Held while an action is tried.
+    turn: Mutex<()>,
 }
 
 /// A form that counts only with the proof of a person.
@@ -55,10 +63,12 @@ pub(crate) struct Reading {
     pub(crate) store: Store,
     /// The levels of risk that a chart shows.
     pub(crate) levels: RiskThresholds,
+    /// The target for the time of a review, in milliseconds.
+    pub(crate) target_ms: u64,
 }
 
 impl Site {
-    pub(crate) fn new(host: String, places: Paths) -> Self {
+    pub(crate) fn new(host: String, places: Paths, metrics_token: Option<MetricsToken>) -> Self {
         Self {
             origin: format!("http://{host}"),
             host,
@@ -66,7 +76,10 @@ impl Site {
             access: Access::default(),
             prover: Prover::default(),
             changes: Changes::default(),
+            metrics_token,
             failures: Mutex::default(),
+            counted: Mutex::default(),
+            turn: Mutex::default(),
         }
     }
 
@@ -77,11 +90,45 @@ impl Site {
     pub(crate) fn open(&self) -> Result<Reading> {
         let home = Home::open_root(&self.places.state)?;
         // Hooks refuse what a broken configuration governs; the page still shows what has happened.
-        let (durability, levels) = Config::load(&self.places, Some(&home))
-            .map(|config| (config.durability, config.policy.decision.risk))
+        let (durability, levels, target_ms) = self
+            .config(&home)
+            .map(|config| {
+                (config.durability, config.policy.decision.risk, config.max_review_time_ms)
+            })
             .unwrap_or_default();
         let store = Store::open_database(&home, durability)?;
-        Ok(Reading { home, store, levels })
+        Ok(Reading { home, store, levels, target_ms })
+    }
+
+    /// Loads the configuration.
+    ///
+    /// # Errors
+    /// Fails if it is unusable.
+    pub(crate) fn config(&self, home: &Home) -> Result<Config> {
+        Config::load(&self.places, Some(home))
+    }
+
+    /// Counts the journal, and hands the totals on.
+    ///
+    /// # Errors
+    /// Fails if the journal cannot be read.
+    pub(crate) fn count_metrics<T>(
+        &self,
+        reading: &Reading,
+        show: impl FnOnce(&Metrics) -> T,
+    ) -> Result<T> {
+        let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(show(counted.update(&reading.store, reading.target_ms, now_ms())?))
+    }
+
+    /// Returns the turn to try an action; `None` while another one is tried, so that trials cannot
+    /// take all threads of the page.
+    pub(crate) fn take_turn(&self) -> Option<MutexGuard<'_, ()>> {
+        match self.turn.try_lock() {
+            Ok(turn) => Some(turn),
+            Err(TryLockError::Poisoned(turn)) => Some(turn.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
     }
 
     /// Returns the name of its host, without the port.

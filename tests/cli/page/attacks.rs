@@ -8,19 +8,24 @@ use crate::common::terminal::Answer;
 use crate::held::{DOUBTFUL, await_waiting};
 use anyhow::{Result, ensure};
 
-/// The pages that show something.
-pub const PAGES: &[&str] = &[
-    "/",
-    "/session?id=s",
-    "/approvals",
-    "/incidents",
+/// The pages about sessions, and about what waits for a person.
+pub const SESSIONS: &[&str] =
+    &["/", "/session?id=s", "/approvals", "/incidents", "/plugins", "/search?text=a"];
+/// The other pages that show something.
+pub const ROOMS: &[&str] = &[
     "/incident?id=last",
     "/incident/rollback?id=last",
     "/checkpoints",
     "/checkpoint?id=c1",
-    "/plugins",
-    "/search?text=a",
+    "/rules",
+    "/charts",
+    "/configuration",
 ];
+
+/// Returns all pages that show something.
+fn pages() -> impl Iterator<Item = &'static str> {
+    SESSIONS.iter().chain(ROOMS).copied()
+}
 
 pub fn doors() -> Result<()> {
     let served = Served::start("page-doors")?;
@@ -39,7 +44,7 @@ pub fn doors() -> Result<()> {
     ];
     for other in &others {
         let headers = [format!("Host: {other}"), cookie.clone()];
-        for path in PAGES.iter().chain(&["/style.css", "/health", "/live", "/sign-in"]) {
+        for path in pages().chain(["/style.css", "/health", "/live", "/sign-in"]) {
             let answer = send(port, &format!("GET {path}"), &headers, "")?;
             ensure!(answer.status == 421, "{other} {path}: {}", answer.head);
         }
@@ -70,7 +75,7 @@ pub fn doors() -> Result<()> {
         ensure!(answer.status == 405, "{method}: {}", answer.head);
         ensure!(answer.header("access-control-allow-origin").is_none(), "{}", answer.head);
     }
-    for path in PAGES.iter().chain(&["/style.css", "/page.js", "/nothing", "/sign-in"]) {
+    for path in pages().chain(["/style.css", "/page.js", "/nothing", "/sign-in"]) {
         let answer = served.get(path, &[&cookie, "Origin: http://evil.example"])?;
         let policy = answer.header("content-security-policy").unwrap_or_default();
         ensure!(policy.starts_with("default-src 'none'"), "{path}: {policy}");
@@ -170,7 +175,7 @@ pub fn strangers() -> Result<()> {
     ];
     for other in wrong {
         let headers: Vec<&str> = if other.is_empty() { Vec::new() } else { vec![&other] };
-        for path in PAGES {
+        for path in pages() {
             let answer = served.get(path, &headers)?;
             ensure!(answer.status == 303, "{other} {path}: {}", answer.head);
             ensure!(answer.header("location") == Some("/sign-in"), "{}", answer.head);

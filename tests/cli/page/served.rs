@@ -25,6 +25,11 @@ pub struct Served {
 impl Served {
     /// Starts a service in a new home whose approver has a password.
     pub fn start(name: &str) -> Result<Self> {
+        Self::start_with(name, |_| Ok(Vec::new()))
+    }
+
+    /// Does the same with more arguments, which may need files of the site.
+    pub fn start_with(name: &str, more: impl FnOnce(&Site) -> Result<Vec<String>>) -> Result<Self> {
         let place = Place::new(name, "")?;
         // The first command makes the home.
         place.site.output(&["approvals", "list"])?;
@@ -34,6 +39,7 @@ impl Served {
         approvers.write(&home, "ann set up a password")?;
         place.site.give_back()?;
         let mut command = place.site.command(&["serve", "--json", "--page-port", "0"]);
+        command.args(more(&place.site)?);
         command.stdin(Stdio::null()).stdout(Stdio::piped());
         let mut child = command.spawn().context("cannot start the service")?;
         let stdout = child.stdout.take().ok_or_else(|| anyhow!("it has no output"))?;

@@ -4,17 +4,20 @@ mod unit;
 
 use crate::error::{Error, Result};
 use crate::exit::CommandExit;
+use crate::given_file::read_given_file;
 use crate::paint;
 use anyhow::Context;
 use portcullis_config::paths::Paths;
+use portcullis_core::text::one_line;
 use portcullis_protocol::{ServiceStatus, ask_status};
 use portcullis_review::page_address::{announce_page, forget_page};
 use portcullis_service::{OwnSocket, Service};
 use portcullis_store::Home;
-use portcullis_web::{Page, PageHandle, Role};
+use portcullis_web::{MetricsToken, Page, PageHandle, Role, SHORTEST_TOKEN};
 use serde_json::json;
 use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
 
@@ -22,6 +25,8 @@ use std::thread::{Builder, JoinHandle};
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// What stands before a person's name where a link is for their passkey.
 pub const PASSKEY_OF: &str = "passkey of ";
+/// The most bytes of a file with a token.
+const MOST_TOKEN: u64 = 4096;
 /// The port of the page.
 const PORT: u16 = 4747;
 
@@ -39,6 +44,9 @@ pub struct Arguments {
     /// Serve no page
     #[arg(long, conflicts_with = "page_port")]
     no_page: bool,
+    /// Let whoever shows the token in this file collect `/metrics` of the page
+    #[arg(long, value_name = "FILE", conflicts_with = "no_page")]
+    metrics_token_file: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -54,10 +62,12 @@ pub fn run_serve(arguments: &Arguments) -> Result<CommandExit> {
         paint::print_text(&unit::write_unit(&program, &places)?);
         return Ok(CommandExit::Success);
     }
+    let token = arguments.metrics_token_file.as_deref().map(read_token).transpose()?;
     let home = Home::open_root(&places.state)?;
     let socket = OwnSocket::bind(home.path())?;
     let state = home.path().to_owned();
-    let page = (!arguments.no_page).then(|| bind_page(places, arguments.page_port)).transpose()?;
+    let bind = || bind_page(&places, arguments.page_port, token);
+    let page = (!arguments.no_page).then(bind).transpose()?;
     let links = page.as_ref().map(Page::handle);
     let linked = links.clone();
     let make_link = move |purpose: &str| make_link(linked.as_ref(), purpose);
@@ -85,10 +95,22 @@ pub fn run_serve(arguments: &Arguments) -> Result<CommandExit> {
 }
 
 /// Binds the page; another port if something else has this one already.
-fn bind_page(places: Paths, port: u16) -> Result<Page> {
-    let bound = Page::bind(places.clone(), port);
+fn bind_page(places: &Paths, port: u16, token: Option<MetricsToken>) -> Result<Page> {
+    let bind = |port| Page::bind(places.clone(), port, token.clone());
     let is_default = port == PORT;
-    Ok(bound.or_else(|error| if is_default { Page::bind(places, 0) } else { Err(error) })?)
+    Ok(bind(port).or_else(|error| if is_default { bind(0) } else { Err(error) })?)
+}
+
+/// Reads the token of whoever collects metrics.
+fn read_token(file: &Path) -> Result<MetricsToken> {
+    let shown = one_line(&file.display().to_string(), 400);
+    let bytes = read_given_file(file, MOST_TOKEN, true)?;
+    let text =
+        String::from_utf8(bytes).map_err(|_| Error::invalid(format!("`{shown}` is not UTF-8")))?;
+    MetricsToken::new(&text).map_err(|error| {
+        Error::invalid(format!("`{shown}` has no usable token: {error}"))
+            .with_hint(format!("`openssl rand -hex {SHORTEST_TOKEN}` makes one"))
+    })
 }
 
 /// Makes a link for a role, or with which a person sets up a passkey.

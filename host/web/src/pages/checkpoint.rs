@@ -51,7 +51,11 @@ pub(crate) fn compose(
     let reported = reported.get(listed.id.as_str());
     let mut main = Html::new();
     match query.said.as_str() {
-        "restored" => add_notice(&mut main, true, "The files were put back."),
+        "restored" => add_notice(
+            &mut main,
+            true,
+            "The files were put back. The newest restore in the list of checkpoints undoes that.",
+        ),
         said => add_refusal(&mut main, said),
     }
     main.put_template(

@@ -1,8 +1,10 @@
 //! One module for each page. A page is composed from what one request reads.
 
 pub(crate) mod approvals;
+pub(crate) mod charts;
 pub(crate) mod checkpoint;
 pub(crate) mod checkpoints;
+pub(crate) mod configuration;
 pub(crate) mod enroll;
 pub(crate) mod incident;
 pub(crate) mod incidents;
@@ -10,6 +12,7 @@ mod parts;
 mod plan;
 pub(crate) mod plugins;
 pub(crate) mod rollback;
+pub(crate) mod rules;
 pub(crate) mod search;
 pub(crate) mod session;
 pub(crate) mod sessions;
@@ -39,16 +42,22 @@ pub(crate) enum Place {
     Incidents,
     Checkpoints,
     Plugins,
+    Rules,
+    Metrics,
+    Configuration,
     Search,
 }
 
 impl Place {
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 9] = [
         Self::Sessions,
         Self::Approvals,
         Self::Incidents,
         Self::Checkpoints,
         Self::Plugins,
+        Self::Rules,
+        Self::Metrics,
+        Self::Configuration,
         Self::Search,
     ];
 
@@ -59,6 +68,9 @@ impl Place {
             Self::Incidents => "/incidents",
             Self::Checkpoints => "/checkpoints",
             Self::Plugins => "/plugins",
+            Self::Rules => "/rules",
+            Self::Metrics => "/charts",
+            Self::Configuration => "/configuration",
             Self::Search => "/search",
         }
     }
@@ -70,6 +82,9 @@ impl Place {
             Self::Incidents => "Incidents",
             Self::Checkpoints => "Checkpoints",
             Self::Plugins => "Plugins",
+            Self::Rules => "Rules",
+            Self::Metrics => "Metrics",
+            Self::Configuration => "Configuration",
             Self::Search => "Search",
         }
     }

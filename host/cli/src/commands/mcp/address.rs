@@ -3,12 +3,11 @@
 use super::gate::ReviewGate;
 use super::server::{client_streams, forward_signals, pass_on};
 use crate::error::{Context, Error, Result};
+use crate::given_file::read_given_file;
 use portcullis_agents::mcp_servers::MOST_NAME;
 use portcullis_core::text::one_line;
-use portcullis_fs::{Links, ReadError, open_file, read_open_file};
 use portcullis_mcp::{HttpLimits, HttpServer, Relay, RelayEvent, ServerAddress, ServerIdentity};
 use std::env;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -86,7 +85,7 @@ impl Arguments {
         let usual = HttpLimits::default();
         let limits = HttpLimits { silence, accept: usual.accept.min(silence), ..usual };
         let authorities =
-            self.ca.as_deref().map(|file| read_small_file(file, false)).transpose()?;
+            self.ca.as_deref().map(|file| read_given_file(file, MOST_FILE, false)).transpose()?;
         let shown = address.describe();
         let server =
             HttpServer::new(address, &self.read_headers()?, authorities.as_deref(), limits)
@@ -137,22 +136,9 @@ fn read_variable(name: &str) -> Result<String> {
     }
 }
 
-fn read_small_file(file: &Path, is_secret: bool) -> Result<Vec<u8>> {
-    let shown = one_line(&file.display().to_string(), 400);
-    let failed = |error: ReadError| Error::invalid(format!("cannot read `{shown}`: {error}"));
-    let Some((open, metadata)) = open_file(file, Links::Follow).map_err(failed)? else {
-        return Err(Error::not_found(format!("there is no `{shown}`")));
-    };
-    if is_secret && metadata.mode() & 0o077 != 0 {
-        return Err(Error::invalid(format!("others may read `{shown}`, which holds secrets"))
-            .with_hint(format!("run `chmod 600 {shown}`")));
-    }
-    read_open_file(&open, MOST_FILE).map_err(failed)
-}
-
 fn read_header_file(file: &Path) -> Result<Vec<(String, String)>> {
     let shown = one_line(&file.display().to_string(), 400);
-    let bytes = read_small_file(file, true)?;
+    let bytes = read_given_file(file, MOST_FILE, true)?;
     let text =
         String::from_utf8(bytes).map_err(|_| Error::invalid(format!("`{shown}` is not UTF-8")))?;
     let mut headers = Vec::new();
