@@ -138,7 +138,6 @@ fn stored(
     let steps = store.session_history(session, agent);
     let details = |step: u64| step_detail::parse_step(&steps.step_documents(step).unwrap());
     let reviewed = reviewer.review_event(&item.event, state, item.at, &around, &details);
-    drop(steps);
     let (session_state, agent_state) = reviewed.state.encode().unwrap();
     let (session_state, agent_state) = (Some(session_state), Some(agent_state));
     let records = reviewed.records.iter().map(to_store).collect();
