@@ -93,7 +93,7 @@ pub fn take_timeout(arguments: &mut Vec<OsString>) -> Option<u64> {
 }
 
 /// The longest timeout that a hook takes, in seconds.
-const LONGEST_TIMEOUT: u64 = 86_400;
+pub const LONGEST_TIMEOUT: u64 = 86_400;
 
 /// Returns a word as a POSIX shell reads it back.
 pub(crate) fn quote_word(word: &str) -> String {

@@ -2,10 +2,11 @@
 
 use portcullis_core::event::{CallEnd, CallResult};
 use portcullis_core::pipeline::MissedCall;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// A call that ended, according to a transcript.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ShownCall {
     /// The client's id.
     pub id: String,

@@ -170,6 +170,31 @@ enum Command {
     Man(commands::man::Arguments),
 }
 
+impl Command {
+    /// Returns true if it works on the records of reviews, which behind a boundary are not the
+    /// user's.
+    const fn opens_records(&self) -> bool {
+        matches!(
+            self,
+            Self::Explain(_)
+                | Self::Feedback(_)
+                | Self::Audit(_)
+                | Self::Allow(_)
+                | Self::Approvals(_)
+                | Self::Recover(_)
+                | Self::Undo(_)
+                | Self::Checkpoint(_)
+                | Self::Incident(_)
+                | Self::Quarantine(_)
+                | Self::Notifications(_)
+                | Self::Trust(_)
+                | Self::Pause(_)
+                | Self::Resume(_)
+                | Self::Open(_)
+        )
+    }
+}
+
 impl GlobalOptions {
     /// Returns the folders that the command line names, as absolute paths.
     ///
@@ -234,6 +259,9 @@ fn main() -> ExitCode {
         Err(error) => return reject(&error, as_json),
     };
     let result = global.folders(matches!(command, Command::Hook { .. })).and_then(|folders| {
+        if command.opens_records() && folders.state.is_none() {
+            commands::boundary::refuse_beyond_boundary()?;
+        }
         folders.hold_overrides();
         catch_unwind(AssertUnwindSafe(|| run(command)))
             .unwrap_or_else(|payload| Err(Error::of_panic(payload.as_ref())))

@@ -7,9 +7,11 @@
 
 pub mod amount;
 mod answers;
+pub mod boundary;
 pub mod clock;
 pub mod duration;
 pub mod file;
+pub mod handed;
 pub mod hidden_tools;
 pub mod keys;
 pub mod kinds;

@@ -4,6 +4,7 @@
 //! person or the organisation.
 
 use crate::file;
+use crate::handed::read_project_file;
 use crate::layers::Layer;
 use crate::paths::{PROJECT_FILE, Paths};
 use crate::problem::Problems;
@@ -59,7 +60,7 @@ pub(crate) fn read_named(path: &Path, places: &Paths) -> Result<Option<NamedFile
     let managed = places.managed.parent().is_some_and(|folder| path.starts_with(folder))
         && places.managed.exists();
     let text = match of_project {
-        Some((project, name)) => file::read_in_project(project, name),
+        Some((project, name)) => read_project_file(places, project, name),
         None if managed => file::read_managed(path),
         None => file::read_file(path),
     };

@@ -4,6 +4,7 @@
 //! since an agent can change the environment of the hooks through its client's settings. This
 //! module only determines the names of folders; `config` reads the files.
 
+use crate::handed::HandedFiles;
 use anyhow::{Result, bail};
 use portcullis_agents::HookEnvironment;
 use std::env;
@@ -12,14 +13,14 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// The organisation's configuration, which belongs to root.
 #[cfg(target_os = "macos")]
-const MANAGED: &str = "/Library/Application Support/Portcullis/config.toml";
+pub(crate) const MANAGED: &str = "/Library/Application Support/Portcullis/config.toml";
 /// The organisation's configuration, which belongs to root.
 #[cfg(not(target_os = "macos"))]
-const MANAGED: &str = "/etc/portcullis/config.toml";
+pub(crate) const MANAGED: &str = "/etc/portcullis/config.toml";
 
 /// A project's configuration, below the project's folder.
 pub const PROJECT_FILE: &str = ".portcullis/config.toml";
@@ -77,6 +78,8 @@ pub struct Paths {
     pub project: Option<PathBuf>,
     /// The environment that the folders come from.
     pub environment: HookEnvironment,
+    /// The project's files of configuration, if a hook handed them over; else they are read.
+    pub handed: Option<Arc<HandedFiles>>,
 }
 
 impl PathOverrides {
@@ -182,6 +185,14 @@ impl Paths {
         Self { project: project_of(folder, &self.person), ..self }
     }
 
+    /// Returns the project's folder for a comparison of paths: a hook that handed its files over
+    /// says which folder it really is.
+    #[must_use]
+    pub fn real_project(&self) -> Option<&Path> {
+        let handed = self.handed.as_ref().and_then(|handed| handed.real_project.as_deref());
+        handed.or(self.project.as_deref())
+    }
+
     /// Removes the project, so that only global values remain.
     #[must_use]
     pub fn without_project(self) -> Self {
@@ -217,6 +228,7 @@ impl Paths {
             managed: pins.managed.unwrap_or_else(|| MANAGED.into()),
             project: None,
             environment,
+            handed: None,
         })
     }
 }

@@ -3,7 +3,7 @@
 use crate::layers::{self, Layer, LayerContext, LayerFile, MergedSettings};
 use crate::paths::{PROJECT_FILE, Paths};
 use crate::problem::{self, BadConfiguration, Problems};
-use crate::{FILE, file, ladders, order, parse, plugins, prompts, rules, trust};
+use crate::{FILE, file, handed, ladders, order, parse, plugins, prompts, rules, trust};
 use portcullis_store::Home;
 use std::path::Path;
 
@@ -47,7 +47,7 @@ pub fn settle_files(
         files,
         &LayerContext {
             person: &places.person,
-            project: places.project.as_deref(),
+            project: places.real_project(),
             trusted,
             pipeline,
         },
@@ -68,7 +68,7 @@ pub fn read_files(places: &Paths) -> Result<Vec<LayerFile>, BadConfiguration> {
         texts.push((
             Layer::Project,
             project.join(PROJECT_FILE),
-            file::read_in_project(project, PROJECT_FILE),
+            handed::read_project_file(places, project, PROJECT_FILE),
         ));
     }
     let (mut files, mut bad) = (Vec::new(), Vec::new());

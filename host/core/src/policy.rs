@@ -202,7 +202,7 @@ impl RationalityThresholds {
 
 /// A file or folder of the guard. Changing it can switch the guard off, or falsify the data that it
 /// keeps.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GuardedPath {
     /// An absolute, normalised path, which for a folder includes everything in it; or, after `**/`,
     /// the end of a path in any location.

@@ -2,11 +2,12 @@
 
 use crate::invocation::HookArguments;
 use portcullis_protocol::{
-    Answer, FrameError, Reply, Request, ReviewRequest, SocketError, check_peer, check_socket,
+    Answer, BOUNDARY_FILE, FrameError, Reply, Request, ReviewRequest, SocketError, check_peer, check_socket,
     find_socket, read_message, write_message,
 };
 use rustix::process::{getpid, getppid, getuid};
 use std::env;
+use std::fs;
 use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
@@ -26,6 +27,11 @@ pub(crate) fn ask_service(
     hook: &HookArguments,
     payload: Vec<u8>,
 ) -> Result<Answer, Option<String>> {
+    // There the other program asks the machine's service, and no socket of this user counts.
+    let has_boundary = fs::symlink_metadata(BOUNDARY_FILE);
+    if !has_boundary.is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+        return Err(None);
+    }
     let Some(path) = find_socket(hook.state.as_deref(), |name| env::var_os(name)) else {
         return Err(None);
     };
@@ -78,7 +84,7 @@ fn exchange(
                 replies.deadline = Instant::now() + Duration::from_millis(milliseconds) + MARGIN;
             }
             Reply::Unable(reason) => return Err(FrameError::Io(io::Error::other(reason))),
-            Reply::Status(_) | Reply::Link(_) => {
+            Reply::Status(_) | Reply::Link(_) | Reply::Question(_) => {
                 return Err(FrameError::Malformed("another reply than asked for"));
             }
         }

@@ -12,6 +12,11 @@ use std::path::PathBuf;
 pub enum Request {
     /// One event to review.
     Review(Box<ReviewRequest>),
+    /// One event to review by the service of another user, with the project's files of
+    /// configuration.
+    ReviewAcross(Box<ReviewRequest>, Vec<u8>),
+    /// The findings for a [`Reply::Question`].
+    Findings(Vec<u8>),
     /// How the service is.
     Status,
     /// A link to the page with a purpose: a role, or a passkey to set up.
@@ -50,6 +55,8 @@ pub enum Reply {
     Declined,
     /// The service cannot review this event, for a reason: the hook has to.
     Unable(String),
+    /// What the review has to know of the hook's user's files: [`Request::Findings`] follow.
+    Question(Vec<u8>),
     /// How the service is.
     Status(ServiceStatus),
     /// A link that signs one browser in, once.
@@ -95,15 +102,18 @@ impl Message for Request {
             }
             Self::Review(review) => {
                 let mut body = Writer::tagged(b'r');
-                body.bytes(review.agent.as_bytes());
-                body.list(review.arguments.iter().map(|argument| argument.as_bytes()));
-                body.number(review.timeout);
-                body.number(review.process.into());
-                body.number(review.parent.into());
-                body.bytes(review.folder.as_os_str().as_bytes());
-                let variables = review.variables.iter();
-                body.list(variables.flat_map(|(name, value)| [name.as_bytes(), value.as_bytes()]));
-                body.bytes(&review.payload);
+                write_review(&mut body, review);
+                body.finish()
+            }
+            Self::ReviewAcross(review, files) => {
+                let mut body = Writer::tagged(b'b');
+                write_review(&mut body, review);
+                body.bytes(files);
+                body.finish()
+            }
+            Self::Findings(findings) => {
+                let mut body = Writer::tagged(b'f');
+                body.bytes(findings);
                 body.finish()
             }
         }
@@ -114,21 +124,42 @@ impl Message for Request {
         let request = match fields.tag()? {
             b's' => Self::Status,
             b'l' => Self::Link(fields.text()?),
-            b'r' => Self::Review(Box::new(ReviewRequest {
-                agent: fields.text()?,
-                arguments: fields.list()?.into_iter().map(OsString::from_vec).collect(),
-                timeout: fields.number()?,
-                process: fields.small()?,
-                parent: fields.small()?,
-                folder: OsString::from_vec(fields.bytes()?.to_vec()).into(),
-                variables: pairs(fields.list()?)?,
-                payload: fields.bytes()?.to_vec(),
-            })),
+            b'r' => Self::Review(Box::new(read_review(&mut fields)?)),
+            b'b' => {
+                let review = read_review(&mut fields)?;
+                Self::ReviewAcross(Box::new(review), fields.bytes()?.to_vec())
+            }
+            b'f' => Self::Findings(fields.bytes()?.to_vec()),
             _ => return Err(FrameError::Malformed("an unknown request")),
         };
         fields.end()?;
         Ok(request)
     }
+}
+
+fn write_review(body: &mut Writer, review: &ReviewRequest) {
+    body.bytes(review.agent.as_bytes());
+    body.list(review.arguments.iter().map(|argument| argument.as_bytes()));
+    body.number(review.timeout);
+    body.number(review.process.into());
+    body.number(review.parent.into());
+    body.bytes(review.folder.as_os_str().as_bytes());
+    let variables = review.variables.iter();
+    body.list(variables.flat_map(|(name, value)| [name.as_bytes(), value.as_bytes()]));
+    body.bytes(&review.payload);
+}
+
+fn read_review(fields: &mut Fields<'_>) -> Result<ReviewRequest, FrameError> {
+    Ok(ReviewRequest {
+        agent: fields.text()?,
+        arguments: fields.list()?.into_iter().map(OsString::from_vec).collect(),
+        timeout: fields.number()?,
+        process: fields.small()?,
+        parent: fields.small()?,
+        folder: OsString::from_vec(fields.bytes()?.to_vec()).into(),
+        variables: pairs(fields.list()?)?,
+        payload: fields.bytes()?.to_vec(),
+    })
 }
 
 fn pairs(list: Vec<Vec<u8>>) -> Result<BTreeMap<OsString, OsString>, FrameError> {
@@ -162,6 +193,11 @@ impl Message for Reply {
                 body.bytes(reason.as_bytes());
                 body.finish()
             }
+            Self::Question(question) => {
+                let mut body = Writer::tagged(b'q');
+                body.bytes(question);
+                body.finish()
+            }
             Self::Status(status) => {
                 let mut body = Writer::tagged(b's');
                 body.bytes(status.version.as_bytes());
@@ -192,6 +228,7 @@ impl Message for Reply {
             b'w' => Self::Waiting(fields.number()?),
             b'd' => Self::Declined,
             b'u' => Self::Unable(fields.text()?),
+            b'q' => Self::Question(fields.bytes()?.to_vec()),
             b's' => Self::Status(ServiceStatus {
                 version: fields.text()?,
                 process: fields.small()?,

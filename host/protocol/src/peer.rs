@@ -19,16 +19,34 @@ pub enum PeerError {
     },
 }
 
-/// Checks that a user runs the process at the other end; returns its process id. The system fills
-/// in both when the connection is made, so neither can be claimed.
+/// The process at the other end of a socket. The system fills in both when the connection is made,
+/// so neither can be claimed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Peer {
+    /// The user who runs it.
+    pub user: u32,
+    /// Its id.
+    pub process: u32,
+}
+
+/// Returns the process at the other end.
+///
+/// # Errors
+/// Fails if the system does not say who it is.
+pub fn read_peer(stream: &UnixStream) -> Result<Peer, PeerError> {
+    let found = socket_peercred(stream)?;
+    let process = found.pid.as_raw_nonzero().get().unsigned_abs();
+    Ok(Peer { user: found.uid.as_raw(), process })
+}
+
+/// Checks that a user runs the process at the other end; returns its process id.
 ///
 /// # Errors
 /// Fails if another user runs it.
 pub fn check_peer(stream: &UnixStream, expected: u32) -> Result<u32, PeerError> {
-    let found = socket_peercred(stream)?;
-    let user = found.uid.as_raw();
+    let Peer { user, process } = read_peer(stream)?;
     if user != expected {
         return Err(PeerError::OtherUser { found: user, expected });
     }
-    Ok(found.pid.as_raw_nonzero().get().unsigned_abs())
+    Ok(process)
 }

@@ -9,6 +9,17 @@ use std::path::{Path, PathBuf};
 /// The socket, below the state folder.
 pub const SOCKET: &str = "service.sock";
 
+/// The file in which root sets up the boundary of this machine. A hook that sees it hands its
+/// events to the machine's service and to no other.
+#[cfg(target_os = "macos")]
+pub const BOUNDARY_FILE: &str = "/Library/Application Support/Portcullis/boundary.toml";
+/// The file in which root sets up the boundary of this machine. A hook that sees it hands its
+/// events to the machine's service and to no other.
+#[cfg(not(target_os = "macos"))]
+pub const BOUNDARY_FILE: &str = "/etc/portcullis/boundary.toml";
+/// The socket of the machine's service.
+pub const BOUNDARY_SOCKET: &str = "/run/portcullis/service.sock";
+
 /// The folder below those of the XDG rules.
 const OWN_FOLDER: &str = "portcullis";
 
@@ -62,8 +73,30 @@ pub fn find_socket(
 /// # Errors
 /// Fails if it does not exist, or if somebody else could have put it there.
 pub fn check_socket(path: &Path, user: u32) -> Result<(), SocketError> {
+    check_owners(path, &[user], OTHERS_WRITE)
+}
+
+/// Checks that the machine's socket and its folder belong to the service's user or to root, and
+/// that nobody else can replace them. Everybody may connect to it.
+///
+/// # Errors
+/// Fails if it does not exist, or if somebody else could have put it there.
+pub fn check_boundary_socket(path: &Path, user: u32) -> Result<(), SocketError> {
+    // Who connects to a socket needs the right to write it.
+    check_owners(path, &[user, ROOT], 0)
+}
+
+/// The user whom no boundary holds.
+pub const ROOT: u32 = 0;
+/// The mode bits that let other users write.
+const OTHERS_WRITE: u32 = 0o022;
+
+/// Checks a socket and its folder. `of_socket` are the mode bits that the socket must not have.
+fn check_owners(path: &Path, owners: &[u32], of_socket: u32) -> Result<(), SocketError> {
     let folder = path.parent().unwrap_or(path);
-    for (checked, is_folder) in [(folder, true), (path, false)] {
+    for (checked, is_folder, forbidden) in
+        [(folder, true, OTHERS_WRITE), (path, false, of_socket)]
+    {
         let found = fs::symlink_metadata(checked).map_err(|error| {
             if error.kind() == io::ErrorKind::NotFound {
                 SocketError::Missing(path.to_owned())
@@ -75,9 +108,9 @@ pub fn check_socket(path: &Path, user: u32) -> Result<(), SocketError> {
             "is not a folder"
         } else if !is_folder && !found.file_type().is_socket() {
             "is not a socket"
-        } else if found.uid() != user {
+        } else if !owners.contains(&found.uid()) {
             "belongs to another user"
-        } else if found.mode() & 0o022 != 0 {
+        } else if found.mode() & forbidden != 0 {
             "can be changed by other users"
         } else {
             continue;

@@ -2,8 +2,10 @@
 
 use crate::frame::{FrameError, read_message, write_message};
 use crate::message::{Reply, Request, ServiceStatus};
-use crate::peer::{PeerError, check_peer};
-use crate::socket::{SOCKET, SocketError, check_socket};
+use crate::peer::{PeerError, check_peer, read_peer};
+use crate::socket::{
+    BOUNDARY_SOCKET, ROOT, SOCKET, SocketError, check_boundary_socket, check_socket,
+};
 use rustix::process::getuid;
 use std::io;
 use std::os::unix::net::UnixStream;
@@ -62,6 +64,34 @@ pub fn ask_link(state: &Path, purpose: &str) -> Result<Option<String>, StatusErr
     }
 }
 
+/// Connects to the service of this machine's boundary, which `user` runs.
+///
+/// # Errors
+/// Fails if nobody serves the socket, or if somebody else could have put it there.
+pub fn connect_across(user: u32) -> Result<UnixStream, StatusError> {
+    let path = Path::new(BOUNDARY_SOCKET);
+    check_boundary_socket(path, user)?;
+    let stream = UnixStream::connect(path)
+        .map_err(|error| StatusError::Dead { path: path.to_owned(), error })?;
+    let found = read_peer(&stream)?.user;
+    // A manager of services that holds the socket for the service is root's.
+    if found != user && found != ROOT {
+        return Err(PeerError::OtherUser { found, expected: user }.into());
+    }
+    Ok(stream)
+}
+
+/// Asks the service of this machine's boundary how it is.
+///
+/// # Errors
+/// Fails like [`connect_across`], and if it does not answer.
+pub fn ask_status_across(user: u32) -> Result<ServiceStatus, StatusError> {
+    match exchange(connect_across(user)?, &Request::Status)? {
+        Reply::Status(status) => Ok(status),
+        other => Err(refusal(other)),
+    }
+}
+
 /// Sends a request that has one reply.
 fn ask(state: &Path, request: &Request) -> Result<Option<Reply>, StatusError> {
     let path = state.join(SOCKET);
@@ -70,17 +100,21 @@ fn ask(state: &Path, request: &Request) -> Result<Option<Reply>, StatusError> {
         Err(SocketError::Missing(_)) => return Ok(None),
         checked => checked?,
     }
-    let mut stream = match UnixStream::connect(&path) {
+    let stream = match UnixStream::connect(&path) {
         Ok(stream) => stream,
         Err(error) => return Err(StatusError::Dead { path, error }),
     };
     check_peer(&stream, user)?;
+    exchange(stream, request).map(Some)
+}
+
+fn exchange(mut stream: UnixStream, request: &Request) -> Result<Reply, StatusError> {
     let timeouts = stream
         .set_read_timeout(Some(PATIENCE))
         .and_then(|()| stream.set_write_timeout(Some(PATIENCE)));
     timeouts.map_err(FrameError::Io)?;
     write_message(&mut stream, request)?;
-    Ok(Some(read_message(&mut stream)?))
+    Ok(read_message(&mut stream)?)
 }
 
 fn refusal(reply: Reply) -> StatusError {

@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a program of tests")]
 
 use portcullis_protocol::{
-    Answer, FrameError, MOST_BYTES, Reply, Request, ReviewRequest, ServiceStatus, check_socket,
-    find_socket, read_message, write_message,
+    Answer, FrameError, MOST_BYTES, ROOT, Reply, Request, ReviewRequest, ServiceStatus,
+    check_boundary_socket, check_socket, find_socket, read_message, write_message,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
@@ -28,21 +28,20 @@ fn request() -> impl Strategy<Value = Request> {
         btree_map(name(), name(), 0..10),
         vec(any::<u8>(), 0..300),
     );
+    let bytes = || vec(any::<u8>(), 0..300);
     let review = review.prop_map(|(agent, arguments, numbers, folder, variables, payload)| {
         let (timeout, process, parent) = numbers;
         let folder = PathBuf::from(folder);
-        Request::Review(Box::new(ReviewRequest {
-            agent,
-            arguments,
-            timeout,
-            process,
-            parent,
-            folder,
-            variables,
-            payload,
-        }))
+        ReviewRequest { agent, arguments, timeout, process, parent, folder, variables, payload }
     });
-    prop_oneof![1 => Just(Request::Status), 9 => review]
+    prop_oneof![
+        1 => Just(Request::Status),
+        9 => (review, bytes(), any::<bool>()).prop_map(|(review, files, is_across)| {
+            let review = Box::new(review);
+            if is_across { Request::ReviewAcross(review, files) } else { Request::Review(review) }
+        }),
+        1 => bytes().prop_map(Request::Findings),
+    ]
 }
 
 fn reply() -> impl Strategy<Value = Reply> {
@@ -56,6 +55,7 @@ fn reply() -> impl Strategy<Value = Reply> {
         any::<u64>().prop_map(Reply::Waiting),
         Just(Reply::Declined),
         ".{0,60}".prop_map(Reply::Unable),
+        bytes().prop_map(Reply::Question),
         (".{0,20}", any::<u32>(), any::<[u64; 3]>(), vec(".{0,20}", 0..3)).prop_map(
             |(version, process, [uptime, reviewed, declined], held_back)| Reply::Status(
                 ServiceStatus { version, process, uptime, reviewed, declined, held_back }
@@ -187,4 +187,34 @@ fn only_a_private_socket_of_the_user_is_used() {
     set(&socket, 0o600);
     set(folder.path(), 0o777);
     has(check(own), "can be changed by other users");
+}
+
+#[test]
+fn the_socket_of_a_boundary_is_open_to_all_in_a_folder_that_is_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let own = fs::metadata(folder.path()).unwrap().uid();
+    let socket = folder.path().join("service.sock");
+    let _listener = UnixListener::bind(&socket).unwrap();
+    let set = |path: &Path, mode| {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    };
+    for (of_folder, of_socket, expected) in [
+        (0o755, 0o666, None),
+        (0o755, 0o600, None),
+        (0o775, 0o666, Some("can be changed by other users")),
+        (0o1777, 0o666, Some("can be changed by other users")),
+    ] {
+        set(folder.path(), of_folder);
+        set(&socket, of_socket);
+        let found = check_boundary_socket(&socket, own).err().map(|error| error.to_string());
+        assert_eq!(
+            found.as_deref().map(|found| expected.is_some_and(|part| found.contains(part))),
+            expected.map(|_| true),
+            "{of_folder:o} {of_socket:o}: {found:?}"
+        );
+    }
+    set(folder.path(), 0o755);
+    // Root may always put it there.
+    let of_other = check_boundary_socket(&socket, own + 1);
+    assert_eq!(of_other.is_ok(), own == ROOT, "{of_other:?}");
 }

@@ -4,12 +4,14 @@
 //! written if the journal is writable. The answer of a review is returned only after its record is
 //! durable. A panic leaves no record, and its answer refuses in observe mode too.
 
+mod across;
 mod faults;
 mod restored_hooks;
 mod without_hook;
 
 pub use crate::approvals::EventReply;
-pub use crate::hook_caller::HookCaller;
+pub use crate::hook_caller::{AcrossBoundary, HookCaller};
+pub use across::{answer_across, refuse_across};
 pub use faults::{answer_late, fault_reply_for, record_late, record_unreadable};
 pub use without_hook::{ReviewFailure, review_without_hook};
 
@@ -17,11 +19,12 @@ use crate::approvals::{
     AnswerPort, ApprovedAction, HeldAction, ReviewedEvent, list_changes, settle_question,
 };
 use crate::checkpoints::CheckpointWriter;
-use crate::hook_caller::WITHOUT_SERVICE;
+use crate::hook_caller::{FACTS_OF_USER, WITHOUT_SERVICE};
 use crate::parts::{ReviewParts, ReviewerBasis};
 use crate::process_tree::measure_processes;
 use crate::reviewer::{ReviewContext, Reviewer, to_store};
 use crate::stopped::{self, StopFile};
+use crate::user_view::UserView;
 use crate::{
     breakers, canary_session::CANARY_SESSION, health, incidents, notifications, quarantine,
     step_detail,
@@ -51,6 +54,9 @@ use std::time::{Instant, UNIX_EPOCH};
 /// The key in a review's record for its duration in microseconds, from the start of the hook to the
 /// commit.
 pub const REVIEW_US: &str = "review_us";
+
+/// The reason that no checkpoint is taken for the hook of another user.
+const BEYOND_BOUNDARY: &str = "the service of a boundary cannot read its users' files";
 
 /// The answer to one hook call.
 pub struct HookAnswer {
@@ -84,7 +90,9 @@ pub fn answer_event(
             return HookAnswer { output: refuse_unreadable(caller, &error), work_is_due: false };
         }
     };
-    agent.complete(&mut event, input);
+    if caller.across.is_none() {
+        agent.complete(&mut event, input);
+    }
     if pipeline::needs_no_review(&event) {
         return HookAnswer {
             output: agent.render(&event.name, &Reply::default()),
@@ -222,6 +230,10 @@ impl<'a> HookCall<'a> {
             self.event,
             self.now,
         );
+        let keeper = match self.payload.and_then(|payload| payload.caller.view()) {
+            None => keeper,
+            Some(_) => keeper.without_files(BEYOND_BOUNDARY),
+        };
         keeper.settle_ended();
         let missed = self.find_missed_calls(&store);
         let committed = commit_review(
@@ -262,7 +274,9 @@ impl<'a> HookCall<'a> {
             (EventKind::ConfigChange { file: Some(file), .. }, None)
                 if matches!(reply.ruling, Disposition::Refuse(_)) =>
             {
-                let restored = payload.and_then(|payload| {
+                // Managed hooks are not in that file, and only its user could write it.
+                let own = payload.filter(|payload| payload.caller.across.is_none());
+                let restored = own.and_then(|payload| {
                     restored_hooks::restore_hooks(
                         payload.caller,
                         &home,
@@ -306,6 +320,10 @@ impl<'a> HookCall<'a> {
         else {
             return Ok(Vec::new());
         };
+        if self.payload.is_some_and(|payload| payload.caller.across.is_some()) {
+            // The installation is root's, and `doctor` checks it.
+            return Ok(Vec::new());
+        }
         let journal = health::Journal::read_journal(store).map_err(|error| store_fault(&error))?;
         Ok(health::find_weaknesses(
             *agent,
@@ -331,7 +349,11 @@ impl<'a> HookCall<'a> {
         let Some(Payload { caller, bytes }) = self.payload.filter(|_| looks) else {
             return Vec::new();
         };
-        let shown = caller.agent.shown_calls(bytes, installed_at(&self.home));
+        let since = installed_at(&self.home);
+        let shown = match caller.view() {
+            None => caller.agent.shown_calls(bytes, since),
+            Some(view) => view.shown_calls(since),
+        };
         let ids: Vec<&str> = shown.iter().map(|call| call.id.as_str()).collect();
         let Ok(reviewed) = store.reviewed_calls(&self.event.session, &ids) else {
             return Vec::new();
@@ -388,6 +410,10 @@ fn commit_review(
     let committed =
         store.review_in_session(&event.session, event.agent.as_deref(), |snapshot, steps| {
             let mut reviewed = review_snapshot(reviewer, keeper, input, snapshot, steps)?;
+            let view = input.payload.and_then(|payload| payload.caller.view());
+            if let Some(problem) = view.and_then(UserView::problem) {
+                return Err(ReviewError::View(problem));
+            }
             let approval = take_approval(input.approved, &mut reviewed)?;
             let reviewing = input.begun.elapsed().saturating_sub(keeper.spent());
             keeper.record_changes(&mut reviewed, &|text| reviewer.mask_text(text));
@@ -400,6 +426,11 @@ fn commit_review(
                     input.payload.and_then(|payload| payload.caller.fallback_reason())
                 {
                     record.details.insert(WITHOUT_SERVICE.into(), reason.into());
+                }
+                if let Some(across) =
+                    input.payload.and_then(|payload| payload.caller.across.as_ref())
+                {
+                    record.details.insert(FACTS_OF_USER.into(), across.user.into());
                 }
             }
             let learned = breakers::learn_outcomes(
@@ -491,6 +522,7 @@ fn review_snapshot(
         missed: input.missed,
         unwhole: input.weaknesses,
         measured: Some(&measured),
+        view: input.payload.and_then(|payload| payload.caller.view()),
         undo: Some(keeper),
         ..ReviewContext::default()
     };
@@ -504,12 +536,13 @@ fn measure_agent(input: &Input<'_>, state: &State) -> Measured {
     let Some(Payload { caller, bytes }) = input.payload else { return Measured::default() };
     let agent = caller.agent;
     let cursor = state.agent.tokens.as_ref();
-    let mut measured = Measured {
-        tokens: agent
-            .token_reader()
-            .and_then(|read| read(bytes, input.event.agent.as_deref(), cursor)),
-        ..Measured::default()
+    let subagent = input.event.agent.as_deref();
+    let tokens = match caller.view() {
+        Some(view) if agent.token_reader().is_some() => view.tokens(subagent, cursor),
+        Some(_) => None,
+        None => agent.token_reader().and_then(|read| read(bytes, subagent, cursor)),
     };
+    let mut measured = Measured { tokens, ..Measured::default() };
     if matches!(input.event.kind, EventKind::BeforeTool(_)) && state.session.is_look_due() {
         measure_processes(caller, &state.session, &mut measured);
     }
@@ -541,10 +574,16 @@ enum ReviewError {
     Store(#[from] StoreError),
     #[error("the action is not the one that a person allowed")]
     Changed,
+    #[error("the hook did not say what its user's files are like: {0}")]
+    View(String),
 }
 
 impl ReviewError {
     fn into_fault(self) -> Fault {
-        Fault::from_host(FaultKind::Store, self.to_string())
+        let kind = match self {
+            Self::View(_) => FaultKind::BadInput,
+            Self::State(_) | Self::Store(_) | Self::Changed => FaultKind::Store,
+        };
+        Fault::from_host(kind, self.to_string())
     }
 }

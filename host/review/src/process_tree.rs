@@ -42,6 +42,12 @@ pub(crate) fn find_obstacle(folder: &Path) -> Option<String> {
     }
 }
 
+/// Returns the process that started another one, as far as the system shows it.
+#[must_use]
+pub fn find_parent(process: u32) -> Option<u32> {
+    u32::try_from(ProcessStat::read(&process.to_string())?.parent).ok()
+}
+
 /// Returns the client's process: the one that the client names, if it is an ancestor; otherwise the
 /// nearest ancestor that runs the client's program.
 fn find_client(caller: &HookCaller) -> Option<i32> {

@@ -21,7 +21,8 @@ use portcullis_config::Config;
 use portcullis_config::paths::{PROJECT_FILE, Paths, second_program, small_hook};
 use portcullis_core::facts::normalise_path;
 use portcullis_core::policy::GuardedPath;
-use std::collections::BTreeMap;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -44,10 +45,43 @@ const MANAGED: &str = "the client's managed settings, which name its hooks";
 /// Returns the guarded paths for an event in `cwd`, as they are on the disk now.
 #[must_use]
 pub fn list_protected(places: &Paths, config: &Config, cwd: &str) -> Vec<GuardedPath> {
+    list_with(Locator::Disk(FolderLocations::default()), places, config, cwd).0
+}
+
+/// Returns the guarded paths for an event in `cwd`, located by somebody who sees the disk.
+#[must_use]
+pub(crate) fn list_located(
+    places: &Paths,
+    config: &Config,
+    cwd: &str,
+    locate: impl FnOnce(Vec<PathBuf>) -> Vec<Location>,
+) -> Vec<GuardedPath> {
+    let wanted = match list_with(Locator::Collects(BTreeSet::new()), places, config, cwd).1 {
+        Locator::Collects(paths) => paths,
+        Locator::Disk(_) | Locator::Known(_) | Locator::Nowhere => BTreeSet::new(),
+    };
+    let located = locate(wanted.iter().cloned().collect());
+    let known = wanted.into_iter().zip(located).collect();
+    list_with(Locator::Known(known), places, config, cwd).0
+}
+
+/// Locates paths on the disk as it is now.
+#[must_use]
+pub(crate) fn locate_paths(paths: &[PathBuf]) -> Vec<Location> {
+    let mut folders = FolderLocations::default();
+    paths.iter().map(|path| folders.locate(path.as_os_str(), MOST_PARTS)).collect()
+}
+
+fn list_with(
+    locator: Locator,
+    places: &Paths,
+    config: &Config,
+    cwd: &str,
+) -> (Vec<GuardedPath>, Locator) {
     let plugins = config.plugins_dir.as_path();
     let project = places.environment.project().unwrap_or_else(|| PathBuf::from(cwd));
     let person = Path::new(&places.person);
-    let mut list = List { looks: true, folders: FolderLocations::default(), entries: Vec::new() };
+    let mut list = List { locator, entries: Vec::new() };
     list.own(&places.config, &places.state);
     if !plugins.starts_with(&places.config) {
         list.add(plugins, CONFIGURATION);
@@ -97,14 +131,14 @@ pub fn list_protected(places: &Paths, config: &Config, cwd: &str) -> Vec<Guarded
         }
     }
     list.anywhere();
-    list.entries
+    (list.entries, list.locator)
 }
 
 /// Returns the guarded paths for an event in `cwd` of another machine or another time: by their
 /// usual names alone, so that a replay needs no disk.
 #[must_use]
 pub fn by_name(person: &str, cwd: &str) -> Vec<GuardedPath> {
-    let mut list = List { looks: false, folders: FolderLocations::default(), entries: Vec::new() };
+    let mut list = List { locator: Locator::Nowhere, entries: Vec::new() };
     let home = Path::new(person);
     if !person.is_empty() {
         list.own(&home.join(".config/portcullis"), &home.join(".local/state/portcullis"));
@@ -126,10 +160,20 @@ fn layouts() -> impl Iterator<Item = &'static SettingsLayout> {
 
 /// The list while it is built.
 struct List {
-    /// True if the disk is read: which files exist, and where links lead.
-    looks: bool,
-    folders: FolderLocations,
+    locator: Locator,
     entries: Vec<GuardedPath>,
+}
+
+/// What says which files exist, and where links lead.
+enum Locator {
+    /// The disk.
+    Disk(FolderLocations),
+    /// Nothing yet: it collects what somebody else has to look at.
+    Collects(BTreeSet<PathBuf>),
+    /// Somebody else's look.
+    Known(BTreeMap<PathBuf, Location>),
+    /// Nothing.
+    Nowhere,
 }
 
 impl List {
@@ -177,7 +221,7 @@ impl List {
         let top = folder.map(|folder| project.join(folder));
         let top = top.as_ref().unwrap_or(&path).to_string_lossy().into_owned();
         let location = self.locate(&path);
-        let present = self.looks && location.exists;
+        let present = !matches!(self.locator, Locator::Nowhere) && location.exists;
         self.push_at(&path, location, |path| GuardedPath {
             top: top.clone(),
             present,
@@ -214,7 +258,15 @@ impl List {
     }
 
     fn locate(&mut self, path: &Path) -> Location {
-        if self.looks { self.folders.locate(path.as_os_str(), MOST_PARTS) } else { Location::HERE }
+        match &mut self.locator {
+            Locator::Disk(folders) => folders.locate(path.as_os_str(), MOST_PARTS),
+            Locator::Collects(paths) => {
+                paths.insert(path.to_owned());
+                Location::HERE
+            }
+            Locator::Known(known) => known.get(path).cloned().unwrap_or(Location::HERE),
+            Locator::Nowhere => Location::HERE,
+        }
     }
 
     fn push_name(&mut self, path: &Path, entry: impl Fn(String) -> GuardedPath) {
@@ -226,8 +278,8 @@ impl List {
 }
 
 /// The location of a path on the disk.
-#[derive(Clone)]
-struct Location {
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Location {
     /// The real path, if it differs: a part of the path is a link. A path that does not exist yet
     /// counts by its nearest existing folder.
     elsewhere: Option<PathBuf>,
@@ -301,6 +353,7 @@ mod tests {
             managed: root.join("etc/portcullis/config.toml"),
             project: Some(root.join("home/shop")),
             environment: portcullis_agents::HookEnvironment::of_process(),
+            handed: None,
         }
     }
 

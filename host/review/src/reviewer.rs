@@ -13,6 +13,7 @@ use crate::config_check;
 use crate::names::NameService;
 use crate::plugin_specs::{COMPONENT, GrantScope, list_plugin_specs, reader_spec};
 use crate::protected_paths;
+use crate::user_view::UserView;
 use crate::workspace::{self, described::DescribedDisk, reported::ReportedDisk};
 use anyhow::{Context, Result};
 use portcullis_agents::HookEnvironment;
@@ -192,7 +193,13 @@ impl Reviewer {
         self.config.policy.guarded = match &self.places {
             // Only the review before an action uses the list, and making it reads the disk.
             _ if !before => Vec::new(),
-            Some(places) => protected_paths::list_protected(places, &self.config, &event.cwd),
+            Some(places) => match around.view {
+                None => protected_paths::list_protected(places, &self.config, &event.cwd),
+                Some(view) => {
+                    let locate = |paths| view.locate(paths);
+                    protected_paths::list_located(places, &self.config, &event.cwd, locate)
+                }
+            },
             None => protected_paths::by_name(home, &event.cwd),
         };
         let (observes, policy) = (self.observes, &self.config.policy);
@@ -200,6 +207,7 @@ impl Reviewer {
             Disk::Recorded(seen) => seen.clone(),
             Disk::Described(disk) => disk.observe(queries),
             Disk::Now => workspace::observe(queries, &policy.guarded),
+            Disk::Default if let Some(view) = around.view => view.observe(queries, &policy.guarded),
             Disk::Default | Disk::Reported(_) if observes => {
                 workspace::observe(queries, &policy.guarded)
             }
@@ -337,6 +345,8 @@ pub enum Disk<'a> {
 pub struct ReviewContext<'a> {
     /// The workspace that the action meets.
     pub disk: Disk<'a>,
+    /// The eyes of the hook's user, if this process does not see that user's files.
+    pub view: Option<&'a UserView>,
     /// The person's home folder at that time; if `None`, the reviewer's.
     pub home: Option<&'a str>,
     /// The exceptions that a person granted.

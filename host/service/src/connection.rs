@@ -3,24 +3,30 @@
 use crate::hold::HeldHook;
 use crate::shared::Shared;
 use portcullis_agents::{HookEnvironment, find_agent};
+use portcullis_config::boundary;
+use portcullis_config::handed::HandedFiles;
 use portcullis_config::paths::PathOverrides;
 use portcullis_core::event::EventKind;
 use portcullis_protocol::{
-    Answer, FrameError, Reply, Request, ReviewRequest, check_peer, read_message, write_message,
+    Answer, FrameError, Peer, Reply, Request, ReviewRequest, read_message, read_peer, write_message,
 };
-use portcullis_review::hook::{HookCaller, answer_event, record_late};
+use portcullis_review::hook::{AcrossBoundary, HookCaller, answer_event, record_late};
+use portcullis_review::process_tree::find_parent;
+use portcullis_review::user_view::{QuestionPort, UserView};
 use std::os::unix::net::UnixStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// The time that a hook has to send its request, and to take its answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Serves one connection. Whatever goes wrong, it is closed, and the hook reviews by itself.
+/// Serves one connection. Whatever goes wrong, it is closed, and the hook does without an answer.
 pub(crate) fn serve_connection(shared: &Shared, stream: &UnixStream) {
+    let Ok(peer) = read_peer(stream) else { return };
     // The folder of the socket lets nobody else in; this holds where the folder was opened up.
-    if check_peer(stream, shared.user).is_err() {
+    if shared.boundary.is_none() && peer.user != shared.user {
         return;
     }
     let timeouts = stream
@@ -29,6 +35,16 @@ pub(crate) fn serve_connection(shared: &Shared, stream: &UnixStream) {
     if timeouts.is_err() {
         return;
     }
+    if shared.boundary.as_ref().is_some_and(|boundary| !boundary.admits(peer.user)) {
+        let why = format!("user {} is none of those whose agents it reviews", peer.user);
+        let _closed = send(stream, &Reply::Unable(why));
+        return;
+    }
+    let Some(_connection) = shared.take_connection(peer.user) else {
+        let why = format!("user {} has too many connections at once", peer.user);
+        let _closed = send(stream, &Reply::Unable(why));
+        return;
+    };
     let mut reader = stream;
     match read_message(&mut reader) {
         Ok(Request::Status) => {
@@ -38,7 +54,27 @@ pub(crate) fn serve_connection(shared: &Shared, stream: &UnixStream) {
             let made = (shared.make_link)(&purpose);
             let _closed = send(stream, &made.map_or_else(Reply::Unable, Reply::Link));
         }
-        Ok(Request::Review(request)) => review(shared, stream, &request),
+        Ok(Request::Review(_)) if shared.boundary.is_some() => {
+            let why = "it reviews behind a boundary, which this hook does not know";
+            let _closed = send(stream, &Reply::Unable(why.to_owned()));
+        }
+        Ok(Request::ReviewAcross(..)) if shared.boundary.is_none() => {
+            let why = "it stands behind no boundary";
+            let _closed = send(stream, &Reply::Unable(why.to_owned()));
+        }
+        Ok(Request::Review(request)) => match caller_of(&request) {
+            Some(caller) if is_for_hook(&caller, &request.payload) => {
+                shared.declined.fetch_add(1, Ordering::Relaxed);
+                let _closed = send(stream, &Reply::Declined);
+            }
+            caller => review(shared, stream, &request, caller.ok_or_else(|| unknown(&request))),
+        },
+        Ok(Request::ReviewAcross(request, files)) => {
+            review(shared, stream, &request, caller_across(&request, &files, stream, peer));
+        }
+        Ok(Request::Findings(_)) => {
+            let _closed = send(stream, &Reply::Unable("it has asked nothing".to_owned()));
+        }
         Err(FrameError::Closed) => {}
         Err(error) => {
             let _closed = send(stream, &Reply::Unable(error.to_string()));
@@ -50,18 +86,20 @@ fn send(mut stream: &UnixStream, reply: &Reply) -> Result<(), FrameError> {
     write_message(&mut stream, reply)
 }
 
-/// Reviews an event and sends the answer.
-fn review(shared: &Shared, stream: &UnixStream, request: &ReviewRequest) {
-    let Some(caller) = caller_of(request) else {
-        let unknown = format!("it does not know the hook `{}`", request.agent);
-        let _closed = send(stream, &Reply::Unable(unknown));
-        return;
+/// Reviews the event of a hook and sends the answer.
+fn review(
+    shared: &Shared,
+    stream: &UnixStream,
+    request: &ReviewRequest,
+    caller: Result<HookCaller, String>,
+) {
+    let caller = match caller {
+        Ok(caller) => caller,
+        Err(why) => {
+            let _closed = send(stream, &Reply::Unable(why));
+            return;
+        }
     };
-    if is_for_hook(&caller, &request.payload) {
-        shared.declined.fetch_add(1, Ordering::Relaxed);
-        let _closed = send(stream, &Reply::Declined);
-        return;
-    }
     let port = HeldHook::new(shared, stream, &caller, request.timeout);
     let answered = catch_unwind(AssertUnwindSafe(|| {
         answer_event(&caller, &request.payload, &port, &shared.parts)
@@ -91,7 +129,53 @@ fn caller_of(request: &ReviewRequest) -> Option<HookCaller> {
         environment: HookEnvironment::of_hook(variables.clone(), *process, *parent),
         pins: PathOverrides::read_arguments(arguments.iter().cloned())?,
         folder: folder.clone(),
+        across: None,
     })
+}
+
+/// Returns the hook of another user that sent a request. Who that is, the system says; of the
+/// request, only what the user may say of itself counts.
+fn caller_across(
+    request: &ReviewRequest,
+    files: &[u8],
+    stream: &UnixStream,
+    peer: Peer,
+) -> Result<HookCaller, String> {
+    let agent = find_agent(&request.agent).ok_or_else(|| unknown(request))?;
+    let parent = find_parent(peer.process).unwrap_or(0);
+    let variables = request.variables.clone();
+    let environment = HookEnvironment::of_hook(variables, peer.process, parent);
+    let files = HandedFiles::from_bytes(files).map_err(|error| format!("{error:#}"))?;
+    let questions = stream.try_clone().map_err(|error| error.to_string())?;
+    let view = UserView::new(HookQuestions(questions));
+    let places = boundary::places_of(peer.user, environment.clone(), files);
+    let pins = PathOverrides {
+        config: Some(places.config.clone()),
+        state: Some(places.state.clone()),
+        managed: Some(places.managed.clone()),
+    };
+    let across = AcrossBoundary { user: peer.user, places, view };
+    let (folder, across) = (request.folder.clone(), Some(Arc::new(across)));
+    Ok(HookCaller { agent, environment, pins, folder, across })
+}
+
+fn unknown(request: &ReviewRequest) -> String {
+    format!("it does not know the hook `{}`", request.agent)
+}
+
+/// The connection to a hook that answers questions about its user's files.
+struct HookQuestions(UnixStream);
+
+impl QuestionPort for HookQuestions {
+    fn ask(&self, question: &[u8]) -> Result<Vec<u8>, String> {
+        let Self(stream) = self;
+        send(stream, &Reply::Question(question.to_vec())).map_err(|error| error.to_string())?;
+        match read_message(&mut &*stream) {
+            Ok(Request::Findings(findings)) => Ok(findings),
+            Ok(_) => Err("it did not answer".to_owned()),
+            Err(error) => Err(error.to_string()),
+        }
+    }
 }
 
 /// Returns true for the events that need more of the client's surroundings than a request holds:

@@ -1,7 +1,7 @@
 //! A hook whose action waits for a person.
 
 use crate::shared::Shared;
-use portcullis_agents::invocation::TIMEOUT;
+use portcullis_agents::invocation::{LONGEST_TIMEOUT, TIMEOUT};
 use portcullis_protocol::{Reply, write_message};
 use portcullis_review::approvals::AnswerPort;
 use portcullis_review::hook::HookCaller;
@@ -29,6 +29,7 @@ impl<'a> HeldHook<'a> {
         caller: &'a HookCaller,
         timeout: u64,
     ) -> Self {
+        let timeout = timeout.min(LONGEST_TIMEOUT);
         let spare = Some(timeout.saturating_sub(TIMEOUT)).filter(|seconds| *seconds > 0);
         let latest_end = spare.map(|seconds| Instant::now() + Duration::from_secs(seconds));
         Self { shared, stream, caller, latest_end, given_up: AtomicBool::new(false) }

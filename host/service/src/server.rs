@@ -4,7 +4,10 @@ use crate::shared::{ServiceEnd, Shared};
 use crate::socket::OwnSocket;
 use crate::workers;
 use anyhow::{Context, Result};
+use portcullis_config::boundary::{Boundary, STATE};
 use portcullis_review::hook::HookCaller;
+use portcullis_review::parts::KeptParts;
+use portcullis_store::Home;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -60,6 +63,19 @@ impl Service {
         let shared = Arc::new(Shared::new(version, listener, maintain, make_link));
         let (end, ends) = channel();
         Self { socket, shared, ends, end }
+    }
+
+    /// Lets it stand behind a boundary: it reviews the events of other users, and keeps the state of
+    /// each of them.
+    ///
+    /// # Errors
+    /// Fails if it has begun to serve, or if its own folder cannot be used.
+    pub fn stand_behind(mut self, boundary: Boundary) -> Result<Self> {
+        let home = Home::open_root(STATE)?;
+        let shared = Arc::get_mut(&mut self.shared).context("the service runs already")?;
+        shared.boundary = Some(boundary);
+        shared.parts = KeptParts::with_code_of(home);
+        Ok(self)
     }
 
     /// Returns the handle that ends it.

@@ -1,9 +1,11 @@
 //! What all connections of a service share.
 
+use portcullis_config::boundary::Boundary;
 use portcullis_protocol::ServiceStatus;
 use portcullis_review::hook::HookCaller;
 use portcullis_review::parts::KeptParts;
 use rustix::process::getuid;
+use std::collections::BTreeMap;
 use std::io;
 use std::os::unix::net::UnixListener;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -15,11 +17,18 @@ pub(crate) type Maintain = Box<dyn Fn(&HookCaller) + Send + Sync>;
 /// Makes a link to the page with a purpose, or says why there is none.
 pub(crate) type MakeLink = Box<dyn Fn(&str) -> Result<String, String> + Send + Sync>;
 
+/// The most connections that one of several users may have at once.
+const MOST_OF_USER: usize = 16;
+
 /// What all connections share.
 pub(crate) struct Shared {
     pub(crate) parts: KeptParts,
-    /// The user who may connect: the one who runs this process.
+    /// The user who may connect where no boundary admits others: the one who runs this process.
     pub(crate) user: u32,
+    /// The boundary that it stands behind.
+    pub(crate) boundary: Option<Boundary>,
+    /// The open connections of each user.
+    users: Mutex<BTreeMap<u32, usize>>,
     pub(crate) maintain: Maintain,
     pub(crate) make_link: MakeLink,
     pub(crate) reviewed: AtomicU64,
@@ -60,6 +69,8 @@ impl Shared {
         Self {
             parts: KeptParts::default(),
             user: getuid().as_raw(),
+            boundary: None,
+            users: Mutex::default(),
             maintain,
             make_link,
             reviewed: AtomicU64::new(0),
@@ -104,6 +115,22 @@ impl Shared {
         self.open.fetch_add(1, Ordering::SeqCst);
     }
 
+    /// Takes one of a user's connections; `None` if the user has too many. One user must not take
+    /// those of all.
+    pub(crate) fn take_connection(&self, user: u32) -> Option<UserConnection<'_>> {
+        let mut users = self.lock_users();
+        let count = users.entry(user).or_default();
+        if self.boundary.is_some() && *count >= MOST_OF_USER {
+            return None;
+        }
+        *count += 1;
+        Some(UserConnection { shared: self, user })
+    }
+
+    fn lock_users(&self) -> MutexGuard<'_, BTreeMap<u32, usize>> {
+        self.users.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Waits until no connection is open, or until a time.
     pub(crate) fn wait_for_connections(&self, until: Instant) {
         let mut guard = self.closed.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -114,6 +141,24 @@ impl Shared {
             }
             let woken = self.closed.1.wait_timeout(guard, left);
             guard = woken.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}
+
+/// One of a user's connections, until it is dropped.
+pub(crate) struct UserConnection<'a> {
+    shared: &'a Shared,
+    user: u32,
+}
+
+impl Drop for UserConnection<'_> {
+    fn drop(&mut self) {
+        let mut users = self.shared.lock_users();
+        if let Some(count) = users.get_mut(&self.user) {
+            *count -= 1;
+            if *count == 0 {
+                users.remove(&self.user);
+            }
         }
     }
 }

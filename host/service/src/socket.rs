@@ -1,19 +1,22 @@
 //! The socket of a home's service.
 
 use anyhow::{Context, Result, bail};
+use portcullis_config::boundary::{Boundary, STATE};
 use portcullis_fs::open_lock_file;
-use portcullis_protocol::SOCKET;
+use portcullis_protocol::{BOUNDARY_SOCKET, SOCKET};
 use rustix::fs::{FlockOperation, flock};
 use std::fs::{self, File, Permissions};
 use std::io;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
 /// The file that a running service holds locked, below the state folder.
 const LOCK: &str = "service.lock";
-/// Only its owner may connect.
-const MODE: u32 = 0o600;
+/// The mode of a home's socket: only its owner may connect.
+const OWN_MODE: u32 = 0o600;
+/// The mode of the socket of a boundary: everybody may connect, and the service sees who it is.
+const BOUNDARY_MODE: u32 = 0o666;
 
 /// A bound socket, and the lock that no other service of the same home can have.
 pub struct OwnSocket {
@@ -29,12 +32,37 @@ impl OwnSocket {
     /// # Errors
     /// Fails if another service of this home runs, or if the folder cannot be written.
     pub fn bind(state: &Path) -> Result<Self> {
+        Self::bind_at(state, state.join(SOCKET), OWN_MODE)
+    }
+
+    /// Binds the socket of this machine's boundary, as the user of its service.
+    ///
+    /// # Errors
+    /// Fails if another service runs, if the folders do not exist or belong to others.
+    pub fn bind_boundary(boundary: &Boundary) -> Result<Self> {
+        let state = Path::new(STATE);
+        let path = Path::new(BOUNDARY_SOCKET);
+        let made = "create it with the service's user as its owner, or let the unit do it";
+        for folder in [Some(state), path.parent()].into_iter().flatten() {
+            let found = fs::metadata(folder)
+                .with_context(|| format!("cannot use `{}`; {made}", folder.display()))?;
+            if found.uid() != boundary.user || found.mode() & 0o022 != 0 {
+                bail!(
+                    "`{}` does not belong to `{}` alone; {made}",
+                    folder.display(),
+                    boundary.user_name
+                );
+            }
+        }
+        Self::bind_at(state, path.to_owned(), BOUNDARY_MODE)
+    }
+
+    fn bind_at(state: &Path, path: PathBuf, mode: u32) -> Result<Self> {
         let lock = open_lock_file(&state.join(LOCK))
             .with_context(|| format!("cannot open `{}`", state.join(LOCK).display()))?;
         if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
             bail!("another service runs for `{}`: stop it first", state.display());
         }
-        let path = state.join(SOCKET);
         match fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 return Err(error).with_context(|| format!("cannot remove `{}`", path.display()));
@@ -43,8 +71,8 @@ impl OwnSocket {
         }
         let listener = UnixListener::bind(&path)
             .with_context(|| format!("cannot bind the socket `{}`", path.display()))?;
-        // The state folder is its owner's alone, so nobody else gets here before this.
-        fs::set_permissions(&path, Permissions::from_mode(MODE))
+        // Nobody else can write the folder, and what this opens up, the service checks itself.
+        fs::set_permissions(&path, Permissions::from_mode(mode))
             .with_context(|| format!("cannot protect `{}`", path.display()))?;
         Ok(Self { listener: Some(listener), path, _lock: lock })
     }

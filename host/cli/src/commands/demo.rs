@@ -63,6 +63,7 @@ pub fn run_demo(arguments: &Arguments) -> Result<CommandExit> {
         managed: scratch.state().join("managed.toml"),
         project: None,
         environment: portcullis_agents::HookEnvironment::of_process(),
+        handed: None,
     };
     let home = Home::open_root(scratch.state())?;
     let code = code_home().unwrap_or_else(|| home.clone());

@@ -3,9 +3,11 @@
 use crate::exit::CommandExit;
 use portcullis_agents::invocation::{DEADLINE, TIMEOUT};
 use portcullis_agents::{Agent, HookOutput};
+use portcullis_config::boundary::Boundary;
 use portcullis_review::approvals::AnswerPort;
 use portcullis_review::hook::{
-    HookCaller, answer_event, answer_late, answer_to_panic, record_late,
+    HookCaller, answer_across, answer_event, answer_late, answer_to_panic, record_late,
+    refuse_across,
 };
 use portcullis_review::parts::FreshParts;
 use std::io::{IsTerminal, Read, Write};
@@ -31,7 +33,7 @@ pub fn run_hook(agent: &'static dyn Agent, timeout: u64) -> u8 {
         // The thread costs a hook some percent.
         late.start();
     }
-    answer(&HookCaller::of_process(agent), read_input(agent.max_input()), &late)
+    answer(&HookCaller::of_process(agent), timeout, read_input(agent.max_input()), &late)
 }
 
 /// Runs as a hook if a client started this program without arguments and passes it an event: some
@@ -51,14 +53,17 @@ pub fn run_bare_hook() -> Option<u8> {
     let input = receiver.recv_timeout(PATIENCE).ok()?;
     agent.parse(&input).ok()?;
     late.start();
-    Some(answer(&HookCaller::of_process(agent), input, &late))
+    Some(answer(&HookCaller::of_process(agent), TIMEOUT, input, &late))
 }
 
-fn answer(caller: &HookCaller, input: Vec<u8>, late: &LateAnswer) -> u8 {
+fn answer(caller: &HookCaller, timeout: u64, input: Vec<u8>, late: &LateAnswer) -> u8 {
     survive_file_size_limits();
     late.set_input(&input);
-    let answered = catch_unwind(AssertUnwindSafe(|| {
-        answer_event(caller, &input, late, &FreshParts::of_hook())
+    let answered = catch_unwind(AssertUnwindSafe(|| match Boundary::read_machine() {
+        Ok(None) => answer_event(caller, &input, late, &FreshParts::of_hook()),
+        Ok(Some(boundary)) => answer_across(caller, timeout, &input, &boundary, late),
+        // Whoever set it up wants no review by anybody else.
+        Err(problems) => refuse_across(caller, &input, &problems.to_string()),
     }))
     .unwrap_or_else(|_| answer_to_panic(caller.agent, &input));
     let Some(exit) = late.deliver_once(&answered.output) else {

@@ -352,9 +352,11 @@ pub fn start_beside() {
 /// Starts `maintain` for the installation of a hook that handed its event over, with the hook's
 /// environment.
 pub fn start_for_hook(caller: &HookCaller) {
-    let variables = caller.environment.variables();
     let Some(mut command) = detached_command(&caller.pins) else { return };
-    command.env_clear().envs(variables);
+    // Another user's variables must not reach a process of this one.
+    if caller.across.is_none() {
+        command.env_clear().envs(caller.environment.variables());
+    }
     let Ok(mut process) = command.spawn() else { return };
     let wait = move || drop(process.wait());
     drop(Builder::new().name("portcullis-maintain".into()).spawn(wait));

@@ -3,6 +3,7 @@
 pub mod allow;
 pub mod approvals;
 pub mod audit;
+pub mod boundary;
 pub mod bundle;
 pub mod catalogue;
 pub mod checkpoint;

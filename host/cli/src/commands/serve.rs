@@ -6,7 +6,8 @@ use crate::error::{Error, Result};
 use crate::exit::CommandExit;
 use crate::given_file::read_given_file;
 use crate::paint;
-use anyhow::Context;
+use anyhow::{Context, anyhow};
+use portcullis_config::boundary::{BOUNDARY_FILE, Boundary};
 use portcullis_config::paths::Paths;
 use portcullis_core::text::one_line;
 use portcullis_protocol::{ServiceStatus, ask_status};
@@ -14,6 +15,7 @@ use portcullis_review::page_address::{announce_page, forget_page};
 use portcullis_service::{OwnSocket, Service};
 use portcullis_store::Home;
 use portcullis_web::{MetricsToken, Page, PageHandle, Role, SHORTEST_TOKEN};
+use rustix::process::geteuid;
 use serde_json::json;
 use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
@@ -38,6 +40,10 @@ pub struct Arguments {
     /// Print a unit with which systemd starts the service for this home, and start none
     #[arg(long, conflicts_with_all = ["status", "json"])]
     unit: bool,
+    /// Stand behind the boundary of this machine: review for other users, as the user whom
+    /// `/etc/portcullis/boundary.toml` names
+    #[arg(long, conflicts_with_all = ["status", "unit", "page_port", "no_page"])]
+    boundary: bool,
     /// Serve the page for people on this port of loopback (0: any)
     #[arg(long, value_name = "PORT", default_value_t = PORT)]
     page_port: u16,
@@ -63,20 +69,29 @@ pub fn run_serve(arguments: &Arguments) -> Result<CommandExit> {
         return Ok(CommandExit::Success);
     }
     let token = arguments.metrics_token_file.as_deref().map(read_token).transpose()?;
-    let home = Home::open_root(&places.state)?;
-    let socket = OwnSocket::bind(home.path())?;
-    let state = home.path().to_owned();
+    let boundary = if arguments.boundary { Some(read_boundary()?) } else { None };
+    let socket = match &boundary {
+        Some(boundary) => OwnSocket::bind_boundary(boundary)?,
+        None => OwnSocket::bind(Home::open_root(&places.state)?.path())?,
+    };
+    let state = places.state.clone();
+    // A page is a home's, and behind a boundary each user has one.
+    let has_page = !arguments.no_page && boundary.is_none();
     let bind = || bind_page(&places, arguments.page_port, token);
-    let page = (!arguments.no_page).then(bind).transpose()?;
+    let page = has_page.then(bind).transpose()?;
     let links = page.as_ref().map(Page::handle);
     let linked = links.clone();
     let make_link = move |purpose: &str| make_link(linked.as_ref(), purpose);
     let service = Service::new(socket, VERSION, super::maintain::start_for_hook, make_link);
+    let service = match boundary {
+        Some(boundary) => service.stand_behind(boundary)?,
+        None => service,
+    };
     stop_on_signals(&service, links.clone())?;
     if let Some(page) = &links {
         announce_page(&state, page.address()).context("cannot tell hooks where the page is")?;
     }
-    announce(&service, links.as_ref(), arguments.json);
+    announce(&service, links.as_ref(), arguments.boundary, arguments.json);
     let serve_page =
         page.map(|page| Builder::new().name("portcullis-page".into()).spawn(move || page.run()));
     let serve_page = serve_page.transpose().context("cannot start the page")?;
@@ -92,6 +107,25 @@ pub fn run_serve(arguments: &Arguments) -> Result<CommandExit> {
         paint::print_text("The service has ended.\n");
     }
     Ok(CommandExit::Success)
+}
+
+/// Returns the boundary of this machine, if this process runs as its user.
+fn read_boundary() -> Result<Boundary> {
+    let boundary = Boundary::read_machine().map_err(|problems| anyhow!("{problems}"))?;
+    let Some(boundary) = boundary else {
+        return Err(Error::not_found(format!("there is no `{BOUNDARY_FILE}`")).with_hint(
+            "the page on the resident service says how to set up a boundary: host/docs/service.md",
+        ));
+    };
+    let user = geteuid().as_raw();
+    if user != boundary.user {
+        let name = &boundary.user_name;
+        return Err(Error::invalid(format!(
+            "the service of the boundary runs as `{name}`, and this is user {user}"
+        ))
+        .with_hint(format!("start it as root: `runuser -u {name} -- portcullis serve --boundary`")));
+    }
+    Ok(boundary)
 }
 
 /// Binds the page; another port if something else has this one already.
@@ -126,7 +160,7 @@ fn make_link(page: Option<&PageHandle>, purpose: &str) -> std::result::Result<St
     link.map_err(|error| format!("{error:#}"))
 }
 
-fn announce(service: &Service, page: Option<&PageHandle>, as_json: bool) {
+fn announce(service: &Service, page: Option<&PageHandle>, is_boundary: bool, as_json: bool) {
     let path = service.socket_path().display().to_string();
     let address = page.map(PageHandle::address);
     if as_json {
@@ -138,9 +172,12 @@ fn announce(service: &Service, page: Option<&PageHandle>, as_json: bool) {
         });
         return paint::print_text(&format!("{document}\n"));
     }
-    paint::print_text(&format!(
-        "The service answers at {path}. Ctrl-C ends it; hooks review by themselves then.\n"
-    ));
+    let then = if is_boundary {
+        "hooks do then what its file says"
+    } else {
+        "hooks review by themselves then"
+    };
+    paint::print_text(&format!("The service answers at {path}. Ctrl-C ends it; {then}.\n"));
     if let Some(address) = address {
         paint::print_text(&format!("Its page is {address}: `portcullis open` signs you in.\n"));
     }

@@ -90,6 +90,7 @@ mod tests {
             managed: folder.join("managed.toml"),
             project: Some(folder.to_owned()),
             environment: portcullis_agents::HookEnvironment::of_process(),
+            handed: None,
         }
     }
 

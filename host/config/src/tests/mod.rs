@@ -27,6 +27,7 @@ fn places() -> Paths {
         managed: "/etc/portcullis/config.toml".into(),
         project: Some(PROJECT.into()),
         environment: portcullis_agents::HookEnvironment::of_process(),
+        handed: None,
     }
 }
 

@@ -7,6 +7,7 @@
 use anyhow::{Context, Result, anyhow, bail};
 use portcullis_bundle::{Lock, LockedBundle};
 use portcullis_config::file;
+use portcullis_config::handed::read_project_file;
 use portcullis_config::paths::Paths;
 use portcullis_config::problem::Problems;
 use portcullis_core::text::one_line;
@@ -52,8 +53,8 @@ impl LockTexts {
             let path = of_project(&folder);
             // Above the project, only files that this user or root wrote count: anybody can leave a
             // file in `/tmp`.
-            if level == 0 || is_ours(&path) {
-                add(path, file::read_in_project(&folder, LOCK_FILE))?;
+            if level == 0 || places.handed.is_some() || is_ours(&path) {
+                add(path, read_project_file(places, &folder, LOCK_FILE))?;
             }
         }
         Ok(Self(texts))
@@ -125,7 +126,8 @@ pub fn list_folders(places: &Paths) -> Vec<PathBuf> {
     project.ancestors().take(MOST_LEVELS).take_while(within).map(Path::to_path_buf).collect()
 }
 
-fn is_ours(path: &Path) -> bool {
+/// Returns true if this user or root wrote a file.
+pub(crate) fn is_ours(path: &Path) -> bool {
     path.symlink_metadata()
         .is_ok_and(|found| found.uid() == 0 || found.uid() == rustix::process::geteuid().as_raw())
 }

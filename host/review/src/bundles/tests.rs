@@ -21,6 +21,7 @@ fn machine(root: &Path, until: Option<u64>) -> (Paths, Home) {
         managed: root.join("etc/config.toml"),
         project: Some(root.join("project")),
         environment: portcullis_agents::HookEnvironment::of_process(),
+        handed: None,
     };
     for folder in ["config", "etc", "project"] {
         fs::create_dir_all(root.join(folder)).unwrap();

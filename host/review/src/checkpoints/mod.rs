@@ -64,6 +64,8 @@ pub struct CheckpointWriter<'e> {
     person: String,
     event: &'e Event,
     now: u64,
+    /// The reason that this process can keep no file, if it cannot.
+    unable: Option<&'static str>,
     unsettled: OpenCheckpoints,
     vault: OnceCell<Vault>,
     done: RefCell<SettleProgress>,
@@ -90,7 +92,14 @@ impl<'e> CheckpointWriter<'e> {
     ) -> Self {
         let unsettled = OpenCheckpoints::of(home.path(), &event.session);
         let (vault, done) = (OnceCell::new(), RefCell::default());
-        Self { config, home, person: person.to_owned(), event, now, unsettled, vault, done }
+        let person = person.to_owned();
+        Self { config, home, person, event, now, unable: None, unsettled, vault, done }
+    }
+
+    /// Keeps no file, for this reason, which counts against actions that destroy some.
+    #[must_use]
+    pub fn without_files(self, reason: &'static str) -> Self {
+        Self { unable: Some(reason), ..self }
     }
 
     /// Returns the time that the checkpoints took, which does not count as review time.
@@ -110,7 +119,7 @@ impl<'e> CheckpointWriter<'e> {
     /// Settles the checkpoints of calls that ended with this event. Each record lists the changes
     /// of its call.
     pub fn settle_ended(&self) {
-        if !self.config.enabled || !ends_something(self.event) {
+        if !self.config.enabled || self.unable.is_some() || !ends_something(self.event) {
             return;
         }
         let start = Instant::now();
@@ -153,7 +162,8 @@ impl<'e> CheckpointWriter<'e> {
     fn done(&self, kept: Option<RecordedCheckpoint>, subject: &str, start: Instant) {
         let trouble = kept.as_ref().and_then(|kept| trouble(kept, subject));
         let mut done = self.done.borrow_mut();
-        done.warning = trouble.filter(|_| self.unsettled.tells());
+        // Where nothing can ever be kept, a note in each session says nothing new.
+        done.warning = trouble.filter(|_| self.unable.is_none() && self.unsettled.tells());
         done.kept = kept;
         done.spent += start.elapsed();
     }
@@ -174,6 +184,10 @@ impl<'e> CheckpointWriter<'e> {
 
     /// Takes a checkpoint for the action; returns `None` if it cannot change any file.
     fn take(&self, action: &PendingAction<'_>) -> Option<RecordedCheckpoint> {
+        if let Some(reason) = self.unable {
+            let scope = reach::change_scope(action.facts, &[], action.masked);
+            return (scope != ChangeScope::Nothing).then(|| nothing(action, reason));
+        }
         let projects = reach::projects(action.roots, &self.person);
         let policy =
             ExclusionPolicy { max_file: self.config.max_file, ..ExclusionPolicy::default() };

@@ -249,6 +249,7 @@ mod tests {
             managed: "/etc/portcullis/config.toml".into(),
             project: None,
             environment: portcullis_agents::HookEnvironment::of_process(),
+            handed: None,
         };
         for (settings, enabled, said) in [
             (vec![], None, None),

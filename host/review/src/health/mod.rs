@@ -74,6 +74,7 @@ impl HealthInput {
         progress("the journal");
         self.journal(&guard, &mut findings);
         findings.extend(service::ask_service(&self.places.state));
+        findings.extend(service::ask_boundary());
         self.machine(&mut findings);
         for agent in &self.agents {
             let of_client = self.client(*agent, &guard, &mut progress);

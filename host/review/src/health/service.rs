@@ -2,8 +2,9 @@
 
 use super::finding::{Check, HealthFinding};
 use portcullis_config::amount::format_span;
+use portcullis_config::boundary::{BOUNDARY_FILE, Boundary, ServiceFault};
 use portcullis_core::text::{count_noun, one_line};
-use portcullis_protocol::{ServiceStatus, ask_status};
+use portcullis_protocol::{ServiceStatus, ask_status, ask_status_across};
 use std::path::Path;
 
 /// This program's version: a service of another one reviews with other plugins.
@@ -32,6 +33,30 @@ pub(super) fn ask_service(state: &Path) -> Vec<HealthFinding> {
         HealthFinding::warning(Check::Service, what, fix)
     });
     std::iter::once(judge_status(&status)).chain(held_back).collect()
+}
+
+/// Asks the service of this machine's boundary; returns nothing if there is none, as is usual.
+pub(super) fn ask_boundary() -> Option<HealthFinding> {
+    let boundary = match Boundary::read_machine() {
+        Ok(boundary) => boundary?,
+        Err(problems) => {
+            let what = format!("hooks refuse everything, since the boundary is unusable: {problems}");
+            let fix = format!("an administrator has to mend `{BOUNDARY_FILE}`");
+            return Some(HealthFinding::problem(Check::Service, what, fix));
+        }
+    };
+    Some(match ask_status_across(boundary.user) {
+        Ok(status) => judge_status(&status),
+        Err(error) => {
+            let then = match boundary.on_service_fault {
+                ServiceFault::Block => "hooks refuse every action",
+                ServiceFault::Embedded => "hooks review by themselves",
+            };
+            let what = format!("the service of the boundary does not answer ({error}), so {then}");
+            let fix = "an administrator can start it: `systemctl start portcullis`";
+            HealthFinding::problem(Check::Service, what, fix)
+        }
+    })
 }
 
 fn judge_status(status: &ServiceStatus) -> HealthFinding {

@@ -22,6 +22,8 @@ const MOST_STORES: usize = 16;
 /// the same time get parts of their own.
 #[derive(Default)]
 pub struct KeptParts {
+    /// The home with the compiled code, if it is not that of each review.
+    code: Option<Home>,
     engines: Mutex<Vec<KeptEngine>>,
     /// Idle reviewers, the most recently used last.
     reviewers: Mutex<Vec<Reviewer>>,
@@ -36,6 +38,12 @@ pub struct KeptParts {
 }
 
 impl KeptParts {
+    /// Takes the compiled code of all homes from one of them: the users of a boundary share it.
+    #[must_use]
+    pub fn with_code_of(code: Home) -> Self {
+        Self { code: Some(code), ..Self::default() }
+    }
+
     /// Describes the changes of plugins that are held back since they failed their trial, one line
     /// each.
     #[must_use]
@@ -76,6 +84,7 @@ struct KeptStore {
 
 impl ReviewParts for KeptParts {
     fn open_engine(&self, home: &Home, _ahead: Option<Preload>) -> Result<Engine> {
+        let home = self.code.as_ref().unwrap_or(home);
         let (cache, key) = (home.cache(), cache_key(home));
         let mut engines = lock(&self.engines);
         if let Some(kept) = engines.iter().find(|kept| kept.cache == cache && kept.key == key) {

@@ -66,6 +66,7 @@ fn reviewer(cache: &Home, folder: &Path) -> Reviewer {
         managed: folder.join("managed.toml"),
         project: None,
         environment: portcullis_agents::HookEnvironment::of_process(),
+        handed: None,
     };
     Reviewer::new(Setup {
         config: Config::load(&places, None).unwrap(),

@@ -161,6 +161,7 @@ mod tests {
             managed: "/m".into(),
             project: None,
             environment: portcullis_agents::HookEnvironment::of_process(),
+            handed: None,
         };
         RunSettings::from_arguments(&line.run, &files, &places).map_err(|error| error.in_line())
     }

@@ -1,0 +1,206 @@
+//! The machine's boundary between agents and the review: the service of another user reviews, and
+//! the users of agents can neither read nor write what it keeps.
+//!
+//! One file of root's sets it up. It is not part of `config.toml`, since the small hook has to see
+//! whether there is a boundary without reading a configuration.
+
+use crate::file::{read_file, read_managed};
+use crate::handed::HandedFiles;
+use crate::paths::{MANAGED, Paths};
+use crate::problem::{ConfigProblem, Problems};
+use portcullis_agents::HookEnvironment;
+use portcullis_strict_toml::{Document, Keys};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+pub use portcullis_protocol::BOUNDARY_FILE;
+
+/// The folder of everything that the service keeps.
+pub const STATE: &str = "/var/lib/portcullis";
+/// The folder with a folder of configuration for each user, beside the organisation's file.
+const USERS: &str = "users";
+/// The machine's users.
+const USER_LIST: &str = "/etc/passwd";
+
+const KEYS: Keys<'_> =
+    Keys { names: &["user", "users", "on_service_fault"], owner: "the file of the boundary" };
+
+/// What a hook does if the service does not answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ServiceFault {
+    /// It refuses.
+    Block,
+    /// It reviews by itself, with state that belongs to its user.
+    Embedded,
+}
+
+/// The boundary of this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Boundary {
+    /// The user who runs the service.
+    pub user: u32,
+    /// The user's name.
+    pub user_name: String,
+    /// The users whose agents it reviews; `None` for all.
+    pub users: Option<Vec<u32>>,
+    /// What a hook does without the service.
+    pub on_service_fault: ServiceFault,
+}
+
+impl Boundary {
+    /// Reads the boundary of this machine; `None` if there is none.
+    ///
+    /// # Errors
+    /// Fails if another user than root could have written the file, or if it has a mistake.
+    pub fn read_machine() -> Result<Option<Self>, Problems> {
+        let path = Path::new(BOUNDARY_FILE);
+        let Some(text) = read_managed(path)? else { return Ok(None) };
+        let list = read_file(Path::new(USER_LIST))?.unwrap_or_default();
+        Self::parse_file(path, &text, &list).map(Some)
+    }
+
+    fn parse_file(path: &Path, text: &str, list: &str) -> Result<Self, Problems> {
+        let document = Document::parse(text);
+        let table = document.root(&KEYS);
+        let named = |item: &portcullis_strict_toml::Item<'_>, name: &str| {
+            let found = find_user(list, name);
+            if found.is_none() {
+                item.report(format!("`{name}` is not a user in `{USER_LIST}`; name one, or its id"));
+            }
+            found
+        };
+        let user_name = table.text("user");
+        let user = table.get("user").and_then(|item| named(&item, user_name.as_deref()?));
+        if !table.contains("user") {
+            table.report("`user` is missing: name the user who runs the service");
+        }
+        let users = table.get("users").map(|item| {
+            let names = item.texts().unwrap_or_default();
+            names.iter().filter_map(|name| named(&item, name)).collect()
+        });
+        let on_service_fault = match table.text("on_service_fault").as_deref() {
+            None | Some("block") => ServiceFault::Block,
+            Some("embedded") => ServiceFault::Embedded,
+            Some(_) => {
+                let words = ["block", "embedded"];
+                table.get("on_service_fault").iter().for_each(|item| item.refuse_word(&words));
+                ServiceFault::Block
+            }
+        };
+        let (problems, more) = ConfigProblem::from_document(&document);
+        match (user, user_name) {
+            (Some(user), Some(user_name)) if problems.is_empty() => {
+                Ok(Self { user, user_name, users, on_service_fault })
+            }
+            _ => Err(Problems { file: path.to_owned(), problems, more }),
+        }
+    }
+
+    /// Returns true if the service reviews the agents of a user.
+    #[must_use]
+    pub fn admits(&self, user: u32) -> bool {
+        self.users.as_ref().is_none_or(|users| users.contains(&user))
+    }
+}
+
+/// Returns the state folder of a user, which is the service's alone.
+#[must_use]
+pub fn state_of(user: u32) -> PathBuf {
+    Path::new(STATE).join(USERS).join(user.to_string())
+}
+
+/// Returns the folder of a user's configuration, which root writes.
+#[must_use]
+pub fn config_of(user: u32) -> PathBuf {
+    Path::new(MANAGED).with_file_name(USERS).join(user.to_string())
+}
+
+/// Returns the places of an event of a user. No variable and no argument of the hook chooses a
+/// folder that the service reads or writes.
+#[must_use]
+pub fn places_of(user: u32, environment: HookEnvironment, files: HandedFiles) -> Paths {
+    let person = environment.text("HOME").filter(|home| home.starts_with('/'));
+    Paths {
+        person: person.unwrap_or_default(),
+        config: config_of(user),
+        state: state_of(user),
+        managed: MANAGED.into(),
+        project: files.project.clone(),
+        environment,
+        handed: Some(Arc::new(files)),
+    }
+}
+
+/// Returns the id of a user by name, or by the id as text.
+fn find_user(list: &str, name: &str) -> Option<u32> {
+    let by_name = list.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let id = fields.next().filter(|own| *own == name).and(fields.nth(1))?;
+        id.parse().ok()
+    });
+    by_name.or_else(|| name.parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIST: &str = "root:x:0:0:root:/root:/bin/sh\nportcullis:x:993:993::/:/sbin/nologin\n\
+                        ann:x:1000:1000::/home/ann:/bin/sh\n";
+
+    #[test]
+    fn a_boundary_names_its_users_or_is_refused() {
+        let parse = |text: &str| {
+            Boundary::parse_file(Path::new("/b"), text, LIST).map_err(|found| found.to_string())
+        };
+        let made = |users, on_service_fault| Boundary {
+            user: 993,
+            user_name: "portcullis".into(),
+            users,
+            on_service_fault,
+        };
+        for (text, expected) in [
+            ("user = \"portcullis\"", made(None, ServiceFault::Block)),
+            (
+                "user = \"portcullis\"\nusers = [\"ann\", \"1001\"]\non_service_fault = \"embedded\"",
+                made(Some(vec![1000, 1001]), ServiceFault::Embedded),
+            ),
+            (
+                "user = \"portcullis\"\nusers = []\non_service_fault = \"block\"",
+                made(Some(vec![]), ServiceFault::Block),
+            ),
+        ] {
+            assert_eq!(parse(text), Ok(expected), "{text}");
+        }
+        for (text, part) in [
+            ("", "`user` is missing"),
+            ("user = 993", "user"),
+            ("user = \"nobody else\"", "is not a user"),
+            ("user = \"portcullis\"\nusers = [\"anne\"]", "`anne` is not a user"),
+            ("user = \"portcullis\"\non_service_fault = \"allow\"", "must be `block` or"),
+            ("user = \"portcullis\"\nusers = \"ann\"", "users"),
+            ("user = \"portcullis\"\nuser_s = []", "did you mean"),
+            ("user = ", "line 1"),
+        ] {
+            let found = parse(text).unwrap_err();
+            assert!(found.contains(part), "{text}: {found}");
+        }
+    }
+
+    #[test]
+    fn no_variable_chooses_a_folder_of_the_service() {
+        let variables = [
+            ("HOME", "/home/ann"),
+            ("PORTCULLIS_HOME", "/tmp/own"),
+            ("XDG_STATE_HOME", "/tmp/own"),
+            ("XDG_CONFIG_HOME", "/tmp/own"),
+        ];
+        let variables = variables.map(|(name, value)| (name.into(), value.into()));
+        let environment = HookEnvironment::of_hook(variables.into(), 1, 1);
+        let places = places_of(1000, environment, HandedFiles::default());
+        assert_eq!(places.person, "/home/ann");
+        assert_eq!(places.state, Path::new("/var/lib/portcullis/users/1000"));
+        assert_eq!(places.config, Path::new(MANAGED).with_file_name("users").join("1000"));
+        assert_eq!(places.managed, Path::new(MANAGED));
+    }
+}

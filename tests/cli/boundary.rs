@@ -1,0 +1,41 @@
+//! The boundary between the users of agents and the review: what an agent tries that runs as its
+//! user, and that true events are reviewed and recorded all the same.
+//!
+//! Users, and folders with fixed names, are needed, so the tests run as root in a mount namespace of
+//! their own: `/etc` is a copy there, and `/home`, `/run` and `/var/lib` are empty. Nothing is left
+//! on the machine. Where that cannot be, they fail.
+
+#![allow(
+    unreachable_pub,
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a program of tests"
+)]
+
+#[path = "boundary/attacks.rs"]
+mod attacks;
+#[path = "boundary/claims.rs"]
+mod claims;
+mod common;
+#[path = "boundary/machine.rs"]
+mod machine;
+#[path = "boundary/reviews.rs"]
+mod reviews;
+#[path = "boundary/wire.rs"]
+mod wire;
+
+use common::trial;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    if let Some(code) = machine::enter_namespace() {
+        return code;
+    }
+    let rows = [attacks::ROWS, claims::ROWS, reviews::ROWS].concat();
+    let trials = rows.into_iter().map(|(name, test)| {
+        trial(format!("boundary: {name}"), move || {
+            test(&mut machine::Machine::start("user = \"portcullis\"\n")?)
+        })
+    });
+    common::run_in_turn(trials.collect())
+}
