@@ -21,6 +21,8 @@ mod common;
 mod machine;
 #[path = "boundary/reviews.rs"]
 mod reviews;
+#[path = "boundary/units.rs"]
+mod units;
 #[path = "boundary/wire.rs"]
 mod wire;
 
@@ -31,7 +33,7 @@ fn main() -> ExitCode {
     if let Some(code) = machine::enter_namespace() {
         return code;
     }
-    let rows = [attacks::ROWS, claims::ROWS, reviews::ROWS].concat();
+    let rows = [attacks::ROWS, claims::ROWS, reviews::ROWS, units::ROWS].concat();
     let trials = rows.into_iter().map(|(name, test)| {
         trial(format!("boundary: {name}"), move || {
             test(&mut machine::Machine::start("user = \"portcullis\"\n")?)

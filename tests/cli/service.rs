@@ -10,6 +10,8 @@
     reason = "a program of tests"
 )]
 
+#[path = "service/activated.rs"]
+mod activated;
 #[path = "service/broken.rs"]
 mod broken;
 mod common;
@@ -34,6 +36,8 @@ fn main() -> ExitCode {
         trial("service: doctor tells of it", running::seen_by_doctor),
         trial("service: it ends with its answers given", running::ends),
         trial("service: other users get nothing", running::other_users),
+        trial("service: it takes a socket that is bound", activated::inherited),
+        trial("service: a socket at another place is refused", activated::bound_elsewhere),
         trial("service: it is killed and nothing is lost", killed::under_load),
     ];
     trials.extend(broken::trials());

@@ -23,27 +23,32 @@ pub struct OwnSocket {
     /// Taken by the service that serves it.
     pub(crate) listener: Option<UnixListener>,
     path: PathBuf,
+    /// False if a manager has bound it, which goes on to hold it when the service ends.
+    is_ours: bool,
     _lock: File,
 }
 
 impl OwnSocket {
-    /// Binds the socket in a state folder. A socket that a service left behind is replaced.
+    /// Binds the socket in a state folder, or takes one that is `bound` there already. A socket that
+    /// a service left behind is replaced.
     ///
     /// # Errors
     /// Fails if another service of this home runs, or if the folder cannot be written.
-    pub fn bind(state: &Path) -> Result<Self> {
-        Self::bind_at(state, state.join(SOCKET), OWN_MODE)
+    pub fn bind(state: &Path, bound: Option<UnixListener>) -> Result<Self> {
+        Self::take_or_bind(state, state.join(SOCKET), OWN_MODE, bound)
     }
 
-    /// Binds the socket of this machine's boundary, as the user of its service.
+    /// Binds the socket of this machine's boundary, as the user of its service, or takes one that is
+    /// `bound` there already.
     ///
     /// # Errors
     /// Fails if another service runs, if the folders do not exist or belong to others.
-    pub fn bind_boundary(boundary: &Boundary) -> Result<Self> {
+    pub fn bind_boundary(boundary: &Boundary, bound: Option<UnixListener>) -> Result<Self> {
         let state = Path::new(STATE);
         let path = Path::new(BOUNDARY_SOCKET);
         let made = "create it with the service's user as its owner, or let the unit do it";
-        for folder in [Some(state), path.parent()].into_iter().flatten() {
+        let own_folder = path.parent().filter(|_| bound.is_none());
+        for folder in [Some(state), own_folder].into_iter().flatten() {
             let found = fs::metadata(folder)
                 .with_context(|| format!("cannot use `{}`; {made}", folder.display()))?;
             if found.uid() != boundary.user || found.mode() & 0o022 != 0 {
@@ -54,14 +59,26 @@ impl OwnSocket {
                 );
             }
         }
-        Self::bind_at(state, path.to_owned(), BOUNDARY_MODE)
+        Self::take_or_bind(state, path.to_owned(), BOUNDARY_MODE, bound)
     }
 
-    fn bind_at(state: &Path, path: PathBuf, mode: u32) -> Result<Self> {
+    fn take_or_bind(
+        state: &Path,
+        path: PathBuf,
+        mode: u32,
+        bound: Option<UnixListener>,
+    ) -> Result<Self> {
         let lock = open_lock_file(&state.join(LOCK))
             .with_context(|| format!("cannot open `{}`", state.join(LOCK).display()))?;
         if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
             bail!("another service runs for `{}`: stop it first", state.display());
+        }
+        if let Some(listener) = bound {
+            let address = listener.local_addr().context("cannot look at the socket")?;
+            if address.as_pathname() != Some(&path) {
+                bail!("the socket that is bound already is not `{}`", path.display());
+            }
+            return Ok(Self { listener: Some(listener), path, is_ours: false, _lock: lock });
         }
         match fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -74,7 +91,7 @@ impl OwnSocket {
         // Nobody else can write the folder, and what this opens up, the service checks itself.
         fs::set_permissions(&path, Permissions::from_mode(mode))
             .with_context(|| format!("cannot protect `{}`", path.display()))?;
-        Ok(Self { listener: Some(listener), path, _lock: lock })
+        Ok(Self { listener: Some(listener), path, is_ours: true, _lock: lock })
     }
 
     /// Returns its path.
@@ -87,6 +104,8 @@ impl OwnSocket {
 impl Drop for OwnSocket {
     fn drop(&mut self) {
         // A hook that finds a dead socket reviews by itself, and records that as a failure.
-        let _ = fs::remove_file(&self.path);
+        if self.is_ours {
+            let _ = fs::remove_file(&self.path);
+        }
     }
 }

@@ -34,8 +34,18 @@ impl Ended {
 
 /// Runs a program with this input. It is killed at its deadline, which is an error.
 pub fn run(mut command: Command, input: &[u8], limit: Duration) -> Result<Ended> {
+    command.stdin(Stdio::piped());
+    run_started(command, input, limit)
+}
+
+/// Runs a program with the standard input that the command has.
+pub fn run_with_its_input(command: Command, limit: Duration) -> Result<Ended> {
+    run_started(command, b"", limit)
+}
+
+fn run_started(mut command: Command, input: &[u8], limit: Duration) -> Result<Ended> {
     let name = command.get_program().to_string_lossy().into_owned();
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child =
         start_program(&mut command).with_context(|| format!("cannot start `{name}`"))?;
     let (stdout, stderr) = (drain(child.stdout.take()), drain(child.stderr.take()));

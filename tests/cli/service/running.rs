@@ -18,7 +18,13 @@ impl Running {
     /// Starts a service for a site, and waits until it answers.
     pub fn start(site: &Site) -> Result<Self> {
         let mut command = site.command(&["serve", "--json"]);
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.stdin(Stdio::null());
+        Self::start_command(command)
+    }
+
+    /// Starts a service by a command, and waits until it answers.
+    pub fn start_command(mut command: Command) -> Result<Self> {
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().context("cannot start the service")?;
         let stdout = child.stdout.take().ok_or_else(|| anyhow!("it has no output"))?;
         let mut line = String::new();

@@ -1,5 +1,6 @@
 //! `portcullis serve`: the resident service, in the foreground.
 
+mod manager;
 mod unit;
 
 use crate::error::{Error, Result};
@@ -7,6 +8,7 @@ use crate::exit::CommandExit;
 use crate::given_file::read_given_file;
 use crate::paint;
 use anyhow::{Context, anyhow};
+use manager::{take_socket, tell_ready};
 use portcullis_config::boundary::{BOUNDARY_FILE, Boundary};
 use portcullis_config::paths::Paths;
 use portcullis_core::text::one_line;
@@ -22,6 +24,7 @@ use signal_hook::iterator::Signals;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
+use unit::UnitKind;
 
 /// The version that the service tells.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -37,9 +40,19 @@ pub struct Arguments {
     /// Show the service that runs for this home, and start none
     #[arg(long)]
     status: bool,
-    /// Print a unit with which systemd starts the service for this home, and start none
-    #[arg(long, conflicts_with_all = ["status", "json"])]
-    unit: bool,
+    /// Print a unit with which systemd starts the service, and start none: for this home (user), or
+    /// for the boundary of this machine (system)
+    #[arg(
+        long,
+        value_name = "KIND",
+        num_args = 0..=1,
+        default_missing_value = "user",
+        conflicts_with_all = ["status", "json"]
+    )]
+    unit: Option<UnitKind>,
+    /// With --unit: print the unit of the socket, which starts the service at the first event
+    #[arg(long, requires = "unit")]
+    socket: bool,
     /// Stand behind the boundary of this machine: review for other users, as the user whom
     /// `/etc/portcullis/boundary.toml` names
     #[arg(long, conflicts_with_all = ["status", "unit", "page_port", "no_page"])]
@@ -63,16 +76,21 @@ pub fn run_serve(arguments: &Arguments) -> Result<CommandExit> {
     if arguments.status {
         return show_status(&places, arguments.json);
     }
-    if arguments.unit {
+    if let Some(kind) = arguments.unit {
         let program = std::env::current_exe().context("cannot determine where this program is")?;
-        paint::print_text(&unit::write_unit(&program, &places)?);
+        paint::print_text(&if arguments.socket {
+            unit::write_socket_unit(kind, &places)?
+        } else {
+            unit::write_service_unit(kind, &program, &places)?
+        });
         return Ok(CommandExit::Success);
     }
     let token = arguments.metrics_token_file.as_deref().map(read_token).transpose()?;
     let boundary = if arguments.boundary { Some(read_boundary()?) } else { None };
+    let bound = take_socket()?;
     let socket = match &boundary {
-        Some(boundary) => OwnSocket::bind_boundary(boundary)?,
-        None => OwnSocket::bind(Home::open_root(&places.state)?.path())?,
+        Some(boundary) => OwnSocket::bind_boundary(boundary, bound)?,
+        None => OwnSocket::bind(Home::open_root(&places.state)?.path(), bound)?,
     };
     let state = places.state.clone();
     // A page is a home's, and behind a boundary each user has one.
@@ -91,6 +109,7 @@ pub fn run_serve(arguments: &Arguments) -> Result<CommandExit> {
     if let Some(page) = &links {
         announce_page(&state, page.address()).context("cannot tell hooks where the page is")?;
     }
+    tell_ready()?;
     announce(&service, links.as_ref(), arguments.boundary, arguments.json);
     let serve_page =
         page.map(|page| Builder::new().name("portcullis-page".into()).spawn(move || page.run()));
@@ -123,7 +142,9 @@ fn read_boundary() -> Result<Boundary> {
         return Err(Error::invalid(format!(
             "the service of the boundary runs as `{name}`, and this is user {user}"
         ))
-        .with_hint(format!("start it as root: `runuser -u {name} -- portcullis serve --boundary`")));
+        .with_hint(format!(
+            "start it as root: `runuser -u {name} -- portcullis serve --boundary`"
+        )));
     }
     Ok(boundary)
 }

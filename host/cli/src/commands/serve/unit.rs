@@ -1,31 +1,130 @@
-//! The unit with which systemd starts the service of a user.
+//! The units with which systemd starts the service: of a user, or of the machine's boundary.
 
 use crate::error::{Error, Result};
+use portcullis_config::boundary::{BOUNDARY_FILE, Boundary};
 use portcullis_config::paths::Paths;
+use portcullis_protocol::{BOUNDARY_SOCKET, SOCKET};
 use std::path::Path;
 
-/// Returns a unit for a home, which pins its folders: the manager of a user's units has another
-/// environment than the user's shells.
+/// Whose manager starts the service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum UnitKind {
+    /// The user's: the service of the user's home
+    User,
+    /// The system's: the service of the boundary
+    System,
+}
+
+/// What the manager of a user can restrict without namespaces of its own.
+const OF_USER: &str = "NoNewPrivileges=yes
+LockPersonality=yes
+RestrictRealtime=yes
+SystemCallArchitectures=native
+";
+
+/// What the service of a boundary does without. It reads no home, but it sees who connects, so its
+/// users are those of the machine (no `PrivateUsers`), and it runs machine code that it has compiled
+/// (no `MemoryDenyWriteExecute`).
+const OF_SYSTEM: &str = "NoNewPrivileges=yes
+CapabilityBoundingSet=
+ProtectSystem=strict
+ProtectHome=yes
+PrivateTmp=yes
+PrivateDevices=yes
+ProtectClock=yes
+ProtectControlGroups=yes
+ProtectHostname=yes
+ProtectKernelLogs=yes
+ProtectKernelModules=yes
+ProtectKernelTunables=yes
+RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6
+RestrictNamespaces=yes
+RestrictRealtime=yes
+RestrictSUIDSGID=yes
+LockPersonality=yes
+SystemCallArchitectures=native
+SystemCallFilter=@system-service
+";
+
+/// Returns the service's unit.
 ///
 /// # Errors
-/// Fails if a path cannot be written in a unit.
-pub fn write_unit(program: &Path, places: &Paths) -> Result<String> {
+/// Fails if a path cannot be written in a unit, or if there is no boundary for the system's.
+pub fn write_service_unit(kind: UnitKind, program: &Path, places: &Paths) -> Result<String> {
     let program = quote(program)?;
-    let (config, state) = (quote(&places.config)?, quote(&places.state)?);
+    // Running reviews are answered first.
+    let common = "Type=notify\nRestart=on-failure\nTimeoutStopSec=30\nUMask=0077\n";
+    let (purpose, of_service, target) = match kind {
+        // The manager of a user's units has another environment than the user's shells.
+        UnitKind::User => {
+            let (config, state) = (quote(&places.config)?, quote(&places.state)?);
+            let start = format!("ExecStart={program} serve --config {config} --state {state}\n");
+            ("", format!("{start}{common}{OF_USER}"), "default.target")
+        }
+        UnitKind::System => {
+            let user = read_user()?;
+            let start = format!("ExecStart={program} serve --boundary\nUser={user}\n");
+            // A socket of the manager's stays in the folder when the service ends.
+            let folders = "StateDirectory=portcullis\nStateDirectoryMode=0700\n\
+                           RuntimeDirectory=portcullis\nRuntimeDirectoryMode=0755\n\
+                           RuntimeDirectoryPreserve=yes\n";
+            let of_service = format!("{start}{common}{folders}{OF_SYSTEM}");
+            (", behind a boundary", of_service, "multi-user.target")
+        }
+    };
     Ok(format!(
         "[Unit]\n\
-         Description=Portcullis, which reviews the actions of AI coding agents\n\
+         Description=Portcullis, which reviews the actions of AI coding agents{purpose}\n\
          \n\
          [Service]\n\
-         ExecStart={program} serve --config {config} --state {state}\n\
-         Restart=on-failure\n\
-         # Running reviews are answered first.\n\
-         TimeoutStopSec=30\n\
-         UMask=0077\n\
+         {of_service}\
          \n\
          [Install]\n\
-         WantedBy=default.target\n"
+         WantedBy={target}\n"
     ))
+}
+
+/// Returns the unit of the socket that starts the service at the first event.
+///
+/// # Errors
+/// Fails like [`write_service_unit`].
+pub fn write_socket_unit(kind: UnitKind, places: &Paths) -> Result<String> {
+    let (path, of_socket) = match kind {
+        UnitKind::User => {
+            (places.state.join(SOCKET), "SocketMode=0600\nDirectoryMode=0700".to_owned())
+        }
+        UnitKind::System => {
+            let user = read_user()?;
+            let of_socket = format!("SocketUser={user}\nSocketMode=0666\nDirectoryMode=0755");
+            (BOUNDARY_SOCKET.into(), of_socket)
+        }
+    };
+    let shown = path.display();
+    let is_plain = |letter: char| letter.is_ascii_graphic() && !"%\"'\\".contains(letter);
+    if !path.to_str().is_some_and(|text| text.chars().all(is_plain)) {
+        return Err(Error::invalid(format!("`{shown}` cannot be written in a socket's unit"))
+            .with_hint("use a state folder whose name has no blanks and no quotes"));
+    }
+    Ok(format!(
+        "[Unit]\n\
+         Description=The socket of Portcullis\n\
+         \n\
+         [Socket]\n\
+         ListenStream={shown}\n\
+         {of_socket}\n\
+         \n\
+         [Install]\n\
+         WantedBy=sockets.target\n"
+    ))
+}
+
+/// Returns the user of this machine's boundary.
+fn read_user() -> Result<String> {
+    let boundary = Boundary::read_machine().map_err(|problems| anyhow::anyhow!("{problems}"))?;
+    boundary.map(|boundary| boundary.user_name).ok_or_else(|| {
+        Error::not_found(format!("there is no `{BOUNDARY_FILE}`"))
+            .with_hint("write it first: it names the user who runs the service")
+    })
 }
 
 /// Returns a path as a word of a unit's command line.
