@@ -65,7 +65,9 @@ impl Boundary {
         let named = |item: &portcullis_strict_toml::Item<'_>, name: &str| {
             let found = find_user(list, name);
             if found.is_none() {
-                item.report(format!("`{name}` is not a user in `{USER_LIST}`; name one, or its id"));
+                item.report(format!(
+                    "`{name}` is not a user in `{USER_LIST}`; name one, or its id"
+                ));
             }
             found
         };

@@ -2,7 +2,6 @@
 //! cannot read them.
 
 use crate::file;
-use crate::paths::Paths;
 use crate::problem::Problems;
 use anyhow::{Context, ensure};
 use serde::{Deserialize, Serialize};
@@ -82,7 +81,7 @@ impl HandedFiles {
     ///
     /// # Errors
     /// Fails if its user could not use it.
-    fn read_file(&self, path: &Path) -> Result<Option<String>, Problems> {
+    pub(crate) fn read_file(&self, path: &Path) -> Result<Option<String>, Problems> {
         match self.files.get(path) {
             None => Ok(None),
             Some(HandedFile::Text(text)) => Ok(Some(text.clone())),
@@ -101,19 +100,4 @@ impl HandedFile {
 /// Returns what is wrong, without the file, which whoever reports it names.
 fn describe_problems(problems: &Problems) -> String {
     problems.problems.first().map(|problem| problem.what.clone()).unwrap_or_default()
-}
-
-/// Reads a file of a folder of the project: from the disk, or from what a hook handed over.
-///
-/// # Errors
-/// Fails like [`file::read_in_project`].
-pub fn read_project_file(
-    places: &Paths,
-    folder: &Path,
-    name: &str,
-) -> Result<Option<String>, Problems> {
-    match &places.handed {
-        None => file::read_in_project(folder, name),
-        Some(handed) => handed.read_file(&folder.join(name)),
-    }
 }

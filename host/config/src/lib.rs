@@ -36,6 +36,7 @@ pub mod sizes;
 pub mod trust;
 mod values;
 
+pub use named_files::read_project_file;
 pub use reading::{read_files, read_one, settle_file, settle_files, settle_layers};
 
 use crate::paths::{PROJECT_FILE, Paths};

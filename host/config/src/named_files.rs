@@ -4,7 +4,6 @@
 //! person or the organisation.
 
 use crate::file;
-use crate::handed::read_project_file;
 use crate::layers::Layer;
 use crate::paths::{PROJECT_FILE, Paths};
 use crate::problem::Problems;
@@ -66,4 +65,19 @@ pub(crate) fn read_named(path: &Path, places: &Paths) -> Result<Option<NamedFile
     };
     let of_project = of_project.is_some();
     Ok(text?.map(|text| NamedFile { text, of_project }))
+}
+
+/// Reads a file of a folder of the project: from the disk, or from what a hook handed over.
+///
+/// # Errors
+/// Fails like [`file::read_in_project`].
+pub fn read_project_file(
+    places: &Paths,
+    folder: &Path,
+    name: &str,
+) -> Result<Option<String>, Problems> {
+    match &places.handed {
+        None => file::read_in_project(folder, name),
+        Some(handed) => handed.read_file(&folder.join(name)),
+    }
 }

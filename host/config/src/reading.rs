@@ -1,9 +1,10 @@
 //! Reads the files of a configuration, and merges them into the values in force.
 
 use crate::layers::{self, Layer, LayerContext, LayerFile, MergedSettings};
+use crate::named_files::read_project_file;
 use crate::paths::{PROJECT_FILE, Paths};
 use crate::problem::{self, BadConfiguration, Problems};
-use crate::{FILE, file, handed, ladders, order, parse, plugins, prompts, rules, trust};
+use crate::{FILE, file, ladders, order, parse, plugins, prompts, rules, trust};
 use portcullis_store::Home;
 use std::path::Path;
 
@@ -45,12 +46,7 @@ pub fn settle_files(
 ) -> MergedSettings {
     layers::merge_layers(
         files,
-        &LayerContext {
-            person: &places.person,
-            project: places.real_project(),
-            trusted,
-            pipeline,
-        },
+        &LayerContext { person: &places.person, project: places.real_project(), trusted, pipeline },
     )
 }
 
@@ -68,7 +64,7 @@ pub fn read_files(places: &Paths) -> Result<Vec<LayerFile>, BadConfiguration> {
         texts.push((
             Layer::Project,
             project.join(PROJECT_FILE),
-            handed::read_project_file(places, project, PROJECT_FILE),
+            read_project_file(places, project, PROJECT_FILE),
         ));
     }
     let (mut files, mut bad) = (Vec::new(), Vec::new());

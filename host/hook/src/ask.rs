@@ -2,8 +2,8 @@
 
 use crate::invocation::HookArguments;
 use portcullis_protocol::{
-    Answer, BOUNDARY_FILE, FrameError, Reply, Request, ReviewRequest, SocketError, check_peer, check_socket,
-    find_socket, read_message, write_message,
+    Answer, BOUNDARY_FILE, FrameError, Reply, Request, ReviewRequest, SocketError, check_peer,
+    check_socket, find_socket, read_message, write_message,
 };
 use rustix::process::{getpid, getppid, getuid};
 use std::env;

@@ -94,8 +94,7 @@ const OTHERS_WRITE: u32 = 0o022;
 /// Checks a socket and its folder. `of_socket` are the mode bits that the socket must not have.
 fn check_owners(path: &Path, owners: &[u32], of_socket: u32) -> Result<(), SocketError> {
     let folder = path.parent().unwrap_or(path);
-    for (checked, is_folder, forbidden) in
-        [(folder, true, OTHERS_WRITE), (path, false, of_socket)]
+    for (checked, is_folder, forbidden) in [(folder, true, OTHERS_WRITE), (path, false, of_socket)]
     {
         let found = fs::symlink_metadata(checked).map_err(|error| {
             if error.kind() == io::ErrorKind::NotFound {

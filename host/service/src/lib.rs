@@ -13,6 +13,10 @@
 //! | `connection` | one exchange with one hook |
 //! | `hold` | an action that waits for a person while its hook waits for the answer |
 //!
+//! Behind a boundary it runs as a user of its own, keeps a state for each user of a hook, and asks
+//! the hook about that user's files (`portcullis_review::user_view`). Who a hook's user is, the
+//! system says.
+//!
 //! The service is the embedded review kept warm: the same library reads the same configuration and
 //! journal and gives the same verdicts. It holds nothing that a hook could not find on the disk, so
 //! it can end at any moment: its hooks review by themselves.

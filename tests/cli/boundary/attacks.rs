@@ -1,12 +1,15 @@
 //! What an agent tries with the files, processes and commands that its user has.
 
-use super::machine::{BOUNDARY_FILE, Machine, SOCKET, STATE, Test, User, wait_for, write_root_file};
+use super::machine::{
+    BOUNDARY_FILE, Machine, SOCKET, STATE, Test, User, wait_for, write_root_file,
+};
 use crate::common::process;
 use crate::common::site::LIMIT;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use std::fs;
 use std::os::unix::fs::{MetadataExt, chown};
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 pub const ROWS: &[(&str, Test)] = &[
     ("an agent reads nothing that the service keeps", read_state),
@@ -16,6 +19,7 @@ pub const ROWS: &[(&str, Test)] = &[
     ("a socket at the place of the user's own service is not asked", own_socket),
     ("an agent puts no socket at the place of the boundary's", boundary_socket),
     ("without the service, hooks refuse", without_service),
+    ("where the service is killed, nothing runs unreviewed", killed),
     ("no configuration of the user counts", own_configuration),
     ("a boundary that others could have written refuses", foreign_boundary),
 ];
@@ -89,7 +93,7 @@ fn change_state(machine: &mut Machine) -> Result<()> {
         format!("chmod 777 {STATE}"),
         format!("rm -f {BOUNDARY_FILE}; test ! -e {BOUNDARY_FILE}"),
         format!("echo > {BOUNDARY_FILE}"),
-        "echo mode = '\"off\"' > /etc/portcullis/config.toml".to_owned(),
+        "echo mode = '\"observe\"' > /etc/portcullis/config.toml".to_owned(),
         format!("mkdir -p /etc/portcullis/users/{}", machine.agent.id),
         "mv /etc/portcullis /etc/other".to_owned(),
     ];
@@ -116,12 +120,13 @@ fn own_permission(machine: &mut Machine) -> Result<()> {
     let before = machine.records(&machine.agent)?.len();
     let (agent, program) = (&machine.agent, machine.programs.join("portcullis"));
     let (program, state) = (program.display(), agent.state());
-    let there = format!("--state {}", state.display());
+    let (there, shown) = (format!("--state {}", state.display()), state.display().to_string());
+    agent.write(&agent.project().join("yes.txt"), &"yes\nallow\n".repeat(9))?;
     let commands = [
         "allow last",
         "approvals list",
         "approvals allow abcdefgh",
-        "pause 1h",
+        "pause --for 1h",
         "recover",
         "incident list",
         "undo",
@@ -134,16 +139,12 @@ fn own_permission(machine: &mut Machine) -> Result<()> {
     ];
     for command in commands {
         for folder in ["", there.as_str()] {
-            for input in ["</dev/null", "| cat"] {
-                let line = if input == "| cat" {
-                    format!("yes allow | {program} {command} {folder}")
-                } else {
-                    format!("{program} {command} {folder} {input}")
-                };
+            for input in ["</dev/null", "<yes.txt"] {
+                let line = format!("{program} {command} {folder} {input}");
                 let ended = agent.shell(&line)?;
                 ensure!(ended.code != Some(0), "`{line}` succeeded: {}", ended.all());
-                let tells = ended.stderr.contains("runuser") || !folder.is_empty();
-                ensure!(tells, "`{line}` does not say where to go: {}", ended.all());
+                let reason = if folder.is_empty() { "runuser" } else { &*shown };
+                ensure!(ended.stderr.contains(reason), "`{line}`: {}", ended.all());
             }
         }
     }
@@ -275,9 +276,49 @@ fn without_service(machine: &mut Machine) -> Result<()> {
     machine.reviews(&machine.agent)
 }
 
+/// Whatever moment the service dies at, an action that was let through has a durable record.
+fn killed(machine: &mut Machine) -> Result<()> {
+    machine.reviews(&machine.agent)?;
+    let mut passed = Vec::new();
+    let mut refused = 0;
+    for round in 0..12_u64 {
+        let asked: Vec<_> = std::thread::scope(|scope| {
+            let ask = |index: u64| {
+                let id = format!("k{round}-{index}");
+                let event = machine.agent.calls("killed").bash(&id, "ls").to_string();
+                let hook = machine.hook(&machine.agent, "portcullis");
+                scope.spawn(move || (id, process::run(hook, event.as_bytes(), LIMIT)))
+            };
+            let running: Vec<_> = (0..4).map(ask).collect();
+            std::thread::sleep(Duration::from_millis(round * 3));
+            let id = machine.service_id().map(|id| id.to_string()).unwrap_or_default();
+            let _killed = Command::new("kill").args(["-s", "KILL", &id]).status();
+            running.into_iter().filter_map(|hook| hook.join().ok()).collect()
+        });
+        machine.kill_service()?;
+        machine.start_service()?;
+        for (id, ended) in asked {
+            let ended = ended?;
+            match ended.code {
+                Some(0) => passed.push(id),
+                Some(2) => refused += 1,
+                _ => bail!("{id}: {}", ended.all()),
+            }
+        }
+    }
+    let records = machine.records(&machine.agent)?;
+    for id in &passed {
+        let recorded = records.iter().any(|record| record["call"] == id.as_str());
+        ensure!(recorded, "`{id}` ran without a record");
+    }
+    ensure!(refused > 0, "the service was never killed in time");
+    machine.verify(&machine.agent)?;
+    machine.reviews(&machine.agent)
+}
+
 fn own_configuration(machine: &mut Machine) -> Result<()> {
     let agent = machine.agent.clone();
-    let off = "mode = \"off\"\n[reviewer]\nenabled = false\n";
+    let off = "mode = \"observe\"\n[reviewer]\nenabled = false\n";
     for path in [
         agent.home().join(".config/portcullis/config.toml"),
         agent.home().join("elsewhere/config.toml"),

@@ -107,9 +107,9 @@ fn lie(machine: &mut Machine) -> Result<()> {
         }
     }
     let records = machine.records(&agent)?;
-    let told = records.iter().find(|record| record["call"] == "l1");
-    let told = told.is_some_and(|record| record.to_string().contains("facts_of_user"));
-    ensure!(told, "no record says whose facts these are: {records:?}");
+    let named = records.iter().find(|record| record["call"] == "l1");
+    let named = named.is_some_and(|record| record.to_string().contains("facts_of_user"));
+    ensure!(named, "no record says whose facts these are: {records:?}");
     let again = machine.ask(&agent, &agent.calls("lie").bash("h2", "bash ./run.sh"))?;
     ensure!(again.code == Some(2), "the lie was remembered: {}", again.all());
     machine.refuses(&machine.other)
@@ -126,10 +126,13 @@ fn harmless(question: &[u8]) -> Result<Vec<u8>> {
             let path = query["path"].as_str().unwrap_or_default().to_owned();
             let text = query["text"] == true;
             let contents = if text { json!({ "text": "echo harmless" }) } else { Value::Null };
-            (path, json!({
-                "entry": "file", "real": null, "git": "clean", "restorable": true,
-                "contents": contents,
-            }))
+            (
+                path,
+                json!({
+                    "entry": "file", "real": null, "git": "clean", "restorable": true,
+                    "contents": contents,
+                }),
+            )
         };
         json!({ "observed": queries.iter().map(seen).collect::<serde_json::Map<_, _>>() })
     } else if question.get("shown-calls").is_some() {
@@ -173,7 +176,9 @@ fn other_requests(machine: &mut Machine) -> Result<()> {
 /// Findings of an earlier event are sent with a new one before it is asked about.
 fn earlier_answer(machine: &mut Machine) -> Result<()> {
     let agent = machine.agent.clone();
-    let ask = |id: &str, command: &str| across(request(&agent, &agent.calls("earlier").bash(id, command)));
+    let ask = |id: &str, command: &str| {
+        across(request(&agent, &agent.calls("earlier").bash(id, command)))
+    };
     let mut kept = Vec::new();
     let mut first = Relay::connect(&agent)?;
     first.send(&ask("e1", "cat notes.txt"))?;
@@ -259,7 +264,11 @@ fn odd_numbers(machine: &mut Machine) -> Result<()> {
         relay.send(&across(odd))?;
         let _last = relay.answer_all(b"{}")?;
     }
-    for bytes in [&b"PCH\x01\xff\xff\xff\xff"[..], b"PCH\x01\0\0\x80\x01b", b"PCH\x01\x09\0\0\0f\xff\xff\xff\xff\xff\xff\xff\xff"] {
+    for bytes in [
+        &b"PCH\x01\xff\xff\xff\xff"[..],
+        b"PCH\x01\0\0\x80\x01b",
+        b"PCH\x01\x09\0\0\0f\xff\xff\xff\xff\xff\xff\xff\xff",
+    ] {
         let mut relay = Relay::connect(&agent)?;
         relay.send_bytes(bytes)?;
         relay.close();

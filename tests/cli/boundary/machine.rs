@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::env;
 use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader, Read};
-use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
@@ -45,7 +45,11 @@ pub fn enter_namespace() -> Option<ExitCode> {
     }
     let start = || -> Result<i32> {
         let program = env::current_exe()?;
-        let mut command = Command::new("unshare");
+        let is_root = rustix::process::geteuid().is_root();
+        let mut command = Command::new(if is_root { "unshare" } else { "sudo" });
+        if !is_root {
+            command.args(["--non-interactive", "--preserve-env", "unshare"]);
+        }
         command.args(["--mount", "--propagation", "private", "sh", "-c", PREPARE, "sh"]);
         command.arg(program).args(env::args_os().skip(1)).env(STAGE, "1");
         let status = command.status().context("cannot start `unshare`")?;
@@ -276,6 +280,9 @@ impl Drop for Machine {
     fn drop(&mut self) {
         // It may have ended by itself.
         let _ended = self.kill_service();
+        // Work that it started for later would write into the state of the next row.
+        let id = self.service_user.id;
+        let _ended = wait_for("its processes do not end", || Ok(processes_of(id) == 0));
     }
 }
 
@@ -289,13 +296,21 @@ pub fn write_root_file(path: &str, text: &str) -> Result<()> {
 
 /// Waits until something holds.
 pub fn wait_for(what: &str, mut holds: impl FnMut() -> Result<bool>) -> Result<()> {
-
     let deadline = Instant::now() + LIMIT;
     while !holds()? {
         ensure!(Instant::now() < deadline, "{what}");
         std::thread::sleep(Duration::from_millis(5));
     }
     Ok(())
+}
+
+/// Returns the number of a user's processes.
+fn processes_of(user: u32) -> usize {
+    let all = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let is_process = |name: &str| name.bytes().all(|byte| byte.is_ascii_digit());
+    all.filter(|entry| entry.file_name().to_str().is_some_and(is_process))
+        .filter(|entry| entry.metadata().is_ok_and(|found| found.uid() == user))
+        .count()
 }
 
 fn give(path: &Path, user: u32) -> Result<()> {

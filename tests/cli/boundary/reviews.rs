@@ -4,6 +4,7 @@ use super::machine::{BOUNDARY_FILE, Machine, Test, write_root_file};
 use crate::common::site::lines;
 use anyhow::{Result, ensure};
 use serde_json::json;
+use std::os::unix::fs::PermissionsExt;
 
 pub const ROWS: &[(&str, Test)] = &[
     ("each user has a journal", own_journals),
@@ -13,16 +14,21 @@ pub const ROWS: &[(&str, Test)] = &[
     ("a deletion that nothing can undo says so", deletions),
     ("a project's file makes it stricter", project_file),
     ("root's configuration of a user counts", user_configuration),
+    ("doctor tells of the boundary", doctor),
     ("a hook may review by itself where root says so", embedded),
 ];
 
 fn own_journals(machine: &mut Machine) -> Result<()> {
+    let at_first = std::fs::metadata(crate::machine::STATE)?;
+    ensure!(at_first.permissions().mode() & 0o077 == 0, "the state is open: {at_first:?}");
     for user in [machine.agent.clone(), machine.other.clone()] {
         machine.reviews(&user)?;
         machine.refuses(&user)?;
         let records = machine.records(&user)?;
-        ensure!(records.len() == 2, "{} records: {records:?}", records.len());
-        ensure!(records[0].to_string().contains(user.name), "{}", records[0]);
+        let folders = records.iter().filter_map(|record| record.pointer("/action/cwd")?.as_str());
+        let folders: Vec<&str> = folders.collect();
+        let own = user.project().display().to_string();
+        ensure!(folders.len() >= 2 && folders.iter().all(|folder| *folder == own), "{folders:?}");
     }
     let left = machine.agent.shell("find /home/agent -user portcullis; ls -A /home/agent")?;
     ensure!(left.text().trim() == "project", "the home holds `{}`", left.text());
@@ -68,7 +74,8 @@ fn guard(machine: &mut Machine) -> Result<()> {
     let agent = machine.agent.clone();
     agent.write(&agent.home().join(".claude/settings.json"), "{}")?;
     agent.write(&agent.project().join("notes.txt"), "notes")?;
-    agent.shell("ln -s ../.claude/settings.json link.json; ln ../.claude/settings.json hard.json")?;
+    agent
+        .shell("ln -s ../.claude/settings.json link.json; ln ../.claude/settings.json hard.json")?;
     let calls = agent.calls("guard");
     for (id, path, code) in [
         ("g1", agent.home().join(".claude/settings.json"), 2),
@@ -142,6 +149,24 @@ fn user_configuration(machine: &mut Machine) -> Result<()> {
     Ok(())
 }
 
+fn doctor(machine: &mut Machine) -> Result<()> {
+    let program = machine.programs.join("portcullis");
+    let level = |machine: &Machine| -> Result<String> {
+        let report = machine.agent.shell(&format!("{} doctor --json", program.display()))?;
+        let report: serde_json::Value = serde_json::from_str(&report.text())?;
+        let findings = report["findings"].as_array().cloned().unwrap_or_default();
+        let found = findings.iter().find(|finding| finding["check"] == "service");
+        Ok(found.and_then(|found| found["level"].as_str()).unwrap_or_default().to_owned())
+    };
+    ensure!(level(machine)? == "ok", "a service that answers: {}", level(machine)?);
+    machine.kill_service()?;
+    ensure!(level(machine)? == "problem", "no service: {}", level(machine)?);
+    machine.start_service()?;
+    write_root_file(BOUNDARY_FILE, "user = 3\n")?;
+    ensure!(level(machine)? == "problem", "a mistake in the file: {}", level(machine)?);
+    Ok(())
+}
+
 fn embedded(machine: &mut Machine) -> Result<()> {
     let text = "user = \"portcullis\"\non_service_fault = \"embedded\"\n";
     write_root_file(BOUNDARY_FILE, text)?;
@@ -158,8 +183,10 @@ fn embedded(machine: &mut Machine) -> Result<()> {
     let program = machine.programs.join("portcullis");
     let shown = agent.shell(&format!("{} audit show --json", program.display()))?;
     let records = lines(&shown.text())?;
-    ensure!(records.len() == 2, "{}", shown.all());
-    let told = records.iter().all(|record| record.to_string().contains("without_service"));
-    ensure!(told, "no record says why: {records:?}");
+    for id in ["e1", "e2"] {
+        let record = records.iter().find(|record| record["call"] == id);
+        let reported = record.is_some_and(|record| record.to_string().contains("without_service"));
+        ensure!(reported, "no record says why: {record:?}");
+    }
     Ok(())
 }

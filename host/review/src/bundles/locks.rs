@@ -7,9 +7,9 @@
 use anyhow::{Context, Result, anyhow, bail};
 use portcullis_bundle::{Lock, LockedBundle};
 use portcullis_config::file;
-use portcullis_config::handed::read_project_file;
 use portcullis_config::paths::Paths;
 use portcullis_config::problem::Problems;
+use portcullis_config::read_project_file;
 use portcullis_core::text::one_line;
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;

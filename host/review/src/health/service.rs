@@ -40,8 +40,9 @@ pub(super) fn ask_boundary() -> Option<HealthFinding> {
     let boundary = match Boundary::read_machine() {
         Ok(boundary) => boundary?,
         Err(problems) => {
-            let what = format!("hooks refuse everything, since the boundary is unusable: {problems}");
-            let fix = format!("an administrator has to mend `{BOUNDARY_FILE}`");
+            let what =
+                format!("hooks refuse everything, since the boundary is unusable: {problems}");
+            let fix = format!("an administrator has to fix `{BOUNDARY_FILE}`");
             return Some(HealthFinding::problem(Check::Service, what, fix));
         }
     };

@@ -18,9 +18,7 @@ pub fn answer_question(agent: &dyn Agent, input: &[u8], question: &[u8]) -> Resu
             Finding::Observed(workspace::observe(&queries, &guarded))
         }
         Question::Locate { paths } => Finding::Located(locate_paths(&paths)),
-        Question::ShownCalls { since } => {
-            Finding::ShownCalls(agent.shown_calls(input, since))
-        }
+        Question::ShownCalls { since } => Finding::ShownCalls(agent.shown_calls(input, since)),
         Question::Tokens { subagent, cursor } => {
             let read = agent.token_reader();
             let tokens = read.and_then(|read| read(input, subagent.as_deref(), cursor.as_ref()));

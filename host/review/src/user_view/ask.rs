@@ -50,8 +50,7 @@ impl UserView {
 
     /// Looks at paths.
     pub(crate) fn observe(&self, queries: &[Query], guarded: &[GuardedPath]) -> Observations {
-        let question =
-            Question::Observe { queries: queries.to_vec(), guarded: guarded.to_vec() };
+        let question = Question::Observe { queries: queries.to_vec(), guarded: guarded.to_vec() };
         self.ask_for(&question, |finding| match finding {
             Finding::Observed(observed) => check_observations(queries, observed),
             _ => None,
@@ -105,9 +104,7 @@ impl UserView {
         let answered = serde_json::to_vec(question)
             .map_err(|error| error.to_string())
             .and_then(|question| self.port.ask(&question))
-            .and_then(|finding| {
-                serde_json::from_slice(&finding).map_err(|_| not_an_answer())
-            })
+            .and_then(|finding| serde_json::from_slice(&finding).map_err(|_| not_an_answer()))
             .and_then(|finding| take(finding).ok_or_else(not_an_answer));
         answered.unwrap_or_else(|error| {
             *problem = Some(one_line(&error, PROBLEM_CHARS));
@@ -119,8 +116,8 @@ impl UserView {
 /// Returns observations if they answer each query and nothing else, within the bounds of a look.
 fn check_observations(queries: &[Query], observed: Observations) -> Option<Observations> {
     let asked: std::collections::BTreeSet<String> = queries.iter().map(Query::key).collect();
-    let is_answered = asked.len() == observed.len()
-        && observed.keys().all(|key| asked.contains(key));
+    let is_answered =
+        asked.len() == observed.len() && observed.keys().all(|key| asked.contains(key));
     let is_bounded = observed.values().all(|seen| {
         let text = match &seen.contents {
             Some(FileContents::Text(text) | FileContents::Part(text)) => text.len(),
@@ -217,6 +214,6 @@ mod tests {
         assert!(view.locate(vec![PathBuf::from("/a")]).is_empty());
         assert!(view.problem().is_some());
         assert_eq!(view.tokens(None, None), None);
-        assert!(view.problem().is_some(), "a later answer does not mend it");
+        assert!(view.problem().is_some(), "a later answer does not end it");
     }
 }
