@@ -3,13 +3,17 @@
 mod manager;
 mod unit;
 
+use super::install::prepare::compile_plugins;
 use crate::error::{Error, Result};
 use crate::exit::CommandExit;
 use crate::given_file::read_given_file;
 use crate::paint;
 use anyhow::{Context, anyhow};
 use manager::{take_socket, tell_ready};
-use portcullis_config::boundary::{BOUNDARY_FILE, Boundary};
+use portcullis_agents::HookEnvironment;
+use portcullis_config::Config;
+use portcullis_config::boundary::{BOUNDARY_FILE, Boundary, STATE, places_of};
+use portcullis_config::handed::HandedFiles;
 use portcullis_config::paths::Paths;
 use portcullis_core::text::one_line;
 use portcullis_protocol::{ServiceStatus, ask_status};
@@ -87,6 +91,9 @@ pub fn run_serve(arguments: &Arguments) -> Result<CommandExit> {
     }
     let token = arguments.metrics_token_file.as_deref().map(read_token).transpose()?;
     let boundary = if arguments.boundary { Some(read_boundary()?) } else { None };
+    if let Some(boundary) = &boundary {
+        compile_ahead(boundary)?;
+    }
     let bound = take_socket()?;
     let socket = match &boundary {
         Some(boundary) => OwnSocket::bind_boundary(boundary, bound)?,
@@ -147,6 +154,21 @@ fn read_boundary() -> Result<Boundary> {
         )));
     }
     Ok(boundary)
+}
+
+/// Compiles the plugins of all users before the first event, which has a client that waits. What
+/// cannot be used here is a fault of each review, so that hooks say it.
+fn compile_ahead(boundary: &Boundary) -> Result<()> {
+    let home = Home::open_root(STATE)?;
+    let environment = HookEnvironment::of_process();
+    let places = places_of(boundary.user, environment, HandedFiles::default());
+    let compiled = Config::load(&places, None)
+        .map_err(Error::from)
+        .and_then(|config| compile_plugins(&places, &home, config));
+    if let Err(error) = compiled {
+        error.print_error(false);
+    }
+    Ok(())
 }
 
 /// Binds the page; another port if something else has this one already.
