@@ -101,8 +101,15 @@ fn ask_service(
         payload: input.to_vec(),
     };
     stream.set_write_timeout(Some(PATIENCE))?;
-    write_message(&mut &stream, &Request::ReviewAcross(Box::new(review), files))?;
+    let sent = write_message(&mut &stream, &Request::ReviewAcross(Box::new(review), files));
     let mut replies = TimedReplies { stream: &stream, deadline: Cell::new(deadline), port };
+    if let Err(error) = sent {
+        // A service that serves this user nothing says so, and reads nothing.
+        match read_message(&mut replies) {
+            Ok(Reply::Unable(reason)) => bail!("{reason}"),
+            _ => return Err(error.into()),
+        }
+    }
     loop {
         match read_message(&mut replies)? {
             Reply::Answer(answer) => return Ok(answer),
