@@ -57,7 +57,7 @@ pub(crate) fn read_named(path: &Path, places: &Paths) -> Result<Option<NamedFile
         Some((project, name.to_str()?))
     });
     let managed = places.managed.parent().is_some_and(|folder| path.starts_with(folder))
-        && places.managed.exists();
+        && (places.managed.exists() || places.handed.is_some());
     let text = match of_project {
         Some((project, name)) => read_project_file(places, project, name),
         None if managed => file::read_managed(path),

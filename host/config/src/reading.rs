@@ -56,9 +56,14 @@ pub fn settle_files(
 /// Fails with the problems of any of them.
 pub fn read_files(places: &Paths) -> Result<Vec<LayerFile>, BadConfiguration> {
     let own = places.config.join(FILE);
+    // Behind a boundary, root writes a user's file too.
+    let own_text = match &places.handed {
+        None => file::read_file(&own),
+        Some(_) => file::read_managed(&own),
+    };
     let mut texts = vec![
         (Layer::Managed, places.managed.clone(), file::read_managed(&places.managed)),
-        (Layer::User, own.clone(), file::read_file(&own)),
+        (Layer::User, own.clone(), own_text),
     ];
     if let Some(project) = &places.project {
         texts.push((

@@ -142,6 +142,9 @@ fn user_configuration(machine: &mut Machine) -> Result<()> {
     write_root_file(&format!("{folder}/config.toml"), RULE)?;
     write_root_file(&format!("{folder}/own.toml"), RULE_FILE)?;
     ensure!(verdict(machine, "u1")? == "block", "the rule of root's does not count");
+    // A file that the user could have written refuses.
+    std::os::unix::fs::chown(format!("{folder}/config.toml"), Some(id), None)?;
+    ensure!(verdict(machine, "u3")?.is_empty(), "a file of the user's own counts");
     // The other user has no such rule.
     let other = machine.other.clone();
     let ended = machine.ask(&other, &other.calls("levels").bash("u2", "cargo --version"))?;

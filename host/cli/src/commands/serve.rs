@@ -59,7 +59,10 @@ pub struct Arguments {
     socket: bool,
     /// Stand behind the boundary of this machine: review for other users, as the user whom
     /// `/etc/portcullis/boundary.toml` names
-    #[arg(long, conflicts_with_all = ["status", "unit", "page_port", "no_page"])]
+    #[arg(
+        long,
+        conflicts_with_all = ["status", "unit", "page_port", "no_page", "metrics_token_file"]
+    )]
     boundary: bool,
     /// Serve the page for people on this port of loopback (0: any)
     #[arg(long, value_name = "PORT", default_value_t = PORT)]
