@@ -18,6 +18,7 @@ const fail = (what) => {
   throw new Error(what);
 };
 
+let shown;
 // What the page's policy refuses, and what fails in its script.
 const complaints = [];
 
@@ -32,6 +33,7 @@ async function open(options = {}) {
     ...options,
   });
   const page = context.pages()[0] ?? (await context.newPage());
+  shown = page;
   page.setDefaultTimeout(60_000);
   page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
   page.on("pageerror", (error) => complaints.push(String(error)));
@@ -255,5 +257,7 @@ try {
   process.exit(0);
 } catch (error) {
   console.error(error);
+  // What the person would see.
+  if (shown) console.error(shown.url(), await shown.locator("body").innerText(), complaints);
   process.exit(1);
 }

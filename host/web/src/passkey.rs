@@ -12,7 +12,7 @@ use webauthn_rp::bin::{Decode, Encode};
 use webauthn_rp::request::auth::AuthenticationVerificationOptions;
 use webauthn_rp::request::register::USER_HANDLE_MAX_LEN;
 use webauthn_rp::request::register::{
-    PublicKeyCredentialUserEntity, RegistrationVerificationOptions, UserHandle64, Username,
+    CredProtect, PublicKeyCredentialUserEntity, RegistrationVerificationOptions, UserHandle64, Username,
 };
 use webauthn_rp::request::{AsciiDomain, RpId};
 use webauthn_rp::response::register::{CompressedPubKey, DynamicState, StaticState};
@@ -56,7 +56,9 @@ impl Challenges {
         let (relying, user) = (relying_party(domain)?, UserHandle64::new());
         let shown = Username::try_from(name).map_err(|_| anyhow!("this name cannot be used"))?;
         let entity = PublicKeyCredentialUserEntity { name: shown, id: &user, display_name: None };
-        let options = PublicKeyCredentialCreationOptions::passkey(&relying, entity, Vec::new());
+        let mut options = PublicKeyCredentialCreationOptions::passkey(&relying, entity, Vec::new());
+        // Most devices that are built in do not know it, and refuse a request that insists on it.
+        options.extensions.cred_protect = CredProtect::None;
         let (server, client) =
             options.start_ceremony().map_err(|error| anyhow!("no passkey can be made: {error}"))?;
         let options = serde_json::to_string(&client)?;

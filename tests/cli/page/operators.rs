@@ -114,7 +114,7 @@ pub fn incidents() -> Result<()> {
     let records = site.shown(&["--kind", "exception"])?;
     let by: Vec<&str> =
         records.iter().filter_map(|record| record["details"]["by"].as_str()).collect();
-    let proved = "a person on the page, with their password";
+    let proved = "ann on the page, with their password";
     ensure!(by == [proved, proved, "a person on the page"], "{by:?}");
     site.verify()
 }
@@ -160,7 +160,7 @@ pub fn rollbacks() -> Result<()> {
     reply.says(&["put the files back", "checkpoint c1"])?;
     let records = site.shown(&["--kind", "configuration"])?;
     let by = records.iter().find_map(|record| record["details"]["by"].as_str());
-    ensure!(by == Some("a person on the page, with their password"), "{records:?}");
+    ensure!(by == Some("ann on the page, with their password"), "{records:?}");
     site.verify()
 }
 

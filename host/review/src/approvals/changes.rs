@@ -93,7 +93,7 @@ fn describe_file(
 fn read_text(path: &Path) -> Result<Option<String>, &'static str> {
     match read_file(path, MOST_FILE, Links::Follow) {
         Ok(None) => Ok(None),
-        Ok(Some(bytes)) => String::from_utf8(bytes).map(Some).map_err(|_| "is not a text"),
+        Ok(Some(bytes)) => String::from_utf8(bytes).map(Some).map_err(|_| "is not UTF-8"),
         Err(portcullis_fs::ReadError::TooLarge(_)) => Err("is larger than 256 KiB"),
         Err(portcullis_fs::ReadError::NotAFile) => Err("is not a file"),
         Err(_) => Err("cannot be read"),
@@ -232,7 +232,7 @@ mod tests {
                 None,
                 "x",
                 false,
-                "changes b.bin, which cannot be compared: it is not a text",
+                "changes b.bin, which cannot be compared: it is not UTF-8",
                 "",
             ),
             (

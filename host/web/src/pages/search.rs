@@ -97,17 +97,23 @@ fn add_results(main: &mut Html, found: &[StoredRecord]) -> Result<()> {
         let record = read_record(stored)?;
         main.put_template(
             "<tr><td>{}</td><th scope=\"row\">{}<span class=\"goal\">{} {}</span></th><td>{}</td>\
-             <td class=\"wide\"><a href=\"/session?id={}\">{}</a></td></tr>",
+             <td class=\"wide\">",
             &[
                 &format_time(record.at),
                 &one_line(&record.summary, 240),
                 &record.kind,
                 &one_line(&record.id, 40),
                 &stored.record.verdict.as_deref().unwrap_or("·"),
-                &super::encode_value(&record.session),
-                &one_line(&record.session, 24),
             ],
         );
+        // A record of the installation, such as a change of its approvers, has no session.
+        if !record.session.is_empty() {
+            main.put_template(
+                "<a href=\"/session?id={}\">{}</a>",
+                &[&super::encode_value(&record.session), &one_line(&record.session, 24)],
+            );
+        }
+        main.put_template("</td></tr>", &[]);
     }
     main.put_template("</tbody></table></div></section>", &[]);
     if found.len() > MOST {
