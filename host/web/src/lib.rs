@@ -21,9 +21,9 @@
 //! | `respond`, `rooms` | pages for visitors, checks of forms; the routes beside sessions and approvals |
 //! | `pages` | one module for each page |
 //!
-//! The page reads the journal for each request and keeps nothing of it. Whoever has a cookie can
-//! read; an answer that lets an action run needs the proof each time, since a program that runs as
-//! the same user can read a browser's cookies.
+//! The page reads the journal for each request and keeps of it only what was counted for metrics.
+//! Whoever has a cookie can read; an answer that lets an action run needs the proof each time, since
+//! a program that runs as the same user can read a browser's cookies.
 
 mod access;
 mod answer;
