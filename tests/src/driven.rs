@@ -57,9 +57,10 @@ impl Driven {
         let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
         let pictures = tests.join("../target/pages");
         std::fs::create_dir_all(&pictures)?;
-        for (name, value) in [("browser", browser), ("modules", packages), ("pictures", &pictures)]
-        {
-            task[name] = value.to_string_lossy().into();
+        let given = [("browser", browser), ("modules", packages), ("pictures", &pictures)];
+        for (name, path) in given {
+            let members = task.as_object_mut().context("a task is an object")?;
+            members.insert(name.to_owned(), path.to_string_lossy().into());
         }
         let mut command = Command::new("node");
         command.arg(tests.join("driver/drive.mjs")).arg(task.to_string());

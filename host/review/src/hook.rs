@@ -302,7 +302,10 @@ impl<'a> HookCall<'a> {
         let waits = matches!(committed.reply.ruling, Disposition::Ask(_)) && !asks && !is_canary;
         let record = committed.review.clone().filter(|_| waits)?;
         let mask = |text: &str| self.reviewer.mask_text(text);
-        let changes = record.action.as_ref().map(|action| list_changes(action, &mask));
+        // The service of a boundary opens no path that a user names.
+        let is_across = self.payload.is_some_and(|payload| payload.caller.across.is_some());
+        let disk: Option<&dyn Fn(&str) -> String> = (!is_across).then_some(&mask);
+        let changes = record.action.as_ref().map(|action| list_changes(action, disk));
         Some(HeldAction {
             changes: changes.unwrap_or_default(),
             record,

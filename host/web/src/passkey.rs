@@ -12,14 +12,17 @@ use webauthn_rp::bin::{Decode, Encode};
 use webauthn_rp::request::auth::AuthenticationVerificationOptions;
 use webauthn_rp::request::register::USER_HANDLE_MAX_LEN;
 use webauthn_rp::request::register::{
-    CredProtect, PublicKeyCredentialUserEntity, RegistrationVerificationOptions, UserHandle64, Username,
+    CredProtect, PublicKeyCredentialUserEntity, RegistrationVerificationOptions, UserHandle64,
+    Username,
 };
 use webauthn_rp::request::{AsciiDomain, RpId};
+use webauthn_rp::response::SentChallenge;
+use webauthn_rp::response::auth::ser_relaxed::DiscoverableAuthenticationRelaxed64;
+use webauthn_rp::response::register::ser_relaxed::RegistrationRelaxed;
 use webauthn_rp::response::register::{CompressedPubKey, DynamicState, StaticState};
-use webauthn_rp::response::{CredentialId, SentChallenge};
 use webauthn_rp::{
-    AuthenticatedCredential, DiscoverableAuthentication64, DiscoverableAuthenticationServerState,
-    DiscoverableCredentialRequestOptions, PublicKeyCredentialCreationOptions, Registration,
+    AuthenticatedCredential, DiscoverableAuthenticationServerState,
+    DiscoverableCredentialRequestOptions, PublicKeyCredentialCreationOptions,
     RegistrationServerState,
 };
 
@@ -73,7 +76,7 @@ impl Challenges {
         origin: &str,
         created: &str,
     ) -> Result<(String, Passkey)> {
-        let registration = Registration::from_json_custom(created.as_bytes())
+        let RegistrationRelaxed(registration) = serde_json::from_str(created)
             .map_err(|error| anyhow!("this is not a passkey: {error}"))?;
         let challenge = registration.challenge_relaxed();
         let challenge = challenge.map_err(|error| anyhow!("this is not a passkey: {error}"))?;
@@ -122,9 +125,10 @@ impl Challenges {
         signed: &str,
         passkeys: impl Iterator<Item = &'a Passkey>,
     ) -> Result<Option<Passkey>> {
-        let Ok(response) = DiscoverableAuthentication64::from_json_custom(signed.as_bytes()) else {
+        let Ok(signed) = serde_json::from_str::<DiscoverableAuthenticationRelaxed64>(signed) else {
             return Ok(None);
         };
+        let response = signed.0;
         let Ok(challenge) = response.challenge_relaxed() else { return Ok(None) };
         let asked = |state: &DiscoverableAuthenticationServerState| {
             *Borrow::<SentChallenge>::borrow(state) == challenge
@@ -147,7 +151,7 @@ impl Challenges {
         let before = before.ok().and_then(|bytes| <[u8; 7]>::try_from(bytes).ok());
         let before = before.and_then(|bytes| DynamicState::decode(bytes).ok());
         let mut credential = AuthenticatedCredential::new(
-            CredentialId::from(response.raw_id()),
+            response.raw_id(),
             response.response().user_handle(),
             key.ok_or_else(|| damaged("key"))?,
             before.ok_or_else(|| damaged("state"))?,

@@ -10,6 +10,8 @@ use portcullis_core::record::RecordedAction;
 use portcullis_core::text::cut_text;
 use portcullis_fs::{Links, read_file};
 use similar::{TextDiff, TextDiffConfig};
+use std::collections::VecDeque;
+use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
@@ -26,19 +28,19 @@ const MOST_TIME: Duration = Duration::from_millis(100);
 /// Lines of context around a difference.
 const CONTEXT: usize = 3;
 
-/// Lists what an action would change. `mask` masks a text of the disk; the action is masked
-/// already.
-pub(crate) fn list_changes(
-    action: &RecordedAction,
-    mask: &dyn Fn(&str) -> String,
-) -> Vec<AskedChange> {
+/// Masks a text that was read from the disk.
+type Mask<'a> = &'a dyn Fn(&str) -> String;
+
+/// Lists what an action would change. `mask` masks a text of the disk, and without it nothing is
+/// read from there; the action is masked already.
+pub(crate) fn list_changes(action: &RecordedAction, mask: Option<Mask<'_>>) -> Vec<AskedChange> {
     if let Operation::File(operation) = &action.operation {
         return describe_file(operation, &action.cwd, mask).into_iter().collect();
     }
     let effects = action.facts.effects.iter();
     let mut changes: Vec<AskedChange> = Vec::new();
     for effect in effects {
-        let Some(change) = describe_effect(effect, action) else { continue };
+        let Some(change) = describe_effect(effect, action, mask) else { continue };
         if changes.len() == MOST_CHANGES {
             changes.push(AskedChange { what: "and more".to_owned(), diff: None });
             break;
@@ -53,7 +55,7 @@ pub(crate) fn list_changes(
 fn describe_file(
     operation: &FileOperation,
     cwd: &str,
-    mask: &dyn Fn(&str) -> String,
+    mask: Option<Mask<'_>>,
 ) -> Option<AskedChange> {
     let path = &operation.path;
     if operation.access == Access::Delete {
@@ -62,6 +64,13 @@ fn describe_file(
     let (Access::Create | Access::Modify, Some(content)) = (&operation.access, &operation.content)
     else {
         return None;
+    };
+    let Some(mask) = mask else {
+        let old = operation.replaced.as_deref().unwrap_or_default();
+        return Some(AskedChange {
+            what: format!("writes {path}, which was not compared with the file as it is"),
+            diff: Some(compare(old, content)),
+        });
     };
     let present = read_text(&Path::new(cwd).join(path)).map(|text| text.map(|text| mask(&text)));
     let (what, before, after) = match (present, &operation.replaced) {
@@ -89,7 +98,7 @@ fn describe_file(
 /// Reads a file's text; `None` if nothing has that name.
 ///
 /// # Errors
-/// Fails with the rest of a sentence if it is no text of a usual size.
+/// Fails with the rest of a sentence if it is not UTF-8, or larger than [`MOST_FILE`].
 fn read_text(path: &Path) -> Result<Option<String>, &'static str> {
     match read_file(path, MOST_FILE, Links::Follow) {
         Ok(None) => Ok(None),
@@ -107,7 +116,11 @@ fn compare(before: &str, after: &str) -> String {
 }
 
 /// Describes an effect; returns `None` for one that changes nothing.
-fn describe_effect(effect: &Effect, action: &RecordedAction) -> Option<AskedChange> {
+fn describe_effect(
+    effect: &Effect,
+    action: &RecordedAction,
+    mask: Option<Mask<'_>>,
+) -> Option<AskedChange> {
     let verb = match &effect.kind {
         EffectKind::FileRead | EffectKind::ProcessStart | EffectKind::ResourceUse => return None,
         EffectKind::FileCreate => "creates",
@@ -129,26 +142,43 @@ fn describe_effect(effect: &Effect, action: &RecordedAction) -> Option<AskedChan
         EffectKind::Other(name) => name,
     };
     let path = effect.path.and_then(|index| action.facts.paths.get(index as usize));
-    let held = path
-        .and_then(|path| action.observed.get(&path.text))
-        .and_then(|seen| seen.holds.as_deref())
-        .unwrap_or_default();
-    let below = match (held.len(), effect.recursive) {
-        (0, false) => String::new(),
-        (0, true) => " and all below".to_owned(),
-        (count, _) => format!(" and all below: {count} entries"),
-    };
-    let target = if effect.target.is_empty() { "something unknown" } else { &effect.target };
-    let doubt = if effect.certain { "" } else { " (not certain)" };
-    let diff = (!held.is_empty()).then(|| {
-        let mut lines: String =
-            held.iter().take(MOST_ENTRIES).map(|entry| format!("-{entry}\n")).collect();
-        if held.len() > MOST_ENTRIES {
-            lines.push_str("...\n");
+    let is_deletion = effect.kind == EffectKind::FileDelete && effect.recursive;
+    let below = match (path, mask) {
+        (Some(path), Some(mask)) if is_deletion && !path.glob => {
+            list_below(Path::new(&path.text)).into_iter().map(|entry| mask(&entry)).collect()
         }
-        cut_text(&lines, MOST_DIFF)
-    });
-    Some(AskedChange { what: format!("{verb} {target}{below}{doubt}"), diff })
+        _ => Vec::new(),
+    };
+    let all_below = if effect.recursive { " and all below" } else { "" };
+    let doubt = if effect.certain { "" } else { " (not certain)" };
+    let what = match effect.target.as_str() {
+        "" => format!("{}{doubt}", verb.trim_end_matches(':')),
+        target => format!("{verb} {target}{all_below}{doubt}"),
+    };
+    let lines: String = below.iter().map(|entry| format!("-{entry}\n")).collect();
+    let diff = (!lines.is_empty()).then(|| cut_text(&lines, MOST_DIFF));
+    Some(AskedChange { what, diff })
+}
+
+/// Lists what is in a folder, the nearest first; links are not followed.
+fn list_below(folder: &Path) -> Vec<String> {
+    let (mut open, mut found) = (VecDeque::from([folder.to_owned()]), Vec::new());
+    while let Some(next) = open.pop_front() {
+        let Ok(entries) = fs::read_dir(&next) else { continue };
+        for entry in entries.flatten() {
+            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            if found.len() == MOST_ENTRIES {
+                found.push("and more".to_owned());
+                return found;
+            }
+            let end = if is_folder { "/" } else { "" };
+            found.push(format!("{}{end}", entry.path().display()));
+            if is_folder {
+                open.push_back(entry.path());
+            }
+        }
+    }
+    found
 }
 
 #[cfg(test)]
@@ -159,7 +189,12 @@ mod tests {
     const TEXT: &str = "one\ntwo\nthree\n";
 
     fn changes(operation: FileOperation, folder: &Path) -> Vec<AskedChange> {
-        let action = RecordedAction {
+        let mask = |text: &str| text.replace("hunter2", "<secret>");
+        list_changes(&action(operation, folder), Some(&mask))
+    }
+
+    fn action(operation: FileOperation, folder: &Path) -> RecordedAction {
+        RecordedAction {
             intent: portcullis_core::action::Intent::FileModification,
             parameters: String::new(),
             run_as: None,
@@ -168,8 +203,7 @@ mod tests {
             cwd: folder.display().to_string(),
             home: String::new(),
             observed: portcullis_core::observe::Observations::new(),
-        };
-        list_changes(&action, &|text| text.replace("hunter2", "<secret>"))
+        }
     }
 
     #[test]
@@ -265,6 +299,22 @@ mod tests {
             every: false,
         };
         assert!(changes(reads, folder.path()).is_empty());
+    }
+
+    #[test]
+    fn behind_a_boundary_nothing_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("a.txt"), TEXT).unwrap();
+        let operation = FileOperation {
+            access: Access::Modify,
+            path: "a.txt".into(),
+            content: Some("2\n".into()),
+            replaced: Some("two\n".into()),
+            every: false,
+        };
+        let found = list_changes(&action(operation, folder.path()), None);
+        assert!(found[0].what.contains("was not compared"), "{found:?}");
+        assert_eq!(found[0].diff.as_deref(), Some("@@ -1 +1 @@\n-two\n+2\n"));
     }
 
     #[test]

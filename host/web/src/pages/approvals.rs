@@ -188,7 +188,7 @@ fn add_form(
         );
         if asked.people < 2 {
             main.put_template(
-                "<button name=\"answer\" value=\"allow-in-session\">Allow for this \
+                "<button class=\"also\" name=\"answer\" value=\"allow-in-session\">Allow for this \
                  session</button>",
                 &[],
             );
