@@ -105,7 +105,7 @@ const scenarios = {
     await page.getByText("Allowed: it runs now.").waitFor();
     await page.goto(new URL("/", task.link).href);
     await page.locator("tbody a").first().click();
-    await page.getByText("npm publish").first().waitFor();
+    await page.locator("code.what", { hasText: "npm publish" }).first().waitFor();
     await page.screenshot({ path: join(task.pictures, "client-session.png"), fullPage: true });
     await context.close();
   },
