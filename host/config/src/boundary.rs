@@ -179,7 +179,7 @@ mod tests {
             ("user = 993", "user"),
             ("user = \"nobody else\"", "is not a user"),
             ("user = \"portcullis\"\nusers = [\"anne\"]", "`anne` is not a user"),
-            ("user = \"portcullis\"\non_service_fault = \"allow\"", "must be `block` or"),
+            ("user = \"portcullis\"\non_service_fault = \"allow\"", "must be one of `block`"),
             ("user = \"portcullis\"\nusers = \"ann\"", "users"),
             ("user = \"portcullis\"\nuser_s = []", "did you mean"),
             ("user = ", "line 1"),
