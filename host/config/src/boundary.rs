@@ -25,7 +25,7 @@ const USER_LIST: &str = "/etc/passwd";
 const KEYS: Keys<'_> =
     Keys { names: &["user", "users", "on_service_fault"], owner: "the file of the boundary" };
 
-/// What a hook does if the service does not answer.
+/// The behaviour of a hook if the service does not answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServiceFault {
     /// It refuses.
@@ -43,7 +43,7 @@ pub struct Boundary {
     pub user_name: String,
     /// The users whose agents it reviews; `None` for all.
     pub users: Option<Vec<u32>>,
-    /// What a hook does without the service.
+    /// The behaviour of a hook without the service.
     pub on_service_fault: ServiceFault,
 }
 

@@ -32,7 +32,7 @@ use unit::UnitKind;
 
 /// The version that the service tells.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
-/// What stands before a person's name where a link is for their passkey.
+/// The purpose of a link with which a person sets up a passkey, before the person's name.
 pub const PASSKEY_OF: &str = "passkey of ";
 /// The most bytes of a file with a token.
 const MOST_TOKEN: u64 = 4096;

@@ -1,4 +1,4 @@
-//! What systemd and the service say to each other: a socket that is bound already, and that the
+//! The exchange between systemd and the service: a socket that is bound already, and that the
 //! service is ready.
 
 use anyhow::{Context, Result};

@@ -6,7 +6,7 @@ use portcullis_config::paths::Paths;
 use portcullis_protocol::{BOUNDARY_SOCKET, SOCKET};
 use std::path::Path;
 
-/// Whose manager starts the service.
+/// The manager that starts the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum UnitKind {
     /// The user's: the service of the user's home
@@ -15,7 +15,7 @@ pub enum UnitKind {
     System,
 }
 
-/// What the manager of a user can restrict without namespaces of its own.
+/// Restrictions that a user's manager can set without namespaces of its own.
 const OF_USER: &str = "NoNewPrivileges=yes
 LockPersonality=yes
 RestrictRealtime=yes

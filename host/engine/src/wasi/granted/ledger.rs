@@ -1,9 +1,9 @@
-//! What a call of this tier used, and what it owes for that.
+//! The use of a call of this tier, and the fuel that it owes for that.
 
 use crate::grants::GrantUses;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What a call used and owes, shared with its streams and requests.
+/// The use and the debt of a call, shared with its streams and requests.
 #[derive(Clone, Default)]
 pub(super) struct SharedLedger(Arc<Mutex<Ledger>>);
 
