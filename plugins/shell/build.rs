@@ -7,10 +7,17 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::{env, fs};
 
+/// The size of the guest's stack in bytes. A parser recurses with its input, and needs more than
+/// the 64 KiB of the plugins.
+const STACK: u32 = 1024 * 1024;
+
 #[allow(clippy::print_stderr, reason = "cargo shows what a build script says there")]
 fn main() -> ExitCode {
     println!("cargo:rerun-if-changed=catalogue");
     println!("cargo:rerun-if-changed=build.rs");
+    if env::var_os("CARGO_CFG_TARGET_FAMILY").is_some_and(|family| family == "wasm") {
+        println!("cargo:rustc-cdylib-link-arg=-zstack-size={STACK}");
+    }
     match run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(problems) => {

@@ -1,5 +1,6 @@
 //! The boundary between the users of agents and the review: what an agent tries that runs as its
-//! user, and that true events are reviewed and recorded all the same.
+//! user, and that true events are reviewed and recorded all the same. And the units of a user's own
+//! service, under a real systemd.
 //!
 //! Users, and folders with fixed names, are needed, so the tests run as root in a mount namespace of
 //! their own: `/etc` is a copy there, and `/home`, `/run` and `/var/lib` are empty. Nothing is left
@@ -19,6 +20,8 @@ mod claims;
 mod common;
 #[path = "boundary/machine.rs"]
 mod machine;
+#[path = "boundary/resident.rs"]
+mod resident;
 #[path = "boundary/reviews.rs"]
 mod reviews;
 #[path = "boundary/units.rs"]
@@ -39,5 +42,5 @@ fn main() -> ExitCode {
             test(&mut machine::Machine::start("user = \"portcullis\"\n")?)
         })
     });
-    common::run_in_turn(trials.collect())
+    common::run_in_turn(trials.chain(resident::trials()).collect())
 }

@@ -52,6 +52,7 @@ fn main() -> ExitCode {
         trial("page: rules can be tried, which runs and records nothing", rooms::rules),
         trial("page: the configuration shows origins and no credentials", rooms::configuration),
         trial("page: a person allows and denies with the keyboard", browser::answers),
+        trial("page: it works without scripts", browser::scriptless),
         trial("page: two people allow, one of them with a passkey", browser::passkey),
         trial("page: an operator resumes a session with the keyboard", browser::incident),
         trial("page: it shows what happens while it is open", browser::live),

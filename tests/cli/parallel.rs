@@ -1,7 +1,7 @@
 //! Tests of concurrent and killed hooks: no answered review is lost, nothing is recorded twice, and
 //! the chain is valid.
 //!
-//! `PORTCULLIS_ROUNDS` (500) sets how often eight hooks start at once, `PORTCULLIS_KILLS` (100) how
+//! `PORTCULLIS_ROUNDS` (200) sets how often eight hooks start at once, `PORTCULLIS_KILLS` (100) how
 //! many are killed.
 
 #![allow(
@@ -54,7 +54,7 @@ fn number(variable: &str, default: usize) -> Result<usize> {
 
 fn at_once() -> Result<()> {
     let site = Site::new("at-once")?;
-    let rounds = number("PORTCULLIS_ROUNDS", 500)?;
+    let rounds = number("PORTCULLIS_ROUNDS", 200)?;
     let begun = Instant::now();
     together(&site, rounds)?;
     tell(&format!(
@@ -319,9 +319,9 @@ fn ended(child: Child) -> Result<process::Ended> {
 
 /// Lets hooks race to create the journal; the last time also key and compiled code.
 fn first() -> Result<()> {
-    for round in 0..20 {
+    for round in 0..8 {
         let site = Site::new(&format!("first-{round}"))?;
-        if round == 19 {
+        if round == 7 {
             std::fs::remove_dir_all(site.state())?;
         }
         let barrier = Barrier::new(AT_ONCE);

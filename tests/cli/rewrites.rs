@@ -143,9 +143,9 @@ const CARRIERS: &[&str] = &[
 ];
 
 fn lines() -> Vec<String> {
+    // The frames try each command in each of many; here the commands are many.
     let around = |(at, command): (usize, &&str)| {
-        let carriers =
-            (0..3).filter_map(move |turn| CARRIERS.get((at + turn * 5) % CARRIERS.len()));
+        let carriers = CARRIERS.get(at % CARRIERS.len()).into_iter();
         std::iter::once((*command).to_owned())
             .chain(carriers.map(|carrier| carrier.replace("{}", command)))
             .collect::<Vec<_>>()
@@ -298,7 +298,7 @@ fn compare(share: usize) -> Result<()> {
     let pair = Pair::new(&format!("rewrites-{share}"))?;
     let mut wrong = Vec::new();
     let lines = lines();
-    ensure!(lines.len() >= 200, "{} lines", lines.len());
+    ensure!(lines.len() >= 100, "{} lines", lines.len());
     for line in lines.iter().skip(share).step_by(SHARES) {
         pair.fresh(NO_SETUP)?;
         let rewritten = match pair.rewrite(line) {

@@ -21,6 +21,8 @@ mod killed;
 mod running;
 #[path = "service/same.rs"]
 mod same;
+#[path = "service/traces.rs"]
+mod traces;
 
 use common::trial;
 use std::process::ExitCode;
@@ -38,6 +40,9 @@ fn main() -> ExitCode {
         trial("service: other users get nothing", running::other_users),
         trial("service: it takes a socket that is bound", activated::inherited),
         trial("service: a socket at another place is refused", activated::bound_elsewhere),
+        trial("service: traces of reviews reach a collector", traces::sent),
+        trial("service: a collector that refuses is reported once", traces::refused),
+        trial("service: an unusable collector is an error", traces::unusable),
         trial("service: it is killed and nothing is lost", killed::under_load),
     ];
     trials.extend(broken::trials());

@@ -8,6 +8,7 @@ use libtest_mimic::Trial;
 use portcullis_store::{Durability, Home, NewRecord, Store};
 use serde_json::Value;
 use std::fs;
+use std::path::Path;
 
 pub fn tests() -> Vec<Trial> {
     vec![
@@ -67,12 +68,27 @@ fn retention() -> Result<()> {
     site.snapshot("upkeep", "the chain after it", &["audit", "verify"])?;
     let json: Value = serde_json::from_str(&site.output(&["audit", "verify", "--json"])?)?;
     ensure!(json["kept_heads"]["compared"] == 1 && json["pruned"]["sequence"] == 3, "{json}");
+    ensure!(json["kept_heads"]["missing"] == serde_json::json!([]), "{json}");
     let again = site.output(&["maintain"])?;
     ensure!(!again.contains("removed"), "nothing was due: {again}");
+    missing_heads(&site, &heads)?;
     configure(&site, "[audit]\nretention_days = 0\n")?;
     let said = site.output(&["maintain", "--all", "--json"])?;
     ensure!(said.contains("kept forever") && site.records()?.len() == 4, "{said}");
     site.verify()
+}
+
+/// Whoever replaces a journal removes what it could be compared with, too.
+fn missing_heads(site: &Site, heads: &Path) -> Result<()> {
+    let hidden = heads.with_extension("hidden");
+    fs::rename(heads, &hidden)?;
+    let ended = site.run(&["audit", "verify", "--json"])?;
+    let json: Value = serde_json::from_str(&ended.text())?;
+    ensure!(json["kept_heads"]["missing"] == serde_json::json!([heads]), "{json}");
+    ensure!(ended.stderr.contains("is missing, so nothing is compared"), "{}", ended.all());
+    let report = site.run(&["doctor", "--json"])?.text();
+    ensure!(report.contains("are missing: nothing is compared with them"), "{report}");
+    Ok(fs::rename(&hidden, heads)?)
 }
 
 fn rolled_back() -> Result<()> {

@@ -33,6 +33,9 @@ pub(crate) struct Case {
     /// The same for subagents: keyed by a text in the subagent's own prompt.
     #[serde(default)]
     pub(crate) subagents: BTreeMap<String, Vec<Turn>>,
+    /// The tools that show [how far hooks see](portcullis_tests::coverage), which reads them.
+    #[serde(default, rename = "covers")]
+    _covers: Value,
     /// The expected results.
     pub(crate) expect: Expect,
 }
@@ -78,6 +81,9 @@ pub(crate) struct Expect {
     /// Files that must exist somewhere below a folder.
     #[serde(default)]
     pub(crate) kept: Vec<Kept>,
+    /// All tools that the client offers the main agent, in order; not compared in most cases.
+    #[serde(default)]
+    pub(crate) offered: Option<Vec<String>>,
     /// The model's information about its calls.
     #[serde(default)]
     pub(crate) results: Vec<ExpectedResult>,

@@ -19,6 +19,7 @@ pub(crate) fn check(case: &Case, scratch: &Scratch, evidence: &Evidence) -> Resu
     let mut wrong = every_run(evidence);
     wrong.extend(end(expect, evidence));
     wrong.extend(files(expect)?);
+    wrong.extend(offered(expect, evidence));
     wrong.extend(words(expect, evidence));
     wrong.extend(
         expect.answers.iter().flat_map(|answer| answered(answer, &hooks(&evidence.stream))),
@@ -139,6 +140,16 @@ fn visit(folder: &Path, each: &mut dyn FnMut(&Path) -> Result<()>) -> Result<()>
         if entry.file_type()?.is_dir() { visit(&entry.path(), each)? } else { each(&entry.path())? }
     }
     Ok(())
+}
+
+/// Checks the tools that the first request, which is the main agent's, offers.
+fn offered(expect: &Expect, evidence: &Evidence) -> Option<String> {
+    let expected = expect.offered.as_ref()?;
+    let request = evidence.conversation.requests.first();
+    let tools = request.and_then(|request| request.get("tools")?.as_array());
+    let names = tools.into_iter().flatten().filter_map(|tool| tool.get("name")?.as_str());
+    let offered: Vec<&str> = names.collect();
+    (offered != *expected).then(|| format!("the client offers the tools {}", json!(offered)))
 }
 
 /// Checks the texts for model and person.

@@ -7,10 +7,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, anyhow, ensure};
 
-use portcullis_tests::programs::find_installed;
-
-/// The version with which the cases were measured.
-pub(crate) const PINNED: &str = "2.1.329";
+use portcullis_tests::programs::{CLAUDE_VERSION, find_installed};
 
 /// Returns the client's program, from `PORTCULLIS_TEST_CLAUDE`, from the folder of clients
 /// (`AGENT_CLIENTS`, by default `~/.cache/agent-clients`), or newly installed there.
@@ -23,12 +20,12 @@ pub(crate) fn client() -> Result<PathBuf> {
         );
         return Ok(path);
     }
-    let package = format!("@anthropic-ai/claude-code@{PINNED}");
-    let program = find_installed(&format!("claude-{PINNED}"), &program()?, &[&package])?;
+    let package = format!("@anthropic-ai/claude-code@{CLAUDE_VERSION}");
+    let program = find_installed(&format!("claude-{CLAUDE_VERSION}"), &program()?, &[&package])?;
     let version = version(&program)?;
     ensure!(
-        version.starts_with(PINNED),
-        "`{}` is version `{version}`, not {PINNED}: remove its folder of packages",
+        version.starts_with(CLAUDE_VERSION),
+        "`{}` is version `{version}`, not {CLAUDE_VERSION}: remove its folder of packages",
         program.display()
     );
     Ok(program)

@@ -77,7 +77,8 @@ fn life(scratch: &Scratch, programs: &Programs) -> Result<()> {
     let said = install(scratch, programs, &[], None)?;
     ensure!(said["outcome"] == "installed" && said["loaded"] == 11, "{said}");
     ensure!(
-        said["client"]["version"] == crate::install::PINNED && said["active"] != false,
+        said["client"]["version"] == portcullis_tests::programs::CLAUDE_VERSION
+            && said["active"] != false,
         "{said}"
     );
     let again = install(scratch, programs, &[], None)?;

@@ -56,7 +56,11 @@ fn main() -> Result<ExitCode> {
         list_cases("client/cases")?.into_iter().map(|(name, file)| trial(name, file, &programs));
     let parent = scratch()?;
     if let (false, Ok(programs)) = (arguments.list, &programs) {
-        prepare_state(&programs.portcullis, &scratch::compiled(&parent))?;
+        prepare_state(
+            &programs.portcullis,
+            Path::new(env!("CARGO_TARGET_TMPDIR")),
+            &scratch::compiled(&parent),
+        )?;
     }
     let rest = [
         fail_open::trials(&parent, &programs)?,

@@ -20,6 +20,9 @@ pub(crate) struct Case {
     /// What closes that failure, or what leaves it open.
     #[serde(default)]
     pub(crate) because: String,
+    /// The tools that show [how far hooks see](portcullis_tests::coverage), which reads them.
+    #[serde(default, rename = "covers")]
+    _covers: Value,
     /// Our configuration, if it is not the default.
     #[serde(default)]
     pub(crate) config: String,
@@ -41,8 +44,11 @@ pub(crate) struct Case {
     /// The answer of the person who watches to the action that waits; none if nobody watches.
     #[serde(default)]
     pub(crate) person: Option<Watching>,
-    /// The model's answers, in order.
+    /// The model's answers to the main agent, in order.
     pub(crate) turns: Vec<Vec<Step>>,
+    /// The same for subagents: keyed by a text in the subagent's own prompt.
+    #[serde(default)]
+    pub(crate) subagents: BTreeMap<String, Vec<Vec<Step>>>,
     pub(crate) expect: Expect,
 }
 
@@ -114,8 +120,12 @@ pub(crate) enum Step {
     Shell(String),
     /// A call of its tool for patches.
     Patch(String),
-    /// A call of any tool, by the model's name for it.
+    /// A call of any tool, by the model's name for it, which may begin with a namespace and a dot.
     Call(String, Value),
+    /// A call of its tool for scripts, which call other tools.
+    Script(String),
+    /// Input for the command that runs.
+    Input(String),
 }
 
 #[derive(Debug, Deserialize)]
@@ -124,7 +134,7 @@ pub(crate) struct Expect {
     /// Files with their texts after the run; `null` is a file that is not there.
     #[serde(default)]
     pub(crate) files: BTreeMap<PathBuf, Option<String>>,
-    /// For each call in order, parts of what the model is told.
+    /// For each call of the main agent in order, parts of what the model is told.
     #[serde(rename = "told")]
     pub(crate) results: Vec<Vec<String>>,
     /// Texts that the model must not be told.
@@ -137,8 +147,12 @@ pub(crate) struct Expect {
     /// not asked in most cases.
     #[serde(default)]
     pub(crate) replayed: Option<BTreeMap<String, u64>>,
-    /// The journal's records of actions: kind, tool and verdict of each, in order.
-    pub(crate) journal: Vec<[String; 3]>,
+    /// All tools that the client offers the main agent, in order; not compared in most cases.
+    #[serde(default)]
+    pub(crate) offered: Option<Vec<String>>,
+    /// The journal's records of actions: kind, tool and verdict of each, then `subagent` if it is
+    /// that of one.
+    pub(crate) journal: Vec<Vec<String>>,
 }
 
 impl Case {

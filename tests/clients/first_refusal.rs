@@ -54,7 +54,7 @@ pub(crate) fn measure(
     for (path, text) in &case.files {
         write(path, text)?;
     }
-    let model = Model::start(client.wire, case.turns.clone())?;
+    let model = Model::start(client.wire, &case)?;
     let url = model.url();
     (client.furnish)(&site, &url)?;
     let began = SystemTime::now();

@@ -14,6 +14,7 @@ mod client;
 mod cline;
 mod codex;
 mod copilot;
+mod coverage;
 mod failures;
 mod first_refusal;
 mod gemini;
@@ -43,8 +44,10 @@ const PAGE_CASE: &str = "approved-on-page";
 fn main() -> Result<ExitCode> {
     let mut arguments = Arguments::from_args();
     arguments.test_threads.get_or_insert_with(count_threads);
-    let page = || failures::check_page().map_err(|error| Failed::from(format!("{error:#}")));
-    let mut trials = vec![Trial::test("page of failing hooks", page)];
+    let mut trials = vec![
+        page("page of failing hooks", failures::check_page),
+        page("page of subagents", coverage::check_page),
+    ];
     let mut obstacles = Vec::new();
     // Before the network is left: packages may have to be fetched.
     let is_driven = match find_browser().context("there is no browser: install `chromium`") {
@@ -88,13 +91,18 @@ fn main() -> Result<ExitCode> {
     if !arguments.list
         && let Ok(portcullis) = find_portcullis()
     {
-        prepare_state(&portcullis, &compiled()?)?;
+        prepare_state(&portcullis, Path::new(env!("CARGO_TARGET_TMPDIR")), &compiled()?)?;
     }
     let conclusion = libtest_mimic::run(&arguments, trials);
     drop(fs::remove_dir_all(compiled()?));
     // It remains if a case kept its folders.
     let _ = fs::remove_dir(scratch()?);
     Ok(conclusion.exit_code())
+}
+
+/// Checks a page of the book that the cases are the source of.
+fn page(name: &str, check: fn() -> Result<()>) -> Trial {
+    Trial::test(name, move || check().map_err(|error| Failed::from(format!("{error:#}"))))
 }
 
 /// The programs of one client's tests.

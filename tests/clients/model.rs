@@ -1,9 +1,10 @@
 //! The model: a server on the loopback interface that plays a script and records its input.
 
-use crate::case::Step;
+use crate::case::{Case, Step};
 use crate::wire::{Answer, Turn, Wire};
 use anyhow::{Result, anyhow};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use tiny_http::{Header, Method, Request, Response, Server};
@@ -16,24 +17,36 @@ pub(crate) struct Model {
     port: u16,
 }
 
+/// The requests for turns.
+#[derive(Default)]
+pub(crate) struct Conversation {
+    /// Those of the main agent, in order.
+    pub(crate) main: Vec<Value>,
+    /// Those of its subagents.
+    pub(crate) subagents: Vec<Value>,
+    /// The number of turns that were not asked for.
+    pub(crate) unplayed: usize,
+}
+
 /// The remaining turns, and the requests so far.
 struct Script {
-    turns: std::vec::IntoIter<Vec<Step>>,
+    main: std::vec::IntoIter<Vec<Step>>,
+    /// By the text that marks the subagent.
+    subagents: BTreeMap<String, std::vec::IntoIter<Vec<Step>>>,
     calls: usize,
-    requests: Vec<Value>,
+    conversation: Conversation,
 }
 
 impl Model {
     /// Starts the server on a free port.
-    pub(crate) fn start(wire: &'static Wire, turns: Vec<Vec<Step>>) -> Result<Self> {
+    pub(crate) fn start(wire: &'static Wire, case: &Case) -> Result<Self> {
         let server = Server::http("127.0.0.1:0")
             .map_err(|error| anyhow!("cannot listen on 127.0.0.1: {error}"))?;
         let server = Arc::new(server);
         let address = server.server_addr().to_ip();
         let port = address.map(|address| address.port());
         let port = port.ok_or_else(|| anyhow!("the server has no port"))?;
-        let script = Script { turns: turns.into_iter(), calls: 0, requests: Vec::new() };
-        let script = Arc::new(Mutex::new(script));
+        let script = Arc::new(Mutex::new(Script::new(case)));
         let thread = std::thread::spawn({
             let (server, script) = (Arc::clone(&server), Arc::clone(&script));
             move || server.incoming_requests().for_each(|request| serve(wire, request, &script))
@@ -46,13 +59,15 @@ impl Model {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// Stops the server; returns the requests for turns, and the number of turns that were not
-    /// asked for.
-    pub(crate) fn finish(self) -> Result<(Vec<Value>, usize)> {
+    /// Stops the server and returns the requests.
+    pub(crate) fn finish(self) -> Result<Conversation> {
         self.server.unblock();
         self.thread.join().map_err(|_| anyhow!("the scripted model panicked"))?;
         let mut script = self.script.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok((std::mem::take(&mut script.requests), script.turns.len()))
+        let mut conversation = std::mem::take(&mut script.conversation);
+        let subagents = script.subagents.values().map(ExactSizeIterator::len).sum::<usize>();
+        conversation.unplayed = script.main.len() + subagents;
+        Ok(conversation)
     }
 }
 
@@ -66,8 +81,7 @@ fn serve(wire: &Wire, mut request: Request, script: &Mutex<Script>) {
     let answer = match turn {
         Some(body) => {
             let mut script = script.lock().unwrap_or_else(PoisonError::into_inner);
-            let steps = script.next_turn();
-            script.requests.push(body.clone());
+            let steps = script.next_turn(wire, body.clone());
             Some((wire.play)(&Turn { path: &path, body: &body, steps }))
         }
         None => (wire.answer_other)(&path),
@@ -83,9 +97,25 @@ fn serve(wire: &Wire, mut request: Request, script: &Mutex<Script>) {
 }
 
 impl Script {
-    /// Returns the next steps, each with an id.
-    fn next_turn(&mut self) -> Vec<(String, Step)> {
-        let turn = self.turns.next().unwrap_or_else(|| vec![Step::Text("done".to_owned())]);
+    fn new(case: &Case) -> Self {
+        let subagents = case.subagents.iter();
+        let subagents =
+            subagents.map(|(mark, turns)| (mark.clone(), turns.clone().into_iter())).collect();
+        let main = case.turns.clone().into_iter();
+        Self { main, subagents, calls: 0, conversation: Conversation::default() }
+    }
+
+    /// Returns the next steps of the agent that asks, each with an id.
+    fn next_turn(&mut self, wire: &Wire, body: Value) -> Vec<(String, Step)> {
+        let texts = (wire.user_texts)(&body);
+        let has_mark = |mark: &str| texts.iter().any(|text| text.contains(mark));
+        let subagent = self.subagents.iter_mut().find(|(mark, _)| has_mark(mark));
+        let (turns, requests) = match subagent {
+            Some((_, turns)) => (turns, &mut self.conversation.subagents),
+            None => (&mut self.main, &mut self.conversation.main),
+        };
+        let turn = turns.next().unwrap_or_else(|| vec![Step::Text("done".to_owned())]);
+        requests.push(body);
         let mut name = |step| {
             self.calls += 1;
             (format!("call_{}", self.calls), step)

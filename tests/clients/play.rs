@@ -2,10 +2,10 @@
 //! the hooks, and compares.
 
 use crate::Programs;
-use crate::case::{Case, Watching};
+use crate::case::{Case, Expect, Watching};
 use crate::client::ClientKind;
 use crate::compiled;
-use crate::model::Model;
+use crate::model::{Conversation, Model};
 use anyhow::{Context, Result, bail, ensure};
 use portcullis_tests::compiled::copy_state;
 use portcullis_tests::driven::{Driven, find_browser, find_packages};
@@ -23,6 +23,9 @@ use std::time::Duration;
 
 /// The timeout of a run, and of one of our own commands.
 pub(crate) const LIMIT: Duration = Duration::from_secs(300);
+/// The size in bytes of the largest file that may be settings. Clients keep programs of 100 MB beside
+/// theirs, and reading these took longer than the run.
+const LARGEST: u64 = 1 << 20;
 /// The password of the person who answers on the page.
 const PASSWORD: &str = "correct horse battery";
 /// Starts a program that sees another folder as `/etc`.
@@ -177,7 +180,7 @@ impl Site {
         Ok(ended.stdout)
     }
 
-    /// Returns every file of the client's folders, with its bytes.
+    /// Returns every file of the client's folders that people write, with its bytes.
     fn client_files(&self, client: &ClientKind) -> Result<BTreeMap<PathBuf, Vec<u8>>> {
         let (mut open, mut found) = (vec![self.home().join(client.folder)], BTreeMap::new());
         if self.has_own_etc {
@@ -188,7 +191,9 @@ impl Site {
                 let path = entry?.path();
                 if path.is_dir() && !path.is_symlink() {
                     open.push(path);
-                } else if path.is_file() {
+                } else if fs::metadata(&path)
+                    .is_ok_and(|found| found.is_file() && found.len() <= LARGEST)
+                {
                     found.insert(path.clone(), fs::read(&path)?);
                 }
             }
@@ -221,7 +226,7 @@ fn run(client: &ClientKind, site: &Site, case: &Case, programs: &Programs) -> Re
     if !case.config.is_empty() {
         write(&site.config().join("config.toml"), &case.config)?;
     }
-    let model = Model::start(client.wire, case.turns.clone())?;
+    let model = Model::start(client.wire, case)?;
     let url = model.url();
     (client.furnish)(site, &url)?;
     let before = site.client_files(client)?;
@@ -249,8 +254,9 @@ fn run(client: &ClientKind, site: &Site, case: &Case, programs: &Programs) -> Re
     let person = case.person.map(|person| sit_down(site, programs, person)).transpose()?;
     let ended = process::run(command, &site.root.join("client"), LIMIT);
     process::end_marked(&format!("HOME={}", site.home().display()));
-    let (requests, unplayed) = model.finish()?;
-    let lines: String = requests.iter().map(|request| format!("{request}\n")).collect();
+    let conversation = model.finish()?;
+    let requests = conversation.main.iter().chain(&conversation.subagents);
+    let lines: String = requests.map(|request| format!("{request}\n")).collect();
     fs::write(site.root.join("requests.jsonl"), &lines)?;
     let ended = ended?;
     let mut wrong = Vec::new();
@@ -260,10 +266,12 @@ fn run(client: &ClientKind, site: &Site, case: &Case, programs: &Programs) -> Re
     if !ended.success {
         wrong.push(format!("the client ended with {:?}: {}", ended.code, ended.stderr.trim()));
     }
-    if unplayed > 0 {
-        wrong.push(format!("{unplayed} turns were not played"));
+    if conversation.unplayed > 0 {
+        wrong.push(format!("{} turns were not played", conversation.unplayed));
     }
-    wrong.extend(compare_results(&case.expect.results, &(client.wire.tool_results)(&requests)));
+    let results = (client.wire.tool_results)(&conversation.main);
+    wrong.extend(compare_results(&case.expect.results, &results));
+    wrong.extend(compare_offered(client, &case.expect, &conversation));
     let leaked = case.expect.hidden.iter().filter(|text| lines.contains(text.as_str()));
     wrong.extend(leaked.map(|text| format!("the model was told `{text}`")));
     wrong.extend(compare_files(case));
@@ -295,6 +303,16 @@ fn compare_results(expected: &[Vec<String>], results: &[String]) -> Vec<String> 
     wrong
 }
 
+fn compare_offered(
+    client: &ClientKind,
+    expect: &Expect,
+    conversation: &Conversation,
+) -> Option<String> {
+    let expected = expect.offered.as_ref()?;
+    let offered = conversation.main.last().map(client.wire.offered_tools).unwrap_or_default();
+    (offered != *expected).then(|| format!("the client offers the tools {}", json!(offered)))
+}
+
 fn compare_files(case: &Case) -> Vec<String> {
     let differs = |(path, expected): (&PathBuf, &Option<String>)| {
         let found = fs::read_to_string(path).ok();
@@ -306,7 +324,7 @@ fn compare_files(case: &Case) -> Vec<String> {
 fn compare_journal(
     site: &Site,
     programs: &Programs,
-    expected: &[[String; 3]],
+    expected: &[Vec<String>],
 ) -> Result<Vec<String>> {
     site.own(programs, &["audit", "verify"])?;
     let mut found = Vec::new();
@@ -315,7 +333,9 @@ fn compare_journal(
         let text =
             |name: &str| record.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         if matches!(text("kind").as_str(), "review" | "outcome" | "unreviewed" | "fault") {
-            found.push([text("kind"), text("subject"), text("verdict")]);
+            let mut words = vec![text("kind"), text("subject"), text("verdict")];
+            words.extend(record.get("agent").map(|_| "subagent".to_owned()));
+            found.push(words);
         }
     }
     found.sort();

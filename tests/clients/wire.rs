@@ -8,6 +8,9 @@ pub(crate) mod responses;
 use crate::case::Step;
 use serde_json::Value;
 
+/// The text in place of a step for which the client has no tool.
+const NO_TOOL: &str = "this client has no such tool";
+
 /// The API that a client speaks.
 #[derive(Debug)]
 pub(crate) struct Wire {
@@ -17,6 +20,10 @@ pub(crate) struct Wire {
     pub(crate) play: fn(turn: &Turn<'_>) -> Answer,
     /// Returns the answer to any other request; none if there is no such thing.
     pub(crate) answer_other: fn(path: &str) -> Option<Answer>,
+    /// Returns the texts that the agent of a request was given as those of its user.
+    pub(crate) user_texts: fn(body: &Value) -> Vec<&str>,
+    /// Returns the names of the tools that a request offers.
+    pub(crate) offered_tools: fn(body: &Value) -> Vec<&str>,
     /// Returns what the model was told of each of its calls, in order, by all requests for turns.
     pub(crate) tool_results: fn(requests: &[Value]) -> Vec<String>,
 }
@@ -49,6 +56,22 @@ impl Answer {
     pub(crate) const fn stream(text: String) -> Self {
         Self { kind: "text/event-stream", text }
     }
+}
+
+/// Returns the strings at `pointer` in each element of a list.
+fn texts_at<'a>(list: Option<&'a Value>, pointer: &str) -> Vec<&'a str> {
+    let list = list.and_then(Value::as_array).into_iter().flatten();
+    list.filter_map(|element| element.pointer(pointer)?.as_str()).collect()
+}
+
+/// Returns the texts in the messages of the user, whose parts are in the member `parts`.
+fn texts_of_user<'a>(messages: Option<&'a Value>, parts: &str) -> Vec<&'a str> {
+    let messages = messages.and_then(Value::as_array).into_iter().flatten();
+    let own = messages.filter(|message| message.get("role").is_some_and(|role| role == "user"));
+    let texts = own.filter_map(|message| message.get(parts)).flat_map(|content| {
+        content.as_str().map_or_else(|| texts_at(Some(content), "/text"), |text| vec![text])
+    });
+    texts.collect()
 }
 
 /// Returns a result as text.

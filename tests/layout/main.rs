@@ -25,13 +25,13 @@ use std::fs;
 const FLOORS: &[&[&str]] = &[
     &["fs", "network", "protocol"],
     &["core"],
-    &["bundle", "checkpoint", "engine", "notify", "run", "store"],
-    &["agents", "mcp", "registry"],
+    &["bundle", "checkpoint", "engine", "notify", "run", "store", "traces"],
+    &["agents", "fleet", "mcp", "registry"],
     &["config"],
     &["review", "terminal"],
     &["author", "page", "service"],
     &["web"],
-    &["cli", "hook", "toolchain"],
+    &["cli", "hook", "hub", "toolchain"],
 ];
 
 /// Crates below `plugins` that the host imports: they import nothing of it.

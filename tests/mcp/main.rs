@@ -31,7 +31,7 @@ use portcullis_tests::programs::{find_portcullis, list_cases};
 use site::Site;
 use std::env;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 /// A test: its name, and the test in a site of its own.
@@ -55,7 +55,7 @@ fn main() -> Result<ExitCode> {
     }
     let (portcullis, packages) = (portcullis.ok(), packages.ok());
     if let Some(portcullis) = &portcullis {
-        prepare_state(portcullis, &site::compiled()?)?;
+        prepare_state(portcullis, Path::new(env!("CARGO_TARGET_TMPDIR")), &site::compiled()?)?;
     }
     let conclusion = libtest_mimic::run(&arguments, trials(portcullis, packages)?);
     if !conclusion.has_failed() {

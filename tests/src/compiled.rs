@@ -11,12 +11,55 @@ use std::time::Duration;
 
 /// The timeout of the command that compiles every plugin.
 const LIMIT: Duration = Duration::from_secs(120);
+/// The time after which the state of another build is removed. A test that copies it takes seconds.
+const STALE: Duration = Duration::from_secs(60 * 60);
+/// The names of kept states begin with it.
+const KEPT: &str = "compiled-";
 
-/// Makes the folder `state` with a key and the compiled plugins of `portcullis`, by its demo.
+/// Makes the folder `state` with a key and the compiled plugins of `portcullis`, by its demo. They
+/// are kept below `folder`, so that only the first test program of a build waits for them.
 ///
 /// # Errors
 /// Fails if the demo does, or a file cannot be copied.
-pub fn prepare_state(portcullis: &Path, state: &Path) -> Result<()> {
+pub fn prepare_state(portcullis: &Path, folder: &Path, state: &Path) -> Result<()> {
+    let program =
+        fs::read(portcullis).with_context(|| format!("cannot read `{}`", portcullis.display()))?;
+    let kept = folder.join(format!("{KEPT}{}", blake3::hash(&program).to_hex()));
+    if !kept.is_dir() {
+        remove_stale(folder)?;
+        let unfinished = folder.join(format!("unfinished-{}", std::process::id()));
+        compile(portcullis, &unfinished)?;
+        match fs::rename(&unfinished, &kept) {
+            // Another program was faster.
+            Err(_) if kept.is_dir() => fs::remove_dir_all(&unfinished)?,
+            moved => moved.with_context(|| format!("cannot keep `{}`", kept.display()))?,
+        }
+    }
+    copy_state(&kept, state)
+}
+
+/// Removes the states of earlier builds.
+fn remove_stale(folder: &Path) -> Result<()> {
+    for entry in
+        fs::read_dir(folder).with_context(|| format!("cannot list `{}`", folder.display()))?
+    {
+        let entry = entry?;
+        let age = entry
+            .metadata()
+            .and_then(|found| found.modified())
+            .ok()
+            .and_then(|at| at.elapsed().ok());
+        if entry.file_name().to_string_lossy().starts_with(KEPT)
+            && age.is_some_and(|age| age > STALE)
+        {
+            // Another program may remove it too.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+    Ok(())
+}
+
+fn compile(portcullis: &Path, state: &Path) -> Result<()> {
     let work = state.with_extension("demo");
     fs::create_dir_all(&work).with_context(|| format!("cannot make `{}`", work.display()))?;
     let mut demo = Command::new(portcullis);

@@ -1,7 +1,9 @@
 //! Support for several of these test programs.
 
 pub mod compiled;
+pub mod coverage;
 pub mod driven;
+pub mod pages;
 pub mod process;
 pub mod programs;
 pub mod shapes;

@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+/// The version of Claude Code with which its cases were measured.
+pub const CLAUDE_VERSION: &str = "2.1.329";
 /// The timeout of an installation.
 const LIMIT: Duration = Duration::from_secs(300);
 

@@ -1,5 +1,5 @@
 //! The wire of each client but the first, both ways: the events that its hooks get, as they are
-//! read, and the exact answer to every ruling on a call. `host/core/tests/wire.rs` has the first
+//! read, and the exact answer to every ruling on a call. `host/core/tests/all/wire.rs` has the first
 //! client's.
 #![allow(
     clippy::unwrap_used,

@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 
 type Result<T> = std::result::Result<T, CheckpointError>;
 
-/// The longest chain of links that is followed.
-const MAX_LINKS: usize = 16;
+/// The longest chain of links that Linux follows: nothing changes a file through a longer one.
+const MAX_LINKS: usize = 40;
 
 /// Returns the roots, resolved, without those that are below another.
 pub(crate) fn roots(given: &[PathBuf]) -> Result<Vec<PathBuf>> {
@@ -61,7 +61,7 @@ pub(crate) fn chosen(
         roots.into_iter().map(|root| (root, BTreeSet::new())).collect();
     for target in targets {
         let mut next = Some(target.clone());
-        for _ in 0..MAX_LINKS {
+        for _ in 0..=MAX_LINKS {
             let Some(target) = next.take() else { break };
             let path = resolve(&target)?;
             let Some((root, scopes)) = areas

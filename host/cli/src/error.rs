@@ -13,6 +13,8 @@ use portcullis_checkpoint::CheckpointError;
 use portcullis_config::problem::{BadConfiguration, Problems};
 use portcullis_core::known_failure::{HintedFailure, KnownFailure};
 use portcullis_engine::{EngineError, LoadError};
+use portcullis_fleet::protocol::RefusalKind;
+use portcullis_fleet::{HubError, ReceiptError, SendError, TokenError};
 use portcullis_fs::{ReadError, SealError};
 use portcullis_registry::{AccessError, ErrorReason, ReferenceError, RegistryError};
 use portcullis_store::{CommitError, StoreError};
@@ -373,6 +375,18 @@ library_errors! {
         SealError::TooLarge(_) => ErrorKind::Invalid,
         SealError::Io(error) => system(error.kind()),
     },
+    HubError: hub,
+    ReceiptError: |error| match error {
+        ReceiptError::Key(_) => ErrorKind::Invalid,
+        ReceiptError::Signature | ReceiptError::Malformed => ErrorKind::Integrity,
+    },
+    SendError: |error| match error {
+        SendError::Hub(error) => hub(error),
+        SendError::Store(error) => store(error),
+        SendError::Files(SealError::Io(error)) => system(error.kind()),
+        _ => ErrorKind::Integrity,
+    },
+    TokenError: |_| ErrorKind::Invalid,
     AccessError: |_| ErrorKind::Invalid,
     ReferenceError: |_| ErrorKind::Invalid,
     RegistryError: |error| registry(&error.why),
@@ -425,6 +439,20 @@ const fn signature(error: &SignatureError) -> ErrorKind {
     match error {
         SignatureError::Wrong | SignatureError::Bytes(_) => ErrorKind::Integrity,
         _ => ErrorKind::Invalid,
+    }
+}
+
+/// Returns the kind of an exchange with a fleet's hub that failed.
+fn hub(error: &HubError) -> ErrorKind {
+    match error {
+        HubError::Address(_) => ErrorKind::Invalid,
+        HubError::OtherAuthority(_) => ErrorKind::Integrity,
+        HubError::Refused(refusal) => match refusal.refused {
+            RefusalKind::Malformed => ErrorKind::Invalid,
+            RefusalKind::Incident => ErrorKind::Integrity,
+            _ => ErrorKind::Refused,
+        },
+        _ => ErrorKind::Io,
     }
 }
 

@@ -9,10 +9,12 @@ mod commands;
 mod differ;
 mod error;
 mod exit;
+mod fleet_orders;
 mod given_file;
 mod interactive;
 mod password_prompt;
 mod recorded_action;
+mod service_unit;
 mod show;
 mod verdict_matrix;
 mod what_if_clean;
@@ -151,6 +153,12 @@ enum Command {
     Resume(commands::pause::Resume),
     /// Check that protection is complete, and show the fixes
     Doctor(commands::doctor::Arguments),
+    /// Send this machine's journal to a hub, and show how far it is
+    #[command(subcommand)]
+    Fleet(commands::fleet::Command),
+    /// Hold the journals of a fleet in PostgreSQL
+    #[command(subcommand)]
+    Hub(portcullis_fleet::hub_command::HubCommand),
     /// Run the resident service, which reviews faster
     Serve(commands::serve::Arguments),
     /// Open the page of the service in a browser (not for agents)
@@ -191,6 +199,7 @@ impl Command {
                 | Self::Pause(_)
                 | Self::Resume(_)
                 | Self::Open(_)
+                | Self::Fleet(_)
         )
     }
 }
@@ -328,6 +337,8 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Pause(arguments) => commands::pause::run_pause(&arguments),
         Command::Resume(arguments) => commands::pause::run_resume(&arguments),
         Command::Doctor(arguments) => commands::doctor::run_doctor(&arguments),
+        Command::Fleet(command) => commands::fleet::run_fleet(&command),
+        Command::Hub(command) => commands::hub::run_hub(&command),
         Command::Serve(arguments) => commands::serve::run_serve(&arguments),
         Command::Open(arguments) => commands::open::run_open(&arguments),
         Command::Status(arguments) => Ok(commands::status::run_status(&arguments)),

@@ -74,8 +74,10 @@ pub enum ProjectScope {
     Word(&'static str),
     /// Additional items.
     Union,
-    /// Items that are in both lists.
+    /// Folders that are in both lists.
     Intersection,
+    /// Items that are in both lists.
+    Common,
 }
 
 impl ValueKind {
@@ -127,7 +129,7 @@ impl ProjectScope {
             Self::TrueIfBuiltin => "`true` counts for a builtin plugin".into(),
             Self::Word(word) => format!("`\"{word}\"` counts"),
             Self::Union => "what it adds counts".into(),
-            Self::Intersection => "what is in both counts".into(),
+            Self::Intersection | Self::Common => "what is in both counts".into(),
         }
     }
 }

@@ -1,5 +1,5 @@
 //! Merges the files: the organisation's takes precedence over the person's, and that over the
-//! project's.
+//! project's. A fleet's orders tighten what the first two say.
 //!
 //! A profile stands below them: its values are those of keys that neither sets.
 //!
@@ -10,6 +10,7 @@
 
 use super::keys::{ConfigKey, ProjectScope, ValueKind, toml_text};
 use super::order;
+use super::order_scope::{expand_profile, order_scope};
 use super::parse::{ConfigDocument, KeyValue, PipelineSection};
 use super::profiles::{PROFILE, profile_values};
 use portcullis_core::text::count_noun;
@@ -20,6 +21,8 @@ use std::path::{Path, PathBuf};
 /// The owner of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Layer {
+    /// The orders of the machine's fleet.
+    Orders,
     /// The organisation's.
     Managed,
     /// The person's.
@@ -121,12 +124,15 @@ pub enum IgnoreReason {
     Global,
     /// Only the organisation and the person can set it.
     Owner,
+    /// The machine's own value is as strict, or stricter.
+    Looser,
 }
 
 impl Layer {
     /// Returns the name in machine-readable output.
     pub const fn as_str(self) -> &'static str {
         match self {
+            Self::Orders => "orders",
             Self::Managed => "managed",
             Self::User => "user",
             Self::Project => "project",
@@ -140,10 +146,12 @@ impl IgnoreReason {
     pub const fn in_words(self) -> &'static str {
         match self {
             Self::Untrusted => "it needs trust: look at it with `portcullis trust`",
+            Self::Overridden(Layer::Orders) => "the fleet's orders say otherwise",
             Self::Overridden(Layer::Managed) => "the organisation's file says otherwise",
             Self::Overridden(_) => "your own file says otherwise",
             Self::Global => "it applies to the whole installation, and no project changes it",
             Self::Owner => "no project says it, only you and your organisation",
+            Self::Looser => "this machine's own configuration is as strict, or stricter",
         }
     }
 }
@@ -166,6 +174,9 @@ pub fn merge_layers(files: &[LayerFile], context: &LayerContext<'_>) -> MergedSe
     settled.take_profile();
     let managed = settled.entries.iter().filter(|(_, entry)| entry.origin.layer == Layer::Managed);
     settled.held = managed.map(|(path, entry)| (path.clone(), entry.said.value.clone())).collect();
+    for file in files.iter().filter(|file| file.layer == Layer::Orders) {
+        settled.take_orders(&file.document);
+    }
     for file in files.iter().filter(|file| file.layer == Layer::Project) {
         settled.project(&file.document, context.trusted.then_some(&own));
     }
@@ -273,6 +284,41 @@ impl MergedSettings {
         }
     }
 
+    /// Applies orders: each value counts as far as it tightens what the machine's own files say, and
+    /// from then on nothing loosens the key.
+    fn take_orders(&mut self, document: &ConfigDocument) {
+        for said in expand_profile(&document.said) {
+            let Some(scope) = order_scope(said.key) else { continue };
+            let own = self.entries.get(&said.path).cloned();
+            let current =
+                own.as_ref().map_or_else(said.key.default, |own| Some(own.said.value.clone()));
+            let tightened = match &current {
+                Some(current) => tighten(scope, &said, current),
+                None => first(scope, &said),
+            };
+            let ordered = tightened.clone().filter(|value| Some(value) != current.as_ref());
+            if !ordered.as_ref().is_some_and(|value| same(value, &said.value))
+                && !current.as_ref().is_some_and(|value| same(value, &said.value))
+            {
+                self.ignored.push(IgnoredKey::of(&said, Layer::Orders, IgnoreReason::Looser));
+            }
+            let Some(value) = ordered.clone().or(current) else { continue };
+            self.held.insert(said.path.clone(), value.clone());
+            if ordered.is_none() && own.is_some() {
+                continue;
+            }
+            self.note_items(Layer::Orders, &said);
+            if let Some(own) = own {
+                let why = IgnoreReason::Overridden(Layer::Orders);
+                self.ignored.push(IgnoredKey::of(&own.said, own.origin.layer, why));
+            }
+            let origin =
+                ValueOrigin { layer: Layer::Orders, pipeline: None, tightened: ordered.is_some() };
+            let path = said.path.clone();
+            self.entries.insert(path, EffectiveValue { said: KeyValue { value, ..said }, origin });
+        }
+    }
+
     fn project(&mut self, document: &ConfigDocument, trusted: Option<&Matching<'_>>) {
         let spoken: BTreeMap<String, Layer> = self
             .entries
@@ -335,8 +381,10 @@ impl MergedSettings {
             .get(&said.path)
             .map(|entry| entry.said.value.clone())
             .or_else(|| (said.key.default)());
-        let tightened =
-            current.as_ref().map_or_else(|| first(said), |current| tighten(said, current));
+        let scope = said.key.project;
+        let tightened = current
+            .as_ref()
+            .map_or_else(|| first(scope, said), |current| tighten(scope, said, current));
         if let Some(value) = tightened.clone().filter(|value| Some(value) != current.as_ref()) {
             let entry =
                 EffectiveValue { said: KeyValue { value, ..said.clone() }, origin: origin(true) };
@@ -379,17 +427,24 @@ fn add_files(said: &KeyValue, before: &KeyValue) -> Option<KeyValue> {
     }
 }
 
-/// Returns the value that is in force if only an untrusted project's file sets the key: a limit is
-/// stricter than none.
-fn first(said: &KeyValue) -> Option<Value> {
-    matches!((said.key.project, &said.value), (ProjectScope::Least, Value::Integer(_)))
-        .then(|| said.value.clone())
+/// Returns the value that is in force if only an untrusted project's file, or orders, set the key: a
+/// limit is stricter than none, and nothing is stricter than the last word.
+fn first(scope: ProjectScope, said: &KeyValue) -> Option<Value> {
+    let counts = match (scope, &said.value, said.key.kind) {
+        (ProjectScope::Least, Value::Integer(_), _) => true,
+        // The default depends on the plugin, and is never stricter than the last word.
+        (ProjectScope::Later, Value::Text(word), ValueKind::Choice(words)) => {
+            words.last() == Some(&word.as_str())
+        }
+        _ => false,
+    };
+    counts.then(|| said.value.clone())
 }
 
-/// Returns the value in force after an untrusted project's file sets the key; `None` if that
-/// changes nothing. It is never looser than `current`.
-fn tighten(said: &KeyValue, current: &Value) -> Option<Value> {
-    match (said.key.project, &said.value, current) {
+/// Returns the value in force after an untrusted project's file, or orders, set the key; `None` if
+/// that changes nothing. It is never looser than `current`.
+fn tighten(scope: ProjectScope, said: &KeyValue, current: &Value) -> Option<Value> {
+    match (scope, &said.value, current) {
         (ProjectScope::Least, Value::Integer(wanted), Value::Integer(current)) => {
             Some(Value::Integer(*wanted.min(current)))
         }
@@ -435,6 +490,10 @@ fn tighten(said: &KeyValue, current: &Value) -> Option<Value> {
         }
         (ProjectScope::Intersection, Value::Texts(wanted), Value::Texts(current)) => {
             Some(Value::Texts(in_both(wanted, current)))
+        }
+        (ProjectScope::Common, Value::Texts(wanted), Value::Texts(current)) => {
+            let both = current.iter().filter(|item| wanted.contains(item));
+            Some(Value::Texts(both.cloned().collect()))
         }
         _ => None,
     }

@@ -21,6 +21,8 @@ pub mod listing;
 mod named_files;
 pub mod names;
 mod order;
+pub mod order_scope;
+pub mod orders;
 pub mod parse;
 pub mod paths;
 pub mod pause;
@@ -49,6 +51,7 @@ use portcullis_core::policy::Policy;
 use portcullis_core::score::RiskLevel;
 use portcullis_core::text::one_line;
 use portcullis_engine::{Setting, SettingValue as Value};
+use portcullis_fleet::protocol::SentDetail;
 use portcullis_store::{Durability, Home};
 use problem::BadConfiguration;
 use std::collections::BTreeMap;
@@ -103,6 +106,8 @@ pub struct Config {
     pub prompts: Option<prompts::PromptsFile>,
     /// The settings of the journal.
     pub audit: Audit,
+    /// The detail of the records that a machine in a fleet sends to its hub.
+    pub fleet_detail: SentDetail,
     /// The values in the project's file that do not count, because nobody trusted that file.
     pub untrusted: Vec<IgnoredKey>,
 }
@@ -338,6 +343,7 @@ impl Config {
                     .collect(),
                 export_format: holds.text("audit.export_format"),
             },
+            fleet_detail: SentDetail::find_level(&holds.text("fleet.detail")).unwrap_or_default(),
             untrusted: settled
                 .ignored
                 .iter()

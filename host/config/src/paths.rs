@@ -40,12 +40,29 @@ pub fn second_program() -> io::Result<PathBuf> {
     Ok(env::current_exe()?.with_file_name(SECOND_PROGRAM))
 }
 
+/// Returns where the program of the hub is: beside the running one, as the second program.
+///
+/// # Errors
+/// Fails if the place of the running program is unknown.
+pub fn hub_program() -> io::Result<PathBuf> {
+    Ok(env::current_exe()?.with_file_name(portcullis_fleet::hub_command::NAME))
+}
+
 /// Returns where the small hook is: beside the running program.
 ///
 /// # Errors
 /// Fails if the place of the running program is unknown.
 pub fn small_hook() -> io::Result<PathBuf> {
     Ok(env::current_exe()?.with_file_name(portcullis_agents::SMALL_HOOK))
+}
+
+/// Returns where the units are with which a user's systemd starts the resident service: that of the
+/// service and that of its socket.
+#[must_use]
+pub fn unit_files(paths: &Paths) -> [PathBuf; 2] {
+    let configuration = paths.environment.folder("XDG_CONFIG_HOME");
+    let folder = configuration.unwrap_or_else(|| Path::new(&paths.person).join(".config"));
+    ["portcullis.service", "portcullis.socket"].map(|name| folder.join("systemd/user").join(name))
 }
 
 /// The folders that the command line pins, for every command.

@@ -1,15 +1,18 @@
 //! Reads the files of a configuration, and merges them into the values in force.
 
+use crate::clock::now_ms;
 use crate::layers::{self, Layer, LayerContext, LayerFile, MergedSettings};
 use crate::named_files::read_project_file;
+use crate::order_scope::find_foreign;
 use crate::paths::{PROJECT_FILE, Paths};
 use crate::problem::{self, BadConfiguration, Problems};
 use crate::{FILE, file, ladders, order, parse, plugins, prompts, rules, trust};
+use portcullis_fleet::{FleetFiles, HeldOrders};
 use portcullis_store::Home;
 use std::path::Path;
 
 /// Returns the values in force in these places, with their origins. `pipeline` replaces the
-/// matching one.
+/// matching one. `home` knows which project files a person trusted, and the fleet's orders.
 ///
 /// # Errors
 /// Fails like `Config::load`.
@@ -18,7 +21,11 @@ pub fn settle_layers(
     home: Option<&Home>,
     pipeline: Option<&str>,
 ) -> Result<MergedSettings, BadConfiguration> {
-    let files = read_files(places)?;
+    let mut files = read_files(places)?;
+    if let Some(home) = home {
+        let orders = read_orders(home, now_ms());
+        files.extend(orders.map_err(|problems| BadConfiguration(vec![problems]))?);
+    }
     let project = files.iter().find(|file| file.layer == Layer::Project);
     let trusted = match (project, home, &places.project) {
         (Some(file), Some(home), Some(folder)) => trust::is_trusted(home, folder, &file.digest),
@@ -99,6 +106,40 @@ pub fn read_one(path: &Path) -> Result<LayerFile, BadConfiguration> {
     });
     text.and_then(|text| parse_layer(Layer::User, path, &text))
         .map_err(|problems| BadConfiguration(vec![problems]))
+}
+
+/// Returns the layer of the orders that a machine is held to at `now`, in milliseconds since 1970;
+/// none without orders.
+///
+/// # Errors
+/// Fails if the orders were changed, removed or are not understood, and if they have expired and say
+/// that nothing may run then: half of a configuration is none.
+fn read_orders(home: &Home, now: u64) -> Result<Option<LayerFile>, Problems> {
+    let files = FleetFiles::of_home(home);
+    let path = files.orders().path();
+    let held = files.read_orders(now).map_err(|error| {
+        let fix = "a person can run `portcullis fleet leave --force` and join again";
+        Problems::in_file(path, format!("{error}; {fix}"))
+    })?;
+    let Some(held) = held.filter(HeldOrders::in_force) else { return Ok(None) };
+    if held.blocks_all() {
+        let what = "the fleet's orders have expired, and say that nothing may run until newer ones \
+                    come; `portcullis fleet status` shows why none come";
+        return Err(Problems::in_file(path, what.to_owned()));
+    }
+    parse_orders(&held.orders.configuration, path).map(Some)
+}
+
+/// Parses the configuration of orders.
+///
+/// # Errors
+/// Fails if it is not a configuration, or holds what is not for orders.
+pub(crate) fn parse_orders(text: &str, path: &Path) -> Result<LayerFile, Problems> {
+    let file = parse_layer(Layer::Orders, path, text)?;
+    match find_foreign(&file.document) {
+        None => Ok(file),
+        Some((place, what)) => Err(Problems::at_place(path, place, what)),
+    }
 }
 
 pub(crate) fn parse_layer(layer: Layer, path: &Path, text: &str) -> Result<LayerFile, Problems> {

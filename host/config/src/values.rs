@@ -191,7 +191,9 @@ impl EffectiveValues<'_> {
         let base = match self.0.entries.get("plugins_dir").map(|entry| entry.origin.layer) {
             Some(Layer::Managed) => places.managed.parent(),
             Some(Layer::Project) => project.as_deref().and_then(Path::parent),
-            Some(Layer::User | Layer::Profile) | None => Some(places.config.as_path()),
+            Some(Layer::Orders | Layer::User | Layer::Profile) | None => {
+                Some(places.config.as_path())
+            }
         };
         base.unwrap_or(&places.config).join(at_home(&folder, &places.person))
     }

@@ -14,6 +14,7 @@ mod problem;
 pub(crate) use problem::HttpError;
 
 use crate::grants::{Host, Target};
+use portcullis_network::client_settings;
 use std::fmt;
 use std::io::{self, Read};
 use std::net::{IpAddr, SocketAddr};
@@ -205,15 +206,9 @@ impl Web {
 
     fn config(&self, request: &WebRequest, left: Duration) -> Config {
         let Timeouts { connect, first_byte, between_bytes } = request.patience;
-        Agent::config_builder()
-            .proxy(None)
-            .max_redirects(0)
-            .max_redirects_will_error(false)
-            .http_status_as_error(false)
-            // Empty values keep the client from adding headers that the plugin did not set.
+        client_settings()
+            // The client adds no header that the plugin did not set.
             .user_agent("")
-            .accept("")
-            .accept_encoding("")
             .max_idle_connections(0)
             .max_response_header_size(HEAD_BYTES)
             .input_buffer_size(BUFFER_BYTES)

@@ -1,11 +1,34 @@
-//! Names of this machine, resolved without a name service: a connection to one may go without TLS,
-//! and a false answer would be trusted.
+//! The settings that all our HTTP clients share, and names of this machine, resolved without a name
+//! service: a connection to one may go without TLS, and a false answer would be trusted.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use ureq::config::Config;
+use ureq::Agent;
+use ureq::config::{Config, ConfigBuilder};
 use ureq::http::Uri;
+use ureq::typestate::AgentScope;
 use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
-use ureq::unversioned::transport::NextTimeout;
+use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
+
+/// Returns the settings with which each of our clients begins: it uses no proxy, since a project
+/// can set the variables for one; it follows no redirect; an answer of any status is an answer; and
+/// no header but `user-agent` is added.
+#[must_use]
+pub fn client_settings() -> ConfigBuilder<AgentScope> {
+    Agent::config_builder()
+        .proxy(None)
+        .max_redirects(0)
+        .max_redirects_will_error(false)
+        .http_status_as_error(false)
+        .user_agent("portcullis")
+        .accept("")
+        .accept_encoding("")
+}
+
+/// Creates a client, which resolves names of this machine by itself.
+#[must_use]
+pub fn create_client(settings: ConfigBuilder<AgentScope>) -> Agent {
+    Agent::with_parts(settings.build(), DefaultConnector::default(), LoopbackOrDns)
+}
 
 /// Returns true for a name that means this machine everywhere.
 #[must_use]

@@ -7,15 +7,13 @@ use crate::failure::{Delivered, DeliveryFailure};
 use crate::message::Notification;
 use crate::proxy::{self, CheckedProxy};
 use crate::{authorities, slack, webhook_reply};
-use portcullis_network::{LoopbackOrDns, find_own_address};
+use portcullis_network::{client_settings, create_client, find_own_address};
 use secrecy::{ExposeSecret, SecretString};
 use std::io::Read;
 use std::sync::Arc;
 use std::time::Instant;
-use ureq::Agent;
 use ureq::http::{Response, Uri};
 use ureq::tls::{RootCerts, TlsConfig};
-use ureq::unversioned::transport::DefaultConnector;
 
 /// The most bytes of an answer's status and headers.
 const HEAD_BYTES: usize = 16 << 10;
@@ -77,19 +75,13 @@ impl CheckedWebhook {
         if left.is_zero() {
             return Err(webhook_reply::late(&self.place));
         }
-        let config = Agent::config_builder()
+        let settings = client_settings()
             .proxy(self.proxy.as_ref().map(|through| through.proxy.clone()))
-            .max_redirects(0)
-            .max_redirects_will_error(false)
-            .http_status_as_error(false)
-            .user_agent("portcullis")
-            .accept_encoding("")
             .max_idle_connections(0)
             .max_response_header_size(HEAD_BYTES)
             .timeout_global(Some(left))
-            .tls_config(TlsConfig::builder().root_certs(self.roots.clone()).build())
-            .build();
-        let agent = Agent::with_parts(config, DefaultConnector::default(), LoopbackOrDns);
+            .tls_config(TlsConfig::builder().root_certs(self.roots.clone()).build());
+        let agent = create_client(settings);
         let mut request = agent.post(&self.uri).header("content-type", "application/json");
         if let Some(bearer) = &self.bearer {
             request = request.header("authorization", format!("Bearer {}", bearer.expose_secret()));

@@ -1,9 +1,9 @@
-//! The difference of two texts, line by line.
+//! Differences of texts, line by line.
 //!
 //! Lines keep their signs: colour never carries meaning alone.
 
 use crate::Html;
-use portcullis_core::text::one_line;
+use portcullis_core::text::{list_lines, one_line};
 use similar::{ChangeTag, TextDiff};
 use std::time::Duration;
 
@@ -13,8 +13,27 @@ const CONTEXT: usize = 3;
 const MOST_LINES: usize = 300;
 /// The most bytes of a line that are shown.
 const MOST_LINE: usize = 400;
+/// The most bytes of a printed difference that are shown: more than an approval keeps.
+const MOST_PRINTED: usize = 256 << 10;
 /// The time after which a shorter difference is no longer looked for.
 const PATIENCE: Duration = Duration::from_millis(200);
+
+/// Draws a difference as `diff -u` prints it, whole: somebody decides about it.
+#[must_use]
+pub fn draw_printed_diff(diff: &str) -> Html {
+    let mut html = Html::from_template("<pre class=\"diff\">", &[]);
+    for line in list_lines(diff, MOST_PRINTED).lines() {
+        let template = match line.chars().next() {
+            Some('-') => "<del>{}</del>\n",
+            Some('+') => "<ins>{}</ins>\n",
+            Some(' ') => "{}\n",
+            _ => "<b>{}</b>\n",
+        };
+        html.put_template(template, &[&line]);
+    }
+    html.put_template("</pre>", &[]);
+    html
+}
 
 /// Draws the difference of two texts, each line escaped and cut.
 #[must_use]
@@ -65,6 +84,16 @@ mod tests {
         ] {
             assert_eq!(draw_diff(before, after).as_str(), expected, "{before:?} {after:?}");
         }
+    }
+
+    #[test]
+    fn a_printed_one_is_whole_and_stays_text() {
+        let drawn = draw_printed_diff("@@ -1,2 +1,2 @@\n a\n-b\n+<b>\n\\ No newline\n");
+        let expected = "<pre class=\"diff\"><b>@@ -1,2 +1,2 @@</b>\n a\n<del>-b</del>\n\
+                        <ins>+&lt;b&gt;</ins>\n<b>\\ No newline</b>\n</pre>";
+        assert_eq!(drawn.as_str(), expected);
+        let long = (0..1000).map(|at| format!("+{at}\n")).collect::<String>();
+        assert!(draw_printed_diff(&long).as_str().contains("<ins>+999</ins>"));
     }
 
     #[test]

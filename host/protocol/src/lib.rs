@@ -33,7 +33,7 @@ mod peer;
 mod socket;
 mod status;
 
-pub use frame::{FrameError, MAGIC, MOST_BYTES, read_message, write_message};
+pub use frame::{FrameError, MAGIC, MOST_BYTES, Message, read_message, write_message};
 pub use message::{Answer, Reply, Request, ReviewRequest, ServiceStatus};
 pub use peer::{Peer, PeerError, check_peer, read_peer};
 pub use socket::{

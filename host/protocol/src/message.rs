@@ -17,7 +17,7 @@ pub enum Request {
     ReviewAcross(Box<ReviewRequest>, Vec<u8>),
     /// The findings for a [`Reply::Question`].
     Findings(Vec<u8>),
-    /// How the service is.
+    /// The state of the service.
     Status,
     /// A link to the page with a purpose: a role, or a passkey to set up.
     Link(String),
@@ -57,7 +57,7 @@ pub enum Reply {
     Unable(String),
     /// What the review has to know of the hook's user's files: [`Request::Findings`] follow.
     Question(Vec<u8>),
-    /// How the service is.
+    /// The state of the service.
     Status(ServiceStatus),
     /// A link that signs one browser in, once.
     Link(String),
@@ -74,7 +74,7 @@ pub struct Answer {
     pub stderr: Vec<u8>,
 }
 
-/// How a service is.
+/// The state of a service.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServiceStatus {
     /// Its version.

@@ -1,11 +1,10 @@
 //! The state shared by all requests: TLS, proxies, timeouts.
 
 use crate::access::{Access, AccessError, authorities};
-use portcullis_network::LoopbackOrDns;
+use portcullis_network::{client_settings, create_client};
 use std::sync::Arc;
 use ureq::Agent;
 use ureq::tls::{RootCerts, TlsConfig};
-use ureq::unversioned::transport::DefaultConnector;
 use url::Url;
 
 /// The most bytes of a response's header: URLs signed by object stores are long.
@@ -31,21 +30,14 @@ impl Client {
         };
         let limits = access.limits;
         let agent = |proxy| {
-            let config = Agent::config_builder()
+            let settings = client_settings()
                 .proxy(proxy)
-                .max_redirects(0)
-                .max_redirects_will_error(false)
-                .http_status_as_error(false)
-                .user_agent("portcullis")
-                .accept("")
-                .accept_encoding("")
                 .max_response_header_size(HEAD_BYTES)
                 .timeout_connect(Some(limits.connect))
                 .timeout_per_read(Some(limits.read))
                 .timeout_per_write(Some(limits.read))
-                .tls_config(TlsConfig::builder().root_certs(roots.clone()).build())
-                .build();
-            Agent::with_parts(config, DefaultConnector::default(), LoopbackOrDns)
+                .tls_config(TlsConfig::builder().root_certs(roots.clone()).build());
+            create_client(settings)
         };
         let proxied = agent(access.proxies.any().map(|through| through.proxy.clone()));
         Ok(Self { direct: agent(None), proxied, access })

@@ -28,7 +28,7 @@ pub enum PersonDecision {
     AllowInSession,
 }
 
-/// Who answers, and how that is known.
+/// The person who answers.
 #[derive(Clone, Copy, Debug)]
 pub struct Answerer<'a> {
     /// Their name; `None` if one person cannot be told from another.
@@ -40,17 +40,17 @@ pub struct Answerer<'a> {
 /// A person's answer.
 #[derive(Clone, Copy, Debug)]
 pub struct PersonAnswer<'a> {
-    /// What they decided.
+    /// Their decision.
     pub decision: PersonDecision,
     /// Their words to the agent; may be empty.
     pub words: &'a str,
-    /// Who they are.
+    /// The person.
     pub by: Answerer<'a>,
     /// Milliseconds since 1970.
     pub at: Timestamp,
 }
 
-/// What became of an answer.
+/// The result of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AnswerResult {
     /// The action runs, unless more speaks against it by now.

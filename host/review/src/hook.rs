@@ -7,6 +7,7 @@
 mod across;
 mod faults;
 mod restored_hooks;
+mod spans;
 mod without_hook;
 
 pub use crate::approvals::EventReply;
@@ -99,6 +100,7 @@ pub fn answer_event(
             work_is_due: false,
         };
     }
+    let _span = spans::enter_review(&event);
     let payload = Some(Payload { caller, bytes: input });
     let settled =
         review_at_its_paths(parts, payload, &event, (now, begun), None).and_then(|first| {
@@ -110,6 +112,7 @@ pub fn answer_event(
     let (reply, work_is_due) = match settled {
         Ok(answered) => (answered.reply, answered.work_is_due),
         Err(fault) => {
+            spans::note_fault(&fault);
             record_event_fault(caller.own_paths(), &fault, &event, now);
             (fault_reply_for(&event, &fault), false)
         }
@@ -151,10 +154,11 @@ fn review_at_its_paths(
 /// as far as either is readable.
 #[must_use]
 pub fn observes(places: &Paths, now: u64) -> bool {
-    Config::load(places, None)
+    // A fleet's orders may say otherwise than the files, and are read with the home's key.
+    let home = Home::open_root(&places.state).ok();
+    Config::load(places, home.as_ref())
         .is_ok_and(|config| matches!(config.policy.mode, Mode::Observe | Mode::Off))
-        || Home::open_root(&places.state)
-            .is_ok_and(|home| matches!(pause::read_current(&home, now), Ok(Some(_))))
+        || home.is_some_and(|home| matches!(pause::read_current(&home, now), Ok(Some(_))))
 }
 
 /// One hook call with everything that its review needs.
@@ -183,6 +187,7 @@ impl<'a> HookCall<'a> {
         now: u64,
         begun: Instant,
     ) -> Result<Self, Fault> {
+        let _span = spans::enter("open");
         // Open the home first: if configuration and state share a folder, its error is more
         // helpful.
         let home = Home::open_root(&places.state).map_err(|error| store_fault(&error))?;
@@ -252,7 +257,7 @@ impl<'a> HookCall<'a> {
                 approved,
             },
         );
-        let work_is_due = store.checkpoint_due() || store.work_due(self.now).unwrap_or(false);
+        let work_is_due = self.parts.is_work_due(&store, self.now);
         drop(keeper);
         let committed = match committed {
             Err(ReviewError::Changed) => return Ok(ReviewedEvent::changed()),
@@ -410,8 +415,11 @@ fn commit_review(
     input: &Input<'_>,
 ) -> Result<CommittedEvent, ReviewError> {
     let event = input.event;
+    // Entered at the end of the review below, and left after the commit.
+    let mut committing = None;
     let committed =
         store.review_in_session(&event.session, event.agent.as_deref(), |snapshot, steps| {
+            committing = None;
             let mut reviewed = review_snapshot(reviewer, keeper, input, snapshot, steps)?;
             let view = input.payload.and_then(|payload| payload.caller.view());
             if let Some(problem) = view.and_then(UserView::problem) {
@@ -435,6 +443,9 @@ fn commit_review(
                 {
                     record.details.insert(FACTS_OF_USER.into(), across.user.into());
                 }
+            }
+            if let Some(record) = reviewed.records.first() {
+                spans::note_record(record);
             }
             let learned = breakers::learn_outcomes(
                 &snapshot.breakers,
@@ -478,9 +489,11 @@ fn commit_review(
             let asks = matches!(reviewed.reply.ruling, Disposition::Ask(_));
             let review = reviewed.records.into_iter().next().filter(|_| asks).map(Box::new);
             let value = CommittedEvent { reply: reviewed.reply, stop, review };
+            committing = Some(spans::enter("commit"));
             Ok::<_, ReviewError>(PendingCommit { commit, value })
-        })?;
-    Ok(committed.value)
+        });
+    drop(committing);
+    Ok(committed?.value)
 }
 
 /// Takes a person's permission out of the exceptions that a review relied on, and returns its id if

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 
 const FILE: &str = "page.address";
 const MOST_BYTES: u64 = 64;
-/// What every address begins with, before the port.
-pub const ADDRESS_START: &str = "http://portcullis.localhost:";
+/// The name under which a browser finds this machine: it resolves every name below `localhost` by
+/// itself. A cookie for it does not go to what listens on other ports of `localhost`.
+pub const PAGE_HOST: &str = "portcullis.localhost";
 
 /// Tells where the page is.
 ///
@@ -30,7 +31,7 @@ pub fn forget_page(state: &Path) {
 pub fn find_page(state: &Path) -> Option<String> {
     let bytes = read_file(&path(state), MOST_BYTES, Links::Refuse).ok()??;
     let address = String::from_utf8(bytes).ok()?;
-    let port = address.strip_prefix(ADDRESS_START)?;
+    let port = address.strip_prefix("http://")?.strip_prefix(PAGE_HOST)?.strip_prefix(':')?;
     let is_number = port.len() <= 5 && port.bytes().all(|digit| digit.is_ascii_digit());
     let is_port = is_number && port.parse::<u16>().is_ok_and(|port| port > 0);
     is_port.then_some(address)

@@ -45,6 +45,11 @@ pub trait ReviewParts: Sync {
     /// Fails if it cannot be opened.
     fn open_store(&self, home: &Home, durability: Durability) -> Result<Store, StoreError>;
 
+    /// Returns true if a review leaves work for `maintain`. `now` is in milliseconds since 1970.
+    fn is_work_due(&self, store: &Store, now: u64) -> bool {
+        store.checkpoint_due() || store.work_due(now).unwrap_or(false)
+    }
+
     /// Takes the parts of a finished review back.
     fn put_back(&self, reviewer: Reviewer, store: Store);
 }

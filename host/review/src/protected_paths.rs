@@ -18,7 +18,7 @@
 use crate::bundles::locks::LOCK_FILE;
 use portcullis_agents::settings::{Folders, SettingsLayout, SettingsScope};
 use portcullis_config::Config;
-use portcullis_config::paths::{PROJECT_FILE, Paths, second_program, small_hook};
+use portcullis_config::paths::{PROJECT_FILE, Paths, second_program, small_hook, unit_files};
 use portcullis_core::facts::normalise_path;
 use portcullis_core::policy::GuardedPath;
 use serde::{Deserialize, Serialize};
@@ -99,6 +99,9 @@ fn list_with(
     // The hooks of a client may start it in place of the first.
     if let Ok(program) = small_hook() {
         list.add(&program, PROGRAM);
+    }
+    for unit in unit_files(places) {
+        list.add(&unit, PROGRAM);
     }
     let folder = places
         .managed
@@ -385,6 +388,8 @@ mod tests {
             "home/.config/portcullis",
             "home/.local/state/portcullis",
             "home/.local/state/portcullis/key",
+            "home/.config/systemd/user/portcullis.service",
+            "home/.config/systemd/user/portcullis.socket",
             "wasm",
             "home/words.toml",
             "etc/portcullis",

@@ -45,10 +45,10 @@ pub struct AskedAction {
     pub cwd: String,
     /// The reasons for asking, the primary one first.
     pub reasons: Vec<String>,
-    /// What it would change; empty in older rows.
+    /// The lines that it would change; empty in older rows.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub changes: Vec<AskedChange>,
-    /// How many people have to allow it.
+    /// The number of people who have to allow it.
     #[serde(default = "one_person")]
     pub people: u8,
     /// The people who have allowed it, where more than one has to.

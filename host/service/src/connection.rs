@@ -116,6 +116,7 @@ fn review(
         // agent got.
         record_late(&caller, &request.payload);
     }
+    shared.parts.empty_long_logs();
     if answered.work_is_due {
         (shared.maintain)(&caller);
     }

@@ -8,10 +8,9 @@ use portcullis_config::boundary::{Boundary, STATE};
 use portcullis_review::hook::HookCaller;
 use portcullis_review::parts::KeptParts;
 use portcullis_store::Home;
-use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
@@ -32,16 +31,13 @@ pub struct Service {
 #[derive(Clone)]
 pub struct Stop {
     shared: Arc<Shared>,
-    path: PathBuf,
     end: Sender<ServiceEnd>,
 }
 
 impl Stop {
     /// Lets running reviews end, and the service after them.
     pub fn stop(&self) {
-        self.shared.stops.store(true, Ordering::SeqCst);
-        // Wakes the thread that waits for connections.
-        drop(UnixStream::connect(&self.path));
+        self.shared.end_waits();
         // A service that has ended needs no reason.
         let _ended = self.end.send(ServiceEnd::Stopped);
     }
@@ -51,18 +47,20 @@ impl Service {
     /// Creates a service of a version on a socket. `maintain` starts the work that reviews leave
     /// for later, in the environment of a hook, without waiting for it. `make_link` makes a link to
     /// the page for somebody of a role, or says why there is none.
-    #[must_use]
+    ///
+    /// # Errors
+    /// Fails if the system has no more descriptors.
     pub fn new(
         mut socket: OwnSocket,
         version: &'static str,
         maintain: impl Fn(&HookCaller) + Send + Sync + 'static,
         make_link: impl Fn(&str) -> Result<String, String> + Send + Sync + 'static,
-    ) -> Self {
+    ) -> io::Result<Self> {
         let listener = socket.listener.take();
         let (maintain, make_link) = (Box::new(maintain), Box::new(make_link));
-        let shared = Arc::new(Shared::new(version, listener, maintain, make_link));
+        let shared = Arc::new(Shared::new(version, listener, maintain, make_link)?);
         let (end, ends) = channel();
-        Self { socket, shared, ends, end }
+        Ok(Self { socket, shared, ends, end })
     }
 
     /// Lets it stand behind a boundary: it reviews the events of other users, and keeps the state of
@@ -81,8 +79,7 @@ impl Service {
     /// Returns the handle that ends it.
     #[must_use]
     pub fn stop_handle(&self) -> Stop {
-        let (shared, path) = (Arc::clone(&self.shared), self.socket.path().to_owned());
-        Stop { shared, path, end: self.end.clone() }
+        Stop { shared: Arc::clone(&self.shared), end: self.end.clone() }
     }
 
     /// Returns the path of its socket.
@@ -99,7 +96,7 @@ impl Service {
         let Self { socket, shared, ends, end } = self;
         workers::start_worker(&shared, &end).context("cannot start a thread")?;
         let ended = ends.recv().unwrap_or(ServiceEnd::Stopped);
-        shared.stops.store(true, Ordering::SeqCst);
+        shared.end_waits();
         // From here on hooks find no socket, and review by themselves.
         shared.close_listener();
         drop(socket);

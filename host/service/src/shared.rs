@@ -1,13 +1,16 @@
-//! What all connections of a service share.
+//! The state that all connections of a service share.
 
 use portcullis_config::boundary::Boundary;
 use portcullis_protocol::ServiceStatus;
 use portcullis_review::hook::HookCaller;
 use portcullis_review::parts::KeptParts;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
 use rustix::process::getuid;
 use std::collections::BTreeMap;
 use std::io;
-use std::os::unix::net::UnixListener;
+use std::net::Shutdown;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -36,12 +39,48 @@ pub(crate) struct Shared {
     pub(crate) stops: AtomicBool,
     version: &'static str,
     begun: Instant,
+    wait: ConnectionWait,
     /// The socket, locked by the thread that waits for the next connection; `None` once the service
     /// stops.
     listener: Mutex<Option<UnixListener>>,
     workers: Mutex<WorkerCount>,
     open: AtomicUsize,
     closed: (Mutex<()>, Condvar),
+}
+
+/// The wait for a connection, which another thread can end. The socket is not used for that: its path
+/// may be gone, and systemd may own it.
+struct ConnectionWait {
+    ending: UnixStream,
+    ended: UnixStream,
+}
+
+impl ConnectionWait {
+    fn new() -> io::Result<Self> {
+        let (ending, ended) = UnixStream::pair()?;
+        Ok(Self { ending, ended })
+    }
+
+    /// Ends the wait of each thread, now and later.
+    fn end(&self) {
+        // A stream of our own, whose other end is open, has no reason to fail.
+        let _ended = self.ending.shutdown(Shutdown::Write);
+    }
+
+    fn await_connection(&self, listener: &UnixListener) -> io::Result<bool> {
+        let mut both =
+            [PollFd::new(listener, PollFlags::IN), PollFd::new(&self.ended, PollFlags::IN)];
+        loop {
+            match poll(&mut both, None) {
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+                Ok(_) => {
+                    let [_, ended] = &both;
+                    return Ok(ended.revents().is_empty());
+                }
+            }
+        }
+    }
 }
 
 /// How many threads serve connections.
@@ -65,8 +104,8 @@ impl Shared {
         listener: Option<UnixListener>,
         maintain: Maintain,
         make_link: MakeLink,
-    ) -> Self {
-        Self {
+    ) -> io::Result<Self> {
+        Ok(Self {
             parts: KeptParts::default(),
             user: getuid().as_raw(),
             boundary: None,
@@ -78,11 +117,26 @@ impl Shared {
             stops: AtomicBool::new(false),
             version,
             begun: Instant::now(),
+            wait: ConnectionWait::new()?,
             listener: Mutex::new(listener),
             workers: Mutex::default(),
             open: AtomicUsize::new(0),
             closed: (Mutex::new(()), Condvar::new()),
-        }
+        })
+    }
+
+    /// Lets no thread wait for a connection any more.
+    pub(crate) fn end_waits(&self) {
+        self.stops.store(true, Ordering::SeqCst);
+        self.wait.end();
+    }
+
+    /// Waits until a connection can be accepted; returns false once the service stops.
+    ///
+    /// # Errors
+    /// Fails if the system cannot wait.
+    pub(crate) fn await_connection(&self, listener: &UnixListener) -> io::Result<bool> {
+        self.wait.await_connection(listener)
     }
 
     pub(crate) fn status(&self) -> ServiceStatus {

@@ -9,7 +9,6 @@ use crate::shared::{Closing, ServiceEnd, Shared};
 use std::io;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::sync::mpsc::Sender;
 use std::thread::Builder;
 use std::time::Duration;
@@ -80,16 +79,8 @@ fn work(shared: &Arc<Shared>, end: &Sender<ServiceEnd>) {
 fn accept(shared: &Shared) -> io::Result<Option<UnixStream>> {
     let waiting = shared.await_turn();
     let Some(listener) = waiting.as_ref() else { return Ok(None) };
-    if shared.stops.load(Ordering::SeqCst) {
-        // What wakes the thread that waits wakes only one.
-        return Ok(None);
-    }
-    loop {
-        let accepted = listener.accept();
-        if shared.stops.load(Ordering::SeqCst) {
-            return Ok(None);
-        }
-        match accepted {
+    while shared.await_connection(listener)? {
+        match listener.accept() {
             Ok((stream, _)) => {
                 // Before others get their turn: a service that stops waits for what is open.
                 shared.begin_connection();
@@ -99,6 +90,7 @@ fn accept(shared: &Shared) -> io::Result<Option<UnixStream>> {
             Err(error) => return Err(error),
         }
     }
+    Ok(None)
 }
 
 /// Returns true if accepting may work again: the connection was closed at once, or descriptors are

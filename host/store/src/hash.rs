@@ -8,8 +8,10 @@ pub(crate) const GENESIS: Hash = [0; 32];
 
 const DOMAIN: &[u8] = b"portcullis journal v1";
 
-/// Returns the hash of a record.
-pub(crate) fn hash_record(previous: &Hash, sequence: u64, document: &[u8]) -> Hash {
+/// Returns the hash of a record: what ties it to the one before it, its place and its document.
+/// Anybody can recompute it.
+#[must_use]
+pub fn hash_record(previous: &Hash, sequence: u64, document: &[u8]) -> Hash {
     let mut hasher = blake3::Hasher::new();
     hasher.update(DOMAIN).update(previous).update(&sequence.to_be_bytes()).update(document);
     hasher.finalize().into()

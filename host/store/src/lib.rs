@@ -67,7 +67,7 @@ pub use chain::JournalStart;
 pub use commit::{Commit, SessionSnapshot};
 pub use error::{CommitError, StoreError};
 pub use exceptions::{ExceptionEnd, ExceptionRecord, StoredException};
-pub use hash::{Hash, to_hex};
+pub use hash::{Hash, hash_record, to_hex};
 pub use home::Home;
 pub use inspect::JournalSummary;
 pub use migrate::SEALED;

@@ -152,18 +152,28 @@ impl Store {
     /// Fails if a reader or writer blocked it for more than 2 s, or the database cannot be written.
     pub fn checkpoint_log(&mut self) -> Result<(), StoreError> {
         let start = Instant::now();
+        while !self.try_checkpoint_log()? {
+            if start.elapsed() >= PATIENCE {
+                return Err(StoreError::Busy { path: self.path.clone() });
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Ok(())
+    }
+
+    /// Moves the log into the database and empties it, unless another connection uses it just now;
+    /// returns false in that case. Never waits for others, but flushes the disk.
+    ///
+    /// # Errors
+    /// Fails if the database cannot be read or written.
+    pub fn try_checkpoint_log(&mut self) -> Result<bool, StoreError> {
         // This record is on disk once the log is empty; one that is committed meanwhile may not be.
         let durable = StoredAnchor::read(&self.connection).map_err(|error| self.named(&error))?;
-        loop {
-            match self.empty_log() {
-                Ok(true) => return self.remember(durable),
-                Ok(false) if start.elapsed() < PATIENCE => {
-                    std::thread::sleep(Duration::from_millis(20))
-                }
-                Ok(false) => return Err(StoreError::Busy { path: self.path.clone() }),
-                Err(error) => return Err(self.named(&error)),
-            }
+        let is_empty = self.empty_log().map_err(|error| self.named(&error))?;
+        if is_empty {
+            self.remember(durable)?;
         }
+        Ok(is_empty)
     }
 
     /// Updates the home's mark to a record that is on disk by now. If the mark is invalid, or this

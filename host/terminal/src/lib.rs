@@ -1,4 +1,4 @@
-//! Output for people, shared by the two programs `portcullis` and `portcullis-plugin`: colour and
+//! Output for people, shared by `portcullis`, `portcullis-plugin` and `portcullis-hub`: colour and
 //! layout, the form of an error, and the description of a component. It reads no arguments and
 //! decides nothing.
 

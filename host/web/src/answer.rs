@@ -1,6 +1,7 @@
 //! Writes a person's answer to an action that waits.
 
-use crate::site::{ProofCheck, ProvedForm, Site};
+use crate::access::Role;
+use crate::site::{GivenProof, ProofCheck, ProvedForm, Site};
 use anyhow::{Result, bail};
 use portcullis_config::clock::now_ms;
 use portcullis_core::text::one_line;
@@ -17,11 +18,8 @@ pub(crate) struct AnswerForm {
     pub(crate) answer: FormAnswer,
     #[serde(default)]
     pub(crate) words: String,
-    #[serde(default)]
-    pub(crate) proof: String,
-    /// What a passkey signed, in place of `proof`.
-    #[serde(default)]
-    pub(crate) signed: String,
+    #[serde(flatten)]
+    pub(crate) proof: GivenProof,
 }
 
 /// The button of the form.
@@ -34,12 +32,18 @@ pub(crate) enum FormAnswer {
 }
 
 impl ProvedForm for AnswerForm {
+    const LEAST: Role = Role::Approver;
+
+    fn token(&self) -> &str {
+        &self.token
+    }
+
     fn purpose(&self) -> String {
         format!("{:?} {} {}", self.answer, self.id, self.digest)
     }
 
-    fn proof(&self) -> &str {
-        if self.signed.is_empty() { &self.proof } else { &self.signed }
+    fn proof(&self) -> &GivenProof {
+        &self.proof
     }
 }
 
@@ -53,7 +57,7 @@ impl FormAnswer {
     }
 }
 
-/// What became of an answer.
+/// The result of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answered {
     /// It was taken, or could not count.

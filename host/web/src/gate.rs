@@ -1,4 +1,4 @@
-//! What holds for each request, before any page sees it.
+//! Checks of each request, before any page sees it.
 //!
 //! A page of another site that a person's browser shows can send requests here, and after DNS
 //! rebinding it can even read the answers. Such requests name another host or another origin. A

@@ -2,9 +2,10 @@
 //!
 //! What lets a session go on, or changes files, needs the proof that a person asks, each time.
 
+use crate::access::Role;
 use crate::kept::KeptState;
 use crate::pages::encode_value;
-use crate::site::{ProofCheck, ProvedForm, Reading, Site};
+use crate::site::{GivenProof, ProofCheck, ProvedForm, Reading, Site};
 use anyhow::{Result, bail};
 use portcullis_config::Config;
 use portcullis_config::clock::now_ms;
@@ -38,11 +39,8 @@ pub(crate) struct DecisionForm {
     pub(crate) plan: String,
     #[serde(default)]
     pub(crate) words: String,
-    #[serde(default)]
-    pub(crate) proof: String,
-    /// What a passkey signed, in place of `proof`.
-    #[serde(default)]
-    pub(crate) signed: String,
+    #[serde(flatten)]
+    pub(crate) proof: GivenProof,
 }
 
 /// The form of a restore.
@@ -53,30 +51,39 @@ pub(crate) struct RestoreForm {
     pub(crate) id: String,
     /// The digest of the plan that was shown.
     pub(crate) plan: String,
-    #[serde(default)]
-    pub(crate) proof: String,
-    /// What a passkey signed, in place of `proof`.
-    #[serde(default)]
-    pub(crate) signed: String,
+    #[serde(flatten)]
+    pub(crate) proof: GivenProof,
 }
 
 impl ProvedForm for DecisionForm {
+    const LEAST: Role = Role::Operator;
+
+    fn token(&self) -> &str {
+        &self.token
+    }
+
     fn purpose(&self) -> String {
         format!("decide {} {} {}", self.option, self.id, self.plan)
     }
 
-    fn proof(&self) -> &str {
-        if self.signed.is_empty() { &self.proof } else { &self.signed }
+    fn proof(&self) -> &GivenProof {
+        &self.proof
     }
 }
 
 impl ProvedForm for RestoreForm {
+    const LEAST: Role = Role::Operator;
+
+    fn token(&self) -> &str {
+        &self.token
+    }
+
     fn purpose(&self) -> String {
         format!("restore {} {}", self.id, self.plan)
     }
 
-    fn proof(&self) -> &str {
-        if self.signed.is_empty() { &self.proof } else { &self.signed }
+    fn proof(&self) -> &GivenProof {
+        &self.proof
     }
 }
 

@@ -30,7 +30,7 @@ pub struct ProvedPerson {
     pub passkey: Option<Passkey>,
 }
 
-/// What a proof is given for, and where.
+/// The purpose of a proof, and the page that asks for it.
 #[derive(Clone, Copy, Debug)]
 pub struct ProofContext<'a> {
     /// The page's host without its port.

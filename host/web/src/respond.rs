@@ -1,11 +1,11 @@
-//! What requests of all pages share: a page for a visitor, and the check of a form.
+//! Answers to requests of all pages: a page for a visitor, and the check of a form.
 
 use crate::access::{Role, Visitor};
 use crate::pages::{self, Frame};
 use crate::site::{ProvedForm, Reading, Site};
 use anyhow::Result;
 use axum::body::Body;
-use axum::extract::{Extension, State};
+use axum::extract::{Extension, Form, State};
 use axum::http::StatusCode;
 use axum::http::header::{self, HeaderValue};
 use axum::response::{IntoResponse, Redirect, Response};
@@ -52,6 +52,14 @@ pub(crate) fn refuse_form(visitor: MaybeVisitor, token: &str, least: Role) -> Op
     None
 }
 
+/// Checks a form that needs a proof like [`refuse_form`]; the proof itself is checked later.
+pub(crate) fn refuse_proved_form<F: ProvedForm>(
+    visitor: MaybeVisitor,
+    form: &F,
+) -> Option<Response> {
+    refuse_form(visitor, form.token(), F::LEAST)
+}
+
 /// Carries out what a form asks for, and leads to the page that says what became of it.
 pub(crate) async fn carry_out(act: impl FnOnce() -> Result<String> + Send + 'static) -> Response {
     match tokio::task::spawn_blocking(act).await {
@@ -68,7 +76,14 @@ pub(crate) fn send_page(status: StatusCode, page: &Html) -> Response {
 }
 
 /// Sends the options with which the browser lets a passkey sign this very form.
-pub(crate) fn ask_passkey(site: &Site, form: &impl ProvedForm) -> Response {
+pub(crate) async fn ask_passkey<F: ProvedForm>(
+    State(site): Shared,
+    visitor: MaybeVisitor,
+    Form(form): Form<F>,
+) -> Response {
+    if let Some(refused) = refuse_proved_form(visitor, &form) {
+        return refused;
+    }
     match site.prover.begin_passkey(site.domain(), form.purpose()) {
         Ok(options) => send_json(options),
         Err(error) => send_page(StatusCode::CONFLICT, &pages::error_page(&error)),

@@ -5,7 +5,9 @@ use crate::access::Role;
 use crate::collector::{self, Collector};
 use crate::operate::{self, DecisionForm, RestoreForm};
 use crate::pages;
-use crate::respond::{MaybeVisitor, Shared, ask_passkey, carry_out, refuse_form, show};
+use crate::respond::{
+    MaybeVisitor, Shared, ask_passkey, carry_out, refuse_form, refuse_proved_form, show,
+};
 use crate::site::Site;
 use crate::trial::TrialForm;
 use axum::Router;
@@ -25,11 +27,11 @@ pub(crate) fn routes() -> Router<Arc<Site>> {
         .route("/incident", get(show_incident))
         .route("/incident/rollback", get(show_rollback))
         .route("/incident/decide", post(decide_incident))
-        .route("/incident/passkey", post(ask_passkey_to_decide))
+        .route("/incident/passkey", post(ask_passkey::<DecisionForm>))
         .route("/checkpoints", get(show_checkpoints))
         .route("/checkpoint", get(show_checkpoint))
         .route("/checkpoint/restore", post(restore_checkpoint))
-        .route("/checkpoint/passkey", post(ask_passkey_to_restore))
+        .route("/checkpoint/passkey", post(ask_passkey::<RestoreForm>))
         .route("/charts", get(show_charts))
         .route(collector::PATH, get(send_metrics))
         .route("/rules", get(show_rules).post(try_rules))
@@ -63,32 +65,10 @@ async fn decide_incident(
     visitor: MaybeVisitor,
     Form(form): Form<DecisionForm>,
 ) -> Response {
-    if let Some(refused) = refuse_form(visitor, &form.token, Role::Operator) {
+    if let Some(refused) = refuse_proved_form(visitor, &form) {
         return refused;
     }
     carry_out(move || operate::decide_incident(&site, &form)).await
-}
-
-async fn ask_passkey_to_decide(
-    State(site): Shared,
-    visitor: MaybeVisitor,
-    Form(form): Form<DecisionForm>,
-) -> Response {
-    match refuse_form(visitor, &form.token, Role::Operator) {
-        None => ask_passkey(&site, &form),
-        Some(refused) => refused,
-    }
-}
-
-async fn ask_passkey_to_restore(
-    State(site): Shared,
-    visitor: MaybeVisitor,
-    Form(form): Form<RestoreForm>,
-) -> Response {
-    match refuse_form(visitor, &form.token, Role::Operator) {
-        None => ask_passkey(&site, &form),
-        Some(refused) => refused,
-    }
 }
 
 async fn show_checkpoints(State(site): Shared, visitor: MaybeVisitor) -> Response {
@@ -111,7 +91,7 @@ async fn restore_checkpoint(
     visitor: MaybeVisitor,
     Form(form): Form<RestoreForm>,
 ) -> Response {
-    if let Some(refused) = refuse_form(visitor, &form.token, Role::Operator) {
+    if let Some(refused) = refuse_proved_form(visitor, &form) {
         return refused;
     }
     carry_out(move || operate::restore_checkpoint(&site, &form)).await

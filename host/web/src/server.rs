@@ -7,7 +7,9 @@ use crate::enrollment::{BeginForm, FinishForm, begin_enrollment, finish_enrollme
 use crate::gate::{COOKIE, guard_request, read_cookie};
 use crate::pages;
 use crate::people::check_name;
-use crate::respond::{MaybeVisitor, Shared, ask_passkey, refuse_form, send_json, send_page, show};
+use crate::respond::{
+    MaybeVisitor, Shared, ask_passkey, refuse_proved_form, send_json, send_page, show,
+};
 use crate::rooms;
 use crate::site::Site;
 use crate::watcher::{OpenPage, watch_journal};
@@ -23,6 +25,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use portcullis_config::paths::Paths;
 use portcullis_page::STYLE;
+use portcullis_review::page_address::PAGE_HOST;
 use serde::Deserialize;
 use std::convert::Infallible;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -32,9 +35,6 @@ use tokio::sync::watch;
 use tokio_stream::wrappers::WatchStream;
 use tokio_stream::{Stream, StreamExt};
 
-/// The name under which a browser finds this machine: it resolves every name below `localhost` by
-/// itself. A cookie for it does not go to what listens on other ports of `localhost`.
-const NAME: &str = "portcullis.localhost";
 /// The largest form, in bytes.
 const MOST_FORM: usize = 16 << 10;
 /// The time after which a browser that has gone is noticed: until then it counts as somebody who is
@@ -72,7 +72,7 @@ impl Page {
             .and_then(|listener| listener.set_nonblocking(true).map(|()| listener));
         let listener = bound.with_context(|| format!("cannot listen on {address}"))?;
         let port = listener.local_addr().context("the port is unknown")?.port();
-        let site = Arc::new(Site::new(format!("{NAME}:{port}"), places, token));
+        let site = Arc::new(Site::new(format!("{PAGE_HOST}:{port}"), places, token));
         Ok(Self { listener, site, ends: watch::Sender::new(false) })
     }
 
@@ -146,7 +146,7 @@ fn routes(site: Arc<Site>, ends: &watch::Sender<bool>) -> Router {
         .route("/session", get(show_session))
         .route("/approvals", get(show_approvals))
         .route("/approvals/answer", post(answer_approval))
-        .route("/approvals/passkey", post(ask_passkey_to_answer))
+        .route("/approvals/passkey", post(ask_passkey::<AnswerForm>))
         .route("/enroll", get(show_enroll))
         .route("/enroll/begin", post(begin_enroll))
         .route("/enroll/finish", post(finish_enroll))
@@ -218,7 +218,7 @@ async fn answer_approval(
     visitor: MaybeVisitor,
     Form(form): Form<AnswerForm>,
 ) -> Response {
-    if let Some(refused) = refuse_form(visitor, &form.token, Role::Approver) {
+    if let Some(refused) = refuse_proved_form(visitor, &form) {
         return refused;
     }
     let answered = tokio::task::spawn_blocking(move || give_answer(&site, &form)).await;
@@ -235,17 +235,6 @@ async fn answer_approval(
         }
     };
     Redirect::to(&format!("/approvals?said={said}")).into_response()
-}
-
-async fn ask_passkey_to_answer(
-    State(site): Shared,
-    visitor: MaybeVisitor,
-    Form(form): Form<AnswerForm>,
-) -> Response {
-    match refuse_form(visitor, &form.token, Role::Approver) {
-        None => ask_passkey(&site, &form),
-        Some(refused) => refused,
-    }
 }
 
 async fn show_enroll(Query(query): Query<pages::enroll::EnrollQuery>) -> Response {

@@ -1,6 +1,6 @@
-//! What all requests share.
+//! The state that all requests share.
 
-use crate::access::Access;
+use crate::access::{Access, Role};
 use crate::changes::Changes;
 use crate::collector::MetricsToken;
 use crate::people::Approvers;
@@ -12,6 +12,8 @@ use portcullis_config::paths::Paths;
 use portcullis_core::policy::RiskThresholds;
 use portcullis_review::metrics::{JournalMetrics, Metrics};
 use portcullis_store::{Home, Store};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
@@ -20,7 +22,7 @@ use std::time::{Duration, Instant};
 const MOST_FAILURES: usize = 8;
 const WINDOW: Duration = Duration::from_secs(60);
 
-/// What all requests share.
+/// The state that all requests share.
 pub(crate) struct Site {
     /// The only value of the header `Host` that is answered.
     pub(crate) host: String,
@@ -40,15 +42,38 @@ pub(crate) struct Site {
 }
 
 /// A form that counts only with the proof of a person.
-pub(crate) trait ProvedForm {
+pub(crate) trait ProvedForm: DeserializeOwned + Send + 'static {
+    /// The least role that may send it.
+    const LEAST: Role;
+
+    /// Returns the token that shows that it is a form of this page.
+    fn token(&self) -> &str;
+
     /// Returns a text that no other form for another purpose has: what a passkey signs, in effect.
     fn purpose(&self) -> String;
 
-    /// Returns the code or the password, or what a passkey signed.
-    fn proof(&self) -> &str;
+    /// Returns the proof that was given with it.
+    fn proof(&self) -> &GivenProof;
 }
 
-/// What became of a proof.
+/// The fields of a form for the proof that a person sends it.
+#[derive(Debug, Deserialize)]
+pub(crate) struct GivenProof {
+    #[serde(default)]
+    proof: String,
+    /// What a passkey signed, in place of `proof`.
+    #[serde(default)]
+    signed: String,
+}
+
+impl GivenProof {
+    /// Returns the code or the password, or what a passkey signed.
+    fn as_str(&self) -> &str {
+        if self.signed.is_empty() { &self.proof } else { &self.signed }
+    }
+}
+
+/// The result of a proof.
 #[derive(Debug)]
 pub(crate) enum ProofCheck {
     Right(ProvedPerson),
@@ -57,7 +82,7 @@ pub(crate) enum ProofCheck {
     Closed,
 }
 
-/// What one request reads.
+/// The parts that one request reads.
 pub(crate) struct Reading {
     pub(crate) home: Home,
     pub(crate) store: Store,
@@ -149,7 +174,7 @@ impl Site {
         let (domain, origin, now) = (self.domain(), self.origin.as_str(), now_ms() / 1000);
         let context = ProofContext { domain, origin, purpose: &purpose, now };
         let mut approvers = Approvers::read(home)?;
-        let Some(person) = self.prover.check(&approvers, form.proof(), context)? else {
+        let Some(person) = self.prover.check(&approvers, form.proof().as_str(), context)? else {
             self.note_failure();
             return Ok(ProofCheck::Wrong);
         };

@@ -1,17 +1,21 @@
-//! Guests to core modules: cargo once for each stack size, in a target folder of its own.
+//! Guests to core modules: cargo once for all of them, in a target folder of its own.
 //!
 //! The outer build's wrappers, flags and profile settings do not reach the guests, and no path of
 //! this machine reaches their bytes: the same sources and toolchain give the same digests anywhere.
 
 use crate::guests::{GUESTS, Guest};
 use anyhow::{Context, Result, bail};
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
 const TARGET: &str = "wasm32-unknown-unknown";
 const PROFILE: &str = "guest";
+
+/// The stack size in bytes. A small stack is a small memory to set up for each call. A guest that
+/// needs more asks for it in its build script, as the shell reader does: its flag comes later and
+/// takes precedence.
+const STACK: u32 = 64 * 1024;
 
 /// The variables of the outer build's environment that the inner one must not see. All variables
 /// with one of [`FOREIGN_PREFIXES`] are removed too.
@@ -44,16 +48,11 @@ pub(crate) fn modules(out: &Path) -> Result<Vec<(&'static Guest, Vec<u8>)>> {
     watch(&root)?;
     require_target()?;
     let target_dir = out.join("guests");
-    let stacks: BTreeSet<u32> = GUESTS.iter().map(|guest| guest.kind.stack()).collect();
-    let mut modules = Vec::with_capacity(GUESTS.len());
-    for stack in stacks {
-        let guests: Vec<&'static Guest> =
-            GUESTS.iter().filter(|guest| guest.kind.stack() == stack).collect();
-        compile(&root, &target_dir, stack, &guests)?;
-        for guest in guests {
-            modules.push((guest, read(&target_dir, guest)?));
-        }
-    }
+    compile(&root, &target_dir)?;
+    let mut modules = GUESTS
+        .iter()
+        .map(|guest| Ok((guest, read(&target_dir, guest)?)))
+        .collect::<Result<Vec<_>>>()?;
     modules.sort_by_key(|(guest, _)| guest.name);
     Ok(modules)
 }
@@ -103,7 +102,7 @@ fn require_target() -> Result<()> {
     Ok(())
 }
 
-fn compile(root: &Path, target_dir: &Path, stack: u32, guests: &[&Guest]) -> Result<()> {
+fn compile(root: &Path, target_dir: &Path) -> Result<()> {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(&cargo);
     command
@@ -119,11 +118,11 @@ fn compile(root: &Path, target_dir: &Path, stack: u32, guests: &[&Guest]) -> Res
             "--target-dir",
         ])
         .arg(target_dir);
-    for guest in guests {
+    for guest in GUESTS {
         command.args(["-p", guest.package]);
     }
     isolate(&mut command);
-    command.env("CARGO_ENCODED_RUSTFLAGS", flags(root, stack)?);
+    command.env("CARGO_ENCODED_RUSTFLAGS", flags(root)?);
     let output = command
         .output()
         .with_context(|| format!("cannot start `{}` for the builtin plugins", cargo.display()))?;
@@ -152,12 +151,12 @@ fn isolate(command: &mut Command) {
     }
 }
 
-fn flags(root: &Path, stack: u32) -> Result<String> {
+fn flags(root: &Path) -> Result<String> {
     let cargo_home = env::var_os("CARGO_HOME")
         .map(PathBuf::from)
         .or_else(|| Some(env::home_dir()?.join(".cargo")));
     let mut flags = vec![
-        format!("-Clink-arg=-zstack-size={stack}"),
+        format!("-Clink-arg=-zstack-size={STACK}"),
         format!("--remap-path-prefix={}=/portcullis", text(root)?),
     ];
     if let Some(home) = cargo_home {

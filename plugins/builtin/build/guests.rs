@@ -57,15 +57,6 @@ impl Kind {
             Self::ShellReader => "portcullis:shell/reader",
         }
     }
-
-    /// Returns the stack size in bytes. A parser recurses with its input, the others hardly at all;
-    /// a small stack is a small memory to set up for each call.
-    pub(crate) const fn stack(self) -> u32 {
-        match self {
-            Self::ShellReader => 1024 * 1024,
-            _ => 64 * 1024,
-        }
-    }
 }
 
 const fn guest(

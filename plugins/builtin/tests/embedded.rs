@@ -9,7 +9,7 @@
 
 use portcullis_builtin::{ALL, Builtin, COMPONENTS, Kind, SHELL_READER, find};
 use std::path::Path;
-use wasmparser::{Parser, Payload};
+use wasmparser::{Operator, Parser, Payload};
 
 fn every() -> impl Iterator<Item = &'static Builtin> {
     ALL.iter().chain([&SHELL_READER])
@@ -177,6 +177,26 @@ fn memories_begin_small() {
             }
         }
         assert!((65_536..=most).contains(&bytes), "{}: {bytes} bytes of memory", builtin.name);
+    }
+}
+
+/// The linker puts the stack first, so its size is what the first global, the stack pointer, begins with.
+#[test]
+fn only_the_parser_has_a_large_stack() {
+    for component in COMPONENTS {
+        let mut stack = None;
+        for payload in Parser::new(0).parse_all(component.bytes) {
+            if let Payload::GlobalSection(globals) = payload.unwrap() {
+                let global = globals.into_iter().next().unwrap().unwrap();
+                if let Operator::I32Const { value } =
+                    global.init_expr.get_operators_reader().read().unwrap()
+                {
+                    stack.get_or_insert(value);
+                }
+            }
+        }
+        let wanted = if component.name == SHELL_READER.component.name { 1 << 20 } else { 64 << 10 };
+        assert_eq!(stack, Some(wanted), "{}", component.name);
     }
 }
 

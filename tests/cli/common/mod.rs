@@ -27,6 +27,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 /// The files shared by all tests of one program.
 #[derive(Debug)]
@@ -51,9 +52,21 @@ impl Ground {
     }
 }
 
+/// Tests that take longer are named, so that it is known where the time goes.
+const LONG: Duration = Duration::from_secs(5);
+
 /// Creates a test of that name.
 pub fn trial(name: impl Into<String>, test: impl FnOnce() -> Result<()> + Send + 'static) -> Trial {
-    Trial::test(name, move || test().map_err(|error| Failed::from(format!("{error:#}"))))
+    let name = name.into();
+    Trial::test(name.clone(), move || {
+        let begun = Instant::now();
+        let tested = test().map_err(|error| Failed::from(format!("{error:#}")));
+        let took = begun.elapsed();
+        if took > LONG {
+            tell(&format!("{} s: {name}", took.as_secs()));
+        }
+        tested
+    })
 }
 
 /// Runs the tests and removes what they wrote.
@@ -149,13 +162,13 @@ fn lay() -> Result<Ground> {
         lay_program(&built.with_file_name(name), &root.join(name))?;
     }
     let warm = root.join("warm");
-    prepare_state(&binary, &warm)?;
+    prepare_state(&binary, Path::new(env!("CARGO_TARGET_TMPDIR")), &warm)?;
     Ok(Ground { root, binary, warm })
 }
 
 /// The programs beside the first: the one that `plugin new` and `plugin build` run in, and the
 /// small hook.
-const BESIDE: &[&str] = &["portcullis-plugin", "portcullis-hook"];
+const BESIDE: &[&str] = &["portcullis-plugin", "portcullis-hook", "portcullis-hub"];
 
 fn lay_program(built: &Path, to: &Path) -> Result<()> {
     fs::copy(built, to).with_context(|| {

@@ -12,6 +12,19 @@ use anyhow::{Result, ensure};
 use portcullis_tests::driven::{Driven, find_packages};
 use serde_json::json;
 
+/// Pages that need nothing but the cookie.
+const SCRIPTLESS: &[&str] = &[
+    "/",
+    "/session?id=s",
+    "/incidents",
+    "/checkpoints",
+    "/plugins",
+    "/rules",
+    "/charts",
+    "/configuration",
+    "/search?words=ls",
+];
+
 /// Starts a scenario; `None` if there is no browser here.
 fn start(served: &Served, scenario: &str, role: &str) -> Result<Option<Driven>> {
     start_with(served, scenario, role, None, &[])
@@ -76,6 +89,22 @@ pub fn answers() -> Result<()> {
         ensure!(begun.elapsed() < crate::common::site::LIMIT, "{reply:?}");
     }
     ensure!(served.place.answers("s")?[..4] == ["waiting", "allowed", "waiting", "denied"]);
+    served.site().verify()
+}
+
+pub fn scriptless() -> Result<()> {
+    let served = Served::start("page-browser-scriptless")?;
+    served.site().ordinary("s")?;
+    let driven = start_with(&served, "scriptless", "approver", None, SCRIPTLESS)?;
+    let Some(mut browser) = driven else { return Ok(()) };
+    browser.await_point("watching")?;
+    // A page without scripts does not tell the service that it is open: somebody at a terminal does.
+    let _watch = served.place.watch()?;
+    let held = served.place.hold("s", "c1", DOUBTFUL)?;
+    let reply = held.reply()?;
+    ensure!(!matches!(reply.answer, Reply::Refused | Reply::Asked), "{reply:?}");
+    browser.end()?;
+    ensure!(served.place.answers("s")? == ["waiting", "allowed"]);
     served.site().verify()
 }
 

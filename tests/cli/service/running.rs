@@ -4,6 +4,7 @@ use crate::common::process::{self, Ended};
 use crate::common::site::{LIMIT, NOBODY, Site};
 use anyhow::{Context, Result, anyhow, ensure};
 use rustix::process::{Pid, Signal, kill_process};
+use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
@@ -145,8 +146,11 @@ pub fn ends() -> Result<()> {
         ensure!(!socket.exists(), "it left its socket");
         let after = ask(&site, event.as_bytes())?;
         ensure!(before.code == Some(2) && after.code == Some(2), "{}", after.all());
-        let again = Running::start(&site)?;
-        drop(again);
+        let mut again = Running::start(&site)?;
+        // Whoever removes the state does not keep the service from ending.
+        fs::remove_dir_all(site.state())?;
+        again.signal(signal)?;
+        ensure!(again.ended()? == Some(0), "it failed without its state");
     }
     Ok(())
 }

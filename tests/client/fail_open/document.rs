@@ -1,35 +1,17 @@
 //! The table in readable form: `host/docs/fail-open.md`, generated from the data.
 
-use std::env;
 use std::fmt::Write;
-use std::fs;
-use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::Result;
+use portcullis_tests::pages;
 
 use super::data::{self, Happens, Part, Row};
-use crate::install::PINNED;
 use crate::scratch::Installed;
-
-/// The variable that makes the test write the file instead of comparing it.
-const BLESS: &str = "PORTCULLIS_BLESS";
+use portcullis_tests::programs::CLAUDE_VERSION;
 
 /// Checks that the file matches the data.
 pub(crate) fn check() -> Result<()> {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/docs/fail-open.md");
-    let text = text(&data::parts()?)?;
-    if env::var_os(BLESS).is_some_and(|value| value == "1") {
-        return fs::write(&file, text)
-            .with_context(|| format!("cannot write `{}`", file.display()));
-    }
-    let found =
-        fs::read_to_string(&file).with_context(|| format!("cannot read `{}`", file.display()))?;
-    ensure!(
-        found == text,
-        "`{}` is not what tests/client/fail_open says: run this test with {BLESS}=1",
-        file.display()
-    );
-    Ok(())
+    pages::check_page("fail-open.md", "tests/client/fail_open", &text(&data::parts()?)?)
 }
 
 /// Returns a line for each row.
@@ -46,7 +28,7 @@ fn text(parts: &[Part]) -> Result<String> {
     let mut text = format!(
         "# How the client can run a call without a review, and what prevents it\n\n\
          Written from the data in `tests/client/fail_open` by `PORTCULLIS_BLESS=1 cargo test --release --workspace --test client -- fail-open`; do not edit it here.\n\
-         Each row was produced with Claude Code {PINNED} in `bypassPermissions` mode, where only a hook checks a call, and is produced again in each test run.\n\n\
+         Each row was produced with Claude Code {CLAUDE_VERSION} in `bypassPermissions` mode, where only a hook checks a call, and is produced again in each test run.\n\n\
          - **closed**: the call does not run, or runs only after our review.\n\
          - **found**: it runs without a review, and a record of kind `unreviewed` says so afterwards.\n\
          - **open**: it runs, and no record says that nobody reviewed what it did.\n\n\

@@ -1,6 +1,6 @@
 //! The Chat Completions API.
 
-use super::{Answer, Turn, Wire, text_of};
+use super::{Answer, NO_TOOL, Turn, Wire, text_of, texts_at, texts_of_user};
 use crate::case::Step;
 use serde_json::{Value, json};
 
@@ -48,6 +48,8 @@ const CHAT: Wire = Wire {
         let message = json!({"role": "assistant", "content": "ok"});
         path.ends_with("/chat/completions").then(|| Answer::json(&complete(&message, "stop")))
     },
+    user_texts: |body| texts_of_user(body.get("messages"), "content"),
+    offered_tools: |body| texts_at(body.get("tools"), "/function/name"),
     tool_results,
 };
 
@@ -80,7 +82,7 @@ fn play(turn: &Turn<'_>, shell: ToolCall<'_>, patch: Option<ToolCall<'_>>) -> An
             }
             Step::Patch(change) => {
                 let Some(patch) = patch else {
-                    text.push_str("this client has no tool for patches");
+                    text.push_str(NO_TOOL);
                     continue;
                 };
                 let (name, arguments) = patch(change);
@@ -91,6 +93,10 @@ fn play(turn: &Turn<'_>, shell: ToolCall<'_>, patch: Option<ToolCall<'_>>) -> An
                 (name.to_owned(), arguments)
             }
             Step::Call(name, arguments) => (name.clone(), arguments.clone()),
+            Step::Script(_) | Step::Input(_) => {
+                text.push_str(NO_TOOL);
+                continue;
+            }
         };
         calls.push(json!({"index": calls.len(), "id": id, "type": "function",
             "function": {"name": name, "arguments": arguments.to_string()}}));

@@ -1,6 +1,6 @@
 //! The `generateContent` API.
 
-use super::{Answer, Turn, Wire, text_of};
+use super::{Answer, NO_TOOL, Turn, Wire, text_of, texts_at, texts_of_user};
 use crate::case::Step;
 use serde_json::{Value, json};
 
@@ -9,6 +9,8 @@ pub(crate) const GENERATE: Wire = Wire {
     is_turn: |path, body| path.to_lowercase().contains("generatecontent") && has_tools(body),
     play,
     answer_other: |path| Some(answer(path, &[json!({"text": "{}"})])),
+    user_texts: |body| texts_of_user(body.get("contents"), "parts"),
+    offered_tools: |body| texts_at(body.pointer("/tools/0/functionDeclarations"), "/name"),
     tool_results,
 };
 
@@ -23,7 +25,7 @@ fn play(turn: &Turn<'_>) -> Answer {
         Step::Text(text) => json!({ "text": text }),
         Step::Shell(command) => call("run_shell_command", &json!({ "command": command })),
         Step::Call(name, arguments) => call(name, arguments),
-        Step::Patch(_) => json!({"text": "this client has no tool for patches"}),
+        Step::Patch(_) | Step::Script(_) | Step::Input(_) => json!({"text": NO_TOOL}),
     };
     let parts: Vec<Value> = turn.steps.iter().map(part).collect();
     answer(turn.path, &parts)

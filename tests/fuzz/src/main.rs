@@ -1,7 +1,7 @@
 //! Fuzzes the parsers of hostile bytes with changed and spliced inputs: the shell reader, the
 //! readers of files that run by themselves and of inline code, the parser of a client's events with
 //! the facts derived from them, the inspection of a plugin's file before it is compiled, a plugin's
-//! answers, and bundles. A run takes a given time; it ends with 1 if an input makes a target panic,
+//! answers, bundles, and the messages between hook and service. A run takes a given time; it ends with 1 if an input makes a target panic,
 //! take more steps than its length allows, or answer beyond its bounds. The input is then minimized
 //! and printed.
 //!
@@ -20,6 +20,7 @@ mod bundle;
 mod change;
 mod component;
 mod inline_code;
+mod protocol;
 mod results;
 mod shell;
 mod wire;
@@ -49,6 +50,7 @@ const TARGETS: &[(&str, Seeds, Check)] = &[
     ("component", component::seeds, component::check),
     ("results", results::seeds, results::check),
     ("bundle", bundle::seeds, bundle::check),
+    ("protocol", protocol::seeds, protocol::check),
 ];
 
 /// The number of attempts to minimize a failing input.

@@ -30,6 +30,13 @@ const TOOLS: &[(&str, ToolMeaning)] = &[
     ("create_goal", ToolMeaning::Internal),
     ("update_goal", ToolMeaning::Internal),
     ("web_search", ToolMeaning::WebSearch),
+    // Their namespace is a part of their names.
+    ("collaborationspawn_agent", ToolMeaning::Message("task_name", "message")),
+    ("collaborationsend_message", ToolMeaning::Message("target", "message")),
+    ("collaborationfollowup_task", ToolMeaning::Message("target", "message")),
+    ("collaborationwait_agent", ToolMeaning::Internal),
+    ("collaborationinterrupt_agent", ToolMeaning::Internal),
+    ("collaborationlist_agents", ToolMeaning::Internal),
 ];
 
 const BYPASSES: HookBypasses = HookBypasses {

@@ -23,6 +23,8 @@ const MOST_TAIL: u64 = 1 << 20;
 const MOST_CALLS: usize = 1000;
 /// The tool that writes to a running command: the client calls no hook for it.
 const UNHOOKED: &str = "write_stdin";
+/// The tool that runs a script, which calls the other tools; their hooks are called.
+const SCRIPT: &str = "exec";
 
 #[derive(Deserialize)]
 struct Line {
@@ -181,7 +183,8 @@ pub(super) fn read_tokens(
     })
 }
 
-/// Returns the calls without a hook that began at `since` (milliseconds since 1970) or later.
+/// Returns the calls without a hook that began at `since` (milliseconds since 1970) or later. A
+/// script that makes such calls counts as one of them.
 ///
 /// # Errors
 /// Fails if the transcript is not a file, or cannot be read.
@@ -192,36 +195,58 @@ pub(super) fn calls(transcript: &Path, since: u64) -> io::Result<Vec<ShownCall>>
             return;
         }
         let Ok(Line { timestamp, payload }) = serde_json::from_slice(line) else { return };
-        match payload {
-            Payload::FunctionCall { name, arguments, call_id }
-                if name == UNHOOKED && parse_time(&timestamp).is_none_or(|at| at >= since) =>
-            {
-                let input: Map<String, Value> =
-                    serde_json::from_str(&arguments).unwrap_or_default();
-                // Without input it only looks at the output.
-                if input.get("chars").and_then(Value::as_str).is_some_and(str::is_empty) {
-                    return;
-                }
-                if found.len() == MOST_CALLS {
-                    found.remove(0);
-                }
-                found.push(ShownCall {
-                    id: call_id,
-                    tool: name,
-                    input,
-                    failed: false,
-                    output: String::new(),
-                });
+        if let Payload::FunctionCallOutput { call_id, output }
+        | Payload::CustomToolCallOutput { call_id, output } = payload
+        {
+            if let Some(call) = found.iter_mut().find(|call| call.id == call_id) {
+                call.output = crate::payload::text_of(&output);
             }
-            Payload::FunctionCallOutput { call_id, output } => {
-                if let Some(call) = found.iter_mut().find(|call| call.id == call_id) {
-                    call.output = crate::payload::text_of(&output);
-                }
-            }
-            _ => {}
+            return;
         }
+        let is_new = parse_time(&timestamp).is_none_or(|at| at >= since);
+        let Some((id, input)) = unhooked_call(payload).filter(|_| is_new) else { return };
+        if found.len() == MOST_CALLS {
+            found.remove(0);
+        }
+        let tool = UNHOOKED.to_owned();
+        found.push(ShownCall { id, tool, input, failed: false, output: String::new() });
     })?;
     Ok(found)
+}
+
+/// Returns the id and the parameters of a call that writes to a running command. Without input it
+/// only looks at the output, which does not count.
+fn unhooked_call(payload: Payload) -> Option<(String, Map<String, Value>)> {
+    match payload {
+        Payload::FunctionCall { name, arguments, call_id } if name == UNHOOKED => {
+            let input: Map<String, Value> = serde_json::from_str(&arguments).unwrap_or_default();
+            let looks = input.get("chars").and_then(Value::as_str).is_some_and(str::is_empty);
+            (!looks).then_some((call_id, input))
+        }
+        Payload::CustomToolCall { name, input, call_id }
+            if name == SCRIPT && writes_to_command(&input) =>
+        {
+            let input = [("script".to_owned(), Value::String(input))].into_iter().collect();
+            Some((call_id, input))
+        }
+        _ => None,
+    }
+}
+
+/// Returns true unless a script does not name the tool, or visibly gives it nothing but empty texts.
+fn writes_to_command(script: &str) -> bool {
+    let packed: String = script.split_whitespace().collect();
+    let given = ["\"\"", "''", "``"].iter().fold(packed, |text, empty| {
+        text.replace(&format!("chars:{empty}"), "").replace(&format!("\"chars\":{empty}"), "")
+    });
+    given.split(UNHOOKED).skip(1).any(|after| given.contains("chars") || !only_looks(after))
+}
+
+/// Returns true if a call's text after the tool's name, without white space, is that of parameters
+/// without input. Parameters from elsewhere, and another name for the tool, are not understood.
+fn only_looks(after: &str) -> bool {
+    let parameters = after.strip_prefix("({").and_then(|rest| rest.split_once("})"));
+    parameters.is_some_and(|(given, _)| !given.contains("...") && !given.contains('['))
 }
 
 /// Returns the events of one line, by the names that hooks use. The first line names the session
@@ -389,15 +414,38 @@ mod tests {
         );
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("t.jsonl");
-        fs::write(
-            &path,
-            [call("exec_command", "e"), call("write_stdin", "w"), look, result].concat(),
-        )
-        .unwrap();
+        let script = |name: &str, id: &str, text: &str| {
+            line(&json!({"type": "custom_tool_call", "name": name, "call_id": id, "input": text}))
+        };
+        let lines = [
+            call("exec_command", "e"),
+            call("write_stdin", "w"),
+            look,
+            result,
+            script("exec", "s", "await tools.write_stdin({session_id: s.id, chars: \"x\\n\"})"),
+            script("exec", "v", "const chars = text(); tools.write_stdin({session_id: 1, chars})"),
+            script("exec", "o", "tools.write_stdin(options)"),
+            script("exec", "d", "tools.write_stdin({session_id: 1, ...rest})"),
+            script("exec", "k", "tools.write_stdin({session_id: 1, [key]: 'x'})"),
+            script("exec", "b", "tools['write_stdin'](options)"),
+            script("exec", "r", "const send = tools.write_stdin; send(options)"),
+            script("exec", "p", "tools.write_stdin({session_id: 1, chars: ''})"),
+            script("exec", "n", "tools.write_stdin({session_id: 1})"),
+            script("exec", "c", "tools.exec_command({cmd: 'ls'})"),
+            script("apply_patch", "a", "+ tools.write_stdin({chars: 'x'})"),
+            line(
+                &json!({"type": "custom_tool_call_output", "call_id": "s", "output": [{"type": "input_text", "text": "typed"}]}),
+            ),
+        ];
+        fs::write(&path, lines.concat()).unwrap();
         let found = calls(&path, 0).unwrap();
         let shown: Vec<_> =
-            found.iter().map(|call| (call.id.as_str(), call.output.as_str())).collect();
-        assert_eq!(shown, [("w", "done")]);
+            found.iter().map(|call| (call.id.as_str(), call.tool.as_str())).collect();
+        let wanted = ["w", "s", "v", "o", "d", "k", "b", "r"].map(|id| (id, UNHOOKED));
+        assert_eq!(shown, wanted);
+        let outputs: Vec<_> = found.iter().map(|call| call.output.as_str()).collect();
+        assert_eq!(outputs[0], "done");
+        assert!(outputs[1].contains("typed"), "{outputs:?}");
         assert_eq!(calls(&path, u64::MAX).unwrap(), []);
     }
 }

@@ -32,6 +32,7 @@ const TOOLS: &[(&str, ToolMeaning)] = &[
     ("web_search", ToolMeaning::WebSearch),
     ("task", ToolMeaning::Message("agent_type", "prompt")),
     ("ask_user", ToolMeaning::Message("", "question")),
+    ("write_agent", ToolMeaning::Message("agent_id", "message")),
     ("read_bash", ToolMeaning::Internal),
     ("stop_bash", ToolMeaning::Internal),
     ("list_bash", ToolMeaning::Internal),

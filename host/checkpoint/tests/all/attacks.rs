@@ -96,6 +96,21 @@ fn a_target_through_a_link_is_what_it_leads_to() {
 }
 
 #[test]
+fn a_chain_of_links_is_followed_as_far_as_the_system_does() {
+    let place = Place::new();
+    place.sh(
+        "echo 0 > 40 && for n in $(seq 39 -1 0); do ln -s $((n + 1)) $n; done && ln -s loop loop",
+    );
+    let taken = place.targets("a", 10, &["0", "loop"]);
+    assert!(taken.complete, "{taken:?}");
+    let before = place.walk();
+    place.sh("echo 1 > 0");
+    place.restore("a", &forced("u", 20)).unwrap();
+    assert_same(&before, &place.walk(), "through forty links");
+    assert_eq!(fs::read(place.root.join("40")).unwrap(), b"0\n");
+}
+
+#[test]
 fn targets_and_roots_that_are_none() {
     let place = Place::new();
     place.sh("echo f > f");

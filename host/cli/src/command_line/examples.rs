@@ -58,6 +58,77 @@ pub const EXAMPLES: &[(&str, &[&str])] = &[
             "portcullis eval --json --rows rows.jsonl actions.jsonl",
         ],
     ),
+    ("fleet", &["portcullis fleet join https://hub.example:8443 --token-file token"]),
+    (
+        "fleet join",
+        &[
+            "portcullis fleet join https://hub.example:8443 --token-file token",
+            "portcullis fleet join https://hub.example --token-file - --name build-7 < token",
+            "portcullis fleet join https://hub.example --token-file token --orders-key orders.key.pub",
+        ],
+    ),
+    ("fleet leave", &["portcullis fleet leave"]),
+    ("fleet status", &["portcullis fleet status", "portcullis fleet status --json"]),
+    (
+        "fleet sign",
+        &[
+            "portcullis fleet sign --group web --version 4 --expires 30 --key orders.key \\\n      --configuration web.toml -o web-4.json",
+        ],
+    ),
+    (
+        "hub",
+        &[
+            "portcullis hub dev                  # try it out, with a PostgreSQL of its own",
+            "portcullis hub token create -o token",
+            "portcullis hub machines",
+        ],
+    ),
+    (
+        "hub init",
+        &[
+            "portcullis hub init --url https://hub.example:8443 \\\n      --database 'host=/run/postgresql user=hub dbname=hub'",
+        ],
+    ),
+    ("hub serve", &["portcullis hub serve", "portcullis hub serve --listen '[::]:443'"]),
+    ("hub dev", &["portcullis hub dev", "portcullis hub dev --folder trial --port 0"]),
+    ("hub token", &["portcullis hub token create -o token"]),
+    (
+        "hub token create",
+        &[
+            "portcullis hub token create -o token",
+            "portcullis hub token create --label team=web --uses 20 --for 1d -o token",
+        ],
+    ),
+    ("hub machines", &["portcullis hub machines", "portcullis hub machines --json"]),
+    (
+        "hub revoke",
+        &["portcullis hub revoke m-0123456789abcdef0123 --reason 'the laptop was lost'"],
+    ),
+    ("hub incidents", &["portcullis hub incidents", "portcullis hub incidents --json"]),
+    (
+        "hub incidents settle",
+        &["portcullis hub incidents settle 7 --reason 'restored from the backup of Monday'"],
+    ),
+    (
+        "hub orders",
+        &["portcullis hub orders publish web-4.json --share 10", "portcullis hub orders list"],
+    ),
+    (
+        "hub orders publish",
+        &[
+            "portcullis hub orders publish web-4.json",
+            "portcullis hub orders publish web-4.json --share 10",
+        ],
+    ),
+    (
+        "hub orders share",
+        &["portcullis hub orders share web 4 50", "portcullis hub orders share web 4 0"],
+    ),
+    ("hub orders list", &["portcullis hub orders list", "portcullis hub orders list --json"]),
+    (
+        "hub orders show",
+        &["portcullis hub orders show web", "portcullis hub orders show web --version 3 --json"],
+    ),
     ("serve", &["portcullis serve", "portcullis serve --status --json"]),
     ("open", &["portcullis open", "portcullis open --role viewer --print"]),
     ("approvals", &["portcullis approvals watch", "portcullis approvals list"]),

@@ -16,6 +16,7 @@ pub const GROUPS: &[(&str, &[&str])] = &[
         &["allow", "approvals", "feedback", "config", "trust", "pause", "resume"],
     ),
     ("Plugins and rules", &["rules", "plugin", "bundle", "catalogue"]),
+    ("Many machines", &["fleet", "hub"]),
     ("Shell", &["completions"]),
 ];
 

@@ -19,6 +19,8 @@ const NO_JSON: &[(&str, &str)] = &[
     ("completions", "prints a script"),
     ("config schema", "prints JSON and nothing else"),
     ("hook", "speaks the client's protocol"),
+    ("hub dev", "serves until it is stopped"),
+    ("hub serve", "serves until it is stopped"),
     ("man", "prints manual pages"),
 ];
 

@@ -8,6 +8,7 @@ mod changes;
 mod edit;
 pub mod prepare;
 pub mod report;
+pub mod resident;
 mod surroundings;
 pub mod trust;
 
@@ -25,6 +26,7 @@ use portcullis_core::record::{Record, RecordKind};
 use portcullis_review::reviewer::to_store;
 use portcullis_store::{Durability, Home, Store};
 use report::InstallReport;
+use resident::ResidentUnits;
 use serde_json::json;
 use std::io::{BufRead, IsTerminal, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -53,7 +55,8 @@ pub struct Arguments {
     /// Set the path by which the hooks start Portcullis, for example a link that survives updates
     #[arg(long, value_name = "PATH")]
     program: Option<PathBuf>,
-    /// Let the hooks ask the resident service (`portcullis serve`), which reviews faster
+    /// Let the hooks ask the resident service (`portcullis serve`), which reviews faster, and let
+    /// your systemd start it
     #[arg(long, conflicts_with = "program")]
     service: bool,
     /// Do not ask before writing
@@ -240,6 +243,10 @@ fn install(agent: &'static dyn Agent, arguments: &Arguments) -> Result<CommandEx
             arguments.diff,
         );
     }
+    let units = plan_units(&site, arguments, &mut report)?;
+    if let Some(units) = &units {
+        units.print(&mut report);
+    }
     if arguments.dry_run {
         return Ok(report.finish_with("dry_run", "nothing was written (--dry-run)"));
     }
@@ -249,10 +256,17 @@ fn install(agent: &'static dyn Agent, arguments: &Arguments) -> Result<CommandEx
             agent.display_name()
         ));
     }
-    if !changed.is_empty() && !arguments.yes {
-        agree(&changed)?;
+    let files = changed.iter().map(|edit| format!("`{}`", edit.found.path.display()));
+    let named: Vec<String> =
+        files.chain(units.iter().flat_map(ResidentUnits::name_changed)).collect();
+    if !named.is_empty() && !arguments.yes {
+        agree(&named.join(", "))?;
     }
     let home = prepare::prepare(&site, arguments.observe, &mut report)?;
+    // Before the hooks that ask it.
+    if let Some(units) = &units {
+        units.set_up(&site.places, &home, &mut report)?;
+    }
     for edit in &changed {
         edit::write_edit(&site, &home, edit, client.as_deref(), &mut report)?;
     }
@@ -325,10 +339,23 @@ fn check_version(
     Ok(())
 }
 
-fn agree(changed: &[&FileEdit]) -> Result<()> {
-    let named: Vec<String> =
-        changed.iter().map(|edit| format!("`{}`", edit.found.path.display())).collect();
-    let named = named.join(", ");
+/// Plans the units of the resident service. One of a whole machine stands behind a boundary, which
+/// an administrator sets up.
+fn plan_units(
+    site: &Site,
+    arguments: &Arguments,
+    report: &mut InstallReport,
+) -> Result<Option<ResidentUnits>> {
+    if !arguments.service || site.scope == SettingsScope::Managed {
+        return Ok(None);
+    }
+    // A dry run must not create a home.
+    let exists = site.places.state.join("key").exists();
+    let home = exists.then(|| Home::open_root(&site.places.state)).transpose()?;
+    ResidentUnits::plan_setup(&site.places, home.as_ref(), report)
+}
+
+fn agree(named: &str) -> Result<()> {
     if !std::io::stdin().is_terminal() {
         return Err(Error::refused(format!(
             "there is no terminal to confirm the change of {named}"

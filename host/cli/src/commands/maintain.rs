@@ -2,8 +2,11 @@
 //!
 //! It checkpoints the journal's log and does the due work in the outbox: notifications, retention,
 //! writing the journal's heads elsewhere, sweeping the cache, deleting old checkpoints, incidents
-//! and messages, emptying quarantines, and recording what outlives the journal. Failed work is
+//! and messages, emptying quarantines, sending the journal to a fleet's hub, and recording what
+//! outlives the journal. Failed work is
 //! retried with growing delays until it succeeds; `doctor` names what keeps failing.
+
+mod sending;
 
 use crate::error::{Context, Error, Result};
 use crate::exit::CommandExit;
@@ -96,7 +99,10 @@ fn pass(arguments: &Arguments, places: &Paths, home: &Home) -> Result<Option<boo
     let mut failed = None;
     let mut until = if arguments.all { u64::MAX >> 1 } else { now_ms() };
     while let Some(lock) = take_lock(home)? {
-        let config = Config::load(places, Some(home))?;
+        let config = Config::load(places, Some(home)).or_else(|_| {
+            sending::fetch_orders_alone(places, home);
+            Config::load(places, Some(home))
+        })?;
         let mut store = Store::open_database(home, config.durability)?;
         let done = work(arguments, &mut store, &Site { places, home, config: &config }, until)?;
         failed = Some(failed.unwrap_or(false) || done);
@@ -123,12 +129,15 @@ fn work(arguments: &Arguments, store: &mut Store, site: &Site<'_>, until: u64) -
             ..NewWork::default()
         })?;
     }
+    sending::queue_work(store, site.home)?;
     let mut messages = deliver::DeliveryRun::new(site.config, &site.places.person);
     let mut failed = false;
     for work in store.list_due(until, MOST)? {
         let done = if work.kind == notifications::KIND {
             let Some(done) = messages.deliver_item(store, &work, now_ms())? else { continue };
             done.map_err(|error| Error::io(error.to_string()))
+        } else if work.kind == portcullis_fleet::WORK {
+            sending::send_records(store, &work, site.home, site.places, site.config)?
         } else {
             let done = perform(&work, store, site);
             finish(store, &work, done.as_ref().err())?;
@@ -145,16 +154,22 @@ fn work(arguments: &Arguments, store: &mut Store, site: &Site<'_>, until: u64) -
     Ok(failed)
 }
 
-/// Waits for messages that are about to be retried: after a session has ended, no hook would start
+/// Waits for messages that are about to be retried, and for records that the hub does not have: after a session has ended, no hook would start
 /// another instance. Only one process waits at a time, and it holds nothing that others wait for.
 fn linger(arguments: &Arguments, places: &Paths, home: &Home) -> Result<()> {
     let Some(_only) = hold(home, "linger.lock")? else { return Ok(()) };
     let end = now_ms().saturating_add(LINGER);
     loop {
-        let waiting =
-            notifications::list_waiting(&Store::open_database(home, Durability::Process)?)?;
-        let Some(next) =
-            waiting.iter().map(|waits| waits.work.due_at).min().filter(|next| *next <= end)
+        let store = Store::open_database(home, Durability::Process)?;
+        let waiting = notifications::list_waiting(&store)?;
+        let sending = sending::next_attempt(&store, home)?;
+        drop(store);
+        let Some(next) = waiting
+            .iter()
+            .map(|waits| waits.work.due_at)
+            .chain(sending)
+            .min()
+            .filter(|next| *next <= end)
         else {
             return Ok(());
         };
@@ -193,7 +208,7 @@ struct Site<'a> {
 
 fn perform(work: &WorkItem, store: &mut Store, site: &Site<'_>) -> Result<String> {
     Ok(match work.kind.as_str() {
-        RETENTION => retain(store, site.config.audit.retention_days)?,
+        RETENTION => retain(store, site)?,
         ANCHORS => anchor(store, &site.config.audit.anchors)?,
         SWEEP => sweep(site)?,
         CHECKPOINTS => forget(site)?,
@@ -260,12 +275,14 @@ fn sealed(store: &mut Store, home: &Home, sessions: &str) -> Result<String> {
     Ok(summary)
 }
 
-fn retain(store: &mut Store, days: u32) -> Result<String> {
+fn retain(store: &mut Store, site: &Site<'_>) -> Result<String> {
+    let days = site.config.audit.retention_days;
     if days == 0 {
         return Ok("records are kept forever".into());
     }
-    let pruned = store
-        .prune_before(now_ms().saturating_sub(u64::from(days).saturating_mul(DAY)), now_ms())?;
+    let before = now_ms().saturating_sub(u64::from(days).saturating_mul(DAY));
+    let before = sending::hold_unsent(store, site.home, before)?;
+    let pruned = store.prune_before(before, now_ms())?;
     let age = count_noun(u64::from(days), "day");
     Ok(format!("removed {} older than {age}", count_noun(pruned.records, "record")))
 }

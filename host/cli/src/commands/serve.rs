@@ -1,13 +1,14 @@
 //! `portcullis serve`: the resident service, in the foreground.
 
 mod manager;
-mod unit;
 
 use super::install::prepare::compile_plugins;
 use crate::error::{Error, Result};
 use crate::exit::CommandExit;
+use crate::fleet_orders::follow_orders;
 use crate::given_file::read_given_file;
 use crate::paint;
+use crate::service_unit::{self, UnitKind};
 use anyhow::{Context, anyhow};
 use manager::{take_socket, tell_ready};
 use portcullis_agents::HookEnvironment;
@@ -20,6 +21,7 @@ use portcullis_protocol::{ServiceStatus, ask_status};
 use portcullis_review::page_address::{announce_page, forget_page};
 use portcullis_service::{OwnSocket, Service};
 use portcullis_store::Home;
+use portcullis_traces::{Collector, CollectorError, TraceExport};
 use portcullis_web::{MetricsToken, Page, PageHandle, Role, SHORTEST_TOKEN};
 use rustix::process::geteuid;
 use serde_json::json;
@@ -28,14 +30,13 @@ use signal_hook::iterator::Signals;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
-use unit::UnitKind;
 
 /// The version that the service tells.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// The purpose of a link with which a person sets up a passkey, before the person's name.
 pub const PASSKEY_OF: &str = "passkey of ";
-/// The most bytes of a file with a token.
-const MOST_TOKEN: u64 = 4096;
+/// The most bytes of a file with a token or with headers.
+const MOST_SECRET: u64 = 4096;
 /// The port of the page.
 const PORT: u16 = 4747;
 
@@ -73,6 +74,13 @@ pub struct Arguments {
     /// Let whoever shows the token in this file collect `/metrics` of the page
     #[arg(long, value_name = "FILE", conflicts_with = "no_page")]
     metrics_token_file: Option<PathBuf>,
+    /// Send traces of the reviews to this collector, by OTLP over HTTP: `https://...`, or `http://...`
+    /// on this machine
+    #[arg(long, value_name = "URL", conflicts_with_all = ["status", "unit"])]
+    traces: Option<String>,
+    /// Headers that the collector wants, one `Name: value` a line; a file for its owner alone
+    #[arg(long, value_name = "FILE", requires = "traces")]
+    traces_header_file: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -86,13 +94,14 @@ pub fn run_serve(arguments: &Arguments) -> Result<CommandExit> {
     if let Some(kind) = arguments.unit {
         let program = std::env::current_exe().context("cannot determine where this program is")?;
         paint::print_text(&if arguments.socket {
-            unit::write_socket_unit(kind, &places)?
+            service_unit::write_socket_unit(kind, &places)?
         } else {
-            unit::write_service_unit(kind, &program, &places)?
+            service_unit::write_service_unit(kind, &program, &places)?
         });
         return Ok(CommandExit::Success);
     }
     let token = arguments.metrics_token_file.as_deref().map(read_token).transpose()?;
+    let _traces = start_traces(arguments)?;
     let boundary = if arguments.boundary { Some(read_boundary()?) } else { None };
     if let Some(boundary) = &boundary {
         compile_ahead(boundary)?;
@@ -110,7 +119,8 @@ pub fn run_serve(arguments: &Arguments) -> Result<CommandExit> {
     let links = page.as_ref().map(Page::handle);
     let linked = links.clone();
     let make_link = move |purpose: &str| make_link(linked.as_ref(), purpose);
-    let service = Service::new(socket, VERSION, super::maintain::start_for_hook, make_link);
+    let service = Service::new(socket, VERSION, super::maintain::start_for_hook, make_link)
+        .context("cannot set the service up")?;
     let service = match boundary {
         Some(boundary) => service.stand_behind(boundary)?,
         None => service,
@@ -118,6 +128,9 @@ pub fn run_serve(arguments: &Arguments) -> Result<CommandExit> {
     stop_on_signals(&service, links.clone())?;
     if let Some(page) = &links {
         announce_page(&state, page.address()).context("cannot tell hooks where the page is")?;
+    }
+    if !arguments.boundary {
+        follow_orders(places.clone()).context("cannot start a thread")?;
     }
     tell_ready()?;
     announce(&service, links.as_ref(), arguments.boundary, arguments.json);
@@ -184,13 +197,39 @@ fn bind_page(places: &Paths, port: u16, token: Option<MetricsToken>) -> Result<P
 /// Reads the token of whoever collects metrics.
 fn read_token(file: &Path) -> Result<MetricsToken> {
     let shown = one_line(&file.display().to_string(), 400);
-    let bytes = read_given_file(file, MOST_TOKEN, true)?;
-    let text =
-        String::from_utf8(bytes).map_err(|_| Error::invalid(format!("`{shown}` is not UTF-8")))?;
-    MetricsToken::new(&text).map_err(|error| {
+    MetricsToken::new(&read_secret_text(file)?).map_err(|error| {
         Error::invalid(format!("`{shown}` has no usable token: {error}"))
             .with_hint(format!("`openssl rand -hex {SHORTEST_TOKEN}` makes one"))
     })
+}
+
+/// Begins to send traces, if a collector is named.
+fn start_traces(arguments: &Arguments) -> Result<Option<TraceExport>> {
+    let Some(address) = &arguments.traces else { return Ok(None) };
+    let wrong = |shown: &str, error| {
+        Error::invalid(format!("`{}` cannot be used for traces: {error}", one_line(shown, 400)))
+    };
+    let mut collector = Collector::parse(address).map_err(|error| {
+        // It may hold a password.
+        let shown = if error == CollectorError::Credential { "--traces" } else { address };
+        wrong(shown, error)
+    })?;
+    if let Some(file) = &arguments.traces_header_file {
+        let headers = read_secret_text(file)?;
+        let shown = file.display().to_string();
+        collector = collector.with_headers(&headers).map_err(|error| wrong(&shown, error))?;
+    }
+    let report = |line: &str| paint::report_wrapped(&format!("{line}\n"), 2);
+    let export = TraceExport::start(&collector, VERSION, report)
+        .map_err(|error| Error::invalid(error.to_string()))?;
+    Ok(Some(export))
+}
+
+/// Reads a file with a secret, which only its owner may read.
+fn read_secret_text(file: &Path) -> Result<String> {
+    let bytes = read_given_file(file, MOST_SECRET, true)?;
+    let shown = one_line(&file.display().to_string(), 400);
+    String::from_utf8(bytes).map_err(|_| Error::invalid(format!("`{shown}` is not UTF-8")))
 }
 
 /// Makes a link for a role, or with which a person sets up a passkey.

@@ -3,6 +3,7 @@
 //! handlers.
 
 use super::install::report::InstallReport;
+use super::install::resident::ResidentUnits;
 use super::install::{ScopeArguments, Site, append_record, remove_empty, trust};
 use crate::error::{Context, Error, Result};
 use crate::exit::CommandExit;
@@ -23,7 +24,10 @@ pub struct Arguments {
     agent: String,
     #[command(flatten)]
     scope: ScopeArguments,
-    /// Remove the state too: journal, key, compiled code, backups
+    /// Remove the units of the resident service too
+    #[arg(long)]
+    service: bool,
+    /// Remove the state too: journal, key, compiled code, backups, and the service's units
     #[arg(long)]
     purge: bool,
     /// Show what would change and change nothing
@@ -69,12 +73,27 @@ pub fn run_uninstall(arguments: &Arguments) -> Result<CommandExit> {
         removal.print(&site, arguments.diff, &mut report);
         removals.push(removal);
     }
-    let unchanged = removals.iter().all(FileRemoval::changes_nothing);
+    let units = match &home {
+        Some(home) => ResidentUnits::plan_removal(&site.places, home, &mut report)?,
+        None => ResidentUnits::default(),
+    };
+    let takes_units = arguments.service || arguments.purge;
+    if takes_units {
+        units.print(&mut report);
+    } else if units.changes() {
+        report.print_line("the resident service stays set up: --service removes its units");
+    }
+    let takes_units = takes_units && units.changes();
+    let unchanged = removals.iter().all(FileRemoval::changes_nothing) && !takes_units;
     if arguments.dry_run || (unchanged && !arguments.purge) {
         let outcome = if unchanged { "unchanged" } else { "dry_run" };
         return Ok(report.finish_with(outcome, "nothing was written"));
     }
-    interactive::confirm_action(&question(&site, &removals, arguments.purge))?;
+    let taken = if takes_units { units.name_changed() } else { Vec::new() };
+    interactive::confirm_action(&question(&site, &removals, &taken, arguments.purge))?;
+    if takes_units && let Some(home) = &home {
+        units.remove(&site.places, home, &mut report)?;
+    }
     // The folders that the installation made are those of its first file.
     for removal in removals.iter().rev() {
         removal.apply(&site, home.as_ref(), &mut report)?;
@@ -82,7 +101,7 @@ pub fn run_uninstall(arguments: &Arguments) -> Result<CommandExit> {
     if let Some(home) = &home {
         if arguments.purge {
             purge(&site.places, home)?;
-        } else if !unchanged {
+        } else if !removals.iter().all(FileRemoval::changes_nothing) {
             append_record(
                 home,
                 "uninstall",
@@ -161,7 +180,7 @@ fn readable(site: &Site, found: &SettingsFile) -> Option<Value> {
     Some(document.value().clone())
 }
 
-fn question(site: &Site, removals: &[FileRemoval], purge: bool) -> String {
+fn question(site: &Site, removals: &[FileRemoval], units: &[String], purge: bool) -> String {
     let mut parts = Vec::new();
     let changed = changed_names(removals);
     if !changed.is_empty() {
@@ -169,6 +188,9 @@ fn question(site: &Site, removals: &[FileRemoval], purge: bool) -> String {
             "Portcullis will no longer review {} through {changed}.",
             site.agent.display_name(),
         ));
+    }
+    if !units.is_empty() {
+        parts.push(format!("The resident service will stop, with {}.", units.join(", ")));
     }
     if purge {
         parts.push(format!(

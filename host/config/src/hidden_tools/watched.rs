@@ -5,6 +5,8 @@ use crate::paths::{PROJECT_FILE, Paths};
 use crate::problem::BadConfiguration;
 use crate::values::EffectiveValues;
 use crate::{FILE, settle_layers};
+use portcullis_fleet::FleetFiles;
+use portcullis_store::Home;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -61,7 +63,9 @@ impl WatchedHiddenTools {
     pub fn read(&self, places: &Paths) -> Result<HiddenTools, BadConfiguration> {
         let project = places.project.as_ref().map(|project| project.join(PROJECT_FILE));
         let own = places.config.join(FILE);
-        let paths = [Some(places.managed.clone()), Some(own), project];
+        let home = Home::open_existing(&places.state).ok().flatten();
+        let orders = home.as_ref().map(|home| FleetFiles::of_home(home).orders().path().to_owned());
+        let paths = [Some(places.managed.clone()), Some(own), project, orders];
         let stamps: Vec<FileStamp> =
             paths.iter().flatten().map(|path| FileStamp::of(path)).collect();
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -69,7 +73,7 @@ impl WatchedHiddenTools {
             return Ok(tools.clone());
         }
         // Trust in a project's file is no matter: its own hidden tools join the others.
-        let settled = settle_layers(places, None, None)?;
+        let settled = settle_layers(places, home.as_ref(), None)?;
         let tools = HiddenTools::new(EffectiveValues(&settled).texts("mcp.hide"));
         let now = SystemTime::now();
         let is_settled = stamps.iter().all(|stamp| stamp.is_settled(now));

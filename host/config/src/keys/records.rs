@@ -58,6 +58,16 @@ pub(super) const KEYS: &[ConfigKey] = &[
         doc: "the exporter plugin that `audit export` uses if no option names one",
     },
     ConfigKey {
+        path: "fleet.detail",
+        kind: ValueKind::Choice(&["full", "summary", "outline"]),
+        default: || text("full"),
+        default_text: "",
+        project: ProjectScope::Never,
+        doc: "how much of a record a machine in a fleet sends to its hub: `\"full\"` is the masked \
+             record, `\"summary\"` leaves out the action and its findings, `\"outline\"` keeps no \
+             text of an action; only with `\"full\"` the hub can recompute the hashes",
+    },
+    ConfigKey {
         path: "performance.max_review_time_ms",
         kind: ValueKind::Integer(1, MOST_COUNT),
         default: || number(100),

@@ -6,6 +6,7 @@ use portcullis_core::intervene::InterventionKind;
 use portcullis_engine::SettingValue as Value;
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
+use proptest::strategy::ValueTree;
 
 const PATHS: &[&str] = &[
     "/",
@@ -40,6 +41,12 @@ pub(super) fn document() -> impl Strategy<Value = String> {
         }
         text
     })
+}
+
+/// Returns a valid line with a key.
+pub(super) fn sample_line(key: &'static ConfigKey) -> String {
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    said(key).new_tree(&mut runner).unwrap().current()
 }
 
 /// A line with a key and a value.

@@ -5,6 +5,7 @@ mod arbitrary;
 mod changed;
 mod errors;
 mod layered;
+mod orders;
 mod schemas;
 mod table;
 

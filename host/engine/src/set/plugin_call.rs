@@ -33,7 +33,22 @@ impl PluginCall<'_> {
         ask: impl FnOnce(&LoadedPlugin, &mut Store<GuestState>) -> GuestResult<W>,
         accept: impl FnOnce(W) -> Result<T, UnnamedFault>,
     ) -> PluginResponse<T> {
+        let span = tracing::info_span!(
+            target: "portcullis",
+            "plugin",
+            "portcullis.plugin" = slot.entry.name.as_str(),
+            "portcullis.fuel" = tracing::field::Empty,
+            "error.type" = tracing::field::Empty,
+            "otel.status_code" = tracing::field::Empty,
+        )
+        .entered();
         let called = self.call(slot, part, ask, accept);
+        span.record("portcullis.fuel", called.fuel);
+        if let Err(failure) = &called.result {
+            span.record("error.type", failure.kind.as_str());
+            span.record("otel.status_code", "ERROR");
+        }
+        drop(span);
         let plugin = slot.identity();
         if let Some(watched) = self.watched {
             watched

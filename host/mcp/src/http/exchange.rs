@@ -2,13 +2,12 @@
 
 use super::address::ServerAddress;
 use super::{HttpLimits, lock};
-use portcullis_network::LoopbackOrDns;
+use portcullis_network::{client_settings, create_client};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use ureq::http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION};
 use ureq::http::{Method, Request, Response};
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
-use ureq::unversioned::transport::DefaultConnector;
 use ureq::{Agent, AsSendBody, Body, Error};
 use url::Url;
 
@@ -75,24 +74,15 @@ impl Exchanges {
     }
 
     fn create_agent(&self) -> Agent {
-        let config = Agent::config_builder()
-            // Variables of the environment are ignored: a project can set them.
-            .proxy(None)
-            .max_redirects(0)
-            .max_redirects_will_error(false)
-            .http_status_as_error(false)
-            .user_agent("portcullis")
-            .accept("")
-            .accept_encoding("")
+        let settings = client_settings()
             .max_idle_connections(1)
             .max_idle_connections_per_host(1)
             .max_idle_age(IDLE)
             .timeout_connect(Some(self.limits.connect))
             .timeout_resolve(Some(self.limits.connect))
             .timeout_per_write(Some(self.limits.accept))
-            .tls_config(TlsConfig::builder().root_certs(self.roots.clone()).build())
-            .build();
-        Agent::with_parts(config, DefaultConnector::default(), LoopbackOrDns)
+            .tls_config(TlsConfig::builder().root_certs(self.roots.clone()).build());
+        create_client(settings)
     }
 
     /// Sends a request and returns its answer, with any status but a redirect. Redirects are

@@ -32,7 +32,7 @@ pub(crate) struct HeldAction {
     pub(crate) person: String,
     /// The project's name, masked.
     pub(crate) project: String,
-    /// What it would change.
+    /// The lines that it would change.
     pub(crate) changes: Vec<AskedChange>,
 }
 

@@ -132,6 +132,8 @@ impl<'a> Question<'a> {
         match self.begin(port) {
             Err(why) => Answer::Unasked(why),
             Ok(OpenQuestion { mut store, permission, until, seconds }) => {
+                let _span =
+                    tracing::info_span!(target: "portcullis", "wait for a person").entered();
                 let answer = self.await_answer(&mut store, until, port);
                 port.end_wait();
                 self.read_answer(answer, permission, seconds)

@@ -1,5 +1,5 @@
-//! The locks that apply to a project: the organisation's, the person's, the project's own and those
-//! of the folders around it.
+//! The locks that apply to a project: the organisation's, the person's, the project's own, those of
+//! the folders around it, and that of a fleet's orders.
 //!
 //! Each names bundles that have to run; none can remove an entry of another. If two name the same
 //! bundle, they must agree on the bytes.
@@ -57,6 +57,8 @@ impl LockTexts {
                 add(path, read_project_file(places, &folder, LOCK_FILE))?;
             }
         }
+        let ordered = super::read_orders(places)?.filter(|(orders, _)| !orders.lock.is_empty());
+        texts.extend(ordered.map(|(orders, path)| (path, orders.lock)));
         Ok(Self(texts))
     }
 

@@ -16,6 +16,7 @@
 //!   root;
 //! - the person's files next to theirs; the project's `portcullis.lock` in the project's folder. A
 //!   project has no trust policy: a cloned repository would bring its own keys.
+//! - trust policy and lock of the fleet's orders, if the machine takes any;
 //! - installed bundles in the state folder.
 //!
 //! The commands install, update and show bundles.
@@ -33,7 +34,13 @@ pub use policies::Policies;
 
 use anyhow::{Context, Result};
 use portcullis_bundle::BundleStore;
+use portcullis_config::clock::now_ms;
+use portcullis_config::orders;
 use portcullis_config::paths::Paths;
+use portcullis_fleet::OrdersFile;
+use portcullis_fleet::orders::Orders;
+use portcullis_store::Home;
+use std::path::PathBuf;
 
 /// The folder of installed bundles, in the state folder.
 pub const BUNDLES_FOLDER: &str = "bundles";
@@ -45,6 +52,19 @@ pub const BUNDLES_FOLDER: &str = "bundles";
 pub fn open_store(places: &Paths) -> Result<BundleStore> {
     BundleStore::open_folder(&places.state.join(BUNDLES_FOLDER))
         .context("cannot open the installed bundles")
+}
+
+/// Returns the newest orders of the machine's fleet, with the path of their file.
+///
+/// # Errors
+/// Fails if they were changed.
+fn read_orders(places: &Paths) -> Result<Option<(Orders, PathBuf)>> {
+    // The configuration, which every review reads, refuses a home whose orders were removed.
+    if !OrdersFile::exists_in(&places.state) {
+        return Ok(None);
+    }
+    let Some(home) = Home::open_existing(&places.state)? else { return Ok(None) };
+    Ok(orders::read_newest(&home, now_ms())?)
 }
 
 /// Returns one digest of several texts, unambiguous about where each text ends.

@@ -1,5 +1,5 @@
-//! The trust policies of this machine: the organisation's `trust.toml` and the person's. If both
-//! exist, a bundle has to satisfy both, so that neither weakens the other.
+//! The trust policies of this machine: the organisation's `trust.toml`, the person's, and that of a
+//! fleet's orders. A bundle has to satisfy all that exist, so that none weakens another.
 
 use anyhow::{Context, Result, anyhow, bail};
 use portcullis_bundle::{CandidateBundle, Judgement, KeyId, Requirement, Signature, TrustPolicy};
@@ -7,6 +7,7 @@ use portcullis_config::file;
 use portcullis_config::paths::Paths;
 use portcullis_core::known_failure::KnownFailure;
 use portcullis_core::text::one_line;
+use portcullis_fleet::orders::Orders;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -35,7 +36,9 @@ pub enum PolicyOwner {
     Organisation,
     /// The person's.
     Person,
-    /// A file that a command names, which replaces both.
+    /// That of the fleet's orders.
+    Fleet,
+    /// A file that a command names, which replaces all.
     Named,
 }
 
@@ -68,6 +71,8 @@ impl PolicyTexts {
             texts.looked.push(path.clone());
             texts.all.extend(text.map(|text| (owner, path, text)));
         }
+        let ordered = super::read_orders(places)?.filter(|(orders, _)| !orders.trust.is_empty());
+        texts.all.extend(ordered.map(|(orders, path)| (PolicyOwner::Fleet, path, orders.trust)));
         Ok(texts)
     }
 
@@ -84,6 +89,16 @@ impl PolicyTexts {
             all: vec![(PolicyOwner::Named, path.to_owned(), text)],
             looked: vec![path.to_owned()],
         })
+    }
+
+    /// Puts the trust policy of other orders in the place of those that are in force.
+    #[must_use]
+    pub fn with_orders(mut self, orders: &Orders, path: PathBuf) -> Self {
+        self.all.retain(|(owner, ..)| *owner != PolicyOwner::Fleet);
+        if !orders.trust.is_empty() {
+            self.all.push((PolicyOwner::Fleet, path, orders.trust.clone()));
+        }
+        self
     }
 
     /// Returns a digest that changes with every byte and the owner of every policy.
@@ -211,6 +226,7 @@ impl PolicyOwner {
         match self {
             Self::Organisation => "organisation",
             Self::Person => "person",
+            Self::Fleet => "fleet",
             Self::Named => "named file",
         }
     }

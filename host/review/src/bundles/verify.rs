@@ -11,6 +11,7 @@ use portcullis_bundle::{Bundle, BundleName, BundleStore, CandidateBundle, Signat
 use portcullis_config::file;
 use portcullis_config::paths::Paths;
 use portcullis_core::known_failure::KnownFailure;
+use portcullis_fleet::OrdersFile;
 use portcullis_store::Home;
 
 /// The version of this program.
@@ -197,7 +198,8 @@ fn verify(
                 digest: blake3::hash(bytes).to_hex().to_string(),
                 several: component.plugins.len() > 1,
                 settings: plugin.settings.clone(),
-                organisation: wanted.by == locks::of_organisation(places),
+                organisation: wanted.by == locks::of_organisation(places)
+                    || wanted.by == OrdersFile::path_in(&places.state),
                 grants: component
                     .wants
                     .grants

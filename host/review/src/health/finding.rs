@@ -100,6 +100,8 @@ checks! {
     Configuration => "configuration", Guard;
     /// Verdicts are enforced, and nobody has paused them.
     Mode => "mode", Guard;
+    /// The fleet's orders are in force; reported if the machine has any, or refused some.
+    Orders => "fleet orders", Guard;
     /// Locked bundles are installed, trusted and match their lock; reported if there are any.
     Bundles => "bundles", Guard;
     /// Every plugin loads.

@@ -11,6 +11,7 @@ use portcullis_core::text::{count_noun, one_line};
 use portcullis_store::{Anchor, AnchorStatus, Filter, Home, JournalSummary, Store, StoreError};
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::ErrorKind;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
@@ -202,6 +203,15 @@ fn anchor(store: &mut Store, path: &Path) -> Vec<HealthFinding> {
     };
     let text = match text {
         Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let what =
+                format!("the anchors in `{shown}` are missing: nothing is compared with them");
+            return vec![HealthFinding::warning(
+                Check::Chain,
+                what,
+                "mount or make their folder, and run `portcullis maintain`, which writes them each hour; if they were there before, find out who removed them",
+            )];
+        }
         Err(error) => {
             let what = format!("the anchors in `{shown}` cannot be read: {error}");
             return vec![HealthFinding::warning(

@@ -9,6 +9,7 @@ mod bundles;
 mod canary;
 mod client;
 mod finding;
+mod fleet;
 mod grants;
 mod guard;
 mod handlers;
@@ -142,6 +143,7 @@ impl HealthInput {
         findings
             .extend(loaded.iter().filter_map(|config| guard::plugins_folder(&self.places, config)));
         let (home, config) = (home.ok().flatten(), loaded.ok());
+        findings.extend(home.iter().flat_map(|home| fleet::check_orders(home, self.now)));
         let mut observing = false;
         if let (Some(home), Some(config)) = (&home, &config) {
             let mode = guard::mode(home, config, self.now);
@@ -213,10 +215,8 @@ impl HealthInput {
         }
         let Ok(mut store) = Store::open_existing(home, Durability::Process) else { return };
         if !self.quick {
-            let anchors = guard.config.iter().flat_map(|config| {
-                config.audit.anchors.iter().filter(|path| path.exists()).cloned()
-            });
-            findings.extend(journal::chain(&mut store, &anchors.collect::<Vec<_>>()));
+            let anchors = guard.config.as_ref().map(|config| config.audit.anchors.clone());
+            findings.extend(journal::chain(&mut store, &anchors.unwrap_or_default()));
             findings.extend(journal::beginning(home, &store));
         }
         findings.extend(journal::faults(&store, self.now));

@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 
 /// The time that the service has for an answer, if the hook may review by itself afterwards.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// How often a hook looks whether its client is still there.
+/// The time between two looks whether the client is still there.
 const LOOK: Duration = Duration::from_millis(500);
 /// The time that an answer may take to arrive after a person's time is up.
 const MARGIN: Duration = Duration::from_secs(26);

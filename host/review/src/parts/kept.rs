@@ -9,14 +9,19 @@ use anyhow::Result;
 use portcullis_config::paths::Paths;
 use portcullis_engine::{Engine, Preload};
 use portcullis_store::{Durability, Home, SharedCommits, Store, StoreError};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 /// The most idle reviewers that are kept: one for each project that agents work in at once. Each
 /// holds its plugins' machine code, most of which the processes of a machine share.
 const MOST_REVIEWERS: usize = 16;
 /// The most idle connections to journals that are kept.
 const MOST_STORES: usize = 16;
+
+/// The pause after a log could not be emptied, since others used it.
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// The parts of a process that reviews many events. A part serves one review at a time; reviews at
 /// the same time get parts of their own.
@@ -31,6 +36,7 @@ pub struct KeptParts {
     stores: Mutex<Vec<KeptStore>>,
     /// Through which reviews that end at the same time commit together.
     commits: SharedCommits,
+    logs: LongLogs,
     /// The plugins that each project was reviewed with last. Locked while a change is tried.
     sets: Mutex<PluginSets>,
     /// The changes that are held back, one line each.
@@ -51,6 +57,34 @@ impl KeptParts {
         lock(&self.held_back).clone()
     }
 
+    /// Empties the logs of journals that reviews have made long, for after their answers: starting
+    /// `maintain` for that would take longer than a review.
+    pub fn empty_long_logs(&self) {
+        let Ok(mut pause) = self.logs.pause.try_lock() else { return };
+        if pause.is_some_and(|end| Instant::now() < end) {
+            return;
+        }
+        *pause = None;
+        let long: Vec<KeptStore> = {
+            let mut stores = lock(&self.stores);
+            let mut journals = BTreeSet::new();
+            let is_long = |kept: &mut KeptStore| {
+                journals.insert(kept.journal.clone()) && kept.store.checkpoint_due()
+            };
+            stores.extract_if(.., is_long).collect()
+        };
+        for mut kept in long {
+            match kept.store.try_checkpoint_log() {
+                Ok(true) => {}
+                // What was copied so far stays copied.
+                Ok(false) => *pause = Some(Instant::now() + PAUSE),
+                // The next review opens the journal again, and its commit says what is wrong.
+                Err(_) => continue,
+            }
+            keep_last(&mut lock(&self.stores), kept, MOST_STORES);
+        }
+    }
+
     /// Tries a new reviewer. Others of the same home wait, so that a change is tried once.
     fn try_new(&self, places: &Paths, mut reviewer: Reviewer) -> Reviewer {
         // Each review has the time for compilations that a hook's has.
@@ -66,6 +100,16 @@ impl KeptParts {
         *lock(&self.held_back) = sets.describe_held_back();
         reviewer
     }
+}
+
+/// What is known of logs that are too long.
+#[derive(Default)]
+struct LongLogs {
+    /// The journals that had one. `maintain` was started for each, once: it plans the work that
+    /// recurs.
+    journals: Mutex<BTreeSet<PathBuf>>,
+    /// The end of the pause after a try that others were in the way of. Locked during a try.
+    pause: Mutex<Option<Instant>>,
 }
 
 /// The sandbox with the code of one home.
@@ -132,6 +176,13 @@ impl ReviewParts for KeptParts {
         let mut store = Store::open_database(home, durability)?;
         store.share_commits(&self.commits);
         Ok(store)
+    }
+
+    fn is_work_due(&self, store: &Store, now: u64) -> bool {
+        let plans = || {
+            store.checkpoint_due() && lock(&self.logs.journals).insert(store.journal().to_owned())
+        };
+        store.work_due(now).unwrap_or(false) || plans()
     }
 
     fn put_back(&self, reviewer: Reviewer, store: Store) {

@@ -6,6 +6,7 @@ use anyhow::{Context, Result};
 use portcullis_core::record::Record;
 use portcullis_core::text::list_lines;
 use portcullis_page::Html;
+use portcullis_page::diff::draw_printed_diff;
 use portcullis_store::StoredRecord;
 use portcullis_terminal::paint;
 
@@ -35,18 +36,11 @@ pub(super) fn add_untrusted(html: &mut Html, heading: &str, text: &str) {
     );
 }
 
-/// Adds the lines of a difference as `diff -u` prints it. They are an agent's text, too.
+/// Adds a difference as `diff -u` prints it. Its lines are an agent's text, too.
 pub(super) fn add_diff(html: &mut Html, diff: &str) {
-    html.put_template("<div class=\"untrusted\"><pre class=\"diff\">", &[]);
-    for line in list_lines(diff, MOST).lines() {
-        let template = match line.chars().next() {
-            Some('+') => "<ins>{}\n</ins>",
-            Some('-') => "<del>{}\n</del>",
-            _ => "{}\n",
-        };
-        html.put_template(template, &[&line]);
-    }
-    html.put_template("</pre></div>", &[]);
+    html.put_template("<div class=\"untrusted\">", &[]);
+    html.add_piece(&draw_printed_diff(diff));
+    html.put_template("</div>", &[]);
 }
 
 /// Adds a notice.

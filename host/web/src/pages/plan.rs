@@ -1,4 +1,4 @@
-//! What a restore would put back, as a list.
+//! The files that a restore would put back, as a list.
 
 use super::parts::add_scrolled;
 use portcullis_checkpoint::{Difference, PathStatus};

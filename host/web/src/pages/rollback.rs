@@ -1,4 +1,4 @@
-//! What a rollback of an incident would put back, and the form that does it.
+//! The files that a rollback of an incident would put back, and the form that does it.
 
 use super::incident::IncidentQuery;
 use super::parts::{add_hidden, add_proof_fields, begin_form};

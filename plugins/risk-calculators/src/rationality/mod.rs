@@ -20,6 +20,7 @@ mod efficiency;
 mod goals;
 mod judge;
 mod nature;
+mod objects;
 mod past;
 mod prohibitions;
 mod protected;

@@ -7,6 +7,7 @@
 //! that reads the whole sentence. A later goal that asks for the same lifts it.
 
 use super::nature;
+use super::objects::{Objects, give_option};
 use super::protected::{Protection, find_protections};
 use super::words::{Stems, split, stem};
 use portcullis_builtin_shared::place;
@@ -97,42 +98,25 @@ const LIMITS: &[&[&str]] = &[
     &["files", "outside"],
 ];
 
-/// Objects that mean everything.
-const ANYTHING: &[&str] = &[
-    "any",
-    "anything",
-    "file",
-    "files",
-    "code",
-    "change",
-    "changes",
-    "nothing",
-    "something",
-    "yet",
-    "thing",
-    "things",
-    "stuff",
-    "folder",
-    "folders",
-];
-
-/// Words for the manner of doing something, which name no thing beside those that do.
-const MANNER: &[&str] = &[
-    "argument",
-    "arguments",
-    "by",
-    "command",
-    "commands",
-    "directly",
-    "flag",
-    "flags",
-    "in",
-    "option",
-    "options",
-    "through",
-    "using",
-    "via",
-    "with",
+/// Parts of words, one of which is in each text that forbids something.
+const SIGNS: &[&str] = &[
+    "avoid",
+    "dont",
+    "hands",
+    "keep",
+    "leave",
+    "n't",
+    "never",
+    "not",
+    "off",
+    "only",
+    "outside",
+    "remain",
+    "stay",
+    "steer",
+    "taboo",
+    "untouchable",
+    "without",
 ];
 
 /// The maximum number of prohibitions in force, the newest: a bound on the work.
@@ -153,6 +137,10 @@ pub(super) fn find_broken(action: &Action, goals: &[Goal], roots: &[String]) -> 
     let verbs = Verbs(VERBS.iter().map(|(verb, kind)| (stem(verb), *kind)).collect());
     let mut standing: Vec<Prohibition> = Vec::new();
     for goal in goals {
+        // Most goals forbid nothing, and what they ask for lifts only what stands.
+        if standing.is_empty() && !may_forbid(&goal.text) {
+            continue;
+        }
         let (asked, forbidden) = read(&goal.text, &verbs);
         if !asked.is_empty() {
             let about = Objects::of(&goal.text);
@@ -169,6 +157,24 @@ pub(super) fn find_broken(action: &Action, goals: &[Goal], roots: &[String]) -> 
     broken
         .map(|known| Broken { text: known.text, conditional: known.conditional })
         .min_by_key(|broken| broken.conditional)
+}
+
+/// Returns false only for a text that forbids nothing: finding that out costs a small part of reading
+/// it.
+fn may_forbid(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    // Other letters may be one of these in another case.
+    !text.is_ascii() || (0..bytes.len()).any(|at| bytes.get(at..).is_some_and(begins_with_sign))
+}
+
+/// Returns true if a sign stands at the start, in any case.
+fn begins_with_sign(rest: &[u8]) -> bool {
+    let first = rest.first().map(u8::to_ascii_lowercase);
+    SIGNS.iter().map(|sign| sign.as_bytes()).any(|sign| {
+        // Most signs are out by their first letter.
+        sign.first().copied() == first
+            && rest.get(..sign.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(sign))
+    })
 }
 
 #[derive(Clone, Debug)]
@@ -190,104 +196,6 @@ impl Prohibition {
         }
         self.objects.is_empty() || self.objects.meet(about)
     }
-}
-
-/// The things that a text names: files and folders by name, others by words.
-#[derive(Clone, Debug, Default)]
-struct Objects {
-    names: Vec<String>,
-    words: Stems,
-    /// Options of a program, such as `-c`: of the commands that are forbidden to run, only those
-    /// with one of them are meant.
-    options: Vec<String>,
-}
-
-impl Objects {
-    fn of(text: &str) -> Self {
-        let mut names = Vec::new();
-        let mut words: Vec<&str> = Vec::new();
-        let mut options = Vec::new();
-        for word in text.split(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | '(' | ')')) {
-            let bare = word.trim_matches(['`', '"', '\'', '\u{2019}', '*']);
-            let bare = bare.trim_end_matches(['.', ':', '!', '?']);
-            if is_option(bare) {
-                options.push(bare.to_lowercase());
-            }
-            if is_name(bare) {
-                names.push(bare.trim_start_matches("./").trim_end_matches('/').to_lowercase());
-            } else {
-                words.push(bare);
-            }
-        }
-        let spoken = words.iter().flat_map(|word| split(word)).collect::<Vec<_>>();
-        let plain: Vec<&str> =
-            spoken.iter().map(String::as_str).filter(|word| !ANYTHING.contains(word)).collect();
-        let things: Vec<&str> =
-            plain.iter().copied().filter(|word| !MANNER.contains(word)).collect();
-        let kept = if things.is_empty() { plain } else { things };
-        Self { names, words: Stems::of(kept), options }
-    }
-
-    fn is_empty(&self) -> bool {
-        self.names.is_empty() && self.words.is_empty()
-    }
-
-    fn meet(&self, other: &Self) -> bool {
-        self.names.iter().any(|name| other.names.contains(name)) || self.words.meet(&other.words)
-    }
-
-    /// Returns true if the words of a command line name one of the things.
-    fn are_spoken_in(&self, spoken: &Stems) -> bool {
-        self.words.meet(spoken)
-            || self.names.iter().any(|name| Stems::of([name.as_str()]).meet(spoken))
-    }
-
-    /// Returns true if a path, relative to the project, is one of the things or below one.
-    fn hold(&self, path: &str) -> bool {
-        let path = path.to_lowercase();
-        let inside = |name: &String| {
-            let (path, name) = (["/", &path, "/"].concat(), ["/", name, "/"].concat());
-            path.contains(&name.replace("//", "/"))
-        };
-        self.names.iter().any(inside) || self.words.meet(&Stems::of([path.as_str()]))
-    }
-}
-
-/// Returns true for an option of a program: `-c`, `--inspect`.
-fn is_option(word: &str) -> bool {
-    let name = word.trim_start_matches('-');
-    name.len() < word.len() && name.starts_with(|c: char| c.is_ascii_alphabetic())
-}
-
-/// Returns true if the words of a command give it an option: with a value, among other letters, in
-/// several words (`-r -f` for `-rf`), or as the short or long form that may be meant.
-fn give_option(words: &[String], option: &str) -> bool {
-    let lower = || words.iter().map(|word| word.to_lowercase());
-    let short: String = lower()
-        .filter_map(|word| word.strip_prefix('-').map(str::to_owned))
-        .filter(|letters| !letters.starts_with('-'))
-        .collect();
-    let long =
-        |word: &str, name: &str| word.strip_prefix("--").is_some_and(|rest| rest.starts_with(name));
-    match option.strip_prefix("--") {
-        Some(name) => {
-            lower().any(|word| long(&word, name)) || short.contains(name.get(..1).unwrap_or("-"))
-        }
-        None => {
-            let letters = option.trim_start_matches('-');
-            letters.chars().all(|letter| short.contains(letter))
-                || letters.len() == 1 && lower().any(|word| long(&word, letters))
-        }
-    }
-}
-
-/// Returns true for a word that can only be a file or a folder: `config.py`, `src/`, `.env`.
-fn is_name(word: &str) -> bool {
-    let inner = word.trim_start_matches('.').char_indices().any(|(at, c)| c == '.' && at > 0);
-    let hidden = word.starts_with('.') && word.chars().nth(1).is_some_and(char::is_alphanumeric);
-    !word.contains("://")
-        && word.chars().any(char::is_alphanumeric)
-        && (inner || hidden || word.contains('/'))
 }
 
 /// Cuts a text into clauses. A full stop inside a name ends nothing.
@@ -380,11 +288,9 @@ fn protected(found: &Protection<'_>) -> Vec<Prohibition> {
         text: found.text.to_owned(),
     };
     if objects.names.is_empty() {
-        let all = Objects { options: Vec::new(), ..objects };
-        return spoken.then(|| forbid(all)).into_iter().collect();
+        return spoken.then(|| forbid(objects.without_options())).into_iter().collect();
     }
-    let one = |name| Objects { names: vec![name], ..Objects::default() };
-    objects.names.into_iter().map(one).map(forbid).collect()
+    objects.names.into_iter().map(|name| forbid(Objects::of_names(vec![name]))).collect()
 }
 
 fn is_personal(words: &[String]) -> bool {
@@ -414,7 +320,7 @@ fn limitation(clause: &str, words: &[String]) -> Option<Prohibition> {
     let objects = Objects::of(rest);
     (!objects.names.is_empty() && (negated || asked)).then(|| Prohibition {
         kind: ActionKind::Change,
-        objects: Objects { names: objects.names, ..Objects::default() },
+        objects: Objects::of_names(objects.names),
         inverted: true,
         conditional: false,
         text: clause.trim().to_owned(),
@@ -441,11 +347,11 @@ fn find_meant(clause: &str, earlier: &str) -> Objects {
     let text = if names_nothing { earlier } else { before };
     let found = Objects::of(text);
     if !found.names.is_empty() {
-        return Objects { names: found.names, ..Objects::default() };
+        return Objects::of_names(found.names);
     }
     // The first word says what to do with the things: "read the tests".
     let rest = text.trim_start().split_once(char::is_whitespace).map_or("", |(_, rest)| rest);
-    Objects { options: Vec::new(), ..Objects::of(rest) }
+    Objects::of(rest).without_options()
 }
 
 /// Returns the place of the first negation among the words of a clause; its end if there is none.
@@ -616,4 +522,26 @@ const fn changes(kind: &EffectKind) -> bool {
 
 const fn publishes(kind: &EffectKind) -> bool {
     matches!(kind, EffectKind::Publish | EffectKind::RemoteChange | EffectKind::RemoteDelete)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::protected;
+    use super::*;
+
+    /// The sentences that [`may_forbid`] must not overlook: one for each pattern.
+    #[test]
+    fn every_pattern_has_a_sign() {
+        let patterns = NEGATIONS.iter().chain(LIMITS).map(|words| words.join(" "));
+        let patterns: Vec<String> = patterns.chain(protected::list_openings()).collect();
+        assert!(patterns.len() > 50, "{patterns:?}");
+        for pattern in patterns {
+            for text in [pattern.to_uppercase(), pattern.replace('\'', "\u{2019}")] {
+                assert!(may_forbid(&text), "{text}");
+            }
+        }
+        for harmless in ["Fix the login form.", "Run the tests of the next parts, one by one."] {
+            assert!(!may_forbid(harmless), "{harmless}");
+        }
+    }
 }

@@ -281,3 +281,12 @@ fn begins(text: &str, words: &str) -> bool {
         rest.chars().next().is_none_or(|c| !c.is_alphanumeric() && !matches!(c, '-' | '_' | '/'))
     })
 }
+
+/// Lists the words by which protections are found: one of them is in each.
+#[cfg(test)]
+pub(super) fn list_openings() -> Vec<String> {
+    let forbidden = FORBIDDEN.iter().map(|words| ["is ", words].concat());
+    let must_not = MUST_NOT.iter().map(|words| [words, " changed"].concat());
+    let orders = [STAYS, AWAY, &["leave", "keep"]].concat();
+    orders.into_iter().map(str::to_owned).chain(forbidden).chain(must_not).collect()
+}

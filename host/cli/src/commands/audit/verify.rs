@@ -41,12 +41,20 @@ pub fn run_verify(arguments: &Arguments) -> Result<CommandExit> {
     let mut store = Store::open_database(&home, Durability::Process)?;
     let verification = store.verify_chain(progress())?;
     // Maintenance makes the configured files; one that is named here has to exist.
-    let kept = anchors.iter().filter(|path| path.exists()).chain(&arguments.heads);
+    let (kept, missing): (Vec<_>, Vec<_>) = anchors.iter().partition(|path| path.exists());
+    for path in &missing {
+        anstream::eprintln!(
+            "{}: `{}` is missing, so nothing is compared with it: `portcullis maintain` writes it each hour; if it was there before, somebody removed it",
+            paint::warn("warning"),
+            path.display()
+        );
+    }
+    let kept = kept.into_iter().chain(&arguments.heads);
     let anchors = kept.map(|path| read(path)).collect::<Result<Vec<_>>>()?.concat();
     let standings = store.check_anchors(&anchors)?;
     let contradicted = standings.iter().find(|(_, standing)| standing.contradicts_journal());
     if arguments.json {
-        paint::print_text(&format!("{}\n", json(&verification, &standings)));
+        paint::print_text(&format!("{}\n", json(&verification, &standings, &missing)));
     } else {
         print_result(&verification);
         tell_heads(&standings, contradicted);
@@ -131,7 +139,11 @@ fn tell_heads(standings: &[(Anchor, AnchorStatus)], contradicted: Option<&(Ancho
     }
 }
 
-fn json(verification: &Verification, standings: &[(Anchor, AnchorStatus)]) -> serde_json::Value {
+fn json(
+    verification: &Verification,
+    standings: &[(Anchor, AnchorStatus)],
+    missing: &[&PathBuf],
+) -> serde_json::Value {
     let flaw = verification
         .first_bad
         .map(|(at, flaw)| serde_json::json!({ "sequence": at, "flaw": flaw.to_string() }));
@@ -163,6 +175,10 @@ fn json(verification: &Verification, standings: &[(Anchor, AnchorStatus)]) -> se
         "replaced": verification.replaced,
         "pruned": pruned,
         "head": { "sequence": sequence, "hash": to_hex(&hash) },
-        "kept_heads": { "compared": standings.len(), "contradicted": contradicted },
+        "kept_heads": {
+            "compared": standings.len(),
+            "contradicted": contradicted,
+            "missing": missing,
+        },
     })
 }

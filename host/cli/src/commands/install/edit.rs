@@ -103,6 +103,15 @@ fn edited(
     })
 }
 
+/// Returns the folders that a file needs and that do not exist, the outermost first.
+pub fn list_missing_folders(file: &SettingsFile) -> Vec<PathBuf> {
+    let above = file.real.ancestors().skip(1);
+    let missing = above.take_while(|above| above.symlink_metadata().is_err());
+    let mut missing: Vec<PathBuf> = missing.map(Path::to_owned).collect();
+    missing.reverse();
+    missing
+}
+
 /// Backs up the file, writes it, and records the change.
 ///
 /// # Errors
@@ -116,19 +125,13 @@ pub fn write_edit(
 ) -> Result<()> {
     let FileEdit { found, bytes, .. } = edit;
     let OriginalFile { before, kept, folders: earlier } = original(home, edit, site)?;
-    let missing: Vec<PathBuf> = found
-        .real
-        .ancestors()
-        .skip(1)
-        .take_while(|above| above.symlink_metadata().is_err())
-        .map(Path::to_owned)
-        .collect();
+    let missing = list_missing_folders(found);
     let receipt = BackupReceipt {
         file: found.path.clone(),
         before: before.as_deref().map(backup::hash_content),
         after: backup::hash_content(bytes),
         // An earlier installation may have made the folders that are there now.
-        folders: if missing.is_empty() { earlier } else { missing.into_iter().rev().collect() },
+        folders: if missing.is_empty() { earlier } else { missing },
         kept,
         at: now_ms(),
     };

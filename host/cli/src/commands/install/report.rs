@@ -99,10 +99,11 @@ impl InstallReport {
         if let Some(text) = Some(()).filter(|()| !full && !self.as_json).and_then(|()| short()) {
             return paint::print_text(&text);
         }
-        self.diff(found, after);
+        self.print_diff(found, after);
     }
 
-    fn diff(&mut self, found: &SettingsFile, after: &[u8]) {
+    /// Reports the changes of a file line by line.
+    pub fn print_diff(&mut self, found: &SettingsFile, after: &[u8]) {
         let before = String::from_utf8_lossy(found.bytes.as_deref().unwrap_or_default());
         let after = String::from_utf8_lossy(after);
         let old = if found.bytes.is_some() {

@@ -1,0 +1,136 @@
+//! `portcullis fleet sign`: signs orders for a group of machines with the operator's key, away from
+//! any hub.
+
+use crate::bundles::secrets::{Passphrase, decrypt_key};
+use crate::error::{Context, Error, Result};
+use crate::exit::CommandExit;
+use crate::{interactive, paint};
+use portcullis_config::clock::now_ms;
+use portcullis_config::file;
+use portcullis_config::orders::check_configuration;
+use portcullis_core::text::one_line;
+use portcullis_fleet::orders::{
+    AfterExpiry, FORMAT, MOST_DAYS, MOST_ORDERS, Orders, SignedOrders, is_group,
+};
+use portcullis_fs::replace_bytes;
+use serde_json::json;
+use std::path::{Path, PathBuf};
+
+const DAY: u64 = 24 * 60 * 60 * 1000;
+/// The permissions of the signed orders: they hold no secret, and the signature protects them.
+const RIGHTS: u32 = 0o644;
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// The group of machines: the label `group` of their join token
+    #[arg(long, value_parser = parse_group)]
+    group: String,
+    /// The version, which has to be greater than that of all earlier orders of the group
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    version: u32,
+    /// A configuration that tightens that of each machine
+    #[arg(long, value_name = "FILE")]
+    configuration: Option<PathBuf>,
+    /// A trust policy that bundles have to satisfy besides that of each machine; it also revokes
+    #[arg(long, value_name = "FILE")]
+    trust: Option<PathBuf>,
+    /// A lock with bundles that have to run besides those of each machine
+    #[arg(long, value_name = "FILE")]
+    lock: Option<PathBuf>,
+    /// Let them expire after this many days
+    #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_DAYS)))]
+    expires: u32,
+    /// The state of a machine that got no newer ones until then
+    #[arg(long, value_enum, default_value = "keep")]
+    after_expiry: AfterWord,
+    /// Sign with this secret key
+    #[arg(long, value_name = "FILE")]
+    key: PathBuf,
+    #[command(flatten)]
+    passphrase: Passphrase,
+    /// Write the signed orders to this file
+    #[arg(long, short, value_name = "FILE")]
+    output: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum AfterWord {
+    /// They stay in force
+    Keep,
+    /// The machine's own configuration holds; what was revoked or locked stays so
+    Own,
+    /// Every action is refused
+    Block,
+}
+
+pub fn run_sign(arguments: &Arguments) -> Result<CommandExit> {
+    interactive::refuse_agents()?;
+    let not_before = now_ms();
+    let orders = Orders {
+        format: FORMAT,
+        group: arguments.group.clone(),
+        version: arguments.version.into(),
+        not_before,
+        expires_at: not_before.saturating_add(u64::from(arguments.expires).saturating_mul(DAY)),
+        after_expiry: match arguments.after_expiry {
+            AfterWord::Keep => AfterExpiry::Keep,
+            AfterWord::Own => AfterExpiry::Own,
+            AfterWord::Block => AfterExpiry::Block,
+        },
+        configuration: read_part(arguments.configuration.as_deref())?,
+        trust: read_part(arguments.trust.as_deref())?,
+        lock: read_part(arguments.lock.as_deref())?,
+    };
+    let unusable = |what: String| {
+        Error::invalid(format!("these orders would be refused by each machine: {what}"))
+            .with_hint("the page on orders says what they may hold: host/docs/fleet-orders.md")
+    };
+    orders.check_form().map_err(|error| unusable(error.to_string()))?;
+    check_configuration(&orders).map_err(unusable)?;
+    let key = decrypt_key(&arguments.key, &arguments.passphrase)?;
+    let signed = SignedOrders::sign_orders(&orders, &key);
+    if signed.orders.len() > MOST_ORDERS {
+        return Err(unusable(format!("they have more than {MOST_ORDERS} bytes")));
+    }
+    let shown = arguments.output.display();
+    let bytes = serde_json::to_vec(&signed)?;
+    replace_bytes(&arguments.output, RIGHTS, &bytes)
+        .with_context(|| format!("cannot write `{shown}`"))?;
+    let id = key.public().id()?;
+    if arguments.json {
+        let made = json!({
+            "group": orders.group, "version": orders.version, "expires_at": orders.expires_at,
+            "key": id, "written": arguments.output,
+        });
+        paint::print_text(&format!("{made}\n"));
+        return Ok(CommandExit::Success);
+    }
+    let line = format!(
+        "{} version {} for the group `{}` with the key {id}, until {} UTC; on the hub: `portcullis \
+         hub orders publish {}`\n",
+        paint::good("signed"),
+        orders.version,
+        orders.group,
+        paint::time(orders.expires_at),
+        one_line(&shown.to_string(), 400)
+    );
+    paint::print_wrapped(&line, 2);
+    Ok(CommandExit::Success)
+}
+
+fn read_part(path: Option<&Path>) -> Result<String> {
+    let Some(path) = path else { return Ok(String::new()) };
+    file::read_file(path)?
+        .ok_or_else(|| Error::not_found(format!("there is no `{}`", path.display())))
+}
+
+fn parse_group(text: &str) -> std::result::Result<String, String> {
+    if is_group(text) {
+        Ok(text.to_owned())
+    } else {
+        Err("a group has 1 to 64 of the characters a-z, A-Z, 0-9, `.`, `_`, `-`".into())
+    }
+}

@@ -1,0 +1,280 @@
+//! The commands of `portcullis hub`. Those of an operator work on the database directly: who can
+//! read the hub's folder is the hub.
+
+use crate::cluster;
+use crate::database::Database;
+use crate::folder::{create_folder, read_authority_digest, read_config};
+use crate::incidents::{list_incidents, settle_incident};
+use crate::machines::{list_machines, revoke_machine};
+use crate::operator::name_operator;
+use crate::orders::{Publication, change_share, find_orders, list_orders, publish_orders};
+use crate::output;
+use crate::process::{await_end, explain_failure, new_token, start_runtime};
+use crate::server::serve_hub;
+use crate::tokens::store_token;
+use anyhow::{Context, Result, anyhow};
+use portcullis_core::known_failure::{HintedFailure, KnownFailure};
+use portcullis_core::text::one_line;
+use portcullis_fleet::hub_command::{
+    HubCommand, IncidentsArguments, IncidentsCommand, InitArguments, ListArguments, OrdersCommand,
+    PublishArguments, RevokeArguments, ServeArguments, SettleArguments, ShareArguments,
+    ShowArguments, TokenArguments, TokenCommand,
+};
+use portcullis_fleet::orders::SignedOrders;
+use portcullis_fs::{Links, read_file};
+use portcullis_terminal::paint;
+use serde_json::json;
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// The most bytes of a file with signed orders.
+const MOST_FILE: u64 = 1 << 20;
+/// The most characters of an operator's reason.
+const MOST_REASON: usize = 500;
+
+/// Runs a command.
+pub fn run_command(command: &HubCommand) -> Result<()> {
+    match command {
+        HubCommand::Init(arguments) => init(arguments),
+        HubCommand::Serve(arguments) => serve(arguments),
+        HubCommand::Dev(arguments) => cluster::run_dev(arguments),
+        HubCommand::Token(TokenCommand::Create(arguments)) => create_token(arguments),
+        HubCommand::Machines(arguments) => show_machines(arguments),
+        HubCommand::Revoke(arguments) => revoke(arguments),
+        HubCommand::Incidents(IncidentsArguments { command: None, list }) => show_incidents(list),
+        HubCommand::Incidents(IncidentsArguments {
+            command: Some(IncidentsCommand::Settle(arguments)),
+            ..
+        }) => settle(arguments),
+        HubCommand::Orders(OrdersCommand::Publish(arguments)) => publish(arguments),
+        HubCommand::Orders(OrdersCommand::Share(arguments)) => share(arguments),
+        HubCommand::Orders(OrdersCommand::List(arguments)) => show_all_orders(arguments),
+        HubCommand::Orders(OrdersCommand::Show(arguments)) => show_orders(arguments),
+    }
+}
+
+fn init(arguments: &InitArguments) -> Result<()> {
+    let InitArguments { folder, url, database, listen, json } = arguments;
+    create_folder(folder, url, database, listen)?;
+    let digest = data_encoding::HEXLOWER.encode(&read_authority_digest(folder)?);
+    let shown = folder.display();
+    if *json {
+        let made = json!({ "folder": folder, "url": url, "authority_sha256": digest });
+        paint::print_text(&format!("{made}\n"));
+        return Ok(());
+    }
+    let text = format!(
+        "a hub was created in `{shown}`; its authority has the SHA-256 {digest}\n\
+         give all replicas the same folder, and keep `authority.key` and `receipt.key` secret\n\
+         next: `portcullis hub serve --folder {shown}`\n"
+    );
+    paint::print_wrapped(&text, 2);
+    Ok(())
+}
+
+fn serve(arguments: &ServeArguments) -> Result<()> {
+    let end = await_end()?;
+    let ready = |address| {
+        paint::print_text(&format!("serving machines on {address}\n"));
+    };
+    start_runtime()?.block_on(serve_hub(&arguments.folder, arguments.listen.as_deref(), ready, end))
+}
+
+fn create_token(arguments: &TokenArguments) -> Result<()> {
+    let config = read_config(&arguments.folder)?;
+    let database = Database::configure(&config)?;
+    let token = new_token(&arguments.folder)?;
+    // The file is made first: a token that nobody gets is not stored.
+    let file = arguments.output.as_deref().map(create_private_file).transpose()?;
+    let TokenArguments { labels, uses, lifetime, .. } = arguments;
+    let (id, expires_at) = start_runtime()?.block_on(async {
+        database.prepare_tables().await?;
+        store_token(&database, &token, labels, *uses, *lifetime).await.map_err(explain_failure)
+    })?;
+    let text = token.to_text();
+    if let Some(mut file) = file {
+        writeln!(file, "{text}")
+            .and_then(|()| file.sync_all())
+            .context("cannot write the token")?;
+    }
+    if arguments.json {
+        let shown = arguments.output.is_none().then_some(&text);
+        let made = json!({
+            "id": id, "token": shown, "file": arguments.output, "uses": uses,
+            "expires_at": expires_at, "hub": config.url,
+        });
+        paint::print_text(&format!("{made}\n"));
+        return Ok(());
+    }
+    match &arguments.output {
+        None => paint::print_text(&format!("{text}\n")),
+        Some(path) => {
+            let line = format!(
+                "the token is in `{}`, valid until {} UTC; on a machine: `portcullis fleet join {} \
+                 --token-file FILE`\n",
+                path.display(),
+                output::time(expires_at),
+                config.url
+            );
+            paint::print_wrapped(&line, 2);
+        }
+    }
+    Ok(())
+}
+
+/// Creates a new file that only its owner can read.
+fn create_private_file(path: &Path) -> Result<std::fs::File> {
+    OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)
+        .with_context(|| format!("cannot create `{}`", path.display()))
+}
+
+fn show_machines(arguments: &ListArguments) -> Result<()> {
+    let database = Database::configure(&read_config(&arguments.folder)?)?;
+    let machines = start_runtime()?.block_on(list_machines(&database)).map_err(explain_failure)?;
+    output::print_machines(&machines, arguments.json);
+    Ok(())
+}
+
+fn show_incidents(arguments: &ListArguments) -> Result<()> {
+    let database = Database::configure(&read_config(&arguments.folder)?)?;
+    let incidents =
+        start_runtime()?.block_on(list_incidents(&database)).map_err(explain_failure)?;
+    output::print_incidents(&incidents, arguments.json);
+    Ok(())
+}
+
+fn settle(arguments: &SettleArguments) -> Result<()> {
+    let database = Database::configure(&read_config(&arguments.folder)?)?;
+    let SettleArguments { incident, reason, json, .. } = arguments;
+    let (by, reason) = (name_operator(), one_line(reason, MOST_REASON));
+    let settled = settle_incident(&database, *incident, &reason, &by);
+    if !start_runtime()?.block_on(settled).map_err(explain_failure)? {
+        let missing = KnownFailure::NotFound(format!("there is no incident {incident}"));
+        let hint = "`portcullis hub incidents` lists them";
+        return Err(anyhow!(HintedFailure::new(missing.to_string(), hint)).context(missing));
+    }
+    let text = if *json {
+        json!({ "incident": incident, "settled": true, "by": by }).to_string()
+    } else {
+        format!("settled incident {incident} in the name of {by}; it opens again if it goes on")
+    };
+    paint::print_text(&format!("{text}\n"));
+    Ok(())
+}
+
+fn publish(arguments: &PublishArguments) -> Result<()> {
+    let config = read_config(&arguments.folder)?;
+    let PublishArguments { file, share, json, .. } = arguments;
+    let (signed, orders) = read_signed(file)?;
+    let database = Database::configure(&config)?;
+    let published = start_runtime()?.block_on(async {
+        database.prepare_tables().await?;
+        let by = name_operator();
+        publish_orders(&database, &signed, &orders, *share, &by).await.map_err(explain_failure)
+    })?;
+    let (group, version) = (&orders.group, orders.version);
+    if let Publication::Older(newest) = published {
+        let message = format!("the group `{group}` has version {newest} already");
+        let hint = format!("sign these orders as version {} or later", newest.saturating_add(1));
+        return Err(anyhow!(HintedFailure::new(message, hint)));
+    }
+    let text = if *json {
+        json!({ "group": group, "version": version, "share": share }).to_string()
+    } else {
+        format!("published version {version} for {share} % of the machines of the group `{group}`")
+    };
+    paint::print_text(&format!("{text}\n"));
+    Ok(())
+}
+
+/// Reads signed orders. Only machines know the key that counts, so the signature is theirs to check.
+fn read_signed(file: &Path) -> Result<(SignedOrders, portcullis_fleet::orders::Orders)> {
+    let shown = file.display();
+    let bytes = read_file(file, MOST_FILE, Links::Follow)
+        .map_err(|error| anyhow!("{error}"))
+        .with_context(|| format!("cannot read `{shown}`"))?;
+    let Some(bytes) = bytes else {
+        let missing = KnownFailure::NotFound(format!("there is no `{shown}`"));
+        let hint = "`portcullis fleet sign` makes it";
+        return Err(anyhow!(HintedFailure::new(missing.to_string(), hint)).context(missing));
+    };
+    let signed = serde_json::from_slice::<SignedOrders>(&bytes).map_err(|_| {
+        anyhow!(HintedFailure::new(
+            format!("`{shown}` does not hold signed orders"),
+            "`portcullis fleet sign` signs them",
+        ))
+    })?;
+    let orders = signed.read_unverified().with_context(|| format!("`{shown}` cannot be used"))?;
+    Ok((signed, orders))
+}
+
+fn share(arguments: &ShareArguments) -> Result<()> {
+    let database = Database::configure(&read_config(&arguments.folder)?)?;
+    let ShareArguments { group, version, percent, json, .. } = arguments;
+    let changed = change_share(&database, group, *version, *percent);
+    if !start_runtime()?.block_on(changed).map_err(explain_failure)? {
+        return Err(no_orders(group, Some(*version)));
+    }
+    let text = if *json {
+        json!({ "group": group, "version": version, "share": percent }).to_string()
+    } else {
+        format!("version {version} is for {percent} % of the machines of the group `{group}` now")
+    };
+    paint::print_text(&format!("{text}\n"));
+    Ok(())
+}
+
+fn show_all_orders(arguments: &ListArguments) -> Result<()> {
+    let database = Database::configure(&read_config(&arguments.folder)?)?;
+    let orders = start_runtime()?.block_on(list_orders(&database)).map_err(explain_failure)?;
+    output::print_orders(&orders, arguments.json);
+    Ok(())
+}
+
+fn show_orders(arguments: &ShowArguments) -> Result<()> {
+    let database = Database::configure(&read_config(&arguments.folder)?)?;
+    let ShowArguments { group, version, json, .. } = arguments;
+    let found = find_orders(&database, group, *version);
+    let signed = start_runtime()?
+        .block_on(found)
+        .map_err(explain_failure)?
+        .ok_or_else(|| no_orders(group, *version))?;
+    if *json {
+        paint::print_text(&format!("{}\n", serde_json::to_string(&signed)?));
+        return Ok(());
+    }
+    output::print_document(&signed.read_unverified()?);
+    Ok(())
+}
+
+fn no_orders(group: &str, version: Option<u32>) -> anyhow::Error {
+    let group = one_line(group, 64);
+    let what = version.map_or("no orders".to_owned(), |version| format!("no version {version}"));
+    let missing = KnownFailure::NotFound(format!("the group `{group}` has {what}"));
+    let hint = "`portcullis hub orders list` lists what was published";
+    anyhow!(HintedFailure::new(missing.to_string(), hint)).context(missing)
+}
+
+fn revoke(arguments: &RevokeArguments) -> Result<()> {
+    let database = Database::configure(&read_config(&arguments.folder)?)?;
+    let RevokeArguments { machine, reason, json, .. } = arguments;
+    let shown = one_line(machine, 64);
+    let revoked = revoke_machine(&database, machine, reason);
+    if !start_runtime()?.block_on(revoked).map_err(explain_failure)? {
+        let missing = KnownFailure::NotFound(format!("there is no machine `{shown}`"));
+        let hint = "`portcullis hub machines` lists them";
+        return Err(anyhow!(HintedFailure::new(missing.to_string(), hint)).context(missing));
+    }
+    if *json {
+        paint::print_text(&format!("{}\n", json!({ "machine": machine, "revoked": true })));
+    } else {
+        paint::print_text(&format!("revoked {shown}: the hub refuses its next request\n"));
+    }
+    Ok(())
+}

@@ -1,0 +1,231 @@
+//! A hub's folder: its configuration, its authority and its keys. All replicas of one hub have the
+//! same files; nothing else of a hub is outside the database.
+//!
+//! ```text
+//! hub.toml       address, database, names
+//! authority.pem  the certificate of the authority, which join tokens name by its digest
+//! authority.key  its key, 0600
+//! receipt.key    the seed of the key that signs receipts, 0600
+//! ```
+
+use crate::authority;
+use anyhow::{Context, Result, bail, ensure};
+use portcullis_bundle::SecretKey;
+use portcullis_core::known_failure::{HintedFailure, KnownFailure};
+use portcullis_fs::{Links, create_private_folder, read_file, replace_bytes};
+use serde::Deserialize;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// The most bytes of each file.
+const MOST: u64 = 64 << 10;
+const CONFIGURATION: &str = "hub.toml";
+const CERTIFICATE: &str = "authority.pem";
+const AUTHORITY_KEY: &str = "authority.key";
+const RECEIPT_KEY: &str = "receipt.key";
+
+/// The configuration, as `hub.toml` holds it.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HubConfig {
+    /// The address by which machines reach the hub.
+    pub url: String,
+    /// The address to listen on.
+    pub listen: String,
+    /// The database, as a connection string of libpq without a password.
+    pub database: String,
+    /// The file that holds the database's password.
+    pub password_file: Option<PathBuf>,
+    /// The certificates of the authorities that may vouch for the database, in PEM. With it, the
+    /// connection uses TLS; without it, the database has to be on this machine.
+    pub database_authority: Option<PathBuf>,
+    /// Further names in the hub's own certificate.
+    #[serde(default)]
+    pub names: Vec<String>,
+    /// The life of a machine's certificate, in days.
+    #[serde(default = "default_days")]
+    pub certificate_days: u32,
+    /// The days after which records are dropped, a whole day of them at once; 0 keeps all.
+    #[serde(default)]
+    pub retention_days: u32,
+    /// The most connections of one replica to the database.
+    #[serde(default = "default_connections")]
+    pub connections: usize,
+}
+
+const fn default_days() -> u32 {
+    30
+}
+
+const fn default_connections() -> usize {
+    16
+}
+
+/// A hub's folder, read.
+pub struct HubFolder {
+    /// The configuration.
+    pub config: HubConfig,
+    /// The authority.
+    pub authority: authority::Authority,
+    /// The key that signs receipts.
+    pub receipt_key: SecretKey,
+}
+
+/// Returns the host in a hub's address, which its certificate names.
+pub fn host_of(url: &str) -> Result<&str> {
+    let rest =
+        url.strip_prefix("https://").context("the address of a hub begins with `https://`")?;
+    let rest = rest.strip_suffix('/').unwrap_or(rest);
+    let host = match rest.strip_prefix('[') {
+        Some(rest) => rest.split_once(']').map(|(host, _)| host),
+        None => Some(rest.split_once(':').map_or(rest, |(host, _)| host)),
+    };
+    let allowed = |letter: char| letter.is_ascii_alphanumeric() || ".-:".contains(letter);
+    host.filter(|host| !host.is_empty() && host.chars().all(allowed))
+        .with_context(|| format!("`{url}` is not of the form `https://HOST[:PORT]`"))
+}
+
+/// Creates a hub's folder.
+pub fn create_folder(folder: &Path, url: &str, database: &str, listen: &str) -> Result<()> {
+    host_of(url)?;
+    let config: toml::Table = [("url", url), ("listen", listen), ("database", database)]
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), toml::Value::String(value.to_owned())))
+        .collect();
+    if fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some()) {
+        bail!(HintedFailure {
+            message: format!("`{}` is not empty", folder.display()),
+            hint: "name a new folder, or remove the old hub's: machines that joined it have to \
+                   join again then"
+                .into(),
+        });
+    }
+    create_private_folder(folder)
+        .with_context(|| format!("cannot create `{}`", folder.display()))?;
+    let (certificate, key) = authority::create_authority()?;
+    let mut seed = [0_u8; 32];
+    getrandom::fill(&mut seed).context("the system gives no random bytes")?;
+    let write = |name: &str, mode, text: &str| {
+        let path = folder.join(name);
+        replace_bytes(&path, mode, text.as_bytes())
+            .with_context(|| format!("cannot write `{}`", path.display()))
+    };
+    write(CERTIFICATE, 0o644, &certificate)?;
+    write(AUTHORITY_KEY, 0o600, &key)?;
+    write(RECEIPT_KEY, 0o600, &format!("{}\n", data_encoding::HEXLOWER.encode(&seed)))?;
+    write(CONFIGURATION, 0o600, &config.to_string())
+}
+
+/// Reads a hub's folder.
+pub fn read_folder(folder: &Path) -> Result<HubFolder> {
+    let config = read_config(folder)?;
+    let certificate = read_text(&folder.join(CERTIFICATE))?;
+    let key = read_secret(&folder.join(AUTHORITY_KEY))?;
+    let path = folder.join(RECEIPT_KEY);
+    let seed = data_encoding::HEXLOWER.decode(read_secret(&path)?.trim().as_bytes()).ok();
+    let seed: Option<[u8; 32]> = seed.and_then(|seed| seed.try_into().ok());
+    let seed = seed.with_context(|| format!("`{}` does not hold 64 hex digits", path.display()))?;
+    Ok(HubFolder {
+        authority: authority::Authority::read(&certificate, &key)
+            .with_context(|| format!("the authority in `{}`", folder.display()))?,
+        config,
+        receipt_key: SecretKey::of_seed(&seed),
+    })
+}
+
+/// Reads the configuration alone: commands that need no key do not open one.
+pub fn read_config(folder: &Path) -> Result<HubConfig> {
+    let path = folder.join(CONFIGURATION);
+    let config: HubConfig = toml::from_str(&read_text(&path)?)
+        .with_context(|| format!("`{}` is not the configuration of a hub", path.display()))?;
+    host_of(&config.url).with_context(|| format!("`{}`", path.display()))?;
+    ensure!(
+        (1..=825).contains(&config.certificate_days),
+        "`{}`: `certificate_days` is from 1 to 825",
+        path.display()
+    );
+    ensure!(
+        config.retention_days <= 36_500,
+        "`{}`: `retention_days` is from 0 to 36500",
+        path.display()
+    );
+    ensure!(
+        (1..=1000).contains(&config.connections),
+        "`{}`: `connections` is from 1 to 1000",
+        path.display()
+    );
+    Ok(config)
+}
+
+/// Returns the digest of the authority, which join tokens hold.
+pub fn read_authority_digest(folder: &Path) -> Result<[u8; 32]> {
+    authority::digest_pem(&read_text(&folder.join(CERTIFICATE))?)
+}
+
+/// Reads a file that only its owner may read.
+pub fn read_secret(path: &Path) -> Result<String> {
+    if let Ok(found) = fs::metadata(path)
+        && found.mode() & 0o077 != 0
+    {
+        bail!(HintedFailure {
+            message: format!("others may read `{}`", path.display()),
+            hint: format!("run `chmod 600 {}`, and replace what it holds", path.display()),
+        });
+    }
+    read_text(path)
+}
+
+fn read_text(path: &Path) -> Result<String> {
+    let bytes = read_file(path, MOST, Links::Follow)
+        .map_err(|error| anyhow::anyhow!("{error}"))
+        .with_context(|| format!("cannot read `{}`", path.display()))?;
+    let Some(bytes) = bytes else {
+        let missing = KnownFailure::NotFound(format!("there is no `{}`", path.display()));
+        let hint = "`portcullis hub init` makes a hub's folder; name another one with `--folder`";
+        return Err(
+            anyhow::Error::new(HintedFailure::new(missing.to_string(), hint)).context(missing)
+        );
+    };
+    String::from_utf8(bytes).with_context(|| format!("`{}` is not text", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn the_host_of_an_address_is_what_a_certificate_names() {
+        for (url, host) in [
+            ("https://hub.example", Some("hub.example")),
+            ("https://hub.example:8443/", Some("hub.example")),
+            ("https://[::1]:8443", Some("::1")),
+            ("http://hub.example", None),
+            ("https://", None),
+            ("https://a/b", None),
+        ] {
+            assert_eq!(host_of(url).ok(), host, "{url}");
+        }
+    }
+
+    #[test]
+    fn a_folder_is_made_once_and_its_keys_are_private() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = place.path().join("hub");
+        let create = || create_folder(&folder, "https://hub.example", "host=/run \"x", "[::]:1");
+        create().unwrap();
+        assert!(create().is_err());
+        let read = read_folder(&folder).unwrap();
+        assert_eq!(read.config.database, "host=/run \"x");
+        let digest = portcullis_fleet::digest_certificate(read.authority.certificate());
+        assert_eq!(read_authority_digest(&folder).unwrap(), digest);
+        for key in [AUTHORITY_KEY, RECEIPT_KEY] {
+            let path = folder.join(key);
+            assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+            assert!(read_folder(&folder).is_err(), "{key}");
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        }
+    }
+}

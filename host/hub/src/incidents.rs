@@ -1,0 +1,142 @@
+//! Incidents: what the hub saw that no honest journal does.
+//!
+//! One that comes again is counted, not repeated: a machine that cannot go on tries for ever. A gap
+//! settles itself when its records come after all; every other incident stays for a person. Open
+//! incidents of one machine have a bound, since a machine chooses the names of its journals.
+
+use crate::chain::{ChainIncident, IncidentKind};
+use crate::database::Database;
+use crate::failure::Failure;
+use deadpool_postgres::GenericClient;
+use serde::Serialize;
+use tokio_postgres::Row;
+
+/// The most incidents in a list.
+const MOST: i64 = 1000;
+/// The most open incidents of one machine; further ones are only counted.
+const MOST_OPEN: i64 = 100;
+
+/// An incident as an operator sees it.
+#[derive(Debug, Serialize)]
+pub struct IncidentSummary {
+    /// Its number.
+    pub incident: i64,
+    /// The machine.
+    pub machine: String,
+    /// The machine's own name.
+    pub name: String,
+    /// The journal.
+    pub journal: String,
+    /// The kind.
+    pub kind: String,
+    /// The first position that is wrong.
+    pub sequence: i64,
+    /// The reason.
+    pub reason: String,
+    /// The number of times it was seen.
+    pub times: i64,
+    /// The first time, in milliseconds since 1970.
+    pub first_at: i64,
+    /// The last time.
+    pub last_at: i64,
+    /// The time when it settled itself, or a person settled it.
+    pub settled_at: Option<i64>,
+    /// The person who settled it last; it may have come again since.
+    pub settled_by: Option<String>,
+    /// The person's reason.
+    pub settle_reason: Option<String>,
+}
+
+/// Stores an incident, or counts it once more. One that was settled is open again.
+pub async fn raise_incident(
+    client: &impl GenericClient,
+    machine: &str,
+    journal: &str,
+    incident: &ChainIncident,
+) -> Result<(), Failure> {
+    let sequence = i64::try_from(incident.sequence).unwrap_or(i64::MAX);
+    let stored = client
+        .execute(
+            "INSERT INTO incidents (machine, journal, kind, sequence, reason) \
+             SELECT $1, $2, $3::text, $4::bigint, $5 \
+             WHERE (SELECT count(*) FROM incidents WHERE machine = $1 AND settled_at IS NULL) < $6 \
+             OR EXISTS (SELECT FROM incidents WHERE (machine, journal, kind, sequence) = ($1, $2, $3, $4)) \
+             ON CONFLICT (machine, journal, kind, sequence) DO UPDATE \
+             SET times = incidents.times + 1, last_at = now(), settled_at = NULL",
+            &[&machine, &journal, &incident.kind.as_str(), &sequence, &incident.reason, &MOST_OPEN],
+        )
+        .await?;
+    if stored == 0 {
+        let count =
+            "UPDATE machines SET incidents_omitted = incidents_omitted + 1 WHERE machine = $1";
+        client.execute(count, &[&machine]).await?;
+    }
+    Ok(())
+}
+
+/// Settles an incident in the name of a person; returns false if there is none of that number.
+pub async fn settle_incident(
+    database: &Database,
+    incident: i64,
+    reason: &str,
+    by: &str,
+) -> Result<bool, Failure> {
+    let client = database.connect().await?;
+    let changed = client
+        .execute(
+            "UPDATE incidents SET settled_at = now(), settled_by = $2, settle_reason = $3 \
+             WHERE incident = $1",
+            &[&incident, &by, &reason],
+        )
+        .await?;
+    Ok(changed > 0)
+}
+
+/// Settles the gaps whose records have come.
+pub async fn settle_gaps(
+    client: &impl GenericClient,
+    machine: &str,
+    journal: &str,
+    through: i64,
+) -> Result<(), Failure> {
+    client
+        .execute(
+            "UPDATE incidents SET settled_at = now() WHERE machine = $1 AND journal = $2 \
+             AND kind = $3 AND sequence <= $4 AND settled_at IS NULL",
+            &[&machine, &journal, &IncidentKind::Gap.as_str(), &through],
+        )
+        .await?;
+    Ok(())
+}
+
+/// Returns the newest incidents, the newest first.
+pub async fn list_incidents(database: &Database) -> Result<Vec<IncidentSummary>, Failure> {
+    let client = database.connect().await?;
+    let rows = client
+        .query(
+            "SELECT incident, i.machine, name, journal, kind, sequence, reason, times, \
+             (extract(epoch FROM first_at) * 1000)::bigint, \
+             (extract(epoch FROM last_at) * 1000)::bigint, \
+             (extract(epoch FROM settled_at) * 1000)::bigint, settled_by, settle_reason \
+             FROM incidents i JOIN machines m USING (machine) \
+             ORDER BY last_at DESC, incident DESC LIMIT $1",
+            &[&MOST],
+        )
+        .await?;
+    let summary = |row: &Row| IncidentSummary {
+        incident: row.get(0),
+        machine: row.get(1),
+        name: row.get(2),
+        journal: row.get(3),
+        kind: row.get(4),
+        sequence: row.get(5),
+        reason: row.get(6),
+        times: row.get(7),
+        first_at: row.get(8),
+        last_at: row.get(9),
+        settled_at: row.get(10),
+        settled_by: row.get(11),
+        settle_reason: row.get(12),
+    };
+    Ok(rows.iter().map(summary).collect())
+}

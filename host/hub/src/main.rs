@@ -1,0 +1,108 @@
+//! `portcullis-hub`: holds the journals of a fleet. `portcullis hub` starts it with arguments that
+//! it has checked; nothing else does.
+//!
+//! A hub is any number of replicas over one PostgreSQL. A replica holds nothing that another one
+//! needs: the keys are files that all have, and everything that changes is in the database. So a
+//! load balancer may send each request to any of them, and one that dies loses nothing that was
+//! acknowledged.
+//!
+//! | module | |
+//! |---|---|
+//! | `folder` | the hub's files |
+//! | `authority` | certificates |
+//! | `database`, `database_tls` | connections, migrations, partitions |
+//! | `service`, `server`, `routes`, `failure` | requests |
+//! | `machines`, `tokens` | who may send |
+//! | `chain` | whether a batch continues what the hub has; pure |
+//! | `ingest`, `incidents` | what is stored |
+//! | `orders`, `news` | what machines are told |
+//! | `operator` | who runs a command |
+//! | `commands`, `output`, `process` | what operators do and read |
+//! | `cluster` | the throw-away PostgreSQL of `hub dev` |
+
+#![allow(unreachable_pub, reason = "a program has no public API")]
+
+mod authority;
+mod chain;
+mod cluster;
+mod commands;
+mod database;
+mod database_tls;
+mod failure;
+mod folder;
+mod incidents;
+mod ingest;
+mod machines;
+mod news;
+mod operator;
+mod orders;
+mod output;
+mod process;
+mod routes;
+mod server;
+mod service;
+mod tokens;
+
+use anyhow::bail;
+use clap::Parser;
+use portcullis_fleet::hub_command::{HubCommand, NAME, VERSION};
+use portcullis_terminal::{error_report, paint};
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+#[derive(Parser)]
+#[command(name = "portcullis hub")]
+struct Arguments {
+    #[command(subcommand)]
+    command: HubCommand,
+}
+
+fn main() -> ExitCode {
+    let mut words = std::env::args_os();
+    let program = words.next();
+    let caller = words.next();
+    if caller.as_ref().is_some_and(|word| word == "--version") {
+        paint::print_text(&format!("{NAME} {VERSION}\n"));
+        return ExitCode::SUCCESS;
+    }
+    if let Err(error) = check_caller(caller) {
+        return fail(&error, false);
+    }
+    let command = Arguments::parse_from(program.into_iter().chain(words)).command;
+    let as_json = command.prints_json();
+    let result = commands::run_command(&command);
+    let lost =
+        paint::lost_output().map(|error| anyhow::anyhow!("cannot write standard output: {error}"));
+    match lost.map_or(result, Err) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => fail(&error, as_json),
+    }
+}
+
+/// Writes a line of the hub's log.
+pub fn report_line(line: &str) {
+    paint::report_wrapped(&format!("{line}\n"), 2);
+}
+
+/// Checks that `portcullis` of this version started this program.
+fn check_caller(version: Option<OsString>) -> anyhow::Result<()> {
+    match version.as_ref().and_then(|version| version.to_str()) {
+        Some(VERSION) => Ok(()),
+        Some(version) if version.starts_with(|first: char| first.is_ascii_digit()) => bail!(
+            "`{NAME}` {VERSION} was started by `portcullis` {}: install both from one build into \
+             one folder",
+            portcullis_core::text::one_line(version, 64),
+        ),
+        _ => bail!("`{NAME}` is started by `portcullis`: run `portcullis hub`"),
+    }
+}
+
+fn fail(error: &anyhow::Error, as_json: bool) -> ExitCode {
+    anstream::eprint!("{}", error_report::error_text(error, kind_of(error), as_json));
+    ExitCode::FAILURE
+}
+
+fn kind_of(error: &anyhow::Error) -> &'static str {
+    let is_of_database = error.chain().any(|cause| cause.is::<tokio_postgres::Error>());
+    error_report::error_kind(error).unwrap_or(if is_of_database { "io" } else { "invalid" })
+}

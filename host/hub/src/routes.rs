@@ -1,0 +1,171 @@
+//! The addresses of a hub (`portcullis_fleet::protocol` lists them), and the bounds of a request.
+//!
+//! Each request has a deadline that is shorter than a machine's patience: one that a machine has
+//! given up is never written after the machine's next.
+
+use crate::failure::{Failure, json_response};
+use crate::ingest::take_batch;
+use crate::machines::{
+    KnownMachine, join_machine, leave_fleet, list_heads, recognise_machine, renew_certificate,
+};
+use crate::orders::answer_orders;
+use crate::service::Hub;
+use axum::Router;
+use axum::body::to_bytes;
+use axum::extract::{Extension, Request, State};
+use axum::http::{StatusCode, header};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use portcullis_fleet::protocol::{Authority, LONGEST_WAIT, MOST_BODY, RefusalKind};
+use serde::de::DeserializeOwned;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::Semaphore;
+
+/// The time for a request with its body, its database and its answer.
+const DEADLINE: Duration = Duration::from_secs(30);
+/// The time for a body alone: a slow one must not hold a place for longer.
+const BODY_DEADLINE: Duration = Duration::from_secs(15);
+/// The requests whose bodies one replica holds at once. More are asked to come again.
+const MOST_AT_ONCE: usize = 32;
+/// The requests for orders that one replica holds, a connection each.
+const MOST_HELD: usize = 3072;
+
+/// The digest of the certificate that a connection showed; none if it showed none.
+#[derive(Clone, Copy, Debug)]
+pub struct PeerCertificate(pub Option<[u8; 32]>);
+
+type HubState = State<Arc<Hub>>;
+type Answer = Result<Response, Failure>;
+
+/// Returns all addresses of a hub.
+pub fn build_routes(hub: Arc<Hub>) -> Router {
+    let places = Arc::new(Semaphore::new(MOST_AT_ONCE));
+    let held = Router::new()
+        .route("/v1/orders", post(answer_orders_request))
+        .layer(from_fn_with_state(Arc::new(Semaphore::new(MOST_HELD)), hold_requests));
+    Router::new()
+        .route("/v1/join", post(answer_join))
+        .route("/v1/renew", post(answer_renew))
+        .route("/v1/records", post(answer_records))
+        .route("/v1/heads", get(answer_heads))
+        .route("/v1/leave", post(answer_leave))
+        .layer(from_fn_with_state(places, limit_requests))
+        .merge(held)
+        .route("/v1/authority", get(answer_authority))
+        .route("/health", get(answer_health))
+        .fallback(answer_nothing)
+        .with_state(hub)
+}
+
+/// Answers what finds no place, or takes too long, without the rest.
+async fn limit_requests(
+    State(places): State<Arc<Semaphore>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let Ok(_place) = places.try_acquire() else {
+        return Failure::busy("the hub has too many requests").into_response();
+    };
+    match tokio::time::timeout(DEADLINE, next.run(request)).await {
+        Ok(response) => response,
+        Err(_) => Failure::busy("the request took too long").into_response(),
+    }
+}
+
+/// Answers a held request that finds no place, or takes too long, without the rest.
+async fn hold_requests(
+    State(places): State<Arc<Semaphore>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let Ok(_place) = places.try_acquire() else {
+        return Failure::busy("the hub holds too many requests").into_response();
+    };
+    match tokio::time::timeout(LONGEST_WAIT + DEADLINE, next.run(request)).await {
+        Ok(response) => response,
+        Err(_) => Failure::busy("the request took too long").into_response(),
+    }
+}
+
+async fn answer_authority(State(hub): HubState) -> Response {
+    let authority = Authority { certificate: hub.authority.pem().to_owned() };
+    json_response(StatusCode::OK, &authority)
+}
+
+async fn answer_health(State(hub): HubState) -> Answer {
+    hub.database.connect().await?.query_one("SELECT 1", &[]).await?;
+    Ok(json_response(StatusCode::OK, &serde_json::json!({})))
+}
+
+async fn answer_nothing() -> Failure {
+    Failure::refuse(RefusalKind::NotFound, "the hub has no such address")
+}
+
+async fn answer_join(State(hub): HubState, request: Request) -> Answer {
+    let joining = read_body(request).await?;
+    Ok(json_response(StatusCode::OK, &join_machine(&hub, &joining).await?))
+}
+
+async fn answer_renew(
+    State(hub): HubState,
+    Extension(peer): Extension<PeerCertificate>,
+    request: Request,
+) -> Answer {
+    let machine = recognise_machine(&hub.database, peer.0).await?;
+    let renewing = read_body(request).await?;
+    Ok(json_response(StatusCode::OK, &renew_certificate(&hub, &machine, &renewing).await?))
+}
+
+async fn answer_records(
+    State(hub): HubState,
+    Extension(peer): Extension<PeerCertificate>,
+    request: Request,
+) -> Answer {
+    let machine: KnownMachine = recognise_machine(&hub.database, peer.0).await?;
+    let batch = read_body(request).await?;
+    Ok(json_response(StatusCode::OK, &take_batch(&hub, &machine, &batch).await?))
+}
+
+async fn answer_heads(State(hub): HubState, Extension(peer): Extension<PeerCertificate>) -> Answer {
+    let machine = recognise_machine(&hub.database, peer.0).await?;
+    Ok(json_response(StatusCode::OK, &list_heads(&hub, &machine).await?))
+}
+
+async fn answer_orders_request(
+    State(hub): HubState,
+    Extension(peer): Extension<PeerCertificate>,
+    request: Request,
+) -> Answer {
+    let machine = recognise_machine(&hub.database, peer.0).await?;
+    let asked = read_body(request).await?;
+    Ok(json_response(StatusCode::OK, &answer_orders(&hub, &machine, &asked).await?))
+}
+
+async fn answer_leave(State(hub): HubState, Extension(peer): Extension<PeerCertificate>) -> Answer {
+    let machine = recognise_machine(&hub.database, peer.0).await?;
+    Ok(json_response(StatusCode::OK, &leave_fleet(&hub, &machine).await?))
+}
+
+/// Reads a message: JSON in one piece, never more than a bound, never compressed.
+async fn read_body<T: DeserializeOwned>(request: Request) -> Result<T, Failure> {
+    let malformed = |reason: String| Failure::refuse(RefusalKind::Malformed, reason);
+    if request.headers().contains_key(header::CONTENT_ENCODING) {
+        return Err(malformed("a compressed body is not taken".into()));
+    }
+    let too_large = || malformed(format!("the body has more than {MOST_BODY} bytes"));
+    let stated = request.headers().get(header::CONTENT_LENGTH);
+    let stated = stated.and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
+    if stated.is_some_and(|length| length > MOST_BODY) {
+        return Err(too_large());
+    }
+    let reading = to_bytes(request.into_body(), MOST_BODY);
+    let bytes = match tokio::time::timeout(BODY_DEADLINE, reading).await {
+        Ok(Ok(bytes)) => bytes,
+        Ok(Err(_)) => return Err(too_large()),
+        Err(_) => return Err(malformed("the body came too slowly".into())),
+    };
+    serde_json::from_slice(&bytes)
+        .map_err(|error| malformed(format!("the body is not understood: {error}")))
+}

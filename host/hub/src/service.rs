@@ -1,0 +1,40 @@
+//! The means with which a replica answers a request. All of it comes from the hub's folder;
+//! everything that changes is in the database.
+
+use crate::authority::Authority;
+use crate::database::Database;
+use crate::folder::HubFolder;
+use crate::news::OrdersNews;
+use anyhow::Result;
+use portcullis_bundle::SecretKey;
+use tokio::sync::broadcast::Sender;
+
+/// One replica of a hub.
+pub struct Hub {
+    /// The database.
+    pub database: Database,
+    /// The authority for machines.
+    pub authority: Authority,
+    /// The life of a machine's certificate, in days.
+    pub certificate_days: u32,
+    /// The key that signs receipts.
+    pub receipt_key: SecretKey,
+    /// Wakes the requests for orders that this replica holds.
+    pub news: Sender<OrdersNews>,
+}
+
+/// The news that a held request may miss before it has to look for itself.
+const MOST_NEWS: usize = 64;
+
+impl Hub {
+    /// Prepares a replica; nothing is connected yet.
+    pub fn of_folder(folder: HubFolder) -> Result<Self> {
+        Ok(Self {
+            database: Database::configure(&folder.config)?,
+            authority: folder.authority,
+            certificate_days: folder.config.certificate_days,
+            receipt_key: folder.receipt_key,
+            news: Sender::new(MOST_NEWS),
+        })
+    }
+}

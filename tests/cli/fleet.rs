@@ -1,0 +1,81 @@
+//! Fleets: a real PostgreSQL, two replicas of the real hub behind a balancer, and homes with real
+//! journals. Nothing that was acknowledged is lost, nothing is counted twice, and what no honest
+//! journal does is an incident.
+//!
+//! PostgreSQL is Debian's (`apt-get install postgresql`); without it these tests fail. One cluster
+//! serves all of them, each with databases of its own.
+
+#![allow(
+    unreachable_pub,
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a program of tests"
+)]
+
+#[path = "fleet/attacks.rs"]
+mod attacks;
+#[path = "fleet/balancer.rs"]
+mod balancer;
+#[path = "fleet/cluster.rs"]
+mod cluster;
+mod common;
+#[path = "fleet/dev.rs"]
+mod dev;
+#[path = "fleet/examples.rs"]
+mod examples;
+#[path = "fleet/fleets.rs"]
+mod fleets;
+#[path = "fleet/incidents.rs"]
+mod incidents;
+#[path = "fleet/joining.rs"]
+mod joining;
+#[path = "../locked/machine.rs"]
+#[allow(dead_code, reason = "one bundle is enough here")]
+mod machine;
+#[path = "fleet/orders.rs"]
+mod orders;
+#[path = "fleet/sending.rs"]
+mod sending;
+#[path = "fleet/upkeep.rs"]
+mod upkeep;
+#[path = "fleet/wire.rs"]
+mod wire;
+
+use common::trial;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let code = common::run(vec![
+        trial("fleet: a token admits as it says, and no other one does", joining::tokens),
+        trial("fleet: a certificate is renewed, and the old one ends", joining::renewed),
+        trial("fleet: a machine leaves, and its hub takes nothing more", joining::left),
+        trial("fleet: the hub has the journal, record by record", sending::whole),
+        trial("fleet: each level of detail sends its part", sending::levels),
+        trial("fleet: records wait for the hub, and outlive their retention", sending::held),
+        trial("fleet: a lost cursor is found again", sending::cursor_lost),
+        trial("fleet: batches may be cut, repeated and late", sending::batches),
+        trial("fleet: replicas and the database die under load", sending::killed),
+        trial("fleet: a backlog of 20,000 records arrives", sending::backlog),
+        trial("fleet: what no honest journal does is an incident", incidents::of_homes),
+        trial("fleet: what no honest machine sends is an incident", incidents::of_batches),
+        trial("fleet: attackers get nothing", attacks::doors),
+        trial("fleet: a body without bounds is cut off", attacks::bodies),
+        trial("fleet: what a machine says stays text", attacks::texts),
+        trial("fleet: retention drops whole days, and no head", upkeep::retention),
+        trial("fleet: a person settles an incident", upkeep::settled),
+        trial("fleet: a machine has a bound of open incidents", upkeep::bounded),
+        trial("fleet: orders arrive and hold", orders::arrive),
+        trial("fleet: a hub that was taken over orders nothing", orders::attacks),
+        trial("fleet: orders say what holds after their end", orders::expire),
+        trial("fleet: nothing runs without the orders that were taken", orders::tampered),
+        trial("fleet: orders reach the share of the machines that is named", orders::shares),
+        trial("fleet: orders lock bundles and revoke them", orders::bundles),
+        trial("fleet: a revoked machine gets no orders", orders::revoked),
+        trial("fleet: systemd takes the unit of the page", examples::unit),
+        trial("fleet: the commands of the compose file are the program's", examples::compose),
+        trial("fleet: a newer database is left alone", dev::newer_database),
+        trial("fleet: one command serves a hub for trying it out", dev::trial_hub),
+    ]);
+    cluster::stop();
+    code
+}

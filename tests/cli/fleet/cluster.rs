@@ -1,0 +1,157 @@
+//! One cluster of PostgreSQL for all tests of this program: on a socket in a private folder, as a
+//! user who is not root.
+
+use crate::common::Ground;
+use crate::common::process;
+use anyhow::{Context, Result, anyhow, ensure};
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+const INSTALLED: &str = "/usr/lib/postgresql";
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A running cluster.
+#[derive(Debug)]
+pub struct Cluster {
+    programs: PathBuf,
+    folder: PathBuf,
+    owner: Option<u32>,
+    process: Mutex<Option<Child>>,
+}
+
+static CLUSTER: OnceLock<std::result::Result<Cluster, String>> = OnceLock::new();
+
+/// Returns the cluster, which is started on first use.
+pub fn get() -> Result<&'static Cluster> {
+    CLUSTER
+        .get_or_init(|| Cluster::create("cluster").map_err(|error| format!("{error:#}")))
+        .as_ref()
+        .map_err(|error| anyhow!("{error}"))
+}
+
+/// Ends the cluster, if a test started it.
+pub fn stop() {
+    if let Some(Ok(cluster)) = CLUSTER.get() {
+        let _ = cluster.stop();
+    }
+}
+
+impl Cluster {
+    /// Creates and starts a cluster in a folder of that name.
+    pub fn create(name: &str) -> Result<Self> {
+        let ground = Ground::get()?;
+        let programs = find_programs()?;
+        let folder = ground.root.join(name);
+        fs::create_dir_all(&folder)?;
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o711))?;
+        let is_root = fs::metadata(&folder)?.uid() == 0;
+        let owner = is_root.then(find_postgres).transpose()?;
+        let cluster = Self { programs, folder, owner, process: Mutex::new(None) };
+        for path in [cluster.data(), cluster.socket()] {
+            fs::create_dir(&path)?;
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o700))?;
+            chown(&path, owner, owner)?;
+        }
+        let mut initdb = cluster.command("initdb");
+        initdb.args(["-U", "portcullis", "-A", "trust", "-E", "UTF8", "--locale=C", "-D"]);
+        let made = initdb.arg(cluster.data()).stderr(Stdio::piped()).output()?;
+        ensure!(made.status.success(), "initdb: {}", String::from_utf8_lossy(&made.stderr));
+        cluster.start()?;
+        Ok(cluster)
+    }
+
+    /// Returns the folder of the cluster's socket.
+    pub fn socket(&self) -> PathBuf {
+        self.folder.join("socket")
+    }
+
+    fn data(&self) -> PathBuf {
+        self.folder.join("data")
+    }
+
+    /// Starts the cluster, and waits until it answers.
+    pub fn start(&self) -> Result<()> {
+        let log = fs::OpenOptions::new().create(true).append(true).open(self.folder.join("log"))?;
+        let mut server = self.command("postgres");
+        server.arg("-D").arg(self.data()).arg("-k").arg(self.socket());
+        server.args(["-c", "listen_addresses=", "-c", "max_connections=200"]).stderr(log);
+        let child = server.process_group(0).spawn().context("cannot start `postgres`")?;
+        *self.process.lock().unwrap_or_else(PoisonError::into_inner) = Some(child);
+        let start = Instant::now();
+        while self.query("postgres", "SELECT 1").is_err() {
+            ensure!(start.elapsed() < PATIENCE, "the cluster does not answer");
+            thread::sleep(Duration::from_millis(50));
+        }
+        Ok(())
+    }
+
+    /// Ends the cluster at once, as a machine that loses its power would.
+    pub fn stop(&self) -> Result<()> {
+        let child = self.process.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(mut child) = child else { return Ok(()) };
+        let id = rustix::process::Pid::from_child(&child);
+        rustix::process::kill_process(id, rustix::process::Signal::QUIT)?;
+        child.wait()?;
+        Ok(())
+    }
+
+    /// Creates a database.
+    pub fn create_database(&self, name: &str) -> Result<()> {
+        self.query("postgres", &format!("CREATE DATABASE {name}")).map(drop)
+    }
+
+    /// Runs SQL and returns its rows, columns separated by `|`.
+    pub fn query(&self, database: &str, sql: &str) -> Result<String> {
+        let ended = Command::new(self.programs.join("psql"))
+            .arg("-h")
+            .arg(self.socket())
+            .args(["-U", "portcullis", "-d", database, "-XAtq", "-v", "ON_ERROR_STOP=1", "-c", sql])
+            .output()
+            .context("cannot start `psql`")?;
+        let complaint = String::from_utf8_lossy(&ended.stderr).into_owned();
+        ensure!(ended.status.success(), "`{sql}`: {complaint}");
+        Ok(String::from_utf8_lossy(&ended.stdout).trim_end().to_owned())
+    }
+
+    /// Runs SQL that is too long for an argument.
+    pub fn feed(&self, database: &str, sql: &str) -> Result<()> {
+        let mut psql = Command::new(self.programs.join("psql"));
+        psql.arg("-h").arg(self.socket()).args(["-U", "portcullis", "-d", database, "-Xq"]);
+        psql.args(["-v", "ON_ERROR_STOP=1"]);
+        let ended = process::run(psql, sql.as_bytes(), PATIENCE)?;
+        ensure!(ended.code == Some(0), "{}", ended.all());
+        Ok(())
+    }
+
+    fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(self.programs.join(program));
+        command.current_dir("/").stdin(Stdio::null()).stdout(Stdio::null());
+        if let Some(owner) = self.owner {
+            command.uid(owner).gid(owner);
+        }
+        command
+    }
+}
+
+fn find_programs() -> Result<PathBuf> {
+    let versions = fs::read_dir(INSTALLED).into_iter().flatten().flatten();
+    let mut found: Vec<PathBuf> = versions.map(|entry| entry.path().join("bin")).collect();
+    found.retain(|programs| programs.join("initdb").exists());
+    found.sort();
+    found.pop().with_context(|| {
+        format!("there is no PostgreSQL in `{INSTALLED}`: run `apt-get install postgresql`")
+    })
+}
+
+fn find_postgres() -> Result<u32> {
+    let users = fs::read_to_string(Path::new("/etc/passwd"))?;
+    let line = users.lines().find(|line| line.starts_with("postgres:"));
+    let id = line.and_then(|line| line.split(':').nth(2)).context("there is no user `postgres`")?;
+    Ok(id.parse()?)
+}
