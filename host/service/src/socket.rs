@@ -4,7 +4,7 @@ use anyhow::{Context, Result, bail};
 use portcullis_config::boundary::{Boundary, STATE};
 use portcullis_fs::open_lock_file;
 use portcullis_protocol::{BOUNDARY_SOCKET, SOCKET};
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, fcntl_lock};
 use std::fs::{self, File, Permissions};
 use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -70,7 +70,9 @@ impl OwnSocket {
     ) -> Result<Self> {
         let lock = open_lock_file(&state.join(LOCK))
             .with_context(|| format!("cannot open `{}`", state.join(LOCK).display()))?;
-        if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
+        // A lock of the process, not of the open file: a child that is just being started has the
+        // descriptor too, and would keep the lock of a service that was killed.
+        if fcntl_lock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
             bail!("another service runs for `{}`: stop it first", state.display());
         }
         if let Some(listener) = bound {
@@ -107,5 +109,26 @@ impl Drop for OwnSocket {
         if self.is_ours {
             let _ = fs::remove_file(&self.path);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::OwnSocket;
+    use rustix::io::{FdFlags, fcntl_setfd};
+    use std::process::{Command, Stdio};
+
+    /// The next service starts although a child of the killed one still has its descriptors.
+    #[test]
+    fn a_child_does_not_keep_the_lock() {
+        let folder = tempfile::tempdir().unwrap();
+        let killed = OwnSocket::bind(folder.path(), None).unwrap();
+        fcntl_setfd(&killed._lock, FdFlags::empty()).unwrap();
+        let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
+        drop(killed);
+        let next = OwnSocket::bind(folder.path(), None).map(drop);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        next.unwrap();
     }
 }

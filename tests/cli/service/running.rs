@@ -2,7 +2,7 @@
 
 use crate::common::process::{self, Ended};
 use crate::common::site::{LIMIT, NOBODY, Site};
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -30,8 +30,14 @@ impl Running {
         let stdout = child.stdout.take().ok_or_else(|| anyhow!("it has no output"))?;
         let mut line = String::new();
         BufReader::new(stdout).read_line(&mut line)?;
-        let running = Self { child };
-        ensure!(line.contains("service.sock"), "it did not say where it answers: {line:?}");
+        let mut running = Self { child };
+        if !line.contains("service.sock") {
+            // It may have ended with an error, which says more than the missing line.
+            running.child.kill()?;
+            let mut error = String::new();
+            running.child.stderr.take().context("no stderr")?.read_to_string(&mut error)?;
+            bail!("it did not say where it answers: {line:?} {error}");
+        }
         Ok(running)
     }
 
