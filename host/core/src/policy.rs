@@ -9,6 +9,7 @@ use crate::mask::SecretKind;
 use crate::score::{RationalityLevel, RiskLevel, Score, named};
 use crate::undo::OnFailure;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -208,7 +209,7 @@ pub struct GuardedPath {
     /// the end of a path in any location.
     pub path: String,
     /// Its description within a sentence: `the settings of the client`.
-    pub what: String,
+    pub what: Cow<'static, str>,
     /// True if it must not be read either.
     pub secret: bool,
     /// True if it exists, so that an action that removes or changes only existing files can affect
@@ -226,7 +227,7 @@ impl GuardedPath {
     /// Creates a guarded path that exists, may be read, and is guarded together with every folder
     /// above it.
     #[must_use]
-    pub fn new(path: impl Into<String>, what: impl Into<String>) -> Self {
+    pub fn new(path: impl Into<String>, what: impl Into<Cow<'static, str>>) -> Self {
         Self {
             path: path.into(),
             what: what.into(),

@@ -22,6 +22,7 @@ use portcullis_config::paths::{PROJECT_FILE, Paths, second_program, small_hook, 
 use portcullis_core::facts::normalise_path;
 use portcullis_core::policy::GuardedPath;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -81,7 +82,7 @@ fn list_with(
     let plugins = config.plugins_dir.as_path();
     let project = places.environment.project().unwrap_or_else(|| PathBuf::from(cwd));
     let person = Path::new(&places.person);
-    let mut list = List { locator, entries: Vec::new() };
+    let mut list = List { locator, entries: Vec::with_capacity(USUAL_ENTRIES) };
     list.own(&places.config, &places.state);
     if !plugins.starts_with(&places.config) {
         list.add(plugins, CONFIGURATION);
@@ -118,8 +119,8 @@ fn list_with(
         }
     }
     if let Some(project) = &places.project {
-        list.in_project(project, Path::new(PROJECT_FILE), OF_PROJECT);
-        list.in_project(project, Path::new(LOCK_FILE), LOCK);
+        list.in_project(project, PROJECT_FILE, OF_PROJECT);
+        list.in_project(project, LOCK_FILE, LOCK);
     }
     let rules = config.rules.files.iter().map(|file| (&file.path, file.of_project, RULES));
     let prompts = config.prompts.iter().map(|file| (&file.path, file.of_project, PROMPTS));
@@ -141,7 +142,7 @@ fn list_with(
 /// usual names alone, so that a replay needs no disk.
 #[must_use]
 pub fn by_name(person: &str, cwd: &str) -> Vec<GuardedPath> {
-    let mut list = List { locator: Locator::Nowhere, entries: Vec::new() };
+    let mut list = List { locator: Locator::Nowhere, entries: Vec::with_capacity(USUAL_ENTRIES) };
     let home = Path::new(person);
     if !person.is_empty() {
         list.own(&home.join(".config/portcullis"), &home.join(".local/state/portcullis"));
@@ -150,8 +151,8 @@ pub fn by_name(person: &str, cwd: &str) -> Vec<GuardedPath> {
         list.client(&layout.usual_folders(home, Path::new(cwd)));
     }
     list.add(Path::new("/etc/portcullis"), ORGANISATION);
-    list.in_project(Path::new(cwd), Path::new(PROJECT_FILE), OF_PROJECT);
-    list.in_project(Path::new(cwd), Path::new(LOCK_FILE), LOCK);
+    list.in_project(Path::new(cwd), PROJECT_FILE, OF_PROJECT);
+    list.in_project(Path::new(cwd), LOCK_FILE, LOCK);
     list.anywhere();
     list.entries
 }
@@ -198,13 +199,13 @@ impl List {
             self.add(&file, SETTINGS);
         }
         for file in folders.layout.switch_files {
-            self.add(&folders.person.join(file), SWITCHES);
+            self.add(&join_path(&folders.person, file), SWITCHES);
         }
         for file in folders.layout.project_switch_files {
-            self.in_project(&folders.project, Path::new(file), SWITCHES);
+            self.in_project(&folders.project, file, SWITCHES);
         }
         for plugins in folders.layout.plugins {
-            self.add(&folders.person.join(plugins), PLUGINS);
+            self.add(&join_path(&folders.person, plugins), PLUGINS);
         }
         self.add(&folders.managed, MANAGED);
         for file in folders.layout.project_files() {
@@ -214,15 +215,18 @@ impl List {
 
     /// Adds a project's file with the folder, ours or the client's, that contains it: removing that
     /// folder counts, but removing the whole project does not, since that removes what is guarded.
-    fn in_project(&mut self, project: &Path, file: &Path, what: &str) {
-        if project.as_os_str().is_empty() || project.parent().is_none() {
+    fn in_project(&mut self, project: &Path, file: impl AsRef<OsStr>, what: &'static str) {
+        // None, or the root.
+        if project.as_os_str().as_bytes().iter().all(|byte| *byte == b'/') {
             return;
         }
-        let path = project.join(file);
+        let file = file.as_ref();
+        let path = join_path(project, file);
         // A file directly in the project's folder counts alone: the project may be removed.
-        let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let top = folder.map(|folder| project.join(folder));
-        let top = top.as_ref().unwrap_or(&path).to_string_lossy().into_owned();
+        let folder = file.as_bytes().iter().rposition(|byte| *byte == b'/');
+        let folder = folder.and_then(|end| file.as_bytes().get(..end));
+        let top = folder.map(|folder| join_path(project, OsStr::from_bytes(folder)));
+        let top = read_text(top.as_ref().unwrap_or(&path)).into_owned();
         let location = self.locate(&path);
         let present = !matches!(self.locator, Locator::Nowhere) && location.exists;
         self.push_at(&path, location, |path| GuardedPath {
@@ -243,7 +247,7 @@ impl List {
         self.entries.push(GuardedPath::new(format!("**/{LOCK_FILE}"), LOCK));
     }
 
-    fn add(&mut self, path: &Path, what: &str) {
+    fn add(&mut self, path: &Path, what: &'static str) {
         self.push(path, |path| GuardedPath::new(path, what));
     }
 
@@ -273,11 +277,32 @@ impl List {
     }
 
     fn push_name(&mut self, path: &Path, entry: impl Fn(String) -> GuardedPath) {
-        let name = normalise_path(&path.to_string_lossy(), "/", "/");
+        let name = normalise_path(&read_text(path), "/", "/");
         if name != "/" && !self.entries.iter().any(|known| known.path == name) {
             self.entries.push(entry(name));
         }
     }
+}
+
+/// The usual number of entries, and some more: the list grows with the clients that are known.
+const USUAL_ENTRIES: usize = 192;
+
+/// Joins a relative path to a folder. Each hook joins about a hundred, and `Path::join`, which
+/// looks at the parts of both, costs ten times as much.
+fn join_path(folder: &Path, file: impl AsRef<OsStr>) -> PathBuf {
+    let (folder, file) = (folder.as_os_str(), file.as_ref());
+    let mut joined = OsString::with_capacity(folder.len() + 1 + file.len());
+    joined.push(folder);
+    if !folder.as_bytes().ends_with(b"/") {
+        joined.push("/");
+    }
+    joined.push(file);
+    joined.into()
+}
+
+/// Returns a path as text, with a substitute for what is not UTF-8.
+fn read_text(path: &Path) -> Cow<'_, str> {
+    path.to_str().map_or_else(|| path.to_string_lossy(), Cow::Borrowed)
 }
 
 /// The location of a path on the disk.
@@ -297,9 +322,9 @@ impl Location {
 
 /// The locations of folders. The guard's paths share most of theirs, and each is read only once.
 /// Each hook locates about a hundred paths, so they are cut as bytes: `Path` cuts at three times
-/// the cost of everything else here.
+/// the cost of everything else here, and the few folders are compared one by one.
 #[derive(Default)]
-struct FolderLocations(BTreeMap<OsString, Location>);
+struct FolderLocations(Vec<(OsString, Location)>);
 
 impl FolderLocations {
     /// Locates a path; `left` more parts are followed.
@@ -330,11 +355,11 @@ impl FolderLocations {
         if folder.is_empty() {
             return Location::HERE;
         }
-        if let Some(known) = self.0.get(folder) {
+        if let Some((_, known)) = self.0.iter().rev().find(|(known, _)| known == folder) {
             return known.clone();
         }
         let found = self.locate(folder, left);
-        self.0.insert(folder.to_owned(), found.clone());
+        self.0.push((folder.to_owned(), found.clone()));
         found
     }
 }

@@ -37,8 +37,11 @@ pub fn normalise_path(path: &str, cwd: &str, home: &str) -> String {
 /// Returns true for an absolute path that normalising does not change. Most paths are: the guard
 /// alone normalises about a hundred for each action.
 fn is_normal(path: &str) -> bool {
-    path.strip_prefix('/')
-        .is_some_and(|rest| rest.split('/').all(|part| !matches!(part, "" | "." | "..")))
+    // Cut as bytes: a search for a `char` costs four times as much in short parts.
+    path.strip_prefix('/').is_some_and(|rest| {
+        let mut parts = rest.as_bytes().split(|byte| *byte == b'/');
+        parts.all(|part| !matches!(part, b"" | b"." | b".."))
+    })
 }
 
 /// Does the same as [`normalise_path`], but keeps a `..` after a name: the system follows a link

@@ -7,23 +7,23 @@ use crate::policy::GuardedPath;
 /// Returns true if `text` names a guarded path: in full, after `~` or `$HOME`, or by its last two
 /// parts.
 pub(super) fn names(text: &str, guarded: &GuardedPath) -> bool {
-    let end = last_two(end(guarded));
-    text.match_indices(end).any(|(at, _)| {
-        starts_name(text.get(..at).unwrap_or(""))
-            && ends_name(text.get(at + end.len()..).unwrap_or(""))
-    })
+    holds_name(text, last_two(end(guarded)))
 }
 
 /// Returns true if `text` contains the last two parts of a guarded path, each as a name of its own,
 /// as in code that assembles a path, or in a command line that changes into the folder first.
 pub(super) fn holds_parts(text: &str, guarded: &GuardedPath) -> bool {
-    let mut parts = last_two(end(guarded)).split('/');
-    parts.all(|part| {
-        text.match_indices(part).any(|(at, _)| {
+    last_two(end(guarded)).split('/').all(|part| holds_name(text, part))
+}
+
+/// Returns true if `text` contains `name`, with nothing before or after it that continues a name.
+fn holds_name(text: &str, name: &str) -> bool {
+    // Each word of a command meets each guarded path: to begin a search costs more than this.
+    text.len() >= name.len()
+        && text.match_indices(name).any(|(at, _)| {
             starts_name(text.get(..at).unwrap_or(""))
-                && ends_name(text.get(at + part.len()..).unwrap_or(""))
+                && ends_name(text.get(at + name.len()..).unwrap_or(""))
         })
-    })
 }
 
 fn last_two(path: &str) -> &str {

@@ -20,7 +20,8 @@ pub(super) fn hit<'a>(input: &GuardInput<'a>) -> Option<&'a GuardedPath> {
             return None;
         }
         let language = commands::interpreter(program);
-        let suspect = Suspect { input, index, command, language, code: OnceCell::new() };
+        let (code, fed) = (OnceCell::new(), OnceCell::new());
+        let suspect = Suspect { input, index, command, language, code, fed };
         input.guarded.iter().find(|guarded| suspect.may_change(guarded))
     });
     whole.or_else(|| mounted(input)).or_else(|| unread(input))
@@ -40,9 +41,11 @@ struct Suspect<'s, 'a> {
     language: Option<&'a str>,
     /// Its code, collected once for all guarded paths.
     code: OnceCell<Vec<String>>,
+    /// The texts that reach its standard input, collected once too.
+    fed: OnceCell<Vec<&'a str>>,
 }
 
-impl Suspect<'_, '_> {
+impl<'a> Suspect<'_, 'a> {
     fn may_change(&self, guarded: &GuardedPath) -> bool {
         if let Some(language) = self.language {
             return self.code_may_change(language, guarded);
@@ -83,13 +86,17 @@ impl Suspect<'_, '_> {
 
     /// Returns the texts that reach its standard input: heredocs, and the arguments that the
     /// command before it prints.
-    fn fed(&self) -> Vec<&str> {
+    fn fed(&self) -> &[&'a str] {
+        self.fed.get_or_init(|| self.collect_fed())
+    }
+
+    fn collect_fed(&self) -> Vec<&'a str> {
         let heredocs = self
             .command
             .redirections
             .iter()
             .filter(|redirection| redirection.direction == Direction::Heredoc);
-        let mut texts: Vec<&str> =
+        let mut texts: Vec<&'a str> =
             heredocs.map(|redirection| redirection.target.text.as_str()).collect();
         if let Some(before) = self.input.command(self.command.input_from)
             && matches!(before.program.as_str(), "echo" | "printf" | "cat" | "print")
@@ -185,7 +192,7 @@ impl Suspect<'_, '_> {
         }
         texts.extend(heredocs.into_iter().map(str::to_owned));
         if !inline {
-            texts.extend(self.fed().into_iter().map(str::to_owned));
+            texts.extend(self.fed().iter().map(|text| (*text).to_owned()));
             texts.extend(self.written_before());
             let script = words.iter().find(|word| !word.starts_with('-'));
             texts.extend(script.map(|_| words.join("\n")).filter(|_| self.is_opaque_run()));
