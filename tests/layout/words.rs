@@ -76,7 +76,7 @@ const KEPT: &[(&str, &str)] = &[
     ("CHANGELOG.md", "it names a field that had another name"),
     ("host/engine/tests/all/released.rs", "a call of a released version"),
     ("host/docs/bundles.md", "the description of somebody's bundle"),
-    ("plugins/instruction-injection/src/text/", "the texts of others"),
+    ("plugins/patterns/src/instruction_injection/text/", "the texts of others"),
     ("tests/cli/rules/hostile.rs", "the reason of a rule that is named `ours`"),
     ("tests/layout/words.rs", "the lists above"),
     ("wit/", "the released interfaces never change"),

@@ -78,12 +78,6 @@ pub(crate) const GUESTS: &[Guest] = &[
     ),
     guest("exporters", "portcullis-builtin-exporters", Kind::AuditExporter, &["csv", "jsonl"]),
     guest(
-        "instruction-injection",
-        "portcullis-builtin-instruction-injection",
-        Kind::Pattern,
-        &["instruction-injection"],
-    ),
-    guest(
         "interventions",
         "portcullis-builtin-interventions",
         Kind::Intervention,
@@ -103,6 +97,7 @@ pub(crate) const GUESTS: &[Guest] = &[
             "blocked-then-bypassed",
             "goal-drift",
             "hallucination",
+            "instruction-injection",
             "loop",
             "repetitive-errors",
             "resource-spiral",

@@ -2,12 +2,13 @@
 //!
 //! A hook calls most of them for each action that ended, and the cost of loading a component hardly
 //! depends on its size. Each is still a plugin of its own, with its name, settings, state and an
-//! instance for each call. `instruction-injection` has a crate and a component of its own: its
-//! table of words would be copied for each call of the others.
+//! instance for each call. What one keeps in tables costs the others nothing: memory is mapped, and
+//! copied page by page when it is used.
 
 pub mod blocked_then_bypassed;
 pub mod goal_drift;
 pub mod hallucination;
+pub mod instruction_injection;
 pub mod r#loop;
 pub mod repetitive_errors;
 pub mod resource_spiral;
@@ -18,6 +19,7 @@ portcullis_plugin::export!(pattern: [
     blocked_then_bypassed::BlockedThenBypassed,
     goal_drift::GoalDrift,
     hallucination::Hallucination,
+    instruction_injection::InstructionInjection,
     r#loop::Loop,
     repetitive_errors::RepetitiveErrors,
     resource_spiral::ResourceSpiral,

@@ -2,14 +2,14 @@
 //! object a line: `{"id": "...", "text": "...", "label": "attack" or "benign"}`.
 //!
 //! ```sh
-//! cargo run --release -p portcullis-builtin-instruction-injection --example texts -- FILE...
-//! cargo run --release -p portcullis-builtin-instruction-injection --example texts -- --list FILE...
+//! cargo run --release -p portcullis-builtin-patterns --example texts -- FILE...
+//! cargo run --release -p portcullis-builtin-patterns --example texts -- --list FILE...
 //! ```
 //!
 //! With `--list` it names the missed texts and the wrongly flagged ones.
 #![allow(clippy::print_stdout, reason = "it is what the program is for")]
 
-use portcullis_builtin_instruction_injection::text::{INSTRUCTS, read};
+use portcullis_builtin_patterns::instruction_injection::text::{INSTRUCTS, read};
 use std::process::ExitCode;
 
 #[derive(Default)]

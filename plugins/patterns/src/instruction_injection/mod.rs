@@ -47,7 +47,5 @@ impl Pattern for InstructionInjection {
     }
 }
 
-portcullis_plugin::export!(pattern: InstructionInjection);
-
 #[cfg(test)]
 mod tests;

@@ -1,11 +1,11 @@
 //! Phrases about secrets: the files that hold them, and the places that they are sent to.
 
 /// A file of secrets is where something goes, not what is read.
-pub(in crate::text) const KEPT_IN: &[&str] =
+pub(in super::super) const KEPT_IN: &[&str] =
     &["add to", "added to", "save to", "saved in", "store in", "stored in", "write to"];
 
 /// Files that hold secrets in any folder.
-pub(in crate::text) const SECRET_FILES: &[&str] = &[
+pub(in super::super) const SECRET_FILES: &[&str] = &[
     "/etc/shadow",
     "/etc/passwd",
     "/etc/sudoers",
@@ -32,7 +32,7 @@ pub(in crate::text) const SECRET_FILES: &[&str] = &[
 ];
 
 /// Services that show a stranger the data sent to them, and names that say as much.
-pub(in crate::text) const SINKS: &[&str] = &[
+pub(in super::super) const SINKS: &[&str] = &[
     "webhook.site",
     "ngrok",
     "requestbin",
@@ -55,22 +55,22 @@ pub(in crate::text) const SINKS: &[&str] = &[
 ];
 
 /// Somewhere else without an address.
-pub(in crate::text) const ELSEWHERE: &[&str] =
+pub(in super::super) const ELSEWHERE: &[&str] =
     &["external server", "remote server", "my server", "attacker", "my endpoint", "against ns"];
 
 /// To disclose, in addition to the words for it.
-pub(in crate::text) const DISCLOSE: &[&str] = &["tell me", "contents", "show me", "give me"];
+pub(in super::super) const DISCLOSE: &[&str] = &["tell me", "contents", "show me", "give me"];
 
 /// All that a file of settings holds.
-pub(in crate::text) const EVERY_SECRET: &[&str] =
+pub(in super::super) const EVERY_SECRET: &[&str] =
     &["every secret", "secrets", "every line", "all secrets", "secret line"];
 
 /// A reader's own key, which programs need.
-pub(in crate::text) const OWN_KEY: &[&str] =
+pub(in super::super) const OWN_KEY: &[&str] =
     &["header", "headers", "your api key", "your token", "your own", "authenticate"];
 
 /// To have a picture loaded.
-pub(in crate::text) const LOAD: &[&str] = &[
+pub(in super::super) const LOAD: &[&str] = &[
     "load",
     "render",
     "embed",
@@ -82,10 +82,10 @@ pub(in crate::text) const LOAD: &[&str] = &[
 ];
 
 /// Other people's data.
-pub(in crate::text) const OTHERS: &[&str] =
+pub(in super::super) const OTHERS: &[&str] =
     &["autre locataire", "another tenant", "other tenants", "another customers"];
 
-pub(in crate::text) const SECRETS: &[&str] = &[
+pub(in super::super) const SECRETS: &[&str] = &[
     "password",
     "secret key",
     "secret word",
@@ -97,7 +97,7 @@ pub(in crate::text) const SECRETS: &[&str] = &[
 ];
 
 /// To put a secret into what others see.
-pub(in crate::text) const INCLUDE: &[&str] = &[
+pub(in super::super) const INCLUDE: &[&str] = &[
     "include the value",
     "include the contents",
     "include the content",
@@ -108,7 +108,7 @@ pub(in crate::text) const INCLUDE: &[&str] = &[
 ];
 
 /// To ask for a secret, and the things asked for.
-pub(in crate::text) const ASK_SECRET: &[&str] = &[
+pub(in super::super) const ASK_SECRET: &[&str] = &[
     "tell me the",
     "give me the",
     "reveal the",
@@ -118,7 +118,7 @@ pub(in crate::text) const ASK_SECRET: &[&str] = &[
 ];
 
 /// To keep something from the person.
-pub(in crate::text) const SECRETLY: &[&str] = &[
+pub(in super::super) const SECRETLY: &[&str] = &[
     "without telling the user",
     "without informing the user",
     "without notifying the user",

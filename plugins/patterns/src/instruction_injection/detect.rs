@@ -1,10 +1,10 @@
 //! Reads incoming text, and compares the next actions with it.
 
-use crate::config::Config;
-use crate::follow::followed;
-use crate::memory::{Found, MOST_TEXT, Memory};
-use crate::text::{Sign, Signs, read};
-use crate::things::{Kind, Thing, things};
+use super::config::Config;
+use super::follow::followed;
+use super::memory::{Found, MOST_TEXT, Memory};
+use super::text::{Sign, Signs, read};
+use super::things::{Kind, Thing, things};
 use portcullis_builtin_shared::steps::label;
 use portcullis_builtin_shared::text::{clip, evidence, named};
 use portcullis_plugin::pattern::{Detection, Report};

@@ -1,6 +1,6 @@
 //! Texts that instructed the agent: the plugin's own state.
 
-use crate::things::{Kind, MOST as MOST_THINGS, Thing};
+use super::things::{Kind, MOST as MOST_THINGS, Thing};
 use portcullis_builtin_shared::state;
 use portcullis_plugin::codec::{Reader, Writer};
 use portcullis_plugin::types::Error;

@@ -1,6 +1,6 @@
 //! Detects an action on something that a text names.
 
-use crate::things::{Kind, Thing};
+use super::things::{Kind, Thing};
 use portcullis_builtin_shared::place;
 use portcullis_plugin::types::{Action, Context};
 
