@@ -98,6 +98,10 @@ struct Bucket {
     row: Option<Row>,
 }
 
+/// Without the `+`, SQLite compiles the statement again whenever the bucket is another one.
+pub(crate) const BUCKET: &str = "SELECT session, seal, CASE session WHEN ?2 THEN head END, CASE session WHEN ?2 \
+     THEN parts END FROM heads WHERE bucket = +?1 ORDER BY session";
+
 /// Reads the bucket of a session.
 fn read_bucket(
     connection: &Connection,
@@ -108,9 +112,7 @@ fn read_bucket(
 ) -> Result<Bucket, StoreError> {
     let named = |error: rusqlite::Error| StoreError::database(path, &error);
     let number = bucket_of(session);
-    let sql = "SELECT session, seal, CASE session WHEN ?2 THEN head END, CASE session WHEN ?2 THEN \
-         parts END FROM heads WHERE bucket = ?1 ORDER BY session";
-    let mut statement = connection.prepare_cached(sql).map_err(named)?;
+    let mut statement = connection.prepare_cached(BUCKET).map_err(named)?;
     let mut rows = statement.query(params![number, session]).map_err(named)?;
     let mut bucket = Bucket { seals: BTreeMap::new(), row: None };
     while let Some(row) = rows.next().map_err(named)? {

@@ -391,6 +391,19 @@ mod tests {
         }
     }
 
+    /// A service keeps its statements; one that SQLite compiles again each time costs as much as the
+    /// rest of a snapshot.
+    #[test]
+    fn a_bucket_is_read_by_one_statement() {
+        let (_folder, store) = place();
+        for session in ["one", "two", "three", "four"] {
+            store.take_snapshot(session, None).unwrap();
+        }
+        let statement = store.connection.prepare_cached(crate::sessions::BUCKET).unwrap();
+        assert_eq!(statement.get_status(rusqlite::StatementStatus::Run), 4);
+        assert_eq!(statement.get_status(rusqlite::StatementStatus::RePrepare), 0);
+    }
+
     #[test]
     fn durability_sets_what_sqlite_flushes() {
         let folder = tempfile::tempdir().unwrap();

@@ -37,11 +37,21 @@ pub fn normalise_path(path: &str, cwd: &str, home: &str) -> String {
 /// Returns true for an absolute path that normalising does not change. Most paths are: the guard
 /// alone normalises about a hundred for each action.
 fn is_normal(path: &str) -> bool {
-    // Cut as bytes: a search for a `char` costs four times as much in short parts.
-    path.strip_prefix('/').is_some_and(|rest| {
-        let mut parts = rest.as_bytes().split(|byte| *byte == b'/');
-        parts.all(|part| !matches!(part, b"" | b"." | b".."))
-    })
+    let Some(rest) = path.strip_prefix('/') else { return false };
+    // Counted byte by byte, which costs a third of cutting the path into its parts.
+    let (mut length, mut dots) = (0_usize, 0_usize);
+    for byte in rest.bytes().chain([b'/']) {
+        if byte != b'/' {
+            length += 1;
+            dots += usize::from(byte == b'.');
+        } else if length == dots && length <= 2 {
+            // An empty part, `.` or `..`.
+            return false;
+        } else {
+            (length, dots) = (0, 0);
+        }
+    }
+    true
 }
 
 /// Does the same as [`normalise_path`], but keeps a `..` after a name: the system follows a link

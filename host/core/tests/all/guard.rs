@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 /// Returns an installation: user-wide hooks, the project in `/home/me/shop`.
 fn guarded() -> Vec<GuardedPath> {
-    let user = |path: &str, what: &str| GuardedPath::new(path, what);
+    let user = |path: &str, what: &'static str| GuardedPath::new(path, what);
     let project = |path: &str, top: &str| GuardedPath {
         top: top.into(),
         present: false,
