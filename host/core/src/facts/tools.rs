@@ -12,7 +12,7 @@ use crate::client::{ClientProfile, ToolMeaning};
 use crate::event::Call;
 use crate::fault::Fault;
 use crate::text::cut_text;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// The result of reading a call: its typed parameters, purpose, shape, and the shell reader's
 /// fault.
@@ -93,7 +93,7 @@ fn shell(
     let mut shell = Shell {
         text: cut_text(text, MOST_TEXT),
         commands: Vec::new(),
-        background: call.input.get("run_in_background").and_then(Value::as_bool) == Some(true),
+        background: runs_in_background(&call.tool, &call.input),
         timeout_ms: call
             .input
             .get("timeout")
@@ -118,6 +118,15 @@ fn shell(
             (Operation::Shell(shell), Intent::SystemCommand, text.to_owned(), Some(unread(fault)))
         }
     }
+}
+
+/// Returns true if a call of a shell tool returns while its command goes on, by the parameters that
+/// the clients' tools have for that.
+pub(crate) fn runs_in_background(tool: &str, parameters: &Map<String, Value>) -> bool {
+    let is_set = |name: &str| parameters.get(name).and_then(Value::as_bool) == Some(true);
+    ["run_in_background", "is_background", "detach"].into_iter().any(is_set)
+        || parameters.get("mode").and_then(Value::as_str) == Some("async")
+        || tool == "background_process"
 }
 
 /// The gap for a text that runs and was cut.
@@ -317,4 +326,30 @@ pub(super) fn bounded(text: &str, facts: &mut Collector<'_>) -> String {
         facts.gap("a text of more than 64 KiB was cut for the plugins");
     }
     cut_text(text, MOST_TEXT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::runs_in_background;
+    use serde_json::{Value, json};
+
+    #[test]
+    fn a_background_is_known_in_the_words_of_each_client() {
+        for (tool, parameters, expected) in [
+            ("Bash", json!({ "run_in_background": true }), true),
+            ("run_shell_command", json!({ "is_background": true }), true),
+            ("bash", json!({ "mode": "async" }), true),
+            ("bash", json!({ "mode": "sync", "detach": true }), true),
+            ("background_process", json!({ "action": "start" }), true),
+            ("Bash", json!({ "run_in_background": false }), false),
+            ("Bash", json!({ "run_in_background": "true" }), false),
+            ("bash", json!({ "mode": "sync", "detach": false }), false),
+            ("bash", json!({ "mode": "overwrite" }), false),
+            ("Bash", json!({ "description": "is_background" }), false),
+            ("Bash", json!({}), false),
+        ] {
+            let Value::Object(map) = &parameters else { unreachable!("{parameters}") };
+            assert_eq!(runs_in_background(tool, map), expected, "{tool} {parameters}");
+        }
+    }
 }

@@ -3,12 +3,13 @@
 
 use super::actions::{ActionRecord, list_actions};
 use crate::action::{EffectKind, Entry};
+use crate::facts::runs_in_background;
 use crate::finding::{Issue, Response};
 use crate::record::Record;
 use crate::session::ResumeConditions;
 use crate::text::one_line;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
 /// The most paths that are kept.
@@ -175,10 +176,9 @@ pub(super) fn cleanup(records: &[Record]) -> Cleanup {
                 _ => {}
             }
         }
-        let parameters: Option<Value> = serde_json::from_str(&action.parameters).ok();
-        if parameters.is_some_and(|parameters| {
-            parameters.get("run_in_background").is_some_and(|background| background == true)
-        }) {
+        let parameters: Option<Map<String, Value>> = serde_json::from_str(&action.parameters).ok();
+        let tool = one.record.subject.as_str();
+        if parameters.is_some_and(|parameters| runs_in_background(tool, &parameters)) {
             left.background.push(one.record.summary.clone());
         }
     }
