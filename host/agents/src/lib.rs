@@ -88,8 +88,9 @@ pub trait Agent: Sync + std::fmt::Debug {
         self.profile().name
     }
 
-    /// Returns true if the client runs the tool when our hook exceeds its timeout.
-    fn runs_after_timeout(&self) -> bool {
+    /// Returns true if our hook refuses by itself when a review takes too long, since the client
+    /// would run the tool after its timeout, or would wait as long as for a person.
+    fn needs_deadline(&self) -> bool {
         self.hook_settings()
             .events()
             .iter()

@@ -75,6 +75,16 @@ impl OwnFiles {
         text
     }
 
+    /// Returns the arguments in the file for an event. A file for all events adds those of one
+    /// event itself.
+    fn arguments(&self, wanted: &Invocation, event: &str) -> Vec<String> {
+        let listened = self.events.iter().find(|listened| listened.event == event);
+        match listened.filter(|_| self.by_name) {
+            Some(listened) => wanted.event_arguments(listened),
+            None => wanted.arguments(),
+        }
+    }
+
     fn read_data(&self, text: &str) -> Option<StartData> {
         let line = text.lines().find_map(|line| line.strip_prefix(self.before))?;
         let data: StartData =
@@ -165,7 +175,7 @@ impl HookForm for OwnFiles {
             if Path::new(program) != wanted.program {
                 deviations.push(Deviation::Program(program.to_owned()));
             }
-            if handler.get("args") != Some(&json!(wanted.arguments())) {
+            if handler.get("args") != Some(&json!(self.arguments(wanted, event))) {
                 deviations.push(Deviation::Arguments);
             }
             HookHandler {
@@ -216,7 +226,7 @@ impl HookForm for OwnFiles {
         let name = file.file_name().map(|name| name.to_string_lossy().into_owned());
         let data = StartData {
             command: wanted.program.to_string_lossy().into_owned(),
-            args: wanted.arguments(),
+            args: self.arguments(wanted, name.as_deref().unwrap_or_default()),
             event: name.filter(|_| self.by_name),
         };
         let view = self.view(&data, false);

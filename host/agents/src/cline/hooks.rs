@@ -1,11 +1,12 @@
 //! The events that our hooks handle, the file for each, and the places of the client's hooks.
 
-use crate::invocation::EventSubscription;
+use crate::invocation::{EventSubscription, TIMEOUT};
 use crate::own_files::{OwnFiles, StartData};
 use crate::settings::SettingsLayout;
 
-/// The time after which the client goes on without a hook's answer, in seconds. No file changes it.
-const TIMEOUT: u64 = 120;
+/// The time after which the client goes on without a hook's answer, in seconds. No file changes it;
+/// before an action it is the time that a person has.
+const CLIENT_TIMEOUT: u64 = 120;
 
 const fn open(event: &'static str) -> EventSubscription {
     EventSubscription { event, closed: false, timeout: TIMEOUT }
@@ -14,7 +15,7 @@ const fn open(event: &'static str) -> EventSubscription {
 /// Every event that our hooks handle, by the names of their files. None is closed: the client goes
 /// on when a hook is too late, and only the text of our files closes other failures.
 const EVENTS: &[EventSubscription] = &[
-    open(GATE),
+    EventSubscription { event: GATE, closed: false, timeout: CLIENT_TIMEOUT },
     open("PostToolUse"),
     open("UserPromptSubmit"),
     open("TaskStart"),

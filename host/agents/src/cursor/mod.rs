@@ -42,7 +42,7 @@ impl Agent for Cursor {
         true
     }
 
-    fn runs_after_timeout(&self) -> bool {
+    fn needs_deadline(&self) -> bool {
         // Its handler closes a timeout, by the vendor's word. Our own deadline needs none.
         true
     }

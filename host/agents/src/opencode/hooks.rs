@@ -1,13 +1,13 @@
 //! The events that our plugin passes on, its file, and the places of the clients' settings.
 
-use crate::invocation::{EventSubscription, TIMEOUT};
+use crate::invocation::{ANSWER_TIMEOUT, EventSubscription, TIMEOUT};
 use crate::own_files::OwnFiles;
 use crate::settings::SettingsLayout;
 
 /// Every event that our hooks handle. A failure before and after a tool is a refusal: the plugin
 /// throws, and the client then runs no tool, or shows the error in place of the result.
 pub(super) const EVENTS: &[EventSubscription] = &[
-    EventSubscription { event: "PreToolUse", closed: true, timeout: TIMEOUT },
+    EventSubscription { event: "PreToolUse", closed: true, timeout: ANSWER_TIMEOUT },
     EventSubscription { event: "PostToolUse", closed: true, timeout: TIMEOUT },
     EventSubscription { event: "UserPromptSubmit", closed: false, timeout: TIMEOUT },
     EventSubscription { event: "SessionStart", closed: false, timeout: TIMEOUT },

@@ -83,6 +83,11 @@ impl Agent for OpenCode {
         answer::interpret_answer(code, stdout)
     }
 
+    fn needs_deadline(&self) -> bool {
+        // Our plugin waits for a person, and would wait as long for a slow review.
+        true
+    }
+
     fn command_event(&self, session: &str, folder: &Path, command: &str) -> Value {
         let gate = self.settings.gate_event();
         let mut event = payload::command_event(gate, session, folder, command);

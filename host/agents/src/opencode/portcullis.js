@@ -4,13 +4,16 @@
 //
 // One review is one start of the program below, with an event on its standard input and an answer
 // on its standard output. A call without a readable answer is refused.
-import { spawnSync } from "node:child_process"
+import { spawn, spawnSync } from "node:child_process"
 
 const HOOK = {"command":"portcullis","args":["hook","opencode"]}
 const TIMEOUT_MS = 30000
+// Before an action a person may have to answer; the program is told how long it may wait for them.
+const ANSWER_TIMEOUT_S = 300
 const MOST_BYTES = 64 * 1024 * 1024
 
-// Starts the program and returns its answer. Throws on anything but a complete answer.
+// Starts the program and returns its answer. The client waits: in its last moments it would not
+// wait for a promise.
 function review(event) {
   const run = spawnSync(HOOK.command, HOOK.args, {
     input: JSON.stringify(event),
@@ -20,6 +23,42 @@ function review(event) {
     encoding: "utf8",
     env: process.env,
   })
+  return answerOf(run)
+}
+
+// Does the same for an action that has not run yet, and lets the client go on meanwhile.
+async function reviewBefore(event) {
+  const run = await new Promise((resolve) => {
+    const args = [...HOOK.args, "--timeout", String(ANSWER_TIMEOUT_S)]
+    const child = spawn(HOOK.command, args, { stdio: ["pipe", "pipe", "ignore"], env: process.env })
+    const parts = []
+    let bytes = 0
+    let ended
+    const end = (result) => {
+      clearTimeout(timer)
+      resolve({ ...result, ...ended, stdout: Buffer.concat(parts).toString("utf8") })
+    }
+    const kill = (message) => {
+      ended = { error: new Error(message) }
+      child.kill("SIGKILL")
+    }
+    const timer = setTimeout(() => kill("it took too long"), ANSWER_TIMEOUT_S * 1000)
+    child.on("error", (error) => end({ error }))
+    child.on("close", (status, signal) => end({ status, signal }))
+    child.stdout.on("data", (part) => {
+      bytes += part.length
+      if (bytes > MOST_BYTES) kill("its answer is too long")
+      else parts.push(part)
+    })
+    // A program that ends without reading answers with its code.
+    child.stdin.on("error", () => {})
+    child.stdin.end(JSON.stringify(event))
+  })
+  return answerOf(run)
+}
+
+// Returns the answer of the program that ran. Throws on anything but a complete answer.
+function answerOf(run) {
   let answer
   try {
     answer = JSON.parse(run.stdout)
@@ -133,7 +172,7 @@ export const Portcullis = async ({ client, directory }) => {
 
   return {
     "tool.execute.before": async (input, output) => {
-      const answer = review({
+      const answer = await reviewBefore({
         ...(await eventOf("PreToolUse", input.sessionID)),
         tool_name: input.tool,
         tool_use_id: input.callID,

@@ -29,7 +29,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// process's exit code.
 pub fn run_hook(agent: &'static dyn Agent, timeout: u64) -> u8 {
     let late = LateAnswer::new(agent, timeout);
-    if agent.runs_after_timeout() {
+    if agent.needs_deadline() {
         // The thread costs a hook some percent.
         late.start();
     }
