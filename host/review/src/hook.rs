@@ -13,7 +13,7 @@ mod without_hook;
 pub use crate::approvals::EventReply;
 pub use crate::hook_caller::{AcrossBoundary, HookCaller};
 pub use across::{answer_across, refuse_across};
-pub use faults::{answer_late, fault_reply_for, record_late, record_unreadable};
+pub use faults::{answer_late, answer_to_panic, fault_reply_for, record_late, record_unreadable};
 pub use without_hook::{ReviewFailure, review_without_hook};
 
 use crate::approvals::{
@@ -118,15 +118,6 @@ pub fn answer_event(
         }
     };
     HookAnswer { output: agent.render(&event.name, &reply), work_is_due }
-}
-
-/// Returns the answer after a panic, which is a defect of this program: a refusal, in observe mode
-/// too, since the defect may be in what reads the mode. It is not recorded.
-#[must_use]
-pub fn answer_to_panic(agent: &dyn Agent, input: &[u8]) -> HookAnswer {
-    let event = agent.parse(input).map(|event| event.name).unwrap_or_default();
-    let fault = Fault::from_host(FaultKind::Internal, "a defect of portcullis, please report it");
-    HookAnswer { output: agent.render(&event, &pipeline::fault_reply(&fault)), work_is_due: false }
 }
 
 /// Reviews an event at a moment: milliseconds since 1970, and the begin of the review.

@@ -1,6 +1,6 @@
 //! Failures of a review: the reply to each, and its record.
 
-use super::HookCaller;
+use super::{HookAnswer, HookCaller};
 use crate::reviewer::write_record;
 use anyhow::Result;
 use portcullis_agents::invocation::DEADLINE;
@@ -32,6 +32,15 @@ pub fn answer_late(agent: &dyn Agent, input: &[u8]) -> HookOutput {
             &pipeline::fault_reply(&late_fault()),
         ),
     }
+}
+
+/// Returns the answer after a panic, which is a defect of this program: a refusal, in observe mode
+/// too, since the defect may be in what reads the mode. It is not recorded.
+#[must_use]
+pub fn answer_to_panic(agent: &dyn Agent, input: &[u8]) -> HookAnswer {
+    let event = agent.parse(input).map(|event| event.name).unwrap_or_default();
+    let fault = Fault::from_host(FaultKind::Internal, "a defect of portcullis, please report it");
+    HookAnswer { output: agent.render(&event, &pipeline::fault_reply(&fault)), work_is_due: false }
 }
 
 /// Records that the review of an event took too long, so that its answer was a refusal, whatever
