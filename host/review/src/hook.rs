@@ -31,7 +31,7 @@ use crate::{
     step_detail,
 };
 use faults::{configuration_fault, record_event_fault, refuse_unreadable, store_fault};
-use portcullis_agents::{Agent, HookOutput, PROFILES};
+use portcullis_agents::{HookOutput, PROFILES};
 use portcullis_config::Config;
 use portcullis_config::clock;
 use portcullis_config::paths::Paths;

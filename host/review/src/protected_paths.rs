@@ -429,7 +429,7 @@ mod tests {
             assert!(find(path).is_some(), "{path}: {list:?}");
         }
         let secret: Vec<&str> =
-            list.iter().filter(|entry| entry.secret).map(|entry| entry.what.as_str()).collect();
+            list.iter().filter(|entry| entry.secret).map(|entry| &*entry.what).collect();
         assert_eq!(secret, [KEY]);
         assert_eq!(list.iter().filter(|entry| entry.program).count(), 1);
         for beside in [second_program(), small_hook()] {
