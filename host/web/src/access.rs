@@ -61,28 +61,35 @@ pub(crate) struct Visitor {
     pub(crate) form_token: String,
 }
 
-/// Links and signed-in browsers.
-#[derive(Debug, Default)]
-pub(crate) struct Access {
-    links: Mutex<HashMap<Digest, Grant>>,
-    sessions: Mutex<HashMap<Digest, Grant>>,
-    /// Links with which a person sets up a passkey: their name, until a time.
-    enrollments: Mutex<HashMap<Digest, (String, Instant)>>,
+/// Links and signed-in browsers, each of which opens one place `P`.
+#[derive(Debug)]
+pub(crate) struct Access<P> {
+    links: Mutex<HashMap<Digest, Grant<P>>>,
+    sessions: Mutex<HashMap<Digest, Grant<P>>>,
+    /// Links with which a person sets up a passkey: the place and their name, until a time.
+    enrollments: Mutex<HashMap<Digest, (P, String, Instant)>>,
 }
 
 type Digest = [u8; 32];
 
-/// A role until a time.
-#[derive(Clone, Copy, Debug)]
-struct Grant {
+/// A role in a place, until a time.
+#[derive(Clone, Debug)]
+struct Grant<P> {
+    place: P,
     role: Role,
     until: Instant,
 }
 
-impl Access {
-    /// Makes a code that signs one browser in, once, within a minute.
-    pub(crate) fn make_link(&self, role: Role) -> Result<String> {
-        add_grant(&self.links, role, LINK_LIFE)
+impl<P> Default for Access<P> {
+    fn default() -> Self {
+        Self { links: Mutex::default(), sessions: Mutex::default(), enrollments: Mutex::default() }
+    }
+}
+
+impl<P: Clone> Access<P> {
+    /// Makes a code that signs one browser in to a place, once, within a minute.
+    pub(crate) fn make_link(&self, place: P, role: Role) -> Result<String> {
+        add_grant(&self.links, place, role, LINK_LIFE)
     }
 
     /// Takes a code; returns the value of the cookie for it, and `None` for a code that was used,
@@ -90,35 +97,39 @@ impl Access {
     pub(crate) fn redeem(&self, code: &str) -> Result<Option<String>> {
         let found = lock(&self.links).remove(&digest(code));
         match found.filter(|grant| grant.until > Instant::now()) {
-            Some(grant) => add_grant(&self.sessions, grant.role, SESSION_LIFE).map(Some),
+            Some(Grant { place, role, .. }) => {
+                add_grant(&self.sessions, place, role, SESSION_LIFE).map(Some)
+            }
             None => Ok(None),
         }
     }
 
     /// Makes a code with which a person of a name sets up one passkey, once, within a minute.
-    pub(crate) fn make_enrollment(&self, name: &str) -> Result<String> {
+    pub(crate) fn make_enrollment(&self, place: P, name: &str) -> Result<String> {
         let token = new_token()?;
         let now = Instant::now();
         let mut enrollments = lock(&self.enrollments);
-        enrollments.retain(|_, (_, until)| *until > now);
+        enrollments.retain(|_, (_, _, until)| *until > now);
         if enrollments.len() < MOST {
-            enrollments.insert(digest(&token), (name.to_owned(), now + LINK_LIFE));
+            enrollments.insert(digest(&token), (place, name.to_owned(), now + LINK_LIFE));
         }
         Ok(token)
     }
 
-    /// Takes such a code; returns the person's name, and `None` for a code that does not count.
-    pub(crate) fn redeem_enrollment(&self, code: &str) -> Option<String> {
-        let (name, until) = lock(&self.enrollments).remove(&digest(code))?;
-        (until > Instant::now()).then_some(name)
+    /// Takes such a code; returns the place and the person's name, and `None` for a code that does
+    /// not count.
+    pub(crate) fn redeem_enrollment(&self, code: &str) -> Option<(P, String)> {
+        let (place, name, until) = lock(&self.enrollments).remove(&digest(code))?;
+        (until > Instant::now()).then_some((place, name))
     }
 
-    /// Returns the visitor with a cookie's value.
-    pub(crate) fn find_visitor(&self, cookie: &str) -> Option<Visitor> {
-        let grant = lock(&self.sessions).get(&digest(cookie)).copied()?;
+    /// Returns the visitor with a cookie's value, and the place that it opens.
+    pub(crate) fn find_visitor(&self, cookie: &str) -> Option<(P, Visitor)> {
+        let grant = lock(&self.sessions).get(&digest(cookie)).cloned()?;
         let form_token =
             BASE64URL_NOPAD.encode(&blake3::derive_key(FORM_CONTEXT, cookie.as_bytes()));
-        (grant.until > Instant::now()).then_some(Visitor { role: grant.role, form_token })
+        let visitor = Visitor { role: grant.role, form_token };
+        (grant.until > Instant::now()).then_some((grant.place, visitor))
     }
 
     /// Signs a browser out.
@@ -128,7 +139,12 @@ impl Access {
 }
 
 /// Adds a grant under a new token, which it returns.
-fn add_grant(grants: &Mutex<HashMap<Digest, Grant>>, role: Role, life: Duration) -> Result<String> {
+fn add_grant<P>(
+    grants: &Mutex<HashMap<Digest, Grant<P>>>,
+    place: P,
+    role: Role,
+    life: Duration,
+) -> Result<String> {
     let token = new_token()?;
     let now = Instant::now();
     let mut grants = lock(grants);
@@ -137,7 +153,7 @@ fn add_grant(grants: &Mutex<HashMap<Digest, Grant>>, role: Role, life: Duration)
         let oldest = grants.iter().min_by_key(|(_, grant)| grant.until).map(|(key, _)| *key);
         oldest.and_then(|key| grants.remove(&key));
     }
-    grants.insert(digest(&token), Grant { role, until: now + life });
+    grants.insert(digest(&token), Grant { place, role, until: now + life });
     Ok(token)
 }
 
@@ -164,22 +180,35 @@ mod tests {
     fn a_link_works_once_and_gives_its_role() {
         for role in Role::ALL {
             let access = Access::default();
-            let code = access.make_link(role).unwrap();
+            let other = access.make_link("other", role).unwrap();
+            let code = access.make_link("place", role).unwrap();
             assert!(access.find_visitor(&code).is_none(), "a code is not a cookie");
             let cookie = access.redeem(&code).unwrap().unwrap();
             assert_eq!(access.redeem(&code).unwrap(), None, "a second use");
-            assert_eq!(access.find_visitor(&cookie).unwrap().role, role);
+            let (place, visitor) = access.find_visitor(&cookie).unwrap();
+            assert_eq!((place, visitor.role), ("place", role));
+            let others = access.redeem(&other).unwrap().unwrap();
+            assert_eq!(access.find_visitor(&others).unwrap().0, "other");
             access.end_session(&cookie);
             assert!(access.find_visitor(&cookie).is_none(), "signed out");
         }
     }
 
     #[test]
+    fn a_link_for_a_passkey_works_once_for_its_place() {
+        let access = Access::default();
+        let code = access.make_enrollment("place", "ann").unwrap();
+        assert_eq!(access.redeem(&code).unwrap(), None, "it signs nobody in");
+        assert_eq!(access.redeem_enrollment(&code), Some(("place", "ann".to_owned())));
+        assert_eq!(access.redeem_enrollment(&code), None, "a second use");
+    }
+
+    #[test]
     fn what_was_never_made_opens_nothing() {
         let access = Access::default();
-        let code = access.make_link(Role::Viewer).unwrap();
+        let code = access.make_link((), Role::Viewer).unwrap();
         let cookie = access.redeem(&code).unwrap().unwrap();
-        let token = access.find_visitor(&cookie).unwrap().form_token;
+        let token = access.find_visitor(&cookie).unwrap().1.form_token;
         for other in ["", "x", &code, &token, &cookie[1..], &cookie.to_lowercase()] {
             assert!(access.find_visitor(other).is_none(), "{other}");
             assert_eq!(access.redeem(other).unwrap(), None, "{other}");
@@ -190,7 +219,7 @@ mod tests {
     fn the_oldest_links_give_way() {
         let access = Access::default();
         let codes: Vec<String> =
-            (0..=MOST).map(|_| access.make_link(Role::Viewer).unwrap()).collect();
+            (0..=MOST).map(|_| access.make_link((), Role::Viewer).unwrap()).collect();
         assert_eq!(access.redeem(&codes[0]).unwrap(), None);
         assert!(access.redeem(&codes[MOST]).unwrap().is_some());
     }

@@ -143,7 +143,7 @@ fn own_permission(machine: &mut Machine) -> Result<()> {
                 let line = format!("{program} {command} {folder} {input}");
                 let ended = agent.shell(&line)?;
                 ensure!(ended.code != Some(0), "`{line}` succeeded: {}", ended.all());
-                let reason = if folder.is_empty() { "runuser" } else { &*shown };
+                let reason = if folder.is_empty() { "--of-user" } else { &*shown };
                 ensure!(ended.stderr.contains(reason), "`{line}`: {}", ended.all());
             }
         }

@@ -149,6 +149,7 @@ fn other_requests(machine: &mut Machine) -> Result<()> {
     for (name, sent) in [
         ("a link", Request::Link("approver".to_owned())),
         ("a link of another role", Request::Link("operator".to_owned())),
+        ("a link to its own records", Request::LinkOf(agent.id, "approver".to_owned())),
         ("findings", Request::Findings(b"{}".to_vec())),
         ("a review without a boundary", Request::Review(review)),
     ] {
