@@ -70,7 +70,13 @@ struct GlobalOptions {
     )]
     managed: Option<PathBuf>,
     /// As root: work on what the service of the boundary keeps of this user's agents
-    #[arg(id = "of_user", long, global = true, value_name = "NAME", help_heading = "Folders")]
+    #[arg(
+        id = "of_user",
+        long = "of-user",
+        global = true,
+        value_name = "NAME",
+        help_heading = "Folders"
+    )]
     of_user: Option<String>,
 }
 

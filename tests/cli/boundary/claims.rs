@@ -1,7 +1,7 @@
 //! What an agent tries on the socket, in the place of the hook: every byte of such a connection is
 //! its own, but for the user, whom the system names.
 
-use super::machine::{BOUNDARY_FILE, Machine, Test, write_root_file};
+use super::machine::{BOUNDARY_FILE, Machine, Test, User, write_root_file};
 use super::wire::{Relay, across, request};
 use anyhow::{Result, ensure};
 use portcullis_protocol::{Reply, Request};
@@ -113,6 +113,25 @@ fn lie(machine: &mut Machine) -> Result<()> {
     let again = machine.ask(&agent, &agent.calls("lie").bash("h2", "bash ./run.sh"))?;
     ensure!(again.code == Some(2), "the lie was remembered: {}", again.all());
     machine.refuses(&machine.other)
+}
+
+/// Sends an event in the place of a user's hook, with these files of the project, and says that
+/// nothing exists; returns the service's last word.
+pub fn deny_existence(user: &User, event: &Value, files: &str) -> Result<Reply> {
+    let review = Box::new(request(user, event));
+    let mut relay = Relay::connect(user)?;
+    relay.send(&Request::ReviewAcross(review, files.as_bytes().to_vec()))?;
+    loop {
+        match relay.receive()? {
+            Reply::Question(question) => {
+                let findings = String::from_utf8(harmless(&question)?)?;
+                let findings = findings.replace("\"entry\":\"file\"", "\"entry\":\"absent\"");
+                relay.send(&Request::Findings(findings.into_bytes()))?;
+            }
+            Reply::Waiting(_) => {}
+            last => return Ok(last),
+        }
+    }
 }
 
 /// Returns findings that fit a question, and in which everything is harmless.

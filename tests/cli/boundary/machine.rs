@@ -174,7 +174,13 @@ impl Machine {
     pub fn start_service(&mut self) -> Result<Value> {
         let mut command = self.service_user_command();
         command.args(["serve", "--boundary", "--json"]);
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.stdin(Stdio::null()).stderr(Stdio::piped());
+        self.start_service_by(command)
+    }
+
+    /// Starts the service by a command, and waits until it answers.
+    pub fn start_service_by(&mut self, mut command: Command) -> Result<Value> {
+        command.stdout(Stdio::piped());
         let mut child = command.spawn().context("cannot start the service")?;
         let stdout = child.stdout.take().ok_or_else(|| anyhow!("it has no output"))?;
         let mut line = String::new();

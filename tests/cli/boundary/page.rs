@@ -1,15 +1,22 @@
 //! The page behind a boundary: what it shows to whom, and what a user's agent tries at its door.
 
-use super::machine::{Machine, SOCKET, Test, User, write_root_file};
+use super::machine::{BOUNDARY_FILE, Machine, SOCKET, STATE, Test, User, write_root_file};
 use super::people::DOUBTFUL;
 use super::wire::Relay;
+use crate::common::process;
+use crate::common::site::LIMIT;
 use crate::http::{HttpAnswer, send};
 use anyhow::{Context, Result, ensure};
 use portcullis_protocol::{Reply, Request};
 use portcullis_tests::terminal::Answer;
+use std::fs::{self, Permissions};
 use std::io::Write;
 use std::net::{TcpListener, TcpStream};
-use std::process::Stdio;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixListener;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 pub const ROWS: &[(&str, Test)] = &[
@@ -17,6 +24,7 @@ pub const ROWS: &[(&str, Test)] = &[
     ("the page shows a user's records to whoever has a link for them", shown),
     ("a person answers on the page, with a proof", answers),
     ("whoever takes the page's port keeps the service from nothing", taken_port),
+    ("a port that systemd holds is nobody else's while the service restarts", held_port),
 ];
 
 const PASSWORD: &str = "correct horse battery";
@@ -173,7 +181,8 @@ fn shown(machine: &mut Machine) -> Result<()> {
             ensure!(!found.body.contains(foreign), "{path} shows another user's: {}", found.body);
         }
         let session = page.get(&format!("/session?id={foreign}"), cookie)?;
-        ensure!(!session.body.contains("ls"), "another user's session: {}", session.body);
+        let has_none = session.body.contains("has no record of this session");
+        ensure!(has_none, "another user's session: {}", session.body);
     }
     let of_agent = page.get("/", &cookies[0])?.body;
     ensure!(of_agent.contains(&format!("of user {}", agent.id)), "{of_agent}");
@@ -328,4 +337,52 @@ fn taken_port(machine: &mut Machine) -> Result<()> {
     let said = machine.start_service()?;
     ensure!(said["page"].is_string(), "it says {said}");
     machine.refuses(&agent)
+}
+
+/// Passes its standard input and its standard error on as the two sockets of a manager.
+const PASS: &str = "exec 3<&0 4<&2 </dev/null 2>/dev/null
+export LISTEN_FDS=2 LISTEN_PID=$$
+exec \"$@\"";
+
+/// Returns a command that starts the service as systemd does, with both sockets bound.
+fn activated(machine: &Machine, socket: UnixListener, door: TcpListener) -> Command {
+    let mut command = Command::new("sh");
+    command.args(["-c", PASS, "sh"]).arg(machine.programs.join("portcullis"));
+    command.args(["serve", "--boundary", "--json"]).current_dir("/").env_clear();
+    command.env("HOME", STATE).env("PATH", "/usr/bin:/bin");
+    command.uid(machine.service_user.id).gid(machine.service_user.id);
+    command.stdin(OwnedFd::from(socket)).stderr(OwnedFd::from(door));
+    command
+}
+
+fn held_port(machine: &mut Machine) -> Result<()> {
+    let agent = machine.agent.clone();
+    machine.kill_service()?;
+    let door = TcpListener::bind("127.0.0.1:0")?;
+    let port = door.local_addr()?.port();
+    let _absent = fs::remove_file(SOCKET);
+    let socket = UnixListener::bind(SOCKET)?;
+    fs::set_permissions(SOCKET, Permissions::from_mode(0o666))?;
+    write_root_file(BOUNDARY_FILE, &boundary_with(port))?;
+    let host = format!("portcullis.localhost:{port}");
+    let page = Page { port, host: host.clone() };
+    for _ in 0..2 {
+        let command = activated(machine, socket.try_clone()?, door.try_clone()?);
+        let said = machine.start_service_by(command)?;
+        ensure!(said["page"] == format!("http://{host}"), "it says {said}");
+        let cookie = page.sign_in(machine, &agent, "viewer")?;
+        ensure!(page.get("/", &cookie)?.status == 200, "the page does not answer");
+        machine.reviews(&agent)?;
+        machine.kill_service()?;
+        let mut squatter = agent.command("python3");
+        squatter.args(["-c", SQUATTER, &port.to_string()]);
+        let ended = process::run(squatter, b"", LIMIT)?;
+        ensure!(ended.stderr.contains("in use"), "the port was free: {}", ended.all());
+    }
+    // Another port than root's file names is not served.
+    write_root_file(BOUNDARY_FILE, &boundary_with(free_port()?))?;
+    let command = activated(machine, socket, door);
+    let said = machine.start_service_by(command)?;
+    ensure!(said["page"].is_null(), "it serves another port: {said}");
+    machine.reviews(&agent)
 }

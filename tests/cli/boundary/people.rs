@@ -1,5 +1,6 @@
 //! What an administrator decides for a user's agents, and what the user tries to decide instead.
 
+use super::claims::deny_existence;
 use super::machine::{BOUNDARY_FILE, Machine, SOCKET, STATE, Test, write_root_file};
 use super::wire::Relay;
 use anyhow::{Context, Result, ensure};
@@ -147,8 +148,11 @@ fn dropped_rights(machine: &mut Machine) -> Result<()> {
         let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default();
         line.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
     };
-    let ids = vec![keeper.to_string(); 4];
-    ensure!(field("Uid:") == ids && field("Gid:") == ids, "it kept rights: {status}");
+    let list = fs::read_to_string("/etc/passwd")?;
+    let line = list.lines().find(|line| line.starts_with("portcullis:")).context("no line")?;
+    let group = line.split(':').nth(3).context("no group")?;
+    ensure!(field("Uid:") == vec![keeper.to_string(); 4], "it kept rights: {status}");
+    ensure!(field("Gid:") == vec![group; 4], "it kept a group: {status}");
     ensure!(field("Groups:").is_empty(), "it kept groups: {status}");
     ensure!(field("CapEff:") == ["0000000000000000"], "it kept rights: {status}");
     let folder = fs::read_link(format!("/proc/{}/cwd", found[0].0))?;
@@ -249,9 +253,16 @@ fn decisions(machine: &mut Machine) -> Result<()> {
     let mut stop = agent.calls("planted").bash("w2", "rm -rf /");
     stop["cwd"] = other.state().display().to_string().into();
     calls.push(stop);
+    let folder = other.state().display().to_string();
+    let project = serde_json::json!({ "project": folder, "real_project": folder, "files": {} });
     for event in &calls {
-        machine.ask(&agent, event)?;
+        let last = deny_existence(&agent, event, &project.to_string())?;
+        ensure!(matches!(last, Reply::Answer(_)), "{event}: {last:?}");
     }
+    let shown = machine.as_root(&agent, &["incident", "show", "last", "--json"])?;
+    let shown: Value = serde_json::from_str(&shown.text())?;
+    let claimed = shown.pointer("/cleanup/made/0").and_then(Value::as_str);
+    ensure!(claimed == target.to_str(), "the session claims {claimed:?}");
     let before = fs::read(&target)?;
     let cleaned = ["incident", "abort", "last", "--clean-up"];
     let refused = machine.at_roots_terminal(&agent, &cleaned, Answer::Word)?;

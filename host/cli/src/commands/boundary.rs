@@ -82,7 +82,9 @@ fn become_keeper(boundary: &Boundary) -> Error {
         // Setting the user removes all further groups.
         command.args(std::env::args_os().skip(1)).uid(boundary.user).gid(group);
         command.current_dir("/").env("HOME", STATE);
-        FOLDERS.iter().for_each(|name| drop(command.env_remove(name)));
+        for name in FOLDERS {
+            command.env_remove(name);
+        }
         let error = command.exec();
         Err(Error::io(format!("cannot start `{}`: {error}", program.display())).with_hint(format!(
             "`{}` has to be able to run it: install it in a folder such as `/usr/local/bin`",
