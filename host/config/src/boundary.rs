@@ -14,7 +14,7 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub use portcullis_protocol::{BOUNDARY_FILE, ROOT};
+pub use portcullis_protocol::{BOUNDARY_FILE, BOUNDARY_SOCKET, ROOT};
 
 /// The folder of everything that the service keeps.
 pub const STATE: &str = "/var/lib/portcullis";

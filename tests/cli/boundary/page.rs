@@ -153,6 +153,17 @@ fn links(machine: &mut Machine) -> Result<()> {
     let last = page.post("/sign-in", "", "code=guess")?;
     ensure!(last.status == 429, "guesses are not limited: {}", last.head);
     ensure!(page.redeem(&link_of(machine, &agent, "viewer")?)?.is_some(), "root is locked out");
+    // A link with which somebody sets up a passkey: once, and it signs nobody in.
+    let set_up = ["approvals", "proof", "passkey", "--person", "zoe", "--json"];
+    let made = machine.at_roots_terminal(&agent, &set_up, Answer::Word)?;
+    let (_, code) = made.text.split_once("/enroll#").with_context(|| made.text.clone())?;
+    let code = code.split('"').next().unwrap_or_default();
+    ensure!(page.redeem(&format!("#{code}"))?.is_none(), "it signs somebody in");
+    for (code, status) in [("guess", 429), (code, 200), (code, 429)] {
+        let begun = page.post("/enroll/begin", "", &format!("code={code}"))?;
+        ensure!(begun.status == status, "{code}: {}", begun.head);
+    }
+    ensure!(page.post("/enroll/finish", "", "created=%7B%7D")?.status == 409, "nothing was made");
     // What the service listens on is for this machine alone.
     let listens = machine.agent.shell("cat /proc/net/tcp /proc/net/tcp6")?.text();
     let shown = format!(":{:04X} ", page.port);

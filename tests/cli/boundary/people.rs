@@ -8,7 +8,7 @@ use portcullis_protocol::{Reply, Request};
 use portcullis_tests::terminal::Answer;
 use serde_json::Value;
 use std::fs;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, chown};
 use std::path::Path;
 
 pub const ROWS: &[(&str, Test)] = &[
@@ -235,41 +235,45 @@ fn decisions(machine: &mut Machine) -> Result<()> {
     ensure!(observed.code == Some(0), "{}", observed.all());
     let resumed = machine.as_root(&agent, &["resume"])?;
     ensure!(resumed.code == Some(0), "{}", resumed.all());
-    // A session says that it made files of the service's, in the service's folder as its project,
-    // and is stopped: whoever ends it moves none of them.
-    let target = other.state().join("journal.db");
+    // A session says that it made a file that only the service's user can move, in a project of that
+    // user's, and is stopped: whoever ends it moves nothing.
+    let project = Path::new("/run/of-the-service");
+    let target = project.join("kept.txt");
+    fs::create_dir_all(project)?;
+    fs::write(&target, "kept\n")?;
+    for path in [project, &target] {
+        chown(path, Some(machine.service_user.id), None)?;
+    }
     let mut calls = Vec::new();
     for (name, more) in [
         ("PreToolUse", serde_json::json!({})),
         ("PostToolUse", serde_json::json!({ "tool_response": { "type": "create" } })),
     ] {
         let mut event = agent.calls("planted").event(name, more);
-        event["cwd"] = other.state().display().to_string().into();
+        event["cwd"] = project.display().to_string().into();
         event["tool_name"] = "Write".into();
         event["tool_input"] = serde_json::json!({ "file_path": target, "content": "x" });
         event["tool_use_id"] = "w1".into();
         calls.push(event);
     }
     let mut stop = agent.calls("planted").bash("w2", "rm -rf /");
-    stop["cwd"] = other.state().display().to_string().into();
+    stop["cwd"] = project.display().to_string().into();
     calls.push(stop);
-    let folder = other.state().display().to_string();
-    let project = serde_json::json!({ "project": folder, "real_project": folder, "files": {} });
+    let handed = serde_json::json!({ "project": project, "real_project": project, "files": {} });
     for event in &calls {
-        let last = deny_existence(&agent, event, &project.to_string())?;
+        let last = deny_existence(&agent, event, &handed.to_string())?;
         ensure!(matches!(last, Reply::Answer(_)), "{event}: {last:?}");
     }
     let shown = machine.as_root(&agent, &["incident", "show", "last", "--json"])?;
     let shown: Value = serde_json::from_str(&shown.text())?;
     let claimed = shown.pointer("/cleanup/made/0").and_then(Value::as_str);
     ensure!(claimed == target.to_str(), "the session claims {claimed:?}");
-    let before = fs::read(&target)?;
     let cleaned = ["incident", "abort", "last", "--clean-up"];
     let refused = machine.at_roots_terminal(&agent, &cleaned, Answer::Word)?;
     refused.ended(1, &["belong to another user"])?;
     let abort = ["incident", "abort", "last"];
     machine.at_roots_terminal(&agent, &abort, Answer::Word)?.ended(0, &["aborted"])?;
-    ensure!(fs::read(&target)? == before, "the other user's journal was changed");
+    ensure!(fs::read_to_string(&target)? == "kept\n", "what only the service can move is gone");
     ensure!(!agent.state().join("quarantine").exists(), "something was moved");
     machine.verify(&other)?;
     // A stop that is lifted for a user, by somebody who is not the user.

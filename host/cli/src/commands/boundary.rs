@@ -29,7 +29,7 @@ pub fn refuse_beyond_boundary() -> Result<()> {
     Err(Error::refused(format!(
         "the records of this machine's agents belong to `{user_name}`, behind the boundary"
     ))
-    .with_hint(administrator_hint(&user_name, getuid().as_raw())))
+    .with_hint(administrator_hint(&user_name, &own_name())))
 }
 
 /// Returns the folders of what the service keeps of a user's agents. Root's process is replaced by
@@ -53,7 +53,7 @@ pub fn open_records_of(name: &str) -> Result<PathOverrides> {
         return Err(Error::refused(format!(
             "only root and `{keeper}` may open the records of others"
         ))
-        .with_hint(administrator_hint(keeper, user)));
+        .with_hint(administrator_hint(keeper, &user.to_string())));
     }
     if !boundary.admits(user) {
         let shown = one_line(name, 64);
@@ -99,9 +99,16 @@ fn become_keeper(boundary: &Boundary) -> Error {
     }
 }
 
-fn administrator_hint(keeper: &str, user: u32) -> String {
+/// Returns the user of this process as the option names one; a placeholder for root, who has no
+/// agents in mind.
+fn own_name() -> String {
+    let user = getuid();
+    if user.is_root() { "NAME".to_owned() } else { user.as_raw().to_string() }
+}
+
+fn administrator_hint(keeper: &str, user: &str) -> String {
     format!(
-        "an administrator runs the command as root or `{keeper}`, for this user: `sudo portcullis \
+        "an administrator runs the command as root or `{keeper}`, for the user: `sudo portcullis \
          audit show {OF_USER} {user}`"
     )
 }
