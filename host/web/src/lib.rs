@@ -8,7 +8,7 @@
 //!
 //! | module | |
 //! |---|---|
-//! | `server` | binds loopback, routes, and ends |
+//! | `server`, `doors` | binds loopback, routes, and ends; each user of the machine has a share of connections |
 //! | `gate` | what holds for each request: host, origin, size, headers |
 //! | `access`, `failures` | one-time links, cookies, roles; wrong codes and proofs are counted |
 //! | `house`, `site` | the page as a whole; a home that visitors look at |
@@ -30,6 +30,7 @@ mod access;
 mod answer;
 mod changes;
 mod collector;
+mod doors;
 mod enrollment;
 mod failures;
 mod gate;

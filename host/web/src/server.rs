@@ -3,6 +3,7 @@
 use crate::access::Role;
 use crate::answer::{AnswerForm, Answered, give_answer};
 use crate::collector::MetricsToken;
+use crate::doors::Doors;
 use crate::enrollment::{BeginForm, FinishForm, begin_enrollment, finish_enrollment};
 use crate::gate::{COOKIE, guard_request, read_cookie};
 use crate::house::{Guest, House};
@@ -121,7 +122,8 @@ impl Page {
                 let until = async move {
                     let _closed = ended.wait_for(|ended| *ended).await;
                 };
-                axum::serve(listener, routes(house, &ends)).with_graceful_shutdown(until).await
+                let doors = Doors::new(listener);
+                axum::serve(doors, routes(house, &ends)).with_graceful_shutdown(until).await
             })
             .context("the page cannot be served")
     }

@@ -24,6 +24,7 @@ pub const ROWS: &[(&str, Test)] = &[
     ("the page shows a user's records to whoever has a link for them", shown),
     ("a person answers on the page, with a proof", answers),
     ("whoever takes the page's port keeps the service from nothing", taken_port),
+    ("one user's connections to the page leave room for the others'", many_connections),
     ("a port that systemd holds is nobody else's while the service restarts", held_port),
 ];
 
@@ -268,6 +269,10 @@ fn answers(machine: &mut Machine) -> Result<()> {
     std::thread::sleep(Duration::from_secs(1));
     let held = machine.hold(&agent, "s", "c1", DOUBTFUL);
     machine.await_waiting(&agent, 1)?;
+    let asked = machine.records(&agent)?;
+    let asked = asked.iter().find(|record| record["details"]["answer"] == "waiting");
+    let told = asked.and_then(|record| record["details"]["page"].as_str());
+    ensure!(told == Some(&*format!("http://{}", page.host)), "messages name {told:?}");
     let body = page.get("/approvals", &cookie)?.body;
     let (token, id) = (field(&body, "token")?, field(&body, "id")?);
     let digest = field(&body, "digest")?;
@@ -348,6 +353,46 @@ fn taken_port(machine: &mut Machine) -> Result<()> {
     let said = machine.start_service()?;
     ensure!(said["page"].is_string(), "it says {said}");
     machine.refuses(&agent)
+}
+
+/// Makes as many connections as the system allows, and keeps them until its standard input ends.
+const CROWD: &str = "
+import resource, socket, sys
+limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (min(limit, 4096), limit))
+doors = []
+for _ in range(600):
+    door = socket.create_connection(('127.0.0.1', int(sys.argv[1])), 5)
+    door.send(b'GET /')
+    doors.append(door)
+print('held', flush=True)
+sys.stdin.read()
+";
+
+fn many_connections(machine: &mut Machine) -> Result<()> {
+    let page = Page::start(machine)?;
+    let (agent, other) = (machine.agent.clone(), machine.other.clone());
+    let cookie = page.sign_in(machine, &other, "viewer")?;
+    let mut command = agent.command("python3");
+    command.args(["-c", CROWD, &page.port.to_string()]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut crowd = command.spawn().context("cannot start python3")?;
+    let mut line = String::new();
+    let stdout = crowd.stdout.take().context("no output")?;
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(stdout), &mut line)?;
+    let shown = page.get("/", &cookie);
+    let open = keep_open(&page, &cookie);
+    let held = fs::read_dir(format!("/proc/{}/fd", machine.service_id()?))?.count();
+    let reviewed = [machine.reviews(&agent), machine.reviews(&other)];
+    drop(crowd.stdin.take());
+    crowd.wait()?;
+    ensure!(line.contains("held"), "the connections were not made: {line:?}");
+    ensure!(shown?.status == 200 && open.is_ok(), "nobody else sees the page");
+    ensure!(held < 200, "the service holds {held} descriptors");
+    for reviewed in reviewed {
+        reviewed?;
+    }
+    Ok(())
 }
 
 /// Passes its standard input and its standard error on as the two sockets of a manager.
