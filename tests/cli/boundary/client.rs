@@ -80,11 +80,14 @@ fn play(machine: &Machine, client: &Path) -> Result<()> {
     allowed.ended(0, &["Let exactly this run, once?", "allowed: it runs now"])?;
     let ended = running.join().map_err(|_| anyhow!("a thread panicked"))??;
     ensure!(ended.code == Some(0), "the client ended so: {}", ended.all());
-    let told = model.finish()?;
-    ensure!(told.len() == 3 && told[1].contains("elsewhere"), "the model was told {told:?}");
+    let outputs = model.finish()?;
+    ensure!(
+        outputs.len() == 3 && outputs[1].contains("elsewhere"),
+        "the model was told {outputs:?}"
+    );
     for (name, text) in [("one.txt", "one\n"), ("three.txt", "three\n")] {
         let path = agent.project().join(name);
-        ensure!(fs::read_to_string(&path)? == text, "`{name}` was not written: {told:?}");
+        ensure!(fs::read_to_string(&path)? == text, "`{name}` was not written: {outputs:?}");
     }
     ensure!(letter.exists(), "what was refused has run");
     check_journal(machine, &agent)
@@ -154,18 +157,18 @@ struct Model {
     server: Arc<Server>,
     thread: JoinHandle<()>,
     /// The results of the commands, as the newest request has them.
-    told: Arc<Mutex<Vec<String>>>,
+    outputs: Arc<Mutex<Vec<String>>>,
 }
 
 impl Model {
     fn start() -> Result<Self> {
         let server = Server::http("127.0.0.1:0").map_err(|error| anyhow!("no port: {error}"))?;
-        let (server, told) = (Arc::new(server), Arc::new(Mutex::default()));
+        let (server, outputs) = (Arc::new(server), Arc::new(Mutex::default()));
         let thread = thread::spawn({
-            let (server, told) = (Arc::clone(&server), Arc::clone(&told));
-            move || server.incoming_requests().for_each(|request| serve(request, &told))
+            let (server, outputs) = (Arc::clone(&server), Arc::clone(&outputs));
+            move || server.incoming_requests().for_each(|request| serve(request, &outputs))
         });
-        Ok(Self { server, thread, told })
+        Ok(Self { server, thread, outputs })
     }
 
     fn url(&self) -> String {
@@ -176,12 +179,12 @@ impl Model {
     fn finish(self) -> Result<Vec<String>> {
         self.server.unblock();
         self.thread.join().map_err(|_| anyhow!("the model panicked"))?;
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(std::mem::take(&mut *told))
+        let mut outputs = self.outputs.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(std::mem::take(&mut *outputs))
     }
 }
 
-fn serve(mut request: Request, told: &Mutex<Vec<String>>) {
+fn serve(mut request: Request, outputs: &Mutex<Vec<String>>) {
     let mut text = String::new();
     let read = request.as_reader().read_to_string(&mut text);
     let body: Option<Value> = read.ok().and_then(|_| serde_json::from_str(&text).ok());
@@ -190,7 +193,7 @@ fn serve(mut request: Request, told: &Mutex<Vec<String>>) {
         Some(body) => {
             let results = list_results(&body);
             let answer = next_turn(results.len());
-            *told.lock().unwrap_or_else(PoisonError::into_inner) = results;
+            *outputs.lock().unwrap_or_else(PoisonError::into_inner) = results;
             ("text/event-stream", answer)
         }
         None => ("application/json", json!({ "data": [], "models": [] }).to_string()),

@@ -259,6 +259,7 @@ fn answers(machine: &mut Machine) -> Result<()> {
     let read = agent.shell(&format!("cat {}/approvers.json", agent.state().display()))?;
     ensure!(read.code != Some(0), "the proof is the agent's to read: {}", read.all());
     let cookie = page.sign_in(machine, &agent, "approver")?;
+    let viewer = page.sign_in(machine, &agent, "viewer")?;
     let others = page.sign_in(machine, &other, "operator")?;
     // A page of the other user's records makes nobody wait here.
     let open = keep_open(&page, &others)?;
@@ -271,14 +272,16 @@ fn answers(machine: &mut Machine) -> Result<()> {
     machine.await_waiting(&agent, 1)?;
     let asked = machine.records(&agent)?;
     let asked = asked.iter().find(|record| record["details"]["answer"] == "waiting");
-    let told = asked.and_then(|record| record["details"]["page"].as_str());
-    ensure!(told == Some(&*format!("http://{}", page.host)), "messages name {told:?}");
+    let named = asked.and_then(|record| record["details"]["page"].as_str());
+    ensure!(named == Some(&*format!("http://{}", page.host)), "messages name {named:?}");
     let body = page.get("/approvals", &cookie)?.body;
     let (token, id) = (field(&body, "token")?, field(&body, "id")?);
     let digest = field(&body, "digest")?;
     let foreign = page.get("/approvals", &others)?.body;
     ensure!(!foreign.contains(DOUBTFUL), "another user's page shows it: {foreign}");
     let foreign_token = field(&foreign, "token")?;
+    let viewers = page.get("/approvals", &viewer)?.body;
+    let viewers_token = field(&viewers, "token")?;
     let right = PASSWORD.replace(' ', "+");
     let answer = |cookie: &str, token: &str, answer: &str, proof: &str| -> Result<String> {
         let form =
@@ -290,6 +293,7 @@ fn answers(machine: &mut Machine) -> Result<()> {
         ("", token, "allow", right.as_str(), "/sign-in"),
         ("portcullis=x", token, "allow", &right, "/sign-in"),
         (&others, token, "allow", &right, "403"),
+        (&viewer, viewers_token, "allow", &right, "403"),
         // The other user's page knows neither this proof nor this action.
         (&others, foreign_token, "allow", &right, "/approvals?said=unproved"),
         (&others, foreign_token, "deny", "", "/approvals?said=late"),
@@ -312,8 +316,40 @@ fn answers(machine: &mut Machine) -> Result<()> {
     let given = records.iter().find(|record| record["details"]["answer"] == "allowed");
     let by = given.map(|record| record["details"]["by"].as_str().unwrap_or_default());
     ensure!(by == Some("ann on the page, with their password"), "{by:?}");
+    operate(machine, &page, &cookie)?;
     ensure!(machine.records(&other)?.is_empty(), "something was recorded for the other user");
     machine.verify(&agent)
+}
+
+/// Decides about a stopped session on the page: an operator with the proof does, an approver and
+/// somebody without the proof do not.
+fn operate(machine: &Machine, page: &Page, approver: &str) -> Result<()> {
+    let agent = &machine.agent;
+    machine.refuses(agent)?;
+    let shown = machine.as_root(agent, &["incident", "show", "last", "--json"])?;
+    let shown: serde_json::Value = serde_json::from_str(&shown.text())?;
+    let id = shown["id"].as_str().context("no incident")?;
+    let operator = page.sign_in(machine, agent, "operator")?;
+    let decide = |cookie: &str, proof: &str| -> Result<String> {
+        let body = page.get(&format!("/incident?id={id}"), cookie)?.body;
+        let token = field(&body, "token")?;
+        let form = format!("token={token}&id={id}&option=resume&proof={proof}");
+        let got = page.post("/incident/decide", cookie, &form)?;
+        Ok(got.header("location").map_or_else(|| got.status.to_string(), str::to_owned))
+    };
+    let right = PASSWORD.replace(' ', "+");
+    let said = |word: &str| format!("/incident?id={id}&said={word}");
+    for (cookie, proof, expected) in [
+        (approver, right.as_str(), "403".to_owned()),
+        (&operator, "", said("unproved")),
+        (&operator, &right, said("resumed")),
+    ] {
+        let got = decide(cookie, proof)?;
+        ensure!(got == expected, "{proof}: {got}, not {expected}");
+    }
+    let again = machine.ask(agent, &agent.calls("grave").bash("after", "ls"))?;
+    ensure!(again.code == Some(0), "the session is still stopped: {}", again.all());
+    Ok(())
 }
 
 /// Takes a port and keeps it until its standard input ends.

@@ -55,8 +55,8 @@ fn answers(machine: &mut Machine) -> Result<()> {
     ensure!(next != id, "the answer counts again");
     let denied = machine.as_root(&agent, &["approvals", "deny", next, "--reason", "not today"])?;
     ensure!(denied.code == Some(0), "{}", denied.all());
-    let told = held.end()?;
-    ensure!(told.all().contains("not today"), "the agent is not told why: {}", told.all());
+    let refused = held.end()?;
+    ensure!(refused.all().contains("not today"), "the agent is not told why: {}", refused.all());
     let records = machine.records(&agent)?;
     let answers: Vec<&str> = records
         .iter()
