@@ -1,9 +1,12 @@
 //! The connections to the page, of which each user of this machine has a share.
 //!
 //! Every user can connect to a port of loopback. One of them must not take all connections, nor the
-//! descriptors that the service needs for reviews. Whose a connection is, the system's table of
-//! connections says.
+//! descriptors that the service needs for reviews. And a cookie counts only for the user whose browser
+//! got it: a browser sends it to every port of the page's host, of which others can take one. Whose a
+//! connection is, the system's table of connections says.
 
+use axum::extract::connect_info::Connected;
+use axum::serve::IncomingStream;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
@@ -26,8 +29,12 @@ const TABLE: &str = "/proc/net/tcp";
 /// The state of a connection in that table that both ends have made.
 const ESTABLISHED: &str = "01";
 
-/// The connections of each user; those of nobody known are `None`'s.
-type Counts = BTreeMap<Option<u32>, usize>;
+/// The user who made a connection; `None` where the system does not say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct ConnectionOwner(pub(crate) Option<u32>);
+
+/// The connections of each user.
+type Counts = BTreeMap<ConnectionOwner, usize>;
 
 /// A port with a share for each user.
 pub(crate) struct Doors {
@@ -38,7 +45,7 @@ pub(crate) struct Doors {
 /// A connection, which counts until it is dropped.
 pub(crate) struct Door {
     stream: TcpStream,
-    user: Option<u32>,
+    owner: ConnectionOwner,
     counts: Arc<Mutex<Counts>>,
 }
 
@@ -59,9 +66,10 @@ impl axum::serve::Listener for Doors {
                 tokio::time::sleep(PAUSE).await;
                 continue;
             };
-            let user = stream.local_addr().ok().and_then(|own| find_owner(peer, own));
-            if take_share(&mut lock(&self.counts), user) {
-                return (Door { stream, user, counts: Arc::clone(&self.counts) }, peer);
+            let user = stream.local_addr().ok().and_then(|own| find_user(peer, own));
+            let owner = ConnectionOwner(user);
+            if take_share(&mut lock(&self.counts), owner) {
+                return (Door { stream, owner, counts: Arc::clone(&self.counts) }, peer);
             }
         }
     }
@@ -71,13 +79,19 @@ impl axum::serve::Listener for Doors {
     }
 }
 
+impl Connected<IncomingStream<'_, Doors>> for ConnectionOwner {
+    fn connect_info(stream: IncomingStream<'_, Doors>) -> Self {
+        stream.io().owner
+    }
+}
+
 impl Drop for Door {
     fn drop(&mut self) {
         let mut counts = lock(&self.counts);
-        if let Some(count) = counts.get_mut(&self.user) {
+        if let Some(count) = counts.get_mut(&self.owner) {
             *count -= 1;
             if *count == 0 {
-                counts.remove(&self.user);
+                counts.remove(&self.owner);
             }
         }
     }
@@ -112,23 +126,23 @@ impl AsyncWrite for Door {
 }
 
 /// Takes one of a user's connections; returns false if that user, or all together, have too many.
-fn take_share(counts: &mut Counts, user: Option<u32>) -> bool {
+fn take_share(counts: &mut Counts, owner: ConnectionOwner) -> bool {
     let all: usize = counts.values().sum();
-    let own = counts.get(&user).copied().unwrap_or_default();
+    let own = counts.get(&owner).copied().unwrap_or_default();
     if own >= MOST_OF_USER || all >= MOST {
         return false;
     }
-    counts.insert(user, own + 1);
+    counts.insert(owner, own + 1);
     true
 }
 
 /// Returns the user who made a connection; `None` where the system does not say.
-fn find_owner(peer: SocketAddr, own: SocketAddr) -> Option<u32> {
+fn find_user(peer: SocketAddr, own: SocketAddr) -> Option<u32> {
     let (SocketAddr::V4(peer), SocketAddr::V4(own)) = (peer, own) else { return None };
-    owner_in(&fs::read_to_string(TABLE).ok()?, peer, own)
+    user_in(&fs::read_to_string(TABLE).ok()?, peer, own)
 }
 
-fn owner_in(table: &str, peer: SocketAddrV4, own: SocketAddrV4) -> Option<u32> {
+fn user_in(table: &str, peer: SocketAddrV4, own: SocketAddrV4) -> Option<u32> {
     let (peer, own) = (name_in_table(peer), name_in_table(own));
     table.lines().find_map(|line| {
         let mut fields = line.split_whitespace().skip(1);
@@ -157,14 +171,15 @@ mod tests {
     #[test]
     fn each_user_has_a_share() {
         let mut counts = Counts::new();
+        let mut take = |user| take_share(&mut counts, ConnectionOwner(user));
         for _ in 0..MOST_OF_USER {
-            assert!(take_share(&mut counts, Some(1000)));
+            assert!(take(Some(1000)));
         }
-        assert!(!take_share(&mut counts, Some(1000)));
-        assert!(take_share(&mut counts, Some(0)) && take_share(&mut counts, None));
-        let taken = (0..MOST).filter(|user| take_share(&mut counts, Some(2000 + *user as u32)));
-        assert_eq!(taken.count(), MOST - MOST_OF_USER - 2);
-        assert!(!take_share(&mut counts, Some(0)));
+        assert!(!take(Some(1000)));
+        assert!(take(Some(0)) && take(None));
+        let taken = (0..MOST).filter(|user| take(Some(2000 + *user as u32))).count();
+        assert_eq!(taken, MOST - MOST_OF_USER - 2);
+        assert!(!take(Some(0)));
     }
 
     #[test]
@@ -189,8 +204,8 @@ mod tests {
         .concat();
         let at = |port| SocketAddrV4::new([127, 0, 0, 1].into(), port);
         for (port, user) in [(50_000, Some(1000)), (50_001, None), (50_002, None), (1, None)] {
-            assert_eq!(owner_in(&table, at(port), at(4747)), user, "{port}");
+            assert_eq!(user_in(&table, at(port), at(4747)), user, "{port}");
         }
-        assert_eq!(owner_in("nonsense\n1: a b\n", at(1), at(2)), None);
+        assert_eq!(user_in("nonsense\n1: a b\n", at(1), at(2)), None);
     }
 }

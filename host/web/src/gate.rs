@@ -5,8 +5,9 @@
 //! program on this machine can name any host: it lacks the cookie.
 
 use crate::collector::{self, Collector};
+use crate::doors::ConnectionOwner;
 use crate::house::{Guest, House};
-use axum::extract::{Request, State};
+use axum::extract::{ConnectInfo, Request, State};
 use axum::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use axum::http::{Method, StatusCode};
 use axum::middleware::Next;
@@ -35,6 +36,7 @@ static HEADERS: [(HeaderName, &str); 7] = [
 /// Refuses what does not come from this page, and adds the headers.
 pub(crate) async fn guard_request(
     State(house): State<Arc<House>>,
+    ConnectInfo(owner): ConnectInfo<ConnectionOwner>,
     mut request: Request,
     next: Next,
 ) -> Response {
@@ -51,7 +53,7 @@ pub(crate) async fn guard_request(
         Some((status, what)) => (status, what).into_response(),
         None => {
             let cookie = read_cookie(request.headers());
-            if let Some(guest) = cookie.and_then(|cookie| house.find_guest(cookie)) {
+            if let Some(guest) = cookie.and_then(|cookie| house.find_guest(cookie, owner)) {
                 request.extensions_mut().insert::<Guest>(guest);
             }
             next.run(request).await

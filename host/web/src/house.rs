@@ -5,6 +5,7 @@
 
 use crate::access::{Access, Visitor};
 use crate::collector::MetricsToken;
+use crate::doors::ConnectionOwner;
 use crate::failures::Failures;
 use crate::site::Site;
 use anyhow::{Result, bail};
@@ -93,9 +94,9 @@ impl House {
         }
     }
 
-    /// Returns the guest with a cookie's value.
-    pub(crate) fn find_guest(&self, cookie: &str) -> Option<Guest> {
-        let (site, visitor) = self.access.find_visitor(cookie)?;
+    /// Returns the guest with a cookie's value in a connection of a user.
+    pub(crate) fn find_guest(&self, cookie: &str, owner: ConnectionOwner) -> Option<Guest> {
+        let (site, visitor) = self.access.find_visitor(cookie, owner)?;
         Some(Guest { visitor, site })
     }
 }

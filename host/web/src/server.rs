@@ -3,7 +3,7 @@
 use crate::access::Role;
 use crate::answer::{AnswerForm, Answered, give_answer};
 use crate::collector::MetricsToken;
-use crate::doors::Doors;
+use crate::doors::{ConnectionOwner, Doors};
 use crate::enrollment::{BeginForm, FinishForm, begin_enrollment, finish_enrollment};
 use crate::gate::{COOKIE, guard_request, read_cookie};
 use crate::house::{Guest, House};
@@ -18,7 +18,7 @@ use crate::watcher::{OpenPage, watch_journals};
 use anyhow::{Context, Result, ensure};
 use axum::Router;
 use axum::body::Body;
-use axum::extract::{DefaultBodyLimit, Extension, Form, Query, State};
+use axum::extract::{ConnectInfo, DefaultBodyLimit, Extension, Form, Query, State};
 use axum::http::StatusCode;
 use axum::http::header::{self, HeaderMap, HeaderValue};
 use axum::middleware::from_fn_with_state;
@@ -123,7 +123,9 @@ impl Page {
                     let _closed = ended.wait_for(|ended| *ended).await;
                 };
                 let doors = Doors::new(listener);
-                axum::serve(doors, routes(house, &ends)).with_graceful_shutdown(until).await
+                let routes = routes(house, &ends);
+                let routes = routes.into_make_service_with_connect_info::<ConnectionOwner>();
+                axum::serve(doors, routes).with_graceful_shutdown(until).await
             })
             .context("the page cannot be served")
     }
@@ -315,8 +317,12 @@ fn refuse_guess(house: &House, answer: Response) -> Response {
     answer
 }
 
-async fn sign_in(State(house): Shared, Form(form): Form<SignInForm>) -> Response {
-    match house.access.redeem(form.code.trim()) {
+async fn sign_in(
+    State(house): Shared,
+    ConnectInfo(owner): ConnectInfo<ConnectionOwner>,
+    Form(form): Form<SignInForm>,
+) -> Response {
+    match house.access.redeem(form.code.trim(), owner) {
         Ok(Some(cookie)) => {
             let cookie = format!("{COOKIE}={cookie}; HttpOnly; SameSite=Strict; Path=/");
             with_cookie(Redirect::to("/").into_response(), &cookie)
@@ -333,13 +339,14 @@ struct SignOutForm {
 
 async fn sign_out(
     State(house): Shared,
+    ConnectInfo(owner): ConnectInfo<ConnectionOwner>,
     guest: MaybeGuest,
     headers: HeaderMap,
     Form(form): Form<SignOutForm>,
 ) -> Response {
     let is_ours = guest.is_some_and(|Extension(guest)| guest.visitor.form_token == form.token);
     if let Some(cookie) = read_cookie(&headers).filter(|_| is_ours) {
-        house.access.end_session(cookie);
+        house.access.end_session(cookie, owner);
     }
     let ended = format!("{COOKIE}=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0");
     with_cookie(Redirect::to("/sign-in?said=out").into_response(), &ended)

@@ -221,6 +221,21 @@ fn shown(machine: &mut Machine) -> Result<()> {
     for path in ["/live", "/metrics"] {
         ensure!(page.get(path, "")?.status == 401, "{path} without a cookie");
     }
+    // A cookie that the agent got somehow: it is that of a browser of another user.
+    let stolen = cookies[0].clone();
+    let steal = "import sys, urllib.request as u\n\
+                 r = u.Request(sys.argv[1], headers={'Host': sys.argv[2], 'Cookie': sys.argv[3]})\n\
+                 print(u.urlopen(r).geturl())";
+    for (user, lands) in [(Some(&agent), "/sign-in"), (Some(&other), "/sign-in"), (None, "/search")]
+    {
+        let mut command =
+            user.map_or_else(|| Command::new("python3"), |user| user.command("python3"));
+        let address = format!("http://127.0.0.1:{}/search", page.port);
+        command.args(["-c", steal, &address, &page.host, &stolen]);
+        let ended = process::run(command, b"", LIMIT)?;
+        let landed = ended.text().trim().ends_with(lands);
+        ensure!(ended.code == Some(0) && landed, "{user:?}: {}", ended.all());
+    }
     for host in ["localhost", "127.0.0.1", "evil.example"] {
         let headers = [format!("Host: {host}:{}", page.port), format!("Cookie: {}", cookies[0])];
         let answer = send(page.port, "GET /", &headers, "")?;
