@@ -69,7 +69,7 @@ struct GlobalOptions {
         help_heading = "Folders"
     )]
     managed: Option<PathBuf>,
-    /// As root: work on what the service of the boundary keeps of this user's agents
+    /// As root: open this user's records behind the boundary
     #[arg(
         id = "of_user",
         long = "of-user",

@@ -365,7 +365,7 @@ impl Held {
     }
 
     /// Checks that it let the action run, without a consent in the client.
-    pub fn is_let_through(self) -> Result<()> {
+    pub fn passes_through(self) -> Result<()> {
         let ended = self.end()?;
         let decides = ended.text().contains("permissionDecision");
         ensure!(ended.code == Some(0) && !decides, "it was not let through: {}", ended.all());
@@ -373,7 +373,7 @@ impl Held {
     }
 
     /// Checks that it refused the action.
-    pub fn is_refused(self) -> Result<()> {
+    pub fn ends_refused(self) -> Result<()> {
         let ended = self.end()?;
         let denies = ended.text().contains("\"deny\"");
         ensure!(ended.code == Some(2) || denies, "it was not refused: {}", ended.all());

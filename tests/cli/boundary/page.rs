@@ -279,7 +279,7 @@ fn answers(machine: &mut Machine) -> Result<()> {
     // A page of the other user's records makes nobody wait here.
     let open = keep_open(&page, &others)?;
     std::thread::sleep(Duration::from_secs(1));
-    machine.hold(&agent, "s", "c0", DOUBTFUL).is_refused()?;
+    machine.hold(&agent, "s", "c0", DOUBTFUL).ends_refused()?;
     drop(open);
     let _open = keep_open(&page, &cookie)?;
     std::thread::sleep(Duration::from_secs(1));
@@ -326,7 +326,7 @@ fn answers(machine: &mut Machine) -> Result<()> {
     machine.await_waiting(&agent, 1)?;
     let got = answer(&cookie, token, "allow", &right)?;
     ensure!(got == "/approvals?said=allowed", "{got}");
-    held.is_let_through()?;
+    held.passes_through()?;
     let records = machine.records(&agent)?;
     let given = records.iter().find(|record| record["details"]["answer"] == "allowed");
     let by = given.map(|record| record["details"]["by"].as_str().unwrap_or_default());

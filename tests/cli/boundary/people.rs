@@ -31,7 +31,7 @@ fn answers(machine: &mut Machine) -> Result<()> {
         let shown = machine.at_terminal_of(&agent, &line, Answer::Word)?;
         ensure!(shown.code != Some(0) && !shown.text.contains("Watching"), "{}", shown.text);
     }
-    machine.hold(&agent, "s", "c0", DOUBTFUL).is_refused()?;
+    machine.hold(&agent, "s", "c0", DOUBTFUL).ends_refused()?;
     let mut watch = machine.open_roots_terminal(&agent, &["approvals", "watch"])?;
     watch.await_text("Watching")?;
     let held = machine.hold(&agent, "s", "c1", DOUBTFUL);
@@ -47,7 +47,7 @@ fn answers(machine: &mut Machine) -> Result<()> {
     machine
         .at_roots_terminal(&agent, &said, Answer::Word)?
         .ended(0, &["| crontab -r", "Let exactly this run, once?", "allowed: it runs now"])?;
-    held.is_let_through()?;
+    held.passes_through()?;
     // Once is once, and the answer to one is none to the other's.
     let held = machine.hold(&agent, "s", "c2", DOUBTFUL);
     let next = machine.await_waiting(&agent, 1)?;
@@ -222,11 +222,11 @@ fn decisions(machine: &mut Machine) -> Result<()> {
     machine.reviews(&other)?;
     // An exception, for this user alone.
     let ask = |id: &str| machine.hold(&agent, "s", id, DOUBTFUL);
-    ask("c1").is_refused()?;
+    ask("c1").ends_refused()?;
     let allow = ["allow", "last", "--session"];
     machine.at_roots_terminal(&agent, &allow, Answer::Word)?.ended(0, &["allowed"])?;
-    ask("c2").is_let_through()?;
-    machine.hold(&other, "s", "c2", DOUBTFUL).is_refused()?;
+    ask("c2").passes_through()?;
+    machine.hold(&other, "s", "c2", DOUBTFUL).ends_refused()?;
     // A pause, and its end.
     let pause = ["pause", "--for", "1h"];
     machine.at_roots_terminal(&agent, &pause, Answer::Word)?.ended(0, &[])?;
