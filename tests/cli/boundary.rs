@@ -1,6 +1,7 @@
 //! The boundary between the users of agents and the review: what an agent tries that runs as its
-//! user, and that true events are reviewed and recorded all the same. And the units of a user's own
-//! service, under a real systemd.
+//! user, and that true events are reviewed and recorded all the same; what an administrator decides
+//! there, in a terminal and on the page, and a real client. And the units of a user's own service,
+//! under a real systemd.
 //!
 //! Users, and folders with fixed names, are needed, so the tests run as root in a mount namespace of
 //! their own: `/etc` is a copy there, and `/home`, `/run` and `/var/lib` are empty. Nothing is left
@@ -17,9 +18,17 @@
 mod attacks;
 #[path = "boundary/claims.rs"]
 mod claims;
+#[path = "boundary/client.rs"]
+mod client;
 mod common;
+#[path = "page/http.rs"]
+mod http;
 #[path = "boundary/machine.rs"]
 mod machine;
+#[path = "boundary/page.rs"]
+mod page;
+#[path = "boundary/people.rs"]
+mod people;
 #[path = "boundary/resident.rs"]
 mod resident;
 #[path = "boundary/reviews.rs"]
@@ -36,7 +45,16 @@ fn main() -> ExitCode {
     if let Some(code) = machine::enter_namespace() {
         return code;
     }
-    let rows = [attacks::ROWS, claims::ROWS, reviews::ROWS, units::ROWS].concat();
+    let rows = [
+        attacks::ROWS,
+        claims::ROWS,
+        reviews::ROWS,
+        people::ROWS,
+        page::ROWS,
+        client::ROWS,
+        units::ROWS,
+    ];
+    let rows = rows.concat();
     let trials = rows.into_iter().map(|(name, test)| {
         trial(format!("boundary: {name}"), move || {
             test(&mut machine::Machine::start("user = \"portcullis\"\n")?)

@@ -69,6 +69,15 @@ struct GlobalOptions {
         help_heading = "Folders"
     )]
     managed: Option<PathBuf>,
+    /// As root: open this user's records behind the boundary
+    #[arg(
+        id = "of_user",
+        long = "of-user",
+        global = true,
+        value_name = "NAME",
+        help_heading = "Folders"
+    )]
+    of_user: Option<String>,
 }
 
 #[derive(Subcommand)]
@@ -202,6 +211,27 @@ impl Command {
                 | Self::Fleet(_)
         )
     }
+
+    /// Returns true if it can work on what the service of a boundary keeps of a user: on records,
+    /// and on nothing in the user's own files.
+    const fn works_across(&self) -> bool {
+        matches!(
+            self,
+            Self::Explain(_)
+                | Self::Feedback(_)
+                | Self::Audit(_)
+                | Self::Allow(_)
+                | Self::Approvals(_)
+                | Self::Config(_)
+                | Self::Recover(_)
+                | Self::Incident(_)
+                | Self::Metrics(_)
+                | Self::Notifications(_)
+                | Self::Pause(_)
+                | Self::Resume(_)
+                | Self::Open(_)
+        )
+    }
 }
 
 impl GlobalOptions {
@@ -209,6 +239,13 @@ impl GlobalOptions {
     ///
     /// The hook takes only absolute ones: the agent chooses the folder that its client runs in.
     fn folders(self, hook: bool) -> Result<PathOverrides> {
+        if let Some(name) = &self.of_user {
+            if self.config.is_some() || self.state.is_some() || self.managed.is_some() {
+                return Err(Error::invalid("--of-user names the folders, and another option too")
+                    .with_hint("leave --config, --state and --managed-config away"));
+            }
+            return commands::boundary::open_records_of(name);
+        }
         if let Some(file) = self.config.as_deref().filter(|path| !hook && path.is_file()) {
             return Err(Error::invalid(format!("--config is `{}`, a file", file.display()))
                 .with_hint("name its folder, or try a file with `--config-file` of `replay`, `eval` and `metrics`"));
@@ -267,6 +304,12 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => return reject(&error, as_json),
     };
+    if global.of_user.is_some() && !command.works_across() {
+        let error = Error::invalid("--of-user is for commands about the records of reviews")
+            .with_hint("for example `portcullis audit show`, `approvals`, `allow` and `incident`");
+        error.print_error(as_json);
+        return error.exit().into();
+    }
     let result = global.folders(matches!(command, Command::Hook { .. })).and_then(|folders| {
         if command.opens_records() && folders.state.is_none() {
             commands::boundary::refuse_beyond_boundary()?;

@@ -62,7 +62,7 @@ pub fn write_service_unit(kind: UnitKind, program: &Path, places: &Paths) -> Res
             ("", format!("{start}{common}{OF_USER}"), "default.target")
         }
         UnitKind::System => {
-            let user = read_user()?;
+            let user = read_boundary()?.user_name;
             let start = format!("ExecStart={program} serve --boundary\nUser={user}\n");
             // A socket of the manager's stays in the folder when the service ends.
             let folders = "StateDirectory=portcullis\nStateDirectoryMode=0700\n\
@@ -94,8 +94,14 @@ pub fn write_socket_unit(kind: UnitKind, places: &Paths) -> Result<String> {
             (places.state.join(SOCKET), "SocketMode=0600\nDirectoryMode=0700".to_owned())
         }
         UnitKind::System => {
-            let user = read_user()?;
-            let of_socket = format!("SocketUser={user}\nSocketMode=0666\nDirectoryMode=0755");
+            let Boundary { user_name, page, .. } = read_boundary()?;
+            let mut of_socket =
+                format!("SocketUser={user_name}\nSocketMode=0666\nDirectoryMode=0755");
+            // The manager holds the port while the service restarts: nobody else can take it, and
+            // get what a browser sends to the page.
+            if let Some(port) = page {
+                of_socket.push_str(&format!("\nListenStream=127.0.0.1:{port}"));
+            }
             (BOUNDARY_SOCKET.into(), of_socket)
         }
     };
@@ -118,10 +124,9 @@ pub fn write_socket_unit(kind: UnitKind, places: &Paths) -> Result<String> {
     ))
 }
 
-/// Returns the user of this machine's boundary.
-fn read_user() -> Result<String> {
-    let boundary = Boundary::read_machine().map_err(|problems| anyhow::anyhow!("{problems}"))?;
-    boundary.map(|boundary| boundary.user_name).ok_or_else(|| {
+/// Returns the boundary of this machine.
+fn read_boundary() -> Result<Boundary> {
+    Boundary::read_machine()?.ok_or_else(|| {
         Error::not_found(format!("there is no `{BOUNDARY_FILE}`"))
             .with_hint("write it first: it names the user who runs the service")
     })

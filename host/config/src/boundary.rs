@@ -10,10 +10,11 @@ use crate::paths::{MANAGED, Paths};
 use crate::problem::{ConfigProblem, Problems};
 use portcullis_agents::HookEnvironment;
 use portcullis_strict_toml::{Document, Keys};
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub use portcullis_protocol::BOUNDARY_FILE;
+pub use portcullis_protocol::{BOUNDARY_FILE, BOUNDARY_SOCKET, ROOT};
 
 /// The folder of everything that the service keeps.
 pub const STATE: &str = "/var/lib/portcullis";
@@ -22,8 +23,12 @@ const USERS: &str = "users";
 /// The machine's users.
 const USER_LIST: &str = "/etc/passwd";
 
-const KEYS: Keys<'_> =
-    Keys { names: &["user", "users", "on_service_fault"], owner: "the file of the boundary" };
+const KEYS: Keys<'_> = Keys {
+    names: &["user", "users", "on_service_fault", "page"],
+    owner: "the file of the boundary",
+};
+/// The ports that the page may have.
+const PORTS: RangeInclusive<i64> = 1..=u16::MAX as i64;
 
 /// The behaviour of a hook if the service does not answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +50,8 @@ pub struct Boundary {
     pub users: Option<Vec<u32>>,
     /// The behaviour of a hook without the service.
     pub on_service_fault: ServiceFault,
+    /// The port of the service's page; `None` if it has none.
+    pub page: Option<u16>,
 }
 
 impl Boundary {
@@ -89,10 +96,11 @@ impl Boundary {
                 ServiceFault::Block
             }
         };
+        let page = table.integer("page", PORTS).and_then(|port| u16::try_from(port).ok());
         let (problems, more) = ConfigProblem::from_document(&document);
         match (user, user_name) {
             (Some(user), Some(user_name)) if problems.is_empty() => {
-                Ok(Self { user, user_name, users, on_service_fault })
+                Ok(Self { user, user_name, users, on_service_fault, page })
             }
             _ => Err(Problems { file: path.to_owned(), problems, more }),
         }
@@ -103,12 +111,45 @@ impl Boundary {
     pub fn admits(&self, user: u32) -> bool {
         self.users.as_ref().is_none_or(|users| users.contains(&user))
     }
+
+    /// Returns true for the users who may see and decide what the service keeps: the service's own
+    /// and root.
+    #[must_use]
+    pub const fn is_keeper(&self, user: u32) -> bool {
+        user == ROOT || user == self.user
+    }
+}
+
+/// Finds a user of this machine by name, or by the id as text.
+///
+/// # Errors
+/// Fails if the list of users cannot be read.
+pub fn find_machine_user(name: &str) -> Result<Option<u32>, Problems> {
+    let list = read_file(Path::new(USER_LIST))?.unwrap_or_default();
+    Ok(find_user(&list, name))
+}
+
+/// Returns the group that a user of this machine has at first.
+///
+/// # Errors
+/// Fails if the list of users cannot be read.
+pub fn find_first_group(user: u32) -> Result<Option<u32>, Problems> {
+    let list = read_file(Path::new(USER_LIST))?.unwrap_or_default();
+    Ok(first_group(&list, user))
 }
 
 /// Returns the state folder of a user, which is the service's alone.
 #[must_use]
 pub fn state_of(user: u32) -> PathBuf {
     Path::new(STATE).join(USERS).join(user.to_string())
+}
+
+/// Returns the user whose state folder this is; `None` for a folder that is not behind the boundary.
+#[must_use]
+pub fn user_of_state(state: &Path) -> Option<u32> {
+    let below = state.strip_prefix(Path::new(STATE).join(USERS)).ok()?;
+    let id = below.to_str()?.parse().ok()?;
+    (state_of(id) == state).then_some(id)
 }
 
 /// Returns the folder of a user's configuration, which root writes.
@@ -143,6 +184,15 @@ fn find_user(list: &str, name: &str) -> Option<u32> {
     by_name.or_else(|| name.parse().ok())
 }
 
+/// Returns the group in the user's line.
+fn first_group(list: &str, user: u32) -> Option<u32> {
+    list.lines().find_map(|line| {
+        let mut fields = line.split(':').skip(2);
+        fields.next().filter(|id| id.parse() == Ok(user))?;
+        fields.next()?.parse().ok()
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -160,7 +210,9 @@ mod tests {
             user_name: "portcullis".into(),
             users,
             on_service_fault,
+            page: None,
         };
+        let with_page = Boundary { page: Some(4747), ..made(None, ServiceFault::Block) };
         for (text, expected) in [
             ("user = \"portcullis\"", made(None, ServiceFault::Block)),
             (
@@ -171,6 +223,7 @@ mod tests {
                 "user = \"portcullis\"\nusers = []\non_service_fault = \"block\"",
                 made(Some(vec![]), ServiceFault::Block),
             ),
+            ("user = \"portcullis\"\npage = 4747", with_page),
         ] {
             assert_eq!(parse(text), Ok(expected), "{text}");
         }
@@ -182,10 +235,43 @@ mod tests {
             ("user = \"portcullis\"\non_service_fault = \"allow\"", "must be one of `block`"),
             ("user = \"portcullis\"\nusers = \"ann\"", "users"),
             ("user = \"portcullis\"\nuser_s = []", "did you mean"),
+            ("user = \"portcullis\"\npage = 0", "page"),
+            ("user = \"portcullis\"\npage = 65536", "page"),
+            ("user = \"portcullis\"\npage = \"4747\"", "page"),
+            ("user = \"portcullis\"\npage = true", "page"),
             ("user = ", "line 1"),
         ] {
             let found = parse(text).unwrap_err();
             assert!(found.contains(part), "{text}: {found}");
+        }
+    }
+
+    #[test]
+    fn only_a_folder_behind_the_boundary_is_a_users() {
+        for (folder, user) in [
+            ("/var/lib/portcullis/users/1000", Some(1000)),
+            ("/var/lib/portcullis/users/0", Some(0)),
+            ("/var/lib/portcullis/users/01000", None),
+            ("/var/lib/portcullis/users/+1000", None),
+            ("/var/lib/portcullis/users/1000/vault", None),
+            ("/var/lib/portcullis/users/1000/../1001", None),
+            ("/var/lib/portcullis/users", None),
+            ("/var/lib/portcullis", None),
+            ("/home/ann/.local/state/portcullis", None),
+        ] {
+            assert_eq!(user_of_state(Path::new(folder)), user, "{folder}");
+        }
+    }
+
+    #[test]
+    fn keepers_are_the_service_and_root() {
+        let text = "user = \"portcullis\"\nusers = [\"ann\"]";
+        let boundary = Boundary::parse_file(Path::new("/b"), text, LIST).unwrap();
+        for (user, is_keeper) in [(0, true), (993, true), (1000, false), (994, false)] {
+            assert_eq!(boundary.is_keeper(user), is_keeper, "{user}");
+        }
+        for (user, group) in [(0, Some(0)), (993, Some(993)), (1000, Some(1000)), (5, None)] {
+            assert_eq!(first_group(LIST, user), group, "{user}");
         }
     }
 

@@ -40,4 +40,6 @@ pub use socket::{
     BOUNDARY_FILE, BOUNDARY_SOCKET, ROOT, SOCKET, SocketError, check_boundary_socket, check_socket,
     find_socket,
 };
-pub use status::{StatusError, ask_link, ask_status, ask_status_across, connect_across};
+pub use status::{
+    StatusError, ask_link, ask_link_across, ask_status, ask_status_across, connect_across,
+};

@@ -21,6 +21,8 @@ pub enum Request {
     Status,
     /// A link to the page with a purpose: a role, or a passkey to set up.
     Link(String),
+    /// The same of the service behind a boundary, to what it keeps of a user's agents.
+    LinkOf(u32, String),
 }
 
 /// An event, with everything that the review takes from the hook's process.
@@ -100,6 +102,12 @@ impl Message for Request {
                 body.bytes(purpose.as_bytes());
                 body.finish()
             }
+            Self::LinkOf(user, purpose) => {
+                let mut body = Writer::tagged(b'o');
+                body.number((*user).into());
+                body.bytes(purpose.as_bytes());
+                body.finish()
+            }
             Self::Review(review) => {
                 let mut body = Writer::tagged(b'r');
                 write_review(&mut body, review);
@@ -124,6 +132,7 @@ impl Message for Request {
         let request = match fields.tag()? {
             b's' => Self::Status,
             b'l' => Self::Link(fields.text()?),
+            b'o' => Self::LinkOf(fields.small()?, fields.text()?),
             b'r' => Self::Review(Box::new(read_review(&mut fields)?)),
             b'b' => {
                 let review = read_review(&mut fields)?;

@@ -64,6 +64,18 @@ pub fn ask_link(state: &Path, purpose: &str) -> Result<Option<String>, StatusErr
     }
 }
 
+/// Asks the service of this machine's boundary, which `keeper` runs, for a link to what it keeps of a
+/// user's agents.
+///
+/// # Errors
+/// Fails like [`connect_across`], if the service has no page, or if it gives this process none.
+pub fn ask_link_across(keeper: u32, user: u32, purpose: &str) -> Result<String, StatusError> {
+    match exchange(connect_across(keeper)?, &Request::LinkOf(user, purpose.to_owned()))? {
+        Reply::Link(link) => Ok(link),
+        other => Err(refusal(other)),
+    }
+}
+
 /// Connects to the service of this machine's boundary, which `user` runs.
 ///
 /// # Errors

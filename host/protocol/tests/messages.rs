@@ -41,6 +41,8 @@ fn request() -> impl Strategy<Value = Request> {
             if is_across { Request::ReviewAcross(review, files) } else { Request::Review(review) }
         }),
         1 => bytes().prop_map(Request::Findings),
+        1 => ".{0,40}".prop_map(Request::Link),
+        1 => (any::<u32>(), ".{0,40}").prop_map(|(user, purpose)| Request::LinkOf(user, purpose)),
     ]
 }
 

@@ -9,6 +9,7 @@ use crate::quarantine::{self, QuarantineEntry};
 use crate::reviewer::to_store;
 use crate::stopped::{self, StopFile};
 use anyhow::{Error, Result, anyhow, bail};
+use portcullis_config::boundary::user_of_state;
 use portcullis_core::incident::{Cleanup, Incident};
 use portcullis_core::known_failure::HintedFailure;
 use portcullis_core::policy::LimitPolicy;
@@ -182,18 +183,32 @@ fn note_for_agent(incident: &Incident, decision: &IncidentDecision<'_>) -> Strin
     }
 }
 
-/// Returns what the session leaves behind if it ends: of the files that the agent created, those in
-/// the project that still exist. Symbolic links are not followed.
+/// Returns true if this process may change the files of an incident's session. Behind a boundary they
+/// belong to somebody else: the session's events name them and their folders, and this process would
+/// find and move what belongs to the service.
 #[must_use]
-pub fn list_leftovers(incident: &Incident) -> Cleanup {
+pub fn may_clean_up(home: &Home) -> bool {
+    user_of_state(home.path()).is_none()
+}
+
+/// Returns what the session leaves behind if it ends: of the files that the agent created, those in
+/// the project that still exist. Symbolic links are not followed, and behind a boundary nothing is
+/// looked at.
+#[must_use]
+pub fn list_leftovers(home: &Home, incident: &Incident) -> Cleanup {
     let in_project =
         |path: &&String| incident.state.roots.iter().any(|root| Path::new(path).starts_with(root));
+    if !may_clean_up(home) {
+        let made = incident.cleanup.made.iter().filter(in_project).cloned().collect();
+        return Cleanup { made, ..incident.cleanup.clone() };
+    }
     let file = |path: &&String| fs::symlink_metadata(path).is_ok_and(|found| !found.is_dir());
     let made = incident.cleanup.made.iter().filter(in_project).filter(file).cloned().collect();
     Cleanup { made, ..incident.cleanup.clone() }
 }
 
-/// Moves the files that the agent created into a quarantine; `None` if there are none.
+/// Moves the files that the agent created into a quarantine; `None` if there are none, and behind a
+/// boundary.
 ///
 /// # Errors
 /// Fails if a file cannot be moved.
@@ -203,6 +218,9 @@ pub fn quarantine_leftovers(
     left: &Cleanup,
     at: u64,
 ) -> Result<Option<QuarantineEntry>> {
+    if !may_clean_up(home) {
+        return Ok(None);
+    }
     let what =
         format!("files made in the session {}, which was aborted", one_line(&incident.session, 64));
     let roots = &incident.state.roots;

@@ -1,5 +1,6 @@
 //! The address of the service's page, which a file in the state folder tells other processes.
 
+use portcullis_config::boundary::{STATE, user_of_state};
 use portcullis_fs::{Links, read_file, replace_bytes};
 use std::fs;
 use std::io;
@@ -37,8 +38,10 @@ pub fn find_page(state: &Path) -> Option<String> {
     is_port.then_some(address)
 }
 
+/// Returns the path of the file. The service behind a boundary has one page for all users.
 fn path(state: &Path) -> PathBuf {
-    state.join(FILE)
+    let folder = if user_of_state(state).is_some() { Path::new(STATE) } else { state };
+    folder.join(FILE)
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@
 use crate::bundles::locks::LOCK_FILE;
 use portcullis_agents::settings::{Folders, SettingsLayout, SettingsScope};
 use portcullis_config::Config;
+use portcullis_config::boundary::{self, BOUNDARY_SOCKET, user_of_state};
 use portcullis_config::paths::{PROJECT_FILE, Paths, second_program, small_hook, unit_files};
 use portcullis_core::facts::normalise_path;
 use portcullis_core::policy::GuardedPath;
@@ -84,6 +85,11 @@ fn list_with(
     let person = Path::new(&places.person);
     let mut list = List { locator, entries: Vec::with_capacity(USUAL_ENTRIES) };
     list.own(&places.config, &places.state);
+    if user_of_state(&places.state).is_some() {
+        // The service keeps more than this user's state, and hooks know it by its socket.
+        list.add(Path::new(boundary::STATE), STATE);
+        list.add(Path::new(BOUNDARY_SOCKET).parent().unwrap_or(Path::new(BOUNDARY_SOCKET)), STATE);
+    }
     if !plugins.starts_with(&places.config) {
         list.add(plugins, CONFIGURATION);
     }

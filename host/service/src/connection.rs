@@ -35,9 +35,10 @@ pub(crate) fn serve_connection(shared: &Shared, stream: &UnixStream) {
     if timeouts.is_err() {
         return;
     }
-    if shared.boundary.as_ref().is_some_and(|boundary| !boundary.admits(peer.user)) {
-        let why = format!("user {} is none of those whose agents it reviews", peer.user);
-        let _closed = send(stream, &Reply::Unable(why));
+    let is_admitted = shared.boundary.as_ref().is_none_or(|found| found.admits(peer.user));
+    let is_keeper = shared.boundary.as_ref().is_some_and(|found| found.is_keeper(peer.user));
+    if !is_admitted && !is_keeper {
+        let _closed = send(stream, &Reply::Unable(unnamed(peer)));
         return;
     }
     let Some(_connection) = shared.take_connection(peer.user) else {
@@ -51,7 +52,14 @@ pub(crate) fn serve_connection(shared: &Shared, stream: &UnixStream) {
             let _closed = send(stream, &Reply::Status(shared.status()));
         }
         Ok(Request::Link(purpose)) => {
-            let made = (shared.make_link)(&purpose);
+            let made = match &shared.boundary {
+                None => (shared.make_link)(None, &purpose),
+                Some(_) => Err("behind a boundary, a link is one to the records of a user".into()),
+            };
+            let _closed = send(stream, &made.map_or_else(Reply::Unable, Reply::Link));
+        }
+        Ok(Request::LinkOf(user, purpose)) => {
+            let made = make_link_of(shared, peer, user, &purpose);
             let _closed = send(stream, &made.map_or_else(Reply::Unable, Reply::Link));
         }
         Ok(Request::Review(_)) if shared.boundary.is_some() => {
@@ -61,6 +69,9 @@ pub(crate) fn serve_connection(shared: &Shared, stream: &UnixStream) {
         Ok(Request::ReviewAcross(..)) if shared.boundary.is_none() => {
             let why = "it stands behind no boundary";
             let _closed = send(stream, &Reply::Unable(why.to_owned()));
+        }
+        Ok(Request::ReviewAcross(..)) if !is_admitted => {
+            let _closed = send(stream, &Reply::Unable(unnamed(peer)));
         }
         Ok(Request::Review(request)) => match caller_of(&request) {
             Some(caller) if is_for_hook(&caller, &request.payload) => {
@@ -80,6 +91,26 @@ pub(crate) fn serve_connection(shared: &Shared, stream: &UnixStream) {
             let _closed = send(stream, &Reply::Unable(error.to_string()));
         }
     }
+}
+
+/// Returns the reason for not reviewing the events of a user.
+fn unnamed(peer: Peer) -> String {
+    format!("user {} is none of those whose agents it reviews", peer.user)
+}
+
+/// Makes a link to what the service keeps of a user's agents. An agent runs as its user, so only
+/// root and the service's own user get one; who asks, the system says.
+fn make_link_of(shared: &Shared, peer: Peer, user: u32, purpose: &str) -> Result<String, String> {
+    let Some(boundary) = &shared.boundary else {
+        return Err("it stands behind no boundary".to_owned());
+    };
+    if !boundary.is_keeper(peer.user) {
+        return Err(format!("only root and `{}` get a link", boundary.user_name));
+    }
+    if !boundary.admits(user) {
+        return Err(format!("user {user} is none of those whose agents it reviews"));
+    }
+    (shared.make_link)(Some(user), purpose)
 }
 
 fn send(mut stream: &UnixStream, reply: &Reply) -> Result<(), FrameError> {

@@ -46,7 +46,8 @@ impl Stop {
 impl Service {
     /// Creates a service of a version on a socket. `maintain` starts the work that reviews leave
     /// for later, in the environment of a hook, without waiting for it. `make_link` makes a link to
-    /// the page for somebody of a role, or says why there is none.
+    /// the page for somebody of a role, or says why there is none; behind a boundary it gets the user
+    /// whose records the page is to show.
     ///
     /// # Errors
     /// Fails if the system has no more descriptors.
@@ -54,7 +55,7 @@ impl Service {
         mut socket: OwnSocket,
         version: &'static str,
         maintain: impl Fn(&HookCaller) + Send + Sync + 'static,
-        make_link: impl Fn(&str) -> Result<String, String> + Send + Sync + 'static,
+        make_link: impl Fn(Option<u32>, &str) -> Result<String, String> + Send + Sync + 'static,
     ) -> io::Result<Self> {
         let listener = socket.listener.take();
         let (maintain, make_link) = (Box::new(maintain), Box::new(make_link));

@@ -17,8 +17,9 @@ use std::time::Instant;
 
 /// Starts the work that reviews leave for later, in the environment of a hook.
 pub(crate) type Maintain = Box<dyn Fn(&HookCaller) + Send + Sync>;
-/// Makes a link to the page with a purpose, or says why there is none.
-pub(crate) type MakeLink = Box<dyn Fn(&str) -> Result<String, String> + Send + Sync>;
+/// Makes a link to the page with a purpose, or says why there is none; behind a boundary it names the
+/// user whose records the page shows.
+pub(crate) type MakeLink = Box<dyn Fn(Option<u32>, &str) -> Result<String, String> + Send + Sync>;
 
 /// The most connections that one of several users may have at once.
 const MOST_OF_USER: usize = 16;

@@ -4,6 +4,7 @@
 //! Everything is kept in memory, as digests: a service that starts again knows no cookie, and what
 //! it holds opens nothing.
 
+use crate::doors::ConnectionOwner;
 use anyhow::{Context, Result};
 use data_encoding::BASE64URL_NOPAD;
 use std::collections::HashMap;
@@ -61,74 +62,98 @@ pub(crate) struct Visitor {
     pub(crate) form_token: String,
 }
 
-/// Links and signed-in browsers.
-#[derive(Debug, Default)]
-pub(crate) struct Access {
-    links: Mutex<HashMap<Digest, Grant>>,
-    sessions: Mutex<HashMap<Digest, Grant>>,
-    /// Links with which a person sets up a passkey: their name, until a time.
-    enrollments: Mutex<HashMap<Digest, (String, Instant)>>,
+/// Links and signed-in browsers, each of which opens one place `P`.
+#[derive(Debug)]
+pub(crate) struct Access<P> {
+    links: Mutex<HashMap<Digest, Grant<P>>>,
+    sessions: Mutex<HashMap<Digest, Grant<P>>>,
+    /// Links with which a person sets up a passkey: the place and their name, until a time.
+    enrollments: Mutex<HashMap<Digest, (P, String, Instant)>>,
 }
 
 type Digest = [u8; 32];
 
-/// A role until a time.
-#[derive(Clone, Copy, Debug)]
-struct Grant {
+/// A role in a place, until a time.
+#[derive(Clone, Debug)]
+struct Grant<P> {
+    place: P,
     role: Role,
     until: Instant,
 }
 
-impl Access {
-    /// Makes a code that signs one browser in, once, within a minute.
-    pub(crate) fn make_link(&self, role: Role) -> Result<String> {
-        add_grant(&self.links, role, LINK_LIFE)
+impl<P> Default for Access<P> {
+    fn default() -> Self {
+        Self { links: Mutex::default(), sessions: Mutex::default(), enrollments: Mutex::default() }
+    }
+}
+
+impl<P: Clone> Access<P> {
+    /// Makes a code that signs one browser in to a place, once, within a minute.
+    pub(crate) fn make_link(&self, place: P, role: Role) -> Result<String> {
+        add_grant(&self.links, digest, place, role, LINK_LIFE)
     }
 
     /// Takes a code; returns the value of the cookie for it, and `None` for a code that was used,
     /// has expired or never was.
-    pub(crate) fn redeem(&self, code: &str) -> Result<Option<String>> {
+    /// The cookie counts for whoever gets it, in connections of that user.
+    pub(crate) fn redeem(&self, code: &str, owner: ConnectionOwner) -> Result<Option<String>> {
         let found = lock(&self.links).remove(&digest(code));
         match found.filter(|grant| grant.until > Instant::now()) {
-            Some(grant) => add_grant(&self.sessions, grant.role, SESSION_LIFE).map(Some),
+            Some(Grant { place, role, .. }) => {
+                let key = |cookie: &str| digest_of(cookie, owner);
+                add_grant(&self.sessions, key, place, role, SESSION_LIFE).map(Some)
+            }
             None => Ok(None),
         }
     }
 
     /// Makes a code with which a person of a name sets up one passkey, once, within a minute.
-    pub(crate) fn make_enrollment(&self, name: &str) -> Result<String> {
+    pub(crate) fn make_enrollment(&self, place: P, name: &str) -> Result<String> {
         let token = new_token()?;
         let now = Instant::now();
         let mut enrollments = lock(&self.enrollments);
-        enrollments.retain(|_, (_, until)| *until > now);
+        enrollments.retain(|_, (_, _, until)| *until > now);
         if enrollments.len() < MOST {
-            enrollments.insert(digest(&token), (name.to_owned(), now + LINK_LIFE));
+            enrollments.insert(digest(&token), (place, name.to_owned(), now + LINK_LIFE));
         }
         Ok(token)
     }
 
-    /// Takes such a code; returns the person's name, and `None` for a code that does not count.
-    pub(crate) fn redeem_enrollment(&self, code: &str) -> Option<String> {
-        let (name, until) = lock(&self.enrollments).remove(&digest(code))?;
-        (until > Instant::now()).then_some(name)
+    /// Takes such a code; returns the place and the person's name, and `None` for a code that does
+    /// not count.
+    pub(crate) fn redeem_enrollment(&self, code: &str) -> Option<(P, String)> {
+        let (place, name, until) = lock(&self.enrollments).remove(&digest(code))?;
+        (until > Instant::now()).then_some((place, name))
     }
 
-    /// Returns the visitor with a cookie's value.
-    pub(crate) fn find_visitor(&self, cookie: &str) -> Option<Visitor> {
-        let grant = lock(&self.sessions).get(&digest(cookie)).copied()?;
+    /// Returns the visitor with a cookie's value in a connection of a user, and the place that it
+    /// opens.
+    pub(crate) fn find_visitor(
+        &self,
+        cookie: &str,
+        owner: ConnectionOwner,
+    ) -> Option<(P, Visitor)> {
+        let grant = lock(&self.sessions).get(&digest_of(cookie, owner)).cloned()?;
         let form_token =
             BASE64URL_NOPAD.encode(&blake3::derive_key(FORM_CONTEXT, cookie.as_bytes()));
-        (grant.until > Instant::now()).then_some(Visitor { role: grant.role, form_token })
+        let visitor = Visitor { role: grant.role, form_token };
+        (grant.until > Instant::now()).then_some((grant.place, visitor))
     }
 
     /// Signs a browser out.
-    pub(crate) fn end_session(&self, cookie: &str) {
-        lock(&self.sessions).remove(&digest(cookie));
+    pub(crate) fn end_session(&self, cookie: &str, owner: ConnectionOwner) {
+        lock(&self.sessions).remove(&digest_of(cookie, owner));
     }
 }
 
 /// Adds a grant under a new token, which it returns.
-fn add_grant(grants: &Mutex<HashMap<Digest, Grant>>, role: Role, life: Duration) -> Result<String> {
+fn add_grant<P>(
+    grants: &Mutex<HashMap<Digest, Grant<P>>>,
+    key: impl Fn(&str) -> Digest,
+    place: P,
+    role: Role,
+    life: Duration,
+) -> Result<String> {
     let token = new_token()?;
     let now = Instant::now();
     let mut grants = lock(grants);
@@ -137,7 +162,7 @@ fn add_grant(grants: &Mutex<HashMap<Digest, Grant>>, role: Role, life: Duration)
         let oldest = grants.iter().min_by_key(|(_, grant)| grant.until).map(|(key, _)| *key);
         oldest.and_then(|key| grants.remove(&key));
     }
-    grants.insert(digest(&token), Grant { role, until: now + life });
+    grants.insert(key(&token), Grant { place, role, until: now + life });
     Ok(token)
 }
 
@@ -151,6 +176,13 @@ fn digest(token: &str) -> Digest {
     *blake3::hash(token.as_bytes()).as_bytes()
 }
 
+/// Returns the digest of a cookie in connections of a user.
+fn digest_of(cookie: &str, owner: ConnectionOwner) -> Digest {
+    let ConnectionOwner(user) = owner;
+    let user = user.map_or_else(|| "nobody known".to_owned(), |user| user.to_string());
+    digest(&format!("{user}\0{cookie}"))
+}
+
 /// Locks a map. A panic leaves none half-changed.
 fn lock<T>(map: &Mutex<T>) -> MutexGuard<'_, T> {
     map.lock().unwrap_or_else(PoisonError::into_inner)
@@ -160,29 +192,61 @@ fn lock<T>(map: &Mutex<T>) -> MutexGuard<'_, T> {
 mod tests {
     use super::*;
 
+    const OWN: ConnectionOwner = ConnectionOwner(Some(1000));
+
     #[test]
     fn a_link_works_once_and_gives_its_role() {
         for role in Role::ALL {
             let access = Access::default();
-            let code = access.make_link(role).unwrap();
-            assert!(access.find_visitor(&code).is_none(), "a code is not a cookie");
-            let cookie = access.redeem(&code).unwrap().unwrap();
-            assert_eq!(access.redeem(&code).unwrap(), None, "a second use");
-            assert_eq!(access.find_visitor(&cookie).unwrap().role, role);
-            access.end_session(&cookie);
-            assert!(access.find_visitor(&cookie).is_none(), "signed out");
+            let other = access.make_link("other", role).unwrap();
+            let code = access.make_link("place", role).unwrap();
+            assert!(access.find_visitor(&code, OWN).is_none(), "a code is not a cookie");
+            let cookie = access.redeem(&code, OWN).unwrap().unwrap();
+            assert_eq!(access.redeem(&code, OWN).unwrap(), None, "a second use");
+            let (place, visitor) = access.find_visitor(&cookie, OWN).unwrap();
+            assert_eq!((place, visitor.role), ("place", role));
+            let others = access.redeem(&other, OWN).unwrap().unwrap();
+            assert_eq!(access.find_visitor(&others, OWN).unwrap().0, "other");
+            access.end_session(&cookie, OWN);
+            assert!(access.find_visitor(&cookie, OWN).is_none(), "signed out");
         }
+    }
+
+    #[test]
+    fn a_cookie_counts_for_the_user_who_got_it() {
+        for owner in [Some(1000), Some(0), None] {
+            let (access, owner) = (Access::default(), ConnectionOwner(owner));
+            let code = access.make_link((), Role::Operator).unwrap();
+            let cookie = access.redeem(&code, owner).unwrap().unwrap();
+            for other in [Some(1000), Some(1001), Some(0), None].map(ConnectionOwner) {
+                let found = access.find_visitor(&cookie, other);
+                assert_eq!(found.is_some(), other == owner, "{owner:?} {other:?}");
+                if other != owner {
+                    access.end_session(&cookie, other);
+                }
+            }
+            assert!(access.find_visitor(&cookie, owner).is_some(), "another user signed it out");
+        }
+    }
+
+    #[test]
+    fn a_link_for_a_passkey_works_once_for_its_place() {
+        let access = Access::default();
+        let code = access.make_enrollment("place", "ann").unwrap();
+        assert_eq!(access.redeem(&code, OWN).unwrap(), None, "it signs nobody in");
+        assert_eq!(access.redeem_enrollment(&code), Some(("place", "ann".to_owned())));
+        assert_eq!(access.redeem_enrollment(&code), None, "a second use");
     }
 
     #[test]
     fn what_was_never_made_opens_nothing() {
         let access = Access::default();
-        let code = access.make_link(Role::Viewer).unwrap();
-        let cookie = access.redeem(&code).unwrap().unwrap();
-        let token = access.find_visitor(&cookie).unwrap().form_token;
+        let code = access.make_link((), Role::Viewer).unwrap();
+        let cookie = access.redeem(&code, OWN).unwrap().unwrap();
+        let token = access.find_visitor(&cookie, OWN).unwrap().1.form_token;
         for other in ["", "x", &code, &token, &cookie[1..], &cookie.to_lowercase()] {
-            assert!(access.find_visitor(other).is_none(), "{other}");
-            assert_eq!(access.redeem(other).unwrap(), None, "{other}");
+            assert!(access.find_visitor(other, OWN).is_none(), "{other}");
+            assert_eq!(access.redeem(other, OWN).unwrap(), None, "{other}");
         }
     }
 
@@ -190,8 +254,8 @@ mod tests {
     fn the_oldest_links_give_way() {
         let access = Access::default();
         let codes: Vec<String> =
-            (0..=MOST).map(|_| access.make_link(Role::Viewer).unwrap()).collect();
-        assert_eq!(access.redeem(&codes[0]).unwrap(), None);
-        assert!(access.redeem(&codes[MOST]).unwrap().is_some());
+            (0..=MOST).map(|_| access.make_link((), Role::Viewer).unwrap()).collect();
+        assert_eq!(access.redeem(&codes[0], OWN).unwrap(), None);
+        assert!(access.redeem(&codes[MOST], OWN).unwrap().is_some());
     }
 }

@@ -1,8 +1,9 @@
 //! Sets up a passkey: a link from a terminal names the person, and their browser makes the key.
 
-use crate::people::{Approvers, Proof};
+use crate::house::House;
+use crate::people::{Approvers, Passkey, Proof};
 use crate::site::Site;
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use portcullis_store::Home;
 use serde::Deserialize;
 
@@ -25,18 +26,30 @@ pub(crate) struct FinishForm {
 ///
 /// # Errors
 /// Fails if the person's name cannot be used.
-pub(crate) fn begin_enrollment(site: &Site, form: &BeginForm) -> Result<Option<String>> {
-    let Some(name) = site.access.redeem_enrollment(form.code.trim()) else { return Ok(None) };
+pub(crate) fn begin_enrollment(house: &House, form: &BeginForm) -> Result<Option<String>> {
+    let Some((site, name)) = house.access.redeem_enrollment(form.code.trim()) else {
+        return Ok(None);
+    };
     site.prover.begin_enrollment(site.domain(), &name).map(Some)
 }
 
-/// Keeps the passkey; returns the name of its person.
+/// Keeps the passkey in the home that the link was for; returns the name of its person.
 ///
 /// # Errors
 /// Fails if nobody asked for it, it does not count, or it cannot be kept.
-pub(crate) fn finish_enrollment(site: &Site, form: &FinishForm) -> Result<String> {
-    let (name, passkey) =
-        site.prover.finish_enrollment(site.domain(), &site.origin, &form.created)?;
+pub(crate) fn finish_enrollment(house: &House, form: &FinishForm) -> Result<String> {
+    let mut refused = None;
+    // The challenge that the device signed is that of one home.
+    for site in house.list_sites() {
+        match site.prover.finish_enrollment(site.domain(), &site.origin, &form.created) {
+            Ok((name, passkey)) => return keep_passkey(&site, name, passkey),
+            Err(error) => refused = Some(error),
+        }
+    }
+    Err(refused.context("nobody asked for this passkey")?)
+}
+
+fn keep_passkey(site: &Site, name: String, passkey: Passkey) -> Result<String> {
     let home = Home::open_root(&site.places.state)?;
     let mut approvers = Approvers::read(&home)?;
     let mut all = approvers.people.iter().flat_map(|person| &person.proofs);

@@ -4,10 +4,10 @@
 //! rebinding it can even read the answers. Such requests name another host or another origin. A
 //! program on this machine can name any host: it lacks the cookie.
 
-use crate::access::Visitor;
 use crate::collector::{self, Collector};
-use crate::site::Site;
-use axum::extract::{Request, State};
+use crate::doors::ConnectionOwner;
+use crate::house::{Guest, House};
+use axum::extract::{ConnectInfo, Request, State};
 use axum::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use axum::http::{Method, StatusCode};
 use axum::middleware::Next;
@@ -35,7 +35,8 @@ static HEADERS: [(HeaderName, &str); 7] = [
 
 /// Refuses what does not come from this page, and adds the headers.
 pub(crate) async fn guard_request(
-    State(site): State<Arc<Site>>,
+    State(house): State<Arc<House>>,
+    ConnectInfo(owner): ConnectInfo<ConnectionOwner>,
     mut request: Request,
     next: Next,
 ) -> Response {
@@ -43,18 +44,17 @@ pub(crate) async fn guard_request(
     // does not know the token.
     let collects = request.method() == Method::GET
         && request.uri().path() == collector::PATH
-        && site.metrics_token.as_ref().is_some_and(|token| token.is_shown(request.headers()));
+        && house.metrics_token.as_ref().is_some_and(|token| token.is_shown(request.headers()));
     if collects {
         request.extensions_mut().insert(Collector);
     }
-    let objection = if collects { None } else { find_objection(&site, &request) };
+    let objection = if collects { None } else { find_objection(&house, &request) };
     let mut response = match objection {
         Some((status, what)) => (status, what).into_response(),
         None => {
-            if let Some(visitor) =
-                read_cookie(request.headers()).and_then(|cookie| site.access.find_visitor(cookie))
-            {
-                request.extensions_mut().insert::<Visitor>(visitor);
+            let cookie = read_cookie(request.headers());
+            if let Some(guest) = cookie.and_then(|cookie| house.find_guest(cookie, owner)) {
+                request.extensions_mut().insert::<Guest>(guest);
             }
             next.run(request).await
         }
@@ -67,13 +67,13 @@ pub(crate) async fn guard_request(
 }
 
 /// Returns the reason for refusing a request, whoever sent it.
-fn find_objection(site: &Site, request: &Request) -> Option<(StatusCode, &'static str)> {
+fn find_objection(house: &House, request: &Request) -> Option<(StatusCode, &'static str)> {
     let (method, headers) = (request.method(), request.headers());
     let only = |name: HeaderName| {
         let mut values = headers.get_all(name).iter();
         values.next().filter(|_| values.next().is_none()).and_then(|value| value.to_str().ok())
     };
-    if only(header::HOST) != Some(site.host.as_str()) {
+    if only(header::HOST) != Some(house.host.as_str()) {
         return Some((StatusCode::MISDIRECTED_REQUEST, "this page has another name\n"));
     }
     if matches!(*method, Method::GET | Method::HEAD) {
@@ -82,7 +82,7 @@ fn find_objection(site: &Site, request: &Request) -> Option<(StatusCode, &'stati
     if *method != Method::POST {
         return Some((StatusCode::METHOD_NOT_ALLOWED, "only GET and POST\n"));
     }
-    if only(header::ORIGIN) != Some(site.origin.as_str()) {
+    if only(header::ORIGIN) != Some(house.origin.as_str()) {
         return Some((StatusCode::FORBIDDEN, "a form of another page\n"));
     }
     let from = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);

@@ -210,7 +210,7 @@ fn put_back(
 }
 
 fn clean_up(reading: &Reading, incident: &Incident) -> Result<()> {
-    let left = list_leftovers(incident);
+    let left = list_leftovers(&reading.home, incident);
     quarantine_leftovers(&reading.home, incident, &left, now_ms())?;
     Ok(())
 }

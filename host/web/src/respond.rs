@@ -1,6 +1,7 @@
 //! Answers to requests of all pages: a page for a visitor, and the check of a form.
 
 use crate::access::{Role, Visitor};
+use crate::house::{Guest, House};
 use crate::pages::{self, Frame};
 use crate::site::{ProvedForm, Reading, Site};
 use anyhow::Result;
@@ -12,17 +13,18 @@ use axum::response::{IntoResponse, Redirect, Response};
 use portcullis_page::Html;
 use std::sync::Arc;
 
-pub(crate) type Shared = State<Arc<Site>>;
-/// The visitor, if a cookie named one.
-pub(crate) type MaybeVisitor = Option<Extension<Visitor>>;
+pub(crate) type Shared = State<Arc<House>>;
+/// The visitor with what the cookie opens, if a cookie named one.
+pub(crate) type MaybeGuest = Option<Extension<Guest>>;
 
-/// Composes a page from what the home holds, for visitors.
+/// Composes a page from what the visitor's home holds.
 pub(crate) async fn show(
-    site: Arc<Site>,
-    visitor: MaybeVisitor,
+    guest: MaybeGuest,
     compose: impl FnOnce(&Site, &Reading, &Visitor) -> Result<Frame> + Send + 'static,
 ) -> Response {
-    let Some(Extension(visitor)) = visitor else { return Redirect::to("/sign-in").into_response() };
+    let Some(Extension(Guest { visitor, site })) = guest else {
+        return Redirect::to("/sign-in").into_response();
+    };
     let read = move || {
         let reading = site.open()?;
         let frame = compose(&site, &reading, &visitor)?;
@@ -35,29 +37,38 @@ pub(crate) async fn show(
     }
 }
 
-/// Checks who sends a form, and that it is one of this page; returns the answer to somebody who may
-/// not send it.
-pub(crate) fn refuse_form(visitor: MaybeVisitor, token: &str, least: Role) -> Option<Response> {
-    let Some(Extension(visitor)) = visitor else {
-        return Some(Redirect::to("/sign-in").into_response());
+/// Checks who sends a form, and that it is one of this page; returns the home that it is about.
+///
+/// # Errors
+/// Fails with the answer to somebody who may not send it.
+pub(crate) fn admit_form(
+    guest: MaybeGuest,
+    token: &str,
+    least: Role,
+) -> Result<Arc<Site>, Box<Response>> {
+    let Some(Extension(Guest { visitor, site })) = guest else {
+        return Err(Redirect::to("/sign-in").into_response().into());
     };
     if token != visitor.form_token {
         let text = "this form is not of this page: load it again\n";
-        return Some((StatusCode::FORBIDDEN, text).into_response());
+        return Err((StatusCode::FORBIDDEN, text).into_response().into());
     }
     if visitor.role < least {
         let text = format!("only an {} may do this\n", least.as_str());
-        return Some((StatusCode::FORBIDDEN, text).into_response());
+        return Err((StatusCode::FORBIDDEN, text).into_response().into());
     }
-    None
+    Ok(site)
 }
 
-/// Checks a form that needs a proof like [`refuse_form`]; the proof itself is checked later.
-pub(crate) fn refuse_proved_form<F: ProvedForm>(
-    visitor: MaybeVisitor,
+/// Checks a form that needs a proof like [`admit_form`]; the proof itself is checked later.
+///
+/// # Errors
+/// Fails like it.
+pub(crate) fn admit_proved_form<F: ProvedForm>(
+    guest: MaybeGuest,
     form: &F,
-) -> Option<Response> {
-    refuse_form(visitor, form.token(), F::LEAST)
+) -> Result<Arc<Site>, Box<Response>> {
+    admit_form(guest, form.token(), F::LEAST)
 }
 
 /// Carries out what a form asks for, and leads to the page that says what became of it.
@@ -76,14 +87,11 @@ pub(crate) fn send_page(status: StatusCode, page: &Html) -> Response {
 }
 
 /// Sends the options with which the browser lets a passkey sign this very form.
-pub(crate) async fn ask_passkey<F: ProvedForm>(
-    State(site): Shared,
-    visitor: MaybeVisitor,
-    Form(form): Form<F>,
-) -> Response {
-    if let Some(refused) = refuse_proved_form(visitor, &form) {
-        return refused;
-    }
+pub(crate) async fn ask_passkey<F: ProvedForm>(guest: MaybeGuest, Form(form): Form<F>) -> Response {
+    let site = match admit_proved_form(guest, &form) {
+        Ok(site) => site,
+        Err(refused) => return *refused,
+    };
     match site.prover.begin_passkey(site.domain(), form.purpose()) {
         Ok(options) => send_json(options),
         Err(error) => send_page(StatusCode::CONFLICT, &pages::error_page(&error)),

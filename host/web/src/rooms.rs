@@ -3,12 +3,12 @@
 
 use crate::access::Role;
 use crate::collector::{self, Collector};
+use crate::house::House;
 use crate::operate::{self, DecisionForm, RestoreForm};
 use crate::pages;
 use crate::respond::{
-    MaybeVisitor, Shared, ask_passkey, carry_out, refuse_form, refuse_proved_form, show,
+    MaybeGuest, Shared, admit_form, admit_proved_form, ask_passkey, carry_out, show,
 };
-use crate::site::Site;
 use crate::trial::TrialForm;
 use axum::Router;
 use axum::extract::{Extension, Form, Query, State};
@@ -22,7 +22,7 @@ use std::sync::Arc;
 /// The kind of a text for Prometheus.
 const PROMETHEUS: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-pub(crate) fn routes() -> Router<Arc<Site>> {
+pub(crate) fn routes() -> Router<Arc<House>> {
     Router::new()
         .route("/incident", get(show_incident))
         .route("/incident/rollback", get(show_rollback))
@@ -39,79 +39,72 @@ pub(crate) fn routes() -> Router<Arc<Site>> {
 }
 
 async fn show_incident(
-    State(site): Shared,
-    visitor: MaybeVisitor,
+    guest: MaybeGuest,
     Query(query): Query<pages::incident::IncidentQuery>,
 ) -> Response {
-    show(site, visitor, move |site, reading, visitor| {
+    show(guest, move |site, reading, visitor| {
         pages::incident::compose(reading, visitor, &site.approvers()?, &query)
     })
     .await
 }
 
 async fn show_rollback(
-    State(site): Shared,
-    visitor: MaybeVisitor,
+    guest: MaybeGuest,
     Query(query): Query<pages::incident::IncidentQuery>,
 ) -> Response {
-    show(site, visitor, move |site, reading, visitor| {
+    show(guest, move |site, reading, visitor| {
         pages::rollback::compose(site, reading, visitor, &query)
     })
     .await
 }
 
-async fn decide_incident(
-    State(site): Shared,
-    visitor: MaybeVisitor,
-    Form(form): Form<DecisionForm>,
-) -> Response {
-    if let Some(refused) = refuse_proved_form(visitor, &form) {
-        return refused;
-    }
+async fn decide_incident(guest: MaybeGuest, Form(form): Form<DecisionForm>) -> Response {
+    let site = match admit_proved_form(guest, &form) {
+        Ok(site) => site,
+        Err(refused) => return *refused,
+    };
     carry_out(move || operate::decide_incident(&site, &form)).await
 }
 
-async fn show_checkpoints(State(site): Shared, visitor: MaybeVisitor) -> Response {
-    show(site, visitor, |site, reading, _| pages::checkpoints::compose(site, reading)).await
+async fn show_checkpoints(guest: MaybeGuest) -> Response {
+    show(guest, |site, reading, _| pages::checkpoints::compose(site, reading)).await
 }
 
 async fn show_checkpoint(
-    State(site): Shared,
-    visitor: MaybeVisitor,
+    guest: MaybeGuest,
     Query(query): Query<pages::checkpoint::CheckpointQuery>,
 ) -> Response {
-    show(site, visitor, move |site, reading, visitor| {
+    show(guest, move |site, reading, visitor| {
         pages::checkpoint::compose(site, reading, visitor, &query)
     })
     .await
 }
 
-async fn restore_checkpoint(
-    State(site): Shared,
-    visitor: MaybeVisitor,
-    Form(form): Form<RestoreForm>,
-) -> Response {
-    if let Some(refused) = refuse_proved_form(visitor, &form) {
-        return refused;
-    }
+async fn restore_checkpoint(guest: MaybeGuest, Form(form): Form<RestoreForm>) -> Response {
+    let site = match admit_proved_form(guest, &form) {
+        Ok(site) => site,
+        Err(refused) => return *refused,
+    };
     carry_out(move || operate::restore_checkpoint(&site, &form)).await
 }
 
-async fn show_charts(State(site): Shared, visitor: MaybeVisitor) -> Response {
-    show(site, visitor, |site, reading, _| pages::charts::compose(site, reading)).await
+async fn show_charts(guest: MaybeGuest) -> Response {
+    show(guest, |site, reading, _| pages::charts::compose(site, reading)).await
 }
 
 /// Sends the totals in the text format of Prometheus, to visitors and to whoever shows the token.
 async fn send_metrics(
-    State(site): Shared,
-    visitor: MaybeVisitor,
+    State(house): Shared,
+    guest: MaybeGuest,
     collector: Option<Extension<Collector>>,
 ) -> Response {
-    if visitor.is_none() && collector.is_none() {
+    let of_guest = guest.map(|Extension(guest)| guest.site);
+    let of_collector = || collector.and_then(|_| house.find_site(None).ok());
+    let Some(site) = of_guest.or_else(of_collector) else {
         let challenge = [(header::WWW_AUTHENTICATE, "Bearer")];
         let text = "the token of `serve --metrics-token-file` is needed, or a sign-in\n";
         return (StatusCode::UNAUTHORIZED, challenge, text).into_response();
-    }
+    };
     let count = move || site.count_metrics(&site.open()?, render_prometheus);
     match tokio::task::spawn_blocking(count).await {
         Ok(Ok(text)) => ([(header::CONTENT_TYPE, PROMETHEUS)], text).into_response(),
@@ -122,27 +115,20 @@ async fn send_metrics(
     }
 }
 
-async fn show_rules(State(site): Shared, visitor: MaybeVisitor) -> Response {
-    show(site, visitor, |site, reading, visitor| {
-        pages::rules::compose(site, reading, visitor, None)
-    })
-    .await
+async fn show_rules(guest: MaybeGuest) -> Response {
+    show(guest, |site, reading, visitor| pages::rules::compose(site, reading, visitor, None)).await
 }
 
-async fn try_rules(
-    State(site): Shared,
-    visitor: MaybeVisitor,
-    Form(form): Form<TrialForm>,
-) -> Response {
-    if let Some(refused) = refuse_form(visitor.clone(), &form.token, Role::Viewer) {
-        return refused;
+async fn try_rules(guest: MaybeGuest, Form(form): Form<TrialForm>) -> Response {
+    if let Err(refused) = admit_form(guest.clone(), &form.token, Role::Viewer) {
+        return *refused;
     }
-    show(site, visitor, move |site, reading, visitor| {
+    show(guest, move |site, reading, visitor| {
         pages::rules::compose(site, reading, visitor, Some(&form))
     })
     .await
 }
 
-async fn show_configuration(State(site): Shared, visitor: MaybeVisitor) -> Response {
-    show(site, visitor, |site, reading, _| pages::configuration::compose(site, reading)).await
+async fn show_configuration(guest: MaybeGuest) -> Response {
+    show(guest, |site, reading, _| pages::configuration::compose(site, reading)).await
 }

@@ -3,20 +3,22 @@
 use crate::access::Role;
 use crate::answer::{AnswerForm, Answered, give_answer};
 use crate::collector::MetricsToken;
+use crate::doors::{ConnectionOwner, Doors};
 use crate::enrollment::{BeginForm, FinishForm, begin_enrollment, finish_enrollment};
 use crate::gate::{COOKIE, guard_request, read_cookie};
+use crate::house::{Guest, House};
 use crate::pages;
 use crate::people::check_name;
 use crate::respond::{
-    MaybeVisitor, Shared, ask_passkey, refuse_proved_form, send_json, send_page, show,
+    MaybeGuest, Shared, admit_proved_form, ask_passkey, send_json, send_page, show,
 };
 use crate::rooms;
 use crate::site::Site;
-use crate::watcher::{OpenPage, watch_journal};
-use anyhow::{Context, Result};
+use crate::watcher::{OpenPage, watch_journals};
+use anyhow::{Context, Result, ensure};
 use axum::Router;
 use axum::body::Body;
-use axum::extract::{DefaultBodyLimit, Extension, Form, Query, State};
+use axum::extract::{ConnectInfo, DefaultBodyLimit, Extension, Form, Query, State};
 use axum::http::StatusCode;
 use axum::http::header::{self, HeaderMap, HeaderValue};
 use axum::middleware::from_fn_with_state;
@@ -49,14 +51,14 @@ const SCRIPT: &str = include_str!("assets/page.js");
 /// A page that is bound and not served yet.
 pub struct Page {
     listener: TcpListener,
-    site: Arc<Site>,
+    house: Arc<House>,
     ends: watch::Sender<bool>,
 }
 
 /// Makes links to a page, and ends it.
 #[derive(Clone)]
 pub struct PageHandle {
-    site: Arc<Site>,
+    house: Arc<House>,
     ends: watch::Sender<bool>,
 }
 
@@ -67,19 +69,36 @@ impl Page {
     /// # Errors
     /// Fails if the port is taken.
     pub fn bind(places: Paths, port: u16, token: Option<MetricsToken>) -> Result<Self> {
-        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-        let bound = TcpListener::bind(address)
-            .and_then(|listener| listener.set_nonblocking(true).map(|()| listener));
-        let listener = bound.with_context(|| format!("cannot listen on {address}"))?;
-        let port = listener.local_addr().context("the port is unknown")?.port();
-        let site = Arc::new(Site::new(format!("{PAGE_HOST}:{port}"), places, token));
-        Ok(Self { listener, site, ends: watch::Sender::new(false) })
+        let (listener, host) = bind_port(port)?;
+        Ok(Self::of(listener, House::of_home(host, places, token)))
+    }
+
+    /// Binds the page of a service behind a boundary to a port of loopback, or takes one that is
+    /// `bound` to it already. It shows what `find_places` finds for a user to whoever has a link for
+    /// that user.
+    ///
+    /// # Errors
+    /// Fails if the port is taken, or the one that is bound is another.
+    pub fn bind_boundary(
+        find_places: impl Fn(u32) -> Paths + Send + Sync + 'static,
+        port: u16,
+        bound: Option<TcpListener>,
+    ) -> Result<Self> {
+        let (listener, host) = match bound {
+            None => bind_port(port)?,
+            Some(listener) => take_port(listener, port)?,
+        };
+        Ok(Self::of(listener, House::of_users(host, Box::new(find_places))))
+    }
+
+    fn of(listener: TcpListener, house: House) -> Self {
+        Self { listener, house: Arc::new(house), ends: watch::Sender::new(false) }
     }
 
     /// Returns a handle, which stays valid.
     #[must_use]
     pub fn handle(&self) -> PageHandle {
-        PageHandle { site: Arc::clone(&self.site), ends: self.ends.clone() }
+        PageHandle { house: Arc::clone(&self.house), ends: self.ends.clone() }
     }
 
     /// Serves until the handle ends it.
@@ -94,16 +113,19 @@ impl Page {
             .enable_all()
             .build()
             .context("cannot start the threads of the page")?;
-        let Self { listener, site, ends } = self;
+        let Self { listener, house, ends } = self;
         runtime
             .block_on(async move {
                 let listener = tokio::net::TcpListener::from_std(listener)?;
-                tokio::spawn(watch_journal(Arc::clone(&site)));
+                tokio::spawn(watch_journals(Arc::clone(&house)));
                 let mut ended = ends.subscribe();
                 let until = async move {
                     let _closed = ended.wait_for(|ended| *ended).await;
                 };
-                axum::serve(listener, routes(site, &ends)).with_graceful_shutdown(until).await
+                let doors = Doors::new(listener);
+                let routes = routes(house, &ends);
+                let routes = routes.into_make_service_with_connect_info::<ConnectionOwner>();
+                axum::serve(doors, routes).with_graceful_shutdown(until).await
             })
             .context("the page cannot be served")
     }
@@ -113,25 +135,29 @@ impl PageHandle {
     /// Returns the page's address, without a link's code.
     #[must_use]
     pub fn address(&self) -> &str {
-        &self.site.origin
+        &self.house.origin
     }
 
-    /// Makes a link that signs one browser in, once, within a minute.
+    /// Makes a link that signs one browser in, once, within a minute: to the home of the page, or
+    /// behind a boundary to what the service keeps of a user.
     ///
     /// # Errors
-    /// Fails if the system gives no random bytes.
-    pub fn make_link(&self, role: Role) -> Result<String> {
+    /// Fails if the page has no such home, or the system gives no random bytes.
+    pub fn make_link(&self, user: Option<u32>, role: Role) -> Result<String> {
+        let code = self.house.access.make_link(self.house.find_site(user)?, role)?;
         // What follows `#` is sent to no server, and stands in no log.
-        Ok(format!("{}/sign-in#{}", self.site.origin, self.site.access.make_link(role)?))
+        Ok(format!("{}/sign-in#{code}", self.house.origin))
     }
 
-    /// Makes a link with which a person sets up a passkey, once, within a minute.
+    /// Makes a link with which a person sets up a passkey, once, within a minute: for the home of the
+    /// page, or behind a boundary for what the service keeps of a user.
     ///
     /// # Errors
-    /// Fails if the name is not one, or the system gives no random bytes.
-    pub fn make_enrollment(&self, name: &str) -> Result<String> {
+    /// Fails if the name is not one, the page has no such home, or the system gives no random bytes.
+    pub fn make_enrollment(&self, user: Option<u32>, name: &str) -> Result<String> {
         check_name(name)?;
-        Ok(format!("{}/enroll#{}", self.site.origin, self.site.access.make_enrollment(name)?))
+        let code = self.house.access.make_enrollment(self.house.find_site(user)?, name)?;
+        Ok(format!("{}/enroll#{code}", self.house.origin))
     }
 
     /// Ends the page. Open pages lose their connection.
@@ -140,7 +166,26 @@ impl PageHandle {
     }
 }
 
-fn routes(site: Arc<Site>, ends: &watch::Sender<bool>) -> Router {
+/// Binds a port of loopback; returns the page's host too.
+fn bind_port(port: u16) -> Result<(TcpListener, String)> {
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    let bound = TcpListener::bind(address)
+        .and_then(|listener| listener.set_nonblocking(true).map(|()| listener));
+    let listener = bound.with_context(|| format!("cannot listen on {address}"))?;
+    let port = listener.local_addr().context("the port is unknown")?.port();
+    Ok((listener, format!("{PAGE_HOST}:{port}")))
+}
+
+/// Checks that what somebody else has bound is a port of loopback.
+fn take_port(listener: TcpListener, port: u16) -> Result<(TcpListener, String)> {
+    let bound = listener.local_addr().context("the port is unknown")?;
+    let wanted = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    ensure!(bound == wanted, "the port that is bound already is {bound}, not {wanted}");
+    listener.set_nonblocking(true).context("the port cannot be used")?;
+    Ok((listener, format!("{PAGE_HOST}:{port}")))
+}
+
+fn routes(house: Arc<House>, ends: &watch::Sender<bool>) -> Router {
     Router::new()
         .route("/", get(show_sessions))
         .route("/session", get(show_session))
@@ -165,12 +210,12 @@ fn routes(site: Arc<Site>, ends: &watch::Sender<bool>) -> Router {
         .fallback(async || (StatusCode::NOT_FOUND, "there is no such page\n"))
         .layer(Extension(ends.subscribe()))
         .layer(DefaultBodyLimit::max(MOST_FORM))
-        .layer(from_fn_with_state(Arc::clone(&site), guard_request))
-        .with_state(site)
+        .layer(from_fn_with_state(Arc::clone(&house), guard_request))
+        .with_state(house)
 }
 
-async fn show_sessions(State(site): Shared, visitor: MaybeVisitor) -> Response {
-    show(site, visitor, |_, reading, _| pages::sessions::compose(reading)).await
+async fn show_sessions(guest: MaybeGuest) -> Response {
+    show(guest, |_, reading, _| pages::sessions::compose(reading)).await
 }
 
 #[derive(Deserialize)]
@@ -178,49 +223,40 @@ struct SessionQuery {
     id: String,
 }
 
-async fn show_session(
-    State(site): Shared,
-    visitor: MaybeVisitor,
-    Query(query): Query<SessionQuery>,
-) -> Response {
-    show(site, visitor, move |_, reading, _| pages::session::compose(reading, &query.id)).await
+async fn show_session(guest: MaybeGuest, Query(query): Query<SessionQuery>) -> Response {
+    show(guest, move |_, reading, _| pages::session::compose(reading, &query.id)).await
 }
 
 async fn show_approvals(
-    State(site): Shared,
-    visitor: MaybeVisitor,
+    guest: MaybeGuest,
     Query(query): Query<pages::approvals::ApprovalsQuery>,
 ) -> Response {
-    show(site, visitor, move |site, reading, visitor| {
+    show(guest, move |site, reading, visitor| {
         pages::approvals::compose(reading, visitor, &site.approvers()?, &query)
     })
     .await
 }
 
-async fn show_incidents(State(site): Shared, visitor: MaybeVisitor) -> Response {
-    show(site, visitor, |_, reading, _| pages::incidents::compose(reading)).await
+async fn show_incidents(guest: MaybeGuest) -> Response {
+    show(guest, |_, reading, _| pages::incidents::compose(reading)).await
 }
 
-async fn show_plugins(State(site): Shared, visitor: MaybeVisitor) -> Response {
-    show(site, visitor, |_, reading, _| pages::plugins::compose(reading)).await
+async fn show_plugins(guest: MaybeGuest) -> Response {
+    show(guest, |_, reading, _| pages::plugins::compose(reading)).await
 }
 
 async fn show_search(
-    State(site): Shared,
-    visitor: MaybeVisitor,
+    guest: MaybeGuest,
     Query(query): Query<pages::search::SearchQuery>,
 ) -> Response {
-    show(site, visitor, move |_, reading, _| pages::search::compose(reading, &query)).await
+    show(guest, move |_, reading, _| pages::search::compose(reading, &query)).await
 }
 
-async fn answer_approval(
-    State(site): Shared,
-    visitor: MaybeVisitor,
-    Form(form): Form<AnswerForm>,
-) -> Response {
-    if let Some(refused) = refuse_proved_form(visitor, &form) {
-        return refused;
-    }
+async fn answer_approval(guest: MaybeGuest, Form(form): Form<AnswerForm>) -> Response {
+    let site = match admit_proved_form(guest, &form) {
+        Ok(site) => site,
+        Err(refused) => return *refused,
+    };
     let answered = tokio::task::spawn_blocking(move || give_answer(&site, &form)).await;
     let said = match answered {
         Ok(Ok(Answered::Settled(result))) => pages::approvals::name_result(result),
@@ -241,23 +277,19 @@ async fn show_enroll(Query(query): Query<pages::enroll::EnrollQuery>) -> Respons
     send_page(StatusCode::OK, &pages::enroll::whole_page(&query))
 }
 
-async fn begin_enroll(State(site): Shared, Form(form): Form<BeginForm>) -> Response {
-    if site.is_closed() {
-        return (StatusCode::TOO_MANY_REQUESTS, "too many codes were wrong: wait a minute\n")
-            .into_response();
-    }
-    match begin_enrollment(&site, &form) {
+async fn begin_enroll(State(house): Shared, Form(form): Form<BeginForm>) -> Response {
+    match begin_enrollment(&house, &form) {
         Ok(Some(options)) => send_json(options),
         Ok(None) => {
-            site.note_failure();
-            (StatusCode::FORBIDDEN, "this code does not count\n").into_response()
+            let answer = (StatusCode::FORBIDDEN, "this code does not count\n").into_response();
+            refuse_guess(&house, answer)
         }
         Err(error) => send_page(StatusCode::CONFLICT, &pages::error_page(&error)),
     }
 }
 
-async fn finish_enroll(State(site): Shared, Form(form): Form<FinishForm>) -> Response {
-    let kept = tokio::task::spawn_blocking(move || finish_enrollment(&site, &form)).await;
+async fn finish_enroll(State(house): Shared, Form(form): Form<FinishForm>) -> Response {
+    let kept = tokio::task::spawn_blocking(move || finish_enrollment(&house, &form)).await;
     match kept {
         Ok(Ok(_)) => Redirect::to("/enroll?said=done").into_response(),
         Ok(Err(error)) => send_page(StatusCode::CONFLICT, &pages::error_page(&error)),
@@ -274,20 +306,28 @@ struct SignInForm {
     code: String,
 }
 
-async fn sign_in(State(site): Shared, Form(form): Form<SignInForm>) -> Response {
-    if site.is_closed() {
+/// Counts a code that was wrong. A right one counts all the same: nobody can guess it, and whoever
+/// tries must not keep others out.
+fn refuse_guess(house: &House, answer: Response) -> Response {
+    if house.guesses.are_too_many() {
         return (StatusCode::TOO_MANY_REQUESTS, "too many codes were wrong: wait a minute\n")
             .into_response();
     }
-    match site.access.redeem(form.code.trim()) {
+    house.guesses.note_failure();
+    answer
+}
+
+async fn sign_in(
+    State(house): Shared,
+    ConnectInfo(owner): ConnectInfo<ConnectionOwner>,
+    Form(form): Form<SignInForm>,
+) -> Response {
+    match house.access.redeem(form.code.trim(), owner) {
         Ok(Some(cookie)) => {
             let cookie = format!("{COOKIE}={cookie}; HttpOnly; SameSite=Strict; Path=/");
             with_cookie(Redirect::to("/").into_response(), &cookie)
         }
-        Ok(None) => {
-            site.note_failure();
-            Redirect::to("/sign-in?said=unknown").into_response()
-        }
+        Ok(None) => refuse_guess(&house, Redirect::to("/sign-in?said=unknown").into_response()),
         Err(error) => send_page(StatusCode::INTERNAL_SERVER_ERROR, &pages::error_page(&error)),
     }
 }
@@ -298,14 +338,15 @@ struct SignOutForm {
 }
 
 async fn sign_out(
-    State(site): Shared,
-    visitor: MaybeVisitor,
+    State(house): Shared,
+    ConnectInfo(owner): ConnectInfo<ConnectionOwner>,
+    guest: MaybeGuest,
     headers: HeaderMap,
     Form(form): Form<SignOutForm>,
 ) -> Response {
-    let is_ours = visitor.is_some_and(|Extension(visitor)| visitor.form_token == form.token);
+    let is_ours = guest.is_some_and(|Extension(guest)| guest.visitor.form_token == form.token);
     if let Some(cookie) = read_cookie(&headers).filter(|_| is_ours) {
-        site.access.end_session(cookie);
+        house.access.end_session(cookie, owner);
     }
     let ended = format!("{COOKIE}=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0");
     with_cookie(Redirect::to("/sign-in?said=out").into_response(), &ended)
@@ -313,11 +354,12 @@ async fn sign_out(
 
 /// Sends an event for each change of the journal, until the browser or the service ends.
 async fn send_changes(
-    State(site): Shared,
-    visitor: MaybeVisitor,
+    guest: MaybeGuest,
     Extension(ends): Extension<watch::Receiver<bool>>,
 ) -> Response {
-    let Some(Extension(visitor)) = visitor else { return StatusCode::UNAUTHORIZED.into_response() };
+    let Some(Extension(Guest { visitor, site })) = guest else {
+        return StatusCode::UNAUTHORIZED.into_response();
+    };
     let open = OpenPage::open(Arc::clone(&site), visitor.role);
     Sse::new(changes(site, ends, open)).keep_alive(KeepAlive::new().interval(PULSE)).into_response()
 }

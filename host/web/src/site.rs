@@ -1,12 +1,13 @@
-//! The state that all requests share.
+//! A home that visitors look at, and what all requests about it share.
 
-use crate::access::{Access, Role};
+use crate::access::Role;
 use crate::changes::Changes;
-use crate::collector::MetricsToken;
+use crate::failures::Failures;
 use crate::people::Approvers;
 use crate::proof::{ProofContext, ProvedPerson, Prover};
 use anyhow::Result;
 use portcullis_config::Config;
+use portcullis_config::boundary::user_of_state;
 use portcullis_config::clock::now_ms;
 use portcullis_config::paths::Paths;
 use portcullis_core::policy::RiskThresholds;
@@ -14,27 +15,19 @@ use portcullis_review::metrics::{JournalMetrics, Metrics};
 use portcullis_store::{Home, Store};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
-use std::time::{Duration, Instant};
 
-/// The most failed codes, passwords and links in [`WINDOW`].
-const MOST_FAILURES: usize = 8;
-const WINDOW: Duration = Duration::from_secs(60);
-
-/// The state that all requests share.
+/// A home that visitors look at.
 pub(crate) struct Site {
-    /// The only value of the header `Host` that is answered.
-    pub(crate) host: String,
-    /// The only value of `Origin` whose forms count.
+    /// The page's host with its port.
+    host: String,
+    /// The page's origin.
     pub(crate) origin: String,
     pub(crate) places: Paths,
-    pub(crate) access: Access,
     pub(crate) prover: Prover,
     pub(crate) changes: Changes,
-    /// The token of whoever collects metrics, if there is one.
-    pub(crate) metrics_token: Option<MetricsToken>,
-    failures: Mutex<VecDeque<Instant>>,
+    /// The proofs that were wrong.
+    failures: Failures,
     /// What was counted of the journal so far, so that each request counts only what is new.
     counted: Mutex<JournalMetrics>,
     /// Held while an action is tried.
@@ -93,16 +86,15 @@ pub(crate) struct Reading {
 }
 
 impl Site {
-    pub(crate) fn new(host: String, places: Paths, metrics_token: Option<MetricsToken>) -> Self {
+    /// Creates the home of these places, on a page of that host.
+    pub(crate) fn new(host: String, places: Paths) -> Self {
         Self {
             origin: format!("http://{host}"),
             host,
             places,
-            access: Access::default(),
             prover: Prover::default(),
             changes: Changes::default(),
-            metrics_token,
-            failures: Mutex::default(),
+            failures: Failures::default(),
             counted: Mutex::default(),
             turn: Mutex::default(),
         }
@@ -156,6 +148,12 @@ impl Site {
         }
     }
 
+    /// Returns true if this process may look at the files that actions are about. Behind a boundary
+    /// they belong to somebody else, and what it looked at would be the visitor's choice.
+    pub(crate) fn sees_files(&self) -> bool {
+        user_of_state(&self.places.state).is_none()
+    }
+
     /// Returns the name of its host, without the port.
     pub(crate) fn domain(&self) -> &str {
         self.host.split(':').next().unwrap_or_default()
@@ -167,7 +165,7 @@ impl Site {
     /// # Errors
     /// Fails if the approvers were changed from outside, or cannot be written.
     pub(crate) fn check_proof(&self, home: &Home, form: &impl ProvedForm) -> Result<ProofCheck> {
-        if self.is_closed() {
+        if self.failures.are_too_many() {
             return Ok(ProofCheck::Closed);
         }
         let purpose = form.purpose();
@@ -175,7 +173,7 @@ impl Site {
         let context = ProofContext { domain, origin, purpose: &purpose, now };
         let mut approvers = Approvers::read(home)?;
         let Some(person) = self.prover.check(&approvers, form.proof().as_str(), context)? else {
-            self.note_failure();
+            self.failures.note_failure();
             return Ok(ProofCheck::Wrong);
         };
         // A device counts how often it signed: a copy of it is noticed by a count that stands still.
@@ -191,20 +189,5 @@ impl Site {
     /// Fails if their file was changed from outside.
     pub(crate) fn approvers(&self) -> Result<Approvers> {
         Approvers::read(&Home::open_root(&self.places.state)?)
-    }
-
-    /// Notes that a code, a password or a link was wrong.
-    pub(crate) fn note_failure(&self) {
-        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
-        failures.push_back(Instant::now());
-    }
-
-    /// Returns true while too many were wrong: nobody can try all codes.
-    pub(crate) fn is_closed(&self) -> bool {
-        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
-        while failures.front().is_some_and(|at| at.elapsed() > WINDOW) {
-            failures.pop_front();
-        }
-        failures.len() >= MOST_FAILURES
     }
 }

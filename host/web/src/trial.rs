@@ -36,6 +36,9 @@ pub(crate) struct TrialForm {
 /// # Errors
 /// Fails if it is not an action, or if it cannot be reviewed here.
 pub(crate) fn try_action(site: &Site, reading: &Reading, form: &TrialForm) -> Result<Record> {
+    if !site.sees_files() {
+        bail!("behind a boundary, actions cannot be tried here: the files are the user's alone");
+    }
     let folder = form.folder.trim();
     if !Path::new(folder).is_absolute() {
         bail!("the folder `{}` does not begin with `/`", one_line(folder, 200));

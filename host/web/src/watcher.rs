@@ -3,10 +3,13 @@
 //! Hooks write the journal from processes of their own, so nobody else could tell that it has changed.
 
 use crate::access::Role;
+use crate::house::House;
 use crate::site::Site;
 use portcullis_review::approvals::WatchLock;
 use portcullis_store::{Filter, Store};
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{MissedTickBehavior, interval};
@@ -33,31 +36,38 @@ impl Drop for OpenPage {
     }
 }
 
-/// Looks at the journal as long as pages are open. While an approver's is, a person watches: actions
-/// wait for their answer.
-pub(crate) async fn watch_journal(site: Arc<Site>) {
+/// Looks at the journals of all homes as long as pages are open. While an approver's is, a person
+/// watches: actions wait for their answer.
+pub(crate) async fn watch_journals(house: Arc<House>) {
     let mut ticks = interval(PERIOD);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut lock: Option<WatchLock> = None;
+    let mut locks: BTreeMap<PathBuf, WatchLock> = BTreeMap::new();
     loop {
         ticks.tick().await;
-        if !site.changes.is_watched() {
-            lock = None;
+        for site in house.list_sites() {
+            let state = &site.places.state;
+            if !site.changes.is_watched() {
+                locks.remove(state);
+            }
+            if !site.changes.are_awaited() {
+                continue;
+            }
+            let wants_lock = !locks.contains_key(state) && site.changes.is_watched();
+            let reader = Arc::clone(&site);
+            let look = move || {
+                let reading = reader.open().ok()?;
+                // A terminal that watches has it: then somebody is there already.
+                let taken = if wants_lock { WatchLock::take(&reading.home).ok()? } else { None };
+                Some((newest_position(&reading.store), taken))
+            };
+            let Ok(Some((newest, taken))) = tokio::task::spawn_blocking(look).await else {
+                continue;
+            };
+            if let Some(taken) = taken {
+                locks.insert(state.clone(), taken);
+            }
+            site.changes.tell(newest);
         }
-        if !site.changes.are_awaited() {
-            continue;
-        }
-        let wants_lock = lock.is_none() && site.changes.is_watched();
-        let reader = Arc::clone(&site);
-        let look = move || {
-            let reading = reader.open().ok()?;
-            // A terminal that watches has it: then somebody is there already.
-            let taken = if wants_lock { WatchLock::take(&reading.home).ok()? } else { None };
-            Some((newest_position(&reading.store), taken))
-        };
-        let Ok(Some((newest, taken))) = tokio::task::spawn_blocking(look).await else { continue };
-        lock = lock.or(taken);
-        site.changes.tell(newest);
     }
 }
 

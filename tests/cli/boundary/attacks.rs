@@ -143,7 +143,11 @@ fn own_permission(machine: &mut Machine) -> Result<()> {
                 let line = format!("{program} {command} {folder} {input}");
                 let ended = agent.shell(&line)?;
                 ensure!(ended.code != Some(0), "`{line}` succeeded: {}", ended.all());
-                let reason = if folder.is_empty() { "runuser" } else { &*shown };
+                let reason = match (folder, command) {
+                    ("", _) => "--of-user",
+                    (_, "open") => "only root and `portcullis` get a link",
+                    _ => &*shown,
+                };
                 ensure!(ended.stderr.contains(reason), "`{line}`: {}", ended.all());
             }
         }

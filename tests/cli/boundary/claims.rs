@@ -1,7 +1,7 @@
 //! What an agent tries on the socket, in the place of the hook: every byte of such a connection is
 //! its own, but for the user, whom the system names.
 
-use super::machine::{BOUNDARY_FILE, Machine, Test, write_root_file};
+use super::machine::{BOUNDARY_FILE, Machine, Test, User, write_root_file};
 use super::wire::{Relay, across, request};
 use anyhow::{Result, ensure};
 use portcullis_protocol::{Reply, Request};
@@ -115,6 +115,25 @@ fn lie(machine: &mut Machine) -> Result<()> {
     machine.refuses(&machine.other)
 }
 
+/// Sends an event in the place of a user's hook, with these files of the project, and says that
+/// nothing exists; returns the service's last word.
+pub fn deny_existence(user: &User, event: &Value, files: &str) -> Result<Reply> {
+    let review = Box::new(request(user, event));
+    let mut relay = Relay::connect(user)?;
+    relay.send(&Request::ReviewAcross(review, files.as_bytes().to_vec()))?;
+    loop {
+        match relay.receive()? {
+            Reply::Question(question) => {
+                let findings = String::from_utf8(harmless(&question)?)?;
+                let findings = findings.replace("\"entry\":\"file\"", "\"entry\":\"absent\"");
+                relay.send(&Request::Findings(findings.into_bytes()))?;
+            }
+            Reply::Waiting(_) => {}
+            last => return Ok(last),
+        }
+    }
+}
+
 /// Returns findings that fit a question, and in which everything is harmless.
 fn harmless(question: &[u8]) -> Result<Vec<u8>> {
     let question: Value = serde_json::from_slice(question)?;
@@ -149,6 +168,7 @@ fn other_requests(machine: &mut Machine) -> Result<()> {
     for (name, sent) in [
         ("a link", Request::Link("approver".to_owned())),
         ("a link of another role", Request::Link("operator".to_owned())),
+        ("a link to its own records", Request::LinkOf(agent.id, "approver".to_owned())),
         ("findings", Request::Findings(b"{}".to_vec())),
         ("a review without a boundary", Request::Review(review)),
     ] {

@@ -6,6 +6,7 @@ use crate::common::site::{LIMIT, lines};
 use crate::common::{Ground, tell};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use portcullis_tests::compiled::copy_state;
+use portcullis_tests::terminal::{Answer, Session, Shown, converse, script};
 use serde_json::Value;
 use std::env;
 use std::fs::{self, Permissions};
@@ -14,6 +15,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 /// The test of a row.
@@ -168,11 +170,17 @@ impl Machine {
         Ok(machine)
     }
 
-    /// Starts the service, and waits until it answers.
-    pub fn start_service(&mut self) -> Result<()> {
+    /// Starts the service, and waits until it answers; returns what it says of itself.
+    pub fn start_service(&mut self) -> Result<Value> {
         let mut command = self.service_user_command();
         command.args(["serve", "--boundary", "--json"]);
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.stdin(Stdio::null()).stderr(Stdio::piped());
+        self.start_service_by(command)
+    }
+
+    /// Starts the service by a command, and waits until it answers.
+    pub fn start_service_by(&mut self, mut command: Command) -> Result<Value> {
+        command.stdout(Stdio::piped());
         let mut child = command.spawn().context("cannot start the service")?;
         let stdout = child.stdout.take().ok_or_else(|| anyhow!("it has no output"))?;
         let mut line = String::new();
@@ -183,7 +191,7 @@ impl Machine {
             bail!("the service did not say where it answers: {line:?} {complaint}");
         }
         self.service = Some(child);
-        Ok(())
+        Ok(serde_json::from_str(&line)?)
     }
 
     fn service_user_command(&self) -> Command {
@@ -235,6 +243,77 @@ impl Machine {
         process::run(command, b"", LIMIT)
     }
 
+    /// Returns the words of one of our commands, for what the service keeps of a user.
+    fn words_of(&self, user: &User, arguments: &[&str]) -> Vec<String> {
+        let program = self.programs.join("portcullis").display().to_string();
+        let own = arguments.iter().copied().chain(["--of-user", user.name]).map(str::to_owned);
+        std::iter::once(program).chain(own).collect()
+    }
+
+    /// Runs one of our commands as root, for what the service keeps of a user. Root is in the user's
+    /// own project, where nothing counts.
+    pub fn as_root(&self, user: &User, arguments: &[&str]) -> Result<Ended> {
+        let words = self.words_of(user, arguments);
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]);
+        as_administrator(&mut command, user);
+        process::run(command, b"", LIMIT)
+    }
+
+    /// Does the same at a terminal.
+    pub fn at_roots_terminal(
+        &self,
+        user: &User,
+        arguments: &[&str],
+        answer: Answer<'_>,
+    ) -> Result<Shown> {
+        let mut script = script(&self.words_of(user, arguments));
+        as_administrator(&mut script, user);
+        converse(script, answer)
+    }
+
+    /// Starts such a command, for an administrator who reads and types as the test goes on.
+    pub fn open_roots_terminal(&self, user: &User, arguments: &[&str]) -> Result<Session> {
+        let mut script = script(&self.words_of(user, arguments));
+        as_administrator(&mut script, user);
+        Session::start(script)
+    }
+
+    /// Runs a line of a shell as a user at a terminal.
+    pub fn at_terminal_of(&self, user: &User, line: &str, answer: Answer<'_>) -> Result<Shown> {
+        let of_words = script(&["sh".to_owned(), "-c".to_owned(), line.to_owned()]);
+        let mut script = user.command(of_words.get_program());
+        script.args(of_words.get_args()).env("TERM", "dumb").env("SHELL", "/bin/sh");
+        converse(script, answer)
+    }
+
+    /// Starts a user's hook before a command that is asked about, whose client does not ask itself.
+    pub fn hold(&self, user: &User, session: &str, id: &str, command: &str) -> Held {
+        let event = user.calls(session).bash(id, command).to_string();
+        let mut hook = user.command(self.programs.join("portcullis"));
+        hook.args(["hook", "codex", "--timeout", "300"]);
+        Held(thread::spawn(move || process::run(hook, event.as_bytes(), LIMIT * 2)))
+    }
+
+    /// Waits until that many actions of a user wait.
+    pub fn await_waiting(&self, user: &User, count: usize) -> Result<Vec<Value>> {
+        let mut found = Vec::new();
+        wait_for("another number of actions waits", || {
+            let listed = self.as_root(user, &["approvals", "list", "--json"])?;
+            ensure!(listed.code == Some(0), "{}", listed.all());
+            found = lines(&listed.text())?;
+            Ok(found.len() == count)
+        })?;
+        Ok(found)
+    }
+
+    /// Gives the service other settings, and starts it again; returns what it says of itself.
+    pub fn restart_with(&mut self, boundary: &str) -> Result<Value> {
+        write_root_file(BOUNDARY_FILE, boundary)?;
+        self.kill_service()?;
+        self.start_service()
+    }
+
     /// Returns a user's records, oldest first; none if the service keeps nothing for the user.
     pub fn records(&self, user: &User) -> Result<Vec<Value>> {
         if !user.state().join("journal.db").exists() {
@@ -274,6 +353,40 @@ impl Machine {
         ensure!(recorded, "the refusal was not recorded: {}", ended.all());
         Ok(())
     }
+}
+
+/// A hook that holds an action.
+pub struct Held(JoinHandle<Result<Ended>>);
+
+impl Held {
+    /// Waits for its end.
+    pub fn end(self) -> Result<Ended> {
+        self.0.join().map_err(|_| anyhow!("the hook's thread panicked"))?
+    }
+
+    /// Checks that it let the action run, without a consent in the client.
+    pub fn passes_through(self) -> Result<()> {
+        let ended = self.end()?;
+        let decides = ended.text().contains("permissionDecision");
+        ensure!(ended.code == Some(0) && !decides, "it was not let through: {}", ended.all());
+        Ok(())
+    }
+
+    /// Checks that it refused the action.
+    pub fn ends_refused(self) -> Result<()> {
+        let ended = self.end()?;
+        let denies = ended.text().contains("\"deny\"");
+        ensure!(ended.code == Some(2) || denies, "it was not refused: {}", ended.all());
+        Ok(())
+    }
+}
+
+/// Gives a command what an administrator's shell has, in a user's project.
+fn as_administrator(command: &mut Command, user: &User) {
+    command.env_clear().env("HOME", "/root").env("USER", "root").env("TERM", "dumb");
+    command.env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin").env("SHELL", "/bin/sh");
+    // Where root's own state would be, if anything looked there.
+    command.env("PORTCULLIS_HOME", "/root/own").current_dir(user.project());
 }
 
 impl Drop for Machine {

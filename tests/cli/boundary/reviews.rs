@@ -84,6 +84,10 @@ fn guard(machine: &mut Machine) -> Result<()> {
         ("g4", BOUNDARY_FILE.into(), 2),
         ("g5", agent.state().join("journal.db"), 2),
         ("g6", agent.project().join("notes.txt"), 0),
+        ("g7", machine.other.state().join("journal.db"), 2),
+        ("g8", "/var/lib/portcullis/page.address".into(), 2),
+        ("g9", "/run/portcullis/service.sock".into(), 2),
+        ("g10", "/var/lib/other.txt".into(), 0),
     ] {
         let input = json!({ "file_path": path, "content": "{}" });
         let ended = machine.ask(&agent, &calls.before(id, "Write", input))?;

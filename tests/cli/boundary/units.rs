@@ -12,6 +12,7 @@ pub const ROWS: &[(&str, Test)] = &[("systemd takes the units", units)];
 
 fn units(machine: &mut Machine) -> Result<()> {
     let program = machine.programs.join("portcullis");
+    write_root_file(BOUNDARY_FILE, "user = \"portcullis\"\npage = 4747\n")?;
     let print = |arguments: &[&str]| -> Result<String> {
         let mut command = Command::new(&program);
         command.arg("serve").args(arguments).env_clear().env("HOME", "/root");
@@ -22,6 +23,7 @@ fn units(machine: &mut Machine) -> Result<()> {
     for (name, arguments, part) in [
         ("system/portcullis.service", &["--unit", "system"][..], "User=portcullis\n"),
         ("system/portcullis.socket", &["--unit", "system", "--socket"], "SocketMode=0666\n"),
+        ("system/portcullis.socket", &["--unit", "system", "--socket"], "=127.0.0.1:4747\n"),
         ("user/portcullis.service", &["--unit"], "serve --config \"/root/.config/portcullis\""),
         ("user/portcullis.socket", &["--unit", "user", "--socket"], "SocketMode=0600\n"),
     ] {

@@ -5,7 +5,7 @@ use anyhow::{Context, Result, anyhow};
 use portcullis_protocol::{Reply, Request, ReviewRequest, read_message, write_message};
 use serde_json::Value;
 use std::io::Write;
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 /// Passes bytes between its standard streams and the socket. The system sees that the user's process
 /// has connected.
@@ -36,7 +36,17 @@ pub struct Relay {
 
 impl Relay {
     pub fn connect(user: &User) -> Result<Self> {
-        let mut command = user.command("python3");
+        Self::start(user.command("python3"))
+    }
+
+    /// Connects as a process that is root in a namespace of the user's own.
+    pub fn connect_as_own_root(user: &User) -> Result<Self> {
+        let mut command = user.command("unshare");
+        command.args(["--user", "--map-root-user", "python3"]);
+        Self::start(command)
+    }
+
+    fn start(mut command: Command) -> Result<Self> {
         command.args(["-c", RELAY, SOCKET]).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.stderr(Stdio::null()).spawn().context("cannot start python3")?;
         let stdin = child.stdin.take();

@@ -30,6 +30,7 @@ pub(crate) fn seeds() -> Vec<&'static [u8]> {
         Request::Findings(b"found".to_vec()),
         Request::Status,
         Request::Link("approver".into()),
+        Request::LinkOf(1000, "approver".into()),
     ];
     let replies = [
         Reply::Answer(Answer { exit: 2, stdout: b"{}".to_vec(), stderr: b"no".to_vec() }),

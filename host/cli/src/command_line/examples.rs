@@ -137,7 +137,13 @@ pub const EXAMPLES: &[(&str, &[&str])] = &[
     ("approvals allow", &["portcullis approvals allow k7m2x9qd --reason 'the jobs are old'"]),
     ("approvals deny", &["portcullis approvals deny k7m2x9qd --reason 'use the staging host'"]),
     ("approvals proof", &["portcullis approvals proof", "portcullis approvals proof code"]),
-    ("approvals watch", &["portcullis approvals watch   # in a terminal of your own"]),
+    (
+        "approvals watch",
+        &[
+            "portcullis approvals watch   # in a terminal of your own",
+            "sudo portcullis approvals watch --of-user ann   # behind a boundary",
+        ],
+    ),
     ("explain", &["portcullis explain last", "portcullis explain 3f2a --json"]),
     (
         "feedback",

@@ -86,7 +86,9 @@ fn the_overview_fits_a_terminal() {
         assert!(!short.contains(&row) && long.contains(&row), "{internal}\n{short}");
     }
     assert!(!short.contains("\n\n\n") && !long.contains("\n\n\n"), "{long}");
-    for option in ["--config <DIR>", "--state <DIR>", "--managed-config <FILE>", "--color <WHEN>"] {
+    let folders =
+        ["--config <DIR>", "--state <DIR>", "--managed-config <FILE>", "--of-user <NAME>"];
+    for option in folders.into_iter().chain(["--color <WHEN>"]) {
         assert_eq!(long.matches(option).count(), 1, "{option}\n{long}");
     }
 }

@@ -1,25 +1,114 @@
 //! Commands of a person on a machine with a boundary.
+//!
+//! An agent runs as its user, so that user's records are opened only by the user of the service, who
+//! keeps them. With `--of-user NAME`, an administrator works on those of a user: root becomes the
+//! service's user first, for good, since the records hold what agents wrote.
 
-use crate::error::{Error, Result};
-use anyhow::anyhow;
-use portcullis_config::boundary::{Boundary, ServiceFault, config_of, state_of};
-use rustix::process::getuid;
+use crate::error::{Context, Error, Result};
+use portcullis_config::boundary::{
+    BOUNDARY_FILE, Boundary, STATE, ServiceFault, config_of, find_first_group, find_machine_user,
+    state_of,
+};
+use portcullis_config::paths::PathOverrides;
+use portcullis_core::text::one_line;
+use rustix::process::{geteuid, getuid};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+/// The option that names the user whose records a command opens.
+pub const OF_USER: &str = "--of-user";
+/// Variables that name folders of root.
+const FOLDERS: [&str; 4] =
+    ["PORTCULLIS_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"];
 
 /// Refuses a command that would open the records of this user's agents, since the service keeps
 /// them: an agent runs as this user too.
 pub fn refuse_beyond_boundary() -> Result<()> {
-    let boundary = Boundary::read_machine().map_err(|problems| anyhow!("{problems}"))?;
     let blocks = |found: &Boundary| found.on_service_fault == ServiceFault::Block;
-    let Some(Boundary { user_name, .. }) = boundary.filter(blocks) else { return Ok(()) };
-    let user = getuid().as_raw();
-    let (state, config) = (state_of(user), config_of(user));
+    let Some(Boundary { user_name, .. }) = read_boundary()?.filter(blocks) else { return Ok(()) };
     Err(Error::refused(format!(
         "the records of this machine's agents belong to `{user_name}`, behind the boundary"
     ))
-    .with_hint(format!(
-        "an administrator runs the command there, with the folders of this user: `runuser -u \
-         {user_name} -- portcullis audit show --state {} --config {}`",
-        state.display(),
-        config.display()
-    )))
+    .with_hint(administrator_hint(&user_name, &own_name())))
+}
+
+/// Returns the folders of what the service keeps of a user's agents. Root's process is replaced by
+/// one of the service's user, with the same arguments.
+pub fn open_records_of(name: &str) -> Result<PathOverrides> {
+    let Some(boundary) = read_boundary()? else {
+        return Err(Error::invalid(format!("there is no `{BOUNDARY_FILE}`")).with_hint(format!(
+            "without a boundary the records of agents belong to their users: leave {OF_USER} away"
+        )));
+    };
+    let keeper = &boundary.user_name;
+    let Some(user) = find_machine_user(name)? else {
+        let shown = one_line(name, 64);
+        return Err(Error::not_found(format!("there is no user `{shown}` on this machine"))
+            .with_hint(format!("{OF_USER} takes the name of a user, or an id")));
+    };
+    if geteuid().is_root() {
+        return Err(become_keeper(&boundary));
+    }
+    if geteuid().as_raw() != boundary.user {
+        return Err(Error::refused(format!(
+            "only root and `{keeper}` may open the records of others"
+        ))
+        .with_hint(administrator_hint(keeper, &user.to_string())));
+    }
+    if !boundary.admits(user) {
+        let shown = one_line(name, 64);
+        return Err(Error::not_found(format!("the service reviews no agents of `{shown}`"))
+            .with_hint(format!("`users` in `{BOUNDARY_FILE}` says whose")));
+    }
+    // The folder that the administrator is in may be an agent's: its files configure nothing.
+    std::env::set_current_dir("/").context("cannot change to `/`")?;
+    Ok(PathOverrides { config: Some(config_of(user)), state: Some(state_of(user)), managed: None })
+}
+
+/// Returns the boundary of this machine.
+pub fn read_boundary() -> Result<Option<Boundary>> {
+    Ok(Boundary::read_machine()?)
+}
+
+/// Starts this command again as the user of the service, in place of this process; returns why that
+/// was not possible. The new process has none of root's groups, and no way back.
+fn become_keeper(boundary: &Boundary) -> Error {
+    let start = || -> Result<std::convert::Infallible> {
+        let Some(group) = find_first_group(boundary.user)? else {
+            return Err(Error::invalid("the list of users does not have it"));
+        };
+        let program = std::env::current_exe().context("cannot determine where this program is")?;
+        let mut command = Command::new(&program);
+        // Setting the user removes all further groups.
+        command.args(std::env::args_os().skip(1)).uid(boundary.user).gid(group);
+        command.current_dir("/").env("HOME", STATE);
+        for name in FOLDERS {
+            command.env_remove(name);
+        }
+        let error = command.exec();
+        Err(Error::io(format!("cannot start `{}`: {error}", program.display())).with_hint(format!(
+            "`{}` has to be able to run it: install it in a folder such as `/usr/local/bin`",
+            boundary.user_name
+        )))
+    };
+    match start() {
+        Ok(never) => match never {},
+        Err(error) => {
+            error.with_context(format!("cannot become the user `{}`", boundary.user_name))
+        }
+    }
+}
+
+/// Returns the user of this process as the option names one; a placeholder for root, who has no
+/// agents in mind.
+fn own_name() -> String {
+    let user = getuid();
+    if user.is_root() { "NAME".to_owned() } else { user.as_raw().to_string() }
+}
+
+fn administrator_hint(keeper: &str, user: &str) -> String {
+    format!(
+        "an administrator runs the command as root or `{keeper}`, for the user: `sudo portcullis \
+         audit show {OF_USER} {user}`"
+    )
 }

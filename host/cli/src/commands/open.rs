@@ -1,12 +1,13 @@
 //! `portcullis open`: a link to the service's page, for one browser.
 
-use crate::error::{Error, Result};
+use super::boundary::read_boundary;
+use crate::error::{Context, Error, Result};
 use crate::exit::CommandExit;
 use crate::{interactive, paint};
-use anyhow::Context;
 use clap::builder::PossibleValuesParser;
+use portcullis_config::boundary::{BOUNDARY_FILE, user_of_state};
 use portcullis_config::paths::Paths;
-use portcullis_protocol::ask_link;
+use portcullis_protocol::{ask_link, ask_link_across};
 use portcullis_web::Role;
 use serde_json::{Value, json};
 use std::process::{Command, Stdio};
@@ -33,13 +34,27 @@ pub fn run_open(arguments: &Arguments) -> Result<CommandExit> {
     let places = Paths::from_environment()?;
     let link = find_link(&places, &arguments.role)?;
     let document = json!({ "link": link, "role": arguments.role });
-    announce_link(&link, &document, arguments.print, arguments.json);
+    // Behind a boundary this runs as the service's user, who must not run a browser.
+    let prints = arguments.print || user_of_state(&places.state).is_some();
+    announce_link(&link, &document, prints, arguments.json);
     Ok(CommandExit::Success)
 }
 
-/// Asks the service for a link with a purpose.
+/// Asks the service for a link with a purpose: that of the home, or the boundary's for what it keeps
+/// of a user.
 pub fn find_link(places: &Paths, purpose: &str) -> Result<String> {
-    let link = ask_link(&places.state, purpose).context("there is no link to a page")?;
+    if let Some(user) = user_of_state(&places.state)
+        && let Some(boundary) = read_boundary()?
+    {
+        let link = ask_link_across(boundary.user, user, purpose).map_err(anyhow::Error::from);
+        return link.context("there is no link to a page").map_err(|error| {
+            error.with_hint(format!(
+                "`page = 4747` in `{BOUNDARY_FILE}` gives the service a page, from its next start on"
+            ))
+        });
+    }
+    let link = ask_link(&places.state, purpose).map_err(anyhow::Error::from);
+    let link = link.context("there is no link to a page")?;
     link.ok_or_else(|| {
         Error::not_found("no service runs for this home")
             .with_hint("start one with `portcullis serve`")

@@ -10,7 +10,7 @@ use crate::given_file::read_given_file;
 use crate::paint;
 use crate::service_unit::{self, UnitKind};
 use anyhow::{Context, anyhow};
-use manager::{take_socket, tell_ready};
+use manager::{BoundSockets, take_sockets, tell_ready};
 use portcullis_agents::HookEnvironment;
 use portcullis_config::Config;
 use portcullis_config::boundary::{BOUNDARY_FILE, Boundary, STATE, places_of};
@@ -27,6 +27,7 @@ use rustix::process::geteuid;
 use serde_json::json;
 use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
@@ -106,19 +107,22 @@ pub fn run_serve(arguments: &Arguments) -> Result<CommandExit> {
     if let Some(boundary) = &boundary {
         compile_ahead(boundary)?;
     }
-    let bound = take_socket()?;
+    let BoundSockets { service: bound, page: bound_page } = take_sockets()?;
     let socket = match &boundary {
         Some(boundary) => OwnSocket::bind_boundary(boundary, bound)?,
         None => OwnSocket::bind(Home::open_root(&places.state)?.path(), bound)?,
     };
-    let state = places.state.clone();
-    // A page is a home's, and behind a boundary each user has one.
-    let has_page = !arguments.no_page && boundary.is_none();
-    let bind = || bind_page(&places, arguments.page_port, token);
-    let page = has_page.then(bind).transpose()?;
-    let links = page.as_ref().map(Page::handle);
-    let linked = links.clone();
-    let make_link = move |purpose: &str| make_link(linked.as_ref(), purpose);
+    let page = match &boundary {
+        Some(boundary) => bind_boundary_page(boundary, bound_page),
+        None if arguments.no_page => Err("it was started with `--no-page`".to_owned()),
+        None => Ok(bind_page(&places, arguments.page_port, token)?),
+    };
+    let handle = page.as_ref().map(Page::handle).map_err(Clone::clone);
+    let (page, links) = (page.ok(), handle.clone().ok());
+    let state = boundary.as_ref().map_or_else(|| places.state.clone(), |_| STATE.into());
+    let make_link = move |user: Option<u32>, purpose: &str| {
+        make_link(handle.as_ref().map_err(Clone::clone)?, user, purpose)
+    };
     let service = Service::new(socket, VERSION, super::maintain::start_for_hook, make_link)
         .context("cannot set the service up")?;
     let service = match boundary {
@@ -194,6 +198,22 @@ fn bind_page(places: &Paths, port: u16, token: Option<MetricsToken>) -> Result<P
     Ok(bind(port).or_else(|error| if is_default { bind(0) } else { Err(error) })?)
 }
 
+/// Binds the page of a boundary, if it has one; else returns the reason. Where another process has the
+/// port, the service reviews all the same: nobody can keep it from that.
+fn bind_boundary_page(
+    boundary: &Boundary,
+    bound: Option<TcpListener>,
+) -> std::result::Result<Page, String> {
+    let Some(port) = boundary.page else {
+        return Err(format!("it has no page, since `{BOUNDARY_FILE}` has no `page`"));
+    };
+    let find_places = |user| places_of(user, HookEnvironment::of_process(), HandedFiles::default());
+    Page::bind_boundary(find_places, port, bound).map_err(|error| {
+        Error::from(error).with_context("the page is not served").print_error(false);
+        format!("it has no page, since it could not listen on port {port} when it started")
+    })
+}
+
 /// Reads the token of whoever collects metrics.
 fn read_token(file: &Path) -> Result<MetricsToken> {
     let shown = one_line(&file.display().to_string(), 400);
@@ -233,13 +253,17 @@ fn read_secret_text(file: &Path) -> Result<String> {
 }
 
 /// Makes a link for a role, or with which a person sets up a passkey.
-fn make_link(page: Option<&PageHandle>, purpose: &str) -> std::result::Result<String, String> {
-    let page = page.ok_or("it was started with `--no-page`")?;
+fn make_link(
+    page: &PageHandle,
+    user: Option<u32>,
+    purpose: &str,
+) -> std::result::Result<String, String> {
     let link = match purpose.strip_prefix(PASSKEY_OF) {
-        Some(name) => page.make_enrollment(name),
+        Some(name) => page.make_enrollment(user, name),
         None => {
             let role = Role::from_name(purpose);
-            page.make_link(role.ok_or_else(|| format!("it does not know the role `{purpose}`"))?)
+            let role = role.ok_or_else(|| format!("it does not know the role `{purpose}`"))?;
+            page.make_link(user, role)
         }
     };
     link.map_err(|error| format!("{error:#}"))
@@ -264,7 +288,9 @@ fn announce(service: &Service, page: Option<&PageHandle>, is_boundary: bool, as_
     };
     paint::print_text(&format!("The service answers at {path}. Ctrl-C ends it; {then}.\n"));
     if let Some(address) = address {
-        paint::print_text(&format!("Its page is {address}: `portcullis open` signs you in.\n"));
+        let how =
+            if is_boundary { "sudo portcullis open --of-user NAME" } else { "portcullis open" };
+        paint::print_text(&format!("Its page is {address}: `{how}` signs you in.\n"));
     }
 }
 

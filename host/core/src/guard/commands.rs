@@ -60,7 +60,7 @@ const LOOKING: &[&str] = &["--list", "--dry-run", "--help", "-h"];
 /// Its command that is reserved for the client.
 const FOR_THE_CLIENT: &str = "hook";
 /// Its options that take a value.
-const OWN_VALUES: &[&str] = &["--config", "--state", "--managed-config", "--color"];
+const OWN_VALUES: &[&str] = &["--config", "--state", "--managed-config", "--of-user", "--color"];
 
 /// Returns the language of a program that runs code from its arguments or its standard input.
 pub(super) fn interpreter(program: &str) -> Option<&str> {

@@ -9,6 +9,7 @@ use crate::page_address::find_page;
 use crate::questions::{AskedAction, PAGE, question_record};
 use crate::reviewer::to_store;
 use anyhow::Result;
+use portcullis_config::boundary::user_of_state;
 use portcullis_config::clock;
 use portcullis_core::event::{Disposition, Event};
 use portcullis_core::record::Record;
@@ -163,9 +164,11 @@ impl<'a> Question<'a> {
         let home = Home::open_root(&self.held.state).map_err(failed)?;
         let messages = self.list_messages(&record, now);
         if messages.is_empty() && !is_watched(&home) || self.id.is_empty() {
+            let of_user = user_of_state(&self.held.state);
+            let of_user = of_user.map(|user| format!(" --of-user {user}")).unwrap_or_default();
             return Err(format!(
                 "Nobody was asked, since nobody watches: {}; or they keep `portcullis approvals \
-                 watch` open, which asks them at once.",
+                 watch{of_user}` open, which asks them at once.",
                 self.later()
             ));
         }
@@ -205,8 +208,18 @@ impl<'a> Question<'a> {
 
     /// Returns how a person can allow the action without a question.
     fn later(&self) -> String {
+        format!("{}, and then you can try again", self.command())
+    }
+
+    /// Returns who can allow the action by which command.
+    fn command(&self) -> String {
         let review = one_line(&self.held.record.id, 64);
-        format!("a person can run `portcullis allow {review}`, and then you can try again")
+        match user_of_state(&self.held.state) {
+            None => format!("a person can run `portcullis allow {review}`"),
+            Some(user) => {
+                format!("an administrator can run `portcullis allow {review} --of-user {user}`")
+            }
+        }
     }
 
     /// Returns the messages for the channels that send questions; none if no such channel can be
@@ -300,9 +313,8 @@ impl<'a> Question<'a> {
             )),
             _ => Answer::Refused(format!(
                 "A person was asked about this (approval {id}) and did not answer within {seconds} \
-                 s, so it did not run. They can run `portcullis allow {}`, and then you can try \
-                 again.",
-                one_line(&self.held.record.id, 64)
+                 s, so it did not run. Later {}.",
+                self.later()
             )),
         }
     }

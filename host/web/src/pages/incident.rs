@@ -15,6 +15,7 @@ use portcullis_review::decisions::list_leftovers;
 use portcullis_review::incidents::{
     IncidentStatus, find_incident, incident_status, list_decisions,
 };
+use portcullis_store::Home;
 use serde::Deserialize;
 
 /// The ways on that a form decides: the value, the name, the meaning.
@@ -59,7 +60,7 @@ pub(crate) fn compose(
     main.add_piece(&summarize_incident(&incident, status));
     add_ways(&mut main, &incident, status, visitor, approvers);
     if status == IncidentStatus::Decided(ResumeConditions::Aborted) {
-        add_leftovers(&mut main, &incident);
+        add_leftovers(&mut main, &reading.home, &incident);
     }
     add_report(&mut main, &incident, &decisions);
     let title = format!("Incident {}", one_line(&incident.id, 64));
@@ -172,8 +173,8 @@ fn add_commands(main: &mut Html, incident: &Incident) {
     main.put_template("</dl>", &[]);
 }
 
-fn add_leftovers(main: &mut Html, incident: &Incident) {
-    let left = list_leftovers(incident);
+fn add_leftovers(main: &mut Html, home: &Home, incident: &Incident) {
+    let left = list_leftovers(home, incident);
     let lists = [
         ("Files that it made", &left.made),
         ("Commands that it started in the background: end what still runs", &left.background),

@@ -21,6 +21,7 @@ pub(crate) mod sign_in;
 use crate::access::Visitor;
 use crate::site::Reading;
 use anyhow::Result;
+use portcullis_config::boundary::user_of_state;
 use portcullis_config::clock::now_ms;
 use portcullis_page::Html;
 
@@ -93,11 +94,13 @@ impl Place {
 /// Returns the whole page.
 pub(crate) fn whole_page(reading: &Reading, visitor: &Visitor, frame: &Frame) -> Result<Html> {
     let waiting = reading.store.list_waiting_approvals(now_ms())?.len();
+    let user = user_of_state(reading.home.path());
+    let whose = user.map(|user| format!(" of user {user}")).unwrap_or_default();
     let mut page = begin_page(&frame.title, frame.is_live);
     page.put_template(
         "<body class=\"site\"><a class=\"skip\" href=\"#main\">Skip to the contents</a><header>\
-         <p class=\"brand\">Portcullis</p><nav aria-label=\"pages\"><ul>",
-        &[],
+         <p class=\"brand\">Portcullis{}</p><nav aria-label=\"pages\"><ul>",
+        &[&whose],
     );
     for place in Place::ALL {
         let template = match place == frame.place {

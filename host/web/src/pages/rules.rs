@@ -26,7 +26,9 @@ pub(crate) fn compose(
     trial: Option<&TrialForm>,
 ) -> Result<Frame> {
     let mut main = Html::new();
-    add_form(&mut main, site, visitor, trial);
+    if site.sees_files() {
+        add_form(&mut main, site, visitor, trial);
+    }
     if let Some(form) = trial {
         match try_action(site, reading, form) {
             Ok(record) => add_review(&mut main, &record),

@@ -28,7 +28,8 @@ pub(crate) fn whole_page(query: &SignInQuery) -> Html {
     }
     page.put_template(
         "<p>In a terminal, <code>portcullis open</code> prints a link that works once, within a \
-         minute. Open it here, or type what stands behind its <code>#</code>.</p>\
+         minute. Behind a boundary root makes it: <code>portcullis open --of-user NAME</code>. Open it \
+         here, or type what stands behind its <code>#</code>.</p>\
          <form id=\"sign-in\" class=\"answer\" method=\"post\" action=\"/sign-in\"><label>Code\
          <input name=\"code\" required autocomplete=\"off\" spellcheck=\"false\"></label>\
          <button class=\"main\">Sign in</button></form></main></body></html>\n",

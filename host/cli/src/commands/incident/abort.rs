@@ -3,14 +3,14 @@
 
 use super::CommandContext;
 use super::decide::{check_decision, commit_decision, describe_incident};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::exit::CommandExit;
 use crate::{interactive, paint};
 use portcullis_config::clock::now_ms;
 use portcullis_core::incident::{Cleanup, Incident};
 use portcullis_core::session::ResumeConditions;
 use portcullis_core::text::{count_noun, one_line};
-use portcullis_review::decisions::{list_leftovers, quarantine_leftovers};
+use portcullis_review::decisions::{list_leftovers, may_clean_up, quarantine_leftovers};
 use portcullis_review::incidents;
 use portcullis_review::quarantine::QuarantineEntry;
 use serde_json::json;
@@ -38,8 +38,14 @@ pub fn run_abort(arguments: &Arguments) -> Result<CommandExit> {
     let mut context = CommandContext::open()?;
     let incident = incidents::find_incident(&context.store, context.home.path(), &arguments.id)?;
     check_decision(&context, &incident, ResumeConditions::Aborted)?;
-    let cleans = arguments.clean_up || context.incidents().auto_cleanup;
-    let left = list_leftovers(&incident);
+    let may_clean_up = may_clean_up(&context.home);
+    if arguments.clean_up && !may_clean_up {
+        return Err(Error::refused("the files that it made belong to another user").with_hint(
+            "abort without --clean-up: the files are listed, and their user can remove them",
+        ));
+    }
+    let cleans = may_clean_up && (arguments.clean_up || context.incidents().auto_cleanup);
+    let left = list_leftovers(&context.home, &incident);
     let moves = if cleans {
         let files = count_noun(left.made.len() as u64, "file");
         format!(" Files that it made go into a quarantine: {files}.")

@@ -1,4 +1,4 @@
-//! The exchange between systemd and the service: a socket that is bound already, and that the
+//! The exchange between systemd and the service: sockets that are bound already, and that the
 //! service is ready.
 
 use anyhow::{Context, Result};
@@ -6,14 +6,26 @@ use listenfd::ListenFd;
 use std::env;
 use std::ffi::OsStr;
 use std::io;
+use std::net::TcpListener;
 use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
 
 /// The variable that names the manager's socket.
 const NOTIFY: &str = "NOTIFY_SOCKET";
 
-/// Returns the socket that the manager has bound for this process, if there is one.
-pub fn take_socket() -> Result<Option<UnixListener>> {
-    ListenFd::from_env().take_unix_listener(0).context("cannot use the socket of the manager")
+/// The sockets that the manager has bound for this process, in the order of its unit.
+pub struct BoundSockets {
+    /// That of the service.
+    pub service: Option<UnixListener>,
+    /// That of the page.
+    pub page: Option<TcpListener>,
+}
+
+/// Returns the sockets that the manager has bound for this process, if there are any.
+pub fn take_sockets() -> Result<BoundSockets> {
+    let mut bound = ListenFd::from_env();
+    let service = bound.take_unix_listener(0).context("cannot use the socket of the manager")?;
+    let page = bound.take_tcp_listener(1).context("cannot use the manager's port for the page")?;
+    Ok(BoundSockets { service, page })
 }
 
 /// Tells the manager that the service answers. Without a manager nobody waits for that.

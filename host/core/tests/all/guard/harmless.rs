@@ -170,6 +170,7 @@ pub(crate) const COMMANDS: &[&str] = &[
     "portcullis audit show --verdict block",
     "portcullis explain last",
     "portcullis --state /tmp/s config show",
+    "portcullis --of-user ann audit show",
     "portcullis review --command 'rm ~/.claude/settings.json'",
     "portcullis --help",
     "portcullis plugin list",

@@ -21,6 +21,10 @@ pub(crate) const COMMANDS: &[&str] = &[
     "portcullis bundle update --yes",
     "portcullis --config /tmp/c bundle revoke acme/checks",
     "portcullis --color never pause",
+    "portcullis --of-user ann allow last",
+    "portcullis --of-user=ann pause",
+    "portcullis approvals --of-user ann allow abcdefgh",
+    "sudo -u portcullis portcullis --of-user ann open",
     "portcullis plugin --color never release scope-creep",
     // written, emptied, removed, moved
     "echo '{}' > ~/.claude/settings.json",
