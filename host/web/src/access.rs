@@ -4,7 +4,7 @@
 //! Everything is kept in memory, as digests: a service that starts again knows no cookie, and what
 //! it holds opens nothing.
 
-use crate::doors::ConnectionOwner;
+use crate::limited_listener::ConnectionOwner;
 use anyhow::{Context, Result};
 use data_encoding::BASE64URL_NOPAD;
 use std::collections::HashMap;

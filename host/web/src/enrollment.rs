@@ -1,7 +1,7 @@
 //! Sets up a passkey: a link from a terminal names the person, and their browser makes the key.
 
-use crate::house::House;
 use crate::people::{Approvers, Passkey, Proof};
+use crate::shared::SharedPage;
 use crate::site::Site;
 use anyhow::{Context, Result, bail};
 use portcullis_store::Home;
@@ -26,8 +26,8 @@ pub(crate) struct FinishForm {
 ///
 /// # Errors
 /// Fails if the person's name cannot be used.
-pub(crate) fn begin_enrollment(house: &House, form: &BeginForm) -> Result<Option<String>> {
-    let Some((site, name)) = house.access.redeem_enrollment(form.code.trim()) else {
+pub(crate) fn begin_enrollment(shared: &SharedPage, form: &BeginForm) -> Result<Option<String>> {
+    let Some((site, name)) = shared.access.redeem_enrollment(form.code.trim()) else {
         return Ok(None);
     };
     site.prover.begin_enrollment(site.domain(), &name).map(Some)
@@ -37,10 +37,10 @@ pub(crate) fn begin_enrollment(house: &House, form: &BeginForm) -> Result<Option
 ///
 /// # Errors
 /// Fails if nobody asked for it, it does not count, or it cannot be kept.
-pub(crate) fn finish_enrollment(house: &House, form: &FinishForm) -> Result<String> {
+pub(crate) fn finish_enrollment(shared: &SharedPage, form: &FinishForm) -> Result<String> {
     let mut refused = None;
     // The challenge that the device signed is that of one home.
-    for site in house.list_sites() {
+    for site in shared.list_sites() {
         match site.prover.finish_enrollment(site.domain(), &site.origin, &form.created) {
             Ok((name, passkey)) => return keep_passkey(&site, name, passkey),
             Err(error) => refused = Some(error),

@@ -5,8 +5,8 @@
 //! program on this machine can name any host: it lacks the cookie.
 
 use crate::collector::{self, Collector};
-use crate::doors::ConnectionOwner;
-use crate::house::{Guest, House};
+use crate::limited_listener::ConnectionOwner;
+use crate::shared::{SharedPage, SignedIn};
 use axum::extract::{ConnectInfo, Request, State};
 use axum::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use axum::http::{Method, StatusCode};
@@ -35,7 +35,7 @@ static HEADERS: [(HeaderName, &str); 7] = [
 
 /// Refuses what does not come from this page, and adds the headers.
 pub(crate) async fn guard_request(
-    State(house): State<Arc<House>>,
+    State(shared): State<Arc<SharedPage>>,
     ConnectInfo(owner): ConnectInfo<ConnectionOwner>,
     mut request: Request,
     next: Next,
@@ -44,17 +44,17 @@ pub(crate) async fn guard_request(
     // does not know the token.
     let collects = request.method() == Method::GET
         && request.uri().path() == collector::PATH
-        && house.metrics_token.as_ref().is_some_and(|token| token.is_shown(request.headers()));
+        && shared.metrics_token.as_ref().is_some_and(|token| token.is_shown(request.headers()));
     if collects {
         request.extensions_mut().insert(Collector);
     }
-    let objection = if collects { None } else { find_objection(&house, &request) };
+    let objection = if collects { None } else { find_objection(&shared, &request) };
     let mut response = match objection {
         Some((status, what)) => (status, what).into_response(),
         None => {
             let cookie = read_cookie(request.headers());
-            if let Some(guest) = cookie.and_then(|cookie| house.find_guest(cookie, owner)) {
-                request.extensions_mut().insert::<Guest>(guest);
+            if let Some(signed_in) = cookie.and_then(|cookie| shared.find_guest(cookie, owner)) {
+                request.extensions_mut().insert::<SignedIn>(signed_in);
             }
             next.run(request).await
         }
@@ -67,13 +67,13 @@ pub(crate) async fn guard_request(
 }
 
 /// Returns the reason for refusing a request, whoever sent it.
-fn find_objection(house: &House, request: &Request) -> Option<(StatusCode, &'static str)> {
+fn find_objection(shared: &SharedPage, request: &Request) -> Option<(StatusCode, &'static str)> {
     let (method, headers) = (request.method(), request.headers());
     let only = |name: HeaderName| {
         let mut values = headers.get_all(name).iter();
         values.next().filter(|_| values.next().is_none()).and_then(|value| value.to_str().ok())
     };
-    if only(header::HOST) != Some(house.host.as_str()) {
+    if only(header::HOST) != Some(shared.host.as_str()) {
         return Some((StatusCode::MISDIRECTED_REQUEST, "this page has another name\n"));
     }
     if matches!(*method, Method::GET | Method::HEAD) {
@@ -82,7 +82,7 @@ fn find_objection(house: &House, request: &Request) -> Option<(StatusCode, &'sta
     if *method != Method::POST {
         return Some((StatusCode::METHOD_NOT_ALLOWED, "only GET and POST\n"));
     }
-    if only(header::ORIGIN) != Some(house.origin.as_str()) {
+    if only(header::ORIGIN) != Some(shared.origin.as_str()) {
         return Some((StatusCode::FORBIDDEN, "a form of another page\n"));
     }
     let from = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);

@@ -8,10 +8,10 @@
 //!
 //! | module | |
 //! |---|---|
-//! | `server`, `doors` | binds loopback, routes, and ends; each user of the machine has a share of connections |
+//! | `server`, `limited_listener` | binds loopback, routes, and ends; each user of the machine has a share of connections |
 //! | `gate` | what holds for each request: host, origin, size, headers |
 //! | `access`, `failures` | one-time links, cookies, roles; wrong codes and proofs are counted |
-//! | `house`, `site` | the page as a whole; a home that visitors look at |
+//! | `shared`, `site` | the page as a whole; a home that visitors look at |
 //! | `people` | who may allow actions, and what each proves it with |
 //! | `proof`, `passkey` | checks a proof: a code, a password, or a passkey |
 //! | `watcher`, `changes` | tells open pages that the journal has changed, and who watches |
@@ -30,12 +30,11 @@ mod access;
 mod answer;
 mod changes;
 mod collector;
-mod doors;
 mod enrollment;
 mod failures;
 mod gate;
-mod house;
 mod kept;
+mod limited_listener;
 mod operate;
 mod pages;
 mod passkey;
@@ -44,6 +43,7 @@ pub mod proof;
 mod respond;
 mod rooms;
 mod server;
+mod shared;
 mod site;
 mod trial;
 mod watcher;

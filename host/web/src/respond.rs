@@ -1,8 +1,8 @@
 //! Answers to requests of all pages: a page for a visitor, and the check of a form.
 
 use crate::access::{Role, Visitor};
-use crate::house::{Guest, House};
 use crate::pages::{self, Frame};
+use crate::shared::{SharedPage, SignedIn};
 use crate::site::{ProvedForm, Reading, Site};
 use anyhow::Result;
 use axum::body::Body;
@@ -13,16 +13,16 @@ use axum::response::{IntoResponse, Redirect, Response};
 use portcullis_page::Html;
 use std::sync::Arc;
 
-pub(crate) type Shared = State<Arc<House>>;
+pub(crate) type Shared = State<Arc<SharedPage>>;
 /// The visitor with what the cookie opens, if a cookie named one.
-pub(crate) type MaybeGuest = Option<Extension<Guest>>;
+pub(crate) type MaybeSignedIn = Option<Extension<SignedIn>>;
 
 /// Composes a page from what the visitor's home holds.
 pub(crate) async fn show(
-    guest: MaybeGuest,
+    signed_in: MaybeSignedIn,
     compose: impl FnOnce(&Site, &Reading, &Visitor) -> Result<Frame> + Send + 'static,
 ) -> Response {
-    let Some(Extension(Guest { visitor, site })) = guest else {
+    let Some(Extension(SignedIn { visitor, site })) = signed_in else {
         return Redirect::to("/sign-in").into_response();
     };
     let read = move || {
@@ -42,11 +42,11 @@ pub(crate) async fn show(
 /// # Errors
 /// Fails with the answer to somebody who may not send it.
 pub(crate) fn admit_form(
-    guest: MaybeGuest,
+    signed_in: MaybeSignedIn,
     token: &str,
     least: Role,
 ) -> Result<Arc<Site>, Box<Response>> {
-    let Some(Extension(Guest { visitor, site })) = guest else {
+    let Some(Extension(SignedIn { visitor, site })) = signed_in else {
         return Err(Redirect::to("/sign-in").into_response().into());
     };
     if token != visitor.form_token {
@@ -65,10 +65,10 @@ pub(crate) fn admit_form(
 /// # Errors
 /// Fails like it.
 pub(crate) fn admit_proved_form<F: ProvedForm>(
-    guest: MaybeGuest,
+    signed_in: MaybeSignedIn,
     form: &F,
 ) -> Result<Arc<Site>, Box<Response>> {
-    admit_form(guest, form.token(), F::LEAST)
+    admit_form(signed_in, form.token(), F::LEAST)
 }
 
 /// Carries out what a form asks for, and leads to the page that says what became of it.
@@ -87,8 +87,11 @@ pub(crate) fn send_page(status: StatusCode, page: &Html) -> Response {
 }
 
 /// Sends the options with which the browser lets a passkey sign this very form.
-pub(crate) async fn ask_passkey<F: ProvedForm>(guest: MaybeGuest, Form(form): Form<F>) -> Response {
-    let site = match admit_proved_form(guest, &form) {
+pub(crate) async fn ask_passkey<F: ProvedForm>(
+    signed_in: MaybeSignedIn,
+    Form(form): Form<F>,
+) -> Response {
+    let site = match admit_proved_form(signed_in, &form) {
         Ok(site) => site,
         Err(refused) => return *refused,
     };

@@ -3,12 +3,12 @@
 
 use crate::access::Role;
 use crate::collector::{self, Collector};
-use crate::house::House;
 use crate::operate::{self, DecisionForm, RestoreForm};
 use crate::pages;
 use crate::respond::{
-    MaybeGuest, Shared, admit_form, admit_proved_form, ask_passkey, carry_out, show,
+    MaybeSignedIn, Shared, admit_form, admit_proved_form, ask_passkey, carry_out, show,
 };
+use crate::shared::SharedPage;
 use crate::trial::TrialForm;
 use axum::Router;
 use axum::extract::{Extension, Form, Query, State};
@@ -22,7 +22,7 @@ use std::sync::Arc;
 /// The kind of a text for Prometheus.
 const PROMETHEUS: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-pub(crate) fn routes() -> Router<Arc<House>> {
+pub(crate) fn routes() -> Router<Arc<SharedPage>> {
     Router::new()
         .route("/incident", get(show_incident))
         .route("/incident/rollback", get(show_rollback))
@@ -39,68 +39,68 @@ pub(crate) fn routes() -> Router<Arc<House>> {
 }
 
 async fn show_incident(
-    guest: MaybeGuest,
+    signed_in: MaybeSignedIn,
     Query(query): Query<pages::incident::IncidentQuery>,
 ) -> Response {
-    show(guest, move |site, reading, visitor| {
+    show(signed_in, move |site, reading, visitor| {
         pages::incident::compose(reading, visitor, &site.approvers()?, &query)
     })
     .await
 }
 
 async fn show_rollback(
-    guest: MaybeGuest,
+    signed_in: MaybeSignedIn,
     Query(query): Query<pages::incident::IncidentQuery>,
 ) -> Response {
-    show(guest, move |site, reading, visitor| {
+    show(signed_in, move |site, reading, visitor| {
         pages::rollback::compose(site, reading, visitor, &query)
     })
     .await
 }
 
-async fn decide_incident(guest: MaybeGuest, Form(form): Form<DecisionForm>) -> Response {
-    let site = match admit_proved_form(guest, &form) {
+async fn decide_incident(signed_in: MaybeSignedIn, Form(form): Form<DecisionForm>) -> Response {
+    let site = match admit_proved_form(signed_in, &form) {
         Ok(site) => site,
         Err(refused) => return *refused,
     };
     carry_out(move || operate::decide_incident(&site, &form)).await
 }
 
-async fn show_checkpoints(guest: MaybeGuest) -> Response {
-    show(guest, |site, reading, _| pages::checkpoints::compose(site, reading)).await
+async fn show_checkpoints(signed_in: MaybeSignedIn) -> Response {
+    show(signed_in, |site, reading, _| pages::checkpoints::compose(site, reading)).await
 }
 
 async fn show_checkpoint(
-    guest: MaybeGuest,
+    signed_in: MaybeSignedIn,
     Query(query): Query<pages::checkpoint::CheckpointQuery>,
 ) -> Response {
-    show(guest, move |site, reading, visitor| {
+    show(signed_in, move |site, reading, visitor| {
         pages::checkpoint::compose(site, reading, visitor, &query)
     })
     .await
 }
 
-async fn restore_checkpoint(guest: MaybeGuest, Form(form): Form<RestoreForm>) -> Response {
-    let site = match admit_proved_form(guest, &form) {
+async fn restore_checkpoint(signed_in: MaybeSignedIn, Form(form): Form<RestoreForm>) -> Response {
+    let site = match admit_proved_form(signed_in, &form) {
         Ok(site) => site,
         Err(refused) => return *refused,
     };
     carry_out(move || operate::restore_checkpoint(&site, &form)).await
 }
 
-async fn show_charts(guest: MaybeGuest) -> Response {
-    show(guest, |site, reading, _| pages::charts::compose(site, reading)).await
+async fn show_charts(signed_in: MaybeSignedIn) -> Response {
+    show(signed_in, |site, reading, _| pages::charts::compose(site, reading)).await
 }
 
 /// Sends the totals in the text format of Prometheus, to visitors and to whoever shows the token.
 async fn send_metrics(
-    State(house): Shared,
-    guest: MaybeGuest,
+    State(shared): Shared,
+    signed_in: MaybeSignedIn,
     collector: Option<Extension<Collector>>,
 ) -> Response {
-    let of_guest = guest.map(|Extension(guest)| guest.site);
-    let of_collector = || collector.and_then(|_| house.find_site(None).ok());
-    let Some(site) = of_guest.or_else(of_collector) else {
+    let of_visitor = signed_in.map(|Extension(signed_in)| signed_in.site);
+    let of_collector = || collector.and_then(|_| shared.find_site(None).ok());
+    let Some(site) = of_visitor.or_else(of_collector) else {
         let challenge = [(header::WWW_AUTHENTICATE, "Bearer")];
         let text = "the token of `serve --metrics-token-file` is needed, or a sign-in\n";
         return (StatusCode::UNAUTHORIZED, challenge, text).into_response();
@@ -115,20 +115,21 @@ async fn send_metrics(
     }
 }
 
-async fn show_rules(guest: MaybeGuest) -> Response {
-    show(guest, |site, reading, visitor| pages::rules::compose(site, reading, visitor, None)).await
+async fn show_rules(signed_in: MaybeSignedIn) -> Response {
+    show(signed_in, |site, reading, visitor| pages::rules::compose(site, reading, visitor, None))
+        .await
 }
 
-async fn try_rules(guest: MaybeGuest, Form(form): Form<TrialForm>) -> Response {
-    if let Err(refused) = admit_form(guest.clone(), &form.token, Role::Viewer) {
+async fn try_rules(signed_in: MaybeSignedIn, Form(form): Form<TrialForm>) -> Response {
+    if let Err(refused) = admit_form(signed_in.clone(), &form.token, Role::Viewer) {
         return *refused;
     }
-    show(guest, move |site, reading, visitor| {
+    show(signed_in, move |site, reading, visitor| {
         pages::rules::compose(site, reading, visitor, Some(&form))
     })
     .await
 }
 
-async fn show_configuration(guest: MaybeGuest) -> Response {
-    show(guest, |site, reading, _| pages::configuration::compose(site, reading)).await
+async fn show_configuration(signed_in: MaybeSignedIn) -> Response {
+    show(signed_in, |site, reading, _| pages::configuration::compose(site, reading)).await
 }

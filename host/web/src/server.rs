@@ -3,16 +3,16 @@
 use crate::access::Role;
 use crate::answer::{AnswerForm, Answered, give_answer};
 use crate::collector::MetricsToken;
-use crate::doors::{ConnectionOwner, Doors};
 use crate::enrollment::{BeginForm, FinishForm, begin_enrollment, finish_enrollment};
 use crate::gate::{COOKIE, guard_request, read_cookie};
-use crate::house::{Guest, House};
+use crate::limited_listener::{ConnectionOwner, LimitedListener};
 use crate::pages;
 use crate::people::check_name;
 use crate::respond::{
-    MaybeGuest, Shared, admit_proved_form, ask_passkey, send_json, send_page, show,
+    MaybeSignedIn, Shared, admit_proved_form, ask_passkey, send_json, send_page, show,
 };
 use crate::rooms;
+use crate::shared::{SharedPage, SignedIn};
 use crate::site::Site;
 use crate::watcher::{OpenPage, watch_journals};
 use anyhow::{Context, Result, ensure};
@@ -51,14 +51,14 @@ const SCRIPT: &str = include_str!("assets/page.js");
 /// A page that is bound and not served yet.
 pub struct Page {
     listener: TcpListener,
-    house: Arc<House>,
+    shared: Arc<SharedPage>,
     ends: watch::Sender<bool>,
 }
 
 /// Makes links to a page, and ends it.
 #[derive(Clone)]
 pub struct PageHandle {
-    house: Arc<House>,
+    shared: Arc<SharedPage>,
     ends: watch::Sender<bool>,
 }
 
@@ -70,7 +70,7 @@ impl Page {
     /// Fails if the port is taken.
     pub fn bind(places: Paths, port: u16, token: Option<MetricsToken>) -> Result<Self> {
         let (listener, host) = bind_port(port)?;
-        Ok(Self::of(listener, House::of_home(host, places, token)))
+        Ok(Self::of(listener, SharedPage::of_home(host, places, token)))
     }
 
     /// Binds the page of a service behind a boundary to a port of loopback, or takes one that is
@@ -88,17 +88,17 @@ impl Page {
             None => bind_port(port)?,
             Some(listener) => take_port(listener, port)?,
         };
-        Ok(Self::of(listener, House::of_users(host, Box::new(find_places))))
+        Ok(Self::of(listener, SharedPage::of_users(host, Box::new(find_places))))
     }
 
-    fn of(listener: TcpListener, house: House) -> Self {
-        Self { listener, house: Arc::new(house), ends: watch::Sender::new(false) }
+    fn of(listener: TcpListener, shared: SharedPage) -> Self {
+        Self { listener, shared: Arc::new(shared), ends: watch::Sender::new(false) }
     }
 
     /// Returns a handle, which stays valid.
     #[must_use]
     pub fn handle(&self) -> PageHandle {
-        PageHandle { house: Arc::clone(&self.house), ends: self.ends.clone() }
+        PageHandle { shared: Arc::clone(&self.shared), ends: self.ends.clone() }
     }
 
     /// Serves until the handle ends it.
@@ -113,19 +113,19 @@ impl Page {
             .enable_all()
             .build()
             .context("cannot start the threads of the page")?;
-        let Self { listener, house, ends } = self;
+        let Self { listener, shared, ends } = self;
         runtime
             .block_on(async move {
                 let listener = tokio::net::TcpListener::from_std(listener)?;
-                tokio::spawn(watch_journals(Arc::clone(&house)));
+                tokio::spawn(watch_journals(Arc::clone(&shared)));
                 let mut ended = ends.subscribe();
                 let until = async move {
                     let _closed = ended.wait_for(|ended| *ended).await;
                 };
-                let doors = Doors::new(listener);
-                let routes = routes(house, &ends);
+                let listener = LimitedListener::new(listener);
+                let routes = routes(shared, &ends);
                 let routes = routes.into_make_service_with_connect_info::<ConnectionOwner>();
-                axum::serve(doors, routes).with_graceful_shutdown(until).await
+                axum::serve(listener, routes).with_graceful_shutdown(until).await
             })
             .context("the page cannot be served")
     }
@@ -135,7 +135,7 @@ impl PageHandle {
     /// Returns the page's address, without a link's code.
     #[must_use]
     pub fn address(&self) -> &str {
-        &self.house.origin
+        &self.shared.origin
     }
 
     /// Makes a link that signs one browser in, once, within a minute: to the home of the page, or
@@ -144,9 +144,9 @@ impl PageHandle {
     /// # Errors
     /// Fails if the page has no such home, or the system gives no random bytes.
     pub fn make_link(&self, user: Option<u32>, role: Role) -> Result<String> {
-        let code = self.house.access.make_link(self.house.find_site(user)?, role)?;
+        let code = self.shared.access.make_link(self.shared.find_site(user)?, role)?;
         // What follows `#` is sent to no server, and stands in no log.
-        Ok(format!("{}/sign-in#{code}", self.house.origin))
+        Ok(format!("{}/sign-in#{code}", self.shared.origin))
     }
 
     /// Makes a link with which a person sets up a passkey, once, within a minute: for the home of the
@@ -156,8 +156,8 @@ impl PageHandle {
     /// Fails if the name is not one, the page has no such home, or the system gives no random bytes.
     pub fn make_enrollment(&self, user: Option<u32>, name: &str) -> Result<String> {
         check_name(name)?;
-        let code = self.house.access.make_enrollment(self.house.find_site(user)?, name)?;
-        Ok(format!("{}/enroll#{code}", self.house.origin))
+        let code = self.shared.access.make_enrollment(self.shared.find_site(user)?, name)?;
+        Ok(format!("{}/enroll#{code}", self.shared.origin))
     }
 
     /// Ends the page. Open pages lose their connection.
@@ -185,7 +185,7 @@ fn take_port(listener: TcpListener, port: u16) -> Result<(TcpListener, String)> 
     Ok((listener, format!("{PAGE_HOST}:{port}")))
 }
 
-fn routes(house: Arc<House>, ends: &watch::Sender<bool>) -> Router {
+fn routes(shared: Arc<SharedPage>, ends: &watch::Sender<bool>) -> Router {
     Router::new()
         .route("/", get(show_sessions))
         .route("/session", get(show_session))
@@ -210,12 +210,12 @@ fn routes(house: Arc<House>, ends: &watch::Sender<bool>) -> Router {
         .fallback(async || (StatusCode::NOT_FOUND, "there is no such page\n"))
         .layer(Extension(ends.subscribe()))
         .layer(DefaultBodyLimit::max(MOST_FORM))
-        .layer(from_fn_with_state(Arc::clone(&house), guard_request))
-        .with_state(house)
+        .layer(from_fn_with_state(Arc::clone(&shared), guard_request))
+        .with_state(shared)
 }
 
-async fn show_sessions(guest: MaybeGuest) -> Response {
-    show(guest, |_, reading, _| pages::sessions::compose(reading)).await
+async fn show_sessions(signed_in: MaybeSignedIn) -> Response {
+    show(signed_in, |_, reading, _| pages::sessions::compose(reading)).await
 }
 
 #[derive(Deserialize)]
@@ -223,37 +223,37 @@ struct SessionQuery {
     id: String,
 }
 
-async fn show_session(guest: MaybeGuest, Query(query): Query<SessionQuery>) -> Response {
-    show(guest, move |_, reading, _| pages::session::compose(reading, &query.id)).await
+async fn show_session(signed_in: MaybeSignedIn, Query(query): Query<SessionQuery>) -> Response {
+    show(signed_in, move |_, reading, _| pages::session::compose(reading, &query.id)).await
 }
 
 async fn show_approvals(
-    guest: MaybeGuest,
+    signed_in: MaybeSignedIn,
     Query(query): Query<pages::approvals::ApprovalsQuery>,
 ) -> Response {
-    show(guest, move |site, reading, visitor| {
+    show(signed_in, move |site, reading, visitor| {
         pages::approvals::compose(reading, visitor, &site.approvers()?, &query)
     })
     .await
 }
 
-async fn show_incidents(guest: MaybeGuest) -> Response {
-    show(guest, |_, reading, _| pages::incidents::compose(reading)).await
+async fn show_incidents(signed_in: MaybeSignedIn) -> Response {
+    show(signed_in, |_, reading, _| pages::incidents::compose(reading)).await
 }
 
-async fn show_plugins(guest: MaybeGuest) -> Response {
-    show(guest, |_, reading, _| pages::plugins::compose(reading)).await
+async fn show_plugins(signed_in: MaybeSignedIn) -> Response {
+    show(signed_in, |_, reading, _| pages::plugins::compose(reading)).await
 }
 
 async fn show_search(
-    guest: MaybeGuest,
+    signed_in: MaybeSignedIn,
     Query(query): Query<pages::search::SearchQuery>,
 ) -> Response {
-    show(guest, move |_, reading, _| pages::search::compose(reading, &query)).await
+    show(signed_in, move |_, reading, _| pages::search::compose(reading, &query)).await
 }
 
-async fn answer_approval(guest: MaybeGuest, Form(form): Form<AnswerForm>) -> Response {
-    let site = match admit_proved_form(guest, &form) {
+async fn answer_approval(signed_in: MaybeSignedIn, Form(form): Form<AnswerForm>) -> Response {
+    let site = match admit_proved_form(signed_in, &form) {
         Ok(site) => site,
         Err(refused) => return *refused,
     };
@@ -277,19 +277,19 @@ async fn show_enroll(Query(query): Query<pages::enroll::EnrollQuery>) -> Respons
     send_page(StatusCode::OK, &pages::enroll::whole_page(&query))
 }
 
-async fn begin_enroll(State(house): Shared, Form(form): Form<BeginForm>) -> Response {
-    match begin_enrollment(&house, &form) {
+async fn begin_enroll(State(shared): Shared, Form(form): Form<BeginForm>) -> Response {
+    match begin_enrollment(&shared, &form) {
         Ok(Some(options)) => send_json(options),
         Ok(None) => {
             let answer = (StatusCode::FORBIDDEN, "this code does not count\n").into_response();
-            refuse_guess(&house, answer)
+            refuse_guess(&shared, answer)
         }
         Err(error) => send_page(StatusCode::CONFLICT, &pages::error_page(&error)),
     }
 }
 
-async fn finish_enroll(State(house): Shared, Form(form): Form<FinishForm>) -> Response {
-    let kept = tokio::task::spawn_blocking(move || finish_enrollment(&house, &form)).await;
+async fn finish_enroll(State(shared): Shared, Form(form): Form<FinishForm>) -> Response {
+    let kept = tokio::task::spawn_blocking(move || finish_enrollment(&shared, &form)).await;
     match kept {
         Ok(Ok(_)) => Redirect::to("/enroll?said=done").into_response(),
         Ok(Err(error)) => send_page(StatusCode::CONFLICT, &pages::error_page(&error)),
@@ -308,26 +308,26 @@ struct SignInForm {
 
 /// Counts a code that was wrong. A right one counts all the same: nobody can guess it, and whoever
 /// tries must not keep others out.
-fn refuse_guess(house: &House, answer: Response) -> Response {
-    if house.guesses.are_too_many() {
+fn refuse_guess(shared: &SharedPage, answer: Response) -> Response {
+    if shared.guesses.are_too_many() {
         return (StatusCode::TOO_MANY_REQUESTS, "too many codes were wrong: wait a minute\n")
             .into_response();
     }
-    house.guesses.note_failure();
+    shared.guesses.note_failure();
     answer
 }
 
 async fn sign_in(
-    State(house): Shared,
+    State(shared): Shared,
     ConnectInfo(owner): ConnectInfo<ConnectionOwner>,
     Form(form): Form<SignInForm>,
 ) -> Response {
-    match house.access.redeem(form.code.trim(), owner) {
+    match shared.access.redeem(form.code.trim(), owner) {
         Ok(Some(cookie)) => {
             let cookie = format!("{COOKIE}={cookie}; HttpOnly; SameSite=Strict; Path=/");
             with_cookie(Redirect::to("/").into_response(), &cookie)
         }
-        Ok(None) => refuse_guess(&house, Redirect::to("/sign-in?said=unknown").into_response()),
+        Ok(None) => refuse_guess(&shared, Redirect::to("/sign-in?said=unknown").into_response()),
         Err(error) => send_page(StatusCode::INTERNAL_SERVER_ERROR, &pages::error_page(&error)),
     }
 }
@@ -338,15 +338,16 @@ struct SignOutForm {
 }
 
 async fn sign_out(
-    State(house): Shared,
+    State(shared): Shared,
     ConnectInfo(owner): ConnectInfo<ConnectionOwner>,
-    guest: MaybeGuest,
+    signed_in: MaybeSignedIn,
     headers: HeaderMap,
     Form(form): Form<SignOutForm>,
 ) -> Response {
-    let is_ours = guest.is_some_and(|Extension(guest)| guest.visitor.form_token == form.token);
+    let is_ours =
+        signed_in.is_some_and(|Extension(signed_in)| signed_in.visitor.form_token == form.token);
     if let Some(cookie) = read_cookie(&headers).filter(|_| is_ours) {
-        house.access.end_session(cookie, owner);
+        shared.access.end_session(cookie, owner);
     }
     let ended = format!("{COOKIE}=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0");
     with_cookie(Redirect::to("/sign-in?said=out").into_response(), &ended)
@@ -354,10 +355,10 @@ async fn sign_out(
 
 /// Sends an event for each change of the journal, until the browser or the service ends.
 async fn send_changes(
-    guest: MaybeGuest,
+    signed_in: MaybeSignedIn,
     Extension(ends): Extension<watch::Receiver<bool>>,
 ) -> Response {
-    let Some(Extension(Guest { visitor, site })) = guest else {
+    let Some(Extension(SignedIn { visitor, site })) = signed_in else {
         return StatusCode::UNAUTHORIZED.into_response();
     };
     let open = OpenPage::open(Arc::clone(&site), visitor.role);

@@ -3,7 +3,7 @@
 //! Hooks write the journal from processes of their own, so nobody else could tell that it has changed.
 
 use crate::access::Role;
-use crate::house::House;
+use crate::shared::SharedPage;
 use crate::site::Site;
 use portcullis_review::approvals::WatchLock;
 use portcullis_store::{Filter, Store};
@@ -38,13 +38,13 @@ impl Drop for OpenPage {
 
 /// Looks at the journals of all homes as long as pages are open. While an approver's is, a person
 /// watches: actions wait for their answer.
-pub(crate) async fn watch_journals(house: Arc<House>) {
+pub(crate) async fn watch_journals(shared: Arc<SharedPage>) {
     let mut ticks = interval(PERIOD);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut locks: BTreeMap<PathBuf, WatchLock> = BTreeMap::new();
     loop {
         ticks.tick().await;
-        for site in house.list_sites() {
+        for site in shared.list_sites() {
             let state = &site.places.state;
             if !site.changes.is_watched() {
                 locks.remove(state);

@@ -37,29 +37,29 @@ pub(crate) struct ConnectionOwner(pub(crate) Option<u32>);
 type Counts = BTreeMap<ConnectionOwner, usize>;
 
 /// A port with a share for each user.
-pub(crate) struct Doors {
+pub(crate) struct LimitedListener {
     listener: TcpListener,
     counts: Arc<Mutex<Counts>>,
 }
 
 /// A connection, which counts until it is dropped.
-pub(crate) struct Door {
+pub(crate) struct LimitedConnection {
     stream: TcpStream,
     owner: ConnectionOwner,
     counts: Arc<Mutex<Counts>>,
 }
 
-impl Doors {
+impl LimitedListener {
     pub(crate) fn new(listener: TcpListener) -> Self {
         Self { listener, counts: Arc::default() }
     }
 }
 
-impl axum::serve::Listener for Doors {
-    type Io = Door;
+impl axum::serve::Listener for LimitedListener {
+    type Io = LimitedConnection;
     type Addr = SocketAddr;
 
-    async fn accept(&mut self) -> (Door, SocketAddr) {
+    async fn accept(&mut self) -> (LimitedConnection, SocketAddr) {
         loop {
             let Ok((stream, peer)) = self.listener.accept().await else {
                 // It was given up at once, or descriptors are short.
@@ -69,7 +69,10 @@ impl axum::serve::Listener for Doors {
             let user = stream.local_addr().ok().and_then(|own| find_user(peer, own));
             let owner = ConnectionOwner(user);
             if take_share(&mut lock(&self.counts), owner) {
-                return (Door { stream, owner, counts: Arc::clone(&self.counts) }, peer);
+                return (
+                    LimitedConnection { stream, owner, counts: Arc::clone(&self.counts) },
+                    peer,
+                );
             }
         }
     }
@@ -79,13 +82,13 @@ impl axum::serve::Listener for Doors {
     }
 }
 
-impl Connected<IncomingStream<'_, Doors>> for ConnectionOwner {
-    fn connect_info(stream: IncomingStream<'_, Doors>) -> Self {
+impl Connected<IncomingStream<'_, LimitedListener>> for ConnectionOwner {
+    fn connect_info(stream: IncomingStream<'_, LimitedListener>) -> Self {
         stream.io().owner
     }
 }
 
-impl Drop for Door {
+impl Drop for LimitedConnection {
     fn drop(&mut self) {
         let mut counts = lock(&self.counts);
         if let Some(count) = counts.get_mut(&self.owner) {
@@ -97,7 +100,7 @@ impl Drop for Door {
     }
 }
 
-impl AsyncRead for Door {
+impl AsyncRead for LimitedConnection {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -107,7 +110,7 @@ impl AsyncRead for Door {
     }
 }
 
-impl AsyncWrite for Door {
+impl AsyncWrite for LimitedConnection {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

@@ -5,8 +5,8 @@
 
 use crate::access::{Access, Visitor};
 use crate::collector::MetricsToken;
-use crate::doors::ConnectionOwner;
 use crate::failures::Failures;
+use crate::limited_listener::ConnectionOwner;
 use crate::site::Site;
 use anyhow::{Result, bail};
 use portcullis_config::paths::Paths;
@@ -25,7 +25,7 @@ enum Homes {
 }
 
 /// What all requests share.
-pub(crate) struct House {
+pub(crate) struct SharedPage {
     /// The only value of the header `Host` that is answered.
     pub(crate) host: String,
     /// The only value of `Origin` whose forms count.
@@ -40,12 +40,12 @@ pub(crate) struct House {
 
 /// A visitor, and what the visitor's cookie opens.
 #[derive(Clone)]
-pub(crate) struct Guest {
+pub(crate) struct SignedIn {
     pub(crate) visitor: Visitor,
     pub(crate) site: Arc<Site>,
 }
 
-impl House {
+impl SharedPage {
     /// Creates the page of a home.
     pub(crate) fn of_home(host: String, places: Paths, token: Option<MetricsToken>) -> Self {
         let site = Arc::new(Site::new(host.clone(), places));
@@ -94,10 +94,10 @@ impl House {
         }
     }
 
-    /// Returns the guest with a cookie's value in a connection of a user.
-    pub(crate) fn find_guest(&self, cookie: &str, owner: ConnectionOwner) -> Option<Guest> {
+    /// Returns the signed_in with a cookie's value in a connection of a user.
+    pub(crate) fn find_guest(&self, cookie: &str, owner: ConnectionOwner) -> Option<SignedIn> {
         let (site, visitor) = self.access.find_visitor(cookie, owner)?;
-        Some(Guest { visitor, site })
+        Some(SignedIn { visitor, site })
     }
 }
 
