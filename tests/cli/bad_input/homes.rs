@@ -377,7 +377,7 @@ fn each_of_cache(site: &Site, ending: &str, change: fn(Vec<u8>) -> Vec<u8>) -> R
             count += 1;
         }
     }
-    ensure!(count > 5, "the cache holds {count} files that end with `{ending}`");
+    ensure!(count > 4, "the cache holds {count} files that end with `{ending}`");
     Ok(())
 }
 
