@@ -515,6 +515,11 @@ fn binary(operator: Operator, left: &Value, right: &Value) -> Value {
         (Operator::Divide, Kind::Made(class, _), _) if &**class == "pathlib.Path" => {
             methods::path_joined(&[left.clone(), right.clone()])
         }
+        (Operator::Or, Kind::Number(one), Kind::Number(two)) => Value::number(one | two),
+        (Operator::And, Kind::Number(one), Kind::Number(two)) => Value::number(one & two),
+        // The bits that one side has are known, whatever the other side is.
+        (Operator::Or, _, _) => Value::made("|", vec![left.clone(), right.clone()], None),
+        (Operator::And, _, _) => Value::made("&", vec![left.clone(), right.clone()], None),
         (Operator::Times, Kind::Text(text), Kind::Number(count))
         | (Operator::Times, Kind::Number(count), Kind::Text(text)) => {
             methods::repeated(text, *count)

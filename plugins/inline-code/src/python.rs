@@ -288,6 +288,8 @@ const fn operator(from: ast::Operator) -> Operator {
         ast::Operator::Mult => Operator::Times,
         ast::Operator::Div => Operator::Divide,
         ast::Operator::Mod => Operator::Remainder,
+        ast::Operator::BitOr => Operator::Or,
+        ast::Operator::BitAnd => Operator::And,
         _ => Operator::Other,
     }
 }

@@ -69,6 +69,8 @@ pub(crate) enum Operator {
     Times,
     Divide,
     Remainder,
+    Or,
+    And,
     Other,
 }
 

@@ -112,6 +112,7 @@ pub(crate) fn read(text: &str, surroundings: &Surroundings) -> (Reading, u64) {
         calls: CALLS,
         shells: 0,
         descriptors: BTreeMap::new(),
+        outputs: BTreeMap::new(),
         written: Vec::new(),
         tainted: BTreeSet::new(),
         dumped: BTreeSet::new(),
@@ -125,6 +126,7 @@ pub(crate) fn read(text: &str, surroundings: &Surroundings) -> (Reading, u64) {
         edits: BTreeMap::new(),
         built: Vec::new(),
         links: Vec::new(),
+        enters: false,
         kept: Vec::new(),
         remotes: Vec::new(),
         hoards: Vec::new(),
@@ -179,6 +181,8 @@ struct Walker<'a> {
     shells: u32,
     /// The contents of the file descriptors that the command line opens.
     descriptors: BTreeMap<u32, Feed>,
+    /// The files that are open for writing, by descriptor.
+    outputs: BTreeMap<u32, expand::Field>,
     /// The files that commands write, in order.
     written: Vec<String>,
     /// The files that contain data read from secrets.
@@ -206,8 +210,10 @@ struct Walker<'a> {
     edits: BTreeMap<String, Vec<rewritten::Edit>>,
     /// The programs that this command line builds from source code that is known.
     built: Vec<compilers::Built>,
-    /// The links that this command line makes: the path and the target of each.
-    links: Vec<(String, String)>,
+    /// The links and the mounts that this command line makes.
+    links: Vec<links::Link>,
+    /// The current path ends with a slash: a link there is followed, not removed.
+    enters: bool,
     /// The work that git holds by now, by repository.
     kept: Vec<keeping::Kept>,
     /// The remotes that this command line gives a repository: name and address.
@@ -434,7 +440,7 @@ impl Walker<'_> {
         let feed = self.compound(&stage.body, &inner);
         let feed = self.carried(&before, &[], &inner.input.clone(), feed);
         if io.captured {
-            self.remember_outputs(&redirections, &feed);
+            self.remember_outputs(&redirections, &io.files, &feed);
             return Feed::of_text("");
         }
         feed

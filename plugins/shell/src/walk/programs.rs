@@ -44,6 +44,7 @@ impl Walker<'_> {
             if secret_input && self.contacts.len() > contacts && !super::taint::signs_in(rest) {
                 self.plain(EffectKind::SecretRead, "environment", false, command, setting);
             }
+            source = source.max(self.filtered_source(name, rest, plan));
             self.remember_downloads(gives, rest, plan);
             if matches!(name, "tee" | "sponge") {
                 self.remember_copies(rest, plan, &call.input);
@@ -221,15 +222,19 @@ impl Walker<'_> {
                 self.move_away(rest, plan, command, setting);
                 self.fill_folder(rest, plan, command, setting);
             }
-            "ln" | "cp" => {
-                let how = if name == "ln" { Passing::Link } else { Passing::Copy };
+            "ln" | "link" | "cp" => {
+                let how = if name == "cp" { Passing::Copy } else { Passing::Link };
                 self.pass_on(how, rest, plan);
-                self.note_links(name, rest, plan);
-                self.fill_folder(rest, plan, command, setting);
+                if how == Passing::Copy {
+                    self.fill_folder(rest, plan, command, setting);
+                }
+                self.note_links(name, rest, plan, command, setting);
             }
-            "mkdir" => self.sets_mode(rest, command, setting),
+            "mount" | "bindfs" => self.note_mounts(name, rest, plan, command, setting),
+            "mkdir" => self.sets_mode(rest, plan, command, setting),
+            "setfacl" => self.access_list(rest, plan, command, setting),
             "install" => {
-                self.sets_mode(rest, command, setting);
+                self.sets_mode(rest, plan, command, setting);
                 self.pass_on(Passing::Copy, rest, plan);
                 self.fill_folder(rest, plan, command, setting);
             }
@@ -334,12 +339,9 @@ impl Walker<'_> {
         command: Option<u32>,
         setting: &Setting,
     ) {
-        let named = rest
-            .iter()
-            .position(|field| field.text == "-t" || field.text == "--target-directory")
-            .and_then(|at| rest.get(at + 1));
+        let named = super::links::target_folder(rest, plan);
         let operands: Vec<&Field> = plan.operands.iter().filter_map(|at| rest.get(*at)).collect();
-        let (target, sources) = match (named, operands.split_last()) {
+        let (target, sources) = match (named.as_ref(), operands.split_last()) {
             (Some(folder), _) => (folder, operands.as_slice()),
             (None, Some((target, sources))) if places::remote_path(&target.text).is_none() => {
                 (*target, sources)
@@ -362,15 +364,38 @@ impl Walker<'_> {
 
     /// Passes on what is known of files to their copies, links and new names.
     fn pass_on(&mut self, how: Passing, rest: &[Field], plan: &Plan) {
-        let named = rest
-            .iter()
-            .position(|field| field.text == "-t" || field.text == "--target-directory")
-            .and_then(|at| rest.get(at + 1));
+        let named = super::links::target_folder(rest, plan);
         let operands: Vec<&Field> = plan.operands.iter().filter_map(|at| rest.get(*at)).collect();
-        match (named, operands.split_last()) {
+        let keeps = super::links::has_flag(
+            rest,
+            plan,
+            &['a', 'd', 'P', 'r', 'R'],
+            &["--archive", "--no-dereference", "--recursive"],
+        );
+        if how == Passing::Move || how == Passing::Copy && keeps {
+            let sources = match (&named, operands.split_last()) {
+                (Some(_), _) => operands.as_slice(),
+                (None, last) => last.map_or(&[][..], |(_, sources)| sources),
+            };
+            let target = named.as_ref().or(operands.last().copied());
+            self.rename_links(sources, target);
+        }
+        match (named.as_ref(), operands.split_last()) {
             (Some(folder), _) => self.pass_on_files(how, &operands, folder),
             (None, Some((target, sources))) => self.pass_on_files(how, sources, target),
             (None, None) => {}
+        }
+    }
+
+    fn rename_links(&mut self, sources: &[&Field], target: Option<&Field>) {
+        let Some((to, true)) = target.map(|to| places::resolve(&to.text, &self.env.folder)) else {
+            return;
+        };
+        for source in sources {
+            let (from, _) = places::resolve(&source.text, &self.env.folder);
+            let name = from.rsplit('/').next().unwrap_or("").to_owned();
+            let names = [to.clone(), format!("{}/{name}", to.trim_end_matches('/'))];
+            self.pass_on_links(&from, &names);
         }
     }
 

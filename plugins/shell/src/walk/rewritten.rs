@@ -64,6 +64,27 @@ enum Reach {
     Line,
     /// One place, which has to be there.
     Once,
+    /// The new text is a line of its own there.
+    Insert(Side, Lines),
+}
+
+/// The side of a line on which another is put.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Before,
+    After,
+    Instead,
+}
+
+/// The lines that an order of sed is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lines {
+    All,
+    Last,
+    /// Counted from 1.
+    Numbered(usize),
+    /// Those that the old text is in.
+    Matching,
 }
 
 impl Walker<'_> {
@@ -125,11 +146,33 @@ impl Walker<'_> {
         }
     }
 
-    /// Makes changes of a file, or notes that its text is not known any more.
-    fn rewrite(&mut self, file: &Field, edits: Option<&[Edit]>) {
-        let (path, certain) = places::resolve(&file.text, &self.env.folder);
-        if !certain || path.contains(UNKNOWN) || self.printed.len() >= FILES {
+    /// Notes a file that code writes: nothing here tells its text from then on.
+    pub(super) fn writes_in_code(
+        &mut self,
+        file: &Field,
+        command: Option<u32>,
+        setting: &Setting,
+    ) {
+        self.file(EffectKind::FileModify, file, false, command, setting);
+        if setting.place != Place::Here {
             return;
+        }
+        let source = setting.input.source;
+        if source.is_unseen() {
+            self.remember_file(&file.text, Feed { source, open: true, ..Feed::default() }, true);
+        } else {
+            self.rewrite(file, None);
+        }
+    }
+
+    /// Makes changes of a file, or notes that its text is not known any more.
+    pub(super) fn rewrite(&mut self, file: &Field, edits: Option<&[Edit]>) {
+        let (path, certain) = places::resolve(&file.text, &self.env.folder);
+        if !certain || path.contains(UNKNOWN) {
+            return;
+        }
+        if self.printed.len() >= FILES {
+            return self.out.limit("more changed files than are followed");
         }
         let known = self.files.get_mut(&path);
         let text = known.as_ref().and_then(|feed| feed.text.clone());
@@ -206,12 +249,102 @@ fn read_sed(rest: &[Field], plan: &Plan) -> Option<Vec<Edit>> {
     if scripts.is_empty() {
         scripts.push(rest.get(*plan.operands.first()?)?);
     }
-    scripts
-        .into_iter()
-        .flat_map(|script| script.text.split([';', '\n']).map(move |text| (text, script.known)))
-        .filter(|(text, _)| !text.trim().is_empty())
-        .map(|(text, known)| if known { read_substitution(text.trim(), extended) } else { None })
-        .collect()
+    if !scripts.iter().all(|script| script.known) {
+        return None;
+    }
+    // The parts of a script are its lines.
+    let script: Vec<&str> = scripts.iter().map(|script| script.text.as_str()).collect();
+    read_script(&script.join("\n"), extended)
+}
+
+/// Reads a script of sed that only replaces texts and puts lines in.
+fn read_script(script: &str, extended: bool) -> Option<Vec<Edit>> {
+    let mut edits = Vec::new();
+    let mut rest = script.trim_start_matches([';', '\n', ' ', '\t']);
+    while !rest.is_empty() {
+        if edits.len() >= EDITS {
+            return None;
+        }
+        let (inserted, after) = match read_insertion(rest, extended) {
+            Some(found) => found,
+            None => {
+                let end = rest.find([';', '\n']).unwrap_or(rest.len());
+                let (order, after) = rest.split_at_checked(end)?;
+                (read_substitution(order.trim(), extended)?, after)
+            }
+        };
+        edits.push(inserted);
+        rest = after.trim_start_matches([';', '\n', ' ', '\t']);
+    }
+    Some(edits)
+}
+
+/// Reads `1i TEXT`, `$a TEXT`, `/TEXT/c TEXT` and the like; returns the rest of the script too. The
+/// text is all of the line.
+fn read_insertion(script: &str, extended: bool) -> Option<(Edit, &str)> {
+    let (lines, old, rest) = read_lines(script, extended)?;
+    let mut signs = rest.trim_start_matches([' ', '\t']).chars();
+    let side = match signs.next()? {
+        'i' => Side::Before,
+        'a' => Side::After,
+        'c' => Side::Instead,
+        _ => return None,
+    };
+    let text = signs.as_str().trim_start_matches([' ', '\t']);
+    let text = match text.strip_prefix('\\') {
+        Some(next) => next.strip_prefix('\n').unwrap_or(next),
+        None => text,
+    };
+    // A backslash at the end of a line goes on with the next one.
+    let mut end = text.find('\n').unwrap_or(text.len());
+    while text.get(..end)?.ends_with('\\') && end < text.len() {
+        let next = text.get(end + 1..)?;
+        end += 1 + next.find('\n').unwrap_or(next.len());
+    }
+    let (line, after) = text.split_at_checked(end)?;
+    let new = line.replace("\\\n", "\n");
+    let plain = !new.is_empty() && !new.contains('\\');
+    let reach = Reach::Insert(side, lines);
+    plain.then(|| (Edit { old: old.to_owned(), new, reach }, after))
+}
+
+/// Reads the lines that an order is for; returns the text that they have, and the rest too.
+fn read_lines(script: &str, extended: bool) -> Option<(Lines, &str, &str)> {
+    if let Some(rest) = script.strip_prefix('$') {
+        return Some((Lines::Last, "", rest));
+    }
+    if let Some(pattern) = script.strip_prefix('/') {
+        let (old, rest) = pattern.split_once('/')?;
+        let special = old.contains(SPECIAL) || extended && old.contains(EXTENDED);
+        return (!old.is_empty() && !special).then_some((Lines::Matching, old, rest));
+    }
+    let digits = script.find(|c: char| !c.is_ascii_digit()).unwrap_or(script.len());
+    let (number, rest) = script.split_at_checked(digits)?;
+    match number {
+        "" => Some((Lines::All, "", rest)),
+        number => number.parse().ok().map(|number| (Lines::Numbered(number), "", rest)),
+    }
+}
+
+/// Returns a text after a line was put in.
+fn with_line(text: &str, edit: &Edit, side: Side, lines: Lines) -> String {
+    let count = text.lines().count();
+    let mut all: Vec<&str> = Vec::new();
+    for (at, line) in text.lines().enumerate() {
+        let fits = match lines {
+            Lines::All => true,
+            Lines::Last => at + 1 == count,
+            Lines::Numbered(number) => at + 1 == number,
+            Lines::Matching => line.contains(&edit.old),
+        };
+        match side {
+            _ if !fits => all.push(line),
+            Side::Before => all.extend([edit.new.as_str(), line]),
+            Side::After => all.extend([line, edit.new.as_str()]),
+            Side::Instead => all.push(&edit.new),
+        }
+    }
+    all.join("\n") + "\n"
 }
 
 /// Reads `s/TEXT/TEXT/` and `s/TEXT/TEXT/g`.
@@ -281,6 +414,7 @@ fn edited(text: &str, edits: &[Edit]) -> Option<Rc<str>> {
                 text.replacen(&edit.old, &edit.new, 1)
             }
             Reach::Once => return None,
+            Reach::Insert(side, lines) => with_line(&text, edit, side, lines),
         };
         if text.len() > TEXT {
             return None;

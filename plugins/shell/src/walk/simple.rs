@@ -101,7 +101,7 @@ impl Walker<'_> {
             self.note_emptied(&call.redirections, index, setting);
         }
         if io.captured {
-            self.remember_outputs(&call.redirections, &feed);
+            self.remember_outputs(&call.redirections, &io.files, &feed);
         }
         if io.captured { Feed { from: feed.from, ..Feed::of_text("") } } else { feed }
     }

@@ -15,7 +15,7 @@ use super::super::feed::{Feed, Source};
 use super::super::routines::quoted;
 use super::super::{Setting, Walker, sql};
 use super::{BUILT, at_home, unknown_text};
-use crate::places;
+use crate::places::{self, Place as Where};
 use crate::types::EffectKind;
 use portcullis_inline_code::HOLE;
 use read::{Call, read_calls};
@@ -140,6 +140,69 @@ impl Walker<'_> {
         for value in members.take(64).collect::<Vec<_>>() {
             let word = self.foreign_word(&value.in_text(), place);
             self.file(kind.clone(), &word, recursive, place.command, setting);
+            if *kind == EffectKind::FileModify && !recursive && setting.place == Where::Here {
+                self.rewrite(&word, None);
+            }
+        }
+    }
+
+    /// Remembers a text that code puts into a file as a whole, or at its end.
+    fn foreign_text(&mut self, call: &Call, first: &[Value], place: &Place<'_>) {
+        const WHOLE: &[&str] =
+            &["File.binwrite", "File.write", "IO.binwrite", "IO.write", "file_put_contents"];
+        let text = call.arguments.get(1).and_then(Value::known);
+        let (Some(text), true) = (text, WHOLE.contains(&call.name.as_str())) else { return };
+        // A mode or a flag may say that it goes to the end, or to another place.
+        let (appends, plain) = (call.arguments.len() > 2, call.named.is_empty());
+        for value in first.iter().filter(|_| plain) {
+            let Some(name) = value.known() else { continue };
+            let word = self.foreign_word(name, place);
+            let feed = Feed { from: place.command, ..Feed::of_text(text) };
+            self.remember_file(&word.text, feed, appends);
+        }
+    }
+
+    /// Notes the permissions that code gives to files.
+    fn foreign_mode(
+        &mut self,
+        mode: Option<&Value>,
+        files: &[Value],
+        place: &Place<'_>,
+        setting: &Setting,
+    ) {
+        let text = mode.and_then(Value::known);
+        let bits = text.and_then(|text| match text.strip_prefix('0') {
+            Some("") => Some(0),
+            Some(octal) => u32::from_str_radix(octal.trim_start_matches('o'), 8).ok(),
+            None => text.parse().ok().or_else(|| {
+                let field = Field { known: true, ..Field::plain(text, place.field.span) };
+                super::super::modes::bits_of(&field)
+            }),
+        });
+        let members = files.iter().flat_map(Value::members).take(64);
+        let words: Vec<Field> =
+            members.map(|value| self.foreign_word(&value.in_text(), place)).collect();
+        for word in &words {
+            self.file(EffectKind::FileModify, word, false, place.command, setting);
+        }
+        let words: Vec<&Field> = words.iter().collect();
+        self.note_permissions(bits, &words, place.command, setting);
+    }
+
+    /// Notes links that code makes.
+    fn foreign_link(
+        &mut self,
+        call: &Call,
+        (to, at): (&[Value], &[Value]),
+        place: &Place<'_>,
+        setting: &Setting,
+    ) {
+        let symbolic = ["sym", "ln_s"].iter().any(|name| call.name.contains(name));
+        for (to, at) in to.iter().zip(at) {
+            let (to, at) =
+                (self.foreign_word(&to.in_text(), place), self.foreign_word(&at.in_text(), place));
+            self.file(EffectKind::FileModify, &at, false, place.command, setting);
+            self.note_link(&at, &to, symbolic, place.command, setting);
         }
     }
 
@@ -169,14 +232,25 @@ impl Walker<'_> {
                     self.foreign_files(&EffectKind::FileDelete, first, false, place, setting);
                 }
             }
-            Act::Write => self.foreign_files(&EffectKind::FileModify, first, false, place, setting),
+            Act::Write if call.name == "chmod" => {
+                self.foreign_mode(second.first(), first, place, setting);
+            }
+            Act::Write => {
+                self.foreign_files(&EffectKind::FileModify, first, false, place, setting);
+                self.foreign_text(call, first, place);
+            }
             Act::WriteSecond if call.arguments.len() < 2 => {}
-            Act::WriteSecond | Act::Link => {
+            Act::WriteSecond => {
                 self.foreign_files(&EffectKind::FileModify, second, false, place, setting);
             }
+            Act::Link => self.foreign_link(call, (first, second), place, setting),
             Act::Modes => {
                 let files = given.get(1..).unwrap_or_default();
-                self.foreign_files(&EffectKind::FileModify, files, false, place, setting);
+                if call.name.contains("chmod") {
+                    self.foreign_mode(first.first(), files, place, setting);
+                } else {
+                    self.foreign_files(&EffectKind::FileModify, files, false, place, setting);
+                }
             }
             Act::Create => {
                 self.foreign_files(&EffectKind::FileCreate, first, false, place, setting)
