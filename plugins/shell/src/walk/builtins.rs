@@ -378,7 +378,7 @@ impl Walker<'_> {
         let on_disk = || {
             let special = ["/dev/", "/proc/", "/sys/"].iter().any(|at| path.starts_with(at));
             let known = path.starts_with('/') && !path.contains(UNKNOWN) && !special;
-            if known { Feed::of_file(&path) } else { Feed::default() }
+            if known { self.on_disk(&path) } else { Feed::default() }
         };
         self.content_of(&path).unwrap_or_else(on_disk)
     }

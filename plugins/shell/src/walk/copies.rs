@@ -90,7 +90,7 @@ impl Walker<'_> {
         let of = |from: &str, rest: &str| {
             let path = format!("{from}{rest}");
             let known = self.files.get(&path).cloned();
-            Some(known.unwrap_or_else(|| Feed { open: true, ..Feed::of_file(&path) }))
+            Some(known.unwrap_or_else(|| Feed { open: true, ..self.on_disk(&path) }))
         };
         // A later `ln -sf` replaces an earlier link of the same name.
         if let Some(place) = self.last_place(path, true) {
@@ -102,7 +102,7 @@ impl Walker<'_> {
         let ends = path.rmatch_indices('/').map(|(at, _)| at).take(DEEP);
         for (folder, rest) in ends.filter_map(|at| path.split_at_checked(at)) {
             let copied = self.files.get(folder).and_then(|feed| feed.pieces.as_deref());
-            if let Some([Piece::File(from)]) = copied {
+            if let Some([Piece::File(from) | Piece::Changed(from, _)]) = copied {
                 return of(from, rest);
             }
         }
@@ -194,7 +194,7 @@ impl Walker<'_> {
         }
         let texts = pieces.iter().map(|piece| match piece {
             Piece::Text(text) => text.as_ref(),
-            Piece::File(_) | Piece::Made => "\n",
+            Piece::File(_) | Piece::Changed(..) | Piece::Made => "\n",
         });
         Rc::from(texts.collect::<String>())
     }
@@ -288,7 +288,7 @@ impl Walker<'_> {
         self.note_rewritten_pieces(pieces);
         let Some(found) = self.found_in(pieces) else { return false };
         let path = pieces.iter().find_map(|piece| match piece {
-            Piece::File(path) => Some(Rc::clone(path)),
+            Piece::File(path) | Piece::Changed(path, _) => Some(Rc::clone(path)),
             Piece::Text(_) | Piece::Made => None,
         });
         let path = path.unwrap_or_else(|| Rc::from(""));

@@ -368,6 +368,9 @@ impl Walker<'_> {
 
     /// Notes that text which nobody has seen is run.
     pub(super) fn unseen(&mut self, source: Source, command: Option<u32>, setting: &Setting) {
+        if source.changed {
+            self.out.file_gap(super::scripts::REWRITTEN);
+        }
         let form = match source.trust {
             Trust::Downloaded => "pipe-to-shell",
             Trust::Decoded => "hidden-command",

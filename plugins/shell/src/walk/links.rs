@@ -192,6 +192,10 @@ impl Walker<'_> {
         if way == Way::Hard && known {
             self.note_second_name(&place, &at, command, setting);
         }
+        let content = self.content_of(&place).filter(|content| content.source.is_unseen());
+        if let Some(content) = content.filter(|_| place != at) {
+            self.files.insert(at.clone(), content);
+        }
         if place != at {
             self.add_link(Link { at, to: place, removable: way != Way::Mounted });
         }
@@ -208,9 +212,11 @@ impl Walker<'_> {
         if places::is_secret(file, self.home) || self.is_tainted(file) {
             self.tainted.insert(at.to_owned());
         }
-        let (kinds, _) = places::consequences(&EffectKind::FileModify, file, false, self.home);
-        if !kinds.is_empty() {
-            self.emit(EffectKind::FileModify, file.to_owned(), false, false, command, setting);
+        let changed = EffectKind::FileModify;
+        let (mut kinds, _) = places::consequences(&changed, file, false, self.home);
+        kinds.extend((!kinds.is_empty()).then_some(changed));
+        for kind in kinds {
+            self.push(kind, file.to_owned(), false, false, command, setting);
         }
     }
 

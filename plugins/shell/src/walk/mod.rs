@@ -492,8 +492,10 @@ impl Walker<'_> {
         setting: &Setting,
     ) -> Feed {
         let mut value = Value::unknown();
+        let mut rounds = 0;
         if let Some(words) = values {
             let fields: Vec<_> = words.iter().flat_map(|word| self.fields(word, setting)).collect();
+            rounds = fields.len();
             let mut texts = fields.iter().map(|field| field.text.clone());
             if let Some(text) = texts.next() {
                 let known = fields.iter().all(|field| field.known);
@@ -518,7 +520,8 @@ impl Walker<'_> {
         }
         self.env.set(variable, value);
         let feed = self.script(body, setting);
-        Feed { text: None, ..feed }
+        // A single round prints what it prints.
+        Feed { text: feed.text.filter(|_| rounds == 1), ..feed }
     }
 
     /// Walks the contents of `$(...)`, backquotes or `<(...)`; returns the output.

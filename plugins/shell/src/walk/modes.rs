@@ -186,6 +186,22 @@ impl Walker<'_> {
         }
     }
 
+    /// Does the same for code, in which a file of the project that everyone may write is no news.
+    pub(super) fn note_permissions_in_code(
+        &mut self,
+        bits: Option<u32>,
+        files: &[&Field],
+        command: Option<u32>,
+        setting: &Setting,
+    ) {
+        let held = files.iter().any(|field| {
+            let (path, certain) = places::resolve(&field.text, &self.env.folder);
+            !certain || self.is_held(&path)
+        });
+        let bits = bits.map(|bits| if held { bits } else { bits & !WRITABLE });
+        self.note_permissions(bits, files, command, setting);
+    }
+
     /// Notes a home, a folder of the system or anything else outside the project and scratch that
     /// everyone may write to from now on.
     fn opens_to_all(&mut self, files: &[&Field], command: Option<u32>, setting: &Setting) {

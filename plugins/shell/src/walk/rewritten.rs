@@ -50,14 +50,14 @@ const SPECIAL: &[char] = &['\\', '.', '*', '[', ']', '^', '$'];
 const EXTENDED: &[char] = &['+', '?', '(', ')', '{', '}', '|'];
 
 /// A change of a text that is known word for word.
-#[derive(Clone)]
-pub(super) struct Edit {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Edit {
     old: String,
     new: String,
     reach: Reach,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reach {
     Everywhere,
     /// The first place in each line.
@@ -69,7 +69,7 @@ enum Reach {
 }
 
 /// The side of a line on which another is put.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Side {
     Before,
     After,
@@ -77,7 +77,7 @@ enum Side {
 }
 
 /// The lines that an order of sed is for.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lines {
     All,
     Last,
@@ -206,12 +206,24 @@ impl Walker<'_> {
     /// Notes that a text which is run comes from files that were changed.
     pub(super) fn note_rewritten_pieces(&mut self, pieces: &[Piece]) {
         let changed = |piece: &Piece| match piece {
-            Piece::File(path) => self.is_rewritten(path) || self.edits.contains_key(path.as_ref()),
+            Piece::File(path) | Piece::Changed(path, _) => self.is_rewritten(path),
             Piece::Text(_) | Piece::Made => false,
         };
         if pieces.iter().any(changed) {
             self.out.file_gap(REWRITTEN);
         }
+    }
+
+    /// Returns the text of a file on the disk, with the changes that this command line has made so
+    /// far.
+    pub(super) fn on_disk(&self, path: &str) -> Feed {
+        let mut feed = Feed::of_file(path);
+        if let Some(edits) = self.edits.get(path).filter(|edits| !edits.is_empty()) {
+            let changed = Piece::Changed(Rc::from(path), Rc::from(edits.as_slice()));
+            feed.pieces = Some(Rc::from([changed]));
+        }
+        feed.source.changed = self.is_rewritten(path);
+        feed
     }
 
     /// Returns a file's text after the changes of this command line; none if they do not fit.
@@ -400,7 +412,7 @@ fn read_diff(text: &str) -> Vec<(String, Vec<Edit>)> {
 }
 
 /// Returns a text after changes; none if one does not fit, or the text grows too long.
-fn edited(text: &str, edits: &[Edit]) -> Option<Rc<str>> {
+pub(super) fn edited(text: &str, edits: &[Edit]) -> Option<Rc<str>> {
     let mut text = text.to_owned();
     for edit in edits {
         text = match edit.reach {

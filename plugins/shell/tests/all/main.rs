@@ -1,6 +1,7 @@
 //! The readings of command lines: tables of commands, each with the expected result.
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
+mod appended;
 mod batches;
 mod builders;
 mod carried;

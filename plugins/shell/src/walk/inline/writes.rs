@@ -139,6 +139,13 @@ impl WrittenByCode {
                     walker.remember_file(path, feed, appends);
                     self.opened.entry(path.to_owned()).and_modify(|written| *written = true);
                 } else {
+                    // The text of the file itself, with more before or behind it.
+                    if let [text] = texts.as_slice()
+                        && let Some(part) = part_of(text)
+                    {
+                        let feed = Feed { from: place.command, ..Feed::of_text(part) };
+                        walker.remember_file(path, feed, true);
+                    }
                     walker.rewrite(&Field::plain(path, place.field.span), None);
                     self.opened.remove(path);
                 }
@@ -283,10 +290,9 @@ impl Walker<'_> {
         setting: &Setting,
     ) {
         self.on_files(&EffectKind::FileModify, file, false, place, setting);
-        let bits = mode.and_then(bits_of);
-        for word in self.words_of(file, place) {
-            self.note_permissions(bits, &[&word], place.command, setting);
-        }
+        let words = self.words_of(file, place);
+        let words: Vec<&Field> = words.iter().collect();
+        self.note_permissions_in_code(mode.and_then(bits_of), &words, place.command, setting);
     }
 }
 
@@ -388,6 +394,17 @@ fn paths_of(walker: &Walker<'_>, value: Option<&Value>, place: &Place<'_>) -> Ve
         .map(|word| places::resolve(&word.text, &walker.env.folder))
         .filter_map(|(path, certain)| certain.then_some(path))
         .collect()
+}
+
+/// Returns the known part of a text of which the other part is not known.
+fn part_of(text: &str) -> Option<&str> {
+    let mut parts = text.split(HOLE);
+    match (parts.next(), parts.next(), parts.next()) {
+        (Some("") | None, Some(part), None) | (Some(part), Some(""), None) => {
+            Some(part).filter(|part| part.contains('\n'))
+        }
+        _ => None,
+    }
 }
 
 fn change(walker: &mut Walker<'_>, path: Option<&Value>, place: &Place<'_>) {

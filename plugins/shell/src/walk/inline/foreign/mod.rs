@@ -146,20 +146,30 @@ impl Walker<'_> {
         }
     }
 
-    /// Remembers a text that code puts into a file as a whole, or at its end.
-    fn foreign_text(&mut self, call: &Call, first: &[Value], place: &Place<'_>) {
+    /// Follows a call that puts a text into a file as a whole, or at its end; false if the text is
+    /// not known.
+    fn foreign_text(
+        &mut self,
+        call: &Call,
+        first: &[Value],
+        place: &Place<'_>,
+        setting: &Setting,
+    ) -> bool {
         const WHOLE: &[&str] =
             &["File.binwrite", "File.write", "IO.binwrite", "IO.write", "file_put_contents"];
         let text = call.arguments.get(1).and_then(Value::known);
-        let (Some(text), true) = (text, WHOLE.contains(&call.name.as_str())) else { return };
-        // A mode or a flag may say that it goes to the end, or to another place.
-        let (appends, plain) = (call.arguments.len() > 2, call.named.is_empty());
-        for value in first.iter().filter(|_| plain) {
-            let Some(name) = value.known() else { continue };
-            let word = self.foreign_word(name, place);
-            let feed = Feed { from: place.command, ..Feed::of_text(text) };
-            self.remember_file(&word.text, feed, appends);
-        }
+        let name = first.first().and_then(Value::known);
+        let plain = WHOLE.contains(&call.name.as_str()) && call.named.is_empty();
+        let (Some(text), Some(name), true) = (text, name, plain && setting.place == Where::Here)
+        else {
+            return false;
+        };
+        let word = self.foreign_word(name, place);
+        self.file(EffectKind::FileModify, &word, false, place.command, setting);
+        let feed = Feed { from: place.command, ..Feed::of_text(text) };
+        // A flag says that it goes to the end.
+        self.remember_file(&word.text, feed, call.arguments.len() > 2);
+        true
     }
 
     /// Notes the permissions that code gives to files.
@@ -186,7 +196,7 @@ impl Walker<'_> {
             self.file(EffectKind::FileModify, word, false, place.command, setting);
         }
         let words: Vec<&Field> = words.iter().collect();
-        self.note_permissions(bits, &words, place.command, setting);
+        self.note_permissions_in_code(bits, &words, place.command, setting);
     }
 
     /// Notes links that code makes.
@@ -235,10 +245,8 @@ impl Walker<'_> {
             Act::Write if call.name == "chmod" => {
                 self.foreign_mode(second.first(), first, place, setting);
             }
-            Act::Write => {
-                self.foreign_files(&EffectKind::FileModify, first, false, place, setting);
-                self.foreign_text(call, first, place);
-            }
+            Act::Write if self.foreign_text(call, first, place, setting) => {}
+            Act::Write => self.foreign_files(&EffectKind::FileModify, first, false, place, setting),
             Act::WriteSecond if call.arguments.len() < 2 => {}
             Act::WriteSecond => {
                 self.foreign_files(&EffectKind::FileModify, second, false, place, setting);
