@@ -459,7 +459,7 @@ fn orders(text: &str) -> Vec<&str> {
 fn is_harmless(fields: &[Field]) -> bool {
     let Some((first, rest)) = fields.split_first() else { return true };
     let texts: Vec<&str> = rest.iter().map(|field| field.text.as_str()).collect();
-    let runs = super::interpreters::runs_text(&first.text);
+    let runs = super::languages::runs_text(&first.text);
     !first.text.contains('/')
         && !runs
         && catalogue::find(&first.text, &texts).is_some_and(|found| {

@@ -11,7 +11,10 @@ use crate::places;
 use crate::types::EffectKind;
 
 /// Programs that remove a link when given one.
-const UNLINKING: &[&str] = &["rm", "rmdir", "unlink"];
+const UNLINKING: &[&str] = &["grm", "grmdir", "gunlink", "rm", "rmdir", "unlink"];
+
+/// Programs that move one.
+const MOVING: &[&str] = &["mv", "gmv"];
 
 /// The maximum number of names of one command line that are followed.
 const LINKS: usize = 48;
@@ -87,8 +90,7 @@ impl Walker<'_> {
             (_, None) => return,
         };
         let text = target.text.as_str();
-        let ends = ["/", "/.", "/.."].iter().any(|end| text.ends_with(end));
-        let folder = named.is_some() || matches!(text, "." | "..") || ends;
+        let folder = named.is_some() || is_folder(text);
         // With `-r` the text of a link is worked out from the current folder.
         let relative = flag(&['r'], &["--relative"]);
         for source in sources {
@@ -153,7 +155,7 @@ impl Walker<'_> {
     }
 
     /// Notes that links get other names, or that a copy of them is made.
-    pub(super) fn pass_on_links(&mut self, from: &str, names: &[String]) {
+    fn pass_on_links(&mut self, from: &str, names: &[String]) {
         let moved: Vec<Link> = self
             .links
             .iter()
@@ -168,14 +170,21 @@ impl Walker<'_> {
         moved.into_iter().for_each(|link| self.add_link(link));
     }
 
-    fn lead(
-        &mut self,
-        at: &Field,
-        to: &Field,
-        way: Way,
-        command: Option<u32>,
-        setting: &Setting,
-    ) {
+    /// Notes the other names that links get with their folders.
+    pub(super) fn rename_links(&mut self, sources: &[&Field], target: Option<(&Field, bool)>) {
+        let Some((target, named)) = target else { return };
+        let (to, known) = places::resolve(&target.text, &self.env.folder);
+        for source in sources.iter().filter(|_| known) {
+            let (from, _) = places::resolve(&source.text, &self.env.folder);
+            let name = from.rsplit('/').next().unwrap_or("");
+            let inside = format!("{}/{name}", to.trim_end_matches('/'));
+            let itself = (!named && !is_folder(&target.text)).then(|| to.clone());
+            let names: Vec<String> = itself.into_iter().chain([inside]).collect();
+            self.pass_on_links(&from, &names);
+        }
+    }
+
+    fn lead(&mut self, at: &Field, to: &Field, way: Way, command: Option<u32>, setting: &Setting) {
         let (at, known) = places::resolve(&at.text, &self.env.folder);
         if !known || at.contains(UNKNOWN) {
             // The name itself is known only when it runs: any later path may go through it.
@@ -202,13 +211,7 @@ impl Walker<'_> {
     }
 
     /// Notes a second name of a file: no later look at it shows where the first one is.
-    fn note_second_name(
-        &mut self,
-        file: &str,
-        at: &str,
-        command: Option<u32>,
-        setting: &Setting,
-    ) {
+    fn note_second_name(&mut self, file: &str, at: &str, command: Option<u32>, setting: &Setting) {
         if places::is_secret(file, self.home) || self.is_tainted(file) {
             self.tainted.insert(at.to_owned());
         }
@@ -341,12 +344,22 @@ impl Walker<'_> {
         setting: &Setting,
     ) {
         // Removing a link leaves its target, unless a slash says that the folder is meant.
-        let removes = *kind == EffectKind::FileDelete
-            && !self.enters
-            && self.program_of(command).is_some_and(|program| UNLINKING.contains(&program));
+        let program = self.program_of(command).unwrap_or_default();
+        let unlinks = *kind == EffectKind::FileDelete && UNLINKING.contains(&program);
+        // So does moving it; the folder that something is moved to is another matter.
+        let moves = *kind == EffectKind::FileModify && recursive && MOVING.contains(&program);
+        let removes = !self.enters && (unlinks || moves);
         for place in self.places_behind(path, removes) {
             if !place.contains(UNKNOWN) {
-                self.on_place(kind.clone(), place.clone(), place, recursive, certain, command, setting);
+                self.on_place(
+                    kind.clone(),
+                    place.clone(),
+                    place,
+                    recursive,
+                    certain,
+                    command,
+                    setting,
+                );
                 continue;
             }
             if *kind == EffectKind::FileDelete {
@@ -396,6 +409,11 @@ pub(super) fn target_folder(rest: &[Field], plan: &Plan) -> Option<Field> {
             folder => Some(Field { text: folder.to_owned(), ..field.clone() }),
         }
     })
+}
+
+/// Returns true for a name that only a folder can have.
+fn is_folder(text: &str) -> bool {
+    matches!(text, "." | "..") || ["/", "/.", "/.."].iter().any(|end| text.ends_with(end))
 }
 
 /// Returns true for one of these letters among the flags of a call, or one of these long flags.

@@ -5,6 +5,7 @@
 
 mod addresses;
 mod apply;
+mod archives;
 mod arithmetic;
 mod awk;
 mod braces;
@@ -32,6 +33,7 @@ mod imported;
 mod inline;
 mod interpreters;
 mod keeping;
+mod languages;
 mod launchers;
 mod links;
 mod manifests;

@@ -3,7 +3,7 @@
 
 use super::environment::Value;
 use super::expand::Field;
-use super::interpreters::language_of;
+use super::languages::language_of;
 use super::links::has_flag;
 use super::{Setting, Walker};
 use crate::catalogue::Plan;
@@ -90,7 +90,8 @@ impl Walker<'_> {
         } else if let Some(mode) = first.and_then(|at| rest.get(at)) {
             // The access lists of macOS: `+a "everyone allow write"`.
             let listed = mode.text.contains(['+', '=']) && mode.text.contains("a ");
-            let listed = listed || matches!(mode.text.as_str(), "+a" | "+ai" | "=a" | "+a#" | "=a#");
+            let listed =
+                listed || matches!(mode.text.as_str(), "+a" | "+ai" | "=a" | "+a#" | "=a#");
             let bits = if listed { None } else { bits_of(mode) };
             self.note_permissions(bits, &operands(1), command, setting);
         }
@@ -106,11 +107,13 @@ impl Walker<'_> {
         setting: &Setting,
     ) {
         let from_file = ["-M", "--modify-file", "--set-file", "--restore"];
-        let read = rest.iter().any(|field| from_file.iter().any(|flag| field.text.starts_with(flag)));
+        let read =
+            rest.iter().any(|field| from_file.iter().any(|flag| field.text.starts_with(flag)));
         let value = super::rehearsals::flag_value(rest, &["-m", "--modify", "--set"]);
         let opens = |entry: &str| {
             let entry = entry.trim();
-            let entry = entry.strip_prefix("d:").or(entry.strip_prefix("default:")).unwrap_or(entry);
+            let entry =
+                entry.strip_prefix("d:").or(entry.strip_prefix("default:")).unwrap_or(entry);
             let mut parts = entry.split(':');
             let (who, name) = (parts.next().unwrap_or(""), parts.next().unwrap_or(""));
             let rights = parts.next().unwrap_or(name);
@@ -118,7 +121,8 @@ impl Walker<'_> {
                 || rights.parse::<u32>().is_ok_and(|bits| bits & WRITABLE > 0)
                 || rights.contains(super::environment::UNKNOWN);
             // The mask only limits what others have.
-            writes && (who.starts_with('o') || !name.is_empty() && parts.next().is_none())
+            writes
+                && (who.starts_with('o') || !name.is_empty() && parts.next().is_none())
                 && !who.starts_with('m')
         };
         let gives = read || value.is_some_and(|entries| entries.split(',').any(opens));
@@ -280,7 +284,8 @@ fn given_by(part: &str) -> Option<u32> {
         return None;
     }
     // Without a name the mask counts: it leaves the owner's rights alone as a rule.
-    let (others, owners) = (who.contains(['o', 'a']), who.is_empty() || who.contains(['u', 'g', 'a']));
+    let (others, owners) =
+        (who.contains(['o', 'a']), who.is_empty() || who.contains(['u', 'g', 'a']));
     let (mut bits, mut adds) = (0, true);
     for c in part.get(start..)?.chars() {
         match c {
@@ -336,8 +341,30 @@ mod tests {
             }
         }
         for mode in [
-            "+x", "u+x", "a+x", "go-w", "o-w", "u-s", "a-s", "-s", "ug-s", "o+s", "g+w", "u+w", "+w",
-            "a=rx", "go=", "o=", "u=rwX,go=rX", "+t", "o+rx", "a-w", "-4000", "-x", "g=u", "ug=rw",
+            "+x",
+            "u+x",
+            "a+x",
+            "go-w",
+            "o-w",
+            "u-s",
+            "a-s",
+            "-s",
+            "ug-s",
+            "o+s",
+            "g+w",
+            "u+w",
+            "+w",
+            "a=rx",
+            "go=",
+            "o=",
+            "u=rwX,go=rX",
+            "+t",
+            "o+rx",
+            "a-w",
+            "-4000",
+            "-x",
+            "g=u",
+            "ug=rw",
         ] {
             assert_eq!(bits(mode).map(|bits| bits & 0o6002), Some(0), "{mode}");
         }

@@ -147,12 +147,7 @@ impl Walker<'_> {
     }
 
     /// Notes a file that code writes: nothing here tells its text from then on.
-    pub(super) fn writes_in_code(
-        &mut self,
-        file: &Field,
-        command: Option<u32>,
-        setting: &Setting,
-    ) {
+    pub(super) fn writes_in_code(&mut self, file: &Field, command: Option<u32>, setting: &Setting) {
         self.file(EffectKind::FileModify, file, false, command, setting);
         if setting.place != Place::Here {
             return;

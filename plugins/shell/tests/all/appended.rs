@@ -75,7 +75,8 @@ const UNKNOWN: &[&str] = &[
     "ed -s x.sh < a.ed",
 ];
 
-const RUNS: &[&str] = &["bash x.sh", "sh ./x.sh", "./x.sh", ". ./x.sh", "bash < x.sh", "cat x.sh | sh"];
+const RUNS: &[&str] =
+    &["bash x.sh", "sh ./x.sh", "./x.sh", ". ./x.sh", "bash < x.sh", "cat x.sh | sh"];
 
 fn read(way: &str, line: &str, run: &str) -> (String, Reading) {
     let command = format!("{}\n{run}", way.replace("<line>", line));
@@ -100,7 +101,11 @@ fn what_was_added_counts_when_it_runs() {
             let (command, plain) = read(way, "echo bye", run);
             let lost = effects(&plain).iter().any(|effect| effect.starts_with("delete"));
             if lost || is_unseen(&plain) || plain.coverage != Coverage::Full {
-                wrong.push(format!("`{command}`, harmless: {:?} {:?}", effects(&plain), plain.gaps));
+                wrong.push(format!(
+                    "`{command}`, harmless: {:?} {:?}",
+                    effects(&plain),
+                    plain.gaps
+                ));
             }
         }
     }
@@ -150,7 +155,10 @@ const LAUNDRY: &[(&str, &str)] = &[
     ("chmod +x x.sh", "x.sh"),
     ("python3 -c \"open('y.sh','w').write(open('x.sh').read())\"", "y.sh"),
     ("python3 -c \"import shutil; shutil.copy('x.sh', 'y.sh')\"", "y.sh"),
-    ("node -e \"const fs=require('fs'); fs.writeFileSync('y.sh', fs.readFileSync('x.sh'))\"", "y.sh"),
+    (
+        "node -e \"const fs=require('fs'); fs.writeFileSync('y.sh', fs.readFileSync('x.sh'))\"",
+        "y.sh",
+    ),
 ];
 /// Ways after which `x.sh` is a file like any other.
 const CLEAN: &[&str] = &[

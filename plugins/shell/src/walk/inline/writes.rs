@@ -178,13 +178,7 @@ impl WrittenByCode {
 
     /// Notes a call that uses a file which was opened: its text is followed only if it is written
     /// by the plainest methods.
-    fn used(
-        &mut self,
-        walker: &mut Walker<'_>,
-        call: &Call,
-        method: &str,
-        place: &Place<'_>,
-    ) {
+    fn used(&mut self, walker: &mut Walker<'_>, call: &Call, method: &str, place: &Place<'_>) {
         if self.opened.is_empty() {
             return;
         }
@@ -302,9 +296,7 @@ fn bits_of(mode: &Value) -> Option<u32> {
         Kind::Number(number) => u32::try_from(*number).ok(),
         // JavaScript takes octal digits in a text as well.
         Kind::Text(text) => u32::from_str_radix(text.trim_start_matches("0o"), 8).ok(),
-        Kind::Any(modes) => {
-            modes.iter().map(bits_of).try_fold(0, |all, bits| Some(all | bits?))
-        }
+        Kind::Any(modes) => modes.iter().map(bits_of).try_fold(0, |all, bits| Some(all | bits?)),
         // The other side is the mode that the file has by now.
         Kind::Made(sign, parts) if &**sign == "|" => {
             Some(parts.iter().filter_map(bits_of).fold(0, |all, bits| all | bits))
