@@ -201,21 +201,34 @@ impl ScriptFiles {
                 full || contents != FileContents::Missing || reading.absences.contains(&query.path);
             room -= usize::from(is_text(Some(&contents)));
             seen.contents = Some(contents.clone());
+            // Behind a link stands the file that an earlier step filled under its own name.
+            let data = seen.real.as_deref().map(|real| self.provenance_of(real));
+            let data = data.unwrap_or_default();
             self.observed.insert(key, seen);
             match self.known.iter_mut().find(|file| file.path == query.path) {
                 Some(file) => {
                     file.contents = Some(contents);
                     file.committed = committed;
+                    file.provenance = file.provenance.with_data_of(data);
                 }
                 None => self.known.push(KnownFile {
                     path: query.path,
                     contents: Some(contents),
-                    provenance: Provenance::default(),
+                    provenance: data,
                     committed,
                 }),
             }
         }
         news
+    }
+
+    /// Returns the data that earlier steps put into a file, or into a folder that it is in.
+    fn provenance_of(&self, path: &str) -> Provenance {
+        let holds = |file: &&KnownFile| {
+            file.path == path || file.path.ends_with('/') && path.starts_with(&file.path)
+        };
+        let known = self.known.iter().filter(holds).map(|file| file.provenance);
+        known.fold(Provenance::default(), Provenance::with_data_of)
     }
 
     fn is_looked_at(&self, path: &str) -> bool {
