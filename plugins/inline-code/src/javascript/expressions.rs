@@ -31,6 +31,12 @@ pub(super) fn expression(from: &Expression<'_>) -> Node {
             BinaryOperator::Addition => {
                 Node::Binary(Operator::Add, boxed(&inner.left), boxed(&inner.right))
             }
+            BinaryOperator::Subtraction => {
+                Node::Binary(Operator::Minus, boxed(&inner.left), boxed(&inner.right))
+            }
+            BinaryOperator::BitwiseXOR => {
+                Node::Binary(Operator::Xor, boxed(&inner.left), boxed(&inner.right))
+            }
             BinaryOperator::BitwiseOR => {
                 Node::Binary(Operator::Or, boxed(&inner.left), boxed(&inner.right))
             }

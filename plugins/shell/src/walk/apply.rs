@@ -356,10 +356,19 @@ impl Walker<'_> {
     ) {
         // A mounted folder is one of this machine: the effect leaves the container.
         if let Place::Container(_, mounts) = &setting.place
-            && let Some(here) = super::output::mounted(&path, mounts)
+            && let Some(mount) = super::output::mounted(&path, mounts)
         {
             let outside = Setting { place: Place::Here, ..setting.clone() };
-            return self.emit(kind, here, recursive, certain, command, &outside);
+            if mount.read_only && kind != EffectKind::FileRead {
+                return;
+            }
+            if !mount.here.contains(UNKNOWN) {
+                return self.emit(kind, mount.here, recursive, certain, command, &outside);
+            }
+            if kind == EffectKind::FileDelete {
+                self.out.gap("what is deleted is known only when it runs");
+            }
+            return self.push(kind, String::new(), recursive, false, command, &outside);
         }
         let (kinds, forms) = places::consequences(&kind, &path, recursive, self.home);
         let inside = self.is_inside(&path, &setting.place);

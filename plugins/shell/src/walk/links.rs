@@ -154,6 +154,20 @@ impl Walker<'_> {
         }
     }
 
+    /// Notes the folders that a sandbox sees at other places: `bwrap --bind A B`.
+    pub(super) fn note_binds(&mut self, rest: &[Field], command: Option<u32>, setting: &Setting) {
+        for three in rest.windows(3) {
+            if let [flag, from, to] = three
+                && matches!(
+                    flag.text.as_str(),
+                    "--bind" | "--bind-try" | "--dev-bind" | "--dev-bind-try" | "--symlink"
+                )
+            {
+                self.lead(to, from, Way::Mounted, command, setting);
+            }
+        }
+    }
+
     /// Notes that links get other names, or that a copy of them is made.
     fn pass_on_links(&mut self, from: &str, names: &[String]) {
         let moved: Vec<Link> = self

@@ -14,6 +14,7 @@ mod builtins;
 mod carriers;
 mod code_flags;
 mod compilers;
+mod containers;
 mod copies;
 mod databases;
 mod descriptions;
@@ -139,6 +140,8 @@ pub(crate) fn read(text: &str, surroundings: &Surroundings) -> (Reading, u64) {
         given: Vec::new(),
         staged: false,
         made: BTreeSet::new(),
+        containers: BTreeMap::new(),
+        volumes: BTreeMap::new(),
         changes: Vec::new(),
     };
     walker.recall_files();
@@ -236,6 +239,10 @@ struct Walker<'a> {
     staged: bool,
     /// The containers that this command line makes, by name.
     made: BTreeSet<String>,
+    /// The mounts of containers that this command line makes, by name.
+    containers: BTreeMap<String, Rc<[crate::places::Mount]>>,
+    /// The folders of this machine that volumes stand for, by name.
+    volumes: BTreeMap<String, String>,
     /// The changes of patches to files that something runs later.
     changes: Vec<written::Change>,
 }

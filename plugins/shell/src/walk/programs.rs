@@ -267,6 +267,7 @@ impl Walker<'_> {
             }
             "docker" | "podman" | "nerdctl" => {
                 self.container(rest, plan, command, setting);
+                self.note_volume(rest, plan, command, setting);
                 self.compose(rest, command, setting);
                 self.image_recipe(rest, plan, command, setting);
             }

@@ -7,6 +7,7 @@ mod builders;
 mod carried;
 mod carriers;
 mod catalogue;
+mod containers;
 mod copies;
 mod coverage;
 mod dangers;
