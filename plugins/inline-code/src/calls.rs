@@ -522,7 +522,8 @@ impl Reader<'_> {
             if whole && self.language == Language::JavaScript {
                 return Value::list(vec![of.clone()]).with_origins(&all);
             }
-            return methods::of_value(of, name, &arguments, &keywords, results.as_ref())
+            let python = self.language == Language::Python;
+            return methods::of_value(of, name, &arguments, &keywords, results.as_ref(), python)
                 .with_origins(&all);
         }
         let whole = format!("{}.{name}", methods::class_of(of));

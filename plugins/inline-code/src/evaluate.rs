@@ -394,7 +394,17 @@ impl Reader<'_> {
         body(self);
         if scope.changes.get() != before {
             if self.loops <= TWICE {
+                let first = (scope.changes.get(), scope.values());
                 body(self);
+                // What each round makes of the round before has more values than were seen.
+                if scope.changes.get() != first.0 {
+                    for (name, value) in scope.values() {
+                        if !first.1.iter().any(|(known, old)| *known == name && *old == value) {
+                            let more = Value::text(&HOLE.to_string());
+                            scope.put(&name, Value::any(vec![value, more]));
+                        }
+                    }
+                }
             } else {
                 self.gap(Gap::Limit);
             }

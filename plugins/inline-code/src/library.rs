@@ -209,7 +209,7 @@ pub(crate) fn compute(
         }
         "shlex.split" => {
             let first = first?;
-            methods::of_value(&first, "split", &[], &[], None)
+            methods::of_value(&first, "split", &[], &[], None, true)
         }
         "shlex.join" => methods::join(&Value::text(" "), &first?),
         _ => return None,

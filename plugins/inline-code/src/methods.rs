@@ -179,9 +179,10 @@ pub(crate) fn of_value(
     arguments: &[Value],
     keywords: &[(String, Value)],
     results: Option<&Vec<Value>>,
+    python: bool,
 ) -> Value {
     match &of.kind {
-        Kind::Text(text) => of_text(of, text, name, arguments, keywords),
+        Kind::Text(text) => of_text(of, text, name, arguments, keywords, python),
         Kind::Number(number) => match name {
             "toString" if arguments.is_empty() => Value::text(&number.to_string()),
             _ => Value::unknown(),
@@ -196,6 +197,7 @@ fn of_text(
     name: &str,
     arguments: &[Value],
     keywords: &[(String, Value)],
+    python: bool,
 ) -> Value {
     let word = |at: usize| arguments.get(at).and_then(Value::as_text);
     let number = |at: usize| match arguments.get(at).map(|value| &value.kind) {
@@ -229,7 +231,7 @@ fn of_text(
         },
         "replace" | "replaceAll" => match (word(0), word(1)) {
             (Some(from), Some(to)) if !from.is_empty() => {
-                replaced(text, (&from, &to), (name, number(2)))
+                replaced(text, (&from, &to), (name, number(2)), python)
             }
             _ => Value::unknown(),
         },
@@ -249,7 +251,7 @@ fn of_text(
                 Some(by) if by.as_text().is_none() && !is_none(by) => {
                     Value::made("[]", vec![Value::unknown()], None)
                 }
-                by => split(text, name, by.and_then(Value::as_text).as_deref(), most),
+                by => split(text, (name, python), by.and_then(Value::as_text).as_deref(), most),
             }
         }
         "partition" | "rpartition" => match word(0) {
@@ -318,21 +320,24 @@ fn of_text(
     }
 }
 
-/// Replaces a part of a text. One language replaces the first of them alone, and reads signs in
-/// the new text.
-fn replaced(text: &str, (from, to): (&str, &str), (name, most): (&str, Option<i64>)) -> Value {
-    if to.contains('$') && text.contains(from) {
+/// Replaces a part of a text. JavaScript replaces the first of them alone, and reads signs in the
+/// new text.
+fn replaced(
+    text: &str,
+    (from, to): (&str, &str),
+    (name, most): (&str, Option<i64>),
+    python: bool,
+) -> Value {
+    if !python && to.contains('$') && text.contains(from) {
         return Value::any(vec![Value::text(&text.replace(from, to)), Value::unknown()]);
     }
-    let all = Value::text(&text.replace(from, to));
-    match most {
-        Some(most) => match usize::try_from(most) {
-            Ok(most) => Value::text(&text.replacen(from, to, most)),
-            Err(_) if most == i64::MIN => Value::unknown(),
-            Err(_) => all,
-        },
-        None if name == "replaceAll" => all,
-        None => Value::any(vec![all, Value::text(&text.replacen(from, to, 1))]),
+    match most.filter(|_| python) {
+        Some(i64::MIN) => Value::unknown(),
+        Some(most) if most >= 0 => {
+            Value::text(&text.replacen(from, to, usize::try_from(most).unwrap_or(usize::MAX)))
+        }
+        None if name == "replace" && !python => Value::text(&text.replacen(from, to, 1)),
+        _ => Value::text(&text.replace(from, to)),
     }
 }
 
@@ -340,8 +345,13 @@ fn is_none(value: &Value) -> bool {
     matches!(&value.kind, Kind::Name(name) if matches!(&**name, "None" | "undefined"))
 }
 
-/// Splits a text. In one language a number is the most cuts, in the other the most parts.
-fn split(text: &str, name: &str, by: Option<&str>, most: Option<&Value>) -> Value {
+/// Splits a text. In Python a number is the most cuts, in JavaScript the most parts.
+fn split(
+    text: &str,
+    (name, python): (&str, bool),
+    by: Option<&str>,
+    most: Option<&Value>,
+) -> Value {
     let list = |parts: Vec<&str>| Value::list(parts.into_iter().map(Value::text).collect());
     let parts: Vec<&str> = match (name, by) {
         ("splitlines", _) => text.lines().collect(),
@@ -359,6 +369,9 @@ fn split(text: &str, name: &str, by: Option<&str>, most: Option<&Value>) -> Valu
         _ => return Value::made("[]", vec![Value::unknown()], None),
     };
     let Some(count) = count.filter(|count| *count < parts.len()) else { return list(parts) };
+    if !python {
+        return list(parts.get(..count).unwrap_or_default().to_vec());
+    }
     let cut: Vec<&str> = match (name, by) {
         ("rsplit", Some(by)) => {
             let mut cut: Vec<&str> = text.rsplitn(count + 1, by).collect();
@@ -368,8 +381,7 @@ fn split(text: &str, name: &str, by: Option<&str>, most: Option<&Value>) -> Valu
         (_, Some(by)) => text.splitn(count + 1, by).collect(),
         (_, None) => return Value::made("[]", vec![Value::unknown()], None),
     };
-    let first = parts.get(..count).unwrap_or_default().to_vec();
-    Value::any(vec![list(cut), list(first)])
+    list(cut)
 }
 
 fn of_list(of: &Value, name: &str, arguments: &[Value], results: Option<&Vec<Value>>) -> Value {

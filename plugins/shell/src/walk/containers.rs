@@ -4,6 +4,7 @@
 use super::environment::UNKNOWN;
 use super::expand::Field;
 use super::routines::quoted;
+use super::simple::Call;
 use super::{Setting, Walker};
 use crate::autoruns::{Node, read_tree};
 use crate::catalogue::Plan;
@@ -141,7 +142,13 @@ impl Walker<'_> {
 
     /// Reads the services that a call of compose is about: their rights, and with `runs` their
     /// commands.
-    pub(super) fn compose(&mut self, rest: &[Field], command: Option<u32>, setting: &Setting) {
+    pub(super) fn compose(
+        &mut self,
+        rest: &[Field],
+        call: &Call,
+        command: Option<u32>,
+        setting: &Setting,
+    ) {
         const STARTS: &[&str] = &["create", "restart", "run", "start", "up", "watch"];
         let words: Vec<&str> = rest.iter().map(|field| field.text.as_str()).collect();
         let is_compose = self.program_of(command).is_some_and(|name| name.ends_with("compose"))
@@ -150,7 +157,7 @@ impl Walker<'_> {
             return;
         }
         let span = rest.first().map_or_else(Default::default, |field| field.span);
-        for (path, text) in self.compose_files(rest, command, setting) {
+        for (path, text) in self.compose_files(rest, call, command, setting) {
             self.note_rights(&path, &text, command, setting);
             for service in self.services_of(&path, &text) {
                 let mounts: Rc<[Mount]> = service.mounts.clone().into();
@@ -177,10 +184,11 @@ impl Walker<'_> {
         &mut self,
         rest: &[Field],
         service: &str,
+        call: &Call,
         setting: &Setting,
     ) -> Vec<Mount> {
         let mut mounts = Vec::new();
-        for (path, text) in self.compose_files(rest, None, setting) {
+        for (path, text) in self.compose_files(rest, call, None, setting) {
             let services = self.services_of(&path, &text);
             let own = services.into_iter().filter(|known| known.name == service);
             mounts.extend(own.flat_map(|known| known.mounts));
@@ -192,6 +200,7 @@ impl Walker<'_> {
     fn compose_files(
         &mut self,
         rest: &[Field],
+        call: &Call,
         command: Option<u32>,
         setting: &Setting,
     ) -> Vec<(String, Rc<str>)> {
@@ -202,7 +211,9 @@ impl Walker<'_> {
             super::rehearsals::flag_value(pair, &["-f", "--file"]).filter(|_| own)
         };
         let named: Vec<String> = (0..rest.len()).filter_map(named).map(str::to_owned).collect();
-        let listed = self.env.get("COMPOSE_FILE").map(|value| value.text);
+        let given = call.assignments.iter().find(|set| set.name == "COMPOSE_FILE");
+        let given = given.map(|set| set.value.clone());
+        let listed = given.or_else(|| Some(self.env.get("COMPOSE_FILE")?.text));
         let named = match listed.filter(|_| named.is_empty()) {
             Some(list) => list.split(':').map(str::to_owned).collect(),
             None => named,

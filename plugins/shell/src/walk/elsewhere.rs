@@ -63,7 +63,7 @@ impl Walker<'_> {
                 let entered = self.containers.get(&operand).filter(|_| is_entered(plan, rest));
                 mounts.extend(entered.into_iter().flat_map(|known| known.iter().cloned()));
                 if is_compose(name, plan, rest) && setting.place == Place::Here {
-                    mounts.extend(self.service_mounts(rest, &operand, setting));
+                    mounts.extend(self.service_mounts(rest, &operand, call, setting));
                 }
                 Some(Place::Container(named, mounts.into()))
             }

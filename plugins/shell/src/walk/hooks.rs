@@ -36,6 +36,7 @@ const HOOKS: &[(&str, &[&str])] = &[
     ("reset", &[]),
     ("restore", &[]),
     ("rm", &[]),
+    ("stash", &[]),
     ("tag", &[]),
     ("update-ref", &[]),
     ("update-index", &[]),

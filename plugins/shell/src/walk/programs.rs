@@ -268,12 +268,12 @@ impl Walker<'_> {
             "docker" | "podman" | "nerdctl" => {
                 self.container(rest, plan, command, setting);
                 self.note_volume(rest, plan, command, setting);
-                self.compose(rest, command, setting);
+                self.compose(rest, call, command, setting);
                 self.image_recipe(rest, plan, command, setting);
             }
             "buildah" => self.image_recipe(rest, plan, command, setting),
             "docker-compose" | "docker compose" | "podman-compose" => {
-                self.compose(rest, command, setting)
+                self.compose(rest, call, command, setting)
             }
             "awk" | "gawk" | "mawk" | "nawk" => self.awk(rest, plan, command, setting),
             "vim" | "vi" | "nvim" | "less" | "ed" | "ex" => self.editor(rest, call, setting),

@@ -123,7 +123,7 @@ impl Walker<'_> {
         }
         if fields.is_empty() {
             if contained {
-                self.compose(rest, command, setting);
+                self.compose(rest, &call, command, setting);
             }
             let command = self.record(
                 name,

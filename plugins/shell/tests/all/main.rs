@@ -35,6 +35,7 @@ mod packages;
 mod permissions;
 mod properties;
 mod protections;
+mod put_together;
 mod ranges;
 mod rewritten;
 mod runners;

@@ -254,6 +254,7 @@ impl Walker<'_> {
             Act::Post(n) => {
                 self.connects(at(n), place, setting);
                 self.sends(EffectKind::Send, at(n), place, setting);
+                self.sends_credential(call, n + 1, place, setting);
             }
             Act::Erase(n) => {
                 self.connects(at(n), place, setting);
@@ -266,6 +267,7 @@ impl Walker<'_> {
             Act::OwnSend => {
                 let host = own.and_then(|own| self.host_of(own, place));
                 self.sends(EffectKind::Send, host.as_ref(), place, setting);
+                self.sends_credential(call, 0, place, setting);
             }
             Act::Serve => self.plain(EffectKind::Network, "", false, command, setting),
             Act::Statement(n) => self.states(call, n, place, setting),
