@@ -10,7 +10,9 @@ use crate::mask::Masker;
 use crate::observe::{Observations, Observer, Query};
 use crate::plugins::Plugins;
 use crate::policy::GuardedPath;
-use crate::run_files::{FileContents, FileLedger, FileReading, KnownFile, Provenance, ShellPlace};
+use crate::run_files::{
+    FileContents, FileLedger, FileReading, KnownFile, Provenance, RunLine, ShellPlace,
+};
 use crate::text::one_line;
 
 /// The most times that a command line is read: one for each depth of files that run files.
@@ -316,6 +318,36 @@ fn shown(command: &Command) -> String {
     let words = command.words.iter().map(|word| word.text.as_str());
     let line: Vec<&str> = std::iter::once(command.program.as_str()).chain(words).collect();
     one_line(&line.join(" "), SHOWN)
+}
+
+/// Returns the files that a command line runs by their names and that git does not hold as they are,
+/// as a person would write them in the folder.
+pub(super) fn new_code<'f>(
+    action: &Action,
+    files: &'f FileReading,
+    observed: &Observations,
+    cwd: &str,
+) -> Vec<&'f str> {
+    let Operation::Shell(shell) = &action.operation else { return Vec::new() };
+    let is_named = |line: &RunLine| {
+        let last = line.path.rsplit('/').next().unwrap_or(&line.path);
+        let command = shell.commands.get(line.command as usize);
+        command.is_some_and(|command| {
+            let words = command.words.iter().map(|word| word.text.as_str());
+            words
+                .chain([command.program.as_str()])
+                .any(|word| word.rsplit('/').next().unwrap_or(word) == last)
+        })
+    };
+    let is_new = |line: &&RunLine| {
+        let seen = observed.get(&crate::observe::key(&line.path, false));
+        seen.is_none_or(|seen| seen.git != GitState::Clean) && is_named(line)
+    };
+    let shown = |line: &'f RunLine| {
+        let inside = line.path.strip_prefix(cwd).and_then(|path| path.strip_prefix('/'));
+        inside.unwrap_or(&line.path)
+    };
+    files.lines.iter().filter(is_new).map(shown).collect()
 }
 
 /// Returns the file that an action of a file tool overwrites.

@@ -216,7 +216,7 @@ fn bare(word: &str) -> String {
 }
 
 /// Returns the texts in quotes.
-fn literals(text: &str) -> Vec<String> {
+pub(super) fn literals(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut rest = text;
     while let Some(at) = rest.find(['"', '\'']).filter(|_| found.len() < LINES) {

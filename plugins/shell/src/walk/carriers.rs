@@ -171,6 +171,11 @@ impl Walker<'_> {
             ("script", language) => {
                 self.started_file(&Field::plain(language, value.span), value, &call, &quiet)
             }
+            ("code", "lua") if value.text.starts_with('@') => {
+                let file = value.text.trim_start_matches('@').to_owned();
+                let value = Field { text: file, ..value.clone() };
+                self.held("script-lua", &value, label, command, setting);
+            }
             ("code", "prompt") => self.prompted(value, &quiet),
             ("code", "make") => {
                 let text = value.text.replace("$(shell ", "$(").replace("${shell ", "$(");

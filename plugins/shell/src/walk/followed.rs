@@ -169,6 +169,16 @@ fn begins(words: &[Field]) -> bool {
     }
 }
 
+/// Returns true for a text that begins as a grave command with what it acts on.
+pub(super) fn begins_grave_command(text: &str) -> bool {
+    let words: Vec<Field> = text
+        .split_ascii_whitespace()
+        .take(WORDS)
+        .map(|word| Field::plain(word.trim_matches(['"', '\'']), Default::default()))
+        .collect();
+    begins(&words)
+}
+
 fn begins_grave(text: &str) -> bool {
     let first = text.trim_start().split([' ', ';', '|', '&']).next().unwrap_or("");
     let name = first.rsplit('/').next().unwrap_or("");

@@ -49,6 +49,7 @@ mod packages;
 mod parameters;
 mod patch;
 mod programs;
+mod properties;
 mod recipes;
 mod redirections;
 mod registries;

@@ -178,6 +178,7 @@ impl Walker<'_> {
             let first = command.and_then(|at| usize::try_from(at).ok()).unwrap_or(usize::MAX);
             self.watched(name, &words, first, setting);
         }
+        self.properties(name, rest, command, setting);
         self.note_clone(name, rest, plan, setting);
         self.runs_fetched(name, rest, plan, command, setting);
         self.stop_service(name, rest, plan, call, command, setting);

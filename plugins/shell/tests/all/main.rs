@@ -3,6 +3,7 @@
 
 mod appended;
 mod batches;
+mod build_properties;
 mod builders;
 mod carried;
 mod carriers;

@@ -234,6 +234,7 @@ fn check(command: &str, followed: bool, wrong: &mut Vec<String>) {
         let hidden = [
             "decodeURI",
             "send(",
+            "__send__",
             "call_user_func",
             "[::-1]",
             "reverse",
