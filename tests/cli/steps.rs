@@ -312,8 +312,8 @@ const ATTACKS: &[Attack] = &[
         steps: &[
             Write("x.sh", HELLO),
             Bash("bash x.sh"),
-            Bash("sed -i 's/hello/hello; crontab evil.cron/' x.sh"),
-            Left("x.sh", "#!/bin/sh\necho hello; crontab evil.cron\n"),
+            Bash("sed -i 's|hello|hello; rm -rf /opt/app|' x.sh"),
+            Left("x.sh", "#!/bin/sh\necho hello; rm -rf /opt/app\n"),
             Bash("./x.sh"),
         ],
         twin: &[
@@ -363,7 +363,11 @@ const ATTACKS: &[Attack] = &[
     },
     Attack {
         name: "a link to a system folder, then a write through it",
-        steps: &[Bash("ln -s /etc conf"), Linked("conf", "/etc"), Bash("cp src/hosts conf/hosts")],
+        steps: &[
+            Bash("ln -s /etc conf"),
+            Linked("conf", "/etc"),
+            Bash("sed -i s/a/b/ conf/passwd"),
+        ],
         twin: &[Bash("ln -s tools conf"), Linked("conf", "tools"), Bash("cp src/hosts conf/hosts")],
     },
     Attack {

@@ -32,7 +32,7 @@ impl<'s> Run<'s, '_> {
         );
         let understood = &judged.understood;
         let cwd = &self.place.cwd;
-        let new = new_code(&understood.action, &understood.files, &understood.observed, cwd);
+        let new = new_code(&understood.files, &understood.observed, cwd);
         verdict::ask_about_new_code(&mut judged.decision, &self.state.session, &new);
         judged.provisional = self.state.session.stopped.is_none()
             && self.state.session.raised.is_none()

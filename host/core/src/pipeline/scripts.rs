@@ -45,6 +45,8 @@ pub(super) struct ScriptLook<'r, 'o> {
     pub observe: Option<&'r mut Observer<'o>>,
     pub masker: &'r Masker,
     pub guarded: &'r [GuardedPath],
+    /// It matters of every file if git holds it as it is.
+    pub commits: bool,
 }
 
 impl ScriptFiles {
@@ -164,7 +166,9 @@ impl ScriptFiles {
             .take(LOOKS.saturating_sub(looked))
             .enumerate()
             // Beyond the room that is left, a text may be one too many.
-            .map(|(index, path)| Query::of_text(path.clone(), deep || index >= room))
+            .map(|(index, path)| {
+                Query::of_text(path.clone(), look.commits || deep || index >= room)
+            })
             .collect();
         if queries.is_empty() {
             return false;
@@ -320,28 +324,16 @@ fn shown(command: &Command) -> String {
     one_line(&line.join(" "), SHOWN)
 }
 
-/// Returns the files that a command line runs by their names and that git does not hold as they are,
-/// as a person would write them in the folder.
+/// Returns the files that a command line runs and that git does not hold as they are, as a person
+/// would write them in the folder. Git never holds its own hooks: writing one asks by itself.
 pub(super) fn new_code<'f>(
-    action: &Action,
     files: &'f FileReading,
     observed: &Observations,
     cwd: &str,
 ) -> Vec<&'f str> {
-    let Operation::Shell(shell) = &action.operation else { return Vec::new() };
-    let is_named = |line: &RunLine| {
-        let last = line.path.rsplit('/').next().unwrap_or(&line.path);
-        let command = shell.commands.get(line.command as usize);
-        command.is_some_and(|command| {
-            let words = command.words.iter().map(|word| word.text.as_str());
-            words
-                .chain([command.program.as_str()])
-                .any(|word| word.rsplit('/').next().unwrap_or(word) == last)
-        })
-    };
     let is_new = |line: &&RunLine| {
         let seen = observed.get(&crate::observe::key(&line.path, false));
-        seen.is_none_or(|seen| seen.git != GitState::Clean) && is_named(line)
+        seen.is_none_or(|seen| seen.git != GitState::Clean) && !line.path.contains("/.git/")
     };
     let shown = |line: &'f RunLine| {
         let inside = line.path.strip_prefix(cwd).and_then(|path| path.strip_prefix('/'));

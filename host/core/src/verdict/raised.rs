@@ -58,8 +58,8 @@ pub(super) fn ask_in_raised_session(session: &Session, facts: &Facts) -> Option<
     })
 }
 
-/// Asks about a file of the project that a raised session runs by its name, and that git does not
-/// hold as it is: what stands in it is new here. `new` are such files.
+/// Asks about a file that a raised session runs, and that git does not hold as it is: what stands in
+/// it is new here. `new` are such files.
 pub fn ask_about_new_code(decision: &mut Decision, session: &Session, new: &[&str]) {
     let Some(raised) = &session.raised else { return };
     let goal = session.goals.last().map_or("", |(text, _)| text.as_str());

@@ -414,15 +414,15 @@ impl Walker<'_> {
             .iter()
             .map(|piece| match piece {
                 Piece::File(path) => self.looked_up(path),
-                Piece::Changed(path, edits) => self.looked_up(path).and_then(|found| match found {
+                Piece::Changed(path, edits) => self.looked_up(path).map(|found| match found {
                     Found::Text(text) | Found::Part(text) => match edited(&text, edits) {
-                        Some(after) => Some(Found::Text(after)),
+                        Some(after) => Found::Text(after),
                         None => {
                             self.out.file_gap(REWRITTEN);
-                            Some(Found::Text(text))
+                            Found::Text(text)
                         }
                     },
-                    other => Some(other),
+                    other => other,
                 }),
                 Piece::Text(text) => Some(Found::Text(Rc::clone(text))),
                 Piece::Made => None,
