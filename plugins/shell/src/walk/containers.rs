@@ -36,6 +36,15 @@ pub(super) const FOLDERS: &[&str] =
 pub(super) const SOCKETS: &[&str] =
     &["/docker.sock", "/containerd.sock", "/podman.sock", "/crio.sock"];
 
+/// The folders of this machine that the containers of a line see.
+#[derive(Default)]
+pub(super) struct SeenInside {
+    /// The mounts of containers that the line makes, by name.
+    pub containers: BTreeMap<String, Rc<[Mount]>>,
+    /// The folders that volumes stand for, by name.
+    volumes: BTreeMap<String, String>,
+}
+
 /// A service of a compose file.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Service {
@@ -79,7 +88,7 @@ impl Walker<'_> {
             return Some(Mount { inside, here: UNKNOWN.to_string(), read_only });
         }
         if !here.starts_with(['/', '.', '~']) {
-            let here = self.volumes.get(&here)?.clone();
+            let here = self.seen_inside.volumes.get(&here)?.clone();
             return Some(Mount { inside, here, read_only });
         }
         let here = match here.strip_prefix('~').filter(|_| !self.home.is_empty()) {
@@ -95,8 +104,8 @@ impl Walker<'_> {
 
     /// Remembers the mounts of a container that has a name.
     pub(super) fn note_container(&mut self, name: &str, mounts: &Rc<[Mount]>) {
-        if self.containers.len() < CONTAINERS {
-            self.containers.insert(name.to_owned(), Rc::clone(mounts));
+        if self.seen_inside.containers.len() < CONTAINERS {
+            self.seen_inside.containers.insert(name.to_owned(), Rc::clone(mounts));
         } else {
             self.out.limit("more containers than are followed");
         }
@@ -126,7 +135,7 @@ impl Walker<'_> {
         let here = if certain { path } else { UNKNOWN.to_string() };
         self.note_exposed(&here, command, setting);
         if let Some(name) = name {
-            self.volumes.insert(name.text.clone(), here);
+            self.seen_inside.volumes.insert(name.text.clone(), here);
         }
     }
 

@@ -60,7 +60,8 @@ impl Walker<'_> {
                 let shares = matches!(catalogue::name_of(name), "apptainer" | "singularity");
                 let mounts = if shares { self.shared_mounts(rest) } else { self.mounts(rest) };
                 let mut mounts = mounts.to_vec();
-                let entered = self.containers.get(&operand).filter(|_| is_entered(plan, rest));
+                let entered =
+                    self.seen_inside.containers.get(&operand).filter(|_| is_entered(plan, rest));
                 mounts.extend(entered.into_iter().flat_map(|known| known.iter().cloned()));
                 if is_compose(name, plan, rest) && setting.place == Place::Here {
                     mounts.extend(self.service_mounts(rest, &operand, call, setting));

@@ -1,7 +1,7 @@
 //! The data that one command passes to the next through a pipe, as far as the text determines it.
 
+use super::edits::Edit;
 use super::environment::{UNKNOWN, Value};
-use super::rewritten::Edit;
 use std::rc::Rc;
 
 /// The origin of a text, from the most to the least trusted.

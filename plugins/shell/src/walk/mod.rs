@@ -19,6 +19,7 @@ mod copies;
 mod databases;
 mod descriptions;
 mod dumps;
+mod edits;
 mod elsewhere;
 mod emptied;
 mod environment;
@@ -141,8 +142,7 @@ pub(crate) fn read(text: &str, surroundings: &Surroundings) -> (Reading, u64) {
         given: Vec::new(),
         staged: false,
         made: BTreeSet::new(),
-        containers: BTreeMap::new(),
-        volumes: BTreeMap::new(),
+        seen_inside: containers::SeenInside::default(),
         changes: Vec::new(),
     };
     walker.recall_files();
@@ -213,7 +213,7 @@ struct Walker<'a> {
     /// change; a folder ends with `/`.
     printed: BTreeSet<String>,
     /// The known changes that programs make in files on the disk, by path.
-    edits: BTreeMap<String, Vec<rewritten::Edit>>,
+    edits: BTreeMap<String, Vec<edits::Edit>>,
     /// The programs that this command line builds from source code that is known.
     built: Vec<compilers::Built>,
     /// The links and the mounts that this command line makes.
@@ -240,10 +240,8 @@ struct Walker<'a> {
     staged: bool,
     /// The containers that this command line makes, by name.
     made: BTreeSet<String>,
-    /// The mounts of containers that this command line makes, by name.
-    containers: BTreeMap<String, Rc<[crate::places::Mount]>>,
-    /// The folders of this machine that volumes stand for, by name.
-    volumes: BTreeMap<String, String>,
+    /// The folders of this machine that containers see.
+    seen_inside: containers::SeenInside,
     /// The changes of patches to files that something runs later.
     changes: Vec<written::Change>,
 }

@@ -9,10 +9,10 @@ mod running;
 
 pub(super) use running::{FirstLine, Manner, RunText, named_in_first_line};
 
+use super::edits::edited;
 use super::environment::UNKNOWN;
 use super::expand::Field;
 use super::feed::{Feed, Piece, Source, Trust};
-use super::rewritten::edited;
 use super::{Setting, Walker};
 use crate::bindings::exports::portcullis::shell::reader::{
     Contents, LeftFile, Provenance, RunLine, Surroundings,
