@@ -36,7 +36,6 @@ const HOOKS: &[(&str, &[&str])] = &[
     ("reset", &[]),
     ("restore", &[]),
     ("rm", &[]),
-    ("stash", &[]),
     ("tag", &[]),
     ("update-ref", &[]),
     ("update-index", &[]),
