@@ -193,9 +193,16 @@ impl Walker<'_> {
         });
         let words = verb.and_then(|at| rest.get(at + 1..)).unwrap_or_default();
         let words = words.iter().take_while(|field| field.text != "--").filter(|_| runs);
+        let elsewhere = words.clone().any(|field| {
+            matches!(field.text.as_str(), "-r" | "--repository")
+                || field.text.starts_with("--repository=")
+        });
         for field in words.filter(|field| field.text.matches(':').count() >= 2) {
             let known = GROUPS.iter().any(|group| field.text.starts_with(group));
-            if !known && !field.text.contains("://") {
+            let group = field.text.split(':').next().unwrap_or_default();
+            // The central repository gives nobody a group without a dot any more.
+            let open = elsewhere || group.contains('.');
+            if open && !known && !field.text.contains("://") {
                 self.unvouched(&field.text, command, setting);
             }
         }
