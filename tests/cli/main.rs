@@ -32,6 +32,7 @@ mod evaluation;
 mod faults;
 mod incident_pages;
 mod incidents;
+mod injected;
 mod install;
 mod judgements;
 mod limits;
@@ -81,6 +82,7 @@ fn main() -> ExitCode {
         faults::tests(),
         incident_pages::tests(),
         incidents::tests(),
+        injected::tests(),
         install::tests(),
         judgements::tests(),
         limits::tests(),

@@ -72,8 +72,8 @@ const CIRCLES: &[(&str, &[&str], &str)] = &[
     ),
     (
         "plugins/shell",
-        &["walk::interpreters", "walk::scripts::running", "walk::simple"],
-        "a command may run a text or a file, which holds commands",
+        &["walk::scripts::running", "walk::simple"],
+        "a command may run a file, which holds commands",
     ),
     (
         "plugins/strict-toml",

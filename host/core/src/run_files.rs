@@ -45,6 +45,21 @@ pub struct Provenance {
     pub written: bool,
 }
 
+impl Provenance {
+    /// Combines the data of two names of one file. Who wrote it is a matter of its name.
+    #[must_use]
+    pub fn with_data_of(self, other: Self) -> Self {
+        Self {
+            downloaded: self.downloaded || other.downloaded,
+            decoded: self.decoded || other.decoded,
+            secret: self.secret || other.secret,
+            dumped: self.dumped || other.dumped,
+            foreign: self.foreign || other.foreign,
+            written: self.written,
+        }
+    }
+}
+
 /// The bits of the first byte; the others are of one bit, as in the layouts before them.
 const DOWNLOADED: u8 = 1;
 const DUMPED: u8 = 2;

@@ -54,7 +54,13 @@ pub(crate) fn observe(queries: &[Query], guarded: &[GuardedPath]) -> Observation
 /// Reads the text of a file; of a longer one it also matters if git holds it as it is.
 fn look_at_text(query: &Query, around: &mut WorkspaceContext<'_>) -> Observed {
     let path = Path::new(&query.path);
-    let seen = scripts::read_script(path);
+    let real = real_path(path);
+    // What earlier steps put into a file is known by its own name.
+    let other = real.as_deref().filter(|real| *real != path);
+    let seen = Observed {
+        real: other.map(|real| real.display().to_string()),
+        ..scripts::read_script(path)
+    };
     let asks_git = match &seen.contents {
         Some(FileContents::Text(text)) => query.committed || text.len() > SHORT_TEXT,
         Some(FileContents::Part(_)) => true,
@@ -63,7 +69,6 @@ fn look_at_text(query: &Query, around: &mut WorkspaceContext<'_>) -> Observed {
     if !asks_git {
         return seen;
     }
-    let real = real_path(path);
     let target = real.as_deref().unwrap_or(path);
     let (git, _) = is_restorable(target, Entry::File, false, &mut around.repositories);
     Observed { git, ..seen }

@@ -1,4 +1,4 @@
-//! Assignments: to names, to parts of lists and maps, to members; and lists that grow.
+//! Assignments: to names, to parts of lists and maps, to members.
 
 use crate::evaluate::Reader;
 use crate::methods;
@@ -69,7 +69,7 @@ impl Reader<'_> {
     }
 
     /// Sets a member of an object, or of a variable's map or list.
-    fn assign_member(
+    pub(crate) fn assign_member(
         &mut self,
         node: &Node,
         object: &Value,
@@ -97,11 +97,18 @@ impl Reader<'_> {
             }
             (Kind::List(items), Node::Name(variable)) => {
                 let mut items = items.as_ref().clone();
-                match name.parse::<usize>().ok().and_then(|at| items.get_mut(at)) {
-                    Some(old) => *old = Value::any(vec![old.clone(), value]),
-                    None => items.push(Value::unknown()),
-                }
-                scope.set_outer(variable, Value::list(items));
+                let new = match name.parse::<usize>().ok().and_then(|at| items.get_mut(at)) {
+                    Some(old) => {
+                        *old = Value::any(vec![old.clone(), value]);
+                        Value::list(items)
+                    }
+                    // From the end, or several at once.
+                    None => {
+                        let more = elements(&value).into_iter().chain([value]);
+                        Value::made("[]", items.into_iter().chain(more).collect(), None)
+                    }
+                };
+                scope.set_outer(variable, new);
             }
             (Kind::Name(module), _) => {
                 self.emit(&format!("{module}.{name}="), None, vec![value], Vec::new());
@@ -111,52 +118,6 @@ impl Reader<'_> {
                 self.emit(&whole, Some(object.clone()), vec![value], Vec::new());
             }
             _ => {}
-        }
-    }
-
-    /// Adds to a variable's list: `words.append(x)`.
-    pub(crate) fn grow(
-        &mut self,
-        variable: &str,
-        name: &str,
-        arguments: &[Value],
-        scope: &Rc<Scope>,
-    ) {
-        let Some(old) = scope.find(variable) else { return };
-        let all = matches!(name, "extend" | "update");
-        let one = matches!(name, "append" | "push" | "add" | "insert" | "unshift" | "appendleft");
-        let (Kind::List(_) | Kind::Made(..), true) = (&old.kind, all || one) else { return };
-        let Some(last) = arguments.last() else { return };
-        let more = match &last.kind {
-            Kind::List(items) if all => items.as_ref().clone(),
-            _ if all => vec![Value::any(elements(last))],
-            _ => vec![last.clone()],
-        };
-        let in_order = matches!(name, "extend" | "append" | "push") && arguments.len() == 1;
-        let new = match &old.kind {
-            Kind::List(items) => {
-                let whole: Vec<Value> = items.iter().cloned().chain(more).collect();
-                // In a branch, or in a function that may be called again, the list may have other
-                // items.
-                if scope.branches.get() == 0 && in_order && scope.own(variable).is_some() {
-                    Value::list(whole)
-                } else if in_order {
-                    Value::any(vec![Value::list(whole.clone()), Value::made("[]", whole, None)])
-                } else {
-                    Value::made("[]", whole, None)
-                }
-            }
-            Kind::Made(class, items) if &**class == "[]" => {
-                let all = Value::any(items.iter().cloned().chain(more).collect());
-                Value::made("[]", vec![all], None)
-            }
-            _ => return,
-        };
-        let new = new.with_origins(&[&old]);
-        if scope.own(variable).is_some() {
-            scope.put(variable, new);
-        } else {
-            scope.set_outer(variable, new);
         }
     }
 }

@@ -517,7 +517,13 @@ impl Reader<'_> {
             let results = self.call_back(&arguments, &keywords, Some(of), maps, scope);
             let all: Vec<&Value> = arguments.iter().chain([of]).collect();
             self.uses_environment(&all);
-            return methods::of_value(of, name, &arguments, &keywords, results.as_ref())
+            // Without a separator JavaScript splits nothing.
+            let whole = name == "split" && arguments.is_empty();
+            if whole && self.language == Language::JavaScript {
+                return Value::list(vec![of.clone()]).with_origins(&all);
+            }
+            let python = self.language == Language::Python;
+            return methods::of_value(of, name, &arguments, &keywords, results.as_ref(), python)
                 .with_origins(&all);
         }
         let whole = format!("{}.{name}", methods::class_of(of));

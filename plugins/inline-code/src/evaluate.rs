@@ -151,6 +151,12 @@ impl Reader<'_> {
                 self.uses(&parts);
                 Value::unknown().with_origins(&parts.iter().collect::<Vec<_>>())
             }
+            Node::Delete(parts) => {
+                let all = self.all(parts, scope);
+                self.uses(&all);
+                parts.iter().for_each(|part| self.forget_item(part, scope));
+                Value::unknown()
+            }
             Node::Unread => {
                 self.gap(Gap::Limit);
                 Value::unknown()
@@ -388,7 +394,17 @@ impl Reader<'_> {
         body(self);
         if scope.changes.get() != before {
             if self.loops <= TWICE {
+                let first = (scope.changes.get(), scope.values());
                 body(self);
+                // What each round makes of the round before has more values than were seen.
+                if scope.changes.get() != first.0 {
+                    for (name, value) in scope.values() {
+                        if !first.1.iter().any(|(known, old)| *known == name && *old == value) {
+                            let more = Value::text(&HOLE.to_string());
+                            scope.put(&name, Value::any(vec![value, more]));
+                        }
+                    }
+                }
             } else {
                 self.gap(Gap::Limit);
             }
@@ -486,10 +502,18 @@ impl Reader<'_> {
                 _ => keywords.push((name.clone(), value)),
             }
         }
-        if let Node::Member(of, name) = &call.callee
-            && let Node::Name(variable) = &**of
+        if let Node::Member(of, name) = &call.callee {
+            self.mutate(of, name, &arguments, &keywords, scope);
+        }
+        // Its first argument is an object that gets the members of the others.
+        if matches!(&callee.kind, Kind::Name(name) if &**name == "Object.assign")
+            && let Some((first, others)) = call.arguments.split_first()
+            && let Node::Name(_) = first
         {
-            self.grow(variable, name, &arguments, scope);
+            let count = arguments.len().saturating_sub(1).min(others.len());
+            let from = arguments.len() - count;
+            let more = arguments.get(from..).unwrap_or_default().to_vec();
+            self.mutate(first, "update", &more, &[], scope);
         }
         self.apply(&callee, arguments, keywords, scope)
     }
@@ -515,6 +539,15 @@ fn binary(operator: Operator, left: &Value, right: &Value) -> Value {
         (Operator::Divide, Kind::Made(class, _), _) if &**class == "pathlib.Path" => {
             methods::path_joined(&[left.clone(), right.clone()])
         }
+        (Operator::Minus, Kind::Number(one), Kind::Number(two)) => {
+            one.checked_sub(*two).map_or_else(Value::unknown, Value::number)
+        }
+        (Operator::Xor, Kind::Number(one), Kind::Number(two)) => Value::number(one ^ two),
+        (Operator::Or, Kind::Number(one), Kind::Number(two)) => Value::number(one | two),
+        (Operator::And, Kind::Number(one), Kind::Number(two)) => Value::number(one & two),
+        // The bits that one side has are known, whatever the other side is.
+        (Operator::Or, _, _) => Value::made("|", vec![left.clone(), right.clone()], None),
+        (Operator::And, _, _) => Value::made("&", vec![left.clone(), right.clone()], None),
         (Operator::Times, Kind::Text(text), Kind::Number(count))
         | (Operator::Times, Kind::Number(count), Kind::Text(text)) => {
             methods::repeated(text, *count)

@@ -27,6 +27,7 @@ mod javascript;
 mod library;
 mod members;
 mod methods;
+mod mutate;
 mod names;
 mod python;
 mod scope;

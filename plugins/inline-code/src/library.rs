@@ -73,7 +73,20 @@ pub(crate) fn compute(
         }
         "chr" | "String.fromCharCode" | "String.fromCodePoint" => characters(arguments)?,
         "ord" => Value::number(first?.as_text()?.chars().next().map(|c| i64::from(u32::from(c)))?),
-        "int" | "Number" | "parseInt" => Value::number(first?.as_text()?.trim().parse().ok()?),
+        "int" | "Number" | "parseInt" => {
+            let text = first?.as_text()?;
+            let base =
+                arguments.get(1).or(keywords.iter().find(|(k, _)| k == "base").map(|p| &p.1));
+            match base.map(|base| &base.kind) {
+                None => Value::number(text.trim().parse().ok()?),
+                Some(Kind::Number(base @ 2..=36)) => {
+                    let digits = text.trim().trim_start_matches("0x").trim_start_matches("0o");
+                    let base = u32::try_from(*base).ok()?;
+                    Value::number(i64::from_str_radix(digits, base).ok()?)
+                }
+                Some(_) => return None,
+            }
+        }
         "bytes.fromhex" | "bytearray.fromhex" | "binascii.unhexlify" | "binascii.a2b_hex" => {
             text(&first?, crate::decode::hex)
         }
@@ -196,7 +209,7 @@ pub(crate) fn compute(
         }
         "shlex.split" => {
             let first = first?;
-            methods::of_value(&first, "split", &[], &[], None)
+            methods::of_value(&first, "split", &[], &[], None, true)
         }
         "shlex.join" => methods::join(&Value::text(" "), &first?),
         _ => return None,

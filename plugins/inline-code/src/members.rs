@@ -95,11 +95,12 @@ impl Reader<'_> {
             (Kind::Map(items), _) => {
                 Value::any(items.iter().map(|(_, value)| value.clone()).collect())
             }
-            // A computed member of a module may be any, one of the environment is a single
-            // variable.
-            (Kind::Name(name), _) if !name.ends_with("environ") && &**name != "process.env" => {
-                Value::name(&format!("{name}.{HOLE}"))
+            // A computed member of the environment is a single variable, one of a module may be
+            // any.
+            (Kind::Name(name), _) if crate::environment::is_environment(name) => {
+                Value::made("environment", vec![at.clone()], None)
             }
+            (Kind::Name(name), _) => Value::name(&format!("{name}.{HOLE}")),
             (Kind::Text(_), Kind::Number(number)) => {
                 methods::slice(of, &[Some(*number), number.checked_add(1).filter(|n| *n != 0)])
             }

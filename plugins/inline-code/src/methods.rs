@@ -179,9 +179,10 @@ pub(crate) fn of_value(
     arguments: &[Value],
     keywords: &[(String, Value)],
     results: Option<&Vec<Value>>,
+    python: bool,
 ) -> Value {
     match &of.kind {
-        Kind::Text(text) => of_text(of, text, name, arguments, keywords),
+        Kind::Text(text) => of_text(of, text, name, arguments, keywords, python),
         Kind::Number(number) => match name {
             "toString" if arguments.is_empty() => Value::text(&number.to_string()),
             _ => Value::unknown(),
@@ -196,6 +197,7 @@ fn of_text(
     name: &str,
     arguments: &[Value],
     keywords: &[(String, Value)],
+    python: bool,
 ) -> Value {
     let word = |at: usize| arguments.get(at).and_then(Value::as_text);
     let number = |at: usize| match arguments.get(at).map(|value| &value.kind) {
@@ -206,6 +208,11 @@ fn of_text(
     match name {
         "format" => formatted(text, arguments, keywords),
         "join" => arguments.first().map_or_else(Value::unknown, |list| join(of, list)),
+        "strip" | "trim" | "lstrip" | "rstrip" | "trimEnd" | "trimStart"
+            if word(0).is_none() && !arguments.is_empty() =>
+        {
+            Value::unknown()
+        }
         "strip" | "trim" | "lstrip" | "rstrip" | "trimEnd" | "trimStart" => {
             let given = word(0);
             let cut = |c: char| given.as_deref().map_or(c.is_whitespace(), |set| set.contains(c));
@@ -223,7 +230,9 @@ fn of_text(
             Some(_) => Value::unknown(),
         },
         "replace" | "replaceAll" => match (word(0), word(1)) {
-            (Some(from), Some(to)) if !from.is_empty() => Value::text(&text.replace(&*from, &to)),
+            (Some(from), Some(to)) if !from.is_empty() => {
+                replaced(text, (&from, &to), (name, number(2)), python)
+            }
             _ => Value::unknown(),
         },
         "removeprefix" | "removesuffix" => match word(0) {
@@ -233,12 +242,76 @@ fn of_text(
             Some(part) => Value::text(text.strip_suffix(&*part).unwrap_or(text)),
             None => Value::unknown(),
         },
-        "split" | "splitlines" | "rsplit" => split(text, name, word(0).as_deref()),
+        "split" | "splitlines" | "rsplit" => {
+            let most =
+                arguments.get(1).or(keywords.iter().find(|(k, _)| k == "maxsplit").map(|p| &p.1));
+            let by = keywords.iter().find(|(name, _)| name == "sep").map(|(_, by)| by);
+            match arguments.first().or(by) {
+                // A pattern, or a text that is not known.
+                Some(by) if by.as_text().is_none() && !is_none(by) => {
+                    Value::made("[]", vec![Value::unknown()], None)
+                }
+                by => split(text, (name, python), by.and_then(Value::as_text).as_deref(), most),
+            }
+        }
+        "partition" | "rpartition" => match word(0) {
+            Some(by) if !by.is_empty() => {
+                let found = if name == "partition" { text.find(&*by) } else { text.rfind(&*by) };
+                let parts = match found {
+                    Some(at) => {
+                        let (before, rest) = text.split_at_checked(at).unwrap_or((text, ""));
+                        [before, &*by, rest.get(by.len()..).unwrap_or("")]
+                    }
+                    None if name == "partition" => [&**text, "", ""],
+                    None => ["", "", &**text],
+                };
+                Value::list(parts.into_iter().map(Value::text).collect())
+            }
+            _ => Value::unknown(),
+        },
+        "swapcase" => {
+            Value::text(
+                &text
+                    .chars()
+                    .map(|c| {
+                        if c.is_uppercase() {
+                            c.to_ascii_lowercase()
+                        } else {
+                            c.to_ascii_uppercase()
+                        }
+                    })
+                    .collect::<String>(),
+            )
+        }
+        "charCodeAt" | "codePointAt" => {
+            let at = usize::try_from(number(0).unwrap_or(0)).ok();
+            let sign = at.and_then(|at| text.chars().nth(at));
+            sign.map_or_else(Value::unknown, |c| Value::number(i64::from(u32::from(c))))
+        }
         "concat" => Value::joined(
             &[of.clone()].into_iter().chain(arguments.iter().cloned()).collect::<Vec<_>>(),
         ),
         "repeat" => number(0).map_or_else(Value::unknown, |count| repeated(text, count)),
-        "slice" | "substring" => slice(of, &[number(0), number(1)]),
+        "slice" => slice(of, &[number(0), number(1)]),
+        "substring" => {
+            let known = |at: usize| number(at).filter(|number| *number != i64::MIN);
+            match (known(0), number(1).is_none() || known(1).is_some()) {
+                (Some(from), true) => {
+                    let (from, end) = (from.max(0), known(1).map(|end| end.max(0)));
+                    let swaps = end.is_some_and(|end| end < from);
+                    let bounds = if swaps { [end, Some(from)] } else { [Some(from), end] };
+                    slice(of, &bounds)
+                }
+                _ => Value::unknown(),
+            }
+        }
+        "substr" => match (number(0), number(1)) {
+            (Some(from), length) if from >= 0 && length != Some(i64::MIN) => {
+                slice(of, &[Some(from), length.map(|length| from.saturating_add(length.max(0)))])
+            }
+            _ => Value::unknown(),
+        },
+        "charAt" if number(0).is_some_and(|at| at < 0) => Value::unknown(),
         "at" | "charAt" => {
             let at = number(0).unwrap_or(0);
             slice(of, &[Some(at), at.checked_add(1).filter(|n| *n != 0)])
@@ -247,16 +320,68 @@ fn of_text(
     }
 }
 
-fn split(text: &str, name: &str, by: Option<&str>) -> Value {
-    let list = |parts: Vec<&str>| Value::list(parts.into_iter().map(Value::text).collect());
-    match (name, by) {
-        ("splitlines", _) => list(text.lines().collect()),
-        (_, None) => list(text.split_whitespace().collect()),
-        (_, Some("")) => {
-            Value::list(text.chars().map(|c| Value::text(c.encode_utf8(&mut [0; 4]))).collect())
-        }
-        (_, Some(by)) => list(text.split(by).collect()),
+/// Replaces a part of a text. JavaScript replaces the first of them alone, and reads signs in the
+/// new text.
+fn replaced(
+    text: &str,
+    (from, to): (&str, &str),
+    (name, most): (&str, Option<i64>),
+    python: bool,
+) -> Value {
+    if !python && to.contains('$') && text.contains(from) {
+        return Value::any(vec![Value::text(&text.replace(from, to)), Value::unknown()]);
     }
+    match most.filter(|_| python) {
+        Some(i64::MIN) => Value::unknown(),
+        Some(most) if most >= 0 => {
+            Value::text(&text.replacen(from, to, usize::try_from(most).unwrap_or(usize::MAX)))
+        }
+        None if name == "replace" && !python => Value::text(&text.replacen(from, to, 1)),
+        _ => Value::text(&text.replace(from, to)),
+    }
+}
+
+fn is_none(value: &Value) -> bool {
+    matches!(&value.kind, Kind::Name(name) if matches!(&**name, "None" | "undefined"))
+}
+
+/// Splits a text. In Python a number is the most cuts, in JavaScript the most parts.
+fn split(
+    text: &str,
+    (name, python): (&str, bool),
+    by: Option<&str>,
+    most: Option<&Value>,
+) -> Value {
+    let list = |parts: Vec<&str>| Value::list(parts.into_iter().map(Value::text).collect());
+    let parts: Vec<&str> = match (name, by) {
+        ("splitlines", _) => text.lines().collect(),
+        (_, None) => text.split_whitespace().collect(),
+        (_, Some("")) => {
+            return Value::list(
+                text.chars().map(|c| Value::text(c.encode_utf8(&mut [0; 4]))).collect(),
+            );
+        }
+        (_, Some(by)) => text.split(by).collect(),
+    };
+    let Some(most) = most.filter(|_| name != "splitlines") else { return list(parts) };
+    let count = match most.kind {
+        Kind::Number(number) => usize::try_from(number).ok(),
+        _ => return Value::made("[]", vec![Value::unknown()], None),
+    };
+    let Some(count) = count.filter(|count| *count < parts.len()) else { return list(parts) };
+    if !python {
+        return list(parts.get(..count).unwrap_or_default().to_vec());
+    }
+    let cut: Vec<&str> = match (name, by) {
+        ("rsplit", Some(by)) => {
+            let mut cut: Vec<&str> = text.rsplitn(count + 1, by).collect();
+            cut.reverse();
+            cut
+        }
+        (_, Some(by)) => text.splitn(count + 1, by).collect(),
+        (_, None) => return Value::made("[]", vec![Value::unknown()], None),
+    };
+    list(cut)
 }
 
 fn of_list(of: &Value, name: &str, arguments: &[Value], results: Option<&Vec<Value>>) -> Value {

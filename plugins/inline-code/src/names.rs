@@ -75,6 +75,9 @@ impl Reader<'_> {
             return self.unbound(name, python);
         };
         if matches!(module, "globalThis" | "builtins") {
+            if matches!(name, "__dict__" | "builtins" | "__builtins__") {
+                return Value::name(module);
+            }
             let root = std::rc::Rc::clone(&self.root);
             return match root.own(name) {
                 Some(value) => value,

@@ -54,7 +54,7 @@ fn statement(from: &Stmt) -> Node {
         Stmt::Return(inner) => {
             Node::Return(Box::new(inner.value.as_deref().map_or(unknown(), expression)))
         }
-        Stmt::Delete(inner) => Node::Unknown(nodes(&inner.targets)),
+        Stmt::Delete(inner) => Node::Delete(nodes(&inner.targets)),
         Stmt::Assign(inner) => match inner.targets.as_slice() {
             [only] => assign(target(only), expression(&inner.value)),
             several => {
@@ -288,6 +288,10 @@ const fn operator(from: ast::Operator) -> Operator {
         ast::Operator::Mult => Operator::Times,
         ast::Operator::Div => Operator::Divide,
         ast::Operator::Mod => Operator::Remainder,
+        ast::Operator::Sub => Operator::Minus,
+        ast::Operator::BitXor => Operator::Xor,
+        ast::Operator::BitOr => Operator::Or,
+        ast::Operator::BitAnd => Operator::And,
         _ => Operator::Other,
     }
 }

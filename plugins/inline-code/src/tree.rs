@@ -41,6 +41,8 @@ pub(crate) enum Node {
     Module(String),
     /// All names of a module.
     ImportAll(String),
+    /// Items of lists that are deleted.
+    Delete(Vec<Node>),
     /// Names that belong to a function around this one.
     Global(Vec<String>),
 }
@@ -69,6 +71,10 @@ pub(crate) enum Operator {
     Times,
     Divide,
     Remainder,
+    Minus,
+    Or,
+    And,
+    Xor,
     Other,
 }
 

@@ -14,6 +14,8 @@ pub(crate) const ALTERNATIVES: usize = 16;
 pub(crate) const MEMBERS: usize = 256;
 /// The maximum number of values inside values.
 const DEPTH: u8 = 24;
+/// The longest text that is a list of its signs, in bytes.
+const SIGNS: usize = 128;
 /// The maximum number of origins.
 const ORIGINS: usize = 16;
 
@@ -248,6 +250,10 @@ pub(crate) fn elements(of: &Value) -> Vec<Value> {
         Kind::List(items) => items.as_ref().clone(),
         Kind::Any(items) => items.iter().flat_map(elements).collect(),
         Kind::Map(items) => items.iter().map(|(key, _)| Value::text(key)).collect(),
+        Kind::Text(text) if !text.contains(HOLE) && text.len() <= SIGNS => {
+            let signs = text.chars().map(|c| Value::text(c.encode_utf8(&mut [0; 4])));
+            signs.map(|sign| sign.with_origins(&[of])).collect()
+        }
         Kind::Made(class, items) if &**class == "[]" => items.as_ref().clone(),
         Kind::Made(..) => {
             vec![Value::member(of, "[]")]

@@ -5,9 +5,11 @@
 
 mod json;
 mod settings;
+mod tree;
 mod yaml;
 
 pub(crate) use settings::git_settings as list_git_settings;
+pub(crate) use tree::{Node, read_tree};
 
 pub(crate) use portcullis_autoruns::{Autorun, Format, Reach, find_autorun};
 

@@ -23,9 +23,18 @@ pub(crate) enum Place {
     Here,
     /// Another machine.
     Host(String),
-    /// A container on this machine: its name, and its mounts from this machine: the path inside,
-    /// and the path here.
-    Container(String, Rc<[(String, String)]>),
+    /// A container on this machine: its name, and its mounts from this machine.
+    Container(String, Rc<[Mount]>),
+}
+
+/// A folder of this machine that a container sees.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Mount {
+    /// Its path in the container.
+    pub inside: String,
+    /// Its path here; a text with U+FFFD if that is known only when it runs.
+    pub here: String,
+    pub read_only: bool,
 }
 
 /// Characters that a shell's pattern begins with; `(` after some others.

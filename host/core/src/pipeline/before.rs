@@ -2,7 +2,7 @@
 
 use super::Run;
 use super::judge::{CallReview, ParsedCall};
-use super::scripts::{overwritten_path, written_modules};
+use super::scripts::{new_code, overwritten_path, written_modules};
 use crate::action::{Action, Coverage, Facts, Operation};
 use crate::event::{Call, Disposition};
 use crate::exceptions::Exception;
@@ -30,6 +30,10 @@ impl<'s> Run<'s, '_> {
             &self.state.session,
             &judged.understood.action.facts,
         );
+        let understood = &judged.understood;
+        let cwd = &self.place.cwd;
+        let new = new_code(&understood.files, &understood.observed, cwd);
+        verdict::ask_about_new_code(&mut judged.decision, &self.state.session, &new);
         judged.provisional = self.state.session.stopped.is_none()
             && self.state.session.raised.is_none()
             && judged.findings.limits.is_empty()

@@ -72,6 +72,7 @@ impl Run<'_, '_> {
             observe: looks.then_some(observe),
             masker: self.settings.masker,
             guarded: &self.settings.policy.guarded,
+            commits: self.state.session.raised.is_some(),
         };
         let mut found = facts::of_call(call, &self.place, &mut |text, place| {
             scripts.read_shell(plugins, &mut look, text, place)

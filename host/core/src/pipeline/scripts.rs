@@ -10,7 +10,9 @@ use crate::mask::Masker;
 use crate::observe::{Observations, Observer, Query};
 use crate::plugins::Plugins;
 use crate::policy::GuardedPath;
-use crate::run_files::{FileContents, FileLedger, FileReading, KnownFile, Provenance, ShellPlace};
+use crate::run_files::{
+    FileContents, FileLedger, FileReading, KnownFile, Provenance, RunLine, ShellPlace,
+};
 use crate::text::one_line;
 
 /// The most times that a command line is read: one for each depth of files that run files.
@@ -43,6 +45,8 @@ pub(super) struct ScriptLook<'r, 'o> {
     pub observe: Option<&'r mut Observer<'o>>,
     pub masker: &'r Masker,
     pub guarded: &'r [GuardedPath],
+    /// It matters of every file if git holds it as it is.
+    pub commits: bool,
 }
 
 impl ScriptFiles {
@@ -162,7 +166,9 @@ impl ScriptFiles {
             .take(LOOKS.saturating_sub(looked))
             .enumerate()
             // Beyond the room that is left, a text may be one too many.
-            .map(|(index, path)| Query::of_text(path.clone(), deep || index >= room))
+            .map(|(index, path)| {
+                Query::of_text(path.clone(), look.commits || deep || index >= room)
+            })
             .collect();
         if queries.is_empty() {
             return false;
@@ -201,21 +207,34 @@ impl ScriptFiles {
                 full || contents != FileContents::Missing || reading.absences.contains(&query.path);
             room -= usize::from(is_text(Some(&contents)));
             seen.contents = Some(contents.clone());
+            // Behind a link stands the file that an earlier step filled under its own name.
+            let data = seen.real.as_deref().map(|real| self.provenance_of(real));
+            let data = data.unwrap_or_default();
             self.observed.insert(key, seen);
             match self.known.iter_mut().find(|file| file.path == query.path) {
                 Some(file) => {
                     file.contents = Some(contents);
                     file.committed = committed;
+                    file.provenance = file.provenance.with_data_of(data);
                 }
                 None => self.known.push(KnownFile {
                     path: query.path,
                     contents: Some(contents),
-                    provenance: Provenance::default(),
+                    provenance: data,
                     committed,
                 }),
             }
         }
         news
+    }
+
+    /// Returns the data that earlier steps put into a file, or into a folder that it is in.
+    fn provenance_of(&self, path: &str) -> Provenance {
+        let holds = |file: &&KnownFile| {
+            file.path == path || file.path.ends_with('/') && path.starts_with(&file.path)
+        };
+        let known = self.known.iter().filter(holds).map(|file| file.provenance);
+        known.fold(Provenance::default(), Provenance::with_data_of)
     }
 
     fn is_looked_at(&self, path: &str) -> bool {
@@ -303,6 +322,24 @@ fn shown(command: &Command) -> String {
     let words = command.words.iter().map(|word| word.text.as_str());
     let line: Vec<&str> = std::iter::once(command.program.as_str()).chain(words).collect();
     one_line(&line.join(" "), SHOWN)
+}
+
+/// Returns the files that a command line runs and that git does not hold as they are, as a person
+/// would write them in the folder. Git never holds its own hooks: writing one asks by itself.
+pub(super) fn new_code<'f>(
+    files: &'f FileReading,
+    observed: &Observations,
+    cwd: &str,
+) -> Vec<&'f str> {
+    let is_new = |line: &&RunLine| {
+        let seen = observed.get(&crate::observe::key(&line.path, false));
+        seen.is_none_or(|seen| seen.git != GitState::Clean) && !line.path.contains("/.git/")
+    };
+    let shown = |line: &'f RunLine| {
+        let inside = line.path.strip_prefix(cwd).and_then(|path| path.strip_prefix('/'));
+        inside.unwrap_or(&line.path)
+    };
+    files.lines.iter().filter(is_new).map(shown).collect()
 }
 
 /// Returns the file that an action of a file tool overwrites.

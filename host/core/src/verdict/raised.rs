@@ -5,12 +5,14 @@
 //! here, destroys something, or is not known in full, unless the person's own request named its
 //! target or asked for its kind. Reading, and making and changing files of the project, go on.
 
+use super::Decision;
 use super::change::VerdictChange;
 use crate::action::{Coverage, Effect, EffectKind, Facts, GitState, Path, Scope};
 use crate::facts::host_of;
 use crate::score::Verdict;
 use crate::session::Session;
 use crate::terms::describe_effect;
+use crate::text::one_line;
 
 /// The cause in the list of adjustments.
 const CAUSE: &str = "the session is raised";
@@ -27,6 +29,8 @@ const REQUESTS: &[(EffectKind, &[&str])] = &[
 /// Words that turn a request into its opposite, and the number of words that they reach over.
 const NEGATIONS: &[&str] = &["not", "don't", "dont", "never", "without", "no"];
 const REACH: usize = 3;
+/// The most bytes of a path in a reason.
+const SHOWN: usize = 256;
 /// The fewest letters of a name in a request that is taken for a target's.
 const SHORTEST: usize = 3;
 
@@ -52,6 +56,31 @@ pub(super) fn ask_in_raised_session(session: &Session, facts: &Facts) -> Option<
         alternative: Some(INSTEAD.to_owned()),
         ..VerdictChange::new(Verdict::Ask, CAUSE, reason)
     })
+}
+
+/// Asks about a file that a raised session runs, and that git does not hold as it is: what stands in
+/// it is new here. `new` are such files.
+pub fn ask_about_new_code(decision: &mut Decision, session: &Session, new: &[&str]) {
+    let Some(raised) = &session.raised else { return };
+    let goal = session.goals.last().map_or("", |(text, _)| text.as_str());
+    let words = split_words(goal);
+    let named = |path: &&&str| {
+        let last = path.rsplit('/').next().unwrap_or(path).to_lowercase();
+        says_word(&words, &last) || says_word(&words, &path.to_lowercase())
+    };
+    let Some(path) = new.iter().find(|path| !named(path)) else { return };
+    let reason = format!(
+        "since step {} ({}: {}) this needs the person's yes until their next prompt: it runs `{}`, \
+         which is not as git holds it",
+        raised.step,
+        raised.pattern,
+        raised.reason,
+        one_line(path, SHOWN)
+    );
+    decision.apply(VerdictChange {
+        alternative: Some(INSTEAD.to_owned()),
+        ..VerdictChange::new(Verdict::Ask, CAUSE, reason)
+    });
 }
 
 /// Returns true if an effect leaves the machine, runs code that is new here, or destroys something.

@@ -31,6 +31,18 @@ pub(super) fn expression(from: &Expression<'_>) -> Node {
             BinaryOperator::Addition => {
                 Node::Binary(Operator::Add, boxed(&inner.left), boxed(&inner.right))
             }
+            BinaryOperator::Subtraction => {
+                Node::Binary(Operator::Minus, boxed(&inner.left), boxed(&inner.right))
+            }
+            BinaryOperator::BitwiseXOR => {
+                Node::Binary(Operator::Xor, boxed(&inner.left), boxed(&inner.right))
+            }
+            BinaryOperator::BitwiseOR => {
+                Node::Binary(Operator::Or, boxed(&inner.left), boxed(&inner.right))
+            }
+            BinaryOperator::BitwiseAnd => {
+                Node::Binary(Operator::And, boxed(&inner.left), boxed(&inner.right))
+            }
             _ => Node::Unknown(vec![expression(&inner.left), expression(&inner.right)]),
         },
         Expression::CallExpression(inner) => called(expression(&inner.callee), &inner.arguments),

@@ -265,6 +265,23 @@ impl Walker<'_> {
             self.out.gap("what is deleted is known only when it runs");
         }
         let certain = certain && field.known;
+        let enters = field.text.ends_with('/') || field.text.ends_with("/.");
+        let enters = std::mem::replace(&mut self.enters, enters);
+        self.on_named_path(kind, field, path, recursive, certain, command, setting);
+        self.enters = enters;
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "an effect, and what it follows from")]
+    fn on_named_path(
+        &mut self,
+        kind: EffectKind,
+        field: &Field,
+        path: String,
+        recursive: bool,
+        certain: bool,
+        command: Option<u32>,
+        setting: &Setting,
+    ) {
         let Some(climbing) = self.as_the_system_goes(&field.text) else {
             let target = self.target_of(&path, field, command);
             return self.emit_at(kind, path, target, recursive, certain, command, setting);
@@ -316,12 +333,42 @@ impl Walker<'_> {
         command: Option<u32>,
         setting: &Setting,
     ) {
+        let here = setting.place == Place::Here && !self.links.is_empty();
+        if here {
+            self.through_links(&kind, &path, recursive, certain, command, setting);
+        }
+        // A file that is removed through a link is not at the place that its name says.
+        let certain = certain && !(kind == EffectKind::FileDelete && here && self.is_led(&path));
+        self.on_place(kind, path, target, recursive, certain, command, setting);
+    }
+
+    /// Notes an effect on one place, with its consequences there.
+    #[allow(clippy::too_many_arguments, reason = "an effect, and what it follows from")]
+    pub(super) fn on_place(
+        &mut self,
+        kind: EffectKind,
+        path: String,
+        target: String,
+        recursive: bool,
+        certain: bool,
+        command: Option<u32>,
+        setting: &Setting,
+    ) {
         // A mounted folder is one of this machine: the effect leaves the container.
         if let Place::Container(_, mounts) = &setting.place
-            && let Some(here) = super::output::mounted(&path, mounts)
+            && let Some(mount) = super::output::mounted(&path, mounts)
         {
             let outside = Setting { place: Place::Here, ..setting.clone() };
-            return self.emit(kind, here, recursive, certain, command, &outside);
+            if mount.read_only && kind != EffectKind::FileRead {
+                return;
+            }
+            if !mount.here.contains(UNKNOWN) {
+                return self.emit(kind, mount.here, recursive, certain, command, &outside);
+            }
+            if kind == EffectKind::FileDelete {
+                self.out.gap("what is deleted is known only when it runs");
+            }
+            return self.push(kind, String::new(), recursive, false, command, &outside);
         }
         let (kinds, forms) = places::consequences(&kind, &path, recursive, self.home);
         let inside = self.is_inside(&path, &setting.place);
@@ -335,6 +382,7 @@ impl Walker<'_> {
         }
         if matches!(kind, EffectKind::FileModify | EffectKind::FileCreate) {
             self.note_written(&path);
+            self.note_unmasked(&path, command, setting);
         }
         if kind == EffectKind::FileRead && !self.metadata {
             self.note_process_file(&path);
@@ -352,11 +400,6 @@ impl Walker<'_> {
             }
             self.push(more, path.clone(), false, certain, command, setting);
         }
-        if !self.links.is_empty() {
-            self.through_links(&kind, &path, recursive, certain, command, setting);
-        }
-        // A file that is removed through a link is not at the place that its name says.
-        let certain = certain && !(kind == EffectKind::FileDelete && self.is_led(&path));
         self.push(kind, target, recursive, certain, command, setting);
     }
 

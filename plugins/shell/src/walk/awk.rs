@@ -139,7 +139,7 @@ impl Walker<'_> {
             let text = super::inline::at_home(&text, self.home);
             let word = Field { known, text, ..program.clone() };
             match stream {
-                Stream::Write => self.file(EffectKind::FileModify, &word, false, command, setting),
+                Stream::Write => self.writes_in_code(&word, command, setting),
                 Stream::Read => self.file(EffectKind::FileRead, &word, false, command, setting),
                 _ if word.text.chars().all(|c| c == HOLE || c.is_whitespace()) => {
                     self.unseen(setting.input.source, command, setting);

@@ -8,7 +8,6 @@ use super::{Setting, Walker};
 use crate::catalogue::Plan;
 use crate::places;
 use crate::syntax::Span;
-use crate::types::EffectKind;
 use std::collections::BTreeSet;
 
 /// The maximum number of files that one call is read from.
@@ -22,9 +21,6 @@ const BUILDS: &[&str] = &[
 ];
 /// Files with generators, by the names that they often have.
 const GENERATORS: &[&str] = &["generate.go", "gen.go", "main.go", "doc.go", "tools.go"];
-const COMPOSE: &[&str] =
-    &["compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose.yaml"];
-
 impl Walker<'_> {
     /// Reads the test files that a call names, and what pytest loads before them.
     pub(super) fn test_files(
@@ -192,62 +188,6 @@ impl Walker<'_> {
         let span = rest.first().map_or_else(Span::default, |field| field.span);
         self.run_lines((&path, &text), "task", &lines, None, span, command, setting);
     }
-
-    /// Reads the mounts and the rights of the containers that a compose file starts.
-    pub(super) fn compose(&mut self, rest: &[Field], command: Option<u32>, setting: &Setting) {
-        let starts = ["up", "run", "create", "start", "restart", "watch"];
-        let words: Vec<&str> = rest.iter().map(|field| field.text.as_str()).collect();
-
-        let is_compose = self.program_of(command).is_some_and(|name| name.ends_with("compose"))
-            || words.first() == Some(&"compose");
-        if !is_compose || !words.iter().any(|word| starts.contains(word)) {
-            return;
-        }
-        let named = value_after(rest, &["-f", "--file"]);
-        let names: Vec<&str> = match &named {
-            Some(name) => vec![name],
-            None => COMPOSE.to_vec(),
-        };
-        let Some((path, text)) = self.first_file(&names, command, setting) else { return };
-        let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
-        for line in text.lines().take(4096).flat_map(block_lines) {
-            let line = line.split(" #").next().unwrap_or("").trim();
-            if matches!(line, "privileged: true" | "pid: host" | "pid: \"host\"") {
-                self.out.form("container-escape", command);
-                self.plain(EffectKind::Privilege, "", false, command, setting);
-            }
-            let mount = line
-                .strip_prefix("- ")
-                .map(|item| item.trim_matches(['"', '\'']))
-                .and_then(|item| item.split_once(':').map(|(here, _)| here))
-                .or_else(|| line.strip_prefix("source: "));
-            let Some(mount) = mount.map(|text| text.trim_matches(['"', '\''])) else { continue };
-            if !mount.starts_with(['/', '~']) {
-                continue;
-            }
-            let mount = mount.replacen('~', self.home, 1);
-            let (here, _) = places::resolve(&mount, &folder);
-            let inside = here.starts_with("/tmp/") || self.is_project(&here);
-            let socket = super::elsewhere::SOCKETS.iter().any(|end| here.ends_with(end));
-            let whole = super::elsewhere::FOLDERS.contains(&here.as_str());
-            if !inside && (socket || whole) {
-                self.out.form("container-escape", command);
-                self.plain(EffectKind::Privilege, &here, true, command, setting);
-            }
-        }
-    }
-}
-
-/// Returns a line of YAML, or one line for each item of the list in brackets that ends it.
-fn block_lines(line: &str) -> Vec<String> {
-    let line = line.trim();
-    let list = line.split_once('[').and_then(|(key, rest)| {
-        key.trim_end().ends_with(':').then(|| rest.trim_end().strip_suffix(']'))?
-    });
-    match list {
-        Some(items) => items.split(',').map(|item| format!("- {}", item.trim())).collect(),
-        None => vec![line.to_owned()],
-    }
 }
 
 /// Returns the words of a call that are not flags.
@@ -276,7 +216,7 @@ fn bare(word: &str) -> String {
 }
 
 /// Returns the texts in quotes.
-fn literals(text: &str) -> Vec<String> {
+pub(super) fn literals(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut rest = text;
     while let Some(at) = rest.find(['"', '\'']).filter(|_| found.len() < LINES) {

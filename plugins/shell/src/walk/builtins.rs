@@ -52,6 +52,7 @@ impl Walker<'_> {
                     self.define(&name.text, Routine::alias(file.clone(), setting));
                 }
             }
+            "umask" => self.mask_of_new_files(rest),
             "cd" | "pushd" => self.change_folder(rest, plan),
             "popd" => self.env.folder = UNKNOWN.to_string(),
             "export" | "declare" | "local" | "readonly" | "typeset" => {
@@ -281,7 +282,7 @@ impl Walker<'_> {
             "echo" => echo(rest),
             "printf" => printf(rest),
             "seq" => counted(rest).map_or(Feed::default(), known),
-            "pwd" => Feed::of_text(&self.env.folder),
+            "pwd" => Feed::of_text(&self.folder_shown(rest)),
             "true" | "false" | ":" | "mkdir" | "rm" | "touch" | "sleep" | "test" | "[" | "kill"
             | "exit" | "return" => Feed::of_text(""),
             "cat" | "tee" if plan.operands.is_empty() || name == "tee" => input.clone(),
@@ -291,7 +292,7 @@ impl Walker<'_> {
             "git" if rest.iter().any(|field| field.text == "--show-toplevel") => {
                 Feed::of_text(self.project)
             }
-            "cat" | "head" | "tail" | "tac" => self.contents(name, rest, plan),
+            "cat" | "head" | "tail" | "tac" => self.contents(name, rest, plan, input),
             "base64" | "xxd" | "openssl" | "base32" | "uudecode" => {
                 let given = operand(if name == "openssl" { 1 } else { 0 })
                     .map(|field| self.content(Some(field)));
@@ -319,6 +320,9 @@ impl Walker<'_> {
                 _ => Feed { items: input.items.clone(), ..Feed::default() },
             },
             "mktemp" => Feed { items: Some(format!("/tmp/tmp.{UNKNOWN}")), ..Feed::default() },
+            "realpath" | "readlink" if self.leads_on(name, operand(0), rest).is_some() => {
+                self.leads_on(name, operand(0), rest).unwrap_or_default()
+            }
             "basename" | "dirname" | "realpath" | "readlink" => match operand(0) {
                 Some(field) if field.known => known(shortened(name, &field.text)),
                 Some(field) if name != "basename" => {
@@ -374,7 +378,7 @@ impl Walker<'_> {
         let on_disk = || {
             let special = ["/dev/", "/proc/", "/sys/"].iter().any(|at| path.starts_with(at));
             let known = path.starts_with('/') && !path.contains(UNKNOWN) && !special;
-            if known { Feed::of_file(&path) } else { Feed::default() }
+            if known { self.on_disk(&path) } else { Feed::default() }
         };
         self.content_of(&path).unwrap_or_else(on_disk)
     }
@@ -447,16 +451,17 @@ fn echo(rest: &[Field]) -> Feed {
             && field.text.bytes().skip(1).all(|byte| b"neE".contains(&byte))
     };
     let flags = rest.iter().take_while(is_flag).count();
-    let escapes = rest.iter().take(flags).any(|field| field.text.contains('e'));
-    said(rest.get(flags..).unwrap_or_default(), escapes)
+    let has = |letter: char| rest.iter().take(flags).any(|field| field.text.contains(letter));
+    let end = if has('n') { "" } else { "\n" };
+    said(rest.get(flags..).unwrap_or_default(), has('e'), end)
 }
 
-fn said(fields: &[Field], escapes: bool) -> Feed {
+fn said(fields: &[Field], escapes: bool, end: &str) -> Feed {
     let joined = fields.iter().map(|field| field.text.as_str()).collect::<Vec<_>>().join(" ");
     let text = if escapes { unescape(&joined) } else { joined };
     let source = super::worst(fields);
     if fields.iter().all(|field| field.known) {
-        Feed { source, ..Feed::of_text(&(text + "\n")) }
+        Feed { source, ..Feed::of_text(&(text + end)) }
     } else {
         Feed { items: Some(text), source, open: true, ..Feed::default() }
     }

@@ -171,6 +171,11 @@ impl Walker<'_> {
             ("script", language) => {
                 self.started_file(&Field::plain(language, value.span), value, &call, &quiet)
             }
+            ("code", "lua") if value.text.starts_with('@') => {
+                let file = value.text.trim_start_matches('@').to_owned();
+                let value = Field { text: file, ..value.clone() };
+                self.held("script-lua", &value, label, command, setting);
+            }
             ("code", "prompt") => self.prompted(value, &quiet),
             ("code", "make") => {
                 let text = value.text.replace("$(shell ", "$(").replace("${shell ", "$(");
@@ -459,7 +464,7 @@ fn orders(text: &str) -> Vec<&str> {
 fn is_harmless(fields: &[Field]) -> bool {
     let Some((first, rest)) = fields.split_first() else { return true };
     let texts: Vec<&str> = rest.iter().map(|field| field.text.as_str()).collect();
-    let runs = super::interpreters::runs_text(&first.text);
+    let runs = super::languages::runs_text(&first.text);
     !first.text.contains('/')
         && !runs
         && catalogue::find(&first.text, &texts).is_some_and(|found| {

@@ -7,7 +7,7 @@
 
 use super::environment::UNKNOWN;
 use super::expand::Field;
-use super::feed::{Feed, Piece};
+use super::feed::{Feed, Piece, Source};
 use super::scripts::{Found, REWRITTEN, RunText};
 use super::simple::Call;
 use super::{Setting, Walker};
@@ -90,14 +90,11 @@ impl Walker<'_> {
         let of = |from: &str, rest: &str| {
             let path = format!("{from}{rest}");
             let known = self.files.get(&path).cloned();
-            Some(known.unwrap_or_else(|| Feed { open: true, ..Feed::of_file(&path) }))
+            Some(known.unwrap_or_else(|| Feed { open: true, ..self.on_disk(&path) }))
         };
         // A later `ln -sf` replaces an earlier link of the same name.
-        for (link, to) in self.links.iter().rev() {
-            let rest = path.strip_prefix(link.as_str());
-            if let Some(rest) = rest.filter(|rest| rest.is_empty() || rest.starts_with('/')) {
-                return of(to, rest);
-            }
+        if let Some(place) = self.last_place(path, true) {
+            return of(&place, "");
         }
         if self.files.is_empty() {
             return None;
@@ -105,7 +102,7 @@ impl Walker<'_> {
         let ends = path.rmatch_indices('/').map(|(at, _)| at).take(DEEP);
         for (folder, rest) in ends.filter_map(|at| path.split_at_checked(at)) {
             let copied = self.files.get(folder).and_then(|feed| feed.pieces.as_deref());
-            if let Some([Piece::File(from)]) = copied {
+            if let Some([Piece::File(from) | Piece::Changed(from, _)]) = copied {
                 return of(from, rest);
             }
         }
@@ -113,12 +110,13 @@ impl Walker<'_> {
     }
 
     /// Returns the contents of the files that a program prints, one after the other.
-    pub(super) fn contents(&self, name: &str, rest: &[Field], plan: &Plan) -> Feed {
+    pub(super) fn contents(&self, name: &str, rest: &[Field], plan: &Plan, input: &Feed) -> Feed {
         // Both print a line with the name of each file between two of them.
         let apart = matches!(name, "head" | "tail");
         let fields = plan.operands.iter().filter_map(|at| rest.get(*at));
         let feeds = fields.map(|field| match &field.feed {
             Some(feed) => feed.clone(),
+            None if field.text == "-" => input.clone(),
             None => self.file_content(&field.text),
         });
         feeds
@@ -140,6 +138,19 @@ impl Walker<'_> {
         // `tr` takes sets of characters as its words, never a file.
         (filters && (named && name != "tr" || given || input.pieces.is_some()))
             .then(|| Rc::from([Piece::Made]))
+    }
+
+    /// Returns the worst origin of the files that a filter reads: another text of the same origin.
+    pub(super) fn filtered_source(&self, name: &str, rest: &[Field], plan: &Plan) -> Source {
+        if !FILTERS.contains(&name) && !SCRIPTED.contains(&name) {
+            return Source::LOCAL;
+        }
+        let files = plan.operands.iter().filter_map(|at| rest.get(*at)).take(64);
+        Source::worst(files.map(|field| {
+            let (path, certain) = places::resolve(&field.text, &self.env.folder);
+            let known = if certain { self.content_of(&path) } else { None };
+            known.map_or(Source::LOCAL, |feed| feed.source)
+        }))
     }
 
     /// Follows `dd`, which copies a file or its input.
@@ -183,7 +194,7 @@ impl Walker<'_> {
         }
         let texts = pieces.iter().map(|piece| match piece {
             Piece::Text(text) => text.as_ref(),
-            Piece::File(_) | Piece::Made => "\n",
+            Piece::File(_) | Piece::Changed(..) | Piece::Made => "\n",
         });
         Rc::from(texts.collect::<String>())
     }
@@ -205,7 +216,15 @@ impl Walker<'_> {
     }
 
     /// Remembers what a command writes to the files of its redirections.
-    pub(super) fn remember_outputs(&mut self, redirections: &[Redirection], feed: &Feed) {
+    pub(super) fn remember_outputs(
+        &mut self,
+        redirections: &[Redirection],
+        opened: &[Field],
+        feed: &Feed,
+    ) {
+        for file in opened {
+            self.remember_output(&file.text, feed, true);
+        }
         let writes = |to: &&Redirection| {
             to.descriptor == 1
                 && matches!(to.direction, Direction::Output | Direction::Append)
@@ -269,7 +288,7 @@ impl Walker<'_> {
         self.note_rewritten_pieces(pieces);
         let Some(found) = self.found_in(pieces) else { return false };
         let path = pieces.iter().find_map(|piece| match piece {
-            Piece::File(path) => Some(Rc::clone(path)),
+            Piece::File(path) | Piece::Changed(path, _) => Some(Rc::clone(path)),
             Piece::Text(_) | Piece::Made => None,
         });
         let path = path.unwrap_or_else(|| Rc::from(""));

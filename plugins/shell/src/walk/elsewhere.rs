@@ -1,6 +1,7 @@
 //! Commands that run on another machine or in a container, and the parts of this machine that they
 //! still touch.
 
+use super::containers::{bound, read_bind};
 use super::environment::UNKNOWN;
 use super::expand::Field;
 use super::feed::Feed;
@@ -12,19 +13,16 @@ use crate::catalogue::{self, Plan};
 use crate::places::{self, Place};
 use crate::syntax::Span;
 use crate::types::EffectKind;
-use std::rc::Rc;
-
-/// The maximum number of mounted folders of one container.
-const MOUNTS: usize = 16;
 
 impl Walker<'_> {
     /// Returns the place where a wrapper runs its command, if it is not here.
     pub(super) fn place(
-        &self,
+        &mut self,
         name: &str,
         plan: &Plan,
         rest: &[Field],
         call: &Call,
+        setting: &Setting,
     ) -> Option<Place> {
         let operand = plan
             .operands
@@ -40,8 +38,8 @@ impl Walker<'_> {
             "kubectl" | "oc" => Some(Place::Host(operand)),
             "vagrant" | "multipass" | "limactl" | "lima" | "colima" | "heroku" | "fly"
             | "flyctl" => Some(Place::Host(catalogue::name_of(name).to_owned())),
-            "docker" | "podman" | "nerdctl" | "lxc" | "docker-compose" | "finch" | "apptainer"
-            | "singularity" | "incus" | "pct" => {
+            "docker" | "docker compose" | "podman" | "nerdctl" | "lxc" | "finch" | "apptainer"
+            | "singularity" | "incus" | "pct" | "buildah" => {
                 let verb = plan.subcommand.last().or(plan.operands.first()).copied();
                 let flags = rest.get(..verb.unwrap_or(0)).unwrap_or_default();
                 if let Some(host) = self.engine_host(flags, call) {
@@ -52,12 +50,23 @@ impl Walker<'_> {
                 let before = rest.get(..plan.operands.first().copied().unwrap_or(0));
                 let project =
                     before.unwrap_or_default().iter().find(|field| is_earnest(&field.text));
+                let new =
+                    matches!(catalogue::name_of(name), "apptainer" | "singularity" | "buildah");
                 let named = match project {
                     Some(field) => field.text.clone(),
-                    None if own => String::new(),
-                    None => operand,
+                    None if own || new => String::new(),
+                    None => operand.clone(),
                 };
-                Some(Place::Container(named, self.mounts(rest)))
+                let shares = matches!(catalogue::name_of(name), "apptainer" | "singularity");
+                let mounts = if shares { self.shared_mounts(rest) } else { self.mounts(rest) };
+                let mut mounts = mounts.to_vec();
+                let entered =
+                    self.seen_inside.containers.get(&operand).filter(|_| is_entered(plan, rest));
+                mounts.extend(entered.into_iter().flat_map(|known| known.iter().cloned()));
+                if is_compose(name, plan, rest) && setting.place == Place::Here {
+                    mounts.extend(self.service_mounts(rest, &operand, call, setting));
+                }
+                Some(Place::Container(named, mounts.into()))
             }
             _ => None,
         }
@@ -86,24 +95,12 @@ impl Walker<'_> {
         let at = rest.iter().position(|field| field.text == "--name");
         let given = at.and_then(|at| rest.get(at + 1)).map(|field| field.text.as_str());
         let name = given.or_else(|| rest.iter().find_map(|f| f.text.strip_prefix("--name=")));
-        if let Some(name) = name.filter(|_| makes && is_apart(plan, rest)) {
+        let Some(name) = name.filter(|_| makes) else { return };
+        let mounts = self.mounts(rest);
+        self.note_container(name, &mounts);
+        if is_apart(plan, rest) {
             self.made.insert(name.to_owned());
         }
-    }
-
-    /// Returns the mounts from this machine, by the path inside.
-    fn mounts(&self, rest: &[Field]) -> Rc<[(String, String)]> {
-        let mut mounts = Vec::new();
-        for (here, inside) in bound(rest).filter_map(bind).take(MOUNTS) {
-            let (path, certain) = places::resolve(here, &self.env.folder);
-            if (here.starts_with(['/', '.', '~']) || here.contains(UNKNOWN))
-                && !path.is_empty()
-                && certain
-            {
-                mounts.push((inside.to_owned(), path));
-            }
-        }
-        mounts.into()
     }
 
     /// Returns the folder that a container's command begins in.
@@ -141,9 +138,8 @@ impl Walker<'_> {
         command: Option<u32>,
         setting: &Setting,
     ) {
-        let Some(place) = self.place("ssh", plan, rest, call).filter(|_| plan.run.is_none()) else {
-            return;
-        };
+        let place = self.place("ssh", plan, rest, call, setting);
+        let Some(place) = place.filter(|_| plan.run.is_none()) else { return };
         let span = rest.first().map_or_else(Span::default, |field| field.span);
         let inner = Setting { place, input: Feed::default(), ..setting.clone() };
         let known = call.input.text.as_deref().map(str::to_owned);
@@ -169,14 +165,10 @@ impl Walker<'_> {
         // The words after the image are the container's own command.
         let image = plan.operands.first().copied().unwrap_or(rest.len());
         let flags = rest.get(..image).unwrap_or_default();
-        for mount in bound(flags).filter_map(bind).map(|(here, _)| here) {
-            let (path, _) = places::resolve(mount, &self.env.folder);
-            let of_machine = !path.starts_with("/tmp/") && !self.is_project(&path);
-            let socket = of_machine && SOCKETS.iter().any(|end| path.ends_with(end));
-            if socket || FOLDERS.contains(&path.as_str()) {
-                self.out.form("container-escape", command);
-                self.plain(EffectKind::Privilege, &path, true, command, setting);
-            }
+        let folder = self.env.folder.clone();
+        let here = |text: &str| Some(places::resolve(&read_bind(text)?.here, &folder).0);
+        for path in bound(flags).filter_map(here).collect::<Vec<_>>() {
+            self.note_exposed(&path, command, setting);
         }
         self.note_made(plan, rest);
         self.image(rest, plan, command, setting);
@@ -207,14 +199,22 @@ impl Walker<'_> {
         let other = texts.first().is_some_and(|word| catalogue::find(word, &[]).is_some());
         if let Some(found) = catalogue::find(&program, &texts).filter(|_| !other) {
             let place = Place::Container(image.text.clone(), self.mounts(rest));
-            self.effects_of(
-                &catalogue::plan(&found, &texts),
-                words,
-                command,
-                &Setting { place, ..setting.clone() },
-            );
+            let inside = Setting { place, ..setting.clone() };
+            if words.is_empty() {
+                self.effects_of(&catalogue::plan(&found, &texts), words, command, &inside);
+                return;
+            }
+            let first = Field { text: program, ..image.clone() };
+            let fields: Vec<Field> = [first].into_iter().chain(words.iter().cloned()).collect();
+            self.run(&fields, &Call::default(), &inside);
         }
     }
+}
+
+/// Returns true for a call that runs something in a container which is there already.
+fn is_entered(plan: &Plan, rest: &[Field]) -> bool {
+    let verb = plan.subcommand.last().and_then(|at| rest.get(*at));
+    verb.is_some_and(|field| matches!(field.text.as_str(), "attach" | "exec"))
 }
 
 /// Returns true for a call of a project's own set of containers, on this machine.
@@ -298,7 +298,7 @@ fn is_apart(plan: &Plan, rest: &[Field]) -> bool {
             || field.text.contains(UNKNOWN)
     };
     let is_path = |here: &str| here.starts_with(['/', '.', '~']);
-    !flags.iter().any(shares) && bound(flags).filter_map(bind).all(|(here, _)| is_path(here))
+    !flags.iter().any(shares) && bound(flags).filter_map(read_bind).all(|bind| is_path(&bind.here))
 }
 
 /// Returns true for a program that joins its words, for a shell there to read them again.
@@ -339,45 +339,3 @@ const MANY: &[&str] = &[
     "tentakel",
     "xpanes",
 ];
-
-/// Write access below these as root is control of the machine.
-pub(super) const FOLDERS: &[&str] =
-    &["/", "/etc", "/root", "/proc", "/sys", "/dev", "/home", "/boot", "/usr"];
-/// Sockets through which a program can start containers of its own.
-pub(super) const SOCKETS: &[&str] =
-    &["/docker.sock", "/containerd.sock", "/podman.sock", "/crio.sock"];
-
-/// Returns the values of the flags that mount something: `-v VALUE`, `-v=VALUE`, `-vVALUE`,
-/// `-itv VALUE`, `--mount VALUE`.
-fn bound(rest: &[Field]) -> impl Iterator<Item = &str> {
-    let befores = std::iter::once("").chain(rest.iter().map(|field| field.text.as_str()));
-    befores.zip(rest).filter_map(|(before, field)| {
-        let letters = |text: &str| {
-            text.len() <= 6
-                && text
-                    .strip_prefix('-')
-                    .is_some_and(|all| all.bytes().all(|byte| byte.is_ascii_alphabetic()))
-        };
-        if matches!(before, "--volume" | "--mount" | "-B" | "--bind")
-            || (letters(before) && before.ends_with('v'))
-        {
-            return Some(field.text.as_str());
-        }
-        let attached = ["--volume=", "--mount=", "--bind=", "-v", "-B"]
-            .iter()
-            .find_map(|flag| field.text.strip_prefix(flag));
-        attached.map(|value| value.trim_start_matches('=')).filter(|value| !value.is_empty())
-    })
-}
-
-/// Returns the two sides of `HERE:INSIDE[:OPTIONS]` and of `type=bind,source=HERE,target=INSIDE`.
-fn bind(text: &str) -> Option<(&str, &str)> {
-    if text.contains("target=") || text.contains("dst=") || text.contains("destination=") {
-        let part = |names: &[&str]| {
-            text.split(',').find_map(|part| names.iter().find_map(|name| part.strip_prefix(name)))
-        };
-        return Some((part(&["source=", "src="])?, part(&["target=", "dst=", "destination="])?));
-    }
-    let mut parts = text.split(':');
-    Some((parts.next()?, parts.next()?))
-}

@@ -1,5 +1,6 @@
 //! The data that one command passes to the next through a pipe, as far as the text determines it.
 
+use super::edits::Edit;
 use super::environment::{UNKNOWN, Value};
 use std::rc::Rc;
 
@@ -26,6 +27,8 @@ pub(crate) struct Source {
     pub credential: bool,
     /// It contains a table or a dump of a database.
     pub dumped: bool,
+    /// A program of the command line changed it in a way that is not known.
+    pub changed: bool,
 }
 
 impl Source {
@@ -35,7 +38,7 @@ impl Source {
     pub(crate) const DOWNLOADED: Self = Self::of(Trust::Downloaded);
 
     const fn of(trust: Trust) -> Self {
-        Self { trust, secret: false, credential: false, dumped: false }
+        Self { trust, secret: false, credential: false, dumped: false, changed: false }
     }
 
     /// Combines the origins of a text made from two sources.
@@ -45,6 +48,7 @@ impl Source {
             secret: self.secret || other.secret,
             credential: self.credential || other.credential,
             dumped: self.dumped || other.dumped,
+            changed: self.changed || other.changed,
         }
     }
 
@@ -63,6 +67,8 @@ impl Source {
 pub(crate) enum Piece {
     /// The path of a file on the disk.
     File(Rc<str>),
+    /// The same after changes of the command line.
+    Changed(Rc<str>, Rc<[Edit]>),
     Text(Rc<str>),
     /// A program makes it of another text, in a way that nothing here shows.
     Made,

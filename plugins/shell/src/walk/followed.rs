@@ -5,7 +5,7 @@
 use super::environment::UNKNOWN;
 use super::expand::Field;
 use super::simple::Call;
-use super::{Setting, Walker, interpreters};
+use super::{Setting, Walker, languages};
 
 /// The maximum number of words that are looked at.
 const WORDS: usize = 64;
@@ -157,7 +157,7 @@ fn begins(words: &[Field]) -> bool {
             || field.text.starts_with("..")
             || field.text.contains('=')
     };
-    if interpreters::is_shell(name) || interpreters::runs_text(name) {
+    if languages::is_shell(name) || languages::runs_text(name) {
         // `.` is a runner of texts, and also the name of the current folder.
         return rest.first().is_some_and(|field| field.text.starts_with('-')) && name != ".";
     }
@@ -169,11 +169,21 @@ fn begins(words: &[Field]) -> bool {
     }
 }
 
+/// Returns true for a text that begins as a grave command with what it acts on.
+pub(super) fn begins_grave_command(text: &str) -> bool {
+    let words: Vec<Field> = text
+        .split_ascii_whitespace()
+        .take(WORDS)
+        .map(|word| Field::plain(word.trim_matches(['"', '\'']), Default::default()))
+        .collect();
+    begins(&words)
+}
+
 fn begins_grave(text: &str) -> bool {
     let first = text.trim_start().split([' ', ';', '|', '&']).next().unwrap_or("");
     let name = first.rsplit('/').next().unwrap_or("");
     GRAVE.contains(&name)
-        || interpreters::is_shell(name)
+        || languages::is_shell(name)
         || name.starts_with("mkfs.")
         || text.contains("; ")
         || text.contains(" && ")

@@ -5,6 +5,7 @@
 
 mod addresses;
 mod apply;
+mod archives;
 mod arithmetic;
 mod awk;
 mod braces;
@@ -13,10 +14,12 @@ mod builtins;
 mod carriers;
 mod code_flags;
 mod compilers;
+mod containers;
 mod copies;
 mod databases;
 mod descriptions;
 mod dumps;
+mod edits;
 mod elsewhere;
 mod emptied;
 mod environment;
@@ -32,6 +35,7 @@ mod imported;
 mod inline;
 mod interpreters;
 mod keeping;
+mod languages;
 mod launchers;
 mod links;
 mod manifests;
@@ -46,6 +50,7 @@ mod packages;
 mod parameters;
 mod patch;
 mod programs;
+mod properties;
 mod recipes;
 mod redirections;
 mod registries;
@@ -112,6 +117,7 @@ pub(crate) fn read(text: &str, surroundings: &Surroundings) -> (Reading, u64) {
         calls: CALLS,
         shells: 0,
         descriptors: BTreeMap::new(),
+        outputs: BTreeMap::new(),
         written: Vec::new(),
         tainted: BTreeSet::new(),
         dumped: BTreeSet::new(),
@@ -125,6 +131,7 @@ pub(crate) fn read(text: &str, surroundings: &Surroundings) -> (Reading, u64) {
         edits: BTreeMap::new(),
         built: Vec::new(),
         links: Vec::new(),
+        enters: false,
         kept: Vec::new(),
         remotes: Vec::new(),
         hoards: Vec::new(),
@@ -135,6 +142,7 @@ pub(crate) fn read(text: &str, surroundings: &Surroundings) -> (Reading, u64) {
         given: Vec::new(),
         staged: false,
         made: BTreeSet::new(),
+        seen_inside: containers::SeenInside::default(),
         changes: Vec::new(),
     };
     walker.recall_files();
@@ -179,6 +187,8 @@ struct Walker<'a> {
     shells: u32,
     /// The contents of the file descriptors that the command line opens.
     descriptors: BTreeMap<u32, Feed>,
+    /// The files that are open for writing, by descriptor.
+    outputs: BTreeMap<u32, expand::Field>,
     /// The files that commands write, in order.
     written: Vec<String>,
     /// The files that contain data read from secrets.
@@ -203,11 +213,13 @@ struct Walker<'a> {
     /// change; a folder ends with `/`.
     printed: BTreeSet<String>,
     /// The known changes that programs make in files on the disk, by path.
-    edits: BTreeMap<String, Vec<rewritten::Edit>>,
+    edits: BTreeMap<String, Vec<edits::Edit>>,
     /// The programs that this command line builds from source code that is known.
     built: Vec<compilers::Built>,
-    /// The links that this command line makes: the path and the target of each.
-    links: Vec<(String, String)>,
+    /// The links and the mounts that this command line makes.
+    links: Vec<links::Link>,
+    /// The current path ends with a slash: a link there is followed, not removed.
+    enters: bool,
     /// The work that git holds by now, by repository.
     kept: Vec<keeping::Kept>,
     /// The remotes that this command line gives a repository: name and address.
@@ -228,6 +240,8 @@ struct Walker<'a> {
     staged: bool,
     /// The containers that this command line makes, by name.
     made: BTreeSet<String>,
+    /// The folders of this machine that containers see.
+    seen_inside: containers::SeenInside,
     /// The changes of patches to files that something runs later.
     changes: Vec<written::Change>,
 }
@@ -434,7 +448,7 @@ impl Walker<'_> {
         let feed = self.compound(&stage.body, &inner);
         let feed = self.carried(&before, &[], &inner.input.clone(), feed);
         if io.captured {
-            self.remember_outputs(&redirections, &feed);
+            self.remember_outputs(&redirections, &io.files, &feed);
             return Feed::of_text("");
         }
         feed
@@ -486,8 +500,10 @@ impl Walker<'_> {
         setting: &Setting,
     ) -> Feed {
         let mut value = Value::unknown();
+        let mut rounds = 0;
         if let Some(words) = values {
             let fields: Vec<_> = words.iter().flat_map(|word| self.fields(word, setting)).collect();
+            rounds = fields.len();
             let mut texts = fields.iter().map(|field| field.text.clone());
             if let Some(text) = texts.next() {
                 let known = fields.iter().all(|field| field.known);
@@ -512,7 +528,8 @@ impl Walker<'_> {
         }
         self.env.set(variable, value);
         let feed = self.script(body, setting);
-        Feed { text: None, ..feed }
+        // A single round prints what it prints.
+        Feed { text: feed.text.filter(|_| rounds == 1), ..feed }
     }
 
     /// Walks the contents of `$(...)`, backquotes or `<(...)`; returns the output.

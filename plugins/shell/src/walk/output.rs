@@ -2,7 +2,7 @@
 
 use super::environment::UNKNOWN;
 use crate::bindings::exports::portcullis::shell::reader::{Reading, RunLine};
-use crate::places::{self, Place};
+use crate::places::{self, Mount, Place};
 use crate::types::{Command, Coverage, Effect, EffectKind, Form, Word};
 use std::collections::BTreeSet;
 
@@ -318,13 +318,19 @@ pub(crate) fn located(
     }
 }
 
-/// Returns the path on this machine that a path in a container maps to.
-pub(crate) fn mounted(path: &str, mounts: &[(String, String)]) -> Option<String> {
-    let within = mounts.iter().filter(|(inside, _)| places::is_below(path, inside));
+/// Returns the mount that a path in a container is in, with the path on this machine that it maps
+/// to.
+pub(crate) fn mounted(path: &str, mounts: &[Mount]) -> Option<Mount> {
+    let within = mounts.iter().filter(|mount| places::is_below(path, &mount.inside));
     // The innermost mount covers the others.
-    let (inside, here) = within.max_by_key(|(inside, _)| inside.len())?;
-    let rest = path.get(inside.trim_end_matches('/').len()..)?;
-    Some(if here == "/" && !rest.is_empty() { rest.to_owned() } else { format!("{here}{rest}") })
+    let mount = within.max_by_key(|mount| mount.inside.len())?;
+    let rest = path.get(mount.inside.trim_end_matches('/').len()..)?;
+    let here = match mount.here.as_str() {
+        here if here.contains(UNKNOWN) => here.to_owned(),
+        "/" if !rest.is_empty() => rest.to_owned(),
+        here => format!("{here}{rest}"),
+    };
+    Some(Mount { here, ..mount.clone() })
 }
 
 /// Cuts a command's texts to their bounds; returns their total length.

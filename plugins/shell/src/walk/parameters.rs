@@ -72,8 +72,14 @@ impl Walker<'_> {
 
 /// Returns the placeholder for an environment variable whose name identifies it as a credential.
 fn credential(name: &str) -> Option<Value> {
+    is_credential(name)
+        .then(|| Value { source: Source { credential: true, ..Source::LOCAL }, ..Value::unknown() })
+}
+
+/// Returns true for the name of a variable that usually holds a credential.
+pub(super) fn is_credential(name: &str) -> bool {
     let upper = name.to_ascii_uppercase();
-    let is_credential = upper.len() > 3
+    upper.len() > 3
         && [
             "TOKEN",
             "SECRET",
@@ -86,9 +92,7 @@ fn credential(name: &str) -> Option<Value> {
             "CREDENTIAL",
         ]
         .iter()
-        .any(|mark| upper.contains(mark));
-    is_credential
-        .then(|| Value { source: Source { credential: true, ..Source::LOCAL }, ..Value::unknown() })
+        .any(|mark| upper.contains(mark))
 }
 
 /// Returns one element of an array. A list that is not an array has its words as elements.

@@ -44,6 +44,7 @@ impl Walker<'_> {
             if secret_input && self.contacts.len() > contacts && !super::taint::signs_in(rest) {
                 self.plain(EffectKind::SecretRead, "environment", false, command, setting);
             }
+            source = source.max(self.filtered_source(name, rest, plan));
             self.remember_downloads(gives, rest, plan);
             if matches!(name, "tee" | "sponge") {
                 self.remember_copies(rest, plan, &call.input);
@@ -177,6 +178,7 @@ impl Walker<'_> {
             let first = command.and_then(|at| usize::try_from(at).ok()).unwrap_or(usize::MAX);
             self.watched(name, &words, first, setting);
         }
+        self.properties(name, rest, command, setting);
         self.note_clone(name, rest, plan, setting);
         self.runs_fetched(name, rest, plan, command, setting);
         self.stop_service(name, rest, plan, call, command, setting);
@@ -217,19 +219,23 @@ impl Walker<'_> {
             "chmod" => self.chmod(rest, plan, command, setting),
             "chown" | "chgrp" => self.whole_tree(rest, plan, command),
             "mv" => {
-                self.pass_on(Passing::Move, rest, plan);
                 self.move_away(rest, plan, command, setting);
                 self.fill_folder(rest, plan, command, setting);
+                self.pass_on(Passing::Move, rest, plan);
             }
-            "ln" | "cp" => {
-                let how = if name == "ln" { Passing::Link } else { Passing::Copy };
+            "ln" | "link" | "cp" => {
+                let how = if name == "cp" { Passing::Copy } else { Passing::Link };
                 self.pass_on(how, rest, plan);
-                self.note_links(name, rest, plan);
-                self.fill_folder(rest, plan, command, setting);
+                if how == Passing::Copy {
+                    self.fill_folder(rest, plan, command, setting);
+                }
+                self.note_links(name, rest, plan, command, setting);
             }
-            "mkdir" => self.sets_mode(rest, command, setting),
+            "mount" | "bindfs" => self.note_mounts(name, rest, plan, command, setting),
+            "mkdir" => self.sets_mode(rest, plan, command, setting),
+            "setfacl" => self.access_list(rest, plan, command, setting),
             "install" => {
-                self.sets_mode(rest, command, setting);
+                self.sets_mode(rest, plan, command, setting);
                 self.pass_on(Passing::Copy, rest, plan);
                 self.fill_folder(rest, plan, command, setting);
             }
@@ -262,12 +268,13 @@ impl Walker<'_> {
             }
             "docker" | "podman" | "nerdctl" => {
                 self.container(rest, plan, command, setting);
-                self.compose(rest, command, setting);
+                self.note_volume(rest, plan, command, setting);
+                self.compose(rest, call, command, setting);
                 self.image_recipe(rest, plan, command, setting);
             }
             "buildah" => self.image_recipe(rest, plan, command, setting),
             "docker-compose" | "docker compose" | "podman-compose" => {
-                self.compose(rest, command, setting)
+                self.compose(rest, call, command, setting)
             }
             "awk" | "gawk" | "mawk" | "nawk" => self.awk(rest, plan, command, setting),
             "vim" | "vi" | "nvim" | "less" | "ed" | "ex" => self.editor(rest, call, setting),
@@ -334,12 +341,9 @@ impl Walker<'_> {
         command: Option<u32>,
         setting: &Setting,
     ) {
-        let named = rest
-            .iter()
-            .position(|field| field.text == "-t" || field.text == "--target-directory")
-            .and_then(|at| rest.get(at + 1));
+        let named = super::links::target_folder(rest, plan);
         let operands: Vec<&Field> = plan.operands.iter().filter_map(|at| rest.get(*at)).collect();
-        let (target, sources) = match (named, operands.split_last()) {
+        let (target, sources) = match (named.as_ref(), operands.split_last()) {
             (Some(folder), _) => (folder, operands.as_slice()),
             (None, Some((target, sources))) if places::remote_path(&target.text).is_none() => {
                 (*target, sources)
@@ -362,115 +366,27 @@ impl Walker<'_> {
 
     /// Passes on what is known of files to their copies, links and new names.
     fn pass_on(&mut self, how: Passing, rest: &[Field], plan: &Plan) {
-        let named = rest
-            .iter()
-            .position(|field| field.text == "-t" || field.text == "--target-directory")
-            .and_then(|at| rest.get(at + 1));
+        let named = super::links::target_folder(rest, plan);
         let operands: Vec<&Field> = plan.operands.iter().filter_map(|at| rest.get(*at)).collect();
-        match (named, operands.split_last()) {
+        let keeps = super::links::has_flag(
+            rest,
+            plan,
+            &['a', 'd', 'P', 'r', 'R'],
+            &["--archive", "--no-dereference", "--recursive"],
+        );
+        if how == Passing::Move || how == Passing::Copy && keeps {
+            let sources = match (&named, operands.split_last()) {
+                (Some(_), _) => operands.as_slice(),
+                (None, last) => last.map_or(&[][..], |(_, sources)| sources),
+            };
+            let target = named.as_ref().map(|folder| (folder, true));
+            let target = target.or(operands.last().map(|last| (*last, false)));
+            self.rename_links(sources, target);
+        }
+        match (named.as_ref(), operands.split_last()) {
             (Some(folder), _) => self.pass_on_files(how, &operands, folder),
             (None, Some((target, sources))) => self.pass_on_files(how, sources, target),
             (None, None) => {}
-        }
-    }
-
-    fn unpacked(&mut self, rest: &[Field], plan: &Plan) {
-        let folder = rest
-            .iter()
-            .position(|field| field.text == "-d")
-            .and_then(|at| rest.get(at + 1))
-            .cloned();
-        let skipped = |text: &str| matches!(text, "x" | "e");
-        let archive = plan
-            .operands
-            .iter()
-            .filter_map(|at| rest.get(*at))
-            .find(|field| !skipped(&field.text))
-            .cloned();
-        if let Some(archive) = archive {
-            self.unpack_from(&archive, folder.as_ref());
-        }
-    }
-
-    /// Notes the folder that an archive of unseen origin fills: the named one, or the one that
-    /// usually carries the archive's name.
-    fn unpack_from(&mut self, archive: &Field, folder: Option<&Field>) {
-        let content = self.file_content(&archive.text);
-        let text = folder.map_or_else(
-            || {
-                let name = archive.text.rsplit('/').next().unwrap_or("");
-                name.split('.').next().unwrap_or(name).to_owned()
-            },
-            |folder| folder.text.clone(),
-        );
-        let (path, known) = places::resolve(&text, &self.env.folder);
-        if known {
-            let here = if folder.is_some() { path.clone() } else { self.env.folder.clone() };
-            self.note_generated(&format!("{}/", here.trim_end_matches('/')));
-        }
-        if known && path != self.project && !text.is_empty() {
-            self.remember_folder(&path, content.source);
-        }
-    }
-
-    fn tar(&mut self, rest: &[Field], plan: &Plan, command: Option<u32>, setting: &Setting) {
-        let bare = rest.first().filter(|field| !field.text.starts_with('-'));
-        let mode = rest
-            .iter()
-            .filter(|field| field.text.starts_with('-') && !field.text.starts_with("--"))
-            .chain(bare)
-            .map(|field| field.text.as_str())
-            .collect::<String>();
-        let long = |flag: &str| rest.iter().any(|field| field.text == flag);
-        let archive = match bare {
-            Some(bare) => rest.get(bare_value(&bare.text, 'f')),
-            None => rest
-                .iter()
-                .position(|field| is_file_flag(&field.text))
-                .and_then(|at| rest.get(at + 1)),
-        };
-        let attached = rest.iter().find_map(|field| {
-            let name = field.text.strip_prefix("--file=")?;
-            Some(Field { text: name.to_owned(), ..field.clone() })
-        });
-        let archive = archive.or(attached.as_ref());
-        let local = long("--force-local");
-        let far = archive.filter(|_| !local).and_then(|field| places::remote_path(&field.text));
-        if let Some(host) = &far {
-            self.plain(EffectKind::Network, host, true, command, setting);
-            if mode.contains(['c', 'r', 'u']) || long("--create") || long("--append") {
-                self.plain(EffectKind::Send, host, true, command, setting);
-            }
-        }
-        let files = plan.operands.iter().filter_map(|at| rest.get(*at)).filter(|field| {
-            archive.is_none_or(|archive| archive.text != field.text)
-                && bare.is_none_or(|bare| bare.text != field.text)
-        });
-        let (packs, opens) = (
-            mode.contains('c') || long("--create"),
-            mode.contains('x') || long("--extract") || long("--get"),
-        );
-        if packs {
-            for field in files {
-                self.file(EffectKind::FileRead, field, true, command, setting);
-            }
-            if let Some(archive) = archive.filter(|_| far.is_none()) {
-                self.file(EffectKind::FileModify, archive, false, command, setting);
-            }
-        } else if let Some(archive) = archive.filter(|_| far.is_none()) {
-            self.file(EffectKind::FileRead, archive, false, command, setting);
-        }
-        if opens && !mode.contains('O') {
-            if let Some(archive) = archive {
-                self.unpack_from(archive, unpacked_in(rest).first());
-            }
-            let here = Field::plain(".", crate::syntax::Span::default());
-            let mark = self.env.mark();
-            for folder in unpacked_in(rest) {
-                self.env.enter(&folder.text, folder.is_literal(), true);
-            }
-            self.file(EffectKind::FileCreate, &here, true, command, setting);
-            self.env.restore(mark);
         }
     }
 
@@ -556,44 +472,4 @@ fn asks_for_help(rest: &[Field], plan: &Plan) -> bool {
     last.and_then(|at| rest.get(at))
         .is_some_and(|field| matches!(field.text.as_str(), "--help" | "--version"))
         && !plan.items.iter().any(acts)
-}
-
-/// Returns the folders that `tar` changes into, one after the other: `-C DIR`, `-xzCDIR`,
-/// `--directory=DIR`, `xCf DIR A.tar`.
-fn unpacked_in(rest: &[Field]) -> Vec<Field> {
-    let mut folders = Vec::new();
-    for (at, field) in rest.iter().enumerate() {
-        let text = field.text.as_str();
-        if at == 0 && !text.starts_with('-') && text.contains('C') {
-            folders.extend(rest.get(bare_value(text, 'C')).cloned());
-            continue;
-        }
-        let long = ["--directory=", "--cd="].iter().find_map(|flag| text.strip_prefix(flag));
-        let cluster = text.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
-        // The text after `f` is the archive's name.
-        let short = cluster
-            .and_then(|letters| letters.split_once('C'))
-            .filter(|(before, _)| !before.contains(['f', 'T', 'X', 'I']));
-        match long.or(short.map(|(_, folder)| folder)) {
-            Some(folder) if !folder.is_empty() => {
-                folders.push(Field { text: folder.to_owned(), ..field.clone() })
-            }
-            None if !matches!(text, "--directory" | "--cd") => {}
-            _ => folders.extend(rest.get(at + 1).cloned()),
-        }
-    }
-    folders
-}
-
-/// Returns true for `--file`, and for a cluster of letters that ends with `f`.
-fn is_file_flag(text: &str) -> bool {
-    text == "--file" || (text.starts_with('-') && !text.starts_with("--") && text.ends_with('f'))
-}
-
-/// Returns the index of the word that is the value of a letter in a first word without a dash, as
-/// in `xCf DIR A.tar`: values come in the order of their letters.
-fn bare_value(letters: &str, letter: char) -> usize {
-    let valued =
-        letters.chars().take_while(|c| *c != letter).filter(|c| "fCTXbgIKLNV".contains(*c)).count();
-    if letters.contains(letter) { 1 + valued } else { usize::MAX }
 }

@@ -17,6 +17,8 @@ pub(super) struct Streams {
     pub input: Option<Feed>,
     /// The output goes to a file.
     pub captured: bool,
+    /// Files that were opened before, and that get the output.
+    pub files: Vec<Field>,
 }
 
 impl Walker<'_> {
@@ -61,6 +63,7 @@ impl Walker<'_> {
                     .and_then(|number| self.descriptors.get(&number))
                     .cloned();
                 io.input = other.filter(|_| redirect.descriptor == 0).or(io.input.take());
+                self.duplicate(redirect.descriptor, target, io);
             }
             Direction::Heredoc => {
                 let text = target.known.then(|| std::rc::Rc::from(target.text.as_str()));
@@ -95,6 +98,47 @@ impl Walker<'_> {
                 let setting =
                     Setting { appends: redirect.direction == Direction::Append, ..setting.clone() };
                 self.file(EffectKind::FileModify, target, false, command, &setting);
+                if redirect.descriptor > 2 && setting.place == Place::Here {
+                    self.note_output(redirect.descriptor, target, &setting);
+                }
+            }
+        }
+    }
+
+    /// Remembers the file behind a descriptor that later commands may write to.
+    fn note_output(&mut self, descriptor: u32, target: &Field, setting: &Setting) {
+        if !setting.appends {
+            self.remember_file(&target.text, Feed::of_text(""), false);
+        }
+        if self.outputs.len() < DESCRIPTORS || self.outputs.contains_key(&descriptor) {
+            self.outputs.insert(descriptor, target.clone());
+        } else {
+            self.out.limit("more open files than are followed");
+        }
+    }
+
+    /// Follows `>&3`: the output goes to a file that was opened before.
+    fn duplicate(&mut self, descriptor: u32, target: &Field, io: &mut Streams) {
+        if self.outputs.is_empty() || descriptor == 0 {
+            return;
+        }
+        match target.text.parse::<u32>() {
+            Ok(number) => {
+                let Some(file) = self.outputs.get(&number).cloned() else { return };
+                if descriptor == 1 {
+                    io.captured = true;
+                    io.files.push(file);
+                } else if descriptor > 2 {
+                    self.outputs.insert(descriptor, file);
+                } else {
+                    self.rewrite(&file, None);
+                }
+            }
+            Err(_) if matches!(target.text.as_str(), "-") => {}
+            // It may be any of them.
+            Err(_) => {
+                let all: Vec<Field> = self.outputs.values().cloned().collect();
+                all.iter().for_each(|file| self.rewrite(file, None));
             }
         }
     }

@@ -91,16 +91,14 @@ impl Walker<'_> {
                 if !appended {
                     self.generated.remove(&path);
                     self.printed.remove(&path);
-                    self.edits.remove(&path);
-                } else if self.edits.remove(&path).is_some() {
-                    self.printed.insert(path.clone());
                 }
                 let before = self.files.remove(&path);
-                let on_disk = || appended.then(|| Feed { open: true, ..Feed::of_file(&path) });
+                let on_disk = || appended.then(|| Feed { open: true, ..self.on_disk(&path) });
                 let feed = match before.or_else(on_disk) {
                     Some(before) if appended => super::joined(before, feed),
                     _ => feed,
                 };
+                self.edits.remove(&path);
                 self.files.insert(path, feed);
             }
         }

@@ -2,6 +2,7 @@
 //! the disk is not the text that a later part of the line runs. A change that is known word for
 //! word is made here; after any other one, the text is not known.
 
+use super::edits::{Edit, edited, read_diff, read_script};
 use super::environment::UNKNOWN;
 use super::expand::Field;
 use super::feed::{Feed, Piece};
@@ -17,8 +18,6 @@ use std::rc::Rc;
 /// The most files with changes, and the most changes of one of them.
 const FILES: usize = 64;
 const EDITS: usize = 32;
-/// The longest text after a change, in bytes.
-const TEXT: usize = 256 * 1024;
 
 /// Programs that change the files among their words into something that only running them shows.
 const REWRITERS: &[&str] = &[
@@ -45,26 +44,6 @@ const REWRITERS: &[&str] = &[
 ];
 /// Interpreters that do so with `-i` among the letters of a flag.
 const IN_PLACE: &[&str] = &["perl", "ruby"];
-/// Characters that mean more than themselves in a pattern, and in an extended one.
-const SPECIAL: &[char] = &['\\', '.', '*', '[', ']', '^', '$'];
-const EXTENDED: &[char] = &['+', '?', '(', ')', '{', '}', '|'];
-
-/// A change of a text that is known word for word.
-#[derive(Clone)]
-pub(super) struct Edit {
-    old: String,
-    new: String,
-    reach: Reach,
-}
-
-#[derive(Clone, Copy)]
-enum Reach {
-    Everywhere,
-    /// The first place in each line.
-    Line,
-    /// One place, which has to be there.
-    Once,
-}
 
 impl Walker<'_> {
     /// Notes the files that a call changes in place.
@@ -125,11 +104,28 @@ impl Walker<'_> {
         }
     }
 
-    /// Makes changes of a file, or notes that its text is not known any more.
-    fn rewrite(&mut self, file: &Field, edits: Option<&[Edit]>) {
-        let (path, certain) = places::resolve(&file.text, &self.env.folder);
-        if !certain || path.contains(UNKNOWN) || self.printed.len() >= FILES {
+    /// Notes a file that code writes: nothing here tells its text from then on.
+    pub(super) fn writes_in_code(&mut self, file: &Field, command: Option<u32>, setting: &Setting) {
+        self.file(EffectKind::FileModify, file, false, command, setting);
+        if setting.place != Place::Here {
             return;
+        }
+        let source = setting.input.source;
+        if source.is_unseen() {
+            self.remember_file(&file.text, Feed { source, open: true, ..Feed::default() }, true);
+        } else {
+            self.rewrite(file, None);
+        }
+    }
+
+    /// Makes changes of a file, or notes that its text is not known any more.
+    pub(super) fn rewrite(&mut self, file: &Field, edits: Option<&[Edit]>) {
+        let (path, certain) = places::resolve(&file.text, &self.env.folder);
+        if !certain || path.contains(UNKNOWN) {
+            return;
+        }
+        if self.printed.len() >= FILES {
+            return self.out.limit("more changed files than are followed");
         }
         let known = self.files.get_mut(&path);
         let text = known.as_ref().and_then(|feed| feed.text.clone());
@@ -163,12 +159,24 @@ impl Walker<'_> {
     /// Notes that a text which is run comes from files that were changed.
     pub(super) fn note_rewritten_pieces(&mut self, pieces: &[Piece]) {
         let changed = |piece: &Piece| match piece {
-            Piece::File(path) => self.is_rewritten(path) || self.edits.contains_key(path.as_ref()),
+            Piece::File(path) | Piece::Changed(path, _) => self.is_rewritten(path),
             Piece::Text(_) | Piece::Made => false,
         };
         if pieces.iter().any(changed) {
             self.out.file_gap(REWRITTEN);
         }
+    }
+
+    /// Returns the text of a file on the disk, with the changes that this command line has made so
+    /// far.
+    pub(super) fn on_disk(&self, path: &str) -> Feed {
+        let mut feed = Feed::of_file(path);
+        if let Some(edits) = self.edits.get(path).filter(|edits| !edits.is_empty()) {
+            let changed = Piece::Changed(Rc::from(path), Rc::from(edits.as_slice()));
+            feed.pieces = Some(Rc::from([changed]));
+        }
+        feed.source.changed = self.is_rewritten(path);
+        feed
     }
 
     /// Returns a file's text after the changes of this command line; none if they do not fit.
@@ -206,85 +214,10 @@ fn read_sed(rest: &[Field], plan: &Plan) -> Option<Vec<Edit>> {
     if scripts.is_empty() {
         scripts.push(rest.get(*plan.operands.first()?)?);
     }
-    scripts
-        .into_iter()
-        .flat_map(|script| script.text.split([';', '\n']).map(move |text| (text, script.known)))
-        .filter(|(text, _)| !text.trim().is_empty())
-        .map(|(text, known)| if known { read_substitution(text.trim(), extended) } else { None })
-        .collect()
-}
-
-/// Reads `s/TEXT/TEXT/` and `s/TEXT/TEXT/g`.
-fn read_substitution(script: &str, extended: bool) -> Option<Edit> {
-    let body = script.strip_prefix('s')?;
-    let mark = body.chars().next().filter(|c| !c.is_alphanumeric() && *c != '\\')?;
-    let mut parts = body.get(mark.len_utf8()..)?.split(mark);
-    let (old, new, flags) = (parts.next()?, parts.next()?, parts.next()?);
-    let special = old.contains(SPECIAL) || extended && old.contains(EXTENDED);
-    let plain = !old.is_empty() && !special && !new.contains(['\\', '&']);
-    let reach = match flags {
-        "" => Reach::Line,
-        "g" => Reach::Everywhere,
-        _ => return None,
-    };
-    (plain && parts.next().is_none()).then(|| Edit {
-        old: old.to_owned(),
-        new: new.to_owned(),
-        reach,
-    })
-}
-
-/// Returns the changes in a unified diff, by the path of the file.
-fn read_diff(text: &str) -> Vec<(String, Vec<Edit>)> {
-    let mut files: Vec<(String, Vec<Edit>)> = Vec::new();
-    let mut hunk = (String::new(), String::new());
-    for line in text.lines().chain(["@@"]) {
-        let named = line.strip_prefix("+++ ");
-        let ends = named.is_some() || ["@@", "diff ", "--- "].iter().any(|s| line.starts_with(s));
-        if ends {
-            let (old, new) = std::mem::take(&mut hunk);
-            if let Some((_, edits)) = files.last_mut().filter(|_| old != new) {
-                edits.push(Edit { old, new, reach: Reach::Once });
-            }
-        }
-        if let Some(path) = named {
-            let path = path.split('\t').next().unwrap_or(path).trim();
-            let path = path.strip_prefix("b/").unwrap_or(path);
-            files.push((path.to_owned(), Vec::new()));
-        } else if !ends {
-            let (sign, rest) = line.split_at_checked(1).unwrap_or((" ", ""));
-            for (kept, side) in [(sign != "+", &mut hunk.0), (sign != "-", &mut hunk.1)] {
-                if kept && matches!(sign, " " | "+" | "-") {
-                    side.push_str(rest);
-                    side.push('\n');
-                }
-            }
-        }
+    if !scripts.iter().all(|script| script.known) {
+        return None;
     }
-    files.retain(|(_, edits)| !edits.is_empty());
-    files.truncate(FILES);
-    files
-}
-
-/// Returns a text after changes; none if one does not fit, or the text grows too long.
-fn edited(text: &str, edits: &[Edit]) -> Option<Rc<str>> {
-    let mut text = text.to_owned();
-    for edit in edits {
-        text = match edit.reach {
-            Reach::Everywhere => text.replace(&edit.old, &edit.new),
-            Reach::Line => text
-                .split_inclusive('\n')
-                .map(|line| line.replacen(&edit.old, &edit.new, 1))
-                .collect(),
-            Reach::Once if edit.old.is_empty() && text.is_empty() => edit.new.clone(),
-            Reach::Once if !edit.old.is_empty() && text.contains(&edit.old) => {
-                text.replacen(&edit.old, &edit.new, 1)
-            }
-            Reach::Once => return None,
-        };
-        if text.len() > TEXT {
-            return None;
-        }
-    }
-    Some(Rc::from(text))
+    // The parts of a script are its lines.
+    let script: Vec<&str> = scripts.iter().map(|script| script.text.as_str()).collect();
+    read_script(&script.join("\n"), extended, EDITS)
 }

@@ -9,6 +9,7 @@ mod running;
 
 pub(super) use running::{FirstLine, Manner, RunText, named_in_first_line};
 
+use super::edits::edited;
 use super::environment::UNKNOWN;
 use super::expand::Field;
 use super::feed::{Feed, Piece, Source, Trust};
@@ -167,7 +168,11 @@ impl Walker<'_> {
 
     /// Returns what this command line or an earlier step put into a file.
     pub(super) fn content_of(&self, path: &str) -> Option<Feed> {
-        self.files.get(path).cloned().or_else(|| {
+        let known = self.files.get(path).cloned().map(|mut feed| {
+            feed.source.changed |= self.is_rewritten(path);
+            feed
+        });
+        known.or_else(|| {
             let mut folders = self.scripts.folders.iter();
             if let Some(unpacked) = folders.find(|(folder, _)| places::is_below(path, folder)) {
                 return Some(Feed { source: unpacked.1, open: true, ..Feed::default() });
@@ -231,7 +236,7 @@ impl Walker<'_> {
             }
             let open = self.content_of(&from).filter(|feed| feed.open);
             let is_path = from.starts_with('/') && !from.contains(UNKNOWN) && from != to;
-            let on_disk = || (is_path && how != Passing::Link).then(|| Feed::of_file(&from));
+            let on_disk = || (is_path && how != Passing::Link).then(|| self.on_disk(&from));
             let Some(mut content) = open.or_else(on_disk) else { continue };
             content.open = true;
             for name in &names {
@@ -409,6 +414,16 @@ impl Walker<'_> {
             .iter()
             .map(|piece| match piece {
                 Piece::File(path) => self.looked_up(path),
+                Piece::Changed(path, edits) => self.looked_up(path).map(|found| match found {
+                    Found::Text(text) | Found::Part(text) => match edited(&text, edits) {
+                        Some(after) => Found::Text(after),
+                        None => {
+                            self.out.file_gap(REWRITTEN);
+                            Found::Text(text)
+                        }
+                    },
+                    other => other,
+                }),
                 Piece::Text(text) => Some(Found::Text(Rc::clone(text))),
                 Piece::Made => None,
             })

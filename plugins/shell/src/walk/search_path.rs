@@ -72,7 +72,7 @@ impl Walker<'_> {
         if self.env.routines.contains_key(name) {
             return None;
         }
-        let usual = super::interpreters::runs_text(name) || catalogue::find(name, &[]).is_some();
+        let usual = super::languages::runs_text(name) || catalogue::find(name, &[]).is_some();
         for folder in path.text.split(':').take(FOLDERS) {
             if folder.starts_with(UNKNOWN) || is_of_system(folder) {
                 // The machine's own program comes first from here on, if it has one.

@@ -101,7 +101,7 @@ impl Walker<'_> {
             self.note_emptied(&call.redirections, index, setting);
         }
         if io.captured {
-            self.remember_outputs(&call.redirections, &feed);
+            self.remember_outputs(&call.redirections, &io.files, &feed);
         }
         if io.captured { Feed { from: feed.from, ..Feed::of_text("") } } else { feed }
     }
@@ -320,7 +320,7 @@ impl Walker<'_> {
         self.load_modules(name, rest, next, setting);
         self.note_debugger(name, rest, next, setting);
         // A program of the project may have the name of any other.
-        if super::interpreters::runs_text(name) && self.whereabouts(first) == Whereabouts::Project {
+        if super::languages::runs_text(name) && self.whereabouts(first) == Whereabouts::Project {
             let (path, _) = places::resolve(&first.text, &self.env.folder);
             self.run_script(first, &path, None, Manner::Program, rest, next, setting);
         }

@@ -56,7 +56,7 @@ impl Walker<'_> {
         self.out.shape(name);
         self.out.shape(" ");
         inner.privileged |= plan.raises();
-        if let Some(place) = self.place(name, plan, rest, call) {
+        if let Some(place) = self.place(name, plan, rest, call, setting) {
             inner.place = place;
         }
         let command = u32::try_from(self.out.commands.len()).ok();
@@ -67,6 +67,9 @@ impl Walker<'_> {
             self.container(rest, plan, command, setting);
         }
         let at = if name == "bwrap" { past_binds(rest) } else { at };
+        if name == "bwrap" {
+            self.note_binds(rest.get(..at).unwrap_or_default(), command, setting);
+        }
         let mut fields: Vec<Field> = rest.get(at..).unwrap_or_default().to_vec();
         // `entr -s` gives its words to a shell as one text.
         if name == "entr" && has_letter(rest.get(..at), 's') {
@@ -119,6 +122,9 @@ impl Walker<'_> {
             call.assignments.extend(given);
         }
         if fields.is_empty() {
+            if contained {
+                self.compose(rest, &call, command, setting);
+            }
             let command = self.record(
                 name,
                 &Field::plain(name, Span::default()),

@@ -1,11 +1,14 @@
 //! The readings of command lines: tables of commands, each with the expected result.
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
+mod appended;
 mod batches;
+mod build_properties;
 mod builders;
 mod carried;
 mod carriers;
 mod catalogue;
+mod containers;
 mod copies;
 mod coverage;
 mod dangers;
@@ -21,6 +24,7 @@ mod introduced;
 mod keeping;
 mod languages;
 mod limits;
+mod links;
 mod machine;
 mod mentions;
 mod named_files;
@@ -29,8 +33,10 @@ mod origins;
 mod overlooked;
 mod own_data;
 mod packages;
+mod permissions;
 mod properties;
 mod protections;
+mod put_together;
 mod ranges;
 mod rewritten;
 mod runners;

@@ -2,10 +2,10 @@
 
 use super::super::expand::Field;
 use super::super::feed::{Feed, Source};
-use super::super::scripts::Passing;
 use super::super::{Setting, Walker, sql};
 use super::calls::{Act, find};
 use super::values::{Place, argument, database, fetches, first_part, source_of, texts_of};
+use super::writes::{Mode, WrittenByCode, mode_of};
 use super::{BUILT, at_home};
 use crate::places;
 use crate::types::EffectKind;
@@ -63,6 +63,7 @@ impl Walker<'_> {
         self.uses(&place, setting);
         self.remote_shell(&place, setting);
         let mut printed = Some(String::new());
+        let mut written = WrittenByCode::default();
         for call in &code.calls {
             if self.work == 0 {
                 self.out.limit("more text than is read");
@@ -75,7 +76,6 @@ impl Walker<'_> {
                 continue;
             }
             let act = find(&call.name, python);
-            self.note_text_written(act, call, &place);
             match act {
                 Some(Act::Print) => {
                     printed = printed.zip(printed_by(call)).map(|(all, text)| all + &text);
@@ -83,7 +83,9 @@ impl Walker<'_> {
                 Some(act) => self.act(act, call, &place, setting),
                 None => {}
             }
+            written.note(self, act, call, &place, setting);
         }
+        written.end(self);
         match printed.filter(|text| !text.is_empty()) {
             Some(text) => Feed::of_text(&text),
             None => Feed::default(),
@@ -151,7 +153,7 @@ impl Walker<'_> {
             .collect()
     }
 
-    fn on_files(
+    pub(super) fn on_files(
         &mut self,
         kind: &EffectKind,
         value: Option<&Value>,
@@ -178,6 +180,9 @@ impl Walker<'_> {
             Act::Print | Act::Nothing => {}
             Act::Read(n) => self.on_files(&EffectKind::FileRead, at(n), false, place, setting),
             Act::Write(n) => self.on_files(&EffectKind::FileModify, at(n), false, place, setting),
+            Act::Mark(n) => self.on_files(&EffectKind::FileModify, at(n), false, place, setting),
+            Act::Permit => self.permits(at(0), at(1), place, setting),
+            Act::OwnPermit => self.permits(own, at(0), place, setting),
             Act::Create(n) => self.on_files(&EffectKind::FileCreate, at(n), false, place, setting),
             Act::Delete(n) => self.on_files(&EffectKind::FileDelete, at(n), false, place, setting),
             Act::DeleteTree(n) => {
@@ -193,7 +198,7 @@ impl Walker<'_> {
                 self.on_files(&EffectKind::FileRead, at(0), tree, place, setting);
                 self.on_files(&EffectKind::FileModify, at(1), false, place, setting);
             }
-            Act::Link => self.on_files(&EffectKind::FileModify, at(1), false, place, setting),
+            Act::Link => self.links_in_code(at(0), at(1), call, place, setting),
             Act::Open => self.opens_file(at(0), at(1), call, place, setting),
             Act::OpenFlags => {
                 // `O_RDONLY` is 0.
@@ -208,7 +213,7 @@ impl Walker<'_> {
             Act::OwnWrite => self.on_files(&EffectKind::FileModify, own, false, place, setting),
             Act::OwnCreate => self.on_files(&EffectKind::FileCreate, own, false, place, setting),
             Act::OwnDelete => self.on_files(&EffectKind::FileDelete, own, false, place, setting),
-            Act::OwnLink => self.on_files(&EffectKind::FileModify, own, false, place, setting),
+            Act::OwnLink => self.links_in_code(at(0), own, call, place, setting),
             Act::OwnMove => {
                 self.on_files(&EffectKind::FileModify, own, true, place, setting);
                 self.on_files(&EffectKind::FileModify, at(0), false, place, setting);
@@ -249,6 +254,7 @@ impl Walker<'_> {
             Act::Post(n) => {
                 self.connects(at(n), place, setting);
                 self.sends(EffectKind::Send, at(n), place, setting);
+                self.sends_credential(call, n + 1, place, setting);
             }
             Act::Erase(n) => {
                 self.connects(at(n), place, setting);
@@ -261,6 +267,7 @@ impl Walker<'_> {
             Act::OwnSend => {
                 let host = own.and_then(|own| self.host_of(own, place));
                 self.sends(EffectKind::Send, host.as_ref(), place, setting);
+                self.sends_credential(call, 0, place, setting);
             }
             Act::Serve => self.plain(EffectKind::Network, "", false, command, setting),
             Act::Statement(n) => self.states(call, n, place, setting),
@@ -291,39 +298,6 @@ impl Walker<'_> {
         }
     }
 
-    /// Remembers a text that code writes to a file that something runs later.
-    fn note_text_written(&mut self, act: Option<Act>, call: &Call, place: &Place<'_>) {
-        let own = call.receiver.as_ref();
-        let opened = own.and_then(|own| match &own.kind {
-            Kind::Made(name, parts) if name.contains("open") => parts.first(),
-            _ => None,
-        });
-        let (path, text) = match act {
-            Some(Act::Write(0) | Act::Copy) => (argument(call, 0), call.arguments.get(1)),
-            Some(Act::OwnWrite) => (own, call.arguments.first()),
-            _ if call.name.ends_with("().write") || call.name.ends_with("().writelines") => {
-                (opened, call.arguments.first())
-            }
-            _ => return,
-        };
-        let (Some(path), Some(text)) = (path, text) else { return };
-        if act == Some(Act::Copy) {
-            let (from, to) = (self.words_of(Some(path), place), self.words_of(Some(text), place));
-            if let (Some(from), Some(to)) = (from.first(), to.first()) {
-                self.pass_on_files(Passing::Copy, &[from], to);
-            }
-            return;
-        }
-        for word in self.words_of(Some(path), place).iter().filter(|word| word.known) {
-            let (path, _) = places::resolve(&word.text, &self.env.folder);
-            if self.autorun_at(&path).is_some() {
-                let text = texts_of(Some(text)).join("");
-                let text = Feed { from: place.command, ..Feed::of_text(&text) };
-                self.remember_file(&path, text, true);
-            }
-        }
-    }
-
     /// Notes `open`: the mode decides, and one that is not known may write.
     fn opens_file(
         &mut self,
@@ -337,19 +311,7 @@ impl Walker<'_> {
         if path.is_some_and(|path| matches!(path.kind, Kind::Number(_))) {
             return;
         }
-        let mode = call
-            .keywords
-            .iter()
-            .find(|(name, _)| name == "mode" || name == "flags")
-            .map(|(_, value)| value)
-            .or(mode);
-        let writes = match mode.map(|mode| &mode.kind) {
-            None => false,
-            Some(Kind::Map(items)) => items
-                .iter()
-                .any(|(key, _)| matches!(key.as_str(), "write" | "append" | "create" | "truncate")),
-            Some(_) => texts_of(mode).iter().any(|mode| mode.contains(['w', 'a', 'x', '+', HOLE])),
-        };
+        let writes = mode_of(call, mode) != Mode::Read;
         let kind = if writes { EffectKind::FileModify } else { EffectKind::FileRead };
         self.on_files(&kind, path, false, place, setting);
     }

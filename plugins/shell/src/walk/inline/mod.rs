@@ -16,6 +16,7 @@ mod signs;
 mod stores;
 mod tcl;
 mod values;
+mod writes;
 
 pub(super) use foreign::awk_streams;
 

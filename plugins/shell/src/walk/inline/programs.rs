@@ -185,6 +185,9 @@ impl Walker<'_> {
         let source =
             call.arguments.iter().fold(source, |all, value| all.max(source_of(value, place)));
         self.unseen(source, place.command, setting);
+        if text.trim().is_empty() {
+            return;
+        }
         if text.chars().all(|c| c == HOLE || c.is_whitespace()) {
             if !source.is_unseen() {
                 self.unseen(setting.input.source, place.command, setting);

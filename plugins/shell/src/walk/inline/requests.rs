@@ -1,6 +1,7 @@
 //! Connections and requests that parsed code makes.
 
 use super::super::expand::Field;
+use super::super::parameters::is_credential;
 use super::super::{Setting, Walker};
 use super::values::{Place, option, texts_of};
 use crate::types::EffectKind;
@@ -102,6 +103,26 @@ impl Walker<'_> {
         // A method that is not known may be one that sends.
         if posts || unclear || body && !erases {
             self.sends(EffectKind::Send, to, place, setting);
+            self.sends_credential(call, 1, place, setting);
+        }
+    }
+
+    /// Notes a credential of the environment in the data that a call sends. Headers carry those that
+    /// belong there.
+    pub(super) fn sends_credential(
+        &mut self,
+        call: &Call,
+        from: usize,
+        place: &Place<'_>,
+        setting: &Setting,
+    ) {
+        const DATA: &[&str] = &["body", "content", "data", "files", "json", "payload"];
+        let given =
+            call.arguments.iter().skip(from).filter(|value| !matches!(value.kind, Kind::Map(_)));
+        let named = DATA.iter().filter_map(|name| option(call, name));
+        if given.chain(named).any(|value| holds_credential(value, place)) {
+            let (kind, target) = (EffectKind::SecretRead, "environment".to_owned());
+            self.push(kind, target, false, false, place.command, setting);
         }
     }
 
@@ -118,4 +139,27 @@ impl Walker<'_> {
             .filter(|first| first.as_text().is_some() || matches!(first.kind, Kind::List(_)))
             .or_else(|| connected.and_then(|call| call.arguments.first().cloned()))
     }
+}
+
+/// Returns true if a variable of the environment is in a value, and its name is that of a credential
+/// or not known.
+fn holds_credential(value: &Value, place: &Place<'_>) -> bool {
+    let telling = |parts: &[Value]| match parts.first().map(Value::as_text) {
+        Some(Some(name)) => name.contains(HOLE) || is_credential(&name),
+        _ => true,
+    };
+    let made = match &value.kind {
+        Kind::Made(class, parts) if &**class == "environment" => telling(parts),
+        Kind::Made(_, parts) | Kind::List(parts) | Kind::Any(parts) => {
+            parts.iter().any(|part| holds_credential(part, place))
+        }
+        Kind::Map(items) => items.iter().any(|(_, item)| holds_credential(item, place)),
+        Kind::Member(of, _) => holds_credential(of, place),
+        _ => false,
+    };
+    // A text that was put together keeps the calls that its parts came from.
+    made || place.origins(value).any(|call| {
+        matches!(call.name.as_str(), "os.getenv" | "os.environ.get" | "Deno.env.get")
+            && telling(&call.arguments)
+    })
 }

@@ -238,10 +238,8 @@ impl Walker<'_> {
                 self.out.form("recursive-delete", command);
                 self.file(EffectKind::FileDelete, &one, true, command, setting);
             }
-            Does::Write => self.file(EffectKind::FileModify, &one, false, command, setting),
-            Does::WriteOwn => {
-                self.file(EffectKind::FileModify, &word(own().as_deref()), false, command, setting)
-            }
+            Does::Write => self.writes_in_code(&one, command, setting),
+            Does::WriteOwn => self.writes_in_code(&word(own().as_deref()), command, setting),
             Does::Make => self.file(EffectKind::FileCreate, &one, false, command, setting),
             Does::Move | Does::Copy | Does::Link => {
                 match call.does {
@@ -249,7 +247,10 @@ impl Walker<'_> {
                     Does::Copy => self.file(EffectKind::FileRead, &one, false, command, setting),
                     _ => {}
                 }
-                self.file(EffectKind::FileModify, &two, false, command, setting);
+                self.writes_in_code(&two, command, setting);
+                if call.does == Does::Link {
+                    self.note_link(&two, &one, true, command, setting);
+                }
             }
             Does::Read => self.file(EffectKind::FileRead, &one, false, command, setting),
             Does::ReadOwn => {
@@ -297,13 +298,11 @@ impl Walker<'_> {
                 .iter()
                 .skip(1)
                 .any(|mode| mode.len() <= 3 && mode.contains(['w', 'a', 'x', '+']));
-        self.file(
-            if writes { EffectKind::FileModify } else { EffectKind::FileRead },
-            file,
-            false,
-            command,
-            setting,
-        );
+        if writes {
+            self.writes_in_code(file, command, setting);
+        } else {
+            self.file(EffectKind::FileRead, file, false, command, setting);
+        }
     }
 
     /// Notes a request whose method is in its options.

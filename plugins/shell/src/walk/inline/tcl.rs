@@ -56,8 +56,11 @@ impl Walker<'_> {
         match first {
             "open" if !name.is_empty() => {
                 let writes = words.next().is_some_and(|mode| mode.contains(['w', 'a', '+']));
-                let kind = if writes { EffectKind::FileModify } else { EffectKind::FileRead };
-                self.file(kind, &word, false, command, setting);
+                if writes {
+                    self.writes_in_code(&word, command, setting);
+                } else {
+                    self.file(EffectKind::FileRead, &word, false, command, setting);
+                }
             }
             "source" if !name.is_empty() => {
                 self.file(EffectKind::FileRead, &word, false, command, setting);

@@ -9,7 +9,7 @@ use crate::types::EffectKind;
 use crate::walk::environment::{Element, UNKNOWN, Value};
 use crate::walk::expand::Field;
 use crate::walk::feed::Feed;
-use crate::walk::interpreters;
+use crate::walk::languages;
 use crate::walk::simple::Call;
 use crate::walk::{Setting, Walker};
 use std::rc::Rc;
@@ -99,7 +99,7 @@ impl Walker<'_> {
             self.file(EffectKind::FileRead, script, false, command, setting);
         }
         self.framework_script(script, rest, command, call, setting);
-        let language = interpreters::language_of(name);
+        let language = languages::language_of(name);
         self.note_generated_run(&path, command, setting);
         if let Some(pieces) = script.feed.as_ref().and_then(|feed| feed.pieces.clone()) {
             let sourced = matches!(name, "source" | ".");
@@ -497,10 +497,10 @@ pub(in crate::walk) fn named_in_first_line(text: &str) -> Option<FirstLine> {
     if program == "env" {
         program = name(words.find(|word| !word.starts_with('-') && !word.contains('='))?);
     }
-    if interpreters::is_shell(&program) {
+    if languages::is_shell(&program) {
         return Some(FirstLine::Shell);
     }
-    Some(interpreters::language_of(&program).map_or(FirstLine::Unknown, FirstLine::Language))
+    Some(languages::language_of(&program).map_or(FirstLine::Unknown, FirstLine::Language))
 }
 
 /// Returns true if a line of a script names a value that only its caller knows: an argument, or a

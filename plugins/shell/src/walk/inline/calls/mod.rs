@@ -8,6 +8,10 @@ mod python;
 pub(super) enum Act {
     Read(usize),
     Write(usize),
+    /// Something of it is changed, but not its text: its owner, its dates.
+    Mark(usize),
+    /// The permissions of the first become those in the second argument.
+    Permit,
     Create(usize),
     Delete(usize),
     DeleteTree(usize),
@@ -29,6 +33,7 @@ pub(super) enum Act {
     OwnMove,
     OwnOpen,
     OwnLink,
+    OwnPermit,
     /// A shell's text.
     Shell(usize),
     /// A shell's text on another machine.

@@ -7,6 +7,7 @@ mod lex;
 mod read;
 mod tables;
 mod values;
+mod writes;
 
 pub(in crate::walk) use awk::awk_streams;
 
@@ -15,7 +16,7 @@ use super::super::feed::{Feed, Source};
 use super::super::routines::quoted;
 use super::super::{Setting, Walker, sql};
 use super::{BUILT, at_home, unknown_text};
-use crate::places;
+use crate::places::{self, Place as Where};
 use crate::types::EffectKind;
 use portcullis_inline_code::HOLE;
 use read::{Call, read_calls};
@@ -140,6 +141,9 @@ impl Walker<'_> {
         for value in members.take(64).collect::<Vec<_>>() {
             let word = self.foreign_word(&value.in_text(), place);
             self.file(kind.clone(), &word, recursive, place.command, setting);
+            if *kind == EffectKind::FileModify && !recursive && setting.place == Where::Here {
+                self.rewrite(&word, None);
+            }
         }
     }
 
@@ -169,14 +173,23 @@ impl Walker<'_> {
                     self.foreign_files(&EffectKind::FileDelete, first, false, place, setting);
                 }
             }
+            Act::Write if call.name == "chmod" => {
+                self.foreign_mode(second.first(), first, place, setting);
+            }
+            Act::Write if self.foreign_text(call, first, place, setting) => {}
             Act::Write => self.foreign_files(&EffectKind::FileModify, first, false, place, setting),
             Act::WriteSecond if call.arguments.len() < 2 => {}
-            Act::WriteSecond | Act::Link => {
+            Act::WriteSecond => {
                 self.foreign_files(&EffectKind::FileModify, second, false, place, setting);
             }
+            Act::Link => self.foreign_link(call, (first, second), place, setting),
             Act::Modes => {
                 let files = given.get(1..).unwrap_or_default();
-                self.foreign_files(&EffectKind::FileModify, files, false, place, setting);
+                if call.name.contains("chmod") {
+                    self.foreign_mode(first.first(), files, place, setting);
+                } else {
+                    self.foreign_files(&EffectKind::FileModify, files, false, place, setting);
+                }
             }
             Act::Create => {
                 self.foreign_files(&EffectKind::FileCreate, first, false, place, setting)

@@ -148,8 +148,18 @@ fn backwards(text: &str) -> String {
 }
 
 /// Names of functions that only compute, for calls without brackets.
-pub(super) const COMPUTING: &[&str] =
-    &["pack", "unpack", "join", "reverse", "chr", "decode_base64", "lc", "glob", "sprintf"];
+pub(super) const COMPUTING: &[&str] = &[
+    "pack",
+    "unpack",
+    "join",
+    "reverse",
+    "chr",
+    "decode_base64",
+    "lc",
+    "glob",
+    "sprintf",
+    "substr",
+];
 
 /// Returns the result of a function that only computes; none for any other function.
 pub(super) fn compute(name: &str, given: &[Value]) -> Option<Value> {
@@ -309,10 +319,31 @@ pub(super) fn compute(name: &str, given: &[Value]) -> Option<Value> {
                 }
             }
         }
+        "str_replace" if given.len() == 3 && given.iter().all(|part| part.known().is_some()) => {
+            Value::text(&text(2).replace(&*text(0), &text(1)))
+        }
+        "substr" => match (first.and_then(Value::known), text(1).parse::<usize>(), given.get(2)) {
+            (Some(known), Ok(from), length) => {
+                let length = match length {
+                    Some(length) => length.known()?.parse::<usize>().ok()?,
+                    None => usize::MAX,
+                };
+                Value::text(&known.chars().skip(from).take(length).collect::<String>())
+            }
+            _ => return None,
+        },
         "str_replace" | "strtr" | "gsub" | "sub" | "sprintf" | "fmt.Sprintf" | "format"
         | "string.format" | "String.format" => format_text(name, given)?,
         _ => return None,
     })
+}
+
+/// Returns true for a text that means itself as a pattern, too.
+fn is_plain(text: &str) -> bool {
+    !text.is_empty()
+        && text.chars().all(|c| {
+            c.is_alphanumeric() || matches!(c, ' ' | ',' | ';' | ':' | '/' | '_' | '@' | '#' | '=')
+        })
 }
 
 /// Fills in a format's parts.
@@ -383,8 +414,11 @@ pub(super) fn compute_method(of: &Value, name: &str, given: &[Value]) -> Option<
                 Value::list(known.chars().take(1024).map(|c| Value::text(&c.to_string())).collect())
                     .with(of.source)
             }
-            (_, Some(known), _) => {
+            (_, Some(known), "") => {
                 Value::list(known.split_whitespace().map(Value::text).collect()).with(of.source)
+            }
+            (_, Some(known), mark) if given.len() == 1 && is_plain(mark) => {
+                Value::list(known.split(mark).map(Value::text).collect()).with(of.source)
             }
             _ => Value { source: of.source, ..Value::default() },
         },
@@ -416,6 +450,18 @@ pub(super) fn compute_method(of: &Value, name: &str, given: &[Value]) -> Option<
         "tr" if text(0).len() > 4 && text(1).starts_with(['N', 'n']) => {
             decode(Some(of), |text| Some(rotate(text)))
         }
+        "gsub" | "sub" | "replace" | "replaceAll"
+            if given.len() == 2 && of.known().is_some() && is_plain(&text(0)) =>
+        {
+            let (known, first) = (of.known().unwrap_or(""), name == "sub");
+            let most = if first { 1 } else { usize::MAX };
+            // A sign in the new text may stand for a part of the old one.
+            if text(1).contains(['\\', '$', '%', HOLE]) {
+                return Some(Value::text(&HOLE.to_string()).with(of.source));
+            }
+            Value::text(&known.replacen(&*text(0), &text(1), most)).with(of.source)
+        }
+        "chr" if of.known().is_some() => characters(std::slice::from_ref(of))?,
         "tr" | "gsub" | "sub" | "replace" | "replaceAll" | "delete_prefix" | "substring"
             if matches!(of.kind, Kind::Text(_)) && !given.is_empty() =>
         {

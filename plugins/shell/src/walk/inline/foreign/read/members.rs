@@ -281,6 +281,10 @@ impl Reader<'_> {
         arguments: Vec<Value>,
         named: Vec<(String, Value)>,
     ) -> Value {
+        // Its first argument names the function: Ruby's `send`, PHP's `call_user_func`.
+        if let Some((called, rest)) = self.named_call(name, &arguments) {
+            return self.call(&called, rest, named);
+        }
         if let Some(act) = find(self.language, name) {
             // A method of a variable: its value is the object.
             let own = name.rsplit_once('.').and_then(|(of, _)| self.variables.get(of).cloned());
@@ -298,6 +302,35 @@ impl Reader<'_> {
             return Value::default();
         }
         Value::made(&format!("{name}()"), arguments)
+    }
+
+    /// Returns the function that another one calls, and its arguments; one that is not known is
+    /// code that is put together.
+    fn named_call(&mut self, name: &str, arguments: &[Value]) -> Option<(String, Vec<Value>)> {
+        let (own, method) = name.rsplit_once('.').unwrap_or(("", name));
+        let passes = match self.language {
+            "ruby" => {
+                matches!(method, "send" | "public_send" | "__send__" | "method")
+                    && matches!(own, "" | "Kernel" | "Object" | "self" | "Process")
+            }
+            "php" => matches!(name, "call_user_func" | "call_user_func_array" | "array_map"),
+            _ => false,
+        };
+        let (first, rest) = arguments.split_first().filter(|_| passes)?;
+        match first.known() {
+            Some(known) if known.len() < 64 && known != name => {
+                let rest = if name.ends_with("_array") || name == "array_map" {
+                    rest.iter().flat_map(Value::members).collect()
+                } else {
+                    rest.to_vec()
+                };
+                Some((known.trim_start_matches(':').to_owned(), rest))
+            }
+            _ => {
+                self.push(name, Act::Code, None, vec![Value::default()], Vec::new());
+                None
+            }
+        }
     }
 
     pub(super) fn push(
