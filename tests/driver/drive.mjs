@@ -237,9 +237,12 @@ const scenarios = {
     const { context, page } = await open();
     await page.getByText("No agent has acted yet").waitFor();
     await page.waitForTimeout(1000);
+    await tabTo(page, "nav a[href='/search']");
     reach("empty");
     const row = page.locator("tbody tr", { hasText: "first" });
     await row.waitFor();
+    const place = await page.evaluate(() => document.activeElement?.getAttribute("href"));
+    if (place !== "/search") fail("what has changed takes the keyboard's place away");
     await row.locator(".dot.on").waitFor();
     reach("one");
     await row.locator("td.number").nth(2).filter({ hasText: "1" }).waitFor();

@@ -60,10 +60,28 @@ const main = document.querySelector("main[data-live]");
 if (main) {
   let busy = false;
   let again = false;
+  // What a person types stays, and so does the place of the keyboard.
+  const isInUse = (part) =>
+    part.contains(document.activeElement) ||
+    [...part.querySelectorAll("input:not([type=hidden])")].some((input) => input.value);
+  const update = async () => {
+    const answer = await fetch(location.href);
+    if (answer.redirected) location.reload();
+    const next = new DOMParser().parseFromString(await answer.text(), "text/html");
+    // Somebody may have begun while the answer was on its way.
+    if (isInUse(main)) {
+      document.querySelector("#stale").hidden = false;
+      return;
+    }
+    const open = new Set([...main.querySelectorAll("details[open][id]")].map((part) => part.id));
+    const fresh = next.querySelector("main");
+    fresh.querySelectorAll("details[id]").forEach((part) => (part.open = open.has(part.id)));
+    main.replaceChildren(...fresh.childNodes);
+    const nav = document.querySelector("nav");
+    if (!isInUse(nav)) nav.replaceWith(next.querySelector("nav"));
+  };
   const refresh = async () => {
-    // What a person types stays.
-    const typed = [...main.querySelectorAll("input:not([type=hidden])")].some((input) => input.value);
-    if (typed || main.contains(document.activeElement)) {
+    if (isInUse(main)) {
       document.querySelector("#stale").hidden = false;
       return;
     }
@@ -72,15 +90,11 @@ if (main) {
       return;
     }
     busy = true;
-    const answer = await fetch(location.href);
-    if (answer.redirected) location.reload();
-    const next = new DOMParser().parseFromString(await answer.text(), "text/html");
-    const open = new Set([...main.querySelectorAll("details[open][id]")].map((part) => part.id));
-    const fresh = next.querySelector("main");
-    fresh.querySelectorAll("details[id]").forEach((part) => (part.open = open.has(part.id)));
-    main.replaceChildren(...fresh.childNodes);
-    document.querySelector("nav").replaceWith(next.querySelector("nav"));
-    busy = false;
+    try {
+      await update();
+    } finally {
+      busy = false;
+    }
     if (again) {
       again = false;
       refresh();
