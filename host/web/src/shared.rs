@@ -24,7 +24,7 @@ enum Homes {
     OfUsers { find_places: FindPlaces, known: Mutex<BTreeMap<u32, Arc<Site>>> },
 }
 
-/// What all requests share.
+/// The state that all requests share.
 pub(crate) struct SharedPage {
     /// The only value of the header `Host` that is answered.
     pub(crate) host: String,

@@ -54,7 +54,7 @@ pub(crate) trait ProvedForm: DeserializeOwned + Send + 'static {
 pub(crate) struct GivenProof {
     #[serde(default)]
     proof: String,
-    /// What a passkey signed, in place of `proof`.
+    /// The answer of a passkey, in place of `proof`.
     #[serde(default)]
     signed: String,
 }

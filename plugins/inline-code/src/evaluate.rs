@@ -396,7 +396,7 @@ impl Reader<'_> {
             if self.loops <= TWICE {
                 let first = (scope.changes.get(), scope.values());
                 body(self);
-                // What each round makes of the round before has more values than were seen.
+                // A value that each round makes of the one before has more forms than were seen.
                 if scope.changes.get() != first.0 {
                     for (name, value) in scope.values() {
                         if !first.1.iter().any(|(known, old)| *known == name && *old == value) {

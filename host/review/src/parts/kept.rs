@@ -76,7 +76,7 @@ impl KeptParts {
         for mut kept in long {
             match kept.store.try_checkpoint_log() {
                 Ok(true) => {}
-                // What was copied so far stays copied.
+                // The part that was copied stays copied.
                 Ok(false) => *pause = Some(Instant::now() + PAUSE),
                 // The next review opens the journal again, and its commit says what is wrong.
                 Err(_) => continue,
@@ -102,7 +102,7 @@ impl KeptParts {
     }
 }
 
-/// What is known of logs that are too long.
+/// The logs that are too long.
 #[derive(Default)]
 struct LongLogs {
     /// The journals that had one. `maintain` was started for each, once: it plans the work that

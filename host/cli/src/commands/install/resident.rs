@@ -162,7 +162,7 @@ impl ResidentUnits {
     }
 
     fn take_back(&self, paths: &Paths, home: &Home) -> Result<()> {
-        // What did not start need not stop.
+        // A unit that did not start needs no stop.
         let _stopped = run_systemctl(paths, &[&["disable", "--now"][..], &UNITS].concat());
         let mut receipts = Vec::new();
         for unit in self.units.iter().filter(|unit| unit.changes()) {

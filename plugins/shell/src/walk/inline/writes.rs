@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
     Read,
-    /// What the file held is gone.
+    /// The earlier text of the file is gone.
     Overwrite,
     Append,
     /// It is written in a way that the mode alone does not tell.
