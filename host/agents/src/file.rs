@@ -1,7 +1,7 @@
 //! A settings file on disk: bounded reading, and atomic replacement that keeps owner and mode.
 
 use anyhow::{Context, Result, anyhow, bail};
-use portcullis_fs::{Flush, Links, ReadError, Replacement, open_file, read_open_file, sync_folder};
+use portcullis_fs::{Flush, Links, ReadError, Replacement, open_file, sync_folder};
 use std::fs::{self, DirBuilder, Metadata};
 use std::io::ErrorKind;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -50,11 +50,16 @@ pub fn read_settings(path: &Path, most: u64) -> Result<SettingsFile> {
         ),
         ReadError::Io(error) => anyhow!(error).context(format!("cannot read `{}`", path.display())),
     };
-    let Some((file, metadata)) = open_file(&real, Links::Refuse).map_err(failed)? else {
+    let Some(open) = open_file(&real, Links::Refuse).map_err(failed)? else {
         return Ok(missing());
     };
-    let bytes = read_open_file(&file, most).map_err(failed)?;
-    Ok(SettingsFile { path: path.to_owned(), real, bytes: Some(bytes), metadata: Some(metadata) })
+    let bytes = open.read_rest(most).map_err(failed)?;
+    Ok(SettingsFile {
+        path: path.to_owned(),
+        real,
+        bytes: Some(bytes),
+        metadata: Some(open.metadata),
+    })
 }
 
 impl SettingsFile {

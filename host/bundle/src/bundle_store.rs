@@ -258,9 +258,10 @@ impl BundleStore {
     fn have(&self, wanted: &OciDescriptor) -> Result<Vec<u8>, String> {
         let file = open_file(&self.blob_path(wanted.digest), Links::Follow)
             .map_err(|error| error.to_string())?;
-        let (file, _) = file.ok_or("it is not there")?;
+        let open = file.ok_or("it is not there")?;
         let mut bytes = Vec::new();
-        file.take(wanted.size.saturating_add(1))
+        open.file
+            .take(wanted.size.saturating_add(1))
             .read_to_end(&mut bytes)
             .map_err(|error| error.to_string())?;
         Ok(bytes)

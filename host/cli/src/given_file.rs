@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use portcullis_core::text::one_line;
-use portcullis_fs::{Links, ReadError, open_file, read_open_file};
+use portcullis_fs::{Links, ReadError, open_file};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -14,12 +14,12 @@ use std::path::Path;
 pub fn read_given_file(file: &Path, most: u64, is_secret: bool) -> Result<Vec<u8>> {
     let shown = one_line(&file.display().to_string(), 400);
     let failed = |error: ReadError| Error::invalid(format!("cannot read `{shown}`: {error}"));
-    let Some((open, metadata)) = open_file(file, Links::Follow).map_err(failed)? else {
+    let Some(open) = open_file(file, Links::Follow).map_err(failed)? else {
         return Err(Error::not_found(format!("there is no `{shown}`")));
     };
-    if is_secret && metadata.mode() & 0o077 != 0 {
+    if is_secret && open.metadata.mode() & 0o077 != 0 {
         return Err(Error::invalid(format!("others may read `{shown}`, which holds secrets"))
             .with_hint(format!("run `chmod 600 {shown}`")));
     }
-    read_open_file(&open, most).map_err(failed)
+    open.read_rest(most).map_err(failed)
 }

@@ -5,8 +5,8 @@
 //! while nobody but root could have written it. The content is not examined here.
 
 use super::problem::Problems;
-use portcullis_fs::{Links, ReadError, open_file, read_open_file};
-use std::fs::{self, File, Metadata};
+use portcullis_fs::{Links, OpenFile, ReadError, open_file};
+use std::fs::{self, Metadata};
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -32,7 +32,7 @@ pub fn read_file(path: &Path) -> Result<Option<String>, Problems> {
 /// # Errors
 /// Fails like `read`.
 pub fn read_at_most(path: &Path, most: u64) -> Result<Option<String>, Problems> {
-    let Some((file, _)) = open(path)? else { return Ok(None) };
+    let Some(file) = open(path)? else { return Ok(None) };
     text(path, &file, most).map(Some)
 }
 
@@ -41,8 +41,8 @@ pub fn read_at_most(path: &Path, most: u64) -> Result<Option<String>, Problems> 
 /// # Errors
 /// Fails like `read`, and if another user could have written it.
 pub fn read_managed(path: &Path) -> Result<Option<String>, Problems> {
-    let Some((file, found)) = open(path)? else { return Ok(None) };
-    if let Some(how) = foreign(&found) {
+    let Some(file) = open(path)? else { return Ok(None) };
+    if let Some(how) = foreign(&file.metadata) {
         let fix = "the organisation's configuration must belong to root and be writable by root \
              alone: `chown root` and `chmod 644` it";
         return Err(Problems::in_file(path, format!("it {how}; {fix}")));
@@ -97,13 +97,13 @@ pub fn read_in_project(project: &Path, name: &str) -> Result<Option<String>, Pro
     {
         return Err(leads(&target, "out of the project"));
     }
-    let Some((file, opened)) = open(&path)? else {
+    let Some(file) = open(&path)? else {
         return Err(leads(&fs::read_link(&path).unwrap_or_default(), "where nothing is"));
     };
     let target = real(&path)?;
     // Checks that the opened file is the one whose path was resolved.
-    let same = |a: Metadata, b: Metadata| (a.dev(), a.ino()) == (b.dev(), b.ino());
-    let seen = fs::metadata(&target).map(|seen| same(seen, opened));
+    let same = |a: &Metadata, b: &Metadata| (a.dev(), a.ino()) == (b.dev(), b.ino());
+    let seen = fs::metadata(&target).map(|seen| same(&seen, &file.metadata));
     if !target.starts_with(&folder) || !seen.is_ok_and(|same| same) {
         return Err(leads(&target, "out of the project"));
     }
@@ -111,12 +111,12 @@ pub fn read_in_project(project: &Path, name: &str) -> Result<Option<String>, Pro
 }
 
 /// Opens a file, through a link too.
-fn open(path: &Path) -> Result<Option<(File, Metadata)>, Problems> {
+fn open(path: &Path) -> Result<Option<OpenFile>, Problems> {
     open_file(path, Links::Follow).map_err(|error| unusable(path, error))
 }
 
-fn text(path: &Path, file: &File, most: u64) -> Result<String, Problems> {
-    let bytes = read_open_file(file, most).map_err(|error| unusable(path, error))?;
+fn text(path: &Path, file: &OpenFile, most: u64) -> Result<String, Problems> {
+    let bytes = file.read_rest(most).map_err(|error| unusable(path, error))?;
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         Problems::in_file(path, format!("it is not UTF-8 text at byte {at}; save it as UTF-8"))

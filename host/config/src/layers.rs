@@ -15,6 +15,7 @@ use super::parse::{ConfigDocument, KeyValue, PipelineSection};
 use super::profiles::{PROFILE, profile_values};
 use portcullis_core::text::count_noun;
 use portcullis_engine::SettingValue as Value;
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -531,13 +532,40 @@ fn same(a: &Value, b: &Value) -> bool {
 
 /// Finds the pipeline for a project.
 struct Matching<'a> {
-    named: Option<&'a str>,
+    context: &'a LayerContext<'a>,
+    /// Looked up when the first pipeline is met: most configurations have none.
+    real: OnceCell<RealFolders>,
+}
+
+/// The folders by which a pipeline applies.
+struct RealFolders {
     project: Option<PathBuf>,
     homes: Vec<String>,
 }
 
 impl<'a> Matching<'a> {
-    fn of(context: &LayerContext<'a>) -> Self {
+    const fn of(context: &'a LayerContext<'a>) -> Self {
+        Self { context, real: OnceCell::new() }
+    }
+
+    /// Returns the first pipeline that applies to the project.
+    fn first<'p>(&self, pipelines: &'p [PipelineSection]) -> Option<&'p PipelineSection> {
+        if pipelines.is_empty() {
+            return None;
+        }
+        if let Some(name) = self.context.pipeline {
+            return pipelines.iter().find(|pipeline| pipeline.name == name);
+        }
+        let real = self.real.get_or_init(|| RealFolders::of(self.context));
+        let project = real.project.as_ref()?;
+        pipelines
+            .iter()
+            .find(|pipeline| pipeline.projects.iter().any(|pattern| real.fits(pattern, project)))
+    }
+}
+
+impl RealFolders {
+    fn of(context: &LayerContext<'_>) -> Self {
         // A link made by an agent must not select the pipeline, so the project's real path counts.
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let mut homes = Vec::new();
@@ -547,18 +575,7 @@ impl<'a> Matching<'a> {
                 real(Path::new(context.person)).to_string_lossy().into_owned(),
             ];
         }
-        Self { named: context.pipeline, project: context.project.map(real), homes }
-    }
-
-    /// Returns the first pipeline that applies to the project.
-    fn first<'p>(&self, pipelines: &'p [PipelineSection]) -> Option<&'p PipelineSection> {
-        match (self.named, &self.project) {
-            (Some(name), _) => pipelines.iter().find(|pipeline| pipeline.name == name),
-            (None, Some(project)) => pipelines.iter().find(|pipeline| {
-                pipeline.projects.iter().any(|pattern| self.fits(pattern, project))
-            }),
-            (None, None) => None,
-        }
+        Self { project: context.project.map(real), homes }
     }
 
     fn fits(&self, pattern: &str, project: &Path) -> bool {

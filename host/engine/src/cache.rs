@@ -36,6 +36,7 @@ pub(crate) use metadata::{CachedFacts, CachedMetadata};
 pub use files::SweepStats;
 
 use files::{PrivateFolder, Unusable};
+use portcullis_fs::OpenFile;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -85,13 +86,13 @@ impl CodeCache {
         receipt: Option<Stamp>,
     ) -> Option<(Component, Option<Stamp>)> {
         let name = code_name(digest);
-        let (file, stamp) = self.open(&name)?;
+        let (open, stamp) = self.open(&name)?;
         if receipt == Some(stamp)
-            && let Some(component) = map(engine, &file)
+            && let Some(component) = map(engine, &open.file)
         {
             return Some((component, Some(stamp)));
         }
-        let bytes = self.noted(&name, files::read_all(&file))?;
+        let bytes = self.noted(&name, files::read_all(&open))?;
         let tag = self.read(&format!("{name}.tag"))?;
         if !self.signed(&name, "code", &bytes, &tag) {
             self.note(&name, "its signature does not match");
@@ -139,12 +140,12 @@ impl CodeCache {
     /// Returns the recorded compile failure of a component, if it is less than `believed` old.
     pub(crate) fn failed(&self, digest: &str, believed: Duration) -> Option<CompileFailure> {
         let name = failed_name(digest);
-        let (file, stamp) = self.open(&name)?;
+        let (open, stamp) = self.open(&name)?;
         if stamp.settled(believed) {
             return None;
         }
         let body =
-            self.verified_body(&name, "failed", &self.noted(&name, files::read_all(&file))?)?;
+            self.verified_body(&name, "failed", &self.noted(&name, files::read_all(&open))?)?;
         serde_json::from_slice(&body).ok()
     }
 
@@ -247,14 +248,14 @@ impl CodeCache {
         self.folder.get_or_init(open).as_ref()
     }
 
-    fn open(&self, name: &str) -> Option<(File, Stamp)> {
+    fn open(&self, name: &str) -> Option<(OpenFile, Stamp)> {
         let opened = self.folder()?.file(name);
         self.noted(name, opened)
     }
 
     fn read(&self, name: &str) -> Option<Vec<u8>> {
-        let (file, _) = self.open(name)?;
-        self.noted(name, files::read_all(&file))
+        let (open, _) = self.open(name)?;
+        self.noted(name, files::read_all(&open))
     }
 
     fn write(&self, name: &str, parts: &[&[u8]]) -> bool {

@@ -6,7 +6,7 @@
 use crate::cache::Stamp;
 use crate::limits::MAX_COMPONENT_BYTES;
 use crate::load_error::LoadError;
-use portcullis_fs::{Links, ReadError, open_file, read_open_file};
+use portcullis_fs::{Links, ReadError, open_file};
 use rustix::io::Errno;
 use std::path::Path;
 
@@ -30,14 +30,15 @@ pub(crate) fn read(path: &Path) -> Result<(Vec<u8>, Stamp), LoadError> {
         ReadError::NotAFile | ReadError::Link => not_a_file(path),
         ReadError::TooLarge(size) => LoadError::TooLarge { size },
     };
-    let (file, metadata) = open_file(path, Links::Follow)
+    let open = open_file(path, Links::Follow)
         .map_err(failed)?
         .ok_or_else(|| unreadable(Errno::NOENT.into()))?;
-    if metadata.len() > MAX_COMPONENT_BYTES {
-        return Err(LoadError::TooLarge { size: metadata.len() });
+    let size = open.metadata.len();
+    if size > MAX_COMPONENT_BYTES {
+        return Err(LoadError::TooLarge { size });
     }
-    let bytes = read_open_file(&file, MAX_COMPONENT_BYTES).map_err(failed)?;
-    Ok((bytes, Stamp::of(&metadata)))
+    let bytes = open.read_rest(MAX_COMPONENT_BYTES).map_err(failed)?;
+    Ok((bytes, Stamp::of(&open.metadata)))
 }
 
 pub(crate) fn not_a_file(path: &Path) -> LoadError {

@@ -15,6 +15,6 @@ mod replace;
 mod sealed;
 
 pub use private::{create_private_folder, open_lock_file};
-pub use read::{Links, ReadError, open_file, read_file, read_open_file};
+pub use read::{Links, OpenFile, ReadError, open_file, read_file};
 pub use replace::{Flush, Replacement, remove_drafts, replace_bytes, replace_file, sync_folder};
 pub use sealed::{SealError, SealedDocument};

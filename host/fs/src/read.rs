@@ -41,12 +41,34 @@ impl From<ReadError> for io::Error {
     }
 }
 
+/// A regular file that is open for reading, with the metadata that it had when it was opened.
+#[derive(Debug)]
+pub struct OpenFile {
+    /// The file itself, at its beginning.
+    pub file: File,
+    /// Its size, owner, mode and times.
+    pub metadata: Metadata,
+}
+
+impl OpenFile {
+    /// Reads the rest of the file, at most `most` bytes.
+    ///
+    /// # Errors
+    /// The file has more bytes, or the system refuses.
+    pub fn read_rest(&self, most: u64) -> Result<Vec<u8>, ReadError> {
+        let size = self.metadata.len().min(most);
+        let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or_default() + 1);
+        (&self.file).take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > most { Err(ReadError::TooLarge(most)) } else { Ok(bytes) }
+    }
+}
+
 /// Opens a regular file and never waits for the other side of a pipe. Returns `None` if nothing has
-/// that name, or if a followed link leads nowhere. The metadata is that of the opened file.
+/// that name, or if a followed link leads nowhere.
 ///
 /// # Errors
 /// It is not a file, or the system refuses.
-pub fn open_file(path: &Path, links: Links) -> Result<Option<(File, Metadata)>, ReadError> {
+pub fn open_file(path: &Path, links: Links) -> Result<Option<OpenFile>, ReadError> {
     let mut flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
     if links == Links::Refuse {
         flags |= OFlags::NOFOLLOW;
@@ -64,7 +86,11 @@ pub fn open_file(path: &Path, links: Links) -> Result<Option<(File, Metadata)>, 
         }
     };
     let metadata = file.metadata()?;
-    if metadata.is_file() { Ok(Some((file, metadata))) } else { Err(ReadError::NotAFile) }
+    if metadata.is_file() {
+        Ok(Some(OpenFile { file, metadata }))
+    } else {
+        Err(ReadError::NotAFile)
+    }
 }
 
 /// Reads a file of at most `most` bytes; returns `None` if nothing has that name.
@@ -72,19 +98,7 @@ pub fn open_file(path: &Path, links: Links) -> Result<Option<(File, Metadata)>, 
 /// # Errors
 /// As for [`open_file`], or the file has more bytes.
 pub fn read_file(path: &Path, most: u64, links: Links) -> Result<Option<Vec<u8>>, ReadError> {
-    let Some((file, _)) = open_file(path, links)? else { return Ok(None) };
-    read_open_file(&file, most).map(Some)
-}
-
-/// Reads the rest of an open file, at most `most` bytes.
-///
-/// # Errors
-/// The file has more bytes, or the system refuses.
-pub fn read_open_file(file: &File, most: u64) -> Result<Vec<u8>, ReadError> {
-    let size = file.metadata()?.len().min(most);
-    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or_default() + 1);
-    file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > most { Err(ReadError::TooLarge(most)) } else { Ok(bytes) }
+    open_file(path, links)?.map(|open| open.read_rest(most)).transpose()
 }
 
 #[cfg(test)]

@@ -16,17 +16,17 @@
 //! itself, is not guarded either.
 
 use crate::bundles::locks::LOCK_FILE;
+use crate::folder_locations::{FolderLocations, Location, MOST_PARTS};
+use portcullis_agents::SMALL_HOOK;
 use portcullis_agents::settings::{Folders, SettingsLayout, SettingsScope};
 use portcullis_config::Config;
 use portcullis_config::boundary::{self, BOUNDARY_SOCKET, user_of_state};
-use portcullis_config::paths::{PROJECT_FILE, Paths, second_program, small_hook, unit_files};
+use portcullis_config::paths::{PROJECT_FILE, Paths, SECOND_PROGRAM, unit_files};
 use portcullis_core::facts::normalise_path;
 use portcullis_core::policy::GuardedPath;
-use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
-use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -98,14 +98,11 @@ fn list_with(
             program: true,
             ..GuardedPath::new(path, PROGRAM)
         });
-    }
-    // A person starts it through the first one, with all that a person may do.
-    if let Ok(program) = second_program() {
-        list.add(&program, PROGRAM);
-    }
-    // The hooks of a client may start it in place of the first.
-    if let Ok(program) = small_hook() {
-        list.add(&program, PROGRAM);
+        // A person starts the second one through the first, with all that a person may do. The hooks
+        // of a client may start the third in place of the first.
+        for name in [SECOND_PROGRAM, SMALL_HOOK] {
+            list.add(&program.with_file_name(name), PROGRAM);
+        }
     }
     for unit in unit_files(places) {
         list.add(&unit, PROGRAM);
@@ -311,72 +308,12 @@ fn read_text(path: &Path) -> Cow<'_, str> {
     path.to_str().map_or_else(|| path.to_string_lossy(), Cow::Borrowed)
 }
 
-/// The location of a path on the disk.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Location {
-    /// The real path, if it differs: a part of the path is a link. A path that does not exist yet
-    /// counts by its nearest existing folder.
-    elsewhere: Option<PathBuf>,
-    /// True if something exists there.
-    exists: bool,
-}
-
-impl Location {
-    /// The location of a path that is taken as it is.
-    const HERE: Self = Self { elsewhere: None, exists: true };
-}
-
-/// The locations of folders. The guard's paths share most of theirs, and each is read only once.
-/// Each hook locates about a hundred paths, so they are cut as bytes: `Path` cuts at three times
-/// the cost of everything else here, and the few folders are compared one by one.
-#[derive(Default)]
-struct FolderLocations(Vec<(OsString, Location)>);
-
-impl FolderLocations {
-    /// Locates a path; `left` more parts are followed.
-    fn locate(&mut self, path: &OsStr, left: usize) -> Location {
-        let mut parts = path.as_bytes().rsplitn(2, |byte| *byte == b'/');
-        let (Some(name), Some(folder)) = (parts.next(), parts.next()) else {
-            return Location::HERE;
-        };
-        if left == 0 || matches!(name, b"" | b"." | b"..") {
-            return Location::HERE;
-        }
-        let folder = self.locate_folder(OsStr::from_bytes(folder), left - 1);
-        let here = folder.elsewhere.map(|folder| folder.join(OsStr::from_bytes(name)));
-        if !folder.exists {
-            return Location { elsewhere: here, exists: false };
-        }
-        let path = here.as_deref().unwrap_or(Path::new(path));
-        match fs::symlink_metadata(path) {
-            Ok(found) if found.is_symlink() => {
-                let real = fs::canonicalize(path).ok();
-                Location { elsewhere: real.or(here), exists: true }
-            }
-            found => Location { exists: found.is_ok(), elsewhere: here },
-        }
-    }
-
-    fn locate_folder(&mut self, folder: &OsStr, left: usize) -> Location {
-        if folder.is_empty() {
-            return Location::HERE;
-        }
-        if let Some((_, known)) = self.0.iter().rev().find(|(known, _)| known == folder) {
-            return known.clone();
-        }
-        let found = self.locate(folder, left);
-        self.0.push((folder.to_owned(), found.clone()));
-        found
-    }
-}
-
-/// The most parts of a path that are followed.
-const MOST_PARTS: usize = 64;
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use portcullis_config::paths::{second_program, small_hook};
     use portcullis_config::prompts::PromptsFile;
+    use std::fs;
     use std::os::unix::fs::symlink;
 
     fn places(root: &Path) -> Paths {

@@ -16,6 +16,7 @@ pub mod reported;
 mod scripts;
 mod settled;
 
+use crate::folder_locations::FolderLocations;
 use aliases::Aliases;
 use git::Repository;
 use portcullis_core::action::{Entry, GitState};
@@ -37,7 +38,11 @@ const MOST_MATCHES: usize = 200;
 
 /// Observes every requested path. A guarded file under another name is reported as guarded.
 pub(crate) fn observe(queries: &[Query], guarded: &[GuardedPath]) -> Observations {
-    let mut around = WorkspaceContext { repositories: Vec::new(), aliases: Aliases::new(guarded) };
+    let mut around = WorkspaceContext {
+        repositories: Vec::new(),
+        aliases: Aliases::new(guarded),
+        folders: FolderLocations::default(),
+    };
     queries
         .iter()
         .map(|query| {
@@ -54,7 +59,7 @@ pub(crate) fn observe(queries: &[Query], guarded: &[GuardedPath]) -> Observation
 /// Reads the text of a file; of a longer one it also matters if git holds it as it is.
 fn look_at_text(query: &Query, around: &mut WorkspaceContext<'_>) -> Observed {
     let path = Path::new(&query.path);
-    let real = real_path(path);
+    let real = around.folders.resolve(path);
     // What earlier steps put into a file is known by its own name.
     let other = real.as_deref().filter(|real| *real != path);
     let seen = Observed {
@@ -78,6 +83,7 @@ fn look_at_text(query: &Query, around: &mut WorkspaceContext<'_>) -> Observed {
 struct WorkspaceContext<'g> {
     repositories: Vec<Option<Repository>>,
     aliases: Aliases<'g>,
+    folders: FolderLocations,
 }
 
 /// The observation of a path about which nothing is known.
@@ -107,14 +113,15 @@ fn look(query: &Query, around: &mut WorkspaceContext<'_>) -> Observed {
     // A path with `..` has another name in any case, and the caller needs to know that name.
     let other = leads.is_some() && !query.glob;
     let real = found.real.or_else(|| {
-        real_path(Path::new(path)).filter(|_| other).map(|real| real.display().to_string())
+        let real = other.then(|| around.folders.resolve(Path::new(path))).flatten();
+        real.map(|real| real.display().to_string())
     });
     Observed { real, leads, ..found }
 }
 
 /// Observes the file of exactly this name, even if it contains glob characters.
 fn look_at(path: &Path, query: &Query, around: &mut WorkspaceContext<'_>) -> Observed {
-    let real = real_path(path);
+    let real = around.folders.resolve(path);
     let real = real
         .as_deref()
         .and_then(|real| around.aliases.of(real))
@@ -188,7 +195,8 @@ fn look_at_matches(pattern: &str, query: &Query, around: &mut WorkspaceContext<'
     if !query.removes {
         let led = found.iter().find_map(|path| {
             around.aliases.of(path).or_else(|| {
-                real_path(path).filter(|real| real != path && around.aliases.guards(real))
+                let real = around.folders.resolve(path);
+                real.filter(|real| real != path && around.aliases.guards(real))
             })
         });
         return Observed { real: led.map(|real| real.display().to_string()), ..UNKNOWN };
@@ -216,24 +224,6 @@ fn entry(path: &Path) -> Entry {
         }
         Err(_) => Entry::Unknown,
     }
-}
-
-/// Returns the path with all links followed; for a path that does not exist yet, those of its
-/// nearest existing folder.
-fn real_path(path: &Path) -> Option<PathBuf> {
-    let mut rest = PathBuf::new();
-    for ancestor in path.ancestors().take(64) {
-        if let Ok(real) = fs::canonicalize(ancestor) {
-            return Some(if rest.as_os_str().is_empty() { real } else { real.join(rest) });
-        }
-        let name = ancestor.file_name()?;
-        rest = if rest.as_os_str().is_empty() {
-            PathBuf::from(name)
-        } else {
-            Path::new(name).join(rest)
-        };
-    }
-    None
 }
 
 /// Returns the git state of a path, and true if it could be restored: tracked and unchanged, or

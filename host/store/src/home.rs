@@ -6,7 +6,7 @@
 
 use crate::error::StoreError;
 use portcullis_fs::{
-    Links, ReadError, Replacement, create_private_folder, open_file, open_lock_file, read_open_file,
+    Links, ReadError, Replacement, create_private_folder, open_file, open_lock_file,
 };
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -175,12 +175,13 @@ fn read_key(path: &Path) -> Result<Option<[u8; KEY_SIZE]>, StoreError> {
             }
             _ => failed(error),
         });
-    let Some((file, found)) = opened? else { return Ok(None) };
-    check_access(path, &found, 0o077, "600")?;
-    if found.len() != KEY_SIZE as u64 {
-        return Err(bad(found.len()));
+    let Some(open) = opened? else { return Ok(None) };
+    check_access(path, &open.metadata, 0o077, "600")?;
+    let size = open.metadata.len();
+    if size != KEY_SIZE as u64 {
+        return Err(bad(size));
     }
-    let bytes = read_open_file(&file, KEY_SIZE as u64).map_err(failed)?;
+    let bytes = open.read_rest(KEY_SIZE as u64).map_err(failed)?;
     <[u8; KEY_SIZE]>::try_from(bytes.as_slice()).map(Some).map_err(|_| bad(bytes.len() as u64))
 }
 

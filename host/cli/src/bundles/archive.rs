@@ -26,11 +26,11 @@ pub fn read_archive_file(path: &Path) -> Result<(Bundle, Vec<Signature>)> {
         ReadError::NotAFile => Error::invalid(format!("`{}` is not a file", display_path(path))),
         error => Error::from(error).with_context(format!("cannot read `{}`", display_path(path))),
     })?;
-    let (file, _) = opened.ok_or_else(|| {
+    let open = opened.ok_or_else(|| {
         Error::not_found(format!("there is no `{}`", display_path(path)))
             .with_hint("name the archive of a bundle, as `portcullis bundle build` writes it")
     })?;
-    read_archive(BufReader::new(file)).with_context(context)
+    read_archive(BufReader::new(open.file)).with_context(context)
 }
 
 /// Writes a new archive and returns true if it had to be written. An archive that already holds

@@ -6,7 +6,7 @@
 use crate::error::{Context, Error, Result};
 use crate::password_prompt;
 use portcullis_bundle::SecretKey;
-use portcullis_fs::{Links, open_file, read_open_file};
+use portcullis_fs::{Links, open_file};
 use rustix::io::Errno;
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -98,15 +98,14 @@ fn of_file(file: &Path) -> Result<String> {
 /// Reads a text file that nobody else may read.
 fn private(path: &Path) -> Result<String> {
     let opened = open_file(path, Links::Follow)?;
-    let (file, found) = opened.ok_or_else(|| io::Error::from(Errno::NOENT))?;
-    let mode = found.mode() & 0o777;
+    let open = opened.ok_or_else(|| io::Error::from(Errno::NOENT))?;
+    let mode = open.metadata.mode() & 0o777;
     if mode & 0o077 != 0 {
         return Err(Error::invalid(format!(
             "others may read or change it (mode {mode:o}), and a secret is for its owner alone"
         ))
         .with_hint("run `chmod 600` on it, and make a new one if somebody may have read it"));
     }
-    let text =
-        String::from_utf8(read_open_file(&file, MOST_BYTES)?).context("it is not valid UTF-8")?;
-    Ok(text)
+    let bytes = open.read_rest(MOST_BYTES)?;
+    Ok(String::from_utf8(bytes).context("it is not valid UTF-8")?)
 }

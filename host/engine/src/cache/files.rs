@@ -1,7 +1,7 @@
 //! A private folder and the files in it: opened without following links, replaced atomically.
 
 use portcullis_fs::{
-    Flush, Links, ReadError, Replacement, create_private_folder, open_file, read_open_file,
+    Flush, Links, OpenFile, ReadError, Replacement, create_private_folder, open_file,
 };
 use serde::{Deserialize, Serialize};
 use std::fs::{File, Metadata, OpenOptions};
@@ -109,14 +109,16 @@ impl PrivateFolder {
         Ok(Self(path.to_owned()))
     }
 
-    pub(crate) fn file(&self, name: &str) -> Result<(File, Stamp), Unusable> {
+    pub(crate) fn file(&self, name: &str) -> Result<(OpenFile, Stamp), Unusable> {
         let opened = open_file(&self.0.join(name), Links::Refuse)?;
-        let (file, metadata) = opened.ok_or(Unusable::Absent)?;
-        is_private(&metadata, 0o600)?;
-        if metadata.size() > MAX_BYTES {
-            return Err(Unusable::Size(metadata.size()));
+        let open = opened.ok_or(Unusable::Absent)?;
+        is_private(&open.metadata, 0o600)?;
+        let size = open.metadata.size();
+        if size > MAX_BYTES {
+            return Err(Unusable::Size(size));
         }
-        Ok((file, Stamp::of(&metadata)))
+        let stamp = Stamp::of(&open.metadata);
+        Ok((open, stamp))
     }
 
     /// Opens a file to hold a lock on, and creates it if it does not exist.
@@ -167,8 +169,8 @@ impl PrivateFolder {
     }
 }
 
-pub(crate) fn read_all(file: &File) -> Result<Vec<u8>, Unusable> {
-    Ok(read_open_file(file, MAX_BYTES)?)
+pub(crate) fn read_all(open: &OpenFile) -> Result<Vec<u8>, Unusable> {
+    Ok(open.read_rest(MAX_BYTES)?)
 }
 
 fn is_private(metadata: &Metadata, mode: u32) -> Result<(), Unusable> {

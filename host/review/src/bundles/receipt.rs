@@ -216,8 +216,13 @@ pub fn place_name(places: &Paths) -> String {
 
 /// Returns the project and the folders around it, under the names in their receipts.
 fn locations(places: &Paths) -> Vec<String> {
-    let all: Vec<String> = locks::list_folders(places).iter().map(|folder| real(folder)).collect();
-    if all.is_empty() { vec![place_name(places)] } else { all }
+    let mut names: Vec<String> = Vec::new();
+    // The project comes first. Where its own path is real, so are those of the folders around it.
+    for folder in locks::list_folders(places) {
+        let is_real = names.last().is_some_and(|inner| Path::new(inner).starts_with(&folder));
+        names.push(if is_real { folder.to_string_lossy().into_owned() } else { real(&folder) });
+    }
+    if names.is_empty() { vec![place_name(places)] } else { names }
 }
 
 fn real(folder: &Path) -> String {

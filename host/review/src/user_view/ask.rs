@@ -1,7 +1,7 @@
 //! The service's side: it asks, and takes only what answers the question.
 
 use super::{Finding, Question};
-use crate::protected_paths::Location;
+use crate::folder_locations::Location;
 use portcullis_agents::ShownCall;
 use portcullis_core::observe::{Observations, Query};
 use portcullis_core::policy::GuardedPath;

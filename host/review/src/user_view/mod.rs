@@ -22,7 +22,7 @@ pub use answer::answer_question;
 pub use ask::{QuestionPort, UserView};
 pub use collect::collect_files;
 
-use crate::protected_paths::Location;
+use crate::folder_locations::Location;
 use portcullis_agents::ShownCall;
 use portcullis_core::observe::{Observations, Query};
 use portcullis_core::policy::GuardedPath;

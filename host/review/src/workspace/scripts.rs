@@ -15,7 +15,7 @@ const TAIL: usize = 16 * 1024;
 pub(super) fn read_script(path: &Path) -> Observed {
     let contents = match open_file(path, Links::Follow) {
         Ok(None) => FileContents::Missing,
-        Ok(Some((file, metadata))) => match contents(&file, metadata.len()) {
+        Ok(Some(open)) => match contents(&open.file, open.metadata.len()) {
             Ok(contents) => contents,
             Err(_) => FileContents::Unreadable("cannot be read".to_owned()),
         },
