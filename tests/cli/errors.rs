@@ -199,6 +199,18 @@ const ROWS: &[Failing] = &[
         "hub init`",
     ),
     row(
+        "hub orders pause g 1 --folder nowhere",
+        "not-found",
+        &["no `nowhere/hub.toml`"],
+        "hub init`",
+    ),
+    row(
+        "hub orders resume g 1 --folder nowhere",
+        "not-found",
+        &["no `nowhere/hub.toml`"],
+        "hub init`",
+    ),
+    row(
         "hub orders publish nowhere --folder nowhere",
         "not-found",
         &["no `nowhere/hub.toml`"],

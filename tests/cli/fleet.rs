@@ -34,6 +34,8 @@ mod joining;
 mod machine;
 #[path = "fleet/orders.rs"]
 mod orders;
+#[path = "fleet/rollouts.rs"]
+mod rollouts;
 #[path = "fleet/sending.rs"]
 mod sending;
 #[path = "fleet/upkeep.rs"]
@@ -69,6 +71,9 @@ fn main() -> ExitCode {
         trial("fleet: orders say what holds after their end", orders::expire),
         trial("fleet: nothing runs without the orders that were taken", orders::tampered),
         trial("fleet: orders reach the share of the machines that is named", orders::shares),
+        trial("fleet: machines try orders that do not count", rollouts::tried),
+        trial("fleet: a rollout goes on and stops by itself", rollouts::stopped),
+        trial("fleet: reports of machines that try orders have bounds", rollouts::reports),
         trial("fleet: orders lock bundles and revoke them", orders::bundles),
         trial("fleet: a revoked machine gets no orders", orders::revoked),
         trial("fleet: systemd takes the unit of the page", examples::unit),

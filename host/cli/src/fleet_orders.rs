@@ -5,14 +5,16 @@
 use crate::bundles::install::{InstallLock, restore_bundle};
 use crate::bundles::source::{self, RegistryOptions};
 use crate::error::Result;
+use crate::fleet_error::FetchError;
+use crate::orders_trial;
 use portcullis_bundle::{Lock, LockedBundle};
 use portcullis_config::clock::now_ms;
 use portcullis_config::orders::{check_configuration, read_newest};
 use portcullis_config::paths::Paths;
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::text::one_line;
-use portcullis_fleet::orders::Orders;
-use portcullis_fleet::{FleetFiles, HubClient, HubError, OrdersArrival, OrdersFileError};
+use portcullis_fleet::orders::{Orders, SUBJECT, taken_subject};
+use portcullis_fleet::{FleetFiles, HubClient, OrdersArrival, OrdersFileError};
 use portcullis_review::bundles::locks::RequiredBundle;
 use portcullis_review::bundles::open_store;
 use portcullis_review::bundles::policies::PolicyTexts;
@@ -26,20 +28,6 @@ use std::time::{Duration, Instant};
 const PAUSE: Duration = Duration::from_secs(30);
 /// The least time between two requests.
 const LEAST: Duration = Duration::from_secs(1);
-
-/// The reasons why orders could not be fetched.
-#[derive(Debug, thiserror::Error)]
-pub enum FetchError {
-    /// The exchange failed.
-    #[error(transparent)]
-    Hub(#[from] HubError),
-    /// The files in the home cannot be used.
-    #[error(transparent)]
-    Files(#[from] OrdersFileError),
-    /// The journal cannot be written.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
 
 /// Fetches the orders of a machine once; returns what came of them, or nothing if there are no newer
 /// ones, or the machine takes none. With `waits`, the hub holds the request until there are some.
@@ -59,7 +47,14 @@ pub fn fetch_orders(
     let state = own.read_state().map_err(OrdersFileError::from)?.ok_or(OrdersFileError::Missing)?;
     let refused = own.read_refused().map_err(OrdersFileError::from)?;
     let was_refused = refused.is_some();
-    let answer = client.ask_orders(state.seen, refused.map(|refused| refused.reason), waits)?;
+    let trial = orders_trial::read_report(&files, home)?;
+    let refused = refused.map(|refused| refused.reason);
+    let answer = client.ask_orders(state.seen, refused, trial, waits)?;
+    let follows = orders_trial::follow_answer(&files, home, &trust, state.seen, &answer)?;
+    if waits && !follows && answer.orders.is_none() {
+        // The hub would answer the next request at once with the same.
+        sleep(PAUSE);
+    }
     let Some(signed) = answer.orders else {
         if was_refused {
             own.forget_refused().map_err(OrdersFileError::from)?;
@@ -77,16 +72,19 @@ pub fn fetch_orders(
         OrdersArrival::Taken(orders) => {
             let end = portcullis_config::clock::format_utc(orders.expires_at);
             let (version, group) = (orders.version, &orders.group);
+            files.trial().end_trial().map_err(OrdersFileError::from)?;
             let summary = format!(
                 "took version {version} of the orders for the group `{group}`, until {end} UTC"
             );
-            record_orders(home, &summary, now)?;
+            // The hub tells by this record which orders the next ones were made under.
+            record_orders(home, &taken_subject(version), &summary, now)?;
             if let Some(before) = before {
                 forget_unlocked(home, &before, orders, own.path(), now);
             }
         }
         OrdersArrival::Refused(refused, false) => {
-            record_orders(home, &format!("refused orders from the hub: {}", refused.reason), now)?;
+            let summary = format!("refused orders from the hub: {}", refused.reason);
+            record_orders(home, SUBJECT, &summary, now)?;
         }
         OrdersArrival::Refused(_, true) => {}
     }
@@ -176,10 +174,15 @@ fn forget_unlocked(home: &Home, before: &Orders, now: &Orders, by: &std::path::P
     let _forgotten = receipt::forget_bundles(home, &gone, at);
 }
 
-fn record_orders(home: &Home, summary: &str, at: u64) -> std::result::Result<(), StoreError> {
+fn record_orders(
+    home: &Home,
+    subject: &str,
+    summary: &str,
+    at: u64,
+) -> std::result::Result<(), StoreError> {
     let record = Record::outside_session(
         RecordKind::Configuration,
-        "fleet-orders",
+        subject,
         &one_line(summary, 800),
         at,
         &std::process::id().to_string(),

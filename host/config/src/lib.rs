@@ -51,9 +51,11 @@ use portcullis_core::policy::Policy;
 use portcullis_core::score::RiskLevel;
 use portcullis_core::text::one_line;
 use portcullis_engine::{Setting, SettingValue as Value};
+use portcullis_fleet::orders::Orders;
 use portcullis_fleet::protocol::SentDetail;
 use portcullis_store::{Durability, Home};
 use problem::BadConfiguration;
+use reading::settle_tried;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -237,6 +239,14 @@ impl Config {
     /// impossible value.
     pub fn load(places: &Paths, home: Option<&Home>) -> Result<Self> {
         Self::with_files(&settle_layers(places, home, None)?, places, home)
+    }
+
+    /// Loads the configuration that would be in force under orders that the machine only tries.
+    ///
+    /// # Errors
+    /// Fails like `load`, and if the orders hold what is not for orders.
+    pub fn load_tried(places: &Paths, home: &Home, orders: &Orders) -> Result<Self> {
+        Self::with_files(&settle_tried(places, home, orders)?, places, Some(home))
     }
 
     /// Loads the configuration of one file alone.

@@ -7,6 +7,7 @@ use crate::order_scope::find_foreign;
 use crate::paths::{PROJECT_FILE, Paths};
 use crate::problem::{self, BadConfiguration, Problems};
 use crate::{FILE, file, ladders, order, parse, plugins, prompts, rules, trust};
+use portcullis_fleet::orders::Orders;
 use portcullis_fleet::{FleetFiles, HeldOrders};
 use portcullis_store::Home;
 use std::path::Path;
@@ -21,11 +22,37 @@ pub fn settle_layers(
     home: Option<&Home>,
     pipeline: Option<&str>,
 ) -> Result<MergedSettings, BadConfiguration> {
+    let orders = match home {
+        Some(home) => read_orders(home, now_ms()),
+        None => Ok(None),
+    };
+    settle_beside(places, home, pipeline, orders)
+}
+
+/// Returns the values that would be in force under other orders than those that the machine is held
+/// to.
+///
+/// # Errors
+/// Fails like `Config::load`.
+pub(crate) fn settle_tried(
+    places: &Paths,
+    home: &Home,
+    orders: &Orders,
+) -> Result<MergedSettings, BadConfiguration> {
+    let files = FleetFiles::of_home(home);
+    let tried = parse_orders(&orders.configuration, files.orders().path()).map(Some);
+    settle_beside(places, Some(home), None, tried)
+}
+
+/// Returns the values in force with this layer of orders.
+fn settle_beside(
+    places: &Paths,
+    home: Option<&Home>,
+    pipeline: Option<&str>,
+    orders: Result<Option<LayerFile>, Problems>,
+) -> Result<MergedSettings, BadConfiguration> {
     let mut files = read_files(places)?;
-    if let Some(home) = home {
-        let orders = read_orders(home, now_ms());
-        files.extend(orders.map_err(|problems| BadConfiguration(vec![problems]))?);
-    }
+    files.extend(orders.map_err(|problems| BadConfiguration(vec![problems]))?);
     let project = files.iter().find(|file| file.layer == Layer::Project);
     let trusted = match (project, home, &places.project) {
         (Some(file), Some(home), Some(folder)) => trust::is_trusted(home, folder, &file.digest),

@@ -4,7 +4,7 @@
 use crate::membership::Membership;
 use crate::protocol::{
     Acceptance, Admission, Authority, Batch, Farewell, JoinRequest, KnownHeads, LONGEST_WAIT,
-    MOST_BODY, OrdersAnswer, OrdersRequest, Refusal, RenewRequest, VERSION,
+    MOST_BODY, OrdersAnswer, OrdersRequest, Refusal, RenewRequest, TrialReport, VERSION,
 };
 use crate::token::{JoinToken, digest_certificate};
 use portcullis_network::{client_settings, create_client};
@@ -203,7 +203,8 @@ impl HubClient {
     }
 
     /// Returns orders that are newer than `seen`; waits for them as long as the hub holds the
-    /// request, or not at all. `refused` says why the machine refuses those that it was offered.
+    /// request, or not at all. `refused` says why the machine refuses those that it was offered, and
+    /// `trial` what came of those that it tries.
     ///
     /// # Errors
     /// Fails if the hub cannot be reached, or refuses.
@@ -211,11 +212,13 @@ impl HubClient {
         &self,
         seen: u64,
         refused: Option<String>,
+        trial: Option<TrialReport>,
         waits: bool,
     ) -> Result<OrdersAnswer, HubError> {
         let wait_seconds =
             if waits { u32::try_from(LONGEST_WAIT.as_secs()).unwrap_or(0) } else { 0 };
-        self.post("/v1/orders", &OrdersRequest { version: VERSION, seen, refused, wait_seconds })
+        let request = OrdersRequest { version: VERSION, seen, refused, wait_seconds, trial };
+        self.post("/v1/orders", &request)
     }
 
     /// Tells the hub that the machine leaves.

@@ -4,6 +4,12 @@
 //! The first program knows the arguments, so that its help and completions have them, and an error
 //! in them is its own. It gives the second one its version, then the arguments in one fixed form.
 
+mod orders;
+
+pub use orders::{
+    OrdersCommand, PauseArguments, PublishArguments, ResumeArguments, ShareArguments, ShowArguments,
+};
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -55,19 +61,6 @@ pub struct IncidentsArguments {
 pub enum IncidentsCommand {
     /// Settle an incident that you have looked into
     Settle(SettleArguments),
-}
-
-/// A command of `portcullis hub orders`.
-#[derive(Debug, clap::Subcommand)]
-pub enum OrdersCommand {
-    /// Publish orders that `portcullis fleet sign` has signed
-    Publish(PublishArguments),
-    /// Change the part of a group's machines that gets a version
-    Share(ShareArguments),
-    /// List the published orders of all groups
-    List(ListArguments),
-    /// Print published orders as they were signed
-    Show(ShowArguments),
 }
 
 /// A command of `portcullis hub token`.
@@ -187,66 +180,13 @@ pub struct SettleArguments {
     pub json: bool,
 }
 
-/// The arguments of `hub orders publish`.
-#[derive(Debug, clap::Args)]
-pub struct PublishArguments {
-    /// The signed orders
-    #[arg(value_name = "FILE")]
-    pub file: PathBuf,
-    /// The hub's folder
-    #[arg(long, value_name = "DIR", default_value = FOLDER)]
-    pub folder: PathBuf,
-    /// The part of the group's machines that gets them at first, in percent
-    #[arg(long, value_name = "PERCENT", default_value_t = 100, value_parser = clap::value_parser!(u8).range(0..=100))]
-    pub share: u8,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// The arguments of `hub orders share`.
-#[derive(Debug, clap::Args)]
-pub struct ShareArguments {
-    /// The group
-    pub group: String,
-    /// The version
-    pub version: u32,
-    /// The part of the group's machines that gets it, in percent; 0 stops it
-    #[arg(value_parser = clap::value_parser!(u8).range(0..=100))]
-    pub percent: u8,
-    /// The hub's folder
-    #[arg(long, value_name = "DIR", default_value = FOLDER)]
-    pub folder: PathBuf,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// The arguments of `hub orders show`.
-#[derive(Debug, clap::Args)]
-pub struct ShowArguments {
-    /// The group
-    pub group: String,
-    /// The version (default: the newest)
-    #[arg(long, value_name = "VERSION")]
-    pub version: Option<u32>,
-    /// The hub's folder
-    #[arg(long, value_name = "DIR", default_value = FOLDER)]
-    pub folder: PathBuf,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
-}
-
 impl HubCommand {
     /// Returns true if it changes something that is for a person: an agent may not run it.
     #[must_use]
     pub const fn is_for_person(&self) -> bool {
         match self {
             Self::Token(_) | Self::Revoke(_) => true,
-            Self::Orders(command) => {
-                matches!(command, OrdersCommand::Publish(_) | OrdersCommand::Share(_))
-            }
+            Self::Orders(command) => command.is_for_person(),
             Self::Incidents(arguments) => arguments.command.is_some(),
             Self::Init(_) | Self::Serve(_) | Self::Dev(_) | Self::Machines(_) => false,
         }
@@ -264,10 +204,7 @@ impl HubCommand {
                 ..
             }) => arguments.json,
             Self::Incidents(arguments) => arguments.list.json,
-            Self::Orders(OrdersCommand::Publish(arguments)) => arguments.json,
-            Self::Orders(OrdersCommand::Share(arguments)) => arguments.json,
-            Self::Orders(OrdersCommand::List(arguments)) => arguments.json,
-            Self::Orders(OrdersCommand::Show(arguments)) => arguments.json,
+            Self::Orders(command) => command.prints_json(),
             Self::Revoke(arguments) => arguments.json,
             Self::Serve(_) | Self::Dev(_) => false,
         }
@@ -326,7 +263,7 @@ impl HubCommand {
             }
             Self::Orders(command) => {
                 words.add("orders");
-                words.add_orders(command);
+                orders::add_words(&mut words, command);
             }
             Self::Revoke(arguments) => {
                 words.add("revoke");
@@ -344,13 +281,7 @@ impl HubCommand {
                 command: Some(IncidentsCommand::Settle(arguments)),
                 ..
             }) => vec![arguments.incident.to_string().into()],
-            Self::Orders(OrdersCommand::Publish(arguments)) => vec![arguments.file.clone().into()],
-            Self::Orders(OrdersCommand::Share(arguments)) => vec![
-                OsString::from(&arguments.group),
-                arguments.version.to_string().into(),
-                arguments.percent.to_string().into(),
-            ],
-            Self::Orders(OrdersCommand::Show(arguments)) => vec![OsString::from(&arguments.group)],
+            Self::Orders(command) => command.plain_words(),
             _ => Vec::new(),
         };
         if !plain.is_empty() {
@@ -364,30 +295,6 @@ impl HubCommand {
 struct Words(Vec<OsString>);
 
 impl Words {
-    fn add_orders(&mut self, command: &OrdersCommand) {
-        match command {
-            OrdersCommand::Publish(arguments) => {
-                self.add("publish");
-                self.add_value("--folder", &arguments.folder);
-                self.add_value("--share", arguments.share.to_string());
-            }
-            OrdersCommand::Share(arguments) => {
-                self.add("share");
-                self.add_value("--folder", &arguments.folder);
-            }
-            OrdersCommand::List(arguments) => {
-                self.add("list");
-                self.add_value("--folder", &arguments.folder);
-            }
-            OrdersCommand::Show(arguments) => {
-                self.add("show");
-                self.add_value("--folder", &arguments.folder);
-                let version = arguments.version.iter();
-                version.for_each(|version| self.add_value("--version", version.to_string()));
-            }
-        }
-    }
-
     fn add(&mut self, word: &str) {
         self.0.push(word.into());
     }
@@ -416,7 +323,7 @@ fn parse_label(text: &str) -> Result<(String, String), String> {
 }
 
 /// Parses a time of at least one second and at most a year.
-fn parse_time(text: &str) -> Result<Duration, String> {
+pub(crate) fn parse_time(text: &str) -> Result<Duration, String> {
     let wrong = || "a time is a number with s, m, h or d, at most a year".to_owned();
     let unit = text.chars().last().ok_or_else(wrong)?;
     let number = text.strip_suffix(unit).and_then(|number| number.parse::<u64>().ok());
@@ -461,6 +368,9 @@ mod tests {
             "incidents",
             "incidents settle --reason=-r --json 7",
             "orders publish --share 5 -- -f",
+            "orders publish --rollout shadow/5:1h,10:90s,100 --tolerance 7 --fallback=-g -- -f",
+            "orders pause g 3",
+            "orders resume --tolerance 9 --json g 3",
             "orders share --json g 3 0",
             "orders list --json",
             "orders show g --version 2",

@@ -13,6 +13,8 @@
 //! | `membership` | identity and cursor, in the home |
 //! | `orders` | what an operator tells the machines, signed |
 //! | `orders_file` | the orders that a machine has taken, and those that it refused |
+//! | `orders_trial` | orders that it only tries |
+//! | `rollout` | the plan of a rollout |
 //! | `detail` | the part of a record that leaves |
 //! | `hub_client` | one exchange with the hub |
 //! | `sender` | batches, in order, until the hub has all or asks to wait |
@@ -25,8 +27,10 @@ pub mod hub_command;
 mod membership;
 pub mod orders;
 mod orders_file;
+mod orders_trial;
 pub mod protocol;
 mod receipt;
+pub mod rollout;
 mod sender;
 mod token;
 
@@ -36,6 +40,7 @@ pub use membership::{FleetFiles, Membership, Progress};
 pub use orders_file::{
     HeldOrders, OrdersArrival, OrdersFile, OrdersFileError, OrdersState, RefusedOrders,
 };
+pub use orders_trial::{OrdersTrial, TrialFile};
 pub use receipt::{Receipt, ReceiptError, SignedReceipt};
 pub use sender::{JournalSender, SendError, SendReport};
 pub use token::{JoinToken, TokenError, digest_certificate, digest_secret};

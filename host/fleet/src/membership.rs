@@ -6,6 +6,7 @@
 use crate::hex_digits;
 use crate::orders::OrdersTrust;
 use crate::orders_file::{HeldOrders, OrdersFile, OrdersFileError};
+use crate::orders_trial::TrialFile;
 use crate::protocol::Position;
 use crate::receipt::SignedReceipt;
 use portcullis_fs::{SealError, SealedDocument};
@@ -102,6 +103,7 @@ pub struct FleetFiles {
     membership: SealedDocument,
     progress: SealedDocument,
     orders: OrdersFile,
+    trial: TrialFile,
 }
 
 impl FleetFiles {
@@ -114,6 +116,7 @@ impl FleetFiles {
             membership: document("membership", home.derive_key("portcullis 2026 fleet membership")),
             progress: document("progress", home.derive_key("portcullis 2026 fleet progress")),
             orders: OrdersFile::of_home(home),
+            trial: TrialFile::of_home(home),
         }
     }
 
@@ -121,6 +124,12 @@ impl FleetFiles {
     #[must_use]
     pub const fn orders(&self) -> &OrdersFile {
         &self.orders
+    }
+
+    /// Returns the file of the orders that the machine tries.
+    #[must_use]
+    pub const fn trial(&self) -> &TrialFile {
+        &self.trial
     }
 
     /// Returns true if the machine is in a fleet, as far as can be told without reading anything.
@@ -186,6 +195,7 @@ impl FleetFiles {
     /// Fails if the system refuses.
     pub fn remove_all(&self) -> io::Result<bool> {
         self.progress.remove()?;
+        self.trial.end_trial()?;
         // Before the membership: orders without one would stay in force, and nobody could end that.
         self.orders.remove_orders()?;
         self.membership.remove()

@@ -20,6 +20,8 @@ pub const MOST_ORDERS: usize = 256 << 10;
 pub const DEFAULT_GROUP: &str = "default";
 /// The label of a join token that names the group.
 pub const GROUP_LABEL: &str = "group";
+/// The subject of a record about orders.
+pub const SUBJECT: &str = "fleet-orders";
 /// The most time between the clocks of operator and machine, in milliseconds.
 const SKEW: u64 = 5 * 60 * 1000;
 /// The longest life of orders, in days.
@@ -238,6 +240,19 @@ pub fn is_group(name: &str) -> bool {
 pub fn group_of(labels: &[(String, String)]) -> &str {
     let named = labels.iter().find(|(name, _)| name == GROUP_LABEL);
     named.map_or(DEFAULT_GROUP, |(_, group)| group)
+}
+
+/// Returns the subject of the record that orders were taken: it names their version whatever part of
+/// a record leaves the machine.
+#[must_use]
+pub fn taken_subject(version: u64) -> String {
+    format!("{SUBJECT} {version}")
+}
+
+/// Returns the version that a record's subject names as taken.
+#[must_use]
+pub fn taken_version(subject: &str) -> Option<u64> {
+    subject.strip_prefix(SUBJECT)?.strip_prefix(' ')?.parse().ok()
 }
 
 fn signed_bytes(text: &str) -> Vec<u8> {

@@ -248,6 +248,25 @@ pub struct OrdersRequest {
     pub refused: Option<String>,
     /// The seconds for which the hub may hold the request, at most [`LONGEST_WAIT`].
     pub wait_seconds: u32,
+    /// The orders that the machine tries, with what would have happened under them.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub trial: Option<TrialReport>,
+}
+
+/// The results of a trial of orders: counts of the actions that were reviewed under them too.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TrialReport {
+    /// The version of the orders.
+    pub version: u64,
+    /// The actions.
+    pub actions: u64,
+    /// Those with a stricter verdict under the tried orders.
+    pub stricter: u64,
+    /// Those with a milder one.
+    pub milder: u64,
+    /// Those whose review under the tried orders had a fault.
+    pub faults: u64,
 }
 
 /// The newest orders for the machine.
@@ -256,6 +275,12 @@ pub struct OrdersRequest {
 pub struct OrdersAnswer {
     /// The orders; none if there are no newer ones.
     pub orders: Option<SignedOrders>,
+    /// The version that the machine should try; none ends a trial.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub trial: Option<u64>,
+    /// The orders of that version, if the machine does not try them yet.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub trial_orders: Option<SignedOrders>,
 }
 
 /// The answer to a machine that leaves: its certificates count no more.

@@ -7,7 +7,7 @@ use crate::folder::{create_folder, read_authority_digest, read_config};
 use crate::incidents::{list_incidents, settle_incident};
 use crate::machines::{list_machines, revoke_machine};
 use crate::operator::name_operator;
-use crate::orders::{Publication, change_share, find_orders, list_orders, publish_orders};
+use crate::order_commands::run_orders;
 use crate::output;
 use crate::process::{await_end, explain_failure, new_token, start_runtime};
 use crate::server::serve_hub;
@@ -16,12 +16,9 @@ use anyhow::{Context, Result, anyhow};
 use portcullis_core::known_failure::{HintedFailure, KnownFailure};
 use portcullis_core::text::one_line;
 use portcullis_fleet::hub_command::{
-    HubCommand, IncidentsArguments, IncidentsCommand, InitArguments, ListArguments, OrdersCommand,
-    PublishArguments, RevokeArguments, ServeArguments, SettleArguments, ShareArguments,
-    ShowArguments, TokenArguments, TokenCommand,
+    HubCommand, IncidentsArguments, IncidentsCommand, InitArguments, ListArguments,
+    RevokeArguments, ServeArguments, SettleArguments, TokenArguments, TokenCommand,
 };
-use portcullis_fleet::orders::SignedOrders;
-use portcullis_fs::{Links, read_file};
 use portcullis_terminal::paint;
 use serde_json::json;
 use std::fs::OpenOptions;
@@ -29,8 +26,6 @@ use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// The most bytes of a file with signed orders.
-const MOST_FILE: u64 = 1 << 20;
 /// The most characters of an operator's reason.
 const MOST_REASON: usize = 500;
 
@@ -48,10 +43,7 @@ pub fn run_command(command: &HubCommand) -> Result<()> {
             command: Some(IncidentsCommand::Settle(arguments)),
             ..
         }) => settle(arguments),
-        HubCommand::Orders(OrdersCommand::Publish(arguments)) => publish(arguments),
-        HubCommand::Orders(OrdersCommand::Share(arguments)) => share(arguments),
-        HubCommand::Orders(OrdersCommand::List(arguments)) => show_all_orders(arguments),
-        HubCommand::Orders(OrdersCommand::Show(arguments)) => show_orders(arguments),
+        HubCommand::Orders(command) => run_orders(command),
     }
 }
 
@@ -166,99 +158,6 @@ fn settle(arguments: &SettleArguments) -> Result<()> {
     };
     paint::print_text(&format!("{text}\n"));
     Ok(())
-}
-
-fn publish(arguments: &PublishArguments) -> Result<()> {
-    let config = read_config(&arguments.folder)?;
-    let PublishArguments { file, share, json, .. } = arguments;
-    let (signed, orders) = read_signed(file)?;
-    let database = Database::configure(&config)?;
-    let published = start_runtime()?.block_on(async {
-        database.prepare_tables().await?;
-        let by = name_operator();
-        publish_orders(&database, &signed, &orders, *share, &by).await.map_err(explain_failure)
-    })?;
-    let (group, version) = (&orders.group, orders.version);
-    if let Publication::Older(newest) = published {
-        let message = format!("the group `{group}` has version {newest} already");
-        let hint = format!("sign these orders as version {} or later", newest.saturating_add(1));
-        return Err(anyhow!(HintedFailure::new(message, hint)));
-    }
-    let text = if *json {
-        json!({ "group": group, "version": version, "share": share }).to_string()
-    } else {
-        format!("published version {version} for {share} % of the machines of the group `{group}`")
-    };
-    paint::print_text(&format!("{text}\n"));
-    Ok(())
-}
-
-/// Reads signed orders. Only machines know the key that counts, so the signature is theirs to check.
-fn read_signed(file: &Path) -> Result<(SignedOrders, portcullis_fleet::orders::Orders)> {
-    let shown = file.display();
-    let bytes = read_file(file, MOST_FILE, Links::Follow)
-        .map_err(|error| anyhow!("{error}"))
-        .with_context(|| format!("cannot read `{shown}`"))?;
-    let Some(bytes) = bytes else {
-        let missing = KnownFailure::NotFound(format!("there is no `{shown}`"));
-        let hint = "`portcullis fleet sign` makes it";
-        return Err(anyhow!(HintedFailure::new(missing.to_string(), hint)).context(missing));
-    };
-    let signed = serde_json::from_slice::<SignedOrders>(&bytes).map_err(|_| {
-        anyhow!(HintedFailure::new(
-            format!("`{shown}` does not hold signed orders"),
-            "`portcullis fleet sign` signs them",
-        ))
-    })?;
-    let orders = signed.read_unverified().with_context(|| format!("`{shown}` cannot be used"))?;
-    Ok((signed, orders))
-}
-
-fn share(arguments: &ShareArguments) -> Result<()> {
-    let database = Database::configure(&read_config(&arguments.folder)?)?;
-    let ShareArguments { group, version, percent, json, .. } = arguments;
-    let changed = change_share(&database, group, *version, *percent);
-    if !start_runtime()?.block_on(changed).map_err(explain_failure)? {
-        return Err(no_orders(group, Some(*version)));
-    }
-    let text = if *json {
-        json!({ "group": group, "version": version, "share": percent }).to_string()
-    } else {
-        format!("version {version} is for {percent} % of the machines of the group `{group}` now")
-    };
-    paint::print_text(&format!("{text}\n"));
-    Ok(())
-}
-
-fn show_all_orders(arguments: &ListArguments) -> Result<()> {
-    let database = Database::configure(&read_config(&arguments.folder)?)?;
-    let orders = start_runtime()?.block_on(list_orders(&database)).map_err(explain_failure)?;
-    output::print_orders(&orders, arguments.json);
-    Ok(())
-}
-
-fn show_orders(arguments: &ShowArguments) -> Result<()> {
-    let database = Database::configure(&read_config(&arguments.folder)?)?;
-    let ShowArguments { group, version, json, .. } = arguments;
-    let found = find_orders(&database, group, *version);
-    let signed = start_runtime()?
-        .block_on(found)
-        .map_err(explain_failure)?
-        .ok_or_else(|| no_orders(group, *version))?;
-    if *json {
-        paint::print_text(&format!("{}\n", serde_json::to_string(&signed)?));
-        return Ok(());
-    }
-    output::print_document(&signed.read_unverified()?);
-    Ok(())
-}
-
-fn no_orders(group: &str, version: Option<u32>) -> anyhow::Error {
-    let group = one_line(group, 64);
-    let what = version.map_or("no orders".to_owned(), |version| format!("no version {version}"));
-    let missing = KnownFailure::NotFound(format!("the group `{group}` has {what}"));
-    let hint = "`portcullis hub orders list` lists what was published";
-    anyhow!(HintedFailure::new(missing.to_string(), hint)).context(missing)
 }
 
 fn revoke(arguments: &RevokeArguments) -> Result<()> {

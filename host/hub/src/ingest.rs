@@ -4,6 +4,7 @@
 //! the same record, and a batch is there whole or not at all. The answer leaves after the commit;
 //! a hub that dies in between has the records, and recognises them when they come again.
 
+use crate::activity::add_activity;
 use crate::chain::{ChainIncident, IncidentKind, KnownJournal, NewRecords, judge_batch};
 use crate::failure::Failure;
 use crate::incidents::{raise_incident, settle_gaps};
@@ -144,6 +145,7 @@ async fn write_records(
         begin_journal(transaction, batch).await?;
     }
     insert_records(transaction, batch, new.records).await?;
+    add_activity(transaction, &batch.machine, new.records).await?;
     let head = new
         .records
         .last()

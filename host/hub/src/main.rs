@@ -15,13 +15,15 @@
 //! | `machines`, `tokens` | who may send |
 //! | `chain` | whether a batch continues what the hub has; pure |
 //! | `ingest`, `incidents` | what is stored |
-//! | `orders`, `news` | what machines are told |
+//! | `orders`, `stored_orders`, `news` | what machines are told |
+//! | `rollouts`, `activity` | in which stages, and what stops that |
 //! | `operator` | who runs a command |
-//! | `commands`, `output`, `process` | what operators do and read |
+//! | `commands`, `order_commands`, `output`, `process` | what operators do and read |
 //! | `cluster` | the throw-away PostgreSQL of `hub dev` |
 
 #![allow(unreachable_pub, reason = "a program has no public API")]
 
+mod activity;
 mod authority;
 mod chain;
 mod cluster;
@@ -35,12 +37,15 @@ mod ingest;
 mod machines;
 mod news;
 mod operator;
+mod order_commands;
 mod orders;
 mod output;
 mod process;
+mod rollouts;
 mod routes;
 mod server;
 mod service;
+mod stored_orders;
 mod tokens;
 
 use anyhow::bail;

@@ -2,6 +2,9 @@
 
 use tokio::sync::broadcast::{Receiver, error::RecvError};
 
+/// The channel of the database's notifications; each one carries a group.
+pub const CHANNEL: &str = "portcullis_orders";
+
 /// A reason for held requests to look again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OrdersNews {

@@ -7,19 +7,23 @@
 use crate::database::Database;
 use crate::failure::Failure;
 use crate::machines::{KnownMachine, check_texts, check_version};
-use crate::news::{OrdersNews, await_news};
+use crate::news::{CHANNEL, OrdersNews, await_news};
+use crate::rollouts::tried::{find_trial, note_trial};
+use crate::rollouts::{
+    RolloutSummary, begin_rollout, find_rollout, lock_rollouts, note_manual_share, replace_rollouts,
+};
 use crate::service::Hub;
-use portcullis_fleet::orders::{GROUP_LABEL, Orders, SignedOrders, group_of};
+use crate::stored_orders::{place_of, signed_number, signed_of, spread_of};
+use deadpool_postgres::Transaction;
+use portcullis_fleet::orders::{Orders, SignedOrders, group_of};
 use portcullis_fleet::protocol::{LONGEST_WAIT, OrdersAnswer, OrdersRequest, RefusalKind};
+use portcullis_fleet::rollout::RolloutPlan;
 use serde::Serialize;
-use sha2::{Digest as _, Sha256};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 use tokio_postgres::Row;
 
-/// The channel of the database's notifications; each one carries a group.
-pub const CHANNEL: &str = "portcullis_orders";
 /// The most published orders in a list.
 const MOST: i64 = 1000;
 
@@ -47,6 +51,10 @@ pub struct OrdersSummary {
     pub machines: i64,
     /// The machines of the group that have not left and are not revoked.
     pub members: i64,
+    /// The version for whose rollout they are the fallback.
+    pub fallback_of: Option<i64>,
+    /// Their rollout, if they have one.
+    pub rollout: Option<RolloutSummary>,
 }
 
 /// The result of publishing.
@@ -58,24 +66,74 @@ pub enum Publication {
     Older(i64),
 }
 
-/// Publishes orders.
+/// Orders that an operator publishes.
+#[derive(Clone, Copy, Debug)]
+pub struct NewOrders<'a> {
+    /// As they were signed.
+    pub signed: &'a SignedOrders,
+    /// What they say.
+    pub orders: &'a Orders,
+}
+
+/// The way in which orders reach their group.
+#[derive(Clone, Copy, Debug)]
+pub enum Spread<'a> {
+    /// A share in percent, which a person changes.
+    Share(u8),
+    /// Stages.
+    Rollout {
+        /// The stages.
+        plan: &'a RolloutPlan,
+        /// The rise that does not stop it, in percent of the actions.
+        tolerance: u8,
+        /// The orders of a later version that are published if it stops.
+        fallback: Option<NewOrders<'a>>,
+    },
+}
+
+/// Publishes orders. Older rollouts of their group are over then.
 pub async fn publish_orders(
     database: &Database,
-    signed: &SignedOrders,
-    orders: &Orders,
-    share: u8,
+    new: NewOrders<'_>,
+    spread: Spread<'_>,
     by: &str,
 ) -> Result<Publication, Failure> {
     let mut client = database.connect().await?;
     let transaction = client.transaction().await?;
+    lock_rollouts(&transaction).await?;
     // Two operators at once must not publish an older version after a newer one.
     transaction.execute("LOCK TABLE orders IN SHARE ROW EXCLUSIVE MODE", &[]).await?;
+    let group = &new.orders.group;
     let newest = "SELECT max(version) FROM orders WHERE group_name = $1";
-    let newest: Option<i64> = transaction.query_one(newest, &[&orders.group]).await?.get(0);
-    let version = signed_number(orders.version);
+    let newest: Option<i64> = transaction.query_one(newest, &[group]).await?.get(0);
+    let version = signed_number(new.orders.version);
     if let Some(newest) = newest.filter(|newest| *newest >= version) {
         return Ok(Publication::Older(newest));
     }
+    replace_rollouts(&transaction, group, by).await?;
+    match spread {
+        Spread::Share(share) => insert_orders(&transaction, new, share, by).await?,
+        Spread::Rollout { plan, tolerance, fallback } => {
+            insert_orders(&transaction, new, 0, by).await?;
+            if let Some(fallback) = fallback {
+                insert_orders(&transaction, fallback, 0, by).await?;
+            }
+            let fallback = fallback.map(|fallback| signed_number(fallback.orders.version));
+            let named = (group.as_str(), version);
+            begin_rollout(&transaction, named, plan, tolerance, fallback, by).await?;
+        }
+    }
+    transaction.execute("SELECT pg_notify($1, $2)", &[&CHANNEL, group]).await?;
+    transaction.commit().await?;
+    Ok(Publication::Done)
+}
+
+async fn insert_orders(
+    transaction: &Transaction<'_>,
+    NewOrders { signed, orders }: NewOrders<'_>,
+    share: u8,
+    by: &str,
+) -> Result<(), Failure> {
     transaction
         .execute(
             "INSERT INTO orders (group_name, version, document, signature, share, expires_at, \
@@ -83,7 +141,7 @@ pub async fn publish_orders(
              to_timestamp($6::bigint / 1000.0), $7)",
             &[
                 &orders.group,
-                &version,
+                &signed_number(orders.version),
                 &signed.orders,
                 &signed.signature,
                 &i16::from(share),
@@ -92,26 +150,27 @@ pub async fn publish_orders(
             ],
         )
         .await?;
-    transaction.execute("SELECT pg_notify($1, $2)", &[&CHANNEL, &orders.group]).await?;
-    transaction.commit().await?;
-    Ok(Publication::Done)
+    Ok(())
 }
 
-/// Changes the part of a group's machines that gets a version; returns false if there is none.
+/// Changes the part of a group's machines that gets a version, which pauses its rollout; returns
+/// false if there is no such version.
 pub async fn change_share(
     database: &Database,
     group: &str,
     version: u32,
     share: u8,
+    by: &str,
 ) -> Result<bool, Failure> {
-    let client = database.connect().await?;
-    let changed = client
-        .execute(
-            "WITH changed AS (UPDATE orders SET share = $3 WHERE group_name = $1 AND version = $2 \
-             RETURNING group_name) SELECT pg_notify($4, group_name) FROM changed",
-            &[&group, &i64::from(version), &i16::from(share), &CHANNEL],
-        )
-        .await?;
+    let mut client = database.connect().await?;
+    let transaction = client.transaction().await?;
+    lock_rollouts(&transaction).await?;
+    let version = i64::from(version);
+    let update = "UPDATE orders SET share = $3 WHERE group_name = $1 AND version = $2";
+    let changed = transaction.execute(update, &[&group, &version, &i16::from(share)]).await?;
+    note_manual_share(&transaction, group, version, share, by).await?;
+    transaction.execute("SELECT pg_notify($1, $2)", &[&CHANNEL, &group]).await?;
+    transaction.commit().await?;
     Ok(changed > 0)
 }
 
@@ -120,19 +179,30 @@ pub async fn list_orders(database: &Database) -> Result<Vec<OrdersSummary>, Fail
     let client = database.connect().await?;
     let rows = client
         .query(
-            "WITH members AS (SELECT coalesce((SELECT substr(label, length($2) + 2) \
-               FROM unnest(labels) label WHERE starts_with(label, $2 || '=') LIMIT 1), $3) AS group_name, \
-               orders_seen FROM machines WHERE revoked_at IS NULL) \
+            "WITH members AS (SELECT group_of(labels) AS group_name, orders_seen \
+               FROM machines WHERE revoked_at IS NULL) \
              SELECT group_name, version, share, (extract(epoch FROM expires_at) * 1000)::bigint, \
              (extract(epoch FROM published_at) * 1000)::bigint, published_by, \
              (SELECT count(*) FROM members m WHERE m.group_name = o.group_name \
                AND m.orders_seen = o.version), \
-             (SELECT count(*) FROM members m WHERE m.group_name = o.group_name) \
+             (SELECT count(*) FROM members m WHERE m.group_name = o.group_name), \
+             (SELECT r.version FROM rollouts r WHERE r.group_name = o.group_name \
+               AND r.fallback = o.version LIMIT 1) AS fallback_of \
              FROM orders o ORDER BY group_name, version DESC LIMIT $1",
-            &[&MOST, &GROUP_LABEL, &portcullis_fleet::orders::DEFAULT_GROUP],
+            &[&MOST],
         )
         .await?;
-    let summary = |row: &Row| OrdersSummary {
+    let mut all = Vec::with_capacity(rows.len());
+    for row in &rows {
+        let (group, version): (String, i64) = (row.get(0), row.get(1));
+        let rollout = find_rollout(&client, &group, version).await?;
+        all.push(OrdersSummary { rollout, ..summarise(row) });
+    }
+    Ok(all)
+}
+
+fn summarise(row: &Row) -> OrdersSummary {
+    OrdersSummary {
         group: row.get(0),
         version: row.get(1),
         share: row.get(2),
@@ -141,8 +211,9 @@ pub async fn list_orders(database: &Database) -> Result<Vec<OrdersSummary>, Fail
         published_by: row.get(5),
         machines: row.get(6),
         members: row.get(7),
-    };
-    Ok(rows.iter().map(summary).collect())
+        fallback_of: row.get(8),
+        rollout: None,
+    }
 }
 
 /// Returns published orders; without a version the newest of the group.
@@ -178,15 +249,27 @@ pub async fn answer_orders(
     // Before the first look: what is published after it is not missed.
     let mut news = hub.news.subscribe();
     let group = note_machine(hub, machine, seen, request.refused.as_deref()).await?;
+    let tries = request.trial.map_or(0, |trial| signed_number(trial.version));
+    if let Some(report) = &request.trial {
+        note_trial(&hub.database, machine, &group, report).await?;
+    }
     loop {
-        let found = newest_for(hub, machine, &group, seen).await?;
-        if found.is_some() {
-            return Ok(OrdersAnswer { orders: found });
+        let orders = newest_for(hub, machine, &group, seen).await?;
+        let offered = find_trial(&hub.database, machine, &group, seen).await?;
+        let trial = offered.as_ref().map(|(version, _)| *version);
+        let is_news = trial.unwrap_or(0) != tries;
+        let answer = OrdersAnswer {
+            orders,
+            trial: trial.and_then(|version| u64::try_from(version).ok()),
+            trial_orders: offered.filter(|_| is_news).map(|(_, signed)| signed),
+        };
+        if answer.orders.is_some() || is_news {
+            return Ok(answer);
         }
         match timeout_at(end, await_news(&mut news, &group)).await {
             // A thousand machines must not ask the database at the same moment.
             Ok(true) => tokio::time::sleep(SPREAD * spread_of(machine.id()) / 100).await,
-            Ok(false) | Err(_) => return Ok(OrdersAnswer { orders: None }),
+            Ok(false) | Err(_) => return Ok(answer),
         }
     }
 }
@@ -254,40 +337,4 @@ async fn newest_for(
         )
         .await?;
     Ok(row.map(|row| signed_of(&row)))
-}
-
-/// Returns a machine's place in every rollout, from 0 to 99: those with a place below the share get
-/// a version. It is the same for each version, so a greater share keeps the machines of a smaller.
-fn place_of(machine: &str) -> i16 {
-    i16::try_from(spread_of(machine)).unwrap_or(0)
-}
-
-fn spread_of(machine: &str) -> u32 {
-    let digest = Sha256::digest(machine.as_bytes());
-    digest.iter().take(4).fold(0_u32, |sum, byte| (sum << 8) | u32::from(*byte)) % 100
-}
-
-fn signed_of(row: &Row) -> SignedOrders {
-    SignedOrders { orders: row.get(0), signature: row.get(1) }
-}
-
-/// Converts a number that the document's form has found to fit.
-fn signed_number(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn machines_are_spread_over_all_places() {
-        let mut places = [0_u32; 100];
-        for number in 0..10_000 {
-            let place = usize::try_from(place_of(&format!("m-{number}"))).unwrap();
-            places[place] += 1;
-        }
-        assert!(places.iter().all(|count| (50..200).contains(count)), "{places:?}");
-        assert_eq!(place_of("m-1"), place_of("m-1"));
-    }
 }

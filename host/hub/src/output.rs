@@ -4,6 +4,7 @@
 use crate::incidents::IncidentSummary;
 use crate::machines::MachineSummary;
 use crate::orders::OrdersSummary;
+use crate::rollouts::{RolloutEvent, RolloutSummary};
 use portcullis_core::text::{count_noun, one_line};
 use portcullis_fleet::orders::{AfterExpiry, Orders};
 use portcullis_terminal::paint;
@@ -140,6 +141,67 @@ pub fn print_orders(orders: &[OrdersSummary], as_json: bool) {
             one_line(&one.published_by, 128),
             time(one.expires_at),
         );
+        paint::print_wrapped(&line, INDENT);
+        if let Some(version) = one.fallback_of {
+            let line = format!("the fallback of the rollout of version {version}");
+            paint::print_text(&format!("{:INDENT$}{line}\n", ""));
+        }
+        if let Some(rollout) = &one.rollout {
+            print_rollout(rollout);
+        }
+    }
+}
+
+fn print_rollout(rollout: &RolloutSummary) {
+    let RolloutSummary { state, plan, stage, tolerance, trial, own, .. } = rollout;
+    let shown = match state.as_str() {
+        "held" => paint::bad(state.clone()).to_string(),
+        _ => state.clone(),
+    };
+    let fallback = rollout.fallback.map(|version| format!(", fallback {version}"));
+    let mut lines = vec![format!(
+        "rollout {plan}: {shown} at stage {stage} since {} UTC; tolerance {tolerance} points{}",
+        time(rollout.stage_at),
+        fallback.unwrap_or_default()
+    )];
+    if !rollout.reason.is_empty() {
+        lines.push(paint::bad(one_line(&rollout.reason, MOST)).to_string());
+    }
+    if trial.actions > 0 {
+        lines.push(format!(
+            "tried on {}: {} stricter, {} milder, {} with a fault",
+            count_noun(trial.actions.unsigned_abs(), "action"),
+            trial.stricter,
+            trial.milder,
+            trial.faults
+        ));
+    }
+    if own.actions > 0 {
+        let sides = [("under it", own), ("others", &rollout.others), ("before", &rollout.past)];
+        let shown = sides.map(|(name, counts)| {
+            format!(
+                "{name} {} with {} disturbed and {}",
+                count_noun(counts.actions.unsigned_abs(), "action"),
+                counts.disturbed,
+                count_noun(counts.faults.unsigned_abs(), "fault")
+            )
+        });
+        lines.push(shown.join("; "));
+    }
+    for line in lines {
+        paint::print_wrapped(&format!("{:INDENT$}{line}\n", ""), INDENT);
+    }
+}
+
+/// Prints what happened to a rollout.
+pub fn print_events(events: &[RolloutEvent]) {
+    if events.is_empty() {
+        return;
+    }
+    paint::print_text(&format!("\n{}\n", paint::bold("rollout")));
+    for event in events {
+        let (what, by) = (one_line(&event.what, MOST), one_line(&event.by, 128));
+        let line = format!("{:INDENT$}{} UTC: {what} ({by})\n", "", time(event.at));
         paint::print_wrapped(&line, INDENT);
     }
 }

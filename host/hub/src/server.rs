@@ -6,6 +6,7 @@
 use crate::folder::{HubConfig, host_of, read_folder};
 use crate::news::OrdersNews;
 use crate::orders::follow_news;
+use crate::rollouts::keep_rollouts;
 use crate::routes::{PeerCertificate, build_routes};
 use crate::service::Hub;
 use anyhow::{Context, Result};
@@ -59,6 +60,7 @@ pub async fn serve_hub(
     ready(listener.local_addr().context("the listener has no address")?);
     let keeper = tokio::spawn(keep_partitions(Arc::clone(&hub), config.retention_days));
     let follower = tokio::spawn(follow_news(Arc::clone(&hub)));
+    let roller = tokio::spawn(keep_rollouts(Arc::clone(&hub)));
     let routes = build_routes(Arc::clone(&hub));
     let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
     tokio::select! {
@@ -67,6 +69,7 @@ pub async fn serve_hub(
     }
     keeper.abort();
     follower.abort();
+    roller.abort();
     // Held requests end now, and the machines ask another replica.
     let _nobody = hub.news.send(OrdersNews::End);
     drop(listener);

@@ -6,6 +6,7 @@
 
 mod across;
 mod faults;
+mod measured;
 mod restored_hooks;
 mod spans;
 mod without_hook;
@@ -21,8 +22,8 @@ use crate::approvals::{
 };
 use crate::checkpoints::CheckpointWriter;
 use crate::hook_caller::{FACTS_OF_USER, WITHOUT_SERVICE};
+use crate::orders_trial::TriedOrders;
 use crate::parts::{ReviewParts, ReviewerBasis};
-use crate::process_tree::measure_processes;
 use crate::reviewer::{ReviewContext, Reviewer, to_store};
 use crate::stopped::{self, StopFile};
 use crate::user_view::UserView;
@@ -31,6 +32,7 @@ use crate::{
     step_detail,
 };
 use faults::{configuration_fault, record_event_fault, refuse_unreadable, store_fault};
+use measured::{installed_at, measure_agent};
 use portcullis_agents::{HookOutput, PROFILES};
 use portcullis_config::Config;
 use portcullis_config::clock;
@@ -44,13 +46,13 @@ use portcullis_core::pipeline::{self, MissedCall};
 use portcullis_core::policy::Mode;
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::score::Verdict;
-use portcullis_core::session::{Measured, State, StateError};
+use portcullis_core::session::{State, StateError};
 use portcullis_engine::Preload;
 use portcullis_store::{
     Commit, Durability, Home, PendingCommit, SessionHistory, SessionSnapshot, Store, StoreError,
 };
 use std::path::Path;
-use std::time::{Instant, UNIX_EPOCH};
+use std::time::Instant;
 
 /// The key in a review's record for its duration in microseconds, from the start of the hook to the
 /// commit.
@@ -167,6 +169,8 @@ struct HookCall<'a> {
     /// A notice about a project configuration that nobody has trusted.
     untrusted: Option<String>,
     reviewer: Reviewer,
+    /// The orders that the machine only tries.
+    tried: Option<TriedOrders>,
 }
 
 impl<'a> HookCall<'a> {
@@ -193,8 +197,14 @@ impl<'a> HookCall<'a> {
         }
         let durability = config.durability;
         let untrusted = config.notice();
+        let tries = matches!(event.kind, EventKind::BeforeTool(_))
+            && pause.is_none()
+            && !event.session.starts_with(CANARY_SESSION);
+        let own = engine.clone();
         let basis = ReviewerBasis { places, home: &home, engine, config, now };
         let reviewer = parts.load_reviewer(basis, ahead).map_err(configuration_fault)?;
+        let tried =
+            if tries { TriedOrders::of_home(parts, places, &home, &own, now) } else { None };
         Ok(Self {
             parts,
             payload,
@@ -207,6 +217,7 @@ impl<'a> HookCall<'a> {
             durability,
             untrusted,
             reviewer,
+            tried,
         })
     }
 
@@ -232,8 +243,11 @@ impl<'a> HookCall<'a> {
         };
         keeper.settle_ended();
         let missed = self.find_missed_calls(&store);
+        // What a person allowed was counted when it was asked about.
+        let mut tried = self.tried.take();
         let committed = commit_review(
             &mut self.reviewer,
+            tried.as_mut().filter(|_| approved.is_none()),
             &mut store,
             &keeper,
             &Input {
@@ -248,6 +262,9 @@ impl<'a> HookCall<'a> {
                 approved,
             },
         );
+        if let Some(tried) = tried {
+            tried.put_back(self.parts);
+        }
         let work_is_due = self.parts.is_work_due(&store, self.now);
         drop(keeper);
         let committed = match committed {
@@ -401,6 +418,7 @@ struct CommittedEvent {
 /// Reviews on a snapshot of the store, and commits the records together with all follow-up work.
 fn commit_review(
     reviewer: &mut Reviewer,
+    mut tried: Option<&mut TriedOrders>,
     store: &mut Store,
     keeper: &CheckpointWriter<'_>,
     input: &Input<'_>,
@@ -411,7 +429,8 @@ fn commit_review(
     let committed =
         store.review_in_session(&event.session, event.agent.as_deref(), |snapshot, steps| {
             committing = None;
-            let mut reviewed = review_snapshot(reviewer, keeper, input, snapshot, steps)?;
+            let tried = tried.as_deref_mut();
+            let mut reviewed = review_snapshot(reviewer, tried, keeper, input, snapshot, steps)?;
             let view = input.payload.and_then(|payload| payload.caller.view());
             if let Some(problem) = view.and_then(UserView::problem) {
                 return Err(ReviewError::View(problem));
@@ -508,6 +527,7 @@ fn take_approval(
 /// event.
 fn review_snapshot(
     reviewer: &mut Reviewer,
+    tried: Option<&mut TriedOrders>,
     keeper: &CheckpointWriter<'_>,
     input: &Input<'_>,
     snapshot: &SessionSnapshot,
@@ -534,26 +554,13 @@ fn review_snapshot(
         ..ReviewContext::default()
     };
     let details = |step: u64| step_detail::parse_step(&steps.step_documents(step).ok()?);
-    Ok(reviewer.review_event(input.event, state, input.now, &around, &details))
-}
-
-/// Measures what the event itself does not say: tokens in the client's transcript, and before an
-/// action the agent's processes.
-fn measure_agent(input: &Input<'_>, state: &State) -> Measured {
-    let Some(Payload { caller, bytes }) = input.payload else { return Measured::default() };
-    let agent = caller.agent;
-    let cursor = state.agent.tokens.as_ref();
-    let subagent = input.event.agent.as_deref();
-    let tokens = match caller.view() {
-        Some(view) if agent.token_reader().is_some() => view.tokens(subagent, cursor),
-        Some(_) => None,
-        None => agent.token_reader().and_then(|read| read(bytes, subagent, cursor)),
-    };
-    let mut measured = Measured { tokens, ..Measured::default() };
-    if matches!(input.event.kind, EventKind::BeforeTool(_)) && state.session.is_look_due() {
-        measure_processes(caller, &state.session, &mut measured);
+    let before = tried.is_some().then(|| state.clone());
+    let mut reviewed = reviewer.review_event(input.event, state, input.now, &around, &details);
+    if let (Some(tried), Some(before)) = (tried, before) {
+        let moment = (input.event, before, input.now);
+        tried.compare(&mut reviewed, moment, &around, &details, input.begun);
     }
-    measured
+    Ok(reviewed)
 }
 
 /// Returns the project's name for people: the last part of its folder, masked.
@@ -563,13 +570,6 @@ fn project_name(reviewer: &Reviewer, event: &Event) -> String {
         .map(|name| name.to_string_lossy().into_owned())
         .unwrap_or_default();
     reviewer.mask_text(&name)
-}
-
-/// Returns the creation time of the home's key, in milliseconds since 1970.
-fn installed_at(home: &Home) -> u64 {
-    let made = std::fs::metadata(home.path().join("key")).and_then(|found| found.modified());
-    let since = made.ok().and_then(|made| made.duration_since(UNIX_EPOCH).ok());
-    since.and_then(|since| u64::try_from(since.as_millis()).ok()).unwrap_or(0)
 }
 
 /// A failed review on a snapshot.

@@ -33,6 +33,7 @@ pub mod joined;
 pub mod metrics;
 mod names;
 pub mod notifications;
+pub mod orders_trial;
 pub mod page_address;
 pub mod parts;
 pub mod plugin_mistakes;

@@ -52,6 +52,15 @@ pub trait ReviewParts: Sync {
 
     /// Takes the parts of a finished review back.
     fn put_back(&self, reviewer: Reviewer, store: Store);
+
+    /// Returns a reviewer of orders that are only tried.
+    ///
+    /// # Errors
+    /// Fails like `load_reviewer`.
+    fn load_tried(&self, basis: ReviewerBasis<'_>) -> Result<Reviewer>;
+
+    /// Takes a reviewer of tried orders back.
+    fn put_back_tried(&self, reviewer: Reviewer);
 }
 
 /// All that a reviewer is made of.
@@ -123,6 +132,16 @@ impl ReviewParts for FreshParts {
         if self.ends {
             std::mem::forget(reviewer);
             std::mem::forget(store);
+        }
+    }
+
+    fn load_tried(&self, basis: ReviewerBasis<'_>) -> Result<Reviewer> {
+        self.load_reviewer(basis, None)
+    }
+
+    fn put_back_tried(&self, reviewer: Reviewer) {
+        if self.ends {
+            std::mem::forget(reviewer);
         }
     }
 }

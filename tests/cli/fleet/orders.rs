@@ -22,18 +22,18 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 const LIMIT: Duration = Duration::from_secs(30);
 /// A machine's own configuration, which orders tighten.
 const OBSERVE: &str = "mode = \"observe\"\n";
-const BLOCKING: &str = "mode = \"blocking\"\n";
+pub const BLOCKING: &str = "mode = \"blocking\"\n";
 
 fn now() -> u64 {
     u64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis()).unwrap()
 }
 
-fn operator() -> SecretKey {
+pub fn operator() -> SecretKey {
     SecretKey::of_seed(&[7; 32])
 }
 
 /// Returns valid orders for the group `web`.
-fn orders(version: u64) -> Orders {
+pub fn orders(version: u64) -> Orders {
     Orders {
         format: FORMAT,
         group: "web".into(),
@@ -48,7 +48,7 @@ fn orders(version: u64) -> Orders {
 }
 
 /// Writes a file with signed orders.
-fn write_signed(fleet: &Fleet, name: &str, orders: &Orders) -> Result<String> {
+pub fn write_signed(fleet: &Fleet, name: &str, orders: &Orders) -> Result<String> {
     let path = fleet.folder.join(name);
     fs::write(&path, serde_json::to_vec(&SignedOrders::sign_orders(orders, &operator()))?)?;
     Ok(path.display().to_string())
@@ -76,7 +76,7 @@ fn join(fleet: &Fleet, site: &Site, group: &str, more: &[&str]) -> Result<Ended>
 static NEXT: AtomicUsize = AtomicUsize::new(0);
 
 /// Creates a home that takes orders for the group `web`, and would only observe by itself.
-fn machine(fleet: &Fleet, name: &str) -> Result<Site> {
+pub fn machine(fleet: &Fleet, name: &str) -> Result<Site> {
     let site = Site::new(name)?;
     site.write("config.toml", OBSERVE)?;
     let joined = join(fleet, &site, "web", &["--group", "web"])?;
@@ -85,7 +85,7 @@ fn machine(fleet: &Fleet, name: &str) -> Result<Site> {
 }
 
 /// Returns true if the machine refuses what must never run.
-fn refuses(site: &Site) -> Result<bool> {
+pub fn refuses(site: &Site) -> Result<bool> {
     let session = format!("refuses-{}", NEXT.fetch_add(1, Ordering::Relaxed));
     let reply = site.hook(&site.calls(&session).bash("b", "rm -rf / --no-preserve-root"))?;
     Ok(matches!(reply.answer, Answer::Refused | Answer::Stopped))
@@ -98,12 +98,12 @@ fn stopped(site: &Site) -> Result<Option<String>> {
     Ok((reply.answer == Answer::Refused).then_some(reply.said))
 }
 
-fn orders_of(site: &Site) -> Result<Value> {
+pub fn orders_of(site: &Site) -> Result<Value> {
     Ok(status(site)?["orders"].clone())
 }
 
 /// Lets a home fetch once, whatever is due.
-fn fetch(site: &Site) -> Result<()> {
+pub fn fetch(site: &Site) -> Result<()> {
     // A hook may have started another instance, which does not fetch what came later.
     while site.run(&["maintain", "--all"])?.text().contains("another instance") {
         thread::sleep(Duration::from_millis(20));
@@ -112,7 +112,7 @@ fn fetch(site: &Site) -> Result<()> {
 }
 
 /// Waits until a home has taken this version.
-fn await_version(site: &Site, version: u64) -> Result<()> {
+pub fn await_version(site: &Site, version: u64) -> Result<()> {
     let start = Instant::now();
     while orders_of(site)?["version"] != version {
         ensure!(start.elapsed() < LIMIT, "no version {version}: {}", orders_of(site)?);
@@ -122,10 +122,10 @@ fn await_version(site: &Site, version: u64) -> Result<()> {
 }
 
 /// A resident service; it ends with this value.
-struct Service(Child);
+pub struct Service(Child);
 
 impl Service {
-    fn start(site: &Site) -> Result<Self> {
+    pub fn start(site: &Site) -> Result<Self> {
         let mut command = site.command(&["serve", "--no-page"]);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut service = Self(command.spawn()?);

@@ -118,7 +118,13 @@ pub const EXAMPLES: &[(&str, &[&str])] = &[
         &[
             "portcullis hub orders publish web-4.json",
             "portcullis hub orders publish web-4.json --share 10",
+            "portcullis hub orders publish web-4.json --rollout shadow:1h,10:1h,50:2h,100 --fallback web-5.json",
         ],
+    ),
+    ("hub orders pause", &["portcullis hub orders pause web 4"]),
+    (
+        "hub orders resume",
+        &["portcullis hub orders resume web 4", "portcullis hub orders resume web 4 --tolerance 8"],
     ),
     (
         "hub orders share",

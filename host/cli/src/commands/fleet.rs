@@ -13,6 +13,7 @@ use portcullis_config::file;
 use portcullis_config::paths::Paths;
 use portcullis_core::text::{count_noun, one_line};
 use portcullis_fleet::orders::{AfterExpiry, OrdersTrust, group_of};
+use portcullis_fleet::protocol::TrialReport;
 use portcullis_fleet::{
     FleetFiles, HeldOrders, HubClient, HubError, JoinToken, Membership, Progress, RefusedOrders,
     WORK,
@@ -201,6 +202,7 @@ struct OrdersStatus {
     group: String,
     held: std::result::Result<Option<HeldOrders>, String>,
     refused: Option<RefusedOrders>,
+    trial: Option<TrialReport>,
 }
 
 impl OrdersStatus {
@@ -211,6 +213,7 @@ impl OrdersStatus {
             group: trust.group.clone(),
             held,
             refused: files.orders().read_refused()?,
+            trial: files.trial().read_trial()?.map(|trial| trial.report),
         })
     }
 
@@ -231,6 +234,7 @@ impl OrdersStatus {
             "after_expiry": held.map(|held| held.orders.after_expiry),
             "error": self.held.as_ref().err(),
             "refused": self.refused.as_ref().map(|refused| &refused.reason),
+            "trial": self.trial,
         })
     }
 
@@ -258,6 +262,18 @@ impl OrdersStatus {
         if let Some(refused) = &self.refused {
             let reason = one_line(&refused.reason, 400);
             let line = format!("{}: orders that the hub offers: {reason}\n", paint::bad("refused"));
+            paint::print_wrapped(&line, 2);
+        }
+        if let Some(trial) = &self.trial {
+            let line = format!(
+                "tries version {}, which does not count: of {}, {} would be stricter and {} milder, \
+                 and {} had a fault\n",
+                trial.version,
+                count_noun(trial.actions, "action"),
+                trial.stricter,
+                trial.milder,
+                trial.faults
+            );
             paint::print_wrapped(&line, 2);
         }
     }

@@ -32,6 +32,8 @@ pub struct KeptParts {
     engines: Mutex<Vec<KeptEngine>>,
     /// Idle reviewers, the most recently used last.
     reviewers: Mutex<Vec<Reviewer>>,
+    /// Idle reviewers of orders that are only tried, the most recently used last.
+    tried: Mutex<Vec<Reviewer>>,
     /// Idle connections, the most recently used last.
     stores: Mutex<Vec<KeptStore>>,
     /// Through which reviews that end at the same time commit together.
@@ -159,6 +161,32 @@ impl ReviewParts for KeptParts {
         // Each review has the time for compilations that a hook's has.
         reviewer.plugins.with_compiler(Arc::new(Processes::of_hook()));
         Ok(reviewer)
+    }
+
+    fn load_tried(&self, basis: ReviewerBasis<'_>) -> Result<Reviewer> {
+        let ReviewerBasis { places, home, engine, config, now } = basis;
+        let setup = installed::prepare_for_hook(places, home, engine, config, now)?;
+        let kept = {
+            let mut tried = lock(&self.tried);
+            let position = tried.iter().rposition(|reviewer| reviewer.is_made_of(&setup));
+            position.map(|position| tried.remove(position))
+        };
+        let mut reviewer = match kept {
+            Some(mut reviewer) => {
+                reviewer.move_to(places);
+                reviewer
+            }
+            // Its answers count for nothing, so a change of its plugins needs no trial.
+            None => setup.into_reviewer()?,
+        };
+        reviewer.plugins.with_compiler(Arc::new(Processes::of_hook()));
+        Ok(reviewer)
+    }
+
+    fn put_back_tried(&self, reviewer: Reviewer) {
+        if !reviewer.plugins.has_failed_loads() {
+            keep_last(&mut lock(&self.tried), reviewer, MOST_REVIEWERS);
+        }
     }
 
     fn open_store(&self, home: &Home, durability: Durability) -> Result<Store, StoreError> {

@@ -5,7 +5,8 @@
 //! failure: machines that were cut off together must not come back together.
 
 use crate::error::{Error, Result};
-use crate::fleet_orders::{FetchError, fetch_orders};
+use crate::fleet_error::FetchError;
+use crate::fleet_orders::fetch_orders;
 use portcullis_config::Config;
 use portcullis_config::clock::now_ms;
 use portcullis_config::paths::Paths;
