@@ -4,6 +4,13 @@
 //! The first program knows the arguments, so that its help and completions have them, and an error
 //! in them is its own. It gives the second one its version, then the arguments in one fixed form.
 
+mod people;
+
+pub use people::{
+    AddUserArguments, HubAuditCommand, KeptHead, LinkArguments, ROLES, RoleArguments,
+    ShowAuditArguments, UserArguments, UserCommand, VerifyAuditArguments,
+};
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -36,6 +43,14 @@ pub enum HubCommand {
     /// Publish signed orders for a group of machines, and see which are in force
     #[command(subcommand)]
     Orders(OrdersCommand),
+    /// List what many machines have met within a time: texts, destinations, packages
+    Findings(FindingsArguments),
+    /// Add and remove the people who may see the hub's pages
+    #[command(subcommand)]
+    User(UserCommand),
+    /// Show and verify what people have done on the hub
+    #[command(subcommand)]
+    Audit(HubAuditCommand),
 }
 
 /// The arguments of `hub incidents`, with which it lists them, and the commands below it.
@@ -107,6 +122,9 @@ pub struct ServeArguments {
     /// Listen on this address instead of the configured one
     #[arg(long, value_name = "ADDRESS")]
     pub listen: Option<String>,
+    /// Serve the page on this address instead of the configured one
+    #[arg(long, value_name = "ADDRESS")]
+    pub page: Option<String>,
 }
 
 /// The arguments of `hub dev`.
@@ -149,6 +167,23 @@ pub struct ListArguments {
     /// The hub's folder
     #[arg(long, value_name = "DIR", default_value = FOLDER)]
     pub folder: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The arguments of `hub findings`.
+#[derive(Debug, clap::Args)]
+pub struct FindingsArguments {
+    /// The hub's folder
+    #[arg(long, value_name = "DIR", default_value = FOLDER)]
+    pub folder: PathBuf,
+    /// The fewest machines
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(2..=100_000))]
+    pub machines: u32,
+    /// The time within which they met it: 1h, 1d
+    #[arg(long, value_name = "TIME", default_value = "1d", value_parser = parse_time)]
+    pub within: Duration,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
@@ -248,7 +283,13 @@ impl HubCommand {
                 matches!(command, OrdersCommand::Publish(_) | OrdersCommand::Share(_))
             }
             Self::Incidents(arguments) => arguments.command.is_some(),
-            Self::Init(_) | Self::Serve(_) | Self::Dev(_) | Self::Machines(_) => false,
+            Self::User(command) => command.is_for_person(),
+            Self::Init(_)
+            | Self::Serve(_)
+            | Self::Dev(_)
+            | Self::Machines(_)
+            | Self::Findings(_)
+            | Self::Audit(_) => false,
         }
     }
 
@@ -269,6 +310,9 @@ impl HubCommand {
             Self::Orders(OrdersCommand::List(arguments)) => arguments.json,
             Self::Orders(OrdersCommand::Show(arguments)) => arguments.json,
             Self::Revoke(arguments) => arguments.json,
+            Self::Findings(arguments) => arguments.json,
+            Self::User(command) => command.prints_json(),
+            Self::Audit(command) => command.prints_json(),
             Self::Serve(_) | Self::Dev(_) => false,
         }
     }
@@ -290,6 +334,7 @@ impl HubCommand {
                 words.add("serve");
                 words.add_value("--folder", &arguments.folder);
                 arguments.listen.iter().for_each(|listen| words.add_value("--listen", listen));
+                arguments.page.iter().for_each(|page| words.add_value("--page", page));
             }
             Self::Dev(arguments) => {
                 words.add("dev");
@@ -328,6 +373,20 @@ impl HubCommand {
                 words.add("orders");
                 words.add_orders(command);
             }
+            Self::Findings(arguments) => {
+                words.add("findings");
+                words.add_value("--folder", &arguments.folder);
+                words.add_value("--machines", arguments.machines.to_string());
+                words.add_value("--within", format!("{}s", arguments.within.as_secs()));
+            }
+            Self::User(command) => {
+                words.add("user");
+                people::add_user_words(&mut words, command);
+            }
+            Self::Audit(command) => {
+                words.add("audit");
+                people::add_audit_words(&mut words, command);
+            }
             Self::Revoke(arguments) => {
                 words.add("revoke");
                 words.add_value("--folder", &arguments.folder);
@@ -351,6 +410,7 @@ impl HubCommand {
                 arguments.percent.to_string().into(),
             ],
             Self::Orders(OrdersCommand::Show(arguments)) => vec![OsString::from(&arguments.group)],
+            Self::User(command) => command.plain_words(),
             _ => Vec::new(),
         };
         if !plain.is_empty() {
@@ -466,6 +526,16 @@ mod tests {
             "orders show g --version 2",
             "orders show g",
             "revoke --reason=-r -- -m",
+            "serve --page 127.0.0.1:8444",
+            "findings --machines 5 --within 2h --json",
+            "user add --role operator --for 1h -- -ann",
+            "user link ann --json",
+            "user list --json",
+            "user role ann viewer",
+            "user sign-out ann",
+            "user remove -- -ann",
+            "audit show --limit 7 --json",
+            "audit verify --head 3:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
         ] {
             let line_words = ["portcullis"].into_iter().chain(line.split(' ')).map(OsString::from);
             let parsed = Arguments::try_parse_from(line_words).unwrap();

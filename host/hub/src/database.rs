@@ -18,8 +18,11 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::{AsyncMessage, Client, Config, Connection, NoTls};
 
 /// The migrations, each from one version of the tables to the next.
-const MIGRATIONS: &[&str] =
-    &[include_str!("../migrations/1.sql"), include_str!("../migrations/2.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("../migrations/1.sql"),
+    include_str!("../migrations/2.sql"),
+    include_str!("../migrations/3.sql"),
+];
 /// The advisory lock for migrations and partitions: `hub` in ASCII.
 const LOCK: i64 = 0x0068_7562;
 /// Days for which partitions are made ahead: a database whose replicas all stop for less than that

@@ -4,10 +4,12 @@
 //! seconds; the database's notifications wake the replicas. A hub decides only when a machine gets
 //! a version: it has no key with which to make one.
 
+use crate::audit::{Act, NewEntry};
 use crate::database::Database;
 use crate::failure::Failure;
 use crate::machines::{KnownMachine, check_texts, check_version};
 use crate::news::{OrdersNews, await_news};
+use crate::operator::Operator;
 use crate::service::Hub;
 use portcullis_fleet::orders::{GROUP_LABEL, Orders, SignedOrders, group_of};
 use portcullis_fleet::protocol::{LONGEST_WAIT, OrdersAnswer, OrdersRequest, RefusalKind};
@@ -64,7 +66,7 @@ pub async fn publish_orders(
     signed: &SignedOrders,
     orders: &Orders,
     share: u8,
-    by: &str,
+    operator: &Operator,
 ) -> Result<Publication, Failure> {
     let mut client = database.connect().await?;
     let transaction = client.transaction().await?;
@@ -88,10 +90,14 @@ pub async fn publish_orders(
                 &signed.signature,
                 &i16::from(share),
                 &signed_number(orders.expires_at),
-                &by,
+                &operator.name(),
             ],
         )
         .await?;
+    let entry = NewEntry::of_act(Act::PublishOrders, &orders.group)
+        .with_detail("version", orders.version)
+        .with_detail("share", share);
+    operator.record(&transaction, entry).await?;
     transaction.execute("SELECT pg_notify($1, $2)", &[&CHANNEL, &orders.group]).await?;
     transaction.commit().await?;
     Ok(Publication::Done)
@@ -103,15 +109,24 @@ pub async fn change_share(
     group: &str,
     version: u32,
     share: u8,
+    operator: &Operator,
 ) -> Result<bool, Failure> {
-    let client = database.connect().await?;
-    let changed = client
+    let mut client = database.connect().await?;
+    let transaction = client.transaction().await?;
+    let changed = transaction
         .execute(
             "WITH changed AS (UPDATE orders SET share = $3 WHERE group_name = $1 AND version = $2 \
              RETURNING group_name) SELECT pg_notify($4, group_name) FROM changed",
             &[&group, &i64::from(version), &i16::from(share), &CHANNEL],
         )
         .await?;
+    if changed > 0 {
+        let entry = NewEntry::of_act(Act::ChangeShare, group)
+            .with_detail("version", version)
+            .with_detail("share", share);
+        operator.record(&transaction, entry).await?;
+    }
+    transaction.commit().await?;
     Ok(changed > 0)
 }
 
