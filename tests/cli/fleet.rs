@@ -16,6 +16,8 @@
 mod attacks;
 #[path = "fleet/balancer.rs"]
 mod balancer;
+#[path = "fleet/browsers.rs"]
+mod browsers;
 #[path = "fleet/cluster.rs"]
 mod cluster;
 mod common;
@@ -25,8 +27,12 @@ mod dev;
 mod examples;
 #[path = "fleet/fleets.rs"]
 mod fleets;
+#[path = "page/http.rs"]
+mod http;
 #[path = "fleet/incidents.rs"]
 mod incidents;
+#[path = "fleet/intruders.rs"]
+mod intruders;
 #[path = "fleet/joining.rs"]
 mod joining;
 #[path = "../locked/machine.rs"]
@@ -34,12 +40,20 @@ mod joining;
 mod machine;
 #[path = "fleet/orders.rs"]
 mod orders;
+#[path = "fleet/pages.rs"]
+mod pages;
+#[path = "fleet/people.rs"]
+mod people;
+#[path = "fleet/providers.rs"]
+mod providers;
 #[path = "fleet/rollouts.rs"]
 mod rollouts;
 #[path = "fleet/sending.rs"]
 mod sending;
 #[path = "fleet/upkeep.rs"]
 mod upkeep;
+#[path = "fleet/visits.rs"]
+mod visits;
 #[path = "fleet/wire.rs"]
 mod wire;
 
@@ -76,6 +90,27 @@ fn main() -> ExitCode {
         trial("fleet: reports of machines that try orders have bounds", rollouts::reports),
         trial("fleet: orders lock bundles and revoke them", orders::bundles),
         trial("fleet: a revoked machine gets no orders", orders::revoked),
+        trial("fleet: people sign in with one link, at any replica", people::sign_in),
+        trial("fleet: the acts of operators are in the audit", people::operators),
+        trial("fleet: the audit shows what was changed in it", people::audit),
+        trial("fleet: people see machines, sessions and steps", pages::machines),
+        trial("fleet: a machine reports its own protection within bounds", pages::protection),
+        trial("fleet: a search finds what it says", pages::search),
+        trial("fleet: pages follow each other, by an index", pages::paging),
+        trial("fleet: what many machines met is a finding", pages::findings),
+        trial("fleet: an operator settles an incident on the page", pages::settle),
+        trial("fleet: a page that others could read is not served", pages::configured),
+        trial("fleet: the page answers under its own name alone", intruders::doors),
+        trial("fleet: strangers see nothing of the page", intruders::strangers),
+        trial("fleet: a role may do what it says, and no more", intruders::roles),
+        trial("fleet: a machine's certificate opens no page", intruders::certificates),
+        trial("fleet: texts of machines stay text on the page", intruders::texts),
+        trial("fleet: a provider signs in whom the configuration admits", providers::admits),
+        trial("fleet: an answer of a provider counts for its own sign-in", providers::attacks),
+        trial("fleet: the pages work with the keyboard", browsers::keyboard),
+        trial("fleet: the pages work without scripts", browsers::scriptless),
+        trial("fleet: a browser comes back from a provider", browsers::provider),
+        trial("fleet: everybody can read the pages", browsers::readable),
         trial("fleet: systemd takes the unit of the page", examples::unit),
         trial("fleet: the commands of the compose file are the program's", examples::compose),
         trial("fleet: a newer database is left alone", dev::newer_database),

@@ -22,7 +22,7 @@ let shown;
 // What the page's policy refuses, and what fails in its script.
 const complaints = [];
 
-async function open(options = {}) {
+async function launch(options = {}) {
   const context = await chromium.launchPersistentContext(task.profile, {
     executablePath: task.browser,
     headless: true,
@@ -35,8 +35,17 @@ async function open(options = {}) {
   const page = context.pages()[0] ?? (await context.newPage());
   shown = page;
   page.setDefaultTimeout(60_000);
-  page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
+  // Another site that the person passes is not ours to complain about.
+  const isOurs = (url) => !task.host || new URL(url).host === task.host;
+  page.on("console", (message) => {
+    if (message.type() === "error" && isOurs(message.location().url)) complaints.push(message.text());
+  });
   page.on("pageerror", (error) => complaints.push(String(error)));
+  return { context, page };
+}
+
+async function open(options = {}) {
+  const { context, page } = await launch(options);
   await page.goto(task.link);
   if (options.javaScriptEnabled === false) {
     // Nothing reads the code behind `#`, so the person types it.
@@ -250,6 +259,68 @@ const scenarios = {
     await context.close();
   },
 
+  // Somebody looks for what happened on a fleet, and settles an incident.
+  async hub() {
+    const { context, page } = await open();
+    if ((await page.evaluate(() => location.hash)) !== "") fail("the code stays in the address");
+    const cookies = await context.cookies();
+    if (!cookies.every((cookie) => cookie.httpOnly && cookie.sameSite === "Strict")) {
+      fail(`cookies: ${JSON.stringify(cookies)}`);
+    }
+    await tabTo(page, "nav a[href='/search']");
+    await page.keyboard.press("Enter");
+    await page.waitForURL("**/search");
+    await tabTo(page, "form.search input[name=text]");
+    await page.keyboard.type("evil.example");
+    await page.keyboard.press("Enter");
+    await page.locator("tbody th", { hasText: "evil.example" }).waitFor();
+    await page.screenshot({ path: join(task.pictures, "hub-found.png"), fullPage: true });
+    await tabTo(page, "tbody a[href^='/session?']");
+    await page.keyboard.press("Enter");
+    await page.waitForURL("**/session?*");
+    await page.locator("h1").waitFor();
+    await tabTo(page, "nav a[href='/incidents']");
+    await page.keyboard.press("Enter");
+    await page.waitForURL("**/incidents");
+    await tabTo(page, "input[name=reason]");
+    await page.keyboard.type("restored from a backup");
+    await page.keyboard.press("Enter");
+    await page.getByText("It is settled").waitFor();
+    await page.getByText("restored from a backup").waitFor();
+    await tabTo(page, ".sign-out button");
+    await page.keyboard.press("Enter");
+    await page.getByText("You are signed out.").waitFor();
+    await context.close();
+  },
+
+  // Without scripts the code is typed, and every page has its heading.
+  async hubScriptless() {
+    const { context, page } = await open({ javaScriptEnabled: false });
+    for (const path of task.pages) {
+      await page.goto(new URL(path, task.link).href);
+      if ((await page.locator("h1").count()) !== 1) fail(`${path} has no heading`);
+    }
+    await context.close();
+  },
+
+  // A provider vouches for the person: there and back again, over two sites.
+  async hubProvider() {
+    const { context, page } = await launch();
+    // The provider's page would load a font from elsewhere.
+    const isLocal = (url) => ["hub.localhost", "127.0.0.1"].includes(url.hostname);
+    await context.route((url) => !isLocal(url), (route) => route.fulfill({ body: "" }));
+    await page.goto(task.link);
+    await page.locator("a[href='/oidc/begin']").click();
+    await page.locator("input[name=login]").fill(task.login);
+    await page.locator("input[name=password]").fill("any");
+    await page.locator("button[type=submit]").click();
+    await page.waitForURL((url) => url.pathname === "/" && url.hostname === "hub.localhost");
+    await page.getByText(`Sign out (oidc:${task.login}@example.org`).waitFor();
+    const cookies = await context.cookies(task.link);
+    if (cookies.length !== 1) fail(`cookies: ${JSON.stringify(cookies)}`);
+    await context.close();
+  },
+
   async readable() {
     const { context, page } = await open();
     for (const scheme of ["light", "dark"]) {
@@ -259,7 +330,7 @@ const scenarios = {
         for (const path of task.pages) {
           await page.goto(new URL(path, task.link).href);
           const name = path.replace(/[?].*/, "").replace(/[^a-z]+/g, " ").trim().replace(" ", "-") || "sessions";
-          await page.screenshot({ path: join(task.pictures, `${name}-${scheme}-${size}.png`) });
+          await page.screenshot({ path: join(task.pictures, `${task.prefix ?? ""}${name}-${scheme}-${size}.png`) });
           const across = await page.evaluate(() => document.documentElement.scrollWidth);
           if (across > width) fail(`${path} is ${across} wide on a window of ${width}`);
           await page.evaluate(axe);

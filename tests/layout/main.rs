@@ -30,6 +30,7 @@ const FLOORS: &[&[&str]] = &[
     &["config"],
     &["review", "terminal"],
     &["author", "page", "service"],
+    &["served"],
     &["web"],
     &["cli", "hook", "hub", "toolchain"],
 ];

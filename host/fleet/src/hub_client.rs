@@ -4,7 +4,8 @@
 use crate::membership::Membership;
 use crate::protocol::{
     Acceptance, Admission, Authority, Batch, Farewell, JoinRequest, KnownHeads, LONGEST_WAIT,
-    MOST_BODY, OrdersAnswer, OrdersRequest, Refusal, RenewRequest, TrialReport, VERSION,
+    MOST_BODY, OrdersAnswer, OrdersRequest, ProtectionReport, Refusal, RenewRequest, TrialReport,
+    VERSION,
 };
 use crate::token::{JoinToken, digest_certificate};
 use portcullis_network::{client_settings, create_client};
@@ -219,6 +220,14 @@ impl HubClient {
             if waits { u32::try_from(LONGEST_WAIT.as_secs()).unwrap_or(0) } else { 0 };
         let request = OrdersRequest { version: VERSION, seen, refused, wait_seconds, trial };
         self.post("/v1/orders", &request)
+    }
+
+    /// Sends what `portcullis doctor` finds on this machine.
+    ///
+    /// # Errors
+    /// Fails if the hub cannot be reached, or refuses.
+    pub fn send_protection(&self, report: &ProtectionReport) -> Result<(), HubError> {
+        self.post::<serde_json::Value>("/v1/protection", report).map(drop)
     }
 
     /// Tells the hub that the machine leaves.

@@ -5,9 +5,14 @@
 //! in them is its own. It gives the second one its version, then the arguments in one fixed form.
 
 mod orders;
+mod people;
 
 pub use orders::{
     OrdersCommand, PauseArguments, PublishArguments, ResumeArguments, ShareArguments, ShowArguments,
+};
+pub use people::{
+    AddUserArguments, HubAuditCommand, KeptHead, LinkArguments, ROLES, RoleArguments,
+    ShowAuditArguments, UserArguments, UserCommand, VerifyAuditArguments,
 };
 
 use std::ffi::OsString;
@@ -42,6 +47,14 @@ pub enum HubCommand {
     /// Publish signed orders for a group of machines, and see which are in force
     #[command(subcommand)]
     Orders(OrdersCommand),
+    /// List what many machines have met within a time: texts, destinations, packages
+    Findings(FindingsArguments),
+    /// Add and remove the people who may see the hub's pages
+    #[command(subcommand)]
+    User(UserCommand),
+    /// Show and verify what people have done on the hub
+    #[command(subcommand)]
+    Audit(HubAuditCommand),
 }
 
 /// The arguments of `hub incidents`, with which it lists them, and the commands below it.
@@ -100,6 +113,9 @@ pub struct ServeArguments {
     /// Listen on this address instead of the configured one
     #[arg(long, value_name = "ADDRESS")]
     pub listen: Option<String>,
+    /// Serve the page on this address instead of the configured one
+    #[arg(long, value_name = "ADDRESS")]
+    pub page: Option<String>,
 }
 
 /// The arguments of `hub dev`.
@@ -147,6 +163,23 @@ pub struct ListArguments {
     pub json: bool,
 }
 
+/// The arguments of `hub findings`.
+#[derive(Debug, clap::Args)]
+pub struct FindingsArguments {
+    /// The hub's folder
+    #[arg(long, value_name = "DIR", default_value = FOLDER)]
+    pub folder: PathBuf,
+    /// The fewest machines
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(2..=100_000))]
+    pub machines: u32,
+    /// The time within which they met it: 1h, 1d
+    #[arg(long, value_name = "TIME", default_value = "1d", value_parser = parse_time)]
+    pub within: Duration,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// The arguments of `hub revoke`.
 #[derive(Debug, clap::Args)]
 pub struct RevokeArguments {
@@ -188,7 +221,13 @@ impl HubCommand {
             Self::Token(_) | Self::Revoke(_) => true,
             Self::Orders(command) => command.is_for_person(),
             Self::Incidents(arguments) => arguments.command.is_some(),
-            Self::Init(_) | Self::Serve(_) | Self::Dev(_) | Self::Machines(_) => false,
+            Self::User(command) => command.is_for_person(),
+            Self::Init(_)
+            | Self::Serve(_)
+            | Self::Dev(_)
+            | Self::Machines(_)
+            | Self::Findings(_)
+            | Self::Audit(_) => false,
         }
     }
 
@@ -206,6 +245,9 @@ impl HubCommand {
             Self::Incidents(arguments) => arguments.list.json,
             Self::Orders(command) => command.prints_json(),
             Self::Revoke(arguments) => arguments.json,
+            Self::Findings(arguments) => arguments.json,
+            Self::User(command) => command.prints_json(),
+            Self::Audit(command) => command.prints_json(),
             Self::Serve(_) | Self::Dev(_) => false,
         }
     }
@@ -227,6 +269,7 @@ impl HubCommand {
                 words.add("serve");
                 words.add_value("--folder", &arguments.folder);
                 arguments.listen.iter().for_each(|listen| words.add_value("--listen", listen));
+                arguments.page.iter().for_each(|page| words.add_value("--page", page));
             }
             Self::Dev(arguments) => {
                 words.add("dev");
@@ -265,6 +308,20 @@ impl HubCommand {
                 words.add("orders");
                 orders::add_words(&mut words, command);
             }
+            Self::Findings(arguments) => {
+                words.add("findings");
+                words.add_value("--folder", &arguments.folder);
+                words.add_value("--machines", arguments.machines.to_string());
+                words.add_value("--within", format!("{}s", arguments.within.as_secs()));
+            }
+            Self::User(command) => {
+                words.add("user");
+                people::add_user_words(&mut words, command);
+            }
+            Self::Audit(command) => {
+                words.add("audit");
+                people::add_audit_words(&mut words, command);
+            }
             Self::Revoke(arguments) => {
                 words.add("revoke");
                 words.add_value("--folder", &arguments.folder);
@@ -282,6 +339,7 @@ impl HubCommand {
                 ..
             }) => vec![arguments.incident.to_string().into()],
             Self::Orders(command) => command.plain_words(),
+            Self::User(command) => command.plain_words(),
             _ => Vec::new(),
         };
         if !plain.is_empty() {
@@ -376,6 +434,16 @@ mod tests {
             "orders show g --version 2",
             "orders show g",
             "revoke --reason=-r -- -m",
+            "serve --page 127.0.0.1:8444",
+            "findings --machines 5 --within 2h --json",
+            "user add --role operator --for 1h -- -ann",
+            "user link ann --json",
+            "user list --json",
+            "user role ann viewer",
+            "user sign-out ann",
+            "user remove -- -ann",
+            "audit show --limit 7 --json",
+            "audit verify --head 3:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
         ] {
             let line_words = ["portcullis"].into_iter().chain(line.split(' ')).map(OsString::from);
             let parsed = Arguments::try_parse_from(line_words).unwrap();

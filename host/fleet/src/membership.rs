@@ -87,6 +87,10 @@ pub struct Progress {
     /// True if the hub, or this machine, found that records do not continue what the hub has: only
     /// a person can go on.
     pub disputed: bool,
+    /// The time at which the hub got the newest report of this machine's protection, in milliseconds
+    /// since 1970; 0 for none.
+    #[serde(default)]
+    pub reported_at: u64,
 }
 
 impl Progress {

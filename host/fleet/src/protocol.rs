@@ -9,6 +9,7 @@
 //! | `POST /v1/records` | the machine's | [`Batch`] | [`Acceptance`] |
 //! | `GET /v1/heads` | the machine's | none | [`KnownHeads`] |
 //! | `POST /v1/orders` | the machine's | [`OrdersRequest`] | [`OrdersAnswer`] |
+//! | `POST /v1/protection` | the machine's | [`ProtectionReport`] | `{}` |
 //! | `POST /v1/leave` | the machine's | none | [`Farewell`] |
 //! | `GET /health` | none | none | `{}` |
 //!
@@ -281,6 +282,74 @@ pub struct OrdersAnswer {
     /// The orders of that version, if the machine does not try them yet.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub trial_orders: Option<SignedOrders>,
+}
+
+/// The most findings of a report.
+pub const MOST_FINDINGS: usize = 32;
+/// The most bytes of a text in a finding.
+pub const MOST_FINDING_TEXT: usize = 500;
+
+/// The findings of `portcullis doctor` on a machine. It is the machine's word, and proves nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProtectionReport {
+    /// [`VERSION`].
+    pub version: u32,
+    /// The worst level of all findings, those that were left out included.
+    pub worst: FindingLevel,
+    /// The findings that are not in order, at most [`MOST_FINDINGS`], the worst first.
+    pub findings: Vec<ReportedFinding>,
+    /// The findings that were left out.
+    pub omitted: u32,
+}
+
+/// A finding. Its texts are masked, and empty if the machine sends no texts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReportedFinding {
+    /// The subject of the check.
+    pub check: String,
+    /// The level.
+    pub level: FindingLevel,
+    /// The observation, in one line.
+    pub what: String,
+    /// The advice.
+    pub fix: String,
+}
+
+/// The severity of a finding, as `portcullis doctor` names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FindingLevel {
+    /// Everything is as expected.
+    Ok,
+    /// An intentional choice.
+    Note,
+    /// The guard works, but something weakens it or will.
+    Warning,
+    /// The guard does not work.
+    Problem,
+}
+
+impl FindingLevel {
+    /// Returns its name.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Note => "note",
+            Self::Warning => "warning",
+            Self::Problem => "problem",
+        }
+    }
+
+    /// Returns the level of that name.
+    #[must_use]
+    pub fn find_level(name: &str) -> Option<Self> {
+        [Self::Ok, Self::Note, Self::Warning, Self::Problem]
+            .into_iter()
+            .find(|level| level.as_str() == name)
+    }
 }
 
 /// The answer to a machine that leaves: its certificates count no more.

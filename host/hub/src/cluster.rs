@@ -3,16 +3,20 @@
 //! The cluster has no network address and its socket is in a private folder, so it needs no
 //! password. PostgreSQL refuses to run as root; started by root, it runs as the user `postgres`.
 
+use crate::audit::{Act, NewEntry};
 use crate::database::Database;
 use crate::folder::{create_folder, read_config};
+use crate::operator::Operator;
 use crate::output;
+use crate::people::{add_person, make_link};
 use crate::process::{await_end, explain_failure, new_token, start_runtime};
-use crate::server::serve_hub;
+use crate::server::{Addresses, Served, serve_hub};
 use crate::tokens::store_token;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use portcullis_core::known_failure::HintedFailure;
 use portcullis_fleet::hub_command::DevArguments;
 use portcullis_fs::replace_bytes;
+use portcullis_served::Role;
 use portcullis_terminal::paint;
 use rustix::process::{Pid, Signal, geteuid, kill_process};
 use std::fs::{self, DirBuilder};
@@ -30,6 +34,8 @@ const USER: &str = "postgres";
 /// The token that `hub dev` prints.
 const USES: u32 = 100;
 const LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
+/// The person who tries the page out.
+const PERSON: &str = "dev";
 /// The time for a start or an end of the cluster.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -45,13 +51,15 @@ pub fn run_dev(arguments: &DevArguments) -> Result<()> {
             format!("host='{}' user=portcullis dbname=postgres", cluster.socket.display());
         let listen = format!("127.0.0.1:{port}");
         create_folder(&hub, &format!("https://localhost:{port}"), &database, &listen)?;
+        add_page(&hub)?;
     }
     let runtime = start_runtime()?;
     let token_file = place.folder.join("join-token");
     runtime.block_on(write_token(&hub, &token_file))?;
+    let link = runtime.block_on(make_page_link(&hub))?;
     let url = read_config(&hub)?.url;
-    let ready = |_| print_welcome(&hub, &url, &token_file);
-    runtime.block_on(serve_hub(&hub, None, ready, end))
+    let ready = |_: &Served| print_welcome(&hub, &url, &token_file, link.as_deref());
+    runtime.block_on(serve_hub(&hub, Addresses::default(), ready, end))
 }
 
 async fn write_token(hub: &Path, file: &Path) -> Result<()> {
@@ -65,7 +73,8 @@ async fn write_token(hub: &Path, file: &Path) -> Result<()> {
     }
     let token = new_token(hub)?;
     let labels = [("from".to_owned(), "dev".to_owned())];
-    let stored = store_token(&database, &token, &labels, USES, LIFETIME).await;
+    let operator = Operator::of_folder(hub)?;
+    let stored = store_token(&database, &token, &labels, USES, LIFETIME, &operator).await;
     let (_, expires_at) = stored.map_err(explain_failure)?;
     replace_bytes(file, 0o600, format!("{}\n", token.to_text()).as_bytes())
         .with_context(|| format!("cannot write `{}`", file.display()))?;
@@ -73,7 +82,39 @@ async fn write_token(hub: &Path, file: &Path) -> Result<()> {
     Ok(())
 }
 
-fn print_welcome(hub: &Path, url: &str, token_file: &Path) {
+/// Adds a page to the hub's configuration, on a port of loopback that is free.
+fn add_page(hub: &Path) -> Result<()> {
+    let path = hub.join("hub.toml");
+    let port = choose_port(0)?;
+    let text = fs::read_to_string(&path).context("cannot read the configuration")?;
+    let text = format!("{text}page = \"127.0.0.1:{port}\"\npage_tls = false\n");
+    replace_bytes(&path, 0o600, text.as_bytes()).context("cannot write the configuration")
+}
+
+/// Makes a link for somebody who tries the page out; `None` if the hub has none.
+async fn make_page_link(hub: &Path) -> Result<Option<String>> {
+    let config = read_config(hub)?;
+    let Some(page) = config.page_address()? else { return Ok(None) };
+    let (database, operator) = (Database::configure(&config)?, Operator::of_folder(hub)?);
+    let making = async {
+        let mut client = database.connect().await?;
+        let transaction = client.transaction().await?;
+        let by = operator.name();
+        let added = add_person(&transaction, PERSON, Role::Operator, by, LIFETIME).await?;
+        let code = match added {
+            Some(code) => Some(code),
+            None => make_link(&transaction, PERSON, LIFETIME).await?,
+        };
+        let entry = NewEntry::of_act(Act::MakeLink, PERSON);
+        operator.record(&transaction, entry).await?;
+        transaction.commit().await?;
+        Ok(code)
+    };
+    let code = making.await.map_err(explain_failure)?;
+    Ok(code.map(|code| format!("{}/sign-in#{code}", page.door.origin)))
+}
+
+fn print_welcome(hub: &Path, url: &str, token_file: &Path, link: Option<&str>) {
     let (hub, token) = (hub.display(), token_file.display());
     paint::print_text(&format!(
         "a hub for trying it out serves on {url}; Ctrl-C ends it\n\n\
@@ -81,6 +122,9 @@ fn print_welcome(hub: &Path, url: &str, token_file: &Path) {
          machines:   portcullis hub machines --folder {hub}\n\
          incidents:  portcullis hub incidents --folder {hub}\n"
     ));
+    if let Some(link) = link {
+        paint::print_text(&format!("the page:   {link}\n"));
+    }
 }
 
 fn choose_port(port: u16) -> Result<u16> {

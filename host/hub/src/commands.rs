@@ -1,16 +1,21 @@
 //! The commands of `portcullis hub`. Those of an operator work on the database directly: who can
 //! read the hub's folder is the hub.
 
+mod audit;
+mod findings;
+mod people;
+
+use crate::audit::{Act, NewEntry};
 use crate::cluster;
 use crate::database::Database;
 use crate::folder::{create_folder, read_authority_digest, read_config};
 use crate::incidents::{list_incidents, settle_incident};
 use crate::machines::{list_machines, revoke_machine};
-use crate::operator::name_operator;
+use crate::operator::Operator;
 use crate::order_commands::run_orders;
 use crate::output;
 use crate::process::{await_end, explain_failure, new_token, start_runtime};
-use crate::server::serve_hub;
+use crate::server::{Addresses, Served, serve_hub};
 use crate::tokens::store_token;
 use anyhow::{Context, Result, anyhow};
 use portcullis_core::known_failure::{HintedFailure, KnownFailure};
@@ -44,6 +49,9 @@ pub fn run_command(command: &HubCommand) -> Result<()> {
             ..
         }) => settle(arguments),
         HubCommand::Orders(command) => run_orders(command),
+        HubCommand::Findings(arguments) => findings::run_findings(arguments),
+        HubCommand::User(command) => people::run_user(command),
+        HubCommand::Audit(command) => audit::run_audit(command),
     }
 }
 
@@ -68,10 +76,15 @@ fn init(arguments: &InitArguments) -> Result<()> {
 
 fn serve(arguments: &ServeArguments) -> Result<()> {
     let end = await_end()?;
-    let ready = |address| {
-        paint::print_text(&format!("serving machines on {address}\n"));
+    let ready = |served: &Served| {
+        paint::print_text(&format!("serving machines on {}\n", served.machines));
+        if let Some(page) = &served.page {
+            paint::print_text(&format!("serving the page on {page}\n"));
+        }
     };
-    start_runtime()?.block_on(serve_hub(&arguments.folder, arguments.listen.as_deref(), ready, end))
+    let ServeArguments { folder, listen, page } = arguments;
+    let addresses = Addresses { machines: listen.as_deref(), page: page.as_deref() };
+    start_runtime()?.block_on(serve_hub(folder, addresses, ready, end))
 }
 
 fn create_token(arguments: &TokenArguments) -> Result<()> {
@@ -81,9 +94,11 @@ fn create_token(arguments: &TokenArguments) -> Result<()> {
     // The file is made first: a token that nobody gets is not stored.
     let file = arguments.output.as_deref().map(create_private_file).transpose()?;
     let TokenArguments { labels, uses, lifetime, .. } = arguments;
+    let operator = Operator::of_folder(&arguments.folder)?;
     let (id, expires_at) = start_runtime()?.block_on(async {
         database.prepare_tables().await?;
-        store_token(&database, &token, labels, *uses, *lifetime).await.map_err(explain_failure)
+        let stored = store_token(&database, &token, labels, *uses, *lifetime, &operator);
+        stored.await.map_err(explain_failure)
     })?;
     let text = token.to_text();
     if let Some(mut file) = file {
@@ -144,9 +159,20 @@ fn show_incidents(arguments: &ListArguments) -> Result<()> {
 fn settle(arguments: &SettleArguments) -> Result<()> {
     let database = Database::configure(&read_config(&arguments.folder)?)?;
     let SettleArguments { incident, reason, json, .. } = arguments;
-    let (by, reason) = (name_operator(), one_line(reason, MOST_REASON));
-    let settled = settle_incident(&database, *incident, &reason, &by);
-    if !start_runtime()?.block_on(settled).map_err(explain_failure)? {
+    let operator = Operator::of_folder(&arguments.folder)?;
+    let (by, reason) = (operator.name(), one_line(reason, MOST_REASON));
+    let settled = start_runtime()?.block_on(async {
+        let mut client = database.connect().await?;
+        let transaction = client.transaction().await?;
+        if !settle_incident(&transaction, *incident, &reason, by).await? {
+            return Ok(false);
+        }
+        let entry = NewEntry::of_act(Act::SettleIncident, &incident.to_string());
+        operator.record(&transaction, entry.with_detail("reason", reason.as_str())).await?;
+        transaction.commit().await?;
+        Ok(true)
+    });
+    if !settled.map_err(explain_failure)? {
         let missing = KnownFailure::NotFound(format!("there is no incident {incident}"));
         let hint = "`portcullis hub incidents` lists them";
         return Err(anyhow!(HintedFailure::new(missing.to_string(), hint)).context(missing));
@@ -164,8 +190,19 @@ fn revoke(arguments: &RevokeArguments) -> Result<()> {
     let database = Database::configure(&read_config(&arguments.folder)?)?;
     let RevokeArguments { machine, reason, json, .. } = arguments;
     let shown = one_line(machine, 64);
-    let revoked = revoke_machine(&database, machine, reason);
-    if !start_runtime()?.block_on(revoked).map_err(explain_failure)? {
+    let operator = Operator::of_folder(&arguments.folder)?;
+    let revoked = start_runtime()?.block_on(async {
+        let mut client = database.connect().await?;
+        let transaction = client.transaction().await?;
+        if !revoke_machine(&transaction, machine, reason).await? {
+            return Ok(false);
+        }
+        let entry = NewEntry::of_act(Act::RevokeMachine, machine);
+        operator.record(&transaction, entry.with_detail("reason", reason.as_str())).await?;
+        transaction.commit().await?;
+        Ok(true)
+    });
+    if !revoked.map_err(explain_failure)? {
         let missing = KnownFailure::NotFound(format!("there is no machine `{shown}`"));
         let hint = "`portcullis hub machines` lists them";
         return Err(anyhow!(HintedFailure::new(missing.to_string(), hint)).context(missing));

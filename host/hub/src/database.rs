@@ -21,6 +21,7 @@ use tokio_postgres::{AsyncMessage, Client, Config, Connection, NoTls};
 const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/1.sql"),
     include_str!("../migrations/2.sql"),
+    include_str!("../migrations/3.sql"),
     include_str!("../migrations/4.sql"),
 ];
 /// The advisory lock for migrations and partitions: `hub` in ASCII.

@@ -47,7 +47,20 @@ impl Failure {
         self.log.as_deref()
     }
 
-    const fn status(&self) -> StatusCode {
+    /// Writes the failure to the hub's log, if its operator should know of it.
+    pub fn report(&self) {
+        if let Some(log) = self.log() {
+            crate::report_line(&one_line(log, 1000));
+        }
+    }
+
+    /// Returns the reason that the other side is told.
+    pub fn reason(&self) -> &str {
+        &self.refusal.reason
+    }
+
+    /// Returns the status of the answer.
+    pub const fn status(&self) -> StatusCode {
         match self.refusal.refused {
             RefusalKind::Malformed => StatusCode::BAD_REQUEST,
             RefusalKind::Unidentified => StatusCode::UNAUTHORIZED,
@@ -92,9 +105,7 @@ impl From<PoolError> for Failure {
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
         let status = self.status();
-        if let Some(log) = self.log() {
-            crate::report_line(&one_line(log, 1000));
-        }
+        self.report();
         let mut response = json_response(status, &self.refusal);
         if status == StatusCode::SERVICE_UNAVAILABLE {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(RETRY_AFTER));

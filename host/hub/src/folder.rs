@@ -9,6 +9,8 @@
 //! ```
 
 use crate::authority;
+use crate::oidc::OidcConfig;
+use crate::page_address::PageAddress;
 use anyhow::{Context, Result, bail, ensure};
 use portcullis_bundle::SecretKey;
 use portcullis_core::known_failure::{HintedFailure, KnownFailure};
@@ -52,6 +54,28 @@ pub struct HubConfig {
     /// The most connections of one replica to the database.
     #[serde(default = "default_connections")]
     pub connections: usize,
+    /// The address on which people reach the hub's pages; none serves no page.
+    pub page: Option<String>,
+    /// The address by which they reach it, if that is another one.
+    pub page_url: Option<String>,
+    /// False if a proxy on this machine has the page's certificate.
+    #[serde(default = "default_page_tls")]
+    pub page_tls: bool,
+    /// The provider by which people sign in.
+    pub oidc: Option<OidcConfig>,
+}
+
+impl HubConfig {
+    /// Returns the addresses of the page; `None` if there is none.
+    pub fn page_address(&self) -> Result<Option<PageAddress>> {
+        let Some(listen) = &self.page else { return Ok(None) };
+        let hub = host_of(&self.url)?;
+        PageAddress::parse(listen, self.page_url.as_deref(), self.page_tls, hub).map(Some)
+    }
+}
+
+const fn default_page_tls() -> bool {
+    true
 }
 
 const fn default_days() -> u32 {
@@ -122,16 +146,21 @@ pub fn read_folder(folder: &Path) -> Result<HubFolder> {
     let config = read_config(folder)?;
     let certificate = read_text(&folder.join(CERTIFICATE))?;
     let key = read_secret(&folder.join(AUTHORITY_KEY))?;
-    let path = folder.join(RECEIPT_KEY);
-    let seed = data_encoding::HEXLOWER.decode(read_secret(&path)?.trim().as_bytes()).ok();
-    let seed: Option<[u8; 32]> = seed.and_then(|seed| seed.try_into().ok());
-    let seed = seed.with_context(|| format!("`{}` does not hold 64 hex digits", path.display()))?;
     Ok(HubFolder {
         authority: authority::Authority::read(&certificate, &key)
             .with_context(|| format!("the authority in `{}`", folder.display()))?,
         config,
-        receipt_key: SecretKey::of_seed(&seed),
+        receipt_key: read_receipt_key(folder)?,
     })
+}
+
+/// Reads the key that signs receipts and seals the audit.
+pub fn read_receipt_key(folder: &Path) -> Result<SecretKey> {
+    let path = folder.join(RECEIPT_KEY);
+    let seed = data_encoding::HEXLOWER.decode(read_secret(&path)?.trim().as_bytes()).ok();
+    let seed: Option<[u8; 32]> = seed.and_then(|seed| seed.try_into().ok());
+    let seed = seed.with_context(|| format!("`{}` does not hold 64 hex digits", path.display()))?;
+    Ok(SecretKey::of_seed(&seed))
 }
 
 /// Reads the configuration alone: commands that need no key do not open one.
@@ -155,6 +184,12 @@ pub fn read_config(folder: &Path) -> Result<HubConfig> {
         "`{}`: `connections` is from 1 to 1000",
         path.display()
     );
+    config.page_address().with_context(|| format!("`{}`", path.display()))?;
+    config
+        .oidc
+        .iter()
+        .try_for_each(OidcConfig::check)
+        .with_context(|| format!("`{}`", path.display()))?;
     Ok(config)
 }
 

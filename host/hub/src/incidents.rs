@@ -76,12 +76,11 @@ pub async fn raise_incident(
 
 /// Settles an incident in the name of a person; returns false if there is none of that number.
 pub async fn settle_incident(
-    database: &Database,
+    client: &impl GenericClient,
     incident: i64,
     reason: &str,
     by: &str,
 ) -> Result<bool, Failure> {
-    let client = database.connect().await?;
     let changed = client
         .execute(
             "UPDATE incidents SET settled_at = now(), settled_by = $2, settle_reason = $3 \
@@ -112,18 +111,37 @@ pub async fn settle_gaps(
 /// Returns the newest incidents, the newest first.
 pub async fn list_incidents(database: &Database) -> Result<Vec<IncidentSummary>, Failure> {
     let client = database.connect().await?;
-    let rows = client
-        .query(
-            "SELECT incident, i.machine, name, journal, kind, sequence, reason, times, \
-             (extract(epoch FROM first_at) * 1000)::bigint, \
-             (extract(epoch FROM last_at) * 1000)::bigint, \
-             (extract(epoch FROM settled_at) * 1000)::bigint, settled_by, settle_reason \
-             FROM incidents i JOIN machines m USING (machine) \
-             ORDER BY last_at DESC, incident DESC LIMIT $1",
-            &[&MOST],
-        )
-        .await?;
-    let summary = |row: &Row| IncidentSummary {
+    let sql = format!("{SUMMARIES} ORDER BY last_at DESC, incident DESC LIMIT $1");
+    let rows = client.query(&sql, &[&MOST]).await?;
+    Ok(rows.iter().map(summary_of_row).collect())
+}
+
+/// Returns incidents, those that are open first, then the newest, from a place on; of one machine,
+/// or with an empty text of all.
+pub async fn search_incidents(
+    database: &Database,
+    machine: &str,
+    skipped: u32,
+    most: u32,
+) -> Result<Vec<IncidentSummary>, Failure> {
+    let client = database.connect().await?;
+    let sql = format!(
+        "{SUMMARIES} WHERE $1 = '' OR i.machine = $1 \
+         ORDER BY settled_at IS NULL DESC, last_at DESC, incident DESC LIMIT $2 OFFSET $3"
+    );
+    let rows = client.query(&sql, &[&machine, &i64::from(most), &i64::from(skipped)]).await?;
+    Ok(rows.iter().map(summary_of_row).collect())
+}
+
+/// The beginning of each query for incidents as people see them.
+const SUMMARIES: &str = "SELECT incident, i.machine, name, journal, kind, sequence, reason, times, \
+    (extract(epoch FROM first_at) * 1000)::bigint, \
+    (extract(epoch FROM last_at) * 1000)::bigint, \
+    (extract(epoch FROM settled_at) * 1000)::bigint, settled_by, settle_reason \
+    FROM incidents i JOIN machines m USING (machine)";
+
+fn summary_of_row(row: &Row) -> IncidentSummary {
+    IncidentSummary {
         incident: row.get(0),
         machine: row.get(1),
         name: row.get(2),
@@ -137,6 +155,5 @@ pub async fn list_incidents(database: &Database) -> Result<Vec<IncidentSummary>,
         settled_at: row.get(10),
         settled_by: row.get(11),
         settle_reason: row.get(12),
-    };
-    Ok(rows.iter().map(summary).collect())
+    }
 }

@@ -7,9 +7,12 @@
 use crate::activity::add_activity;
 use crate::chain::{ChainIncident, IncidentKind, KnownJournal, NewRecords, judge_batch};
 use crate::failure::Failure;
+use crate::findings::note_traits;
 use crate::incidents::{raise_incident, settle_gaps};
 use crate::machines::{KnownMachine, check_texts, check_version, position_of};
 use crate::service::Hub;
+use crate::sessions::count_sessions;
+use crate::words::collect_words;
 use deadpool_postgres::Transaction;
 use portcullis_fleet::protocol::{
     Acceptance, Batch, MOST_DOCUMENT, MOST_RECORDS, Position, RefusalKind, SentRecord,
@@ -146,6 +149,8 @@ async fn write_records(
     }
     insert_records(transaction, batch, new.records).await?;
     add_activity(transaction, &batch.machine, new.records).await?;
+    count_sessions(transaction, &batch.machine, new.records).await?;
+    note_traits(transaction, &batch.machine, new.records).await?;
     let head = new
         .records
         .last()
@@ -236,10 +241,13 @@ async fn insert_records(
     let statement = transaction
         .prepare_cached(
             "INSERT INTO records (machine, journal, sequence, previous, hash, at, id, kind, \
-             session, agent, subject, verdict, document, exact) \
-             SELECT $1, $2, * FROM unnest($3::bigint[], $4::bytea[], $5::bytea[], $6::bigint[], \
+             session, agent, subject, verdict, document, exact, words) \
+             SELECT $1, $2, sequence, previous, hash, at, id, kind, session, agent, subject, verdict, \
+             document, exact, array_to_tsvector(string_to_array(words, ' ')) \
+             FROM unnest($3::bigint[], $4::bytea[], $5::bytea[], $6::bigint[], \
              $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], \
-             $13::text[], $14::boolean[])",
+             $13::text[], $14::boolean[], $15::text[]) AS new (sequence, previous, hash, at, id, \
+             kind, session, agent, subject, verdict, document, exact, words)",
         )
         .await?;
     let hashes = |of: fn(&SentRecord) -> &Hash| -> Vec<&[u8]> {
@@ -249,6 +257,7 @@ async fn insert_records(
         records.iter().map(|record| of(record).map(String::as_str)).collect()
     };
     let exact: Vec<bool> = records.iter().map(|record| record.exact).collect();
+    let words: Vec<String> = records.iter().map(collect_words).collect();
     transaction
         .execute(
             &statement,
@@ -267,6 +276,7 @@ async fn insert_records(
                 &texts(|record| record.verdict.as_ref()),
                 &texts(|record| record.document.as_ref()),
                 &exact,
+                &words,
             ],
         )
         .await?;

@@ -7,7 +7,7 @@ use crate::authority::IssuedCertificate;
 use crate::database::Database;
 use crate::failure::Failure;
 use crate::service::Hub;
-use deadpool_postgres::Transaction;
+use deadpool_postgres::{GenericClient, Transaction};
 use portcullis_fleet::digest_secret;
 use portcullis_fleet::protocol::{
     Admission, Farewell, JoinRequest, KnownHeads, MOST_TEXT, Position, RefusalKind, RenewRequest,
@@ -69,6 +69,8 @@ pub struct MachineSummary {
     pub orders: Option<i64>,
     /// The machine's reason for refusing the orders that it was offered last.
     pub orders_refused: Option<String>,
+    /// The worst level of what `doctor` found on it, by its own report; none without a report.
+    pub protection: Option<String>,
 }
 
 /// Exchanges a token for an identity.
@@ -202,8 +204,8 @@ pub async fn list_heads(hub: &Hub, machine: &KnownMachine) -> Result<KnownHeads,
 
 /// Lets a machine leave: its certificates count no more, and its records stay.
 pub async fn leave_fleet(hub: &Hub, machine: &KnownMachine) -> Result<Farewell, Failure> {
-    revoke_machine(&hub.database, machine.id(), "the machine has left the fleet").await?;
     let client = hub.database.connect().await?;
+    revoke_machine(&client, machine.id(), "the machine has left the fleet").await?;
     let sum = "SELECT coalesce(sum(records), 0)::bigint FROM journals WHERE machine = $1";
     let records: i64 = client.query_one(sum, &[&machine.id()]).await?.get(0);
     Ok(Farewell { records: u64::try_from(records).unwrap_or(0) })
@@ -212,11 +214,10 @@ pub async fn leave_fleet(hub: &Hub, machine: &KnownMachine) -> Result<Farewell, 
 /// Revokes a machine; returns false if there is none of that id. One that was revoked before keeps
 /// its reason.
 pub async fn revoke_machine(
-    database: &Database,
+    client: &impl GenericClient,
     machine: &str,
     reason: &str,
 ) -> Result<bool, Failure> {
-    let client = database.connect().await?;
     let changed = client
         .execute(
             "UPDATE machines SET revoke_reason = CASE WHEN revoked_at IS NULL THEN $2 \
@@ -229,28 +230,55 @@ pub async fn revoke_machine(
 
 /// Returns all machines, those with open incidents first, then the one that was seen last.
 pub async fn list_machines(database: &Database) -> Result<Vec<MachineSummary>, Failure> {
+    search_machines(database, "", 0, u32::MAX).await
+}
+
+/// Returns the machines whose name, id, version or labels hold a text, in the order of the list and
+/// from a place on.
+pub async fn search_machines(
+    database: &Database,
+    text: &str,
+    skipped: u32,
+    most: u32,
+) -> Result<Vec<MachineSummary>, Failure> {
     let client = database.connect().await?;
-    let rows = client
-        .query(
-            "SELECT m.machine, m.name, m.labels, m.version, m.detail, \
-             (extract(epoch FROM m.joined_at) * 1000)::bigint, \
-             (extract(epoch FROM m.seen_at) * 1000)::bigint, \
-             (extract(epoch FROM m.revoked_at) * 1000)::bigint, m.revoke_reason, \
-             j.journals, j.records, j.unproven, j.waiting, i.incidents, m.incidents_omitted, \
-             m.orders_seen, m.orders_refused \
-             FROM machines m \
-             CROSS JOIN LATERAL (SELECT count(*) AS journals, \
-               coalesce(sum(records), 0)::bigint AS records, \
-               coalesce(sum(unproven), 0)::bigint AS unproven, \
-               coalesce(sum(claimed_sequence - head_sequence), 0)::bigint AS waiting \
-               FROM journals WHERE machine = m.machine) j \
-             CROSS JOIN LATERAL (SELECT count(*) AS incidents FROM incidents \
-               WHERE machine = m.machine AND settled_at IS NULL) i \
-             ORDER BY i.incidents > 0 DESC, m.seen_at DESC, m.machine",
-            &[],
-        )
-        .await?;
-    let summary = |row: &Row| MachineSummary {
+    let sql = format!(
+        "{SUMMARIES} WHERE $1 = '' OR position(lower($1) IN lower(concat_ws(' ', m.name, m.machine, \
+         m.version, array_to_string(m.labels, ' ')))) > 0 \
+         ORDER BY i.incidents > 0 DESC, m.seen_at DESC, m.machine LIMIT $2 OFFSET $3"
+    );
+    let rows = client.query(&sql, &[&text, &i64::from(most), &i64::from(skipped)]).await?;
+    Ok(rows.iter().map(summary_of_row).collect())
+}
+
+/// Returns a machine.
+pub async fn find_machine(
+    database: &Database,
+    machine: &str,
+) -> Result<Option<MachineSummary>, Failure> {
+    let client = database.connect().await?;
+    let sql = format!("{SUMMARIES} WHERE m.machine = $1");
+    Ok(client.query_opt(&sql, &[&machine]).await?.as_ref().map(summary_of_row))
+}
+
+/// The beginning of each query for machines as people see them.
+const SUMMARIES: &str = "SELECT m.machine, m.name, m.labels, m.version, m.detail, \
+    (extract(epoch FROM m.joined_at) * 1000)::bigint, \
+    (extract(epoch FROM m.seen_at) * 1000)::bigint, \
+    (extract(epoch FROM m.revoked_at) * 1000)::bigint, m.revoke_reason, \
+    j.journals, j.records, j.unproven, j.waiting, i.incidents, m.incidents_omitted, \
+    m.orders_seen, m.orders_refused, m.protection \
+    FROM machines m \
+    CROSS JOIN LATERAL (SELECT count(*) AS journals, \
+      coalesce(sum(records), 0)::bigint AS records, \
+      coalesce(sum(unproven), 0)::bigint AS unproven, \
+      coalesce(sum(claimed_sequence - head_sequence), 0)::bigint AS waiting \
+      FROM journals WHERE machine = m.machine) j \
+    CROSS JOIN LATERAL (SELECT count(*) AS incidents FROM incidents \
+      WHERE machine = m.machine AND settled_at IS NULL) i";
+
+fn summary_of_row(row: &Row) -> MachineSummary {
+    MachineSummary {
         machine: row.get(0),
         name: row.get(1),
         labels: row.get(2),
@@ -268,8 +296,8 @@ pub async fn list_machines(database: &Database) -> Result<Vec<MachineSummary>, F
         incidents_omitted: row.get(14),
         orders: row.get(15),
         orders_refused: row.get(16),
-    };
-    Ok(rows.iter().map(summary).collect())
+        protection: row.get(17),
+    }
 }
 
 /// Returns the position in a row: its sequence, and its hash in the next column.

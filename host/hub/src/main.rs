@@ -11,19 +11,28 @@
 //! | `folder` | the hub's files |
 //! | `authority` | certificates |
 //! | `database`, `database_tls` | connections, migrations, partitions |
-//! | `service`, `server`, `routes`, `failure` | requests |
+//! | `service`, `server`, `listener`, `routes`, `failure` | requests |
 //! | `machines`, `tokens` | who may send |
 //! | `chain` | whether a batch continues what the hub has; pure |
 //! | `ingest`, `incidents` | what is stored |
+//! | `protection`, `sessions` | what machines report of themselves, and what they did |
 //! | `orders`, `stored_orders`, `news` | what machines are told |
 //! | `rollouts`, `activity` | in which stages, and what stops that |
 //! | `operator` | who runs a command |
+//! | `people` | who may see the pages, and how their browsers sign in |
+//! | `oidc` | whom a provider may vouch for; pure |
+//! | `audit` | what people have done, chained |
+//! | `page`, `page_address` | the pages, and where they are served |
+//! | `records` | search over what was received |
+//! | `traits`, `findings` | what many machines have in common |
+//! | `words` | the words by which a record is found; pure |
 //! | `commands`, `order_commands`, `output`, `process` | what operators do and read |
 //! | `cluster` | the throw-away PostgreSQL of `hub dev` |
 
 #![allow(unreachable_pub, reason = "a program has no public API")]
 
 mod activity;
+mod audit;
 mod authority;
 mod chain;
 mod cluster;
@@ -31,22 +40,33 @@ mod commands;
 mod database;
 mod database_tls;
 mod failure;
+mod findings;
 mod folder;
 mod incidents;
 mod ingest;
+mod listener;
 mod machines;
 mod news;
+mod oidc;
 mod operator;
 mod order_commands;
 mod orders;
 mod output;
+mod page;
+mod page_address;
+mod people;
 mod process;
+mod protection;
+mod records;
 mod rollouts;
 mod routes;
 mod server;
 mod service;
+mod sessions;
 mod stored_orders;
 mod tokens;
+mod traits;
+mod words;
 
 use anyhow::bail;
 use clap::Parser;

@@ -1,8 +1,14 @@
-//! The person who runs a command, for the records that name one.
+//! The person who runs a command, for the records that name one, and the audit of what they do.
 
+use crate::audit::{Actor, AuditLog, Channel, NewEntry};
+use crate::failure::Failure;
+use crate::folder::read_receipt_key;
+use anyhow::Result;
+use deadpool_postgres::Transaction;
 use portcullis_core::text::one_line;
 use rustix::process::getuid;
 use std::fs;
+use std::path::Path;
 
 /// The file with the names of users.
 const USERS: &str = "/etc/passwd";
@@ -11,9 +17,37 @@ const CALLER: &str = "SUDO_USER";
 /// The most characters of a name.
 const MOST: usize = 64;
 
+/// A person who runs a command of the hub.
+pub struct Operator {
+    actor: Actor,
+    audit: AuditLog,
+}
+
+impl Operator {
+    /// Returns the person who runs this process, with the audit of a hub.
+    pub fn of_folder(folder: &Path) -> Result<Self> {
+        let actor = Actor { name: name_operator(), channel: Channel::Command };
+        Ok(Self { actor, audit: AuditLog::of_key(read_receipt_key(folder)?) })
+    }
+
+    /// Returns the person's name.
+    pub fn name(&self) -> &str {
+        &self.actor.name
+    }
+
+    /// Records what the person does in this transaction.
+    pub async fn record(
+        &self,
+        transaction: &Transaction<'_>,
+        entry: NewEntry,
+    ) -> Result<(), Failure> {
+        self.audit.append_entry(transaction, &self.actor, entry).await
+    }
+}
+
 /// Returns the name of the user who runs this process; for root, with the one who became root. It
 /// is what the system says, and proves no more than that.
-pub fn name_operator() -> String {
+fn name_operator() -> String {
     let id = getuid();
     let users = fs::read_to_string(USERS).unwrap_or_default();
     let user = find_user(&users, id.as_raw()).unwrap_or_else(|| format!("user {}", id.as_raw()));

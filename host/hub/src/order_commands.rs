@@ -2,7 +2,7 @@
 
 use crate::database::Database;
 use crate::folder::read_config;
-use crate::operator::name_operator;
+use crate::operator::Operator;
 use crate::orders::{
     NewOrders, Publication, Spread, change_share, find_orders, list_orders, publish_orders,
 };
@@ -54,10 +54,11 @@ fn publish(arguments: &PublishArguments) -> Result<()> {
         },
     };
     let database = Database::configure(&config)?;
+    let operator = Operator::of_folder(&arguments.folder)?;
     let published = start_runtime()?.block_on(async {
         database.prepare_tables().await?;
-        let (new, by) = (NewOrders { signed: &signed, orders: &orders }, name_operator());
-        publish_orders(&database, new, spread, &by).await.map_err(explain_failure)
+        let new = NewOrders { signed: &signed, orders: &orders };
+        publish_orders(&database, new, spread, &operator).await.map_err(explain_failure)
     })?;
     let (group, version) = (&orders.group, orders.version);
     if let Publication::Older(newest) = published {
@@ -128,8 +129,8 @@ fn read_signed(file: &Path) -> Result<(SignedOrders, Orders)> {
 fn share(arguments: &ShareArguments) -> Result<()> {
     let database = Database::configure(&read_config(&arguments.folder)?)?;
     let ShareArguments { group, version, percent, json, .. } = arguments;
-    let by = name_operator();
-    let changed = change_share(&database, group, *version, *percent, &by);
+    let operator = Operator::of_folder(&arguments.folder)?;
+    let changed = change_share(&database, group, *version, *percent, &operator);
     if !start_runtime()?.block_on(changed).map_err(explain_failure)? {
         return Err(no_orders(group, Some(*version)));
     }
@@ -145,8 +146,8 @@ fn share(arguments: &ShareArguments) -> Result<()> {
 fn pause(arguments: &PauseArguments) -> Result<()> {
     let database = Database::configure(&read_config(&arguments.folder)?)?;
     let PauseArguments { group, version, json, .. } = arguments;
-    let by = name_operator();
-    let changed = pause_rollout(&database, group, *version, &by);
+    let operator = Operator::of_folder(&arguments.folder)?;
+    let changed = pause_rollout(&database, group, *version, &operator);
     let changed = start_runtime()?.block_on(changed).map_err(explain_failure)?;
     let text = format!("the rollout of version {version} for the group `{group}` keeps its stage");
     report_change(changed, (group, *version), "paused", &text, *json)
@@ -155,8 +156,8 @@ fn pause(arguments: &PauseArguments) -> Result<()> {
 fn resume(arguments: &ResumeArguments) -> Result<()> {
     let database = Database::configure(&read_config(&arguments.folder)?)?;
     let ResumeArguments { group, version, tolerance, json, .. } = arguments;
-    let by = name_operator();
-    let changed = resume_rollout(&database, group, *version, *tolerance, &by);
+    let operator = Operator::of_folder(&arguments.folder)?;
+    let changed = resume_rollout(&database, group, *version, *tolerance, &operator);
     let changed = start_runtime()?.block_on(changed).map_err(explain_failure)?;
     let text = format!(
         "the rollout of version {version} for the group `{group}` goes on; its stage begins again"

@@ -4,10 +4,12 @@
 //! seconds; the database's notifications wake the replicas. A hub decides only when a machine gets
 //! a version: it has no key with which to make one.
 
+use crate::audit::{Act, NewEntry};
 use crate::database::Database;
 use crate::failure::Failure;
 use crate::machines::{KnownMachine, check_texts, check_version};
 use crate::news::{CHANNEL, OrdersNews, await_news};
+use crate::operator::Operator;
 use crate::rollouts::tried::{find_trial, note_trial};
 use crate::rollouts::{
     RolloutSummary, begin_rollout, find_rollout, lock_rollouts, note_manual_share, replace_rollouts,
@@ -96,7 +98,7 @@ pub async fn publish_orders(
     database: &Database,
     new: NewOrders<'_>,
     spread: Spread<'_>,
-    by: &str,
+    operator: &Operator,
 ) -> Result<Publication, Failure> {
     let mut client = database.connect().await?;
     let transaction = client.transaction().await?;
@@ -110,19 +112,28 @@ pub async fn publish_orders(
     if let Some(newest) = newest.filter(|newest| *newest >= version) {
         return Ok(Publication::Older(newest));
     }
+    let by = operator.name();
+    let mut entry =
+        NewEntry::of_act(Act::PublishOrders, group).with_detail("version", new.orders.version);
     replace_rollouts(&transaction, group, by).await?;
     match spread {
-        Spread::Share(share) => insert_orders(&transaction, new, share, by).await?,
+        Spread::Share(share) => {
+            insert_orders(&transaction, new, share, by).await?;
+            entry = entry.with_detail("share", share);
+        }
         Spread::Rollout { plan, tolerance, fallback } => {
             insert_orders(&transaction, new, 0, by).await?;
+            entry = entry.with_detail("rollout", plan.to_string());
             if let Some(fallback) = fallback {
                 insert_orders(&transaction, fallback, 0, by).await?;
+                entry = entry.with_detail("fallback", fallback.orders.version);
             }
             let fallback = fallback.map(|fallback| signed_number(fallback.orders.version));
             let named = (group.as_str(), version);
             begin_rollout(&transaction, named, plan, tolerance, fallback, by).await?;
         }
     }
+    operator.record(&transaction, entry).await?;
     transaction.execute("SELECT pg_notify($1, $2)", &[&CHANNEL, group]).await?;
     transaction.commit().await?;
     Ok(Publication::Done)
@@ -146,7 +157,7 @@ async fn insert_orders(
                 &signed.signature,
                 &i16::from(share),
                 &signed_number(orders.expires_at),
-                &by,
+                &operator.name(),
             ],
         )
         .await?;
@@ -160,7 +171,7 @@ pub async fn change_share(
     group: &str,
     version: u32,
     share: u8,
-    by: &str,
+    operator: &Operator,
 ) -> Result<bool, Failure> {
     let mut client = database.connect().await?;
     let transaction = client.transaction().await?;
@@ -168,7 +179,13 @@ pub async fn change_share(
     let version = i64::from(version);
     let update = "UPDATE orders SET share = $3 WHERE group_name = $1 AND version = $2";
     let changed = transaction.execute(update, &[&group, &version, &i16::from(share)]).await?;
-    note_manual_share(&transaction, group, version, share, by).await?;
+    note_manual_share(&transaction, group, version, share, operator.name()).await?;
+    if changed > 0 {
+        let entry = NewEntry::of_act(Act::ChangeShare, group)
+            .with_detail("version", version)
+            .with_detail("share", share);
+        operator.record(&transaction, entry).await?;
+    }
     transaction.execute("SELECT pg_notify($1, $2)", &[&CHANNEL, &group]).await?;
     transaction.commit().await?;
     Ok(changed > 0)

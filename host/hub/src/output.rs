@@ -73,6 +73,9 @@ fn machine_line(machine: &MachineSummary) -> String {
     if let Some(detail) = &machine.detail {
         facts.push(format!("sends {detail}"));
     }
+    if let Some(level @ ("warning" | "problem")) = machine.protection.as_deref() {
+        facts.push(format!("its doctor reports a {level}"));
+    }
     facts.join(", ")
 }
 

@@ -9,9 +9,11 @@ pub mod judge;
 pub mod tried;
 
 use crate::activity::{ActivityCounts, KEPT_DAYS};
+use crate::audit::{Act, NewEntry};
 use crate::database::Database;
 use crate::failure::Failure;
 use crate::news::CHANNEL;
+use crate::operator::Operator;
 use crate::service::Hub;
 use deadpool_postgres::{GenericClient, Transaction};
 use judge::{Judgement, TrialCounts, judge_share, judge_trial};
@@ -360,7 +362,7 @@ pub async fn pause_rollout(
     database: &Database,
     group: &str,
     version: u32,
-    by: &str,
+    operator: &Operator,
 ) -> Result<RolloutChange, Failure> {
     let mut client = database.connect().await?;
     let transaction = client.transaction().await?;
@@ -374,7 +376,9 @@ pub async fn pause_rollout(
     }
     let update = "UPDATE rollouts SET state = 'paused' WHERE group_name = $1 AND version = $2";
     transaction.execute(update, &[&group, &version]).await?;
-    add_event(&transaction, group, version, "was paused", by).await?;
+    add_event(&transaction, group, version, "was paused", operator.name()).await?;
+    let entry = NewEntry::of_act(Act::PauseRollout, group).with_detail("version", version);
+    operator.record(&transaction, entry).await?;
     transaction.commit().await?;
     Ok(RolloutChange::Done)
 }
@@ -385,7 +389,7 @@ pub async fn resume_rollout(
     group: &str,
     version: u32,
     tolerance: Option<u8>,
-    by: &str,
+    operator: &Operator,
 ) -> Result<RolloutChange, Failure> {
     let mut client = database.connect().await?;
     let transaction = client.transaction().await?;
@@ -421,7 +425,11 @@ pub async fn resume_rollout(
         )
         .await?;
     let what = format!("was let go on, with a tolerance of {tolerance} points");
-    add_event(&transaction, group, version, &what, by).await?;
+    add_event(&transaction, group, version, &what, operator.name()).await?;
+    let entry = NewEntry::of_act(Act::ResumeRollout, group)
+        .with_detail("version", version)
+        .with_detail("tolerance", tolerance);
+    operator.record(&transaction, entry).await?;
     transaction.commit().await?;
     Ok(RolloutChange::Done)
 }

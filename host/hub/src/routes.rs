@@ -9,6 +9,7 @@ use crate::machines::{
     KnownMachine, join_machine, leave_fleet, list_heads, recognise_machine, renew_certificate,
 };
 use crate::orders::answer_orders;
+use crate::protection::take_protection;
 use crate::service::Hub;
 use axum::Router;
 use axum::body::to_bytes;
@@ -50,6 +51,7 @@ pub fn build_routes(hub: Arc<Hub>) -> Router {
         .route("/v1/renew", post(answer_renew))
         .route("/v1/records", post(answer_records))
         .route("/v1/heads", get(answer_heads))
+        .route("/v1/protection", post(answer_protection))
         .route("/v1/leave", post(answer_leave))
         .layer(from_fn_with_state(places, limit_requests))
         .merge(held)
@@ -141,6 +143,16 @@ async fn answer_orders_request(
     let machine = recognise_machine(&hub.database, peer.0).await?;
     let asked = read_body(request).await?;
     Ok(json_response(StatusCode::OK, &answer_orders(&hub, &machine, &asked).await?))
+}
+
+async fn answer_protection(
+    State(hub): HubState,
+    Extension(peer): Extension<PeerCertificate>,
+    request: Request,
+) -> Answer {
+    let machine = recognise_machine(&hub.database, peer.0).await?;
+    take_protection(&hub.database, &machine, &read_body(request).await?).await?;
+    Ok(json_response(StatusCode::OK, &serde_json::json!({})))
 }
 
 async fn answer_leave(State(hub): HubState, Extension(peer): Extension<PeerCertificate>) -> Answer {

@@ -3,18 +3,19 @@
 //! A machine that joins has no certificate yet, so a connection may come without one; what needs
 //! one is refused by its address (`routes`). A certificate of another authority ends the handshake.
 
+use crate::findings::forget_traits;
 use crate::folder::{HubConfig, host_of, read_folder};
+use crate::listener::{HEAD_DEADLINE, accept_connections, answer_requests};
 use crate::news::OrdersNews;
 use crate::orders::follow_news;
+use crate::page::PageServer;
 use crate::rollouts::keep_rollouts;
 use crate::routes::{PeerCertificate, build_routes};
 use crate::service::Hub;
+use crate::sessions::forget_sessions;
 use anyhow::{Context, Result};
 use axum::Router;
 use axum::extract::Extension;
-use hyper::server::conn::http1;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
 use portcullis_core::text::count_noun;
 use portcullis_fleet::digest_certificate;
 use rustls::server::WebPkiClientVerifier;
@@ -28,8 +29,6 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio_rustls::TlsAcceptor;
 
-/// The time for a handshake, and for the head of a request.
-const HEAD_DEADLINE: Duration = Duration::from_secs(10);
 /// The most connections of one replica.
 const MOST_CONNECTIONS: usize = 4096;
 /// The time that running requests get when the replica ends.
@@ -41,32 +40,66 @@ const RETRY: Duration = Duration::from_secs(1);
 /// Attempts before a replica gives up.
 const ATTEMPTS: u32 = 30;
 
-/// Serves machines until `end` completes. `ready` is told the address.
+/// Addresses to listen on in place of the configured ones.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Addresses<'a> {
+    /// The address for machines.
+    pub machines: Option<&'a str>,
+    /// The address of the page.
+    pub page: Option<&'a str>,
+}
+
+/// The addresses that a replica serves.
+#[derive(Clone, Copy, Debug)]
+pub struct Served {
+    /// The address for machines.
+    pub machines: SocketAddr,
+    /// The address of the page, if it serves one.
+    pub page: Option<SocketAddr>,
+}
+
+/// Serves machines, and the page if there is one, until `end` completes. `ready` is told the
+/// addresses.
 pub async fn serve_hub(
     folder: &Path,
-    listen: Option<&str>,
-    ready: impl FnOnce(SocketAddr),
+    addresses: Addresses<'_>,
+    ready: impl FnOnce(&Served),
     end: impl Future<Output = ()>,
 ) -> Result<()> {
     let read = read_folder(folder)?;
-    let config = read.config.clone();
+    let mut config = read.config.clone();
+    if let Some(page) = addresses.page {
+        config.page = Some(page.to_owned());
+    }
     let hub = Arc::new(Hub::of_folder(read)?);
     let acceptor = TlsAcceptor::from(Arc::new(configure_tls(&hub, &config)?));
     prepare_database(&hub).await?;
-    let address = listen.unwrap_or(&config.listen);
+    let address = addresses.machines.unwrap_or(&config.listen);
     let listener = TcpListener::bind(address)
         .await
         .with_context(|| format!("cannot listen on `{address}`"))?;
-    ready(listener.local_addr().context("the listener has no address")?);
+    let page = PageServer::bind(folder, &config, Arc::clone(&hub)).await?;
+    ready(&Served {
+        machines: listener.local_addr().context("the listener has no address")?,
+        page: page.as_ref().map(PageServer::address).transpose()?,
+    });
+    let page = tokio::spawn(async move {
+        if let Some(page) = page {
+            page.serve().await;
+        }
+    });
     let keeper = tokio::spawn(keep_partitions(Arc::clone(&hub), config.retention_days));
     let follower = tokio::spawn(follow_news(Arc::clone(&hub)));
     let roller = tokio::spawn(keep_rollouts(Arc::clone(&hub)));
     let routes = build_routes(Arc::clone(&hub));
     let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
     tokio::select! {
-        () = accept_all(&listener, &acceptor, &routes, &places) => {}
+        () = accept_connections(&listener, &places, |stream| {
+            serve_connection(stream, acceptor.clone(), routes.clone())
+        }) => {}
         () = end => {}
     }
+    page.abort();
     keeper.abort();
     follower.abort();
     roller.abort();
@@ -111,6 +144,13 @@ async fn keep_partitions(hub: Arc<Hub>, retention_days: u32) {
                 Err(error) => crate::report_line(&format!("cannot drop partitions: {error:#}")),
             }
         }
+        let forgotten = async {
+            forget_traits(&hub.database).await?;
+            forget_sessions(&hub.database, retention_days).await
+        };
+        if let Err(failure) = forgotten.await {
+            failure.report();
+        }
         tokio::time::sleep(PARTITION_PERIOD).await;
         if let Err(error) = hub.database.make_partitions().await {
             crate::report_line(&format!("cannot make partitions: {error:#}"));
@@ -139,44 +179,11 @@ fn configure_tls(hub: &Hub, config: &HubConfig) -> Result<ServerConfig> {
     Ok(tls)
 }
 
-async fn accept_all(
-    listener: &TcpListener,
-    acceptor: &TlsAcceptor,
-    routes: &Router,
-    places: &Arc<Semaphore>,
-) {
-    loop {
-        let Ok(place) = Arc::clone(places).acquire_owned().await else { return };
-        let stream = match listener.accept().await {
-            Ok((stream, _)) => stream,
-            Err(error) => {
-                // Too many open files, for example: what is open has to end first.
-                crate::report_line(&format!("cannot accept a connection: {error}"));
-                tokio::time::sleep(Duration::from_millis(100)).await;
-                continue;
-            }
-        };
-        let (acceptor, routes) = (acceptor.clone(), routes.clone());
-        tokio::spawn(async move {
-            serve_connection(stream, &acceptor, routes).await;
-            drop(place);
-        });
-    }
-}
-
 /// Serves one connection until its other side ends it, or breaks a bound.
-async fn serve_connection(stream: TcpStream, acceptor: &TlsAcceptor, routes: Router) {
-    // Without it, small answers would wait for the other side.
-    let _best_effort = stream.set_nodelay(true);
+async fn serve_connection(stream: TcpStream, acceptor: TlsAcceptor, routes: Router) {
     let handshake = tokio::time::timeout(HEAD_DEADLINE, acceptor.accept(stream)).await;
     let Ok(Ok(stream)) = handshake else { return };
     let peer = stream.get_ref().1.peer_certificates().and_then(|chain| chain.first());
     let peer = PeerCertificate(peer.map(|certificate| digest_certificate(certificate)));
-    let service = TowerToHyperService::new(routes.layer(Extension(peer)));
-    // Its errors are the other side's: a broken connection, a request that is none.
-    let _ended = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_DEADLINE)
-        .serve_connection(TokioIo::new(stream), service)
-        .await;
+    answer_requests(stream, routes.layer(Extension(peer))).await;
 }

@@ -5,8 +5,9 @@
 //! it holds opens nothing.
 
 use crate::limited_listener::ConnectionOwner;
-use anyhow::{Context, Result};
-use data_encoding::BASE64URL_NOPAD;
+use anyhow::Result;
+use portcullis_served::Role;
+use portcullis_served::secrets::{derive_form_token, new_token};
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -17,42 +18,6 @@ const LINK_LIFE: Duration = Duration::from_secs(60);
 const SESSION_LIFE: Duration = Duration::from_secs(12 * 60 * 60);
 /// The most links that wait, and the most browsers that are signed in; the oldest give way.
 const MOST: usize = 32;
-/// The bytes of a token.
-const TOKEN: usize = 32;
-/// The context of the digests from which a form's token is derived.
-const FORM_CONTEXT: &str = "portcullis page: the token of a form";
-
-/// What a person may do on the page. Each role may do what the ones before it may.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Role {
-    /// Sees everything, and answers nothing.
-    Viewer,
-    /// Answers actions that wait.
-    Approver,
-    /// Changes the state of a session, and files: decides about incidents, restores checkpoints.
-    Operator,
-}
-
-impl Role {
-    /// All roles, the one that may do least first.
-    pub const ALL: [Self; 3] = [Self::Viewer, Self::Approver, Self::Operator];
-
-    /// Returns its name, one word.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Viewer => "viewer",
-            Self::Approver => "approver",
-            Self::Operator => "operator",
-        }
-    }
-
-    /// Returns the role of that name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|role| role.as_str() == name)
-    }
-}
 
 /// A signed-in browser, as a request sees it.
 #[derive(Clone, Debug)]
@@ -134,9 +99,7 @@ impl<P: Clone> Access<P> {
         owner: ConnectionOwner,
     ) -> Option<(P, Visitor)> {
         let grant = lock(&self.sessions).get(&digest_of(cookie, owner)).cloned()?;
-        let form_token =
-            BASE64URL_NOPAD.encode(&blake3::derive_key(FORM_CONTEXT, cookie.as_bytes()));
-        let visitor = Visitor { role: grant.role, form_token };
+        let visitor = Visitor { role: grant.role, form_token: derive_form_token(cookie) };
         (grant.until > Instant::now()).then_some((grant.place, visitor))
     }
 
@@ -164,12 +127,6 @@ fn add_grant<P>(
     }
     grants.insert(key(&token), Grant { place, role, until: now + life });
     Ok(token)
-}
-
-fn new_token() -> Result<String> {
-    let mut bytes = [0; TOKEN];
-    getrandom::fill(&mut bytes).context("the system gives no random bytes")?;
-    Ok(BASE64URL_NOPAD.encode(&bytes))
 }
 
 fn digest(token: &str) -> Digest {

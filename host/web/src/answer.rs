@@ -1,11 +1,11 @@
 //! Writes a person's answer to an action that waits.
 
-use crate::access::Role;
 use crate::site::{GivenProof, ProofCheck, ProvedForm, Site};
 use anyhow::{Result, bail};
 use portcullis_config::clock::now_ms;
 use portcullis_core::text::one_line;
 use portcullis_review::answers::{self, AnswerResult, Answerer, PersonAnswer, PersonDecision};
+use portcullis_served::Role;
 use serde::Deserialize;
 
 /// The form of an answer.

@@ -1,6 +1,6 @@
 //! The newest record of the journal, for pages that are open.
 
-use crate::access::Role;
+use portcullis_served::Role;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::watch;
 

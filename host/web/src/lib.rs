@@ -9,8 +9,8 @@
 //! | module | |
 //! |---|---|
 //! | `server`, `limited_listener` | binds loopback, routes, and ends; each user of the machine has a share of connections |
-//! | `gate` | what holds for each request: host, origin, size, headers |
-//! | `access`, `failures` | one-time links, cookies, roles; wrong codes and proofs are counted |
+//! | `gate` | the checks of each request, and the visitor whom its cookie names |
+//! | `access` | one-time links and cookies |
 //! | `shared`, `site` | the page as a whole; a home that visitors look at |
 //! | `people` | who may allow actions, and what each proves it with |
 //! | `proof`, `passkey` | checks a proof: a code, a password, or a passkey |
@@ -31,7 +31,6 @@ mod answer;
 mod changes;
 mod collector;
 mod enrollment;
-mod failures;
 mod gate;
 mod kept;
 mod limited_listener;
@@ -48,6 +47,6 @@ mod site;
 mod trial;
 mod watcher;
 
-pub use access::Role;
 pub use collector::{MetricsToken, SHORTEST_TOKEN};
+pub use portcullis_served::Role;
 pub use server::{Page, PageHandle};

@@ -2,7 +2,6 @@
 //!
 //! What lets a session go on, or changes files, needs the proof that a person asks, each time.
 
-use crate::access::Role;
 use crate::kept::KeptState;
 use crate::pages::encode_value;
 use crate::site::{GivenProof, ProofCheck, ProvedForm, Reading, Site};
@@ -19,6 +18,7 @@ use portcullis_review::decisions::{
 };
 use portcullis_review::incidents::find_incident;
 use portcullis_review::reviewer::to_store;
+use portcullis_served::Role;
 use serde::Deserialize;
 
 /// The most bytes of a person's words.

@@ -1,6 +1,6 @@
 //! Answers to requests of all pages: a page for a visitor, and the check of a form.
 
-use crate::access::{Role, Visitor};
+use crate::access::Visitor;
 use crate::pages::{self, Frame};
 use crate::shared::{SharedPage, SignedIn};
 use crate::site::{ProvedForm, Reading, Site};
@@ -10,7 +10,8 @@ use axum::extract::{Extension, Form, State};
 use axum::http::StatusCode;
 use axum::http::header::{self, HeaderValue};
 use axum::response::{IntoResponse, Redirect, Response};
-use portcullis_page::Html;
+use portcullis_served::Role;
+pub(crate) use portcullis_served::answers::send_page;
 use std::sync::Arc;
 
 pub(crate) type Shared = State<Arc<SharedPage>>;
@@ -78,12 +79,6 @@ pub(crate) async fn carry_out(act: impl FnOnce() -> Result<String> + Send + 'sta
         Ok(Err(error)) => send_page(StatusCode::CONFLICT, &pages::error_page(&error)),
         Err(_) => (StatusCode::INTERNAL_SERVER_ERROR, "a defect ended this\n").into_response(),
     }
-}
-
-pub(crate) fn send_page(status: StatusCode, page: &Html) -> Response {
-    let kind = HeaderValue::from_static("text/html; charset=utf-8");
-    let text = format!("<!doctype html>\n{}", page.as_str());
-    (status, [(header::CONTENT_TYPE, kind)], Body::from(text)).into_response()
 }
 
 /// Sends the options with which the browser lets a passkey sign this very form.

@@ -1,7 +1,6 @@
 //! Requests for the pages beside sessions and approvals: one incident and its ways on,
 //! checkpoints, metrics, rules, the configuration.
 
-use crate::access::Role;
 use crate::collector::{self, Collector};
 use crate::operate::{self, DecisionForm, RestoreForm};
 use crate::pages;
@@ -17,6 +16,7 @@ use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use portcullis_review::metrics::render_prometheus;
+use portcullis_served::Role;
 use std::sync::Arc;
 
 /// The kind of a text for Prometheus.

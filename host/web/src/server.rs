@@ -1,10 +1,9 @@
 //! Binds loopback, routes requests, and ends.
 
-use crate::access::Role;
 use crate::answer::{AnswerForm, Answered, give_answer};
 use crate::collector::MetricsToken;
 use crate::enrollment::{BeginForm, FinishForm, begin_enrollment, finish_enrollment};
-use crate::gate::{COOKIE, guard_request, read_cookie};
+use crate::gate::{COOKIE, guard_request};
 use crate::limited_listener::{ConnectionOwner, LimitedListener};
 use crate::pages;
 use crate::people::check_name;
@@ -17,17 +16,18 @@ use crate::site::Site;
 use crate::watcher::{OpenPage, watch_journals};
 use anyhow::{Context, Result, ensure};
 use axum::Router;
-use axum::body::Body;
 use axum::extract::{ConnectInfo, DefaultBodyLimit, Extension, Form, Query, State};
 use axum::http::StatusCode;
-use axum::http::header::{self, HeaderMap, HeaderValue};
+use axum::http::header::HeaderMap;
 use axum::middleware::from_fn_with_state;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use portcullis_config::paths::Paths;
-use portcullis_page::STYLE;
 use portcullis_review::page_address::PAGE_HOST;
+use portcullis_served::Role;
+use portcullis_served::answers::{send_script, send_style, with_cookie};
+use portcullis_served::door::read_cookie;
 use serde::Deserialize;
 use std::convert::Infallible;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -44,9 +44,6 @@ const MOST_FORM: usize = 16 << 10;
 const PULSE: Duration = Duration::from_secs(2);
 /// The most pages at once; further ones wait.
 const THREADS: usize = 4;
-
-const OWN_STYLE: &str = include_str!("assets/site.css");
-const SCRIPT: &str = include_str!("assets/page.js");
 
 /// A page that is bound and not served yet.
 pub struct Page {
@@ -135,7 +132,7 @@ impl PageHandle {
     /// Returns the page's address, without a link's code.
     #[must_use]
     pub fn address(&self) -> &str {
-        &self.shared.origin
+        &self.shared.door.origin
     }
 
     /// Makes a link that signs one browser in, once, within a minute: to the home of the page, or
@@ -146,7 +143,7 @@ impl PageHandle {
     pub fn make_link(&self, user: Option<u32>, role: Role) -> Result<String> {
         let code = self.shared.access.make_link(self.shared.find_site(user)?, role)?;
         // What follows `#` is sent to no server, and stands in no log.
-        Ok(format!("{}/sign-in#{code}", self.shared.origin))
+        Ok(format!("{}/sign-in#{code}", self.shared.door.origin))
     }
 
     /// Makes a link with which a person sets up a passkey, once, within a minute: for the home of the
@@ -157,7 +154,7 @@ impl PageHandle {
     pub fn make_enrollment(&self, user: Option<u32>, name: &str) -> Result<String> {
         check_name(name)?;
         let code = self.shared.access.make_enrollment(self.shared.find_site(user)?, name)?;
-        Ok(format!("{}/enroll#{code}", self.shared.origin))
+        Ok(format!("{}/enroll#{code}", self.shared.door.origin))
     }
 
     /// Ends the page. Open pages lose their connection.
@@ -205,8 +202,8 @@ fn routes(shared: Arc<SharedPage>, ends: &watch::Sender<bool>) -> Router {
         .route("/health", get(async || "ok\n"))
         // A browser asks for it by itself.
         .route("/favicon.ico", get(async || StatusCode::NO_CONTENT))
-        .route("/style.css", get(send_style))
-        .route("/page.js", get(send_script))
+        .route("/style.css", get(async || send_style()))
+        .route("/page.js", get(async || send_script()))
         .fallback(async || (StatusCode::NOT_FOUND, "there is no such page\n"))
         .layer(Extension(ends.subscribe()))
         .layer(DefaultBodyLimit::max(MOST_FORM))
@@ -346,7 +343,7 @@ async fn sign_out(
 ) -> Response {
     let is_ours =
         signed_in.is_some_and(|Extension(signed_in)| signed_in.visitor.form_token == form.token);
-    if let Some(cookie) = read_cookie(&headers).filter(|_| is_ours) {
+    if let Some(cookie) = read_cookie(&headers, COOKIE).filter(|_| is_ours) {
         shared.access.end_session(cookie, owner);
     }
     let ended = format!("{COOKIE}=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0");
@@ -380,23 +377,4 @@ fn changes(
             Ok(Event::default().event("changed").data(position.to_string()))
         },
     )
-}
-
-async fn send_style() -> Response {
-    send_asset("text/css; charset=utf-8", format!("{STYLE}\n{OWN_STYLE}"))
-}
-
-async fn send_script() -> Response {
-    send_asset("text/javascript; charset=utf-8", SCRIPT.to_owned())
-}
-
-fn send_asset(kind: &'static str, text: String) -> Response {
-    ([(header::CONTENT_TYPE, HeaderValue::from_static(kind))], Body::from(text)).into_response()
-}
-
-fn with_cookie(mut response: Response, cookie: &str) -> Response {
-    if let Ok(value) = HeaderValue::from_str(cookie) {
-        response.headers_mut().insert(header::SET_COOKIE, value);
-    }
-    response
 }

@@ -5,11 +5,12 @@
 
 use crate::access::{Access, Visitor};
 use crate::collector::MetricsToken;
-use crate::failures::Failures;
 use crate::limited_listener::ConnectionOwner;
 use crate::site::Site;
 use anyhow::{Result, bail};
 use portcullis_config::paths::Paths;
+use portcullis_served::Failures;
+use portcullis_served::door::Door;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -26,10 +27,8 @@ enum Homes {
 
 /// The state that all requests share.
 pub(crate) struct SharedPage {
-    /// The only value of the header `Host` that is answered.
-    pub(crate) host: String,
-    /// The only value of `Origin` whose forms count.
-    pub(crate) origin: String,
+    /// The only names under which it is answered.
+    pub(crate) door: Door,
     pub(crate) access: Access<Arc<Site>>,
     /// The token of whoever collects metrics, if there is one.
     pub(crate) metrics_token: Option<MetricsToken>,
@@ -59,8 +58,7 @@ impl SharedPage {
 
     fn with_homes(host: String, metrics_token: Option<MetricsToken>, homes: Homes) -> Self {
         Self {
-            origin: format!("http://{host}"),
-            host,
+            door: Door { origin: format!("http://{host}"), host },
             access: Access::default(),
             metrics_token,
             guesses: Failures::default(),
@@ -78,7 +76,7 @@ impl SharedPage {
             (Homes::Own(site), None) => Ok(Arc::clone(site)),
             (Homes::OfUsers { find_places, known }, Some(user)) => {
                 let mut known = lock(known);
-                let made = || Arc::new(Site::new(self.host.clone(), find_places(user)));
+                let made = || Arc::new(Site::new(self.door.host.clone(), find_places(user)));
                 Ok(Arc::clone(known.entry(user).or_insert_with(made)))
             }
             (Homes::Own(_), Some(user)) => bail!("this page is not for the records of user {user}"),

@@ -1,8 +1,6 @@
 //! A home that visitors look at, and what all requests about it share.
 
-use crate::access::Role;
 use crate::changes::Changes;
-use crate::failures::Failures;
 use crate::people::Approvers;
 use crate::proof::{ProofContext, ProvedPerson, Prover};
 use anyhow::Result;
@@ -12,6 +10,7 @@ use portcullis_config::clock::now_ms;
 use portcullis_config::paths::Paths;
 use portcullis_core::policy::RiskThresholds;
 use portcullis_review::metrics::{JournalMetrics, Metrics};
+use portcullis_served::{Failures, Role};
 use portcullis_store::{Home, Store};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;

@@ -2,10 +2,10 @@
 //!
 //! Hooks write the journal from processes of their own, so nobody else could tell that it has changed.
 
-use crate::access::Role;
 use crate::shared::SharedPage;
 use crate::site::Site;
 use portcullis_review::approvals::WatchLock;
+use portcullis_served::Role;
 use portcullis_store::{Filter, Store};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;

@@ -38,6 +38,7 @@ pub fn trial_hub() -> Result<()> {
         let line = word_after("join:", "join")?;
         let folder = word_after("machines:", "--folder")?;
         let token = Path::new(&folder).parent().context("no parent")?.join("join-token");
+        let link = word_after("the page:", "page:")?;
         let site = Site::new("tried out")?;
         let joined = join(&site, &line, &token)?;
         ensure!(joined.code == Some(0), "{}", joined.all());
@@ -46,6 +47,16 @@ pub fn trial_hub() -> Result<()> {
         let mut machines = hub_command(&["hub", "machines", "--json", "--folder", &folder])?;
         let shown: Value = serde_json::from_slice(&machines.output()?.stdout)?;
         ensure!(shown["machines"][0]["records"].as_u64() > Some(0), "{shown}");
+        let (place, code) = link.split_once("/sign-in#").context("no link")?;
+        let host = place.strip_prefix("http://").context("no host")?;
+        let port = host.rsplit(':').next().context("no port")?.parse()?;
+        let headers = [
+            format!("Host: {host}"),
+            format!("Origin: {place}"),
+            "Content-Type: application/x-www-form-urlencoded".to_owned(),
+        ];
+        let answer = super::http::send(port, "POST /sign-in", &headers, &format!("code={code}"))?;
+        ensure!(answer.header("set-cookie").is_some(), "{answer:?}");
         Ok(())
     })();
     rustix::process::kill_process(

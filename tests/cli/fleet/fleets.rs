@@ -29,6 +29,47 @@ pub struct Fleet {
 struct Replica {
     process: Child,
     address: SocketAddr,
+    page: Option<SocketAddr>,
+}
+
+/// The lines of a hub's configuration for its page.
+#[derive(Clone, Debug)]
+pub struct PageLines {
+    /// The host under which it answers, with its port.
+    pub host: String,
+    /// The lines.
+    pub lines: String,
+}
+
+impl PageLines {
+    /// Returns the lines of a page without TLS, on a port of loopback that is free.
+    pub fn plain() -> Result<Self> {
+        let port = free_port()?;
+        let host = format!("hub.localhost:{port}");
+        let lines = format!(
+            "page = \"127.0.0.1:{port}\"\npage_tls = false\npage_url = \"http://{host}\"\n"
+        );
+        Ok(Self { host, lines })
+    }
+
+    /// Returns the lines of a page with the hub's own certificate.
+    pub fn secure() -> Result<Self> {
+        let port = free_port()?;
+        let host = format!("localhost:{port}");
+        let lines = format!("page = \"127.0.0.1:{port}\"\npage_url = \"https://{host}\"\n");
+        Ok(Self { host, lines })
+    }
+
+    /// Adds lines.
+    pub fn and(mut self, more: &str) -> Self {
+        self.lines.push_str(more);
+        self
+    }
+}
+
+/// Returns a port that nobody listens on.
+pub fn free_port() -> Result<u16> {
+    Ok(std::net::TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
 }
 
 impl Fleet {
@@ -37,8 +78,17 @@ impl Fleet {
         Self::over(cluster::get()?, name)
     }
 
+    /// Starts a hub with a page.
+    pub fn with_page(name: &str, page: &PageLines) -> Result<Self> {
+        Self::prepare(cluster::get()?, name, Some(page))
+    }
+
     /// Starts a hub over this cluster.
     pub fn over(cluster: &'static Cluster, name: &str) -> Result<Self> {
+        Self::prepare(cluster, name, None)
+    }
+
+    fn prepare(cluster: &'static Cluster, name: &str, page: Option<&PageLines>) -> Result<Self> {
         cluster.create_database(name)?;
         let balancer = Balancer::start()?;
         let folder = Ground::get()?.root.join(format!("hub-{name}"));
@@ -51,8 +101,13 @@ impl Fleet {
             ["hub", "init", "--url", &url, "--database", &connection, "--listen", "127.0.0.1:0"];
         let init = fleet.run(&arguments)?;
         ensure!(init.code == Some(0), "{}", init.all());
-        for _ in 0..REPLICAS {
-            let replica = Replica::start(&fleet.folder)?;
+        if let Some(page) = page {
+            let path = fleet.folder.join("hub.toml");
+            // The lines come first: what follows may be a table.
+            fs::write(&path, format!("{}{}", fs::read_to_string(&path)?, page.lines))?;
+        }
+        for index in 0..REPLICAS {
+            let replica = Replica::start(&fleet.folder, page.is_some(), index > 0)?;
             fleet.replicas.push(replica);
         }
         fleet.balance();
@@ -145,7 +200,8 @@ impl Fleet {
     pub fn replace_replica(&mut self, index: usize) -> Result<()> {
         self.replicas[index].process.kill()?;
         self.replicas[index].process.wait()?;
-        self.replicas[index] = Replica::start(&self.folder)?;
+        let has_page = self.replicas[index].page.is_some();
+        self.replicas[index] = Replica::start(&self.folder, has_page, index > 0)?;
         self.balance();
         Ok(())
     }
@@ -158,6 +214,11 @@ impl Fleet {
     /// Returns the address of a replica.
     pub fn replica(&self, index: usize) -> SocketAddr {
         self.replicas[index].address
+    }
+
+    /// Returns the address at which a replica serves the page.
+    pub fn page(&self, index: usize) -> Result<SocketAddr> {
+        self.replicas[index].page.context("this hub has no page")
     }
 
     fn balance(&self) {
@@ -176,17 +237,25 @@ impl Drop for Fleet {
 }
 
 impl Replica {
-    fn start(folder: &Path) -> Result<Self> {
+    /// Starts a replica; with `elsewhere` its page takes another port than the configured one.
+    fn start(folder: &Path, has_page: bool, elsewhere: bool) -> Result<Self> {
         let mut command = hub_command(&["hub", "serve", "--folder"])?;
         command.arg(folder).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        if has_page && elsewhere {
+            command.args(["--page", "127.0.0.1:0"]);
+        }
         let mut process = command.spawn().context("cannot start the hub")?;
-        let output = process.stdout.take().context("no output")?;
-        let mut line = String::new();
-        BufReader::new(output).read_line(&mut line)?;
-        let address = line.trim().rsplit(' ').next().and_then(|address| address.parse().ok());
-        let address = address.with_context(|| format!("the hub said `{line}`"));
-        match address {
-            Ok(address) => Ok(Self { process, address }),
+        let mut output = BufReader::new(process.stdout.take().context("no output")?);
+        let mut read_address = || -> Result<SocketAddr> {
+            let mut line = String::new();
+            output.read_line(&mut line)?;
+            let address = line.trim().rsplit(' ').next().and_then(|address| address.parse().ok());
+            address.with_context(|| format!("the hub said `{line}`"))
+        };
+        let addresses = read_address()
+            .and_then(|address| Ok((address, has_page.then(&mut read_address).transpose()?)));
+        match addresses {
+            Ok((address, page)) => Ok(Self { process, address, page }),
             Err(error) => {
                 process.kill()?;
                 process.wait()?;

@@ -99,6 +99,26 @@ pub fn request(
     read_answer(&mut stream)
 }
 
+/// Sends one request to an address of the hub; returns the answer as it came.
+pub fn request_to(
+    fleet: &Fleet,
+    address: SocketAddr,
+    certificate: Option<&Certificate>,
+    line: &str,
+    headers: &str,
+    body: &[u8],
+) -> Result<String> {
+    let mut stream = connect_to(fleet, address, certificate)?;
+    let head = format!(
+        "{line} HTTP/1.1\r\nconnection: close\r\n{headers}content-length: {}\r\n\r\n",
+        body.len()
+    );
+    let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body));
+    let mut bytes = Vec::new();
+    let _ = stream.read_to_end(&mut bytes);
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
 /// Reads an answer up to the end of the connection.
 pub fn read_answer(stream: &mut impl Read) -> Result<HubAnswer> {
     let mut bytes = Vec::new();

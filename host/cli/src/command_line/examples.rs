@@ -135,6 +135,32 @@ pub const EXAMPLES: &[(&str, &[&str])] = &[
         "hub orders show",
         &["portcullis hub orders show web", "portcullis hub orders show web --version 3 --json"],
     ),
+    (
+        "hub findings",
+        &["portcullis hub findings", "portcullis hub findings --machines 5 --within 2h --json"],
+    ),
+    (
+        "hub user",
+        &["portcullis hub user add ann@example.org --role operator", "portcullis hub user list"],
+    ),
+    (
+        "hub user add",
+        &[
+            "portcullis hub user add ann@example.org --role operator",
+            "portcullis hub user add ben --for 1h --json",
+        ],
+    ),
+    ("hub user link", &["portcullis hub user link ann@example.org"]),
+    ("hub user list", &["portcullis hub user list", "portcullis hub user list --json"]),
+    ("hub user role", &["portcullis hub user role ann@example.org viewer"]),
+    ("hub user sign-out", &["portcullis hub user sign-out ann@example.org"]),
+    ("hub user remove", &["portcullis hub user remove ann@example.org"]),
+    ("hub audit", &["portcullis hub audit show", "portcullis hub audit verify"]),
+    (
+        "hub audit show",
+        &["portcullis hub audit show", "portcullis hub audit show --limit 500 --json"],
+    ),
+    ("hub audit verify", &["portcullis hub audit verify", "portcullis hub audit verify --json"]),
     ("serve", &["portcullis serve", "portcullis serve --status --json"]),
     ("open", &["portcullis open", "portcullis open --role viewer --print"]),
     ("approvals", &["portcullis approvals watch", "portcullis approvals list"]),

@@ -6,6 +6,7 @@
 //! outlives the journal. Failed work is
 //! retried with growing delays until it succeeds; `doctor` names what keeps failing.
 
+mod protection;
 mod sending;
 
 use crate::error::{Context, Error, Result};

@@ -42,6 +42,7 @@ const BELOW_FOR_A_PERSON: &[(&str, &str)] = &[
     ("hub", "orders"),
     ("hub", "revoke"),
     ("hub", "token"),
+    ("hub", "user"),
     ("plugin", "release"),
     ("checkpoint", "restore"),
     ("incident", "resume"),

@@ -4,7 +4,7 @@ use super::parts::{
     add_diff, add_hidden, add_notice, add_proof_fields, add_untrusted, begin_form, format_time,
 };
 use super::{Frame, Place};
-use crate::access::{Role, Visitor};
+use crate::access::Visitor;
 use crate::people::Approvers;
 use crate::site::Reading;
 use anyhow::Result;
@@ -13,6 +13,7 @@ use portcullis_core::text::one_line;
 use portcullis_page::Html;
 use portcullis_review::answers::{AnswerResult, read_asked};
 use portcullis_review::questions::{AskedAction, list_parameters};
+use portcullis_served::Role;
 use portcullis_store::ApprovalRecord;
 use serde::Deserialize;
 

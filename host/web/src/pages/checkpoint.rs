@@ -5,7 +5,7 @@ use super::incident::add_refusal;
 use super::parts::{add_hidden, add_notice, add_proof_fields, begin_form, format_time};
 use super::plan::{add_plan, show_path};
 use super::{Frame, Place, encode_value};
-use crate::access::{Role, Visitor};
+use crate::access::Visitor;
 use crate::kept::KeptState;
 use crate::people::Approvers;
 use crate::site::{Reading, Site};
@@ -20,6 +20,7 @@ use portcullis_review::checkpoints::comparing::{describe_node, list_differences,
 use portcullis_review::checkpoints::listing::{describe_action, reported_actions};
 use portcullis_review::checkpoints::restoring::{RestoreOutcome, describe_change, digest_plan};
 use portcullis_review::installed::derive_mask_key;
+use portcullis_served::Role;
 use serde::Deserialize;
 
 /// The most files that are compared.

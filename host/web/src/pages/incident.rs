@@ -2,7 +2,7 @@
 
 use super::parts::{add_hidden, add_notice, add_proof_fields, begin_form};
 use super::{Frame, Place, encode_value};
-use crate::access::{Role, Visitor};
+use crate::access::Visitor;
 use crate::people::Approvers;
 use crate::site::Reading;
 use anyhow::Result;
@@ -15,6 +15,7 @@ use portcullis_review::decisions::list_leftovers;
 use portcullis_review::incidents::{
     IncidentStatus, find_incident, incident_status, list_decisions,
 };
+use portcullis_served::Role;
 use portcullis_store::Home;
 use serde::Deserialize;
 

@@ -24,6 +24,8 @@ use anyhow::Result;
 use portcullis_config::boundary::user_of_state;
 use portcullis_config::clock::now_ms;
 use portcullis_page::Html;
+use portcullis_served::frame::{NavigationEntry, PageParts, VisitorMark, compose_page};
+pub(crate) use portcullis_served::frame::{begin_page, encode_value};
 
 /// A page without what all pages share.
 pub(crate) struct Frame {
@@ -96,39 +98,20 @@ pub(crate) fn whole_page(reading: &Reading, visitor: &Visitor, frame: &Frame) ->
     let waiting = reading.store.list_waiting_approvals(now_ms())?.len();
     let user = user_of_state(reading.home.path());
     let whose = user.map(|user| format!(" of user {user}")).unwrap_or_default();
-    let mut page = begin_page(&frame.title, frame.is_live);
-    page.put_template(
-        "<body class=\"site\"><a class=\"skip\" href=\"#main\">Skip to the contents</a><header>\
-         <p class=\"brand\">Portcullis{}</p><nav aria-label=\"pages\"><ul>",
-        &[&whose],
-    );
-    for place in Place::ALL {
-        let template = match place == frame.place {
-            true => "<li><a href=\"{}\" aria-current=\"page\">{}</a>",
-            false => "<li><a href=\"{}\">{}</a>",
-        };
-        page.put_template(template, &[&place.path(), &place.name()]);
-        if place == Place::Approvals && waiting > 0 {
-            page.put_template(
-                " <span class=\"count\" aria-label=\"{} waiting\">{}</span>",
-                &[&waiting, &waiting],
-            );
-        }
-        page.put_template("</li>", &[]);
-    }
-    page.put_template(
-        "</ul></nav><form class=\"sign-out\" method=\"post\" action=\"/sign-out\">\
-         <input type=\"hidden\" name=\"token\" value=\"{}\"><button>Sign out ({})</button></form>\
-         </header><p class=\"notice\" id=\"stale\" hidden>Something new has happened: leave what you \
-         type, or load the page again.</p>",
-        &[&visitor.form_token, &visitor.role.as_str()],
-    );
-    let main = if frame.is_live { "<main id=\"main\" data-live>" } else { "<main id=\"main\">" };
-    page.put_template(main, &[]);
-    page.put_template("<h1>{}</h1>", &[&frame.title]);
-    page.add_piece(&frame.main);
-    page.put_template("</main></body></html>\n", &[]);
-    Ok(page)
+    let entry = |place: Place| NavigationEntry {
+        path: place.path(),
+        name: place.name(),
+        waiting: if place == Place::Approvals { waiting } else { 0 },
+        is_current: place == frame.place,
+    };
+    Ok(compose_page(&PageParts {
+        title: &frame.title,
+        brand: &whose,
+        navigation: &Place::ALL.map(entry),
+        visitor: VisitorMark { form_token: &visitor.form_token, name: None, role: visitor.role },
+        is_live: frame.is_live,
+        main: &frame.main,
+    }))
 }
 
 /// Returns a page that says what failed.
@@ -140,33 +123,4 @@ pub(crate) fn error_page(error: &anyhow::Error) -> Html {
     }
     page.put_template("</p><p><a href=\"/\">Sessions</a></p></main></body></html>\n", &[]);
     page
-}
-
-/// Begins a page: everything before its body.
-fn begin_page(title: &str, is_live: bool) -> Html {
-    let mut page = Html::from_template(
-        "<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" \
-         content=\"width=device-width, initial-scale=1\"><meta name=\"color-scheme\" \
-         content=\"light dark\"><title>{} - Portcullis</title><link rel=\"stylesheet\" \
-         href=\"/style.css\"><script src=\"/page.js\" type=\"module\"></script>",
-        &[&title],
-    );
-    if is_live {
-        page.put_template("<noscript><meta http-equiv=\"refresh\" content=\"10\"></noscript>", &[]);
-    }
-    page.put_template("</head>", &[]);
-    page
-}
-
-/// Encodes a text as a value in the query of an address.
-pub(crate) fn encode_value(text: &str) -> String {
-    let mut encoded = String::new();
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.') {
-            encoded.push(char::from(byte));
-        } else {
-            encoded.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    encoded
 }

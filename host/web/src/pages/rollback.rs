@@ -4,7 +4,7 @@ use super::incident::IncidentQuery;
 use super::parts::{add_hidden, add_proof_fields, begin_form};
 use super::plan::add_plan;
 use super::{Frame, Place, encode_value};
-use crate::access::{Role, Visitor};
+use crate::access::Visitor;
 use crate::kept::KeptState;
 use crate::site::{Reading, Site};
 use anyhow::Result;
@@ -14,6 +14,7 @@ use portcullis_page::Html;
 use portcullis_review::checkpoints::restoring::{RestoreOutcome, digest_plan};
 use portcullis_review::decisions::find_restore_point;
 use portcullis_review::incidents::find_incident;
+use portcullis_served::Role;
 
 /// Composes the page.
 ///

@@ -10,11 +10,11 @@ const WINDOW: Duration = Duration::from_secs(60);
 
 /// The failures of the last minute.
 #[derive(Debug, Default)]
-pub(crate) struct Failures(Mutex<VecDeque<Instant>>);
+pub struct Failures(Mutex<VecDeque<Instant>>);
 
 impl Failures {
     /// Notes one.
-    pub(crate) fn note_failure(&self) {
+    pub fn note_failure(&self) {
         let mut failures = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // The newest ones decide, so that a flood takes no memory.
         if failures.len() >= MOST {
@@ -24,7 +24,8 @@ impl Failures {
     }
 
     /// Returns true while there were too many.
-    pub(crate) fn are_too_many(&self) -> bool {
+    #[must_use]
+    pub fn are_too_many(&self) -> bool {
         let mut failures = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         while failures.front().is_some_and(|at| at.elapsed() > WINDOW) {
             failures.pop_front();

@@ -1,0 +1,36 @@
+//! The hub's pages: people look at the fleet, and settle what the hub reports.
+//!
+//! ```text
+//! browser -> door -> visitor -> a page of the database
+//!                       \----> form -> act, with its entry in the audit
+//! ```
+//!
+//! | module | |
+//! |---|---|
+//! | `server` | the listener, with the hub's certificate or behind a proxy |
+//! | `routes` | addresses, and the checks of each request |
+//! | `visit` | who is signed in, and the checks of a form |
+//! | `frame` | the navigation around each page |
+//! | `sign_in` | links, cookies, the way out |
+//! | `provider`, `provider_client` | sign-in by a provider of OpenID Connect |
+//! | `machines`, `machine`, `session`, `search`, `findings`, `incidents`, `audit` | one module for each page |
+//!
+//! A replica keeps nothing of a visitor: cookies and roles are read for each request.
+
+mod audit;
+mod findings;
+mod frame;
+mod incidents;
+mod machine;
+mod machines;
+mod parts;
+mod provider;
+mod provider_client;
+mod routes;
+mod search;
+mod server;
+mod session;
+mod sign_in;
+mod visit;
+
+pub use server::PageServer;
