@@ -12,6 +12,8 @@
     reason = "a program of tests"
 )]
 
+#[path = "fleet/approvals.rs"]
+mod approvals;
 #[path = "fleet/attacks.rs"]
 mod attacks;
 #[path = "fleet/balancer.rs"]
@@ -74,6 +76,10 @@ fn main() -> ExitCode {
         trial("fleet: machines try orders that do not count", rollouts::tried),
         trial("fleet: a rollout goes on and stops by itself", rollouts::stopped),
         trial("fleet: reports of machines that try orders have bounds", rollouts::reports),
+        trial("fleet: approvers answer for a machine, with their keys", approvals::answered),
+        trial("fleet: the approvers of the page are ones", approvals::example),
+        trial("fleet: nobody else answers for a machine", approvals::attacks),
+        trial("fleet: questions go on to the next role", approvals::escalated),
         trial("fleet: orders lock bundles and revoke them", orders::bundles),
         trial("fleet: a revoked machine gets no orders", orders::revoked),
         trial("fleet: systemd takes the unit of the page", examples::unit),

@@ -17,6 +17,7 @@
 //! | `ingest`, `incidents` | what is stored |
 //! | `orders`, `stored_orders`, `news` | what machines are told |
 //! | `rollouts`, `activity` | in which stages, and what stops that |
+//! | `approvals` | what machines ask approvers, and their answers |
 //! | `operator` | who runs a command |
 //! | `commands`, `order_commands`, `output`, `process` | what operators do and read |
 //! | `cluster` | the throw-away PostgreSQL of `hub dev` |
@@ -24,6 +25,7 @@
 #![allow(unreachable_pub, reason = "a program has no public API")]
 
 mod activity;
+mod approvals;
 mod authority;
 mod chain;
 mod cluster;

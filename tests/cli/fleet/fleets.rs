@@ -37,8 +37,21 @@ impl Fleet {
         Self::over(cluster::get()?, name)
     }
 
+    /// Starts a hub with another configuration than `hub init` writes.
+    pub fn configured(name: &str, change: impl FnOnce(&str) -> String) -> Result<Self> {
+        Self::with(cluster::get()?, name, change)
+    }
+
     /// Starts a hub over this cluster.
     pub fn over(cluster: &'static Cluster, name: &str) -> Result<Self> {
+        Self::with(cluster, name, str::to_owned)
+    }
+
+    fn with(
+        cluster: &'static Cluster,
+        name: &str,
+        change: impl FnOnce(&str) -> String,
+    ) -> Result<Self> {
         cluster.create_database(name)?;
         let balancer = Balancer::start()?;
         let folder = Ground::get()?.root.join(format!("hub-{name}"));
@@ -51,6 +64,9 @@ impl Fleet {
             ["hub", "init", "--url", &url, "--database", &connection, "--listen", "127.0.0.1:0"];
         let init = fleet.run(&arguments)?;
         ensure!(init.code == Some(0), "{}", init.all());
+        let configuration = fleet.folder.join("hub.toml");
+        let text = fs::read_to_string(&configuration)?;
+        fs::write(&configuration, change(&text))?;
         for _ in 0..REPLICAS {
             let replica = Replica::start(&fleet.folder)?;
             fleet.replicas.push(replica);
