@@ -27,6 +27,8 @@ mod dev;
 mod examples;
 #[path = "fleet/fleets.rs"]
 mod fleets;
+#[path = "fleet/hardship.rs"]
+mod hardship;
 #[path = "fleet/incidents.rs"]
 mod incidents;
 #[path = "fleet/joining.rs"]
@@ -59,6 +61,8 @@ fn main() -> ExitCode {
         trial("fleet: a lost cursor is found again", sending::cursor_lost),
         trial("fleet: batches may be cut, repeated and late", sending::batches),
         trial("fleet: replicas and the database die under load", sending::killed),
+        trial("fleet: the database's disk is full", hardship::full_disk),
+        trial("fleet: fifty services at once", hardship::many_services),
         trial("fleet: a backlog of 20,000 records arrives", sending::backlog),
         trial("fleet: what no honest journal does is an incident", incidents::of_homes),
         trial("fleet: what no honest machine sends is an incident", incidents::of_batches),
