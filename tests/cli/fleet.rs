@@ -12,6 +12,8 @@
     reason = "a program of tests"
 )]
 
+#[path = "fleet/approvals.rs"]
+mod approvals;
 #[path = "fleet/attacks.rs"]
 mod attacks;
 #[path = "fleet/balancer.rs"]
@@ -27,6 +29,8 @@ mod dev;
 mod examples;
 #[path = "fleet/fleets.rs"]
 mod fleets;
+#[path = "fleet/hardship.rs"]
+mod hardship;
 #[path = "page/http.rs"]
 mod http;
 #[path = "fleet/incidents.rs"]
@@ -71,6 +75,8 @@ fn main() -> ExitCode {
         trial("fleet: a lost cursor is found again", sending::cursor_lost),
         trial("fleet: batches may be cut, repeated and late", sending::batches),
         trial("fleet: replicas and the database die under load", sending::killed),
+        trial("fleet: the database's disk is full", hardship::full_disk),
+        trial("fleet: fifty services at once", hardship::many_services),
         trial("fleet: a backlog of 20,000 records arrives", sending::backlog),
         trial("fleet: what no honest journal does is an incident", incidents::of_homes),
         trial("fleet: what no honest machine sends is an incident", incidents::of_batches),
@@ -88,6 +94,10 @@ fn main() -> ExitCode {
         trial("fleet: machines try orders that do not count", rollouts::tried),
         trial("fleet: a rollout goes on and stops by itself", rollouts::stopped),
         trial("fleet: reports of machines that try orders have bounds", rollouts::reports),
+        trial("fleet: approvers answer for a machine, with their keys", approvals::answered),
+        trial("fleet: the approvers of the page are ones", approvals::example),
+        trial("fleet: nobody else answers for a machine", approvals::attacks),
+        trial("fleet: questions go on to the next role", approvals::escalated),
         trial("fleet: orders lock bundles and revoke them", orders::bundles),
         trial("fleet: a revoked machine gets no orders", orders::revoked),
         trial("fleet: people sign in with one link, at any replica", people::sign_in),

@@ -9,6 +9,7 @@ mod commands;
 mod differ;
 mod error;
 mod exit;
+mod fleet_approvals;
 mod fleet_error;
 mod fleet_orders;
 mod given_file;

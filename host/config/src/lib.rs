@@ -110,6 +110,8 @@ pub struct Config {
     pub audit: Audit,
     /// The detail of the records that a machine in a fleet sends to its hub.
     pub fleet_detail: SentDetail,
+    /// True if the approvers of the fleet are asked, too.
+    pub fleet_approvals: bool,
     /// The values in the project's file that do not count, because nobody trusted that file.
     pub untrusted: Vec<IgnoredKey>,
 }
@@ -354,6 +356,7 @@ impl Config {
                 export_format: holds.text("audit.export_format"),
             },
             fleet_detail: SentDetail::find_level(&holds.text("fleet.detail")).unwrap_or_default(),
+            fleet_approvals: holds.flag("fleet.approvals"),
             untrusted: settled
                 .ignored
                 .iter()

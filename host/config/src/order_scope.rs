@@ -19,6 +19,7 @@ const OF_ORDERS: &[(&str, ProjectScope)] = &[
     (PROFILE, ProjectScope::Later),
     ("scope.folders", ProjectScope::Intersection),
     ("approvals.two_people", ProjectScope::Later),
+    ("fleet.approvals", ProjectScope::True),
     ("rules.disabled", ProjectScope::Common),
     ("rules.warn_external_network.trusted_hosts", ProjectScope::Common),
     ("run.writable", ProjectScope::Intersection),

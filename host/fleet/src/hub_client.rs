@@ -1,11 +1,12 @@
 //! Requests to the hub. They block, and only commands of a person and `maintain` make them: no
 //! hook waits for the network.
 
+use crate::approvals::ApproverSigned;
 use crate::membership::Membership;
 use crate::protocol::{
-    Acceptance, Admission, Authority, Batch, Farewell, JoinRequest, KnownHeads, LONGEST_WAIT,
-    MOST_BODY, OrdersAnswer, OrdersRequest, ProtectionReport, Refusal, RenewRequest, TrialReport,
-    VERSION,
+    Acceptance, Admission, AnswerReceipt, ApprovalsAnswer, ApprovalsRequest, ApproverQuestions,
+    Authority, Batch, Farewell, JoinRequest, KnownHeads, LONGEST_WAIT, MOST_BODY, OrdersAnswer,
+    OrdersRequest, ProtectionReport, Refusal, RenewRequest, TrialReport, VERSION,
 };
 use crate::token::{JoinToken, digest_certificate};
 use portcullis_network::{client_settings, create_client};
@@ -101,6 +102,19 @@ impl HubClient {
                     .build(),
             ),
         })
+    }
+
+    /// Prepares the exchanges of somebody who has no certificate of the hub's authority, as an
+    /// approver. `authority` is its certificate, in PEM.
+    ///
+    /// # Errors
+    /// Fails if the address or the certificate is wrong.
+    pub fn of_authority(address: &str, authority: &str) -> Result<Self, HubError> {
+        let authority = Certificate::from_pem(authority.as_bytes())
+            .map_err(|error| HubError::Identity(error.to_string()))?;
+        let roots = RootCerts::Specific(Arc::new(vec![authority]));
+        let agent = agent_for(TlsConfig::builder().root_certs(roots).build());
+        Ok(Self { hub: check_address(address)?, agent })
     }
 
     /// Exchanges a token for an identity: makes a key, and has the hub issue its certificate. The
@@ -228,6 +242,30 @@ impl HubClient {
     /// Fails if the hub cannot be reached, or refuses.
     pub fn send_protection(&self, report: &ProtectionReport) -> Result<(), HubError> {
         self.post::<serde_json::Value>("/v1/protection", report).map(drop)
+    }
+
+    /// Says which actions wait, and returns answers; waits for them as long as the request asks.
+    ///
+    /// # Errors
+    /// Fails if the hub cannot be reached, or refuses.
+    pub fn relay_approvals(&self, request: &ApprovalsRequest) -> Result<ApprovalsAnswer, HubError> {
+        self.post("/v1/approvals", request)
+    }
+
+    /// Returns the questions that wait for the approver who signed the request.
+    ///
+    /// # Errors
+    /// Fails if the hub cannot be reached, or refuses.
+    pub fn list_questions(&self, request: &ApproverSigned) -> Result<ApproverQuestions, HubError> {
+        self.post("/v1/approver/questions", request)
+    }
+
+    /// Gives an approver's answer to the hub.
+    ///
+    /// # Errors
+    /// Fails if the hub cannot be reached, or refuses.
+    pub fn give_answer(&self, answer: &ApproverSigned) -> Result<AnswerReceipt, HubError> {
+        self.post("/v1/approver/answers", answer)
     }
 
     /// Tells the hub that the machine leaves.

@@ -15,11 +15,13 @@
 //! | `orders_file` | the orders that a machine has taken, and those that it refused |
 //! | `orders_trial` | orders that it only tries |
 //! | `rollout` | the plan of a rollout |
+//! | `approvals` | questions for approvers of the fleet, and their signed answers |
 //! | `detail` | the part of a record that leaves |
 //! | `hub_client` | one exchange with the hub |
 //! | `sender` | batches, in order, until the hub has all or asks to wait |
 //! | `hub_command` | the command line of `portcullis hub`, which runs in a program of its own |
 
+pub mod approvals;
 mod detail;
 mod hex_digits;
 mod hub_client;

@@ -7,6 +7,7 @@
 //! Orders tighten the machine's own configuration and never loosen it; `portcullis-config` has that
 //! rule for every key.
 
+use crate::approvals::ApprovalRules;
 use portcullis_bundle::{KeyError, Lock, PublicKey, SecretKey, TrustPolicy};
 use serde::{Deserialize, Serialize};
 
@@ -66,6 +67,9 @@ pub struct Orders {
     /// The text of a lock: the bundles that have to run, besides those of the machine's own locks.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub lock: String,
+    /// The text of the rules of approvals: who may answer for these machines.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub approvals: String,
 }
 
 /// The orders that a machine takes. A person chose the key when the machine joined; nothing that
@@ -202,6 +206,10 @@ impl Orders {
             Lock::parse_lock(&self.lock)
                 .map_err(|error| OrdersError::Part(format!("the lock: {error}")))?;
         }
+        if !self.approvals.is_empty() {
+            ApprovalRules::parse_rules(&self.approvals)
+                .map_err(|error| OrdersError::Part(format!("the approvals: {error}")))?;
+        }
         Ok(())
     }
 
@@ -276,6 +284,7 @@ mod tests {
             configuration: "mode = \"blocking\"\n".into(),
             trust: String::new(),
             lock: String::new(),
+            approvals: String::new(),
         }
     }
 
@@ -316,6 +325,7 @@ mod tests {
             ("no life", |orders| orders.expires_at = orders.not_before, "expire before"),
             ("no policy", |orders| orders.trust = "x = 1".into(), "the trust policy"),
             ("no lock", |orders| orders.lock = "x = 1".into(), "the lock"),
+            ("no rules", |orders| orders.approvals = "x = 1".into(), "the approvals"),
         ];
         for (name, change, said) in rows {
             let mut changed = orders();

@@ -265,6 +265,7 @@ mod tests {
             configuration: String::new(),
             trust: String::new(),
             lock: String::new(),
+            approvals: String::new(),
         }
     }
 

@@ -10,6 +10,9 @@
 //! | `GET /v1/heads` | the machine's | none | [`KnownHeads`] |
 //! | `POST /v1/orders` | the machine's | [`OrdersRequest`] | [`OrdersAnswer`] |
 //! | `POST /v1/protection` | the machine's | [`ProtectionReport`] | `{}` |
+//! | `POST /v1/approvals` | the machine's | [`ApprovalsRequest`] | [`ApprovalsAnswer`] |
+//! | `POST /v1/approver/questions` | none | [`ApproverSigned`]: a request | [`ApproverQuestions`] |
+//! | `POST /v1/approver/answers` | none | [`ApproverSigned`]: an answer | [`AnswerReceipt`] |
 //! | `POST /v1/leave` | the machine's | none | [`Farewell`] |
 //! | `GET /health` | none | none | `{}` |
 //!
@@ -21,9 +24,11 @@
 //! chain over all of them. Where the document comes as it was recorded ([`SentRecord::exact`]), the
 //! hub also recomputes its hash.
 
+use crate::approvals::ApproverSigned;
 use crate::hex_digits;
 use crate::orders::SignedOrders;
 use crate::receipt::SignedReceipt;
+use portcullis_bundle::KeyId;
 use portcullis_store::{Hash, to_hex};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -42,6 +47,8 @@ pub const MOST_DOCUMENT: usize = 1 << 20;
 pub const MOST_BODY: usize = 4 << 20;
 /// The longest time for which the hub holds a request for orders.
 pub const LONGEST_WAIT: Duration = Duration::from_secs(25);
+/// The most actions that wait on one machine.
+pub const MOST_QUESTIONS: usize = 64;
 /// The most bytes of a column, such as a record's id or subject.
 pub const MOST_TEXT: usize = 4 << 10;
 
@@ -350,6 +357,84 @@ impl FindingLevel {
             .into_iter()
             .find(|level| level.as_str() == name)
     }
+}
+
+/// All actions that wait on a machine for an approver. The hub holds the request until there is an
+/// answer to one of them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ApprovalsRequest {
+    /// [`VERSION`].
+    pub version: u32,
+    /// The actions; one that is left out waits no longer.
+    pub waiting: Vec<WaitingQuestion>,
+    /// The seconds for which the hub may hold the request, at most [`LONGEST_WAIT`].
+    pub wait_seconds: u32,
+}
+
+/// An action that waits.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WaitingQuestion {
+    /// The id of the approval on the machine.
+    pub question: String,
+    /// The seconds for which it still waits.
+    pub left_seconds: u32,
+    /// The text of the question, which the hub needs once.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub text: Option<String>,
+    /// The people who have allowed it, if more than one has to.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub allowed_by: Vec<String>,
+    /// The keys whose answers the machine has dealt with.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub answered: Vec<KeyId>,
+}
+
+/// The answers that the machine has not dealt with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ApprovalsAnswer {
+    /// The answers.
+    pub answers: Vec<ApproverSigned>,
+    /// The questions whose text the hub does not have.
+    pub missing: Vec<String>,
+}
+
+/// The questions that wait for an approver.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ApproverQuestions {
+    /// The questions, the oldest first within each group.
+    pub questions: Vec<OfferedQuestion>,
+}
+
+/// A question as the hub shows it to an approver.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OfferedQuestion {
+    /// The question's text. An answer is about exactly these bytes.
+    pub text: String,
+    /// The machine's own name; it proves nothing.
+    pub machine_name: String,
+    /// The machine's group.
+    pub group: String,
+    /// The roles that may answer by now.
+    pub roles: Vec<String>,
+    /// The people who have allowed it.
+    pub allowed_by: Vec<String>,
+    /// The seconds for which it still waits.
+    pub left_seconds: u32,
+}
+
+/// The hub has an approver's answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AnswerReceipt {
+    /// The machine that gets it.
+    pub machine: String,
+    /// The id of the approval.
+    pub question: String,
 }
 
 /// The answer to a machine that leaves: its certificates count no more.

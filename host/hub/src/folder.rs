@@ -51,6 +51,9 @@ pub struct HubConfig {
     /// The days after which records are dropped, a whole day of them at once; 0 keeps all.
     #[serde(default)]
     pub retention_days: u32,
+    /// Webhooks that are told of questions for approvers.
+    #[serde(default, rename = "webhook")]
+    pub webhooks: Vec<QuestionWebhook>,
     /// The most connections of one replica to the database.
     #[serde(default = "default_connections")]
     pub connections: usize,
@@ -76,6 +79,21 @@ impl HubConfig {
 
 const fn default_page_tls() -> bool {
     true
+}
+
+/// A webhook that is told of questions: a chat, or another service that takes Slack's JSON.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct QuestionWebhook {
+    /// Its address: `https://...`, or `http://` and a loopback address.
+    pub url: String,
+    /// The roles whose questions it gets; empty for all.
+    #[serde(default)]
+    pub roles: Vec<String>,
+    /// The file with its token, 0600.
+    pub bearer_file: Option<PathBuf>,
+    /// The authorities that may vouch for it, in PEM, in place of Mozilla's.
+    pub authorities: Option<PathBuf>,
 }
 
 const fn default_days() -> u32 {

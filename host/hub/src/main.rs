@@ -18,6 +18,7 @@
 //! | `protection`, `sessions` | what machines report of themselves, and what they did |
 //! | `orders`, `stored_orders`, `news` | what machines are told |
 //! | `rollouts`, `activity` | in which stages, and what stops that |
+//! | `approvals` | what machines ask approvers, and their answers |
 //! | `operator` | who runs a command |
 //! | `people` | who may see the pages, and how their browsers sign in |
 //! | `oidc` | whom a provider may vouch for; pure |
@@ -32,6 +33,7 @@
 #![allow(unreachable_pub, reason = "a program has no public API")]
 
 mod activity;
+mod approvals;
 mod audit;
 mod authority;
 mod chain;

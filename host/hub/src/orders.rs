@@ -4,6 +4,7 @@
 //! seconds; the database's notifications wake the replicas. A hub decides only when a machine gets
 //! a version: it has no key with which to make one.
 
+use crate::approvals::approvers::insert_approvers;
 use crate::audit::{Act, NewEntry};
 use crate::database::Database;
 use crate::failure::Failure;
@@ -161,7 +162,7 @@ async fn insert_orders(
             ],
         )
         .await?;
-    Ok(())
+    insert_approvers(transaction, orders).await
 }
 
 /// Changes the part of a group's machines that gets a version, which pauses its rollout; returns

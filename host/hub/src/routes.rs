@@ -3,6 +3,8 @@
 //! Each request has a deadline that is shorter than a machine's patience: one that a machine has
 //! given up is never written after the machine's next.
 
+use crate::approvals::answer_approvals;
+use crate::approvals::approvers::{list_questions, take_answer};
 use crate::failure::{Failure, json_response};
 use crate::ingest::take_batch;
 use crate::machines::{
@@ -45,6 +47,7 @@ pub fn build_routes(hub: Arc<Hub>) -> Router {
     let places = Arc::new(Semaphore::new(MOST_AT_ONCE));
     let held = Router::new()
         .route("/v1/orders", post(answer_orders_request))
+        .route("/v1/approvals", post(answer_approvals_request))
         .layer(from_fn_with_state(Arc::new(Semaphore::new(MOST_HELD)), hold_requests));
     Router::new()
         .route("/v1/join", post(answer_join))
@@ -53,6 +56,8 @@ pub fn build_routes(hub: Arc<Hub>) -> Router {
         .route("/v1/heads", get(answer_heads))
         .route("/v1/protection", post(answer_protection))
         .route("/v1/leave", post(answer_leave))
+        .route("/v1/approver/questions", post(answer_approver_list))
+        .route("/v1/approver/answers", post(answer_approver_answer))
         .layer(from_fn_with_state(places, limit_requests))
         .merge(held)
         .route("/v1/authority", get(answer_authority))
@@ -153,6 +158,26 @@ async fn answer_protection(
     let machine = recognise_machine(&hub.database, peer.0).await?;
     take_protection(&hub.database, &machine, &read_body(request).await?).await?;
     Ok(json_response(StatusCode::OK, &serde_json::json!({})))
+}
+
+async fn answer_approvals_request(
+    State(hub): HubState,
+    Extension(peer): Extension<PeerCertificate>,
+    request: Request,
+) -> Answer {
+    let machine = recognise_machine(&hub.database, peer.0).await?;
+    let asked = read_body(request).await?;
+    Ok(json_response(StatusCode::OK, &answer_approvals(&hub, &machine, &asked).await?))
+}
+
+async fn answer_approver_list(State(hub): HubState, request: Request) -> Answer {
+    let signed = read_body(request).await?;
+    Ok(json_response(StatusCode::OK, &list_questions(&hub, &signed).await?))
+}
+
+async fn answer_approver_answer(State(hub): HubState, request: Request) -> Answer {
+    let signed = read_body(request).await?;
+    Ok(json_response(StatusCode::OK, &take_answer(&hub, &signed).await?))
 }
 
 async fn answer_leave(State(hub): HubState, Extension(peer): Extension<PeerCertificate>) -> Answer {

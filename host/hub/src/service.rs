@@ -3,7 +3,7 @@
 
 use crate::authority::Authority;
 use crate::database::Database;
-use crate::folder::HubFolder;
+use crate::folder::{HubFolder, QuestionWebhook};
 use crate::news::OrdersNews;
 use anyhow::Result;
 use portcullis_bundle::SecretKey;
@@ -19,6 +19,10 @@ pub struct Hub {
     pub certificate_days: u32,
     /// The key that signs receipts.
     pub receipt_key: SecretKey,
+    /// The address by which machines and approvers reach the hub.
+    pub url: String,
+    /// Webhooks that are told of questions.
+    pub webhooks: Vec<QuestionWebhook>,
     /// Wakes the requests for orders that this replica holds.
     pub news: Sender<OrdersNews>,
 }
@@ -34,6 +38,8 @@ impl Hub {
             authority: folder.authority,
             certificate_days: folder.config.certificate_days,
             receipt_key: folder.receipt_key,
+            url: folder.config.url,
+            webhooks: folder.config.webhooks,
             news: Sender::new(MOST_NEWS),
         })
     }

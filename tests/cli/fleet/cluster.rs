@@ -23,7 +23,23 @@ pub struct Cluster {
     folder: PathBuf,
     owner: Option<u32>,
     process: Mutex<Option<Child>>,
+    /// True if its data is in a file system of its own that is nearly full.
+    is_small: bool,
 }
+
+/// Runs a cluster in a small file system, which only its processes see, again and again: one whose
+/// disk is full ends by itself. The filler goes when the file `$2/free` is there.
+const SMALL: &str = r#"
+    mount -t tmpfs -o size=80m,mode=0700 none "$1" && cp -a "$2/made/." "$1" && chown "$3" "$1" || exit
+    head -c 12m /dev/zero >"$1/filler"
+    ( while [ ! -e "$2/free" ]; do sleep 0.1; done; rm "$1/filler" ) &
+    data="$1" user="$3"; shift 3
+    while :; do
+        if [ "$user" = 0 ]; then unshare --user --map-user=1000 --map-group=1000 "$@"
+        else setpriv --reuid "$user" --regid "$user" --clear-groups "$@"; fi
+        sleep 0.2
+    done
+"#;
 
 static CLUSTER: OnceLock<std::result::Result<Cluster, String>> = OnceLock::new();
 
@@ -45,6 +61,15 @@ pub fn stop() {
 impl Cluster {
     /// Creates and starts a cluster in a folder of that name.
     pub fn create(name: &str) -> Result<Self> {
+        Self::create_on(name, false)
+    }
+
+    /// Creates and starts a cluster whose disk will soon be full.
+    pub fn create_small(name: &str) -> Result<Self> {
+        Self::create_on(name, true)
+    }
+
+    fn create_on(name: &str, is_small: bool) -> Result<Self> {
         let ground = Ground::get()?;
         let programs = find_programs()?;
         let folder = ground.root.join(name);
@@ -52,7 +77,7 @@ impl Cluster {
         fs::set_permissions(&folder, fs::Permissions::from_mode(0o711))?;
         let is_root = fs::metadata(&folder)?.uid() == 0;
         let owner = is_root.then(find_postgres).transpose()?;
-        let cluster = Self { programs, folder, owner, process: Mutex::new(None) };
+        let cluster = Self { programs, folder, owner, process: Mutex::new(None), is_small };
         for path in [cluster.data(), cluster.socket()] {
             fs::create_dir(&path)?;
             fs::set_permissions(&path, fs::Permissions::from_mode(0o700))?;
@@ -60,8 +85,17 @@ impl Cluster {
         }
         let mut initdb = cluster.command("initdb");
         initdb.args(["-U", "portcullis", "-A", "trust", "-E", "UTF8", "--locale=C", "-D"]);
-        let made = initdb.arg(cluster.data()).stderr(Stdio::piped()).output()?;
+        if is_small {
+            initdb.arg(cluster.data()).arg("--wal-segsize=1");
+        } else {
+            initdb.arg(cluster.data());
+        }
+        let made = initdb.stderr(Stdio::piped()).output()?;
         ensure!(made.status.success(), "initdb: {}", String::from_utf8_lossy(&made.stderr));
+        if is_small {
+            fs::rename(cluster.data(), cluster.folder.join("made"))?;
+            fs::create_dir(cluster.data())?;
+        }
         cluster.start()?;
         Ok(cluster)
     }
@@ -78,9 +112,13 @@ impl Cluster {
     /// Starts the cluster, and waits until it answers.
     pub fn start(&self) -> Result<()> {
         let log = fs::OpenOptions::new().create(true).append(true).open(self.folder.join("log"))?;
-        let mut server = self.command("postgres");
+        let mut server =
+            if self.is_small { self.small_command() } else { self.command("postgres") };
         server.arg("-D").arg(self.data()).arg("-k").arg(self.socket());
         server.args(["-c", "listen_addresses=", "-c", "max_connections=200"]).stderr(log);
+        if self.is_small {
+            server.args(["-c", "max_wal_size=4MB", "-c", "min_wal_size=2MB"]);
+        }
         let child = server.process_group(0).spawn().context("cannot start `postgres`")?;
         *self.process.lock().unwrap_or_else(PoisonError::into_inner) = Some(child);
         let start = Instant::now();
@@ -96,9 +134,33 @@ impl Cluster {
         let child = self.process.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(mut child) = child else { return Ok(()) };
         let id = rustix::process::Pid::from_child(&child);
-        rustix::process::kill_process(id, rustix::process::Signal::QUIT)?;
+        if self.is_small {
+            // The shell that starts it again ends with it.
+            rustix::process::kill_process_group(id, rustix::process::Signal::KILL)?;
+        } else {
+            rustix::process::kill_process(id, rustix::process::Signal::QUIT)?;
+        }
         child.wait()?;
         Ok(())
+    }
+
+    /// Makes room on the disk of a small cluster.
+    pub fn free_space(&self) -> Result<()> {
+        Ok(fs::write(self.folder.join("free"), "")?)
+    }
+
+    /// Returns the command of a small cluster, to which the arguments of the server are added.
+    fn small_command(&self) -> Command {
+        let mut command = Command::new("unshare");
+        command.args(["--mount", "--map-root-user"].iter().take(if self.owner.is_some() {
+            1
+        } else {
+            2
+        }));
+        command.args(["sh", "-c", SMALL, "sh"]).arg(self.data()).arg(&self.folder);
+        command.arg(self.owner.unwrap_or(0).to_string()).arg(self.programs.join("postgres"));
+        command.current_dir("/").stdin(Stdio::null()).stdout(Stdio::null());
+        command
     }
 
     /// Creates a database.

@@ -80,15 +80,26 @@ impl Fleet {
 
     /// Starts a hub with a page.
     pub fn with_page(name: &str, page: &PageLines) -> Result<Self> {
-        Self::prepare(cluster::get()?, name, Some(page))
+        let lines = |text: &str| format!("{text}{}", page.lines);
+        Self::prepare(cluster::get()?, name, true, lines)
+    }
+
+    /// Starts a hub with another configuration than `hub init` writes.
+    pub fn configured(name: &str, change: impl FnOnce(&str) -> String) -> Result<Self> {
+        Self::prepare(cluster::get()?, name, false, change)
     }
 
     /// Starts a hub over this cluster.
     pub fn over(cluster: &'static Cluster, name: &str) -> Result<Self> {
-        Self::prepare(cluster, name, None)
+        Self::prepare(cluster, name, false, str::to_owned)
     }
 
-    fn prepare(cluster: &'static Cluster, name: &str, page: Option<&PageLines>) -> Result<Self> {
+    fn prepare(
+        cluster: &'static Cluster,
+        name: &str,
+        has_page: bool,
+        change: impl FnOnce(&str) -> String,
+    ) -> Result<Self> {
         cluster.create_database(name)?;
         let balancer = Balancer::start()?;
         let folder = Ground::get()?.root.join(format!("hub-{name}"));
@@ -101,13 +112,12 @@ impl Fleet {
             ["hub", "init", "--url", &url, "--database", &connection, "--listen", "127.0.0.1:0"];
         let init = fleet.run(&arguments)?;
         ensure!(init.code == Some(0), "{}", init.all());
-        if let Some(page) = page {
-            let path = fleet.folder.join("hub.toml");
-            // The lines come first: what follows may be a table.
-            fs::write(&path, format!("{}{}", fs::read_to_string(&path)?, page.lines))?;
-        }
+        let configuration = fleet.folder.join("hub.toml");
+        // What is added comes last: it may be a table.
+        let text = fs::read_to_string(&configuration)?;
+        fs::write(&configuration, change(&text))?;
         for index in 0..REPLICAS {
-            let replica = Replica::start(&fleet.folder, page.is_some(), index > 0)?;
+            let replica = Replica::start(&fleet.folder, has_page, index > 0)?;
             fleet.replicas.push(replica);
         }
         fleet.balance();

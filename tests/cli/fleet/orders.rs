@@ -44,6 +44,7 @@ pub fn orders(version: u64) -> Orders {
         configuration: BLOCKING.into(),
         trust: String::new(),
         lock: String::new(),
+        approvals: String::new(),
     }
 }
 
@@ -270,6 +271,7 @@ const ATTACKS: &[Attack] = &[
     ),
     ("no trust policy", |orders| orders.trust = "[[rule]]".into(), "the trust policy"),
     ("no lock", |orders| orders.lock = "x".into(), "the lock"),
+    ("no approvers", |orders| orders.approvals = "x = 1".into(), "the approvals"),
 ];
 
 /// Puts signed orders into the hub's database, as whoever has taken it over could.

@@ -121,6 +121,31 @@ pub const EXAMPLES: &[(&str, &[&str])] = &[
             "portcullis hub orders publish web-4.json --rollout shadow:1h,10:1h,50:2h,100 --fallback web-5.json",
         ],
     ),
+    (
+        "fleet approvals",
+        &[
+            "portcullis fleet approvals list --key approver.key",
+            "portcullis fleet approvals allow k7m2x9qd --key approver.key",
+        ],
+    ),
+    (
+        "fleet approvals list",
+        &[
+            "portcullis fleet approvals list --key approver.key",
+            "portcullis fleet approvals list --key approver.key --hub https://hub.example:8443 --authority authority.pem",
+        ],
+    ),
+    ("fleet approvals show", &["portcullis fleet approvals show k7m2x9qd --key approver.key"]),
+    (
+        "fleet approvals allow",
+        &["portcullis fleet approvals allow m-0123456789abcdef0123/k7m2x9qd --key approver.key"],
+    ),
+    (
+        "fleet approvals deny",
+        &[
+            "portcullis fleet approvals deny k7m2x9qd --reason 'use the staging host' --key approver.key",
+        ],
+    ),
     ("hub orders pause", &["portcullis hub orders pause web 4"]),
     (
         "hub orders resume",

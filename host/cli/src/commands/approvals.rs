@@ -4,7 +4,7 @@
 //! a person at a terminal may; what they are shown is what would run, with secrets masked.
 
 mod answer;
-mod page;
+pub mod page;
 mod proof;
 mod watch;
 

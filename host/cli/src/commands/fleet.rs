@@ -1,6 +1,7 @@
 //! `portcullis fleet`: lets this machine join a fleet and leave it, shows how far the hub has its
 //! journal and which orders are in force, and signs orders.
 
+mod approvals;
 mod sign;
 
 use crate::error::{Context, Error, Result};
@@ -32,6 +33,9 @@ pub enum Command {
     /// Show the hub, how far it has this machine's journal, and the orders in force; exit code 1 if
     /// something is wrong
     Status(Print),
+    /// Answer for the machines of a fleet, with an approver's key (not for agents)
+    #[command(subcommand)]
+    Approvals(approvals::Command),
     /// Sign orders for a group of machines, which a hub then publishes (not for agents)
     Sign(sign::Arguments),
 }
@@ -78,14 +82,14 @@ const MOST_NAME: usize = 128;
 const HOST_NAME: &str = "/proc/sys/kernel/hostname";
 
 pub fn run_fleet(command: &Command) -> Result<CommandExit> {
-    let places = Paths::from_environment()?;
-    let home = Home::open_root(&places.state)?;
+    let open = || Ok::<_, Error>(Home::open_root(&Paths::from_environment()?.state)?);
     match command {
-        Command::Join(arguments) => join(arguments, &home),
-        Command::Leave(arguments) => leave(arguments, &home),
-        Command::Status(print) => show_status(&home, print.json),
-        // It needs no home: a key is kept where no agent works.
+        Command::Join(arguments) => join(arguments, &open()?),
+        Command::Leave(arguments) => leave(arguments, &open()?),
+        Command::Status(print) => show_status(&open()?, print.json),
+        // These need no home: a key is kept where no agent works.
         Command::Sign(arguments) => sign::run_sign(arguments),
+        Command::Approvals(command) => approvals::run_approvals(command),
     }
 }
 

@@ -68,6 +68,15 @@ pub(super) const KEYS: &[ConfigKey] = &[
              text of an action; only with `\"full\"` the hub can recompute the hashes",
     },
     ConfigKey {
+        path: "fleet.approvals",
+        kind: ValueKind::Flag,
+        default: || Some(Value::Flag(false)),
+        default_text: "",
+        project: ProjectScope::Never,
+        doc: "whether the approvers that the fleet's orders name are asked, too, about actions that \
+             wait for a person",
+    },
+    ConfigKey {
         path: "performance.max_review_time_ms",
         kind: ValueKind::Integer(1, MOST_COUNT),
         default: || number(100),

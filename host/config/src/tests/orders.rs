@@ -53,6 +53,7 @@ const CHAINS: &[(&str, &[&str])] = &[
     ("patterns.sensitivity", &["patterns.sensitivity = \"low\"", "patterns.sensitivity = \"medium\"", "patterns.sensitivity = \"high\""]),
     ("mask.personal", &["mask.personal = []", "mask.personal = [\"email\"]", "mask.personal = [\"email\", \"payment-card\"]"]),
     ("mask.results", &["mask.results = false", "mask.results = true"]),
+    ("fleet.approvals", &["fleet.approvals = false", "fleet.approvals = true"]),
     ("performance.async_threshold", &["performance.async_threshold = 0.9", "performance.async_threshold = 0.1"]),
     ("checkpoints.enabled", &["checkpoints.enabled = false", "checkpoints.enabled = true"]),
     ("checkpoints.on_failure", &["checkpoints.on_failure = \"ignore\"", "checkpoints.on_failure = \"warn\"", "checkpoints.on_failure = \"ask\""]),

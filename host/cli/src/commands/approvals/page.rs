@@ -5,7 +5,7 @@ use super::Approval;
 use crate::paint;
 use portcullis_core::text::{list_lines, one_line};
 use portcullis_review::questions::{AskedAction, list_parameters};
-use portcullis_store::ApprovalState;
+use portcullis_store::{ApprovalRecord, ApprovalState, StoredApproval};
 use std::fmt::Write;
 
 /// The columns of a page that is not on a terminal.
@@ -60,6 +60,17 @@ pub(super) fn approval_page(approval: &Approval, now: u64) -> String {
         let _ = writeln!(page, "  answer: {}", one_line(&approval.row.reason, 1024));
     }
     page
+}
+
+/// Returns the page of an action that waits on another machine.
+pub fn question_page(asked_as: StoredApproval, asked: &AskedAction, now: u64) -> String {
+    let row = ApprovalRecord {
+        asked: asked_as,
+        state: ApprovalState::Waiting,
+        ended_at: None,
+        reason: String::new(),
+    };
+    approval_page(&Approval { row, asked: asked.clone() }, now)
 }
 
 /// Returns the number of rows of the page that hold the agent's text.

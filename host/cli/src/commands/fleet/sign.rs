@@ -37,6 +37,9 @@ pub struct Arguments {
     /// A lock with bundles that have to run besides those of each machine
     #[arg(long, value_name = "FILE")]
     lock: Option<PathBuf>,
+    /// The approvers who may answer for these machines, with their public keys and roles
+    #[arg(long, value_name = "FILE")]
+    approvals: Option<PathBuf>,
     /// Let them expire after this many days
     #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_DAYS)))]
     expires: u32,
@@ -83,6 +86,7 @@ pub fn run_sign(arguments: &Arguments) -> Result<CommandExit> {
         configuration: read_part(arguments.configuration.as_deref())?,
         trust: read_part(arguments.trust.as_deref())?,
         lock: read_part(arguments.lock.as_deref())?,
+        approvals: read_part(arguments.approvals.as_deref())?,
     };
     let unusable = |what: String| {
         Error::invalid(format!("these orders would be refused by each machine: {what}"))
