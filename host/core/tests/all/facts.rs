@@ -1,6 +1,7 @@
 //! Facts of calls: scopes, effects of file tools, unknown tools, and what observation adds.
 
 mod foreign;
+mod later;
 
 use portcullis_core::action::{
     Access, Command, Coverage, Direction, EffectKind, Entry, GitState, Intent, Operation, Origin,
