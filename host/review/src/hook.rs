@@ -56,9 +56,6 @@ use std::time::{Instant, UNIX_EPOCH};
 /// commit.
 pub const REVIEW_US: &str = "review_us";
 
-/// The reason that no checkpoint is taken for the hook of another user.
-const BEYOND_BOUNDARY: &str = "the service of a boundary cannot read its users' files";
-
 /// The answer to one hook call.
 pub struct HookAnswer {
     /// The output of the hook process.
@@ -116,6 +113,10 @@ pub fn answer_event(
             record_event_fault(caller.own_paths(), &fault, &event, now);
             (fault_reply_for(&event, &fault), false)
         }
+    };
+    let reply = match &caller.across {
+        None => reply,
+        Some(across) => across::spell_commands(reply, across, input),
     };
     HookAnswer { output: agent.render(&event.name, &reply), work_is_due }
 }
@@ -192,7 +193,7 @@ impl<'a> HookCall<'a> {
             config.policy.mode = Mode::Observe;
         }
         let durability = config.durability;
-        let untrusted = config.notice();
+        let untrusted = config.notice(places);
         let basis = ReviewerBasis { places, home: &home, engine, config, now };
         let reviewer = parts.load_reviewer(basis, ahead).map_err(configuration_fault)?;
         Ok(Self {
@@ -223,13 +224,10 @@ impl<'a> HookCall<'a> {
             self.reviewer.config().checkpoints,
             &self.home,
             &self.places.person,
+            self.payload.map(|payload| payload.caller.file_access()).unwrap_or_default(),
             self.event,
             self.now,
         );
-        let keeper = match self.payload.and_then(|payload| payload.caller.view()) {
-            None => keeper,
-            Some(_) => keeper.without_files(BEYOND_BOUNDARY),
-        };
         keeper.settle_ended();
         let missed = self.find_missed_calls(&store);
         let committed = commit_review(

@@ -17,8 +17,9 @@ pub(crate) mod search;
 pub(crate) mod session;
 pub(crate) mod sessions;
 pub(crate) mod sign_in;
+pub(crate) mod users;
 
-use crate::access::Visitor;
+use crate::access::{Role, Visitor};
 use crate::site::Reading;
 use anyhow::Result;
 use portcullis_config::boundary::user_of_state;
@@ -47,10 +48,12 @@ pub(crate) enum Place {
     Metrics,
     Configuration,
     Search,
+    /// Behind a boundary, for operators.
+    Users,
 }
 
 impl Place {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 10] = [
         Self::Sessions,
         Self::Approvals,
         Self::Incidents,
@@ -60,6 +63,7 @@ impl Place {
         Self::Metrics,
         Self::Configuration,
         Self::Search,
+        Self::Users,
     ];
 
     const fn path(self) -> &'static str {
@@ -73,6 +77,7 @@ impl Place {
             Self::Metrics => "/charts",
             Self::Configuration => "/configuration",
             Self::Search => "/search",
+            Self::Users => "/users",
         }
     }
 
@@ -87,6 +92,7 @@ impl Place {
             Self::Metrics => "Metrics",
             Self::Configuration => "Configuration",
             Self::Search => "Search",
+            Self::Users => "All users",
         }
     }
 }
@@ -96,13 +102,14 @@ pub(crate) fn whole_page(reading: &Reading, visitor: &Visitor, frame: &Frame) ->
     let waiting = reading.store.list_waiting_approvals(now_ms())?.len();
     let user = user_of_state(reading.home.path());
     let whose = user.map(|user| format!(" of user {user}")).unwrap_or_default();
+    let sees_all = user.is_some() && visitor.role >= Role::Operator;
     let mut page = begin_page(&frame.title, frame.is_live);
     page.put_template(
         "<body class=\"site\"><a class=\"skip\" href=\"#main\">Skip to the contents</a><header>\
          <p class=\"brand\">Portcullis{}</p><nav aria-label=\"pages\"><ul>",
         &[&whose],
     );
-    for place in Place::ALL {
+    for place in Place::ALL.into_iter().filter(|place| sees_all || *place != Place::Users) {
         let template = match place == frame.place {
             true => "<li><a href=\"{}\" aria-current=\"page\">{}</a>",
             false => "<li><a href=\"{}\">{}</a>",
@@ -123,7 +130,11 @@ pub(crate) fn whole_page(reading: &Reading, visitor: &Visitor, frame: &Frame) ->
          type, or load the page again.</p>",
         &[&visitor.form_token, &visitor.role.as_str()],
     );
-    let main = if frame.is_live { "<main id=\"main\" data-live>" } else { "<main id=\"main\">" };
+    let main = match frame.is_live {
+        true if frame.place == Place::Users => "<main id=\"main\" data-live=\"/live?users=all\">",
+        true => "<main id=\"main\" data-live=\"/live\">",
+        false => "<main id=\"main\">",
+    };
     page.put_template(main, &[]);
     page.put_template("<h1>{}</h1>", &[&frame.title]);
     page.add_piece(&frame.main);
