@@ -150,6 +150,7 @@ const UNNAMED: ClientProfile = ClientProfile {
     start_up_files: &[],
     credential_files: &[],
     tools: &[],
+    background: &[],
     drops_early_notes: false,
     hooked: None,
 };
