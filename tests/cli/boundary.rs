@@ -33,6 +33,8 @@ mod people;
 mod resident;
 #[path = "boundary/reviews.rs"]
 mod reviews;
+#[path = "boundary/undo.rs"]
+mod undo;
 #[path = "boundary/units.rs"]
 mod units;
 #[path = "boundary/wire.rs"]
@@ -51,6 +53,7 @@ fn main() -> ExitCode {
         reviews::ROWS,
         people::ROWS,
         page::ROWS,
+        undo::ROWS,
         client::ROWS,
         units::ROWS,
     ];

@@ -56,6 +56,7 @@ fn main() -> ExitCode {
         trial("page: two people allow, one of them with a passkey", browser::passkey),
         trial("page: an operator resumes a session with the keyboard", browser::incident),
         trial("page: it shows what happens while it is open", browser::live),
+        trial("page: what is typed stays while an update is on its way", browser::typing),
         trial("page: everybody can read the pages about sessions", browser::readable),
         trial("page: everybody can read the rooms", browser::rooms),
     ])

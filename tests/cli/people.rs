@@ -308,12 +308,23 @@ fn unreviewed() -> Result<()> {
 }
 
 fn put_back() -> Result<()> {
-    let site = Site::new("put-back")?;
+    for program in ["portcullis", "portcullis-hook"] {
+        put_back_with(program)?;
+    }
+    Ok(())
+}
+
+/// Hooks that were installed with one of our programs start it again.
+fn put_back_with(program: &str) -> Result<()> {
+    let site = Site::new(&format!("put-back-{program}"))?;
+    let started = site.binary().with_file_name(program).display().to_string();
     let settings = site.person().join(".claude/settings.json");
     fs::create_dir_all(site.person().join(".claude"))?;
     fs::write(&settings, "{ \"model\": \"opus\" }\n")?;
-    site.output(&["install", "claude", "--yes"])?;
+    site.output(&["install", "claude", "--yes", "--program", &started])?;
     let installed = fs::read_to_string(&settings)?;
+    let command = format!("\"{started}\"");
+    ensure!(installed.contains(&command), "{installed}");
     let state = site.state().display().to_string();
     let change = |text: &str| -> Result<String> {
         fs::write(&settings, text)?;
@@ -342,6 +353,8 @@ fn put_back() -> Result<()> {
         ensure!(said.contains("put its hooks back") == put_back, "{changed}: {said}");
         ensure!(now.contains(kept) && hooks(&now) >= hooks(&installed), "{changed} became {now}");
         ensure!(put_back || now == changed, "{changed} became {now}");
+        let count = |text: &str| text.matches(&command).count();
+        ensure!(count(&now) >= count(&installed), "{changed} became {now}");
     }
     let said = change("{ \"model\": ")?;
     ensure!(

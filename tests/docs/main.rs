@@ -26,6 +26,8 @@ const TOP: [&str; 7] = ["host", "plugins", "tests", "wit", ".ci", ".github", ".c
 const BOOK: &str = "host/docs";
 /// Things that existed once and may be gone: paths and commands of this page are not looked for.
 const HISTORY: &str = "CHANGELOG.md";
+/// The most bytes of a picture.
+const MOST_PICTURE: u64 = 60_000;
 /// The most lines of the README: it is the door, the book is the house.
 const README_LINES: usize = 150;
 
@@ -116,6 +118,28 @@ fn every_link_and_anchor_resolves() {
         }
     }
     none(&mistakes);
+}
+
+#[test]
+fn pictures_are_small_and_each_is_shown() {
+    let links: Vec<String> = pages().iter().flat_map(Page::links).collect();
+    let (mut mistakes, mut kinds) = (Vec::new(), [0; 3]);
+    for entry in fs::read_dir(root().join(BOOK).join("images")).unwrap() {
+        let entry = entry.unwrap();
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let size = entry.metadata().unwrap().len();
+        if size > MOST_PICTURE {
+            mistakes.push(format!("`{name}` has {size} bytes, more than {MOST_PICTURE}"));
+        }
+        if !links.contains(&format!("images/{name}")) {
+            mistakes.push(format!("`{name}` is on no page"));
+        }
+        for (kind, count) in ["light", "dark", "phone"].iter().zip(&mut kinds) {
+            *count += usize::from(name.ends_with(&format!("-{kind}.webp")));
+        }
+    }
+    none(&mistakes);
+    assert!(kinds[0] > 10 && kinds.iter().all(|count| *count == kinds[0]), "{kinds:?}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 // to; where the test has to act before it goes on, it waits for a line.
 
 import { createRequire } from "node:module";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { join } from "node:path";
 
@@ -63,6 +63,17 @@ async function tabTo(page, selector) {
     if (await page.evaluate((wanted) => document.activeElement?.matches(wanted), selector)) return;
   }
   fail(`the keyboard does not reach ${selector}`);
+}
+
+// Draws a page for the book, if the test asks for it: light, dark, and on a phone.
+async function drawForBook(context, page, name, scheme, size) {
+  const kinds = { "light wide": "light", "dark wide": "dark", "light phone": "phone" };
+  const kind = kinds[`${scheme} ${size}`];
+  if (!task.book || !kind) return;
+  const session = await context.newCDPSession(page);
+  const drawn = await session.send("Page.captureScreenshot", { format: "webp", quality: 55 });
+  writeFileSync(join(task.book, `${name}-${kind}.webp`), Buffer.from(drawn.data, "base64"));
+  await session.detach();
 }
 
 const scenarios = {
@@ -321,6 +332,57 @@ const scenarios = {
     await context.close();
   },
 
+  // Somebody fills a form in while an update of the page is on its way: what was typed and the place
+  // of the keyboard stay, and the update is shown when the form is left.
+  async typing() {
+    const { context, page } = await open();
+    await page.goto(new URL("/approvals", task.link).href);
+    await page.getByText("Nothing waits").waitFor();
+    await page.waitForTimeout(1500);
+    reach("watching");
+    const words = page.locator("form.answer input[name=words]");
+    await words.waitFor();
+    // What is read already, so that only the next change is on its way.
+    await page.waitForTimeout(1500);
+    let arrives, release;
+    const underway = new Promise((resolve) => (arrives = resolve));
+    const released = new Promise((resolve) => (release = resolve));
+    await page.route("**/approvals", async (route) => {
+      if (route.request().resourceType() !== "fetch") return route.continue();
+      arrives();
+      await released;
+      return route.continue();
+    });
+    await page.evaluate(() => (document.querySelector("#main").firstElementChild.id = "earlier"));
+    reach("shown");
+    await underway;
+    await tabTo(page, "form.answer input[name=words]");
+    await page.keyboard.type("use the staging");
+    const answered = page.waitForResponse((answer) => answer.url().endsWith("/approvals"));
+    release();
+    await (await answered).finished();
+    await page.locator("#stale").waitFor();
+    await page.keyboard.type(" host");
+    if ((await words.inputValue()) !== "use the staging host") fail("what was typed is gone");
+    const place = () => page.evaluate(() => document.activeElement?.getAttribute("name"));
+    if ((await place()) !== "words") fail(`the keyboard is at ${await place()}`);
+    if ((await page.locator("#earlier").count()) !== 1) fail("the form was replaced");
+    // Another change while it is filled in.
+    reach("typed");
+    await page.waitForTimeout(1500);
+    if ((await words.inputValue()) !== "use the staging host") fail("what was typed is gone");
+    // Whoever takes back what was typed, and leaves the form, sees what has happened.
+    await words.fill("");
+    await page.evaluate(() => document.activeElement.blur());
+    await page.locator("#earlier").waitFor({ state: "detached" });
+    await page.locator("#stale").waitFor({ state: "hidden" });
+    await words.fill("not today");
+    await tabTo(page, "form.answer button[value=deny]");
+    await page.keyboard.press("Enter");
+    await page.getByText("Denied: the agent is told.").waitFor();
+    await context.close();
+  },
+
   async readable() {
     const { context, page } = await open();
     for (const scheme of ["light", "dark"]) {
@@ -331,6 +393,7 @@ const scenarios = {
           await page.goto(new URL(path, task.link).href);
           const name = path.replace(/[?].*/, "").replace(/[^a-z]+/g, " ").trim().replace(" ", "-") || "sessions";
           await page.screenshot({ path: join(task.pictures, `${task.prefix ?? ""}${name}-${scheme}-${size}.png`) });
+          if (!task.prefix) await drawForBook(context, page, name, scheme, size);
           const across = await page.evaluate(() => document.documentElement.scrollWidth);
           if (across > width) fail(`${path} is ${across} wide on a window of ${width}`);
           await page.evaluate(axe);

@@ -12,6 +12,7 @@
     reason = "a program of tests"
 )]
 
+mod commands;
 mod modules;
 mod source;
 mod words;

@@ -36,6 +36,10 @@ pub struct BackupReceipt {
     pub folders: Vec<PathBuf>,
     /// Containers that existed before and were empty: they stay.
     pub kept: Vec<String>,
+    /// The program that our hooks in the file start; `None` for a file without any, and in receipts
+    /// of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<PathBuf>,
     /// The time, in milliseconds since 1970.
     pub at: u64,
 }

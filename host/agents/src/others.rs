@@ -13,6 +13,7 @@ const NONE: ClientProfile = ClientProfile {
     start_up_files: &[],
     credential_files: &[],
     tools: &[],
+    background: &[],
     drops_early_notes: false,
     hooked: None,
 };

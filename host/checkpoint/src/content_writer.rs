@@ -1,15 +1,15 @@
 //! Reads files of the tree and stores their contents, each once, within limits.
 
+use crate::entry::EntryInfo;
 use crate::error::CheckpointError;
+use crate::folder::{OpenFolder, SourceFile};
 use crate::index::VaultIndex;
 use crate::node::{ContentDigest, NodeStamp, Why};
 use crate::pack::{PackWriter, SMALL, fill};
 use crate::request::ExclusionPolicy;
 use crate::sealed::VaultDir;
-use crate::tree::{EntryInfo, OpenFolder};
 use rustix::fs::FileType;
 use std::ffi::OsStr;
-use std::fs::File;
 use std::io;
 use std::path::Path;
 
@@ -88,7 +88,7 @@ impl<'a> ContentWriter<'a> {
                 Err(_) => return Ok(Err(Why::Changing)),
                 Ok(file) => file,
             };
-            let found = EntryInfo::of_file(&file).map_err(CheckpointError::io("read", path))?;
+            let found = file.info().map_err(CheckpointError::io("read", path))?;
             if found.kind != FileType::RegularFile {
                 return Ok(Err(Why::Changing));
             }
@@ -117,7 +117,7 @@ impl<'a> ContentWriter<'a> {
     /// Reads and stores a file; none if the file changed in the meantime.
     fn read(
         &mut self,
-        file: &mut File,
+        file: &mut SourceFile,
         stamp: &NodeStamp,
         path: &Path,
     ) -> Result<std::result::Result<Option<ContentDigest>, Why>> {
@@ -129,7 +129,7 @@ impl<'a> ContentWriter<'a> {
 
     fn read_parts(
         &mut self,
-        file: &mut File,
+        file: &mut SourceFile,
         stamp: &NodeStamp,
         buffer: &mut Vec<u8>,
         path: &Path,
@@ -163,7 +163,7 @@ impl<'a> ContentWriter<'a> {
             }
         }
         self.bytes_read += length;
-        let after = EntryInfo::of_file(file).map_err(CheckpointError::io("read", path))?;
+        let after = file.info().map_err(CheckpointError::io("read", path))?;
         let digest = ContentDigest(*hasher.finalize().as_bytes());
         if length != stamp.size || after.stamp != *stamp {
             self.take_back(start, path)?;

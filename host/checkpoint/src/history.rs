@@ -3,8 +3,10 @@
 
 use crate::content_writer::ContentWriter;
 use crate::error::CheckpointError;
+use crate::git_state;
 use crate::id::Id;
 use crate::manifest::{Manifest, RootRecord};
+use crate::node::Why;
 use crate::path::Rel;
 use crate::report::{LeftOuts, below};
 use crate::request::ExclusionPolicy;
@@ -73,6 +75,10 @@ impl Vault {
                 }
             }
         }
+        // A repository as it was before needs no mention.
+        not_covered.retain_seen(|left| {
+            left.why != Why::Git || !git_state::is_unchanged(&self.files, &left.path, first.at)
+        });
         Ok(CheckpointHistory { paths: histories, policy: first.policy, not_covered })
     }
 

@@ -1,10 +1,11 @@
 //! The parts of a whole tree that are left out by choice: files that git ignores, git's own folder,
 //! build output.
 
+use crate::folder::OpenFolder;
 use crate::node::Why;
 use crate::request::{ExclusionPolicy, Ignored};
-use crate::tree::OpenFolder;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use rustix::fs::FileType;
 use std::ffi::{OsStr, OsString};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -116,7 +117,7 @@ pub(crate) fn is_tagged(policy: &ExclusionPolicy, folder: &OpenFolder, names: &[
 fn text(folder: &OpenFolder, name: &str) -> Option<String> {
     let mut bytes = Vec::new();
     let file = folder.read(OsStr::new(name)).ok()?;
-    if !file.metadata().ok()?.is_file() {
+    if file.info().ok()?.kind != FileType::RegularFile {
         return None;
     }
     file.take(LARGEST).read_to_end(&mut bytes).ok()?;

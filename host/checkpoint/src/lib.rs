@@ -42,13 +42,21 @@
 //! flushed, and a tree of 50,000 unchanged files .2 to .5 s; the complete table is in this crate's
 //! README.
 //!
+//! The files may be those of another user, whose process answers requests ([`answer_request`]) of the
+//! vault's process ([`Vault::with_files`]), so that neither needs a right to what is the other's.
+//!
 //! Nothing here prompts, prints, reads the environment or starts a thread.
 
 mod collect;
 mod content_writer;
 mod current;
 mod difference;
+mod entry;
 mod error;
+mod files;
+mod folder;
+mod git_state;
+mod handed;
 mod history;
 mod id;
 mod ignored;
@@ -56,6 +64,7 @@ mod index;
 mod intent;
 mod manifest;
 mod node;
+mod own_folder;
 mod pack;
 mod packs;
 mod path;
@@ -77,6 +86,8 @@ mod vault;
 
 pub use difference::{Difference, PathStatus};
 pub use error::CheckpointError;
+pub use files::FileAccess;
+pub use handed::{Allowed, FilePort, answer_request};
 pub use id::Id;
 pub use node::{Content, ContentDigest, Node, NodeStamp, Time, Why};
 pub use report::{

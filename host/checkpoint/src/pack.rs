@@ -225,7 +225,7 @@ impl PackWriter {
 }
 
 /// Reads until the buffer is full or the file ends.
-pub(crate) fn fill(file: &mut File, buffer: &mut Vec<u8>, limit: usize) -> io::Result<()> {
+pub(crate) fn fill(file: &mut impl Read, buffer: &mut Vec<u8>, limit: usize) -> io::Result<()> {
     buffer.clear();
     file.take(limit as u64).read_to_end(buffer).map(|_| ())
 }

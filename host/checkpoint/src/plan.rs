@@ -5,6 +5,7 @@ use crate::content_writer::ContentWriter;
 use crate::current::{self, CurrentState};
 use crate::difference::{Difference, PathStatus};
 use crate::error::CheckpointError;
+use crate::files::FileAccess;
 use crate::history::{PathHistories, PathHistory};
 use crate::id::Id;
 use crate::node::Node;
@@ -70,7 +71,7 @@ impl Vault {
         let chosen: BTreeSet<PathBuf> =
             histories.keys().filter(|path| only.is_empty() || below(path, only)).cloned().collect();
         for (path, history) in histories {
-            let mut root = Root::new(&history.root);
+            let mut root = Root::new(&self.files, &history.root);
             let like: Vec<&KnownNode> =
                 std::iter::once(&history.wanted).chain(&history.left).collect();
             let looked = current::look(&mut root, &history.path, &path, &like, &mut keeper)?;
@@ -92,8 +93,8 @@ impl Vault {
             examined.insert(path, Examined { history, now, standing });
         }
         unblock(&mut examined);
-        find_orphans(&mut examined, force)?;
-        find_strangers(&mut examined, force)?;
+        find_orphans(&self.files, &mut examined, force)?;
+        find_strangers(&self.files, &mut examined, force)?;
         Ok(examined)
     }
 }
@@ -141,7 +142,11 @@ fn unblock(examined: &mut BTreeMap<PathBuf, Examined>) {
 
 /// Finds paths to be restored whose parent folder neither exists nor is restored: a person removed
 /// it.
-fn find_orphans(examined: &mut BTreeMap<PathBuf, Examined>, force: bool) -> Result<()> {
+fn find_orphans(
+    files: &FileAccess,
+    examined: &mut BTreeMap<PathBuf, Examined>,
+    force: bool,
+) -> Result<()> {
     let mut orphans = Vec::new();
     for (path, one) in examined
         .iter()
@@ -152,7 +157,7 @@ fn find_orphans(examined: &mut BTreeMap<PathBuf, Examined>, force: bool) -> Resu
                 .get(above)
                 .is_some_and(|above| above.history.wanted.node.is_folder() && goes(above, force))
         };
-        if !path.parent().is_some_and(comes) && !is_reachable(&one.history)? {
+        if !path.parent().is_some_and(comes) && !is_reachable(files, &one.history)? {
             orphans.push(path.clone());
         }
     }
@@ -164,8 +169,8 @@ fn find_orphans(examined: &mut BTreeMap<PathBuf, Examined>, force: bool) -> Resu
     Ok(())
 }
 
-fn is_reachable(history: &PathHistory) -> Result<bool> {
-    let mut root = Root::new(&history.root);
+fn is_reachable(files: &FileAccess, history: &PathHistory) -> Result<bool> {
+    let mut root = Root::new(files, &history.root);
     let way = root
         .way(&history.path)
         .map_err(CheckpointError::io("look at", history.root.join(history.path.as_path())))?;
@@ -173,14 +178,18 @@ fn is_reachable(history: &PathHistory) -> Result<bool> {
 }
 
 /// Finds folders to be removed that contain files which no action created.
-fn find_strangers(examined: &mut BTreeMap<PathBuf, Examined>, force: bool) -> Result<()> {
+fn find_strangers(
+    files: &FileAccess,
+    examined: &mut BTreeMap<PathBuf, Examined>,
+    force: bool,
+) -> Result<()> {
     let paths: Vec<PathBuf> = examined.keys().rev().cloned().collect();
     for path in paths {
         let Some(one) = examined.get(&path) else { continue };
         if !one.now.node.is_folder() || one.history.wanted.node.is_folder() || !goes(one, force) {
             continue;
         }
-        let strange = names(&one.history.root, &one.history.path)?.into_iter().any(|name| {
+        let strange = names(files, &one.history.root, &one.history.path)?.into_iter().any(|name| {
             examined.get(&path.join(name)).is_none_or(|child| {
                 child.history.wanted.node != Node::Missing || !goes(child, force)
             })
@@ -209,9 +218,9 @@ fn goes(one: &Examined, force: bool) -> bool {
 }
 
 /// Returns the names in a folder; none if it no longer exists.
-pub(crate) fn names(root: &Path, path: &Rel) -> Result<Vec<OsString>> {
+fn names(files: &FileAccess, root: &Path, path: &Rel) -> Result<Vec<OsString>> {
     let failed = |error| CheckpointError::io("look at", root.join(path.as_path()))(error);
-    match Root::new(root).way(path).map_err(failed)? {
+    match Root::new(files, root).way(path).map_err(failed)? {
         PathAccess::Open(folder, name) => {
             match folder.enter_to_list(&name).and_then(|folder| folder.names()) {
                 Err(error)
@@ -267,11 +276,16 @@ pub(crate) fn items(
     for folder in folders {
         let mut open = vec![folder.path.clone()];
         while let Some(path) = open.pop() {
-            for name in names(&folder.root, &path)? {
+            for name in names(&vault.files, &folder.root, &path)? {
                 let path = path.join(&name);
                 let full = folder.root.join(path.as_path());
-                let CurrentState::Is(expected) =
-                    current::look(&mut Root::new(&folder.root), &path, &full, &[], &mut keeper)?
+                let CurrentState::Is(expected) = current::look(
+                    &mut Root::new(&vault.files, &folder.root),
+                    &path,
+                    &full,
+                    &[],
+                    &mut keeper,
+                )?
                 else {
                     continue;
                 };

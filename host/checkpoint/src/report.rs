@@ -83,6 +83,19 @@ impl LeftOuts {
         }
     }
 
+    /// Keeps those of the listed paths that `keeps` says; the others do not count any more.
+    pub(crate) fn retain_seen(&mut self, keeps: impl Fn(&LeftOut) -> bool) {
+        let (kept, dropped): (Vec<LeftOut>, Vec<LeftOut>) =
+            std::mem::take(&mut self.first).into_iter().partition(keeps);
+        self.first = kept;
+        for left in dropped {
+            for (_, count) in self.counts.iter_mut().filter(|(why, _)| *why == left.why) {
+                *count = count.saturating_sub(1);
+            }
+        }
+        self.counts.retain(|(_, count)| *count > 0);
+    }
+
     /// Returns true if all of it was left out by choice.
     #[must_use]
     pub fn by_choice(&self) -> bool {

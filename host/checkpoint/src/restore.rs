@@ -2,6 +2,7 @@
 
 use crate::difference::{Difference, PathStatus};
 use crate::error::CheckpointError;
+use crate::files::FileAccess;
 use crate::history::CheckpointHistory;
 use crate::id::Id;
 use crate::intent::Intent;
@@ -46,7 +47,7 @@ impl Vault {
                 return Err(CheckpointError::Exists { id: how.undo.clone() });
             }
         }
-        let only = resolve_all(&how.only)?;
+        let only = resolve_all(&self.files, &how.only)?;
         let CheckpointHistory { paths, mut policy, not_covered } = self.histories(id, &how.also)?;
         let examined = self.examine(paths, &policy, &only, how.force)?;
         let found = differences(&examined);
@@ -70,7 +71,7 @@ impl Vault {
             max_total: u64::MAX,
             ..policy
         };
-        let loosened = RestoreExecutor::loosened(&items)?;
+        let loosened = RestoreExecutor::loosened(&self.files, &items)?;
         let intent =
             Intent { undo: how.undo.clone(), of: id.clone(), at: how.at, policy, items, loosened };
         // From here on the next restore completes what a crash interrupts.
@@ -82,7 +83,8 @@ impl Vault {
     /// Looks at each path once more after a restore, and reports those that are not as wanted.
     fn look_again(&self, id: &Id, how: &RestoreOptions, restored: Restored) -> Result<Restored> {
         let CheckpointHistory { paths, policy, not_covered } = self.histories(id, &how.also)?;
-        let examined = self.examine(paths, &policy, &resolve_all(&how.only)?, false)?;
+        let examined =
+            self.examine(paths, &policy, &resolve_all(&self.files, &how.only)?, false)?;
         let known = |one: &Difference| {
             restored.stays.contains(&one.path)
                 || matches!(
@@ -161,7 +163,7 @@ impl Vault {
             let missing = item
                 .path
                 .ancestors()
-                .take_while(|above| targets::is_missing(&item.root.join(above.as_path())));
+                .take_while(|above| self.files.is_missing(&item.root.join(above.as_path())));
             scopes.extend(missing.map(|path| ScannedPath { path, deep: false }));
         }
         let manifest = Manifest {
@@ -187,8 +189,8 @@ impl Vault {
     }
 }
 
-fn resolve_all(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
-    paths.iter().map(|path| targets::resolve(path)).collect()
+fn resolve_all(files: &FileAccess, paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    paths.iter().map(|path| targets::resolve(files, path)).collect()
 }
 
 fn size(node: &Node) -> u64 {

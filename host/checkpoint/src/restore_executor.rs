@@ -4,12 +4,14 @@
 use crate::content_writer::ContentWriter;
 use crate::current::{self, CurrentState};
 use crate::error::CheckpointError;
+use crate::files::FileAccess;
+use crate::folder::OpenFolder;
 use crate::intent::{Intent, Loosened};
 use crate::node::Node;
 use crate::packs::Packs;
 use crate::path::Rel;
 use crate::plan::Item;
-use crate::tree::{OpenFolder, PathAccess, Root};
+use crate::tree::{PathAccess, Root};
 use crate::vault::{Vault, staging_name};
 use rustix::fs::FileType;
 use std::collections::BTreeSet;
@@ -33,19 +35,21 @@ pub(crate) struct Deviations {
 
 impl RestoreExecutor<'_> {
     /// Returns the folders above the items that their owner may not write to or enter.
-    pub(crate) fn loosened(items: &[Item]) -> Result<Vec<Loosened>> {
+    pub(crate) fn loosened(files: &FileAccess, items: &[Item]) -> Result<Vec<Loosened>> {
         let holders: BTreeSet<(&Path, Rel)> = items
             .iter()
             .flat_map(|item| item.path.ancestors().map(|above| (item.root.as_path(), above)))
             .collect();
         let mut loosened = Vec::new();
         // Modes do not stop root.
-        if rustix::process::geteuid().is_root() {
+        if !files.modes_count() {
             return Ok(loosened);
         }
         for (path, above) in holders {
             let failed = |error| CheckpointError::io("look at", path.join(above.as_path()))(error);
-            if let PathAccess::Open(folder, name) = Root::new(path).way(&above).map_err(failed)? {
+            if let PathAccess::Open(folder, name) =
+                Root::new(files, path).way(&above).map_err(failed)?
+            {
                 let found = folder.find(&name).map_err(failed)?.filter(|found| {
                     found.kind == FileType::Directory && found.mode & 0o300 != 0o300
                 });
@@ -205,7 +209,7 @@ impl RestoreExecutor<'_> {
                 .collect();
             for below in folders {
                 if let PathAccess::Open(folder, name) =
-                    Root::new(path).way(&below).map_err(failed)?
+                    Root::new(&self.vault.files, path).way(&below).map_err(failed)?
                 {
                     // A folder that was removed needs no flush.
                     folder.enter(&name).map_or(Ok(()), |folder| folder.flush()).map_err(failed)?;
@@ -255,7 +259,8 @@ impl RestoreExecutor<'_> {
     fn now(&self, item: &Item) -> Result<CurrentState> {
         let mut keeper = ContentWriter::looking(&self.vault.dir, self.intent.policy.max_file);
         let like = [&item.expected, &item.wanted];
-        current::look(&mut Root::new(&item.root), &item.path, &item.full(), &like, &mut keeper)
+        let mut root = Root::new(&self.vault.files, &item.root);
+        current::look(&mut root, &item.path, &item.full(), &like, &mut keeper)
     }
 
     fn is_loosened(&self, item: &Item) -> bool {
@@ -284,7 +289,7 @@ impl RestoreExecutor<'_> {
             io::ErrorKind::NotADirectory => CheckpointError::NotAFolder { path: path.to_owned() },
             _ => CheckpointError::io("open", path)(error),
         };
-        let holder = OpenFolder::absolute(path.parent().unwrap_or(path)).map_err(failed)?;
+        let holder = self.vault.files.open(path.parent().unwrap_or(path)).map_err(failed)?;
         Ok((holder, path.file_name().unwrap_or(OsStr::new(".")).to_owned()))
     }
 
@@ -320,8 +325,8 @@ impl RestoreExecutor<'_> {
 
 /// Flushes a file that was written. A file without read permission was flushed when it was written.
 fn flush(staging: &OpenFolder, name: &OsStr) -> io::Result<()> {
-    match staging.read(name) {
+    match staging.flush_file(name) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
-        other => other?.sync_data(),
+        flushed => flushed,
     }
 }

@@ -1,27 +1,28 @@
 //! The single steps of a restore. Each is idempotent.
 
 use crate::error::CheckpointError;
+use crate::folder::{OpenFolder, TargetFile};
 use crate::node::Node;
 use crate::packs::Packs;
 use crate::path::Rel;
 use crate::plan::Item;
 use crate::restore_executor::RestoreExecutor;
-use crate::tree::{OpenFolder, PathAccess, Root, finish_file};
+use crate::tree::{PathAccess, Root};
 use rustix::fs::FileType;
 use std::ffi::OsStr;
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 type Result<T> = std::result::Result<T, CheckpointError>;
 
-const BLOCK: usize = 4096;
+const BLOCK: u32 = 4096;
 
 impl RestoreExecutor<'_> {
     /// Removes the objects that block an item; true if none is left.
     pub(crate) fn remove(&self, item: &Item) -> Result<bool> {
         let full = item.full();
         let failed = |error| CheckpointError::io("remove", &full)(error);
-        let mut root = Root::new(&item.root);
+        let mut root = Root::new(&self.vault.files, &item.root);
         let PathAccess::Open(folder, name) = root.way(&item.path).map_err(failed)? else {
             return Ok(true);
         };
@@ -41,7 +42,7 @@ impl RestoreExecutor<'_> {
     pub(crate) fn make_folder(&self, root: &Path, path: &Rel) -> Result<()> {
         let full = root.join(path.as_path());
         let failed = |error| CheckpointError::io("make", &full)(error);
-        match Root::new(root).way(path).map_err(failed)? {
+        match Root::new(&self.vault.files, root).way(path).map_err(failed)? {
             PathAccess::Barred => Err(CheckpointError::NotAFolder { path: full }),
             PathAccess::Missing => match path.split() {
                 Some((above, _)) => {
@@ -71,7 +72,7 @@ impl RestoreExecutor<'_> {
         if let Some((above, _)) = item.path.split() {
             self.make_folder(&item.root, &above)?;
         }
-        let mut root = Root::new(&item.root);
+        let mut root = Root::new(&self.vault.files, &item.root);
         match root.way(&item.path).map_err(failed)? {
             PathAccess::Open(folder, to) => {
                 self.step("put back", &full)?;
@@ -99,13 +100,11 @@ impl RestoreExecutor<'_> {
                 let Some(digest) = item.wanted.node.digest() else { return Ok(()) };
                 let mut file = staging.create(name).map_err(failed)?;
                 packs.copy(&digest, &full, &mut |part| {
-                    if *sparse { write_with_holes(&mut file, part) } else { file.write_all(part) }
+                    if *sparse { write_with_holes(&mut file, part) } else { file.append(part) }
                 })?;
-                // Seeking over a hole at the end does not lengthen the file.
-                file.set_len(*size).map_err(failed)?;
-                finish_file(&file, *mode, *modified).map_err(failed)?;
                 // All other files are flushed together with the rest.
-                if mode & 0o400 == 0 { file.sync_data().map_err(failed) } else { Ok(()) }
+                let flushes = mode & 0o400 == 0;
+                file.finish(*size, *mode, *modified, flushes).map_err(failed)
             }
             _ => Ok(()),
         }
@@ -114,7 +113,7 @@ impl RestoreExecutor<'_> {
     pub(crate) fn set_mode(&self, root: &Path, path: &Rel, mode: u32) -> Result<()> {
         let full = root.join(path.as_path());
         let failed = |error| CheckpointError::io("set the mode of", &full)(error);
-        let mut root = Root::new(root);
+        let mut root = Root::new(&self.vault.files, root);
         let PathAccess::Open(folder, name) = root.way(path).map_err(failed)? else { return Ok(()) };
         match folder.find(&name).map_err(failed)? {
             Some(found) if found.kind == FileType::Directory && found.mode != mode => {
@@ -128,7 +127,7 @@ impl RestoreExecutor<'_> {
     /// Creates a missing root, and the folders above it.
     pub(crate) fn make_root(&self, path: &Path) -> Result<()> {
         let mut folder =
-            OpenFolder::absolute(Path::new("/")).map_err(CheckpointError::io("open", "/"))?;
+            self.vault.files.open(Path::new("/")).map_err(CheckpointError::io("open", "/"))?;
         let mut full = PathBuf::from("/");
         for name in path.components().skip(1) {
             let name = name.as_os_str();
@@ -146,12 +145,12 @@ impl RestoreExecutor<'_> {
 }
 
 /// Writes a part of a file, and seeks over blocks of zeros, which become holes.
-fn write_with_holes(file: &mut std::fs::File, part: &[u8]) -> io::Result<()> {
-    for block in part.chunks(BLOCK) {
-        if block.len() == BLOCK && block.iter().all(|byte| *byte == 0) {
-            file.seek(SeekFrom::Current(BLOCK as i64))?;
+fn write_with_holes(file: &mut TargetFile, part: &[u8]) -> io::Result<()> {
+    for block in part.chunks(BLOCK as usize) {
+        if block.len() == BLOCK as usize && block.iter().all(|byte| *byte == 0) {
+            file.skip(BLOCK)?;
         } else {
-            file.write_all(block)?;
+            file.append(block)?;
         }
     }
     Ok(())

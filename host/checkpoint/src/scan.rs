@@ -1,7 +1,10 @@
 //! Scans a tree: first the object at each path, then the bytes of new files.
 
 use crate::content_writer::ContentWriter;
+use crate::entry::EntryInfo;
 use crate::error::CheckpointError;
+use crate::files::FileAccess;
+use crate::folder::OpenFolder;
 use crate::ignored::{IgnoreRules, ScanOrder, is_tagged};
 use crate::manifest::ScannedPath;
 use crate::node::{Content, Node, Time, Why};
@@ -9,7 +12,7 @@ use crate::path::Rel;
 use crate::report::LeftOuts;
 use crate::request::ExclusionPolicy;
 use crate::snapshot::{KnownNode, TreeSnapshot};
-use crate::tree::{EntryInfo, OpenFolder, PathAccess, Root};
+use crate::tree::{PathAccess, Root};
 use rustix::fs::FileType;
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -24,6 +27,7 @@ const MAX_DEPTH: usize = 256;
 /// The scope and the options of a scan.
 #[derive(Debug)]
 pub(crate) struct Scan<'a> {
+    pub(crate) files: &'a FileAccess,
     pub(crate) root: &'a Path,
     pub(crate) scopes: &'a [ScannedPath],
     pub(crate) policy: ExclusionPolicy,
@@ -67,7 +71,7 @@ impl Scan<'_> {
         left_out: &mut LeftOuts,
     ) -> Result<ScanResult> {
         let mut seen = ScanResult::default();
-        let mut root = Root::new(self.root);
+        let mut root = Root::new(self.files, self.root);
         for scope in self.scopes {
             match root
                 .way(&scope.path)

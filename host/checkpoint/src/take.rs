@@ -41,10 +41,12 @@ impl Vault {
             return Err(CheckpointError::Exists { id: request.id.clone() });
         }
         let mut left_out = LeftOuts::default();
-        let roots = targets::roots(&request.roots)?;
+        let roots = targets::roots(&self.files, &request.roots)?;
         let (tree, areas) = match &request.what {
             What::Tree => (true, targets::whole(roots)),
-            What::Targets(paths) => (false, targets::chosen(roots, paths, &mut left_out)?),
+            What::Targets(paths) => {
+                (false, targets::chosen(&self.files, roots, paths, &mut left_out)?)
+            }
         };
         let manifest = Manifest {
             id: request.id.clone(),
@@ -134,6 +136,7 @@ impl Vault {
         left_out: &mut LeftOuts,
     ) -> Result<ScanResult> {
         let scan = Scan {
+            files: &self.files,
             root,
             scopes,
             policy: manifest.policy,

@@ -1,12 +1,12 @@
 //! Resolves the roots of a request, and the paths below them.
 
 use crate::error::CheckpointError;
+use crate::files::FileAccess;
 use crate::manifest::ScannedPath;
 use crate::node::Why;
 use crate::path::{Rel, is_plain};
 use crate::report::LeftOuts;
 use std::collections::BTreeSet;
-use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -17,16 +17,16 @@ type Result<T> = std::result::Result<T, CheckpointError>;
 const MAX_LINKS: usize = 40;
 
 /// Returns the roots, resolved, without those that are below another.
-pub(crate) fn roots(given: &[PathBuf]) -> Result<Vec<PathBuf>> {
+pub(crate) fn roots(files: &FileAccess, given: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let mut roots = BTreeSet::new();
     for path in given {
         let bad = || CheckpointError::BadRoot { path: path.clone() };
         let root = if path.is_absolute() {
-            fs::canonicalize(path).map_err(CheckpointError::io("look at", path))?
+            files.resolve(path).map_err(CheckpointError::io("look at", path))?
         } else {
             return Err(bad());
         };
-        if !root.is_dir() {
+        if !files.is_folder(&root) {
             return Err(bad());
         }
         roots.insert(root);
@@ -53,6 +53,7 @@ pub(crate) fn whole(roots: Vec<PathBuf>) -> Vec<(PathBuf, Vec<ScannedPath>)> {
 
 /// Returns the targets, and the folders above them that do not exist yet.
 pub(crate) fn chosen(
+    files: &FileAccess,
     roots: Vec<PathBuf>,
     targets: &[PathBuf],
     left_out: &mut LeftOuts,
@@ -63,7 +64,7 @@ pub(crate) fn chosen(
         let mut next = Some(target.clone());
         for _ in 0..=MAX_LINKS {
             let Some(target) = next.take() else { break };
-            let path = resolve(&target)?;
+            let path = resolve(files, &target)?;
             let Some((root, scopes)) = areas
                 .iter_mut()
                 .find(|(root, _)| path.starts_with(root))
@@ -77,12 +78,13 @@ pub(crate) fn chosen(
                 .ok()
                 .and_then(|below| Rel::new(below.as_os_str().as_bytes()))
             {
-                let missing =
-                    below.ancestors().take_while(|above| is_missing(&root.join(above.as_path())));
+                let missing = below
+                    .ancestors()
+                    .take_while(|above| files.is_missing(&root.join(above.as_path())));
                 scopes.extend(missing.map(|path| ScannedPath { path, deep: false }));
                 scopes.insert(ScannedPath { path: below, deep: true });
             }
-            next = fs::read_link(&path).ok().map(|text| path.parent().unwrap_or(&path).join(text));
+            next = files.link_text(&path).map(|text| path.parent().unwrap_or(&path).join(text));
         }
     }
     areas.retain(|(_, scopes)| !scopes.is_empty());
@@ -93,7 +95,7 @@ pub(crate) fn chosen(
 ///
 /// # Errors
 /// Fails if the path is not absolute, or has `..` below the part that exists.
-pub(crate) fn resolve(path: &Path) -> Result<PathBuf> {
+pub(crate) fn resolve(files: &FileAccess, path: &Path) -> Result<PathBuf> {
     let bad = || CheckpointError::BadTarget { path: path.to_owned() };
     if !path.is_absolute() || path.as_os_str().as_bytes().contains(&0) {
         return Err(bad());
@@ -104,7 +106,7 @@ pub(crate) fn resolve(path: &Path) -> Result<PathBuf> {
     };
     let mut below = vec![name.to_owned()];
     let mut resolved = loop {
-        match fs::canonicalize(&above) {
+        match files.resolve(&above) {
             Ok(resolved) => break resolved,
             Err(error)
                 if matches!(
@@ -118,8 +120,4 @@ pub(crate) fn resolve(path: &Path) -> Result<PathBuf> {
     };
     resolved.extend(below.iter().rev());
     if is_plain(&resolved) { Ok(resolved) } else { Err(bad()) }
-}
-
-pub(crate) fn is_missing(path: &Path) -> bool {
-    matches!(fs::symlink_metadata(path), Err(error) if error.kind() == io::ErrorKind::NotFound)
 }

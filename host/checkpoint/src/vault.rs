@@ -1,6 +1,8 @@
 //! The vault's folder: its access rights, its locks, and its clock.
 
+use crate::entry::EntryInfo;
 use crate::error::CheckpointError;
+use crate::files::FileAccess;
 use crate::id::Id;
 use crate::index;
 use crate::node::{ContentDigest, Time};
@@ -8,14 +10,14 @@ use crate::packs::Packs;
 use crate::request::Bounds;
 use crate::sealed::VaultDir;
 use crate::steps::{NoHook, StepHook};
-use crate::tree::EntryInfo;
 use portcullis_fs::{create_private_folder, open_lock_file};
+use rustix::fs::FileType;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::{self, File, TryLockError};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -29,6 +31,7 @@ const FOLDERS: [&str; 7] =
 pub struct Vault {
     pub(crate) dir: VaultDir,
     pub(crate) bounds: Bounds,
+    pub(crate) files: FileAccess,
 }
 
 impl Vault {
@@ -52,7 +55,14 @@ impl Vault {
         Ok(Self {
             dir: VaultDir { folder, steps: Arc::new(NoHook), durability: bounds.durability },
             bounds,
+            files: FileAccess::default(),
         })
+    }
+
+    /// Keeps and restores files through another access than that of this process's user.
+    #[must_use]
+    pub fn with_files(self, files: FileAccess) -> Self {
+        Self { files, ..self }
     }
 
     /// Calls `steps` for every step that outlives the process, before it is taken.
@@ -75,6 +85,20 @@ impl Vault {
             Ok(())
         })?;
         Ok(bytes)
+    }
+
+    /// Reads a file of the tree as it is now, which may have been replaced by anything since it was
+    /// listed; none if it is not a regular file of at most `most` bytes. No link is followed.
+    #[must_use]
+    pub fn read_current(&self, path: &Path, most: u64) -> Option<Vec<u8>> {
+        let mut file = self.files.open(path.parent()?).ok()?.read(path.file_name()?).ok()?;
+        let found = file.info().ok()?;
+        if found.kind != FileType::RegularFile || found.stamp.size > most {
+            return None;
+        }
+        let mut bytes = Vec::new();
+        (&mut file).take(most + 1).read_to_end(&mut bytes).ok()?;
+        (bytes.len() as u64 <= most).then_some(bytes)
     }
 
     /// Takes a shared lock, which keeps collections away until it is dropped.

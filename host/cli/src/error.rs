@@ -5,6 +5,7 @@
 //! It decides nothing and prints only at the end of the program.
 
 use crate::exit::CommandExit;
+use crate::spelling::spell_commands_in;
 use portcullis_bundle::{
     ArchiveError, ArtifactError, BundleError, BundleStoreError, DigestError, IndexError, KeyError,
     LockError, NameError, SignatureError, StatementError, TrustError,
@@ -176,11 +177,14 @@ impl Error {
     /// Formats the error for a person, with each hint in a line of its own, or as one line of JSON.
     #[must_use]
     pub fn to_text(&self, as_json: bool) -> String {
+        let spelled = |texts: &[String]| texts.iter().map(|text| spell_commands_in(text)).collect();
+        let (causes, hints): (Vec<String>, Vec<String>) =
+            (spelled(&self.causes), spelled(&self.hints));
         let report = ErrorReport {
             kind: self.kind.as_str(),
-            message: &self.message,
-            causes: &self.causes,
-            hints: &self.hints,
+            message: &spell_commands_in(&self.message),
+            causes: &causes,
+            hints: &hints,
             exit: self.exit().code(),
         };
         report.to_text(as_json)

@@ -19,6 +19,7 @@ mod password_prompt;
 mod recorded_action;
 mod service_unit;
 mod show;
+mod spelling;
 mod verdict_matrix;
 mod what_if_clean;
 
@@ -215,8 +216,8 @@ impl Command {
         )
     }
 
-    /// Returns true if it can work on what the service of a boundary keeps of a user: on records,
-    /// and on nothing in the user's own files.
+    /// Returns true if it can work on what the service of a boundary keeps of a user: on records and
+    /// checkpoints, and on the user's own files only where [`Command::needs_files`] says so.
     const fn works_across(&self) -> bool {
         matches!(
             self,
@@ -227,6 +228,7 @@ impl Command {
                 | Self::Approvals(_)
                 | Self::Config(_)
                 | Self::Recover(_)
+                | Self::Checkpoint(_)
                 | Self::Incident(_)
                 | Self::Metrics(_)
                 | Self::Notifications(_)
@@ -235,19 +237,30 @@ impl Command {
                 | Self::Open(_)
         )
     }
+
+    /// Returns true if it compares or restores files: then behind a boundary a process of their user
+    /// has to hand them over.
+    const fn needs_files(&self) -> bool {
+        use commands::{checkpoint, incident};
+        matches!(
+            self,
+            Self::Checkpoint(checkpoint::Command::Diff(_) | checkpoint::Command::Restore(_))
+                | Self::Incident(incident::Command::Rollback(_))
+        )
+    }
 }
 
 impl GlobalOptions {
     /// Returns the folders that the command line names, as absolute paths.
     ///
     /// The hook takes only absolute ones: the agent chooses the folder that its client runs in.
-    fn folders(self, hook: bool) -> Result<PathOverrides> {
+    fn folders(self, hook: bool, needs_files: bool) -> Result<PathOverrides> {
         if let Some(name) = &self.of_user {
             if self.config.is_some() || self.state.is_some() || self.managed.is_some() {
                 return Err(Error::invalid("--of-user names the folders, and another option too")
                     .with_hint("leave --config, --state and --managed-config away"));
             }
-            return commands::boundary::open_records_of(name);
+            return commands::boundary::open_records_of(name, needs_files);
         }
         if let Some(file) = self.config.as_deref().filter(|path| !hook && path.is_file()) {
             return Err(Error::invalid(format!("--config is `{}`, a file", file.display()))
@@ -298,6 +311,11 @@ fn main() -> ExitCode {
     if arguments.next().is_some_and(|first| first == portcullis_review::compiler::COMMAND) {
         return ExitCode::from(commands::compile::run_compile(arguments));
     }
+    // Started by this program as the user whose files a command of root's restores.
+    let mut arguments = std::env::args_os().skip(1);
+    if arguments.next().is_some_and(|first| first == commands::boundary::files::COMMAND) {
+        return ExitCode::from(commands::boundary::files::run_hand_files(arguments));
+    }
     #[cfg(target_os = "linux")]
     if let Some(code) = commands::run::run_reentered(&mut std::env::args_os().skip(1)) {
         return code;
@@ -313,7 +331,8 @@ fn main() -> ExitCode {
         error.print_error(as_json);
         return error.exit().into();
     }
-    let result = global.folders(matches!(command, Command::Hook { .. })).and_then(|folders| {
+    let (is_hook, needs_files) = (matches!(command, Command::Hook { .. }), command.needs_files());
+    let result = global.folders(is_hook, needs_files).and_then(|folders| {
         if command.opens_records() && folders.state.is_none() {
             commands::boundary::refuse_beyond_boundary()?;
         }

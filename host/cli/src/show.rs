@@ -6,6 +6,7 @@ mod decision;
 pub use decision::explanation_json;
 
 use crate::paint;
+use crate::spelling::spell_command;
 use crate::what_if_clean::WhatIfClean;
 use portcullis_core::action::Status;
 use portcullis_core::limits::LimitUse;
@@ -210,7 +211,8 @@ fn put_back(restored: &RecordedRestore) -> String {
                 missing => format!(", not {}", count_noun(missing, "other path")),
             };
             let paths = count_noun(restored.paths, "path");
-            format!("put back {paths}{missing}; undone by `portcullis checkpoint restore {undo}`")
+            let command = spell_command(&format!("checkpoint restore {undo}"));
+            format!("put back {paths}{missing}; undone by `{command}`")
         }
     }
 }

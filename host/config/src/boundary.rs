@@ -9,7 +9,9 @@ use crate::handed::HandedFiles;
 use crate::paths::{MANAGED, Paths};
 use crate::problem::{ConfigProblem, Problems};
 use portcullis_agents::HookEnvironment;
+use portcullis_core::record_commands::RecordCommands;
 use portcullis_strict_toml::{Document, Keys};
+use std::fs;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -144,12 +146,30 @@ pub fn state_of(user: u32) -> PathBuf {
     Path::new(STATE).join(USERS).join(user.to_string())
 }
 
+/// Returns the users for whom the service keeps something, in order of their ids.
+#[must_use]
+pub fn list_kept_users() -> Vec<u32> {
+    let entries = fs::read_dir(Path::new(STATE).join(USERS)).into_iter().flatten().flatten();
+    let mut users: Vec<u32> = entries.filter_map(|entry| user_of_state(&entry.path())).collect();
+    users.sort_unstable();
+    users
+}
+
 /// Returns the user whose state folder this is; `None` for a folder that is not behind the boundary.
 #[must_use]
 pub fn user_of_state(state: &Path) -> Option<u32> {
     let below = state.strip_prefix(Path::new(STATE).join(USERS)).ok()?;
     let id = below.to_str()?.parse().ok()?;
     (state_of(id) == state).then_some(id)
+}
+
+/// Returns the commands of a person for the records in a state folder. Behind a boundary they name
+/// the user, by id where the list of users has no plain name.
+#[must_use]
+pub fn find_record_commands(state: &Path) -> RecordCommands {
+    let Some(user) = user_of_state(state) else { return RecordCommands::default() };
+    let list = read_file(Path::new(USER_LIST)).ok().flatten().unwrap_or_default();
+    RecordCommands::of_user(name_of(&list, user).unwrap_or_else(|| user.to_string()))
 }
 
 /// Returns the folder of a user's configuration, which root writes.
@@ -182,6 +202,17 @@ fn find_user(list: &str, name: &str) -> Option<u32> {
         id.parse().ok()
     });
     by_name.or_else(|| name.parse().ok())
+}
+
+/// Returns the user's name, if a shell takes it as one word.
+fn name_of(list: &str, user: u32) -> Option<String> {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+    list.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let name = fields.next().filter(|name| !name.is_empty() && name.bytes().all(is_plain))?;
+        (fields.nth(1)?.parse() == Ok(user) && find_user(list, name) == Some(user))
+            .then(|| name.to_owned())
+    })
 }
 
 /// Returns the group in the user's line.
@@ -269,6 +300,13 @@ mod tests {
         let boundary = Boundary::parse_file(Path::new("/b"), text, LIST).unwrap();
         for (user, is_keeper) in [(0, true), (993, true), (1000, false), (994, false)] {
             assert_eq!(boundary.is_keeper(user), is_keeper, "{user}");
+        }
+        for (user, name) in [(0, Some("root")), (1000, Some("ann")), (5, None)] {
+            assert_eq!(name_of(LIST, user).as_deref(), name, "{user}");
+        }
+        // Another user's id as a name, and words that a shell would split.
+        for list in ["1001:x:1000:1000::/:/bin/sh\n", "a b:x:1000:1000::/:/bin/sh\n"] {
+            assert_ne!(name_of(list, 1000).as_deref(), Some("a b"));
         }
         for (user, group) in [(0, Some(0)), (993, Some(993)), (1000, Some(1000)), (5, None)] {
             assert_eq!(first_group(LIST, user), group, "{user}");

@@ -41,6 +41,7 @@ mod values;
 pub use named_files::read_project_file;
 pub use reading::{read_files, read_one, settle_file, settle_files, settle_layers};
 
+use crate::boundary::{config_of, user_of_state};
 use crate::paths::{PROJECT_FILE, Paths};
 use anyhow::Result;
 use hidden_tools::HiddenTools;
@@ -291,7 +292,7 @@ impl Config {
     /// Returns a notice for the person at the start of a session, if values of the project's file
     /// do not count.
     #[must_use]
-    pub fn notice(&self) -> Option<String> {
+    pub fn notice(&self, places: &Paths) -> Option<String> {
         let named: Vec<String> = self
             .untrusted
             .iter()
@@ -302,10 +303,18 @@ impl Config {
             None | Some(0) => String::new(),
             Some(more) => format!(" and {more} more"),
         };
+        // Behind a boundary nobody can trust a file that the agent's user writes.
+        let why = match user_of_state(&places.state) {
+            None => "that file is not trusted. `portcullis trust` shows what it sets.".to_owned(),
+            Some(user) => format!(
+                "here that file makes the review only stricter. An administrator sets other values in \
+                 `{}/config.toml`.",
+                config_of(user).display()
+            ),
+        };
         (!named.is_empty()).then(|| {
             format!(
-                "Portcullis ignores {}{more} of this project's `{PROJECT_FILE}`: that file is not \
-                 trusted. `portcullis trust` shows what it sets.",
+                "Portcullis ignores {}{more} of this project's `{PROJECT_FILE}`: {why}",
                 named.join(", ")
             )
         })

@@ -4,6 +4,7 @@
 //! start another client, or change its files.
 
 use crate::action::Access;
+use serde_json::{Map, Value};
 
 /// An agent's client, as data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,6 +28,8 @@ pub struct ClientProfile {
     /// Its own tools, with the meaning of their parameters. A tool that no client lists is read as
     /// a tool of a server.
     pub tools: &'static [(&'static str, ToolMeaning)],
+    /// The parameters with which a call of its tools returns while its command goes on.
+    pub background: &'static [BackgroundMark],
     /// True if it drops the text for the agent in an answer before a tool: the agent then gets it
     /// with the outcome.
     pub drops_early_notes: bool,
@@ -51,8 +54,60 @@ pub enum ToolMeaning {
     WebSearch,
     /// The parameters that hold the recipient and the text; the person without a recipient.
     Message(&'static str, &'static str),
+    /// The parameter that holds a text which an agent gets at a later time as an instruction, and how
+    /// long that is kept.
+    Later(&'static str, Lasting),
     /// The client's own bookkeeping, which touches nothing.
     Internal,
+}
+
+/// The time that a client keeps what it is to start later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lasting {
+    /// As long as the session: it goes on by itself, under review.
+    Session,
+    /// Longer, if this parameter is given, and neither false nor empty.
+    If(&'static str),
+    /// Longer: an agent starts without anybody who asks for it.
+    Always,
+}
+
+/// A parameter with which a call returns while its command goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BackgroundMark {
+    /// The tool; empty for any.
+    pub tool: &'static str,
+    /// The parameter.
+    pub parameter: &'static str,
+    /// The values that say it.
+    pub value: BackgroundValue,
+}
+
+/// The values of a parameter that put a command into the background.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BackgroundValue {
+    /// True.
+    True,
+    /// This word.
+    Word(&'static str),
+    /// Anything but one of these words, which only look or end something.
+    AllBut(&'static [&'static str]),
+}
+
+impl BackgroundMark {
+    /// Returns true if a call of the tool with these parameters has it.
+    #[must_use]
+    pub fn marks(&self, tool: &str, parameters: &Map<String, Value>) -> bool {
+        let given = parameters.get(self.parameter);
+        let word = given.and_then(Value::as_str);
+        let is_tool = self.tool.is_empty() || self.tool == tool;
+        is_tool
+            && match self.value {
+                BackgroundValue::True => given.and_then(Value::as_bool) == Some(true),
+                BackgroundValue::Word(wanted) => word == Some(wanted),
+                BackgroundValue::AllBut(words) => !word.is_some_and(|word| words.contains(&word)),
+            }
+    }
 }
 
 /// The ways in which a client starts without the hooks that review it.

@@ -149,6 +149,22 @@ pub struct Reply {
     pub result: Option<Value>,
 }
 
+impl Reply {
+    /// Changes each text for the agent and the person.
+    #[must_use]
+    pub fn map_texts(self, change: impl Fn(&str) -> String) -> Self {
+        let ruling = match self.ruling {
+            Disposition::Ask(reason) => Disposition::Ask(change(&reason)),
+            Disposition::Refuse(reason) => Disposition::Refuse(change(&reason)),
+            Disposition::Stop(reason) => Disposition::Stop(change(&reason)),
+            other @ (Disposition::None | Disposition::Rewrite(_)) => other,
+        };
+        let agent = self.agent.iter().map(|text| change(text)).collect();
+        let person = self.person.iter().map(|text| change(text)).collect();
+        Self { ruling, agent, person, ..self }
+    }
+}
+
 /// The ruling on the call that an event announced.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Disposition {

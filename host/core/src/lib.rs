@@ -33,6 +33,7 @@ pub mod policy;
 pub mod quarantine;
 mod quoting;
 pub mod record;
+pub mod record_commands;
 mod recorded_undo;
 pub mod recover;
 pub mod review;

@@ -84,7 +84,7 @@ fn exchange(
                 replies.deadline = Instant::now() + Duration::from_millis(milliseconds) + MARGIN;
             }
             Reply::Unable(reason) => return Err(FrameError::Io(io::Error::other(reason))),
-            Reply::Status(_) | Reply::Link(_) | Reply::Question(_) => {
+            Reply::Status(_) | Reply::Link(_) | Reply::Question(_) | Reply::Files(_) => {
                 return Err(FrameError::Malformed("another reply than asked for"));
             }
         }

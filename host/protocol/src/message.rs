@@ -17,6 +17,8 @@ pub enum Request {
     ReviewAcross(Box<ReviewRequest>, Vec<u8>),
     /// The findings for a [`Reply::Question`].
     Findings(Vec<u8>),
+    /// The answer to a [`Reply::Files`].
+    Files(Vec<u8>),
     /// The state of the service.
     Status,
     /// A link to the page with a purpose: a role, or a passkey to set up.
@@ -59,6 +61,8 @@ pub enum Reply {
     Unable(String),
     /// What the review has to know of the hook's user's files: [`Request::Findings`] follow.
     Question(Vec<u8>),
+    /// What a checkpoint has to know of the hook's user's files: [`Request::Files`] follows.
+    Files(Vec<u8>),
     /// The state of the service.
     Status(ServiceStatus),
     /// A link that signs one browser in, once.
@@ -124,6 +128,11 @@ impl Message for Request {
                 body.bytes(findings);
                 body.finish()
             }
+            Self::Files(answer) => {
+                let mut body = Writer::tagged(b'v');
+                body.bytes(answer);
+                body.finish()
+            }
         }
     }
 
@@ -139,6 +148,7 @@ impl Message for Request {
                 Self::ReviewAcross(Box::new(review), fields.bytes()?.to_vec())
             }
             b'f' => Self::Findings(fields.bytes()?.to_vec()),
+            b'v' => Self::Files(fields.bytes()?.to_vec()),
             _ => return Err(FrameError::Malformed("an unknown request")),
         };
         fields.end()?;
@@ -207,6 +217,11 @@ impl Message for Reply {
                 body.bytes(question);
                 body.finish()
             }
+            Self::Files(request) => {
+                let mut body = Writer::tagged(b'v');
+                body.bytes(request);
+                body.finish()
+            }
             Self::Status(status) => {
                 let mut body = Writer::tagged(b's');
                 body.bytes(status.version.as_bytes());
@@ -238,6 +253,7 @@ impl Message for Reply {
             b'd' => Self::Declined,
             b'u' => Self::Unable(fields.text()?),
             b'q' => Self::Question(fields.bytes()?.to_vec()),
+            b'v' => Self::Files(fields.bytes()?.to_vec()),
             b's' => Self::Status(ServiceStatus {
                 version: fields.text()?,
                 process: fields.small()?,

@@ -41,6 +41,7 @@ fn request() -> impl Strategy<Value = Request> {
             if is_across { Request::ReviewAcross(review, files) } else { Request::Review(review) }
         }),
         1 => bytes().prop_map(Request::Findings),
+        1 => bytes().prop_map(Request::Files),
         1 => ".{0,40}".prop_map(Request::Link),
         1 => (any::<u32>(), ".{0,40}").prop_map(|(user, purpose)| Request::LinkOf(user, purpose)),
     ]
@@ -58,6 +59,7 @@ fn reply() -> impl Strategy<Value = Reply> {
         Just(Reply::Declined),
         ".{0,60}".prop_map(Reply::Unable),
         bytes().prop_map(Reply::Question),
+        bytes().prop_map(Reply::Files),
         (".{0,20}", any::<u32>(), any::<[u64; 3]>(), vec(".{0,20}", 0..3)).prop_map(
             |(version, process, [uptime, reviewed, declined], held_back)| Reply::Status(
                 ServiceStatus { version, process, uptime, reviewed, declined, held_back }

@@ -58,9 +58,6 @@ use std::time::Instant;
 /// commit.
 pub const REVIEW_US: &str = "review_us";
 
-/// The reason that no checkpoint is taken for the hook of another user.
-const BEYOND_BOUNDARY: &str = "the service of a boundary cannot read its users' files";
-
 /// The answer to one hook call.
 pub struct HookAnswer {
     /// The output of the hook process.
@@ -118,6 +115,10 @@ pub fn answer_event(
             record_event_fault(caller.own_paths(), &fault, &event, now);
             (fault_reply_for(&event, &fault), false)
         }
+    };
+    let reply = match &caller.across {
+        None => reply,
+        Some(across) => across::spell_commands(reply, across, input),
     };
     HookAnswer { output: agent.render(&event.name, &reply), work_is_due }
 }
@@ -196,7 +197,7 @@ impl<'a> HookCall<'a> {
             config.policy.mode = Mode::Observe;
         }
         let durability = config.durability;
-        let untrusted = config.notice();
+        let untrusted = config.notice(places);
         let tries = matches!(event.kind, EventKind::BeforeTool(_))
             && pause.is_none()
             && !event.session.starts_with(CANARY_SESSION);
@@ -234,13 +235,10 @@ impl<'a> HookCall<'a> {
             self.reviewer.config().checkpoints,
             &self.home,
             &self.places.person,
+            self.payload.map(|payload| payload.caller.file_access()).unwrap_or_default(),
             self.event,
             self.now,
         );
-        let keeper = match self.payload.and_then(|payload| payload.caller.view()) {
-            None => keeper,
-            Some(_) => keeper.without_files(BEYOND_BOUNDARY),
-        };
         keeper.settle_ended();
         let missed = self.find_missed_calls(&store);
         // What a person allowed was counted when it was asked about.

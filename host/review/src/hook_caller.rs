@@ -1,8 +1,9 @@
 //! The process that a client started for an event: this one, or one that handed its event on.
 
-use crate::user_view::UserView;
+use crate::user_view::{UserView, ViewFiles};
 use anyhow::Result;
 use portcullis_agents::{Agent, HookEnvironment};
+use portcullis_checkpoint::FileAccess;
 use portcullis_config::paths::{PathOverrides, Paths};
 use portcullis_core::text::one_line;
 use std::collections::BTreeMap;
@@ -41,7 +42,7 @@ pub struct AcrossBoundary {
     /// The places of its event.
     pub places: Paths,
     /// What it answers about its user's files.
-    pub view: UserView,
+    pub view: Arc<UserView>,
 }
 
 impl HookCaller {
@@ -59,7 +60,15 @@ impl HookCaller {
 
     /// Returns the eyes of the hook's user, if this process has others.
     pub(crate) fn view(&self) -> Option<&UserView> {
-        self.across.as_deref().map(|across| &across.view)
+        self.across.as_deref().map(|across| &*across.view)
+    }
+
+    /// Returns the access to the files of the hook's user, for checkpoints.
+    pub(crate) fn file_access(&self) -> FileAccess {
+        match &self.across {
+            None => FileAccess::default(),
+            Some(across) => FileAccess::through(ViewFiles(Arc::clone(&across.view))),
+        }
     }
 
     /// Returns the same hook with a reason that the service did not review its event.

@@ -9,6 +9,7 @@ use crate::canary_session::CANARY_SESSION;
 use crate::documents::{self, DocumentStore};
 use crate::stopped::{self, StopFile};
 use anyhow::{Context, Result, bail};
+use portcullis_agents::PROFILES;
 use portcullis_core::incident::{self, Incident};
 use portcullis_core::known_failure::KnownFailure;
 use portcullis_core::record::{Record, RecordKind};
@@ -117,7 +118,9 @@ pub fn list_incidents(store: &Store, state: &Path, days: u32, now: u64) -> Resul
     let contents = document_store(state).read_all::<Incident>()?;
     let mut found: BTreeMap<String, Incident> = stops(store)?
         .iter()
-        .filter_map(|stored| incident::compose_incident(&record(stored).ok()?, &[], false))
+        .filter_map(|stored| {
+            incident::compose_incident(&record(stored).ok()?, &[], false, PROFILES)
+        })
         .chain(contents.good.into_iter().map(|(_, incident)| incident))
         .map(|incident| (incident.id.clone(), incident))
         .collect();
@@ -237,10 +240,10 @@ fn of_journal(store: &Store, id: &str) -> Result<Option<Incident>> {
     };
     let stop = record(&stored)?;
     let (earlier, all) = earlier(store, &stored)?;
-    let begun =
-        incident::compose_incident(&stop, &[], false).map_or(0, |incident| incident.state.started);
+    let begun = incident::compose_incident(&stop, &[], false, PROFILES)
+        .map_or(0, |incident| incident.state.started);
     let whole = all && store.start()?.is_none_or(|start| start.at < begun);
-    Ok(incident::compose_incident(&stop, &earlier, whole))
+    Ok(incident::compose_incident(&stop, &earlier, whole, PROFILES))
 }
 
 /// Returns the records that stop a session, oldest first.

@@ -38,27 +38,27 @@ pub fn find_plugin_mistakes(
         });
     }
     mistakes.extend(unknown_ladders(config, &reviewer.plugins.list_names(Kind::Pattern)));
-    mistakes.extend(find_template_mistakes(config, load)?);
+    mistakes.extend(find_template_mistakes(config, &mut reviewer, load)?);
     Ok(mistakes)
 }
 
 /// Finds the templates that are never read, since no pattern has their name, and those with a
-/// placeholder that no intervention fills. Nothing is loaded if there are no templates.
+/// placeholder that no intervention fills. `reviewer` is one of this configuration, which names its
+/// plugins; only templates that are tried load others.
 ///
 /// # Errors
 /// Fails if a reviewer cannot be made.
 pub fn find_template_mistakes(
     config: &Config,
+    reviewer: &mut Reviewer,
     load: &mut dyn FnMut(Config) -> anyhow::Result<Reviewer>,
 ) -> anyhow::Result<Vec<KeyProblem>> {
     let named = &config.policy.interventions.templates;
     if named.is_empty() {
         return Ok(Vec::new());
     }
-    let mut reviewer = load(config.clone())?;
     let interventions = reviewer.plugins.list_names(Kind::Intervention);
     let patterns = reviewer.plugins.list_names(Kind::Pattern);
-    drop(reviewer);
     let mut mistakes = unknown_templates(config, &patterns, &interventions);
     let templates: Vec<Template<'_>> =
         named.iter().map(|(name, text)| Template::of(name, text, config, &interventions)).collect();
@@ -248,4 +248,44 @@ fn check_template(
         key: format!("interventions.templates.{}", template.name),
         what: format!("the template for `{}`: {}", one_line(template.name, 64), one_line(why, 512)),
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::installed::load_reviewer;
+    use anyhow::bail;
+    use portcullis_agents::HookEnvironment;
+    use portcullis_config::paths::Paths;
+    use portcullis_store::Home;
+
+    #[test]
+    fn templates_load_only_what_tries_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = std::fs::canonicalize(folder.path()).unwrap();
+        let home = Home::open_root(&root.join("state")).unwrap();
+        let places = Paths {
+            person: String::new(),
+            config: root.join("config"),
+            state: root.join("state"),
+            managed: root.join("managed.toml"),
+            project: None,
+            environment: HookEnvironment::of_process(),
+            handed: None,
+        };
+        let mut config = Config::builtin_only(&places);
+        config.policy.interventions.templates.insert("loop".into(), "Look again.".into());
+        let mut reviewer = load_reviewer(&places, &home, config.clone(), &[], 1).unwrap();
+        let mut loaded = Vec::new();
+        let mut load = |given: Config| {
+            loaded.push(given != config);
+            bail!("nothing is compiled in this test")
+        };
+        // The plugins' names are those of the reviewer; the first that is loaded tries templates.
+        assert!(find_template_mistakes(&config, &mut reviewer, &mut load).is_err());
+        assert_eq!(loaded, [true]);
+        config.policy.interventions.templates.clear();
+        let mut none = |_| bail!("there is nothing to try");
+        assert!(find_template_mistakes(&config, &mut reviewer, &mut none).unwrap().is_empty());
+    }
 }

@@ -39,8 +39,8 @@ pub struct PageParts<'a> {
     pub navigation: &'a [NavigationEntry],
     /// The visitor.
     pub visitor: VisitorMark<'a>,
-    /// True if it is to show what happens while it is open.
-    pub is_live: bool,
+    /// The address of the events of what it shows, if it follows them while it is open.
+    pub live: Option<&'a str>,
     /// The contents.
     pub main: &'a Html,
 }
@@ -65,7 +65,7 @@ pub fn begin_page(title: &str, is_live: bool) -> Html {
 /// Returns the whole page.
 #[must_use]
 pub fn compose_page(parts: &PageParts<'_>) -> Html {
-    let mut page = begin_page(parts.title, parts.is_live);
+    let mut page = begin_page(parts.title, parts.live.is_some());
     page.put_template(
         "<body class=\"site\"><a class=\"skip\" href=\"#main\">Skip to the contents</a><header>\
          <p class=\"brand\">Portcullis{}</p><nav aria-label=\"pages\"><ul>",
@@ -84,8 +84,10 @@ pub fn compose_page(parts: &PageParts<'_>) -> Html {
          type, or load the page again.</p>",
         &[&form_token, who],
     );
-    let main = if parts.is_live { "<main id=\"main\" data-live>" } else { "<main id=\"main\">" };
-    page.put_template(main, &[]);
+    match parts.live {
+        Some(address) => page.put_template("<main id=\"main\" data-live=\"{}\">", &[&address]),
+        None => page.put_template("<main id=\"main\">", &[]),
+    }
     page.put_template("<h1>{}</h1>", &[&parts.title]);
     page.add_piece(parts.main);
     page.put_template("</main></body></html>\n", &[]);

@@ -83,7 +83,7 @@ pub(crate) fn serve_connection(shared: &Shared, stream: &UnixStream) {
         Ok(Request::ReviewAcross(request, files)) => {
             review(shared, stream, &request, caller_across(&request, &files, stream, peer));
         }
-        Ok(Request::Findings(_)) => {
+        Ok(Request::Findings(_) | Request::Files(_)) => {
             let _closed = send(stream, &Reply::Unable("it has asked nothing".to_owned()));
         }
         Err(FrameError::Closed) => {}
@@ -179,7 +179,7 @@ fn caller_across(
     let environment = HookEnvironment::of_hook(variables, peer.process, parent);
     let files = HandedFiles::from_bytes(files).map_err(|error| format!("{error:#}"))?;
     let questions = stream.try_clone().map_err(|error| error.to_string())?;
-    let view = UserView::new(HookQuestions(questions));
+    let view = Arc::new(UserView::new(HookQuestions(questions)));
     let places = boundary::places_of(peer.user, environment.clone(), files);
     let pins = PathOverrides {
         config: Some(places.config.clone()),
@@ -204,6 +204,16 @@ impl QuestionPort for HookQuestions {
         send(stream, &Reply::Question(question.to_vec())).map_err(|error| error.to_string())?;
         match read_message(&mut &*stream) {
             Ok(Request::Findings(findings)) => Ok(findings),
+            Ok(_) => Err("it did not answer".to_owned()),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    fn ask_files(&self, request: &[u8]) -> Result<Vec<u8>, String> {
+        let Self(stream) = self;
+        send(stream, &Reply::Files(request.to_vec())).map_err(|error| error.to_string())?;
+        match read_message(&mut &*stream) {
+            Ok(Request::Files(answer)) => Ok(answer),
             Ok(_) => Err("it did not answer".to_owned()),
             Err(error) => Err(error.to_string()),
         }

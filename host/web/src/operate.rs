@@ -182,7 +182,7 @@ fn name_person(
 }
 
 /// Puts files back if that changes exactly what the person was shown; else returns the word for why
-/// not.
+/// not. Behind a boundary the files are out of reach, and it fails.
 fn put_back(
     reading: &mut Reading,
     kept: &KeptState,

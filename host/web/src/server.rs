@@ -31,6 +31,7 @@ use portcullis_served::door::read_cookie;
 use serde::Deserialize;
 use std::convert::Infallible;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -195,6 +196,7 @@ fn routes(shared: Arc<SharedPage>, ends: &watch::Sender<bool>) -> Router {
         .route("/incidents", get(show_incidents))
         .merge(rooms::routes())
         .route("/plugins", get(show_plugins))
+        .route("/users", get(show_users))
         .route("/search", get(show_search))
         .route("/sign-in", get(show_sign_in).post(sign_in))
         .route("/sign-out", post(sign_out))
@@ -240,6 +242,20 @@ async fn show_incidents(signed_in: MaybeSignedIn) -> Response {
 
 async fn show_plugins(signed_in: MaybeSignedIn) -> Response {
     show(signed_in, |_, reading, _| pages::plugins::compose(reading)).await
+}
+
+/// Shows the sessions of all users to an operator.
+async fn show_users(State(shared): Shared, signed_in: MaybeSignedIn) -> Response {
+    let is_refused = signed_in
+        .as_ref()
+        .is_some_and(|Extension(SignedIn { visitor, .. })| visitor.role < Role::Operator);
+    if is_refused {
+        return (StatusCode::FORBIDDEN, "only an operator sees all users\n").into_response();
+    }
+    let Some(sites) = shared.list_users() else {
+        return (StatusCode::NOT_FOUND, "this page is for one user\n").into_response();
+    };
+    show(signed_in, move |_, _, _| pages::users::compose(&sites)).await
 }
 
 async fn show_search(
@@ -350,24 +366,43 @@ async fn sign_out(
     with_cookie(Redirect::to("/sign-in?said=out").into_response(), &ended)
 }
 
+/// The journals that an open page follows.
+#[derive(Deserialize)]
+struct LiveQuery {
+    /// `all` for those of all users.
+    #[serde(default)]
+    users: String,
+}
+
 /// Sends an event for each change of the journal, until the browser or the service ends.
 async fn send_changes(
+    State(shared): Shared,
     signed_in: MaybeSignedIn,
+    Query(query): Query<LiveQuery>,
     Extension(ends): Extension<watch::Receiver<bool>>,
 ) -> Response {
     let Some(Extension(SignedIn { visitor, site })) = signed_in else {
         return StatusCode::UNAUTHORIZED.into_response();
     };
-    let open = OpenPage::open(Arc::clone(&site), visitor.role);
-    Sse::new(changes(site, ends, open)).keep_alive(KeepAlive::new().interval(PULSE)).into_response()
+    let sees_all = query.users == "all" && visitor.role >= Role::Operator;
+    let sites = sees_all.then(|| shared.list_users()).flatten();
+    let sites = sites.unwrap_or_else(|| vec![Arc::clone(&site)]);
+    let open = OpenPage::open(site, visitor.role);
+    Sse::new(changes(&sites, ends, open))
+        .keep_alive(KeepAlive::new().interval(PULSE))
+        .into_response()
 }
 
 fn changes(
-    site: Arc<Site>,
+    sites: &[Arc<Site>],
     ends: watch::Receiver<bool>,
     open: OpenPage,
-) -> impl Stream<Item = Result<Event, Infallible>> {
-    let newest = WatchStream::from_changes(site.changes.subscribe()).map(Some);
+) -> impl Stream<Item = Result<Event, Infallible>> + use<> {
+    let none: Pin<Box<dyn Stream<Item = u64> + Send>> = Box::pin(tokio_stream::empty());
+    let newest = sites.iter().fold(none, |merged, site| {
+        Box::pin(merged.merge(WatchStream::from_changes(site.changes.subscribe())))
+    });
+    let newest = newest.map(Some);
     let ended = WatchStream::from_changes(ends).map(|_| None);
     newest.merge(ended).take_while(Option::is_some).filter_map(|newest| newest).map(
         move |position| {

@@ -1,13 +1,15 @@
 //! The page as a whole: its address, who is signed in, and the homes that it shows.
 //!
 //! Without a boundary there is one home. Behind a boundary the service keeps one for each user, and
-//! a link opens that of one user: whoever has its cookie sees no other.
+//! a link opens that of one user: whoever has its cookie sees no other, but for the list of all
+//! sessions that an operator sees.
 
 use crate::access::{Access, Visitor};
 use crate::collector::MetricsToken;
 use crate::limited_listener::ConnectionOwner;
 use crate::site::Site;
 use anyhow::{Result, bail};
+use portcullis_config::boundary::list_kept_users;
 use portcullis_config::paths::Paths;
 use portcullis_served::Failures;
 use portcullis_served::door::Door;
@@ -81,6 +83,18 @@ impl SharedPage {
             }
             (Homes::Own(_), Some(user)) => bail!("this page is not for the records of user {user}"),
             (Homes::OfUsers { .. }, None) => bail!("a link has to name the user"),
+        }
+    }
+
+    /// Returns the homes of all users for whom the service of a boundary keeps something; `None`
+    /// without a boundary.
+    pub(crate) fn list_users(&self) -> Option<Vec<Arc<Site>>> {
+        match &self.homes {
+            Homes::Own(_) => None,
+            Homes::OfUsers { .. } => {
+                let sites = list_kept_users().into_iter().map(|user| self.find_site(Some(user)));
+                Some(sites.filter_map(Result::ok).collect())
+            }
         }
     }
 

@@ -5,10 +5,11 @@ use crate::people::Approvers;
 use crate::proof::{ProofContext, ProvedPerson, Prover};
 use anyhow::Result;
 use portcullis_config::Config;
-use portcullis_config::boundary::user_of_state;
+use portcullis_config::boundary::{find_record_commands, user_of_state};
 use portcullis_config::clock::now_ms;
 use portcullis_config::paths::Paths;
 use portcullis_core::policy::RiskThresholds;
+use portcullis_core::record_commands::RecordCommands;
 use portcullis_review::metrics::{JournalMetrics, Metrics};
 use portcullis_served::{Failures, Role};
 use portcullis_store::{Home, Store};
@@ -23,6 +24,7 @@ pub(crate) struct Site {
     /// The page's origin.
     pub(crate) origin: String,
     pub(crate) places: Paths,
+    commands: RecordCommands,
     pub(crate) prover: Prover,
     pub(crate) changes: Changes,
     /// The proofs that were wrong.
@@ -77,6 +79,8 @@ pub(crate) enum ProofCheck {
 /// The parts that one request reads.
 pub(crate) struct Reading {
     pub(crate) home: Home,
+    /// The commands that a page names.
+    pub(crate) commands: RecordCommands,
     pub(crate) store: Store,
     /// The levels of risk that a chart shows.
     pub(crate) levels: RiskThresholds,
@@ -90,6 +94,7 @@ impl Site {
         Self {
             origin: format!("http://{host}"),
             host,
+            commands: find_record_commands(&places.state),
             places,
             prover: Prover::default(),
             changes: Changes::default(),
@@ -113,7 +118,8 @@ impl Site {
             })
             .unwrap_or_default();
         let store = Store::open_database(&home, durability)?;
-        Ok(Reading { home, store, levels, target_ms })
+        let commands = self.commands.clone();
+        Ok(Reading { home, commands, store, levels, target_ms })
     }
 
     /// Loads the configuration.

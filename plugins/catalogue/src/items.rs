@@ -78,6 +78,7 @@ const FAMILIES: &[&str] = &[
     "python-package",
     "registry",
     "requirement",
+    "rust-package",
     "system",
     "tap",
 ];

@@ -102,6 +102,7 @@ fn lie(machine: &mut Machine) -> Result<()> {
             Reply::Question(question) => {
                 relay.send(&Request::Findings(harmless(&question)?))?;
             }
+            Reply::Files(request) => relay.hand_files(&request)?,
             Reply::Waiting(_) => {}
             _ => break,
         }
@@ -128,6 +129,7 @@ pub fn deny_existence(user: &User, event: &Value, files: &str) -> Result<Reply> 
                 let findings = findings.replace("\"entry\":\"file\"", "\"entry\":\"absent\"");
                 relay.send(&Request::Findings(findings.into_bytes()))?;
             }
+            Reply::Files(request) => relay.hand_files(&request)?,
             Reply::Waiting(_) => {}
             last => return Ok(last),
         }
@@ -135,7 +137,7 @@ pub fn deny_existence(user: &User, event: &Value, files: &str) -> Result<Reply> 
 }
 
 /// Returns findings that fit a question, and in which everything is harmless.
-fn harmless(question: &[u8]) -> Result<Vec<u8>> {
+pub fn harmless(question: &[u8]) -> Result<Vec<u8>> {
     let question: Value = serde_json::from_slice(question)?;
     let finding = if let Some(paths) = question.pointer("/locate/paths").and_then(Value::as_array) {
         let nowhere = json!({ "elsewhere": null, "exists": false });
@@ -170,6 +172,7 @@ fn other_requests(machine: &mut Machine) -> Result<()> {
         ("a link of another role", Request::Link("operator".to_owned())),
         ("a link to its own records", Request::LinkOf(agent.id, "approver".to_owned())),
         ("findings", Request::Findings(b"{}".to_vec())),
+        ("files", Request::Files(b"{}".to_vec())),
         ("a review without a boundary", Request::Review(review)),
     ] {
         let mut relay = Relay::connect(&agent)?;
@@ -208,6 +211,7 @@ fn earlier_answer(machine: &mut Machine) -> Result<()> {
                 kept.push(harmless(&question)?);
                 first.send(&Request::Findings(kept[kept.len() - 1].clone()))?;
             }
+            Reply::Files(request) => first.hand_files(&request)?,
             Reply::Answer(answer) => {
                 ensure!(answer.exit == 0, "the harmless one was refused: {answer:?}");
                 break;
@@ -223,6 +227,7 @@ fn earlier_answer(machine: &mut Machine) -> Result<()> {
     let last = loop {
         match second.receive()? {
             Reply::Question(_) | Reply::Waiting(_) => {}
+            Reply::Files(request) => second.hand_files(&request)?,
             last => break last,
         }
     };

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, ensure};
 use portcullis_protocol::{Reply, Request};
 use portcullis_tests::terminal::Answer;
 use std::fs::{self, Permissions};
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
@@ -22,6 +22,7 @@ use std::time::Duration;
 pub const ROWS: &[(&str, Test)] = &[
     ("only an administrator gets a link to the page", links),
     ("the page shows a user's records to whoever has a link for them", shown),
+    ("an operator sees the sessions of all users, and others those of one", all_users),
     ("a person answers on the page, with a proof", answers),
     ("whoever takes the page's port keeps the service from nothing", taken_port),
     ("one user's connections to the page leave room for the others'", many_connections),
@@ -32,14 +33,14 @@ const PASSWORD: &str = "correct horse battery";
 const FORM: &str = "Content-Type: application/x-www-form-urlencoded";
 
 /// The page of a service.
-struct Page {
+pub struct Page {
     port: u16,
     host: String,
 }
 
 impl Page {
     /// Gives the service of a machine a page.
-    fn start(machine: &mut Machine) -> Result<Self> {
+    pub fn start(machine: &mut Machine) -> Result<Self> {
         let port = free_port()?;
         let said = machine.restart_with(&boundary_with(port))?;
         let host = format!("portcullis.localhost:{port}");
@@ -47,12 +48,12 @@ impl Page {
         Ok(Self { port, host })
     }
 
-    fn get(&self, path: &str, cookie: &str) -> Result<HttpAnswer> {
+    pub fn get(&self, path: &str, cookie: &str) -> Result<HttpAnswer> {
         let headers = [format!("Host: {}", self.host), format!("Cookie: {cookie}")];
         send(self.port, &format!("GET {path}"), &headers, "")
     }
 
-    fn post(&self, path: &str, cookie: &str, form: &str) -> Result<HttpAnswer> {
+    pub fn post(&self, path: &str, cookie: &str, form: &str) -> Result<HttpAnswer> {
         let headers = [
             format!("Host: {}", self.host),
             format!("Origin: http://{}", self.host),
@@ -71,7 +72,7 @@ impl Page {
     }
 
     /// Signs in to a user's records, with a link of root.
-    fn sign_in(&self, machine: &Machine, user: &User, role: &str) -> Result<String> {
+    pub fn sign_in(&self, machine: &Machine, user: &User, role: &str) -> Result<String> {
         self.redeem(&link_of(machine, user, role)?)?.context("the link does not count")
     }
 }
@@ -94,7 +95,7 @@ fn link_of(machine: &Machine, user: &User, role: &str) -> Result<String> {
 }
 
 /// Returns the value of a hidden field of a page.
-fn field<'a>(page: &'a str, name: &str) -> Result<&'a str> {
+pub fn field<'a>(page: &'a str, name: &str) -> Result<&'a str> {
     let begin = format!("name=\"{name}\" value=\"");
     let (_, rest) =
         page.split_once(&begin).with_context(|| format!("no field `{name}`: {page}"))?;
@@ -250,6 +251,55 @@ fn shown(machine: &mut Machine) -> Result<()> {
         ];
         let answer = send(page.port, "POST /rules", &headers, &form)?;
         ensure!(answer.status == 403, "{origin}: {}", answer.head);
+    }
+    machine.verify(&agent)
+}
+
+fn all_users(machine: &mut Machine) -> Result<()> {
+    let page = Page::start(machine)?;
+    let (agent, other) = (machine.agent.clone(), machine.other.clone());
+    for (user, session) in [(&agent, "of-agent"), (&other, "of-other")] {
+        let ended = machine.ask(user, &user.calls(session).bash("c1", "ls"))?;
+        ensure!(ended.code == Some(0), "{}", ended.all());
+    }
+    let operator = page.sign_in(machine, &agent, "operator")?;
+    let shown = page.get("/users", &operator)?;
+    for part in ["agent: of-agent", "other: of-other", "sudo portcullis open --of-user other"] {
+        ensure!(shown.status == 200 && shown.body.contains(part), "{part}: {}", shown.body);
+    }
+    // It lists, and opens nothing of the other user's.
+    ensure!(!shown.body.contains("session?id=of-other"), "{}", shown.body);
+    let session = page.get("/session?id=of-other", &operator)?;
+    ensure!(session.body.contains("has no record of this session"), "{}", session.body);
+    for role in ["viewer", "approver"] {
+        let cookie = page.sign_in(machine, &other, role)?;
+        let refused = page.get("/users", &cookie)?;
+        ensure!(refused.status == 403 && !refused.body.contains("of-"), "{role}: {}", refused.head);
+        let own = page.get("/", &cookie)?;
+        ensure!(own.body.contains("of-other") && !own.body.contains("of-agent"), "{}", own.body);
+        ensure!(!own.body.contains("/users"), "{role}: {}", own.body);
+    }
+    let nobody = page.get("/users", "")?;
+    ensure!(nobody.header("location") == Some("/sign-in"), "{}", nobody.head);
+    // An open page of an operator follows all of them, and that of a viewer its own.
+    let viewer = page.sign_in(machine, &agent, "viewer")?;
+    for (cookie, follows) in [(&operator, true), (&viewer, false)] {
+        let mut open = TcpStream::connect(("127.0.0.1", page.port))?;
+        let ask = format!(
+            "GET /live?users=all HTTP/1.1\r\nHost: {}\r\nCookie: {cookie}\r\n\r\n",
+            page.host
+        );
+        open.write_all(ask.as_bytes())?;
+        // The first look tells the position of each journal; a later one, that it has changed.
+        std::thread::sleep(Duration::from_secs(1));
+        machine.reviews(&other)?;
+        std::thread::sleep(Duration::from_secs(1));
+        open.set_read_timeout(Some(Duration::from_millis(100)))?;
+        let mut sent = Vec::new();
+        let _until = open.read_to_end(&mut sent);
+        let events = String::from_utf8_lossy(&sent).matches("event: changed").count();
+        // Its own journal, and the other's at first and after the review.
+        ensure!((events > 2) == follows, "{events} events: {}", String::from_utf8_lossy(&sent));
     }
     machine.verify(&agent)
 }

@@ -4,6 +4,7 @@ use super::claims::deny_existence;
 use super::machine::{BOUNDARY_FILE, Machine, SOCKET, STATE, Test, write_root_file};
 use super::wire::Relay;
 use anyhow::{Context, Result, ensure};
+use portcullis_core::record_commands::RECORD_COMMANDS;
 use portcullis_protocol::{Reply, Request};
 use portcullis_tests::terminal::Answer;
 use serde_json::Value;
@@ -15,6 +16,7 @@ pub const ROWS: &[(&str, Test)] = &[
     ("an administrator answers what waits, and the user does not", answers),
     ("a command for a user runs with the service's rights", dropped_rights),
     ("an administrator decides about incidents, exceptions and pauses", decisions),
+    ("what is said names commands that work", named_commands),
 ];
 
 /// A command that is asked about, and is not critical.
@@ -196,7 +198,7 @@ fn dropped_rights(machine: &mut Machine) -> Result<()> {
         ("audit show --of-user ../agent", "there is no user"),
         ("audit show --of-user agent --state /tmp", "names the folders"),
         ("undo --of-user agent", "for commands about the records"),
-        ("checkpoint list --of-user agent", "for commands about the records"),
+        ("quarantine list --of-user agent", "for commands about the records"),
         ("install claude --of-user agent", "for commands about the records"),
         ("hook claude --of-user agent", "for commands about the records"),
         ("open --of-user agent", "has no page"),
@@ -287,4 +289,70 @@ fn decisions(machine: &mut Machine) -> Result<()> {
     let again = machine.ask(&agent, &agent.calls("grave").bash("g9", "ls"))?;
     ensure!(again.code == Some(0), "the session is still stopped: {}", again.all());
     machine.verify(&agent)
+}
+
+/// Returns our commands in a text, without `sudo`.
+fn commands_in(text: &str) -> Vec<String> {
+    let all = text.match_indices("portcullis ").map(|(at, _)| &text[at..]);
+    let ends = ['`', '"', '\n', '<', '\\'];
+    all.filter_map(|rest| rest.split(ends).next()).map(|found| found.trim().to_owned()).collect()
+}
+
+fn named_commands(machine: &mut Machine) -> Result<()> {
+    let agent = machine.agent.clone();
+    let messages = "/var/lib/portcullis/told";
+    write_root_file(
+        CONFIG,
+        &format!(
+            "approvals.wait_seconds = 120\n[notifications.channels.desk]\nkind = \"program\"\n\
+             program = \"/bin/sh\"\narguments = [\"-c\", \"cat >> {messages}\"]\n\
+             events = [\"approval\", \"block\", \"emergency_stop\"]\n"
+        ),
+    )?;
+    // The words of an agent are quoted as they are, and ours name the user.
+    let quoted = "portcullis allow abcdefgh";
+    let refused = machine.ask(&agent, &agent.calls("said").bash("s1", quoted))?;
+    ensure!(refused.code == Some(2), "{}", refused.all());
+    ensure!(!refused.all().contains("sudo portcullis allow abcdefgh"), "{}", refused.all());
+    // A message about an action that waits names commands that answer it.
+    let held = machine.hold(&agent, "s", "c1", DOUBTFUL);
+    machine.await_waiting(&agent, 1)?;
+    let mut said = String::new();
+    super::machine::wait_for("nobody is told", || {
+        said = fs::read_to_string(messages).unwrap_or_default();
+        Ok(said.contains("approvals allow"))
+    })?;
+    let named = commands_in(&said);
+    let allow = named.iter().find(|command| command.contains("approvals allow"));
+    let allow = allow.with_context(|| said.clone())?;
+    let words: Vec<&str> = allow.split_whitespace().skip(1).collect();
+    ensure!(words.ends_with(&["--of-user", "agent"]), "`{allow}` names nobody");
+    let words = &words[..words.len() - 2];
+    machine.at_roots_terminal(&agent, words, Answer::Word)?.ended(0, &["allowed"])?;
+    held.passes_through()?;
+    // A stopped session, and everything that is said about it.
+    let stopped = machine.ask(&agent, &agent.calls("grave").bash("g1", "rm -rf /"))?;
+    ensure!(stopped.code == Some(2), "{}", stopped.all());
+    let again = machine.ask(&agent, &agent.calls("grave").bash("g2", "ls"))?;
+    let explained = machine.as_root(&agent, &["explain", "last"])?;
+    let incident = machine.as_root(&agent, &["incident", "show", "last"])?;
+    let unknown = machine.as_root(&agent, &["approvals", "show", "abcdefgh"])?;
+    super::machine::wait_for("nobody is told of the stop", || {
+        said = fs::read_to_string(messages).unwrap_or_default();
+        Ok(said.contains("incident show"))
+    })?;
+    let mut count = 0;
+    for text in [said, stopped.all(), again.all(), explained.all(), incident.all(), unknown.all()] {
+        for command in commands_in(&text) {
+            let name = command.split_whitespace().nth(1).unwrap_or_default();
+            // What the agent wrote stays as it was.
+            if !RECORD_COMMANDS.contains(&name) || quoted.starts_with(&command) {
+                continue;
+            }
+            count += 1;
+            ensure!(command.contains("--of-user agent"), "`{command}` does not work: {text}");
+        }
+    }
+    ensure!(count > 5, "only {count} commands are named");
+    Ok(())
 }

@@ -11,6 +11,10 @@ use crate::held::DOUBTFUL;
 use anyhow::{Result, ensure};
 use portcullis_tests::driven::{Driven, find_packages};
 use serde_json::json;
+use std::env;
+
+/// The variable with which a person has the pictures of the book made again.
+const BOOK: &str = "PORTCULLIS_DRAW_PAGES";
 
 /// Pages that need nothing but the cookie.
 const SCRIPTLESS: &[&str] = &[
@@ -54,6 +58,7 @@ fn start_with(
         "enroll": enroll,
         "password": PASSWORD,
         "pages": pages,
+        "book": env::var_os(BOOK).map(|_| concat!(env!("CARGO_MANIFEST_DIR"), "/../host/docs/images")),
     });
     Driven::start(&browser, &packages, task).map(Some)
 }
@@ -161,6 +166,22 @@ pub fn live() -> Result<()> {
     served.site().hook(&served.site().calls("first").bash("b1", "rm -rf /"))?;
     browser.await_point("blocked")?;
     browser.end()
+}
+
+pub fn typing() -> Result<()> {
+    let served = Served::start("page-browser-typing")?;
+    let Some(mut browser) = start(&served, "typing", "approver")? else { return Ok(()) };
+    browser.await_point("watching")?;
+    let held = served.place.hold("s", "c1", DOUBTFUL)?;
+    browser.await_point("shown")?;
+    served.site().ordinary("first")?;
+    browser.await_point("typed")?;
+    served.site().ordinary("second")?;
+    let reply = held.reply()?;
+    ensure!(reply.answer == Reply::Refused, "{reply:?}");
+    reply.says(&["not today"])?;
+    browser.end()?;
+    served.site().verify()
 }
 
 /// Rooms have nothing that waits.

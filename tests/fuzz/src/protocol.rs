@@ -28,6 +28,7 @@ pub(crate) fn seeds() -> Vec<&'static [u8]> {
         Request::Review(review()),
         Request::ReviewAcross(review(), b"handed".to_vec()),
         Request::Findings(b"found".to_vec()),
+        Request::Files(b"bytes".to_vec()),
         Request::Status,
         Request::Link("approver".into()),
         Request::LinkOf(1000, "approver".into()),
@@ -38,6 +39,7 @@ pub(crate) fn seeds() -> Vec<&'static [u8]> {
         Reply::Declined,
         Reply::Unable("a defect".into()),
         Reply::Question(b"/srv/shop".to_vec()),
+        Reply::Files(b"/srv/shop/a".to_vec()),
         Reply::Status(ServiceStatus { held_back: vec!["ls".into()], ..ServiceStatus::default() }),
         Reply::Link("http://portcullis.localhost:4747/sign-in#x".into()),
     ];

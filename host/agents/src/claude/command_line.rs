@@ -132,13 +132,19 @@ pub(super) fn read_command(words: &[String]) -> Result<AgentRequest> {
         ));
     }
     let mut asked = AgentRequest { program: program.clone(), ..AgentRequest::default() };
-    let mut places = Vec::new();
+    let mut places: Vec<&String> = Vec::new();
     let mut words = words.iter().peekable();
-    let mut doubt = None;
+    let mut doubt: Option<Doubt> = None;
     while let Some(word) = words.next() {
         if word == "--" {
-            places.extend(words.by_ref());
-            doubt = None;
+            // What follows is the prompt, so a word before it was the value of an unknown option.
+            let prompt: Vec<&String> = words.by_ref().collect();
+            if let (Some(doubted), true, [value]) = (&doubt, !prompt.is_empty(), &places[..]) {
+                asked.options.insert(doubted.at, (*value).clone());
+                places.clear();
+            }
+            doubt = doubt.filter(|_| prompt.is_empty());
+            places.extend(prompt);
             break;
         }
         if !word.starts_with('-') || word == "-" {
@@ -159,12 +165,12 @@ pub(super) fn read_command(words: &[String]) -> Result<AgentRequest> {
             } else if PERHAPS.contains(&name) {
                 values.extend(words.next_if(|word| next(word)).cloned());
             } else if !NONE.contains(&name) && words.peek().is_some_and(next) {
-                doubt = Some(name.to_owned());
+                doubt = Some(Doubt { name: name.to_owned(), at: asked.options.len() + 1 });
             }
         }
         keep(&mut asked, name, word, values)?;
     }
-    if let Some(name) = doubt {
+    if let Some(Doubt { name, .. }) = doubt {
         bail!(HintedFailure::new(
             format!(
                 "`{name}` is not known here, so what follows it may be its value or the prompt"
@@ -187,6 +193,13 @@ pub(super) fn read_command(words: &[String]) -> Result<AgentRequest> {
         )),
     }
     Ok(asked)
+}
+
+/// An option that is not known, with a word behind it.
+struct Doubt {
+    name: String,
+    /// The place of that word among the options, if it is the option's value.
+    at: usize,
 }
 
 fn keep(asked: &mut AgentRequest, name: &str, word: &str, values: Vec<String>) -> Result<()> {
@@ -277,7 +290,17 @@ mod tests {
             ("claude -p --resume abc hello", Some("hello"), "-p --resume abc"),
             ("claude --resume -p hello", Some("hello"), "--resume -p"),
             ("claude -c -p -- --hello", Some("--hello"), "-c -p"),
-            ("claude -p --newer value -- hello", None, ""),
+            ("claude -p --newer value -- hello", Some("hello"), "-p --newer value"),
+            ("claude --newer value -p -- hello", Some("hello"), "--newer value -p"),
+            (
+                "claude -p --newer value --model opus -- hello",
+                Some("hello"),
+                "-p --newer value --model opus",
+            ),
+            ("claude -p --newer value --other word -- hello", None, ""),
+            ("claude -p hi --newer value -- hello", None, ""),
+            ("claude -p --newer value --", None, ""),
+            ("claude -p --newer value hello", None, ""),
             ("claude -p --newer -- hello", Some("hello"), "-p --newer"),
             ("claude -p --newer=value hello", Some("hello"), "-p --newer=value"),
             ("claude -p hello --newer", Some("hello"), "-p --newer"),

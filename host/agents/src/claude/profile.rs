@@ -1,6 +1,6 @@
 //! The client as data for the core: its programs, its files, and the ways past its hooks.
 
-use portcullis_core::client::{ClientProfile, HookBypasses};
+use portcullis_core::client::{BackgroundMark, BackgroundValue, ClientProfile, HookBypasses};
 
 pub(crate) const PROFILE: ClientProfile = ClientProfile {
     name: "claude",
@@ -13,6 +13,11 @@ pub(crate) const PROFILE: ClientProfile = ClientProfile {
     start_up_files: &[".claude/settings.json", ".claude.json"],
     credential_files: &[".claude/.credentials.json"],
     tools: super::tools::TOOLS,
+    background: &[BackgroundMark {
+        tool: "",
+        parameter: "run_in_background",
+        value: BackgroundValue::True,
+    }],
     drops_early_notes: false,
     hooked: Some(&BYPASSES),
 };

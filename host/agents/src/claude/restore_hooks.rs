@@ -10,11 +10,11 @@ use super::validate::MOST_BYTES;
 use crate::hook_form::HookForm;
 use crate::invocation::Invocation;
 use crate::json::JsonDocument;
-use crate::{backup, file};
+use crate::{backup, file, has_our_name};
 use anyhow::{Context, Result, anyhow};
 use portcullis_store::Home;
 use serde_json::json;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 const OFF: &str = "disableAllHooks";
 
@@ -29,9 +29,14 @@ pub(super) fn restore_hooks(
     path: &Path,
     wanted: &Invocation,
 ) -> Result<Option<String>> {
-    if backup::read_receipt(home, path)?.is_none() {
-        return Ok(None);
-    }
+    let Some(receipt) = backup::read_receipt(home, path)? else { return Ok(None) };
+    // The hooks may have been installed with the other of our programs.
+    let is_ours = |program: &PathBuf| has_our_name(&program.to_string_lossy());
+    let installed = receipt.program.filter(is_ours);
+    let wanted = &match installed {
+        Some(program) => Invocation { program, ..wanted.clone() },
+        None => wanted.clone(),
+    };
     let found = file::read_settings(path, MOST_BYTES)?;
     let document = JsonDocument::parse_document(found.bytes.as_deref().unwrap_or_default())
         .map_err(|error| {

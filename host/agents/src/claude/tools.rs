@@ -1,7 +1,7 @@
 //! The client's tools and the meaning of their parameters.
 
 use portcullis_core::action::Access;
-use portcullis_core::client::ToolMeaning;
+use portcullis_core::client::{Lasting, ToolMeaning};
 
 pub(super) const TOOLS: &[(&str, ToolMeaning)] = &[
     ("Bash", ToolMeaning::Shell),
@@ -38,9 +38,10 @@ pub(super) const TOOLS: &[(&str, ToolMeaning)] = &[
     ("ListAgents", ToolMeaning::Internal),
     ("ReportFindings", ToolMeaning::Internal),
     ("CronList", ToolMeaning::Internal),
-    ("CronCreate", ToolMeaning::Internal),
+    // Without `durable` it ends with the session.
+    ("CronCreate", ToolMeaning::Later("prompt", Lasting::If("durable"))),
     ("CronDelete", ToolMeaning::Internal),
-    ("ScheduleWakeup", ToolMeaning::Internal),
+    ("ScheduleWakeup", ToolMeaning::Later("prompt", Lasting::Session)),
     ("EnterWorktree", ToolMeaning::Internal),
     ("ExitWorktree", ToolMeaning::Internal),
     ("Workflow", ToolMeaning::Internal),

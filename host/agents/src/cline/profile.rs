@@ -18,6 +18,7 @@ pub(crate) const PROFILE: ClientProfile = ClientProfile {
     ],
     credential_files: &[".cline/data/settings/providers.json", ".cline/data/secrets.json"],
     tools: TOOLS,
+    background: &[],
     drops_early_notes: false,
     hooked: Some(&BYPASSES),
 };

@@ -11,6 +11,7 @@ mod listing;
 mod profile;
 mod requirements;
 mod rollout;
+mod script_names;
 mod trust;
 mod wire;
 

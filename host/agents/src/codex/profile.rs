@@ -14,6 +14,7 @@ pub(crate) const PROFILE: ClientProfile = ClientProfile {
     start_up_files: &[".codex/config.toml", ".codex/hooks.json"],
     credential_files: &[".codex/auth.json"],
     tools: TOOLS,
+    background: &[],
     drops_early_notes: false,
     hooked: Some(&BYPASSES),
 };

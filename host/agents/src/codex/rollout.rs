@@ -6,7 +6,7 @@
 //! is the client's internal format, may lag behind, and the agent can write to it: a line that
 //! cannot be read counts nothing, and a missing call proves nothing.
 
-use super::PROFILE;
+use super::{PROFILE, script_names};
 use crate::recorded::{RecordingState, TimedEvent, parse_time};
 use crate::shown_call::ShownCall;
 use crate::transcript::{MOST_BYTES, contains, for_each_line, path_in, read_new_tokens};
@@ -233,8 +233,11 @@ fn unhooked_call(payload: Payload) -> Option<(String, Map<String, Value>)> {
     }
 }
 
-/// Returns true unless a script does not name the tool, or visibly gives it nothing but empty texts.
+/// Returns true unless a script cannot mean the tool, or visibly gives it nothing but empty texts.
 fn writes_to_command(script: &str) -> bool {
+    if script_names::hides_a_tool(script, UNHOOKED) {
+        return true;
+    }
     let packed: String = script.split_whitespace().collect();
     let given = ["\"\"", "''", "``"].iter().fold(packed, |text, empty| {
         text.replace(&format!("chars:{empty}"), "").replace(&format!("\"chars\":{empty}"), "")
@@ -429,6 +432,8 @@ mod tests {
             script("exec", "k", "tools.write_stdin({session_id: 1, [key]: 'x'})"),
             script("exec", "b", "tools['write_stdin'](options)"),
             script("exec", "r", "const send = tools.write_stdin; send(options)"),
+            script("exec", "h", "tools['write_' + 'stdin']({session_id: 1, chars: 'x'})"),
+            script("exec", "t", "for (const tool of Object.values(tools)) tool(options)"),
             script("exec", "p", "tools.write_stdin({session_id: 1, chars: ''})"),
             script("exec", "n", "tools.write_stdin({session_id: 1})"),
             script("exec", "c", "tools.exec_command({cmd: 'ls'})"),
@@ -441,7 +446,7 @@ mod tests {
         let found = calls(&path, 0).unwrap();
         let shown: Vec<_> =
             found.iter().map(|call| (call.id.as_str(), call.tool.as_str())).collect();
-        let wanted = ["w", "s", "v", "o", "d", "k", "b", "r"].map(|id| (id, UNHOOKED));
+        let wanted = ["w", "s", "v", "o", "d", "k", "b", "r", "h", "t"].map(|id| (id, UNHOOKED));
         assert_eq!(shown, wanted);
         let outputs: Vec<_> = found.iter().map(|call| call.output.as_str()).collect();
         assert_eq!(outputs[0], "done");

@@ -2,7 +2,9 @@
 //! hooks.
 
 use portcullis_core::action::Access;
-use portcullis_core::client::{ClientProfile, HookBypasses, ToolMeaning};
+use portcullis_core::client::{
+    BackgroundMark, BackgroundValue, ClientProfile, HookBypasses, ToolMeaning,
+};
 
 pub(crate) const PROFILE: ClientProfile = ClientProfile {
     name: "copilot",
@@ -14,6 +16,10 @@ pub(crate) const PROFILE: ClientProfile = ClientProfile {
     start_up_files: &[".copilot/config.json", ".copilot/settings.json", ".copilot/mcp-config.json"],
     credential_files: &[".copilot/config.json"],
     tools: TOOLS,
+    background: &[
+        BackgroundMark { tool: "", parameter: "detach", value: BackgroundValue::True },
+        BackgroundMark { tool: "", parameter: "mode", value: BackgroundValue::Word("async") },
+    ],
     drops_early_notes: false,
     hooked: Some(&BYPASSES),
 };

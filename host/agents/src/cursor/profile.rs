@@ -14,6 +14,7 @@ pub(crate) const PROFILE: ClientProfile = ClientProfile {
     start_up_files: &[".cursor/mcp.json"],
     credential_files: &[],
     tools: TOOLS,
+    background: &[],
     drops_early_notes: true,
     hooked: Some(&BYPASSES),
 };

@@ -37,6 +37,7 @@ pub(crate) const PROFILE: ClientProfile = ClientProfile {
     start_up_files: &[],
     credential_files: &[],
     tools: TOOLS,
+    background: &[],
     hooked: None,
     drops_early_notes: false,
 };

@@ -1,7 +1,9 @@
 //! Both clients as data for the core: programs, files, tools, and the ways past the hooks.
 
 use portcullis_core::action::Access;
-use portcullis_core::client::{ClientProfile, HookBypasses, ToolMeaning};
+use portcullis_core::client::{
+    BackgroundMark, BackgroundValue, ClientProfile, HookBypasses, Lasting, ToolMeaning,
+};
 
 pub(crate) const OPENCODE: ClientProfile = ClientProfile {
     name: "opencode",
@@ -18,6 +20,7 @@ pub(crate) const OPENCODE: ClientProfile = ClientProfile {
     ],
     credential_files: &[".local/share/opencode/auth.json", ".local/share/opencode/mcp-auth.json"],
     tools: TOOLS,
+    background: &[],
     drops_early_notes: false,
     hooked: Some(&HookBypasses {
         settings_variables: &["XDG_CONFIG_HOME"],
@@ -41,6 +44,11 @@ pub(crate) const KILO: ClientProfile = ClientProfile {
     ],
     credential_files: &[".local/share/kilo/auth.json", ".local/share/kilo/mcp-auth.json"],
     tools: TOOLS,
+    background: &[BackgroundMark {
+        tool: "background_process",
+        parameter: "action",
+        value: BackgroundValue::AllBut(LOOKING),
+    }],
     drops_early_notes: false,
     hooked: Some(&HookBypasses {
         settings_variables: &["XDG_CONFIG_HOME"],
@@ -48,6 +56,9 @@ pub(crate) const KILO: ClientProfile = ClientProfile {
         ..BYPASSES
     }),
 };
+
+/// The actions of Kilo CLI's `background_process` that start no command.
+const LOOKING: &[&str] = &["monitor", "list", "status", "logs", "stop"];
 
 /// The tools of both. Those of a server are named `SERVER_TOOL`, so that nothing tells them from
 /// other unknown ones.
@@ -71,7 +82,11 @@ const TOOLS: &[(&str, ToolMeaning)] = &[
     ("todowrite", ToolMeaning::Internal),
     ("todoread", ToolMeaning::Internal),
     ("skill", ToolMeaning::Internal),
-    ("schedule_wakeup", ToolMeaning::Internal),
+    // Both resume the session that asks; a recurring task does so until somebody ends it.
+    ("schedule_wakeup", ToolMeaning::Later("prompt", Lasting::Session)),
+    ("cron_create", ToolMeaning::Later("prompt", Lasting::If("cron"))),
+    ("cron_list", ToolMeaning::Internal),
+    ("cron_delete", ToolMeaning::Internal),
     ("cancel_wakeup", ToolMeaning::Internal),
     ("plan_enter", ToolMeaning::Internal),
     ("plan_exit", ToolMeaning::Internal),

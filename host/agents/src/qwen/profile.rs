@@ -2,7 +2,9 @@
 //! hooks.
 
 use portcullis_core::action::Access;
-use portcullis_core::client::{ClientProfile, HookBypasses, ToolMeaning};
+use portcullis_core::client::{
+    BackgroundMark, BackgroundValue, ClientProfile, HookBypasses, ToolMeaning,
+};
 
 pub(crate) const PROFILE: ClientProfile = ClientProfile {
     name: "qwen",
@@ -14,6 +16,11 @@ pub(crate) const PROFILE: ClientProfile = ClientProfile {
     start_up_files: &[".qwen/settings.json", ".qwen/.env"],
     credential_files: &[".qwen/oauth_creds.json", ".qwen/mcp-oauth-tokens.json"],
     tools: TOOLS,
+    background: &[BackgroundMark {
+        tool: "",
+        parameter: "is_background",
+        value: BackgroundValue::True,
+    }],
     drops_early_notes: true,
     hooked: Some(&BYPASSES),
 };

@@ -94,3 +94,29 @@ fn rules_that_the_action_changes_hide_nothing() {
             .all(|one| one.standing == PathStatus::AsLeft)
     );
 }
+
+#[test]
+fn gits_folder_is_named_where_it_was_changed() {
+    // A time after the repository was made, and one before.
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    let later = u64::try_from(now.as_millis()).unwrap() + 1_000_000;
+    for (at, script, is_named) in [
+        (later, "echo x > f", false),
+        (1, "git branch more", true),
+        (1, "echo x > .git/hooks/pre-commit", true),
+        (1, "git commit -qam two", true),
+    ] {
+        let place = repository();
+        let mut request = place.request("a", at, What::Tree);
+        request.policy = ExclusionPolicy::default();
+        place.vault.take_checkpoint(&request).unwrap();
+        place.sh(script);
+        place.sh("echo y > f");
+        place.settle("a", at + 1);
+        let restored = place.restore("a", &plainly("u", at + 2)).unwrap();
+        let named = restored.not_covered.first.iter().any(|left| left.why == Why::Git);
+        assert_eq!(named, is_named, "{script}: {:?}", restored.not_covered);
+        let counted = restored.not_covered.counts.iter().any(|(why, _)| *why == Why::Git);
+        assert_eq!(counted, is_named, "{script}");
+    }
+}

@@ -16,3 +16,6 @@ mod processes;
 mod property;
 mod restoring;
 mod support;
+
+/// The vault has the files of its own user.
+const HANDED: bool = false;

@@ -1,11 +1,13 @@
 //! A folder to act in, and a walk over it that shares no code with the crate.
 
 use portcullis_checkpoint::{
-    Bounds, CheckpointDurability, CheckpointError, CheckpointRequest, ExclusionPolicy, Id,
-    RestoreOptions, Restored, SettledChanges, Taken, Vault, What,
+    Allowed, Bounds, CheckpointDurability, CheckpointError, CheckpointRequest, ExclusionPolicy,
+    FileAccess, FilePort, Id, RestoreOptions, Restored, SettledChanges, Taken, Vault, What,
+    answer_request,
 };
 use std::collections::BTreeMap;
 use std::fs;
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -150,7 +152,21 @@ impl Drop for Place {
 pub(crate) fn open(folder: &Path) -> Vault {
     let bounds =
         Bounds { durability: CheckpointDurability::Process, patience: TIME, ..Bounds::default() };
-    Vault::open_folder(folder, bounds).unwrap()
+    let vault = Vault::open_folder(folder, bounds).unwrap();
+    if crate::HANDED { vault.with_files(FileAccess::through(Handing)) } else { vault }
+}
+
+/// The files as another process hands them over.
+struct Handing;
+
+impl FilePort for Handing {
+    fn ask(&self, request: &[u8]) -> io::Result<Vec<u8>> {
+        Ok(answer_request(request, Allowed::Change))
+    }
+
+    fn reject(&self, why: &str) {
+        panic!("{why}");
+    }
 }
 
 pub(crate) fn sh(folder: &Path, script: &str) {

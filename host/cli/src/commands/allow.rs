@@ -6,6 +6,7 @@
 
 use crate::error::{Error, Result};
 use crate::exit::CommandExit;
+use crate::spelling::spell_command;
 use crate::{interactive, paint};
 use portcullis_config::clock::now_ms;
 use portcullis_config::duration;
@@ -95,9 +96,8 @@ fn grant(arguments: &Arguments, review: &str) -> Result<CommandExit> {
     store.add_exception(grant, vec![stored])?;
     let wider = if exception.session.is_some() {
         format!(
-            "A new session is asked again; `portcullis allow {} --project` allows it in every \
-             session in this folder.\n",
-            one_line(&record.id, 64)
+            "A new session is asked again; `{}` allows it in every session in this folder.\n",
+            spell_command(&format!("allow {} --project", one_line(&record.id, 64)))
         )
     } else {
         String::new()
@@ -108,8 +108,9 @@ fn grant(arguments: &Arguments, review: &str) -> Result<CommandExit> {
     }
     paint::print_text(&format!(
         "{} {scope}, until {until} UTC. Tell the agent to try the same thing \
-         again.\n{wider}`portcullis allow --revoke {id}` revokes it.\n",
-        paint::good("allowed")
+         again.\n{wider}`{}` revokes it.\n",
+        paint::good("allowed"),
+        spell_command(&format!("allow --revoke {id}"))
     ));
     Ok(CommandExit::Success)
 }

@@ -7,6 +7,7 @@ mod diff;
 pub mod list;
 pub mod restore;
 
+use crate::commands::boundary::files::handed_files;
 use crate::error::{Error, Result};
 use crate::exit::CommandExit;
 use crate::paint;
@@ -62,7 +63,11 @@ pub fn vault() -> Result<Option<Vault>> {
     if !vault_folder(home.path()).exists() {
         return Ok(None);
     }
-    Ok(open_kept_vault(&home, &Config::load(&places, Some(&home))?.checkpoints)?)
+    let vault = open_kept_vault(&home, &Config::load(&places, Some(&home))?.checkpoints)?;
+    Ok(match handed_files() {
+        Some(files) => vault.map(|vault| vault.with_files(files)),
+        None => vault,
+    })
 }
 
 /// Finds the checkpoint that an argument names, and opens the vault.

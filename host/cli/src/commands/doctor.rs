@@ -52,7 +52,7 @@ pub fn run_doctor(arguments: &Arguments) -> Result<CommandExit> {
     let only = agents.first().filter(|_| agents.len() == 1).map(|agent| agent.name());
     let input = HealthInput { agents, places, project, now: now_ms(), quick: arguments.quick };
     let terminal = std::io::stderr().is_terminal() && !arguments.json;
-    let findings = input.examine_all(|part| {
+    let (findings, config) = input.examine_all(|part| {
         if terminal {
             anstream::eprint!("\r\x1b[Klooking at {part}");
         }
@@ -69,7 +69,7 @@ pub fn run_doctor(arguments: &Arguments) -> Result<CommandExit> {
                 "version": env!("CARGO_PKG_VERSION"),
                 "whole": whole,
                 "findings": findings,
-                "limits": input.list_limits(),
+                "limits": input.list_limits(config.as_ref()),
             })
         ));
     } else {

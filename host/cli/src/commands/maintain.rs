@@ -14,6 +14,7 @@ use crate::exit::CommandExit;
 use crate::paint;
 use portcullis_checkpoint::Retention;
 use portcullis_config::Config;
+use portcullis_config::boundary::find_record_commands;
 use portcullis_config::clock::now_ms;
 use portcullis_config::paths::{PathOverrides, Paths};
 use portcullis_core::record::{Record, RecordKind};
@@ -131,7 +132,8 @@ fn work(arguments: &Arguments, store: &mut Store, site: &Site<'_>, until: u64) -
         })?;
     }
     sending::queue_work(store, site.home)?;
-    let mut messages = deliver::DeliveryRun::new(site.config, &site.places.person);
+    let commands = find_record_commands(&site.places.state);
+    let mut messages = deliver::DeliveryRun::new(site.config, &site.places.person, commands);
     let mut failed = false;
     for work in store.list_due(until, MOST)? {
         let done = if work.kind == notifications::KIND {

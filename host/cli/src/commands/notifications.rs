@@ -5,6 +5,7 @@ use crate::error::{Error, Result};
 use crate::exit::CommandExit;
 use crate::paint;
 use portcullis_config::Config;
+use portcullis_config::boundary::find_record_commands;
 use portcullis_config::clock::now_ms;
 use portcullis_config::paths::Paths;
 use portcullis_core::text::{count_noun, one_line};
@@ -185,7 +186,8 @@ fn retry(places: &Paths, home: &Home, config: &Config, json: bool) -> Result<Com
         );
     };
     let mut store = Store::open_database(home, config.durability)?;
-    let mut run = DeliveryRun::new(config, &places.person);
+    let commands = find_record_commands(&places.state);
+    let mut run = DeliveryRun::new(config, &places.person, commands);
     let waiting = list_waiting(&store)?;
     let mut failed = false;
     for waits in &waiting {

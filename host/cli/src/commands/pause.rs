@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::exit::CommandExit;
+use crate::spelling::spell_command;
 use crate::{interactive, paint};
 use portcullis_config::clock::now_ms;
 use portcullis_config::duration;
@@ -58,8 +59,9 @@ pub fn run_pause(arguments: &Arguments) -> Result<CommandExit> {
         return Ok(CommandExit::Success);
     }
     paint::print_text(&format!(
-        "{} until {end}. `portcullis resume` ends it.\n",
-        paint::warn("paused")
+        "{} until {end}. `{}` ends it.\n",
+        paint::warn("paused"),
+        spell_command("resume")
     ));
     Ok(CommandExit::Success)
 }

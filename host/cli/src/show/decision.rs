@@ -2,6 +2,7 @@
 //! differ.
 
 use crate::paint;
+use crate::spelling::spell_command;
 use crate::what_if_clean::WhatIfClean;
 use portcullis_core::counterfactual::{
     Counterfactual, FindingChange, find_counterfactuals, recorded_findings,
@@ -125,11 +126,12 @@ fn differently(
     if decision.verdict > Verdict::Allow {
         said.push(match decision.check_exceptable() {
             Ok(()) if in_journal => {
-                format!("a person can allow exactly this: `portcullis allow {}`", record.id)
+                let command = spell_command(&format!("allow {}", record.id));
+                format!("a person can allow exactly this: `{command}`")
             }
             Ok(()) => {
-                "a person can allow exactly this with `portcullis allow`, once it is recorded"
-                    .to_owned()
+                let command = spell_command("allow");
+                format!("a person can allow exactly this with `{command}`, once it is recorded")
             }
             Err(why) => format!("no exception can lift it: {why}"),
         });
@@ -182,7 +184,10 @@ pub fn explanation_json(record: &Record, restorable: Option<&WhatIfClean>) -> Va
         recorded_findings(record).map(|(findings, _)| find_counterfactuals(&findings, decision));
     let exception = match decision.check_exceptable() {
         _ if decision.verdict == Verdict::Allow => Value::Null,
-        Ok(()) => json!({ "possible": true, "command": format!("portcullis allow {}", record.id) }),
+        Ok(()) => {
+            let command = spell_command(&format!("allow {}", record.id));
+            json!({ "possible": true, "command": command })
+        }
         Err(why) => json!({ "possible": false, "why": why }),
     };
     json!({

@@ -8,7 +8,7 @@ use crate::action::{
     Access, Command, Coverage, Direction, Effect, EffectKind, Facts, FileOperation, Intent,
     Message, NetworkRequest, Operation, Origin, Reading, Shell,
 };
-use crate::client::{ClientProfile, ToolMeaning};
+use crate::client::{ClientProfile, Lasting, ToolMeaning};
 use crate::event::Call;
 use crate::fault::Fault;
 use crate::text::cut_text;
@@ -76,6 +76,7 @@ pub(super) fn read(
         Some(ToolMeaning::Fetch(parameter)) => fetch(call, parameter, facts),
         Some(ToolMeaning::WebSearch) => web_search(call, facts),
         Some(ToolMeaning::Message(recipient, text)) => message(call, recipient, text),
+        Some(ToolMeaning::Later(text, lasting)) => later(call, text, *lasting, facts),
         Some(ToolMeaning::Internal) => (tool(call), Intent::Message, String::new(), None),
         None => foreign::read(call, place, facts, read_shell),
     }
@@ -87,13 +88,16 @@ fn shell(
     facts: &mut Collector<'_>,
     read_shell: &mut ShellReader<'_>,
 ) -> Read {
+    if !call.input.contains_key("command") && only_looks(call, place.clients) {
+        return (tool(call), Intent::Message, String::new(), None);
+    }
     let Some(text) = parameter(call, "command", facts) else {
         return (tool(call), Intent::SystemCommand, String::new(), None);
     };
     let mut shell = Shell {
         text: cut_text(text, MOST_TEXT),
         commands: Vec::new(),
-        background: runs_in_background(&call.tool, &call.input),
+        background: runs_in_background(&call.tool, &call.input, place.clients),
         timeout_ms: call
             .input
             .get("timeout")
@@ -122,11 +126,20 @@ fn shell(
 
 /// Returns true if a call of a shell tool returns while its command goes on, by the parameters that
 /// the clients' tools have for that.
-pub(crate) fn runs_in_background(tool: &str, parameters: &Map<String, Value>) -> bool {
-    let is_set = |name: &str| parameters.get(name).and_then(Value::as_bool) == Some(true);
-    ["run_in_background", "is_background", "detach"].into_iter().any(is_set)
-        || parameters.get("mode").and_then(Value::as_str) == Some("async")
-        || tool == "background_process"
+pub(crate) fn runs_in_background(
+    tool: &str,
+    parameters: &Map<String, Value>,
+    clients: &[&'static ClientProfile],
+) -> bool {
+    let mut marks = clients.iter().flat_map(|client| client.background);
+    marks.any(|mark| mark.marks(tool, parameters))
+}
+
+/// Returns true if a call of a tool for commands in the background starts none.
+fn only_looks(call: &Call, clients: &[&'static ClientProfile]) -> bool {
+    let marks = clients.iter().flat_map(|client| client.background);
+    let own: Vec<_> = marks.filter(|mark| mark.tool == call.tool).collect();
+    !own.is_empty() && !own.iter().any(|mark| mark.marks(&call.tool, &call.input))
 }
 
 /// The gap for a text that runs and was cut.
@@ -297,6 +310,38 @@ fn message(call: &Call, recipient: &str, text: &str) -> Read {
     (Operation::Message(Message { recipient, text: part(text) }), Intent::Message, shape, None)
 }
 
+/// Reads a text that an agent gets later. What that agent then does is reviewed as it does it; that it
+/// starts by itself, without a session that a person began, is an effect of this call.
+fn later(call: &Call, text: &str, lasting: Lasting, facts: &mut Collector<'_>) -> Read {
+    let outlives = match lasting {
+        Lasting::Session => false,
+        Lasting::If(name) => match call.input.get(name) {
+            None | Some(Value::Null | Value::Bool(false)) => false,
+            Some(Value::String(text)) => !text.is_empty(),
+            Some(_) => true,
+        },
+        Lasting::Always => true,
+    };
+    if outlives {
+        facts.effect(Effect {
+            kind: EffectKind::Persistence,
+            target: LATER.to_owned(),
+            path: None,
+            command: None,
+            recursive: false,
+            certain: true,
+        });
+    }
+    // Without a text it ends or changes what was arranged before.
+    let text = call.input.contains_key(text).then(|| parameter(call, text, facts)).flatten();
+    let text = text.map(|text| bounded(text, facts)).unwrap_or_default();
+    let message = Message { recipient: LATER.to_owned(), text };
+    (Operation::Message(message), Intent::Message, LATER.to_owned(), None)
+}
+
+/// The recipient of a text that an agent gets later.
+const LATER: &str = "an agent, later";
+
 fn parameter<'a>(call: &'a Call, name: &str, facts: &mut Collector<'_>) -> Option<&'a str> {
     let text = call.input.get(name).and_then(Value::as_str);
     if text.is_none() {
@@ -326,30 +371,4 @@ pub(super) fn bounded(text: &str, facts: &mut Collector<'_>) -> String {
         facts.gap("a text of more than 64 KiB was cut for the plugins");
     }
     cut_text(text, MOST_TEXT)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::runs_in_background;
-    use serde_json::{Value, json};
-
-    #[test]
-    fn a_background_is_known_in_the_words_of_each_client() {
-        for (tool, parameters, expected) in [
-            ("Bash", json!({ "run_in_background": true }), true),
-            ("run_shell_command", json!({ "is_background": true }), true),
-            ("bash", json!({ "mode": "async" }), true),
-            ("bash", json!({ "mode": "sync", "detach": true }), true),
-            ("background_process", json!({ "action": "start" }), true),
-            ("Bash", json!({ "run_in_background": false }), false),
-            ("Bash", json!({ "run_in_background": "true" }), false),
-            ("bash", json!({ "mode": "sync", "detach": false }), false),
-            ("bash", json!({ "mode": "overwrite" }), false),
-            ("Bash", json!({ "description": "is_background" }), false),
-            ("Bash", json!({}), false),
-        ] {
-            let Value::Object(map) = &parameters else { unreachable!("{parameters}") };
-            assert_eq!(runs_in_background(tool, map), expected, "{tool} {parameters}");
-        }
-    }
 }

@@ -61,6 +61,8 @@ const BELOW_FOR_A_PERSON: &[(&str, &str)] = &[
 const LOOKING: &[&str] = &["--list", "--dry-run", "--help", "-h"];
 /// Its command that is reserved for the client.
 const FOR_THE_CLIENT: &str = "hook";
+/// Its command that only the program itself starts: it reads and changes files as its input says.
+const FOR_ITSELF: &str = "hand-files";
 /// Its options that take a value.
 const OWN_VALUES: &[&str] = &["--config", "--state", "--managed-config", "--of-user", "--color"];
 
@@ -171,6 +173,11 @@ fn own_verb(verb: &str, below: &str) -> Option<String> {
     if verb == FOR_THE_CLIENT {
         return Some(format!(
             "`{OWN} {verb}` is for the client alone: what an agent reports to it would be a false record"
+        ));
+    }
+    if verb == FOR_ITSELF {
+        return Some(format!(
+            "`{OWN} {verb}` is for the program alone: it changes files that nobody reviews"
         ));
     }
     if BELOW_FOR_A_PERSON.contains(&(verb, below)) {

@@ -16,6 +16,7 @@ pub use recovery::{Cleanup, RecoveryOption};
 pub use timeline::IncidentEvent;
 
 use crate::action::{Goal, Limit, Timestamp, Totals};
+use crate::client::ClientProfile;
 use crate::finding::{Detection, Issue, PastIntervention, Response, StopReport};
 use crate::record::Record;
 use crate::recover::RecoveryOutcome;
@@ -138,9 +139,15 @@ pub fn stops_session(record: &Record) -> bool {
 }
 
 /// Composes the incident of a record; `earlier` are the session's records before it, oldest first,
-/// and `whole` is true if none is missing. Returns none for a record that does not stop a session.
+/// and `whole` is true if none is missing. `clients` are those whose tools are known. Returns none for
+/// a record that does not stop a session.
 #[must_use]
-pub fn compose_incident(stop: &Record, earlier: &[Record], whole: bool) -> Option<Incident> {
+pub fn compose_incident(
+    stop: &Record,
+    earlier: &[Record],
+    whole: bool,
+    clients: &[&'static ClientProfile],
+) -> Option<Incident> {
     let intervention = stop.intervention.as_ref().filter(|_| stops_session(stop))?;
     let state = known(stop);
     let stop_report = match &intervention.response {
@@ -160,7 +167,7 @@ pub fn compose_incident(stop: &Record, earlier: &[Record], whole: bool) -> Optio
         level: intervention.level,
         score: intervention.score,
         detections: last(detections.collect(), DETECTIONS),
-        cleanup: recovery::cleanup(earlier),
+        cleanup: recovery::cleanup(earlier, clients),
         recovery: recovery::recovery_options(&stop.id, &state.issue, earlier),
         report: report(stop, &state, stop_report, timeline::timeline(stop, earlier), impact),
         actions,

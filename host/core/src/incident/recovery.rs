@@ -3,6 +3,7 @@
 
 use super::actions::{ActionRecord, list_actions};
 use crate::action::{EffectKind, Entry};
+use crate::client::ClientProfile;
 use crate::facts::runs_in_background;
 use crate::finding::{Issue, Response};
 use crate::record::Record;
@@ -146,7 +147,7 @@ fn chosen<'r>(issue: &Issue, record: &'r Record) -> Option<(&'r str, Option<u64>
 }
 
 /// Returns the leftovers of a permanent end.
-pub(super) fn cleanup(records: &[Record]) -> Cleanup {
+pub(super) fn cleanup(records: &[Record], clients: &[&'static ClientProfile]) -> Cleanup {
     let mut made = BTreeSet::new();
     let mut left = Cleanup::default();
     for one in list_actions(records).iter().filter(|one| one.ran()) {
@@ -178,7 +179,7 @@ pub(super) fn cleanup(records: &[Record]) -> Cleanup {
         }
         let parameters: Option<Map<String, Value>> = serde_json::from_str(&action.parameters).ok();
         let tool = one.record.subject.as_str();
-        if parameters.is_some_and(|parameters| runs_in_background(tool, &parameters)) {
+        if parameters.is_some_and(|parameters| runs_in_background(tool, &parameters, clients)) {
             left.background.push(one.record.summary.clone());
         }
     }

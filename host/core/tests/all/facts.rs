@@ -1,6 +1,7 @@
 //! Facts of calls: scopes, effects of file tools, unknown tools, and what observation adds.
 
 mod foreign;
+mod later;
 
 use portcullis_core::action::{
     Access, Command, Coverage, Direction, EffectKind, Entry, GitState, Intent, Operation, Origin,
@@ -149,6 +150,7 @@ const UNNAMED: ClientProfile = ClientProfile {
     start_up_files: &[],
     credential_files: &[],
     tools: &[],
+    background: &[],
     drops_early_notes: false,
     hooked: None,
 };

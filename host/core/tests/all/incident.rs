@@ -36,7 +36,7 @@ fn outcome(step: u64, status: &str) -> Record {
 }
 
 fn composed(stop: &Record, earlier: &[Record]) -> Incident {
-    compose_incident(stop, earlier, true).unwrap()
+    compose_incident(stop, earlier, true, &[]).unwrap()
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn only_a_stop_is_one() {
     held.intervention.as_mut().unwrap().outcome = portcullis_core::recover::RecoveryOutcome::Wait;
     for (record, is) in [(stop(json!({})), true), (held, false), (record(json!({})), false)] {
         assert_eq!(
-            (stops_session(&record), compose_incident(&record, &[], true).is_some()),
+            (stops_session(&record), compose_incident(&record, &[], true, &[]).is_some()),
             (is, is),
             "{}",
             record.kind

@@ -83,7 +83,7 @@ pub async fn compose_whole(
             name: Some(&visitor.person),
             role: visitor.role,
         },
-        is_live: false,
+        live: None,
         main: &frame.main,
     }))
 }

@@ -9,7 +9,7 @@ use crate::page_address::find_page;
 use crate::questions::{AskedAction, PAGE, question_record};
 use crate::reviewer::to_store;
 use anyhow::Result;
-use portcullis_config::boundary::user_of_state;
+use portcullis_config::boundary::{find_record_commands, user_of_state};
 use portcullis_config::clock;
 use portcullis_core::event::{Disposition, Event};
 use portcullis_core::record::Record;
@@ -164,12 +164,11 @@ impl<'a> Question<'a> {
         let home = Home::open_root(&self.held.state).map_err(failed)?;
         let messages = self.list_messages(&record, now);
         if messages.is_empty() && !is_watched(&home) || self.id.is_empty() {
-            let of_user = user_of_state(&self.held.state);
-            let of_user = of_user.map(|user| format!(" --of-user {user}")).unwrap_or_default();
             return Err(format!(
-                "Nobody was asked, since nobody watches: {}; or they keep `portcullis approvals \
-                 watch{of_user}` open, which asks them at once.",
-                self.later()
+                "Nobody was asked, since nobody watches: {}; or they keep `{}` open, which asks \
+                 them at once.",
+                self.later(),
+                find_record_commands(&self.held.state).spell("approvals watch")
             ));
         }
         let row = StoredApproval {
@@ -214,12 +213,12 @@ impl<'a> Question<'a> {
     /// Returns who can allow the action by which command.
     fn command(&self) -> String {
         let review = one_line(&self.held.record.id, 64);
-        match user_of_state(&self.held.state) {
-            None => format!("a person can run `portcullis allow {review}`"),
-            Some(user) => {
-                format!("an administrator can run `portcullis allow {review} --of-user {user}`")
-            }
-        }
+        let command = find_record_commands(&self.held.state).spell(&format!("allow {review}"));
+        let who = match user_of_state(&self.held.state) {
+            None => "a person",
+            Some(_) => "an administrator",
+        };
+        format!("{who} can run `{command}`")
     }
 
     /// Returns the messages for the channels that send questions; none if no such channel can be

@@ -87,6 +87,9 @@ impl CheckpointWriter<'_> {
 
     /// Restores the files that still have the content that the agent left: all of them, or none.
     pub(super) fn go_back(&self, checkpoint: &str) -> RecordedRestore {
+        if self.files.are_of_another() {
+            return failed(&left_to_a_person(checkpoint));
+        }
         let id = Id::new(checkpoint).map_err(CheckpointError::from);
         let restored = id.and_then(|id| {
             let how = RestoreOptions {
@@ -124,6 +127,15 @@ impl CheckpointWriter<'_> {
             Err(error) => failed(&error.to_string()),
         }
     }
+}
+
+/// Describes a restore that is a person's. A service that could have hooks write files would have
+/// the rights of all of its users.
+fn left_to_a_person(checkpoint: &str) -> String {
+    format!(
+        "behind a boundary, only an administrator restores files: `portcullis checkpoint restore \
+         {checkpoint}`"
+    )
 }
 
 fn failed(why: &str) -> RecordedRestore {

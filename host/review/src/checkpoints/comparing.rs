@@ -2,8 +2,6 @@
 
 use portcullis_checkpoint::{CheckpointError, Difference, Id, Node, PathStatus, Vault};
 use portcullis_core::text::one_line;
-use portcullis_fs::{Links, read_file};
-use std::path::Path;
 
 /// The largest text that is compared, in bytes; larger ones are only named.
 pub const MOST_COMPARED: u64 = 1 << 20;
@@ -41,7 +39,11 @@ pub fn read_both_texts(
         (_, Some(digest)) => vault.read_content(&digest)?,
         (_, None) => return Ok(None),
     };
-    let now = if one.now == Node::Missing { Some(Vec::new()) } else { read_now(&one.path) };
+    let now = if one.now == Node::Missing {
+        Some(Vec::new())
+    } else {
+        vault.read_current(&one.path, MOST_COMPARED)
+    };
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).ok().filter(|text| !text.contains('\0'));
     Ok(text(before).zip(now.and_then(text)))
 }
@@ -58,10 +60,4 @@ pub fn describe_node(node: &Node) -> String {
         Node::Missing => "nothing".to_owned(),
         _ => "a pipe, socket or device".to_owned(),
     }
-}
-
-/// Reads a file, which may have been replaced by anything since it was listed; `None` if it is not
-/// a small regular file.
-fn read_now(path: &Path) -> Option<Vec<u8>> {
-    read_file(path, MOST_COMPARED, Links::Refuse).ok()?
 }

@@ -17,9 +17,10 @@ pub use open_checkpoints::sweep_older;
 
 use open_checkpoints::{OpenCheckpoints, Owner};
 use portcullis_checkpoint::{
-    Bounds, CheckpointDurability, CheckpointError, CheckpointRequest, ExclusionPolicy, Id, Ignored,
-    LeftOuts, Vault, What,
+    Bounds, CheckpointDurability, CheckpointError, CheckpointRequest, ExclusionPolicy, FileAccess,
+    Id, Ignored, LeftOuts, Vault, What,
 };
+use portcullis_config::boundary::user_of_state;
 use portcullis_core::event::{Event, EventKind};
 use portcullis_core::pipeline::ReviewOutcome;
 use portcullis_core::record::{RecordedCheckpoint, RecordedLeftOut, RecordedRestore};
@@ -41,7 +42,8 @@ pub fn vault_folder(state: &Path) -> PathBuf {
     state.join(FOLDER)
 }
 
-/// Opens the vault, creating it if necessary.
+/// Opens the vault, creating it if necessary. Behind a boundary its files are another user's, and
+/// out of reach until somebody hands them over ([`Vault::with_files`]).
 ///
 /// # Errors
 /// Fails like [`Vault::open_folder`].
@@ -54,7 +56,11 @@ pub fn open_vault(
         durability: CheckpointDurability::Process,
         ..Bounds::default()
     };
-    Vault::open_folder(vault_folder(state), bounds)
+    let files = match user_of_state(state) {
+        None => FileAccess::default(),
+        Some(_) => FileAccess::unreachable(),
+    };
+    Ok(Vault::open_folder(vault_folder(state), bounds)?.with_files(files))
 }
 
 /// Takes checkpoints before the actions of one event, and settles those of ended actions.
@@ -64,8 +70,8 @@ pub struct CheckpointWriter<'e> {
     person: String,
     event: &'e Event,
     now: u64,
-    /// The reason that this process can keep no file, if it cannot.
-    unable: Option<&'static str>,
+    /// The access to the files of the agent's user.
+    files: FileAccess,
     unsettled: OpenCheckpoints,
     vault: OnceCell<Vault>,
     done: RefCell<SettleProgress>,
@@ -87,19 +93,14 @@ impl<'e> CheckpointWriter<'e> {
         config: portcullis_config::Checkpoints,
         home: &'e Home,
         person: &str,
+        files: FileAccess,
         event: &'e Event,
         now: u64,
     ) -> Self {
         let unsettled = OpenCheckpoints::of(home.path(), &event.session);
         let (vault, done) = (OnceCell::new(), RefCell::default());
         let person = person.to_owned();
-        Self { config, home, person, event, now, unable: None, unsettled, vault, done }
-    }
-
-    /// Keeps no file, for this reason, which counts against actions that destroy some.
-    #[must_use]
-    pub fn without_files(self, reason: &'static str) -> Self {
-        Self { unable: Some(reason), ..self }
+        Self { config, home, person, files, event, now, unsettled, vault, done }
     }
 
     /// Returns the time that the checkpoints took, which does not count as review time.
@@ -112,14 +113,14 @@ impl<'e> CheckpointWriter<'e> {
         match self.vault.get() {
             Some(vault) => Ok(vault),
             None => open_vault(self.home.path(), &self.config)
-                .map(|vault| self.vault.get_or_init(|| vault)),
+                .map(|vault| self.vault.get_or_init(|| vault.with_files(self.files.clone()))),
         }
     }
 
     /// Settles the checkpoints of calls that ended with this event. Each record lists the changes
     /// of its call.
     pub fn settle_ended(&self) {
-        if !self.config.enabled || self.unable.is_some() || !ends_something(self.event) {
+        if !self.config.enabled || !ends_something(self.event) {
             return;
         }
         let start = Instant::now();
@@ -162,8 +163,7 @@ impl<'e> CheckpointWriter<'e> {
     fn done(&self, kept: Option<RecordedCheckpoint>, subject: &str, start: Instant) {
         let trouble = kept.as_ref().and_then(|kept| trouble(kept, subject));
         let mut done = self.done.borrow_mut();
-        // Where nothing can ever be kept, a note in each session says nothing new.
-        done.warning = trouble.filter(|_| self.unable.is_none() && self.unsettled.tells());
+        done.warning = trouble.filter(|_| self.unsettled.tells());
         done.kept = kept;
         done.spent += start.elapsed();
     }
@@ -184,11 +184,7 @@ impl<'e> CheckpointWriter<'e> {
 
     /// Takes a checkpoint for the action; returns `None` if it cannot change any file.
     fn take(&self, action: &PendingAction<'_>) -> Option<RecordedCheckpoint> {
-        if let Some(reason) = self.unable {
-            let scope = reach::change_scope(action.facts, &[], action.masked);
-            return (scope != ChangeScope::Nothing).then(|| nothing(action, reason));
-        }
-        let projects = reach::projects(action.roots, &self.person);
+        let projects = reach::projects(&self.files, action.roots, &self.person);
         let policy =
             ExclusionPolicy { max_file: self.config.max_file, ..ExclusionPolicy::default() };
         let everything = ExclusionPolicy { ignored: Ignored::Keep, build_output: true, ..policy };
@@ -209,7 +205,7 @@ impl<'e> CheckpointWriter<'e> {
             }
             ChangeScope::Anything { .. } => (What::Tree, projects, policy),
             ChangeScope::Targets(targets) => {
-                let roots = reach::roots_of(&targets, &projects);
+                let roots = reach::roots_of(&self.files, &targets, &projects);
                 (What::Targets(targets.into_iter().collect()), roots, policy)
             }
         };

@@ -1,6 +1,7 @@
 //! Determines the files that an action may change, from the facts about it. This decides which
-//! files are kept; it only reads the disk to see which folders exist.
+//! files are kept; it only looks at the disk to see which folders exist.
 
+use portcullis_checkpoint::FileAccess;
 use portcullis_core::action::{
     Coverage, Effect, EffectKind, Entry, Facts, GitState, Path as Named, Scope,
 };
@@ -105,24 +106,28 @@ fn is_whole(effect: &Effect, path: &Named, roots: &[PathBuf]) -> bool {
 
 /// Returns the session's existing folders that are at most a project: not `/`, and not a home
 /// folder.
-pub(super) fn projects(roots: &[String], person: &str) -> Vec<PathBuf> {
+pub(super) fn projects(files: &FileAccess, roots: &[String], person: &str) -> Vec<PathBuf> {
     let fits = |root: &PathBuf| {
         root.is_absolute()
             && root.parent().is_some()
             && root.as_path() != Path::new(person)
-            && root.is_dir()
+            && files.is_folder(root)
     };
     roots.iter().map(PathBuf::from).filter(fits).collect()
 }
 
 /// Returns the folders that contain the targets: the projects, and for targets elsewhere the
 /// nearest parent folder.
-pub(super) fn roots_of(targets: &BTreeSet<PathBuf>, projects: &[PathBuf]) -> Vec<PathBuf> {
+pub(super) fn roots_of(
+    files: &FileAccess,
+    targets: &BTreeSet<PathBuf>,
+    projects: &[PathBuf],
+) -> Vec<PathBuf> {
     let inside =
         |target: &Path| projects.iter().any(|root| target.starts_with(root) && target != root);
     let elsewhere = targets.iter().filter(|target| !inside(target));
     let above = elsewhere.filter_map(|target| {
-        target.ancestors().skip(1).find(|folder| folder.is_dir()).map(Path::to_path_buf)
+        target.ancestors().skip(1).find(|folder| files.is_folder(folder)).map(Path::to_path_buf)
     });
     let mut roots: BTreeSet<PathBuf> = above.collect();
     roots.extend(projects.iter().cloned());
@@ -271,7 +276,8 @@ mod tests {
         let person = at("home").to_string_lossy().into_owned();
         let sessions =
             ["project", "home", "gone"].map(|name| at(name).to_string_lossy().into_owned());
-        let projects = projects(&[&sessions[..], &["/".to_owned()]].concat(), &person);
+        let files = FileAccess::default();
+        let projects = projects(&files, &[&sessions[..], &["/".to_owned()]].concat(), &person);
         assert_eq!(projects, [at("project")]);
         for (target, expected) in [
             ("project/src/a", vec!["project"]),
@@ -279,7 +285,7 @@ mod tests {
             ("home/new/deep/file", vec!["home", "project"]),
             ("project", vec!["", "project"]),
         ] {
-            let roots = roots_of(&BTreeSet::from([at(target)]), &projects);
+            let roots = roots_of(&files, &BTreeSet::from([at(target)]), &projects);
             let below = |root: &PathBuf| {
                 root.strip_prefix(scratch.path()).unwrap().to_string_lossy().into_owned()
             };

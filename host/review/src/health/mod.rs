@@ -65,8 +65,12 @@ struct Guard {
 }
 
 impl HealthInput {
-    /// Runs all checks; `progress` is called with the name of each next one.
-    pub fn examine_all(&self, mut progress: impl FnMut(&str)) -> Vec<HealthFinding> {
+    /// Runs all checks; `progress` is called with the name of each next one. Returns the
+    /// configuration that was checked, too, if it can be used.
+    pub fn examine_all(
+        &self,
+        mut progress: impl FnMut(&str),
+    ) -> (Vec<HealthFinding>, Option<Config>) {
         let mut findings = Vec::new();
         progress("folders and configuration");
         let guard = self.guard(&mut findings);
@@ -89,7 +93,7 @@ impl HealthInput {
         // A stable order: by subject, the worst first. Clients stay in their order.
         findings.sort_by_key(|finding| (finding.check, std::cmp::Reverse(finding.level)));
         findings.dedup();
-        findings
+        (findings, guard.config)
     }
 
     fn client(
@@ -109,13 +113,12 @@ impl HealthInput {
         findings
     }
 
-    /// Returns all limits of a prompt, and which of them are measured for the first client.
-    pub fn list_limits(&self) -> Vec<LimitMeasurement> {
+    /// Returns all limits of a prompt, and which of them are measured for the first client under a
+    /// configuration.
+    pub fn list_limits(&self, config: Option<&Config>) -> Vec<LimitMeasurement> {
         let Some(agent) = self.agents.first() else { return Vec::new() };
         let registration = Registration::read(*agent, &self.places, &self.project);
-        let home = Home::open_existing(&self.places.state).ok().flatten();
-        let config = Config::load(&self.places, home.as_ref()).ok();
-        limits::list(*agent, &registration.files, config.as_ref())
+        limits::list(*agent, &registration.files, config)
     }
 
     fn guard(&self, findings: &mut Vec<HealthFinding>) -> Guard {
@@ -175,7 +178,7 @@ impl HealthInput {
                 }
             };
         if !self.quick {
-            findings.extend(templates::check(&self.places, home, config, self.now));
+            findings.extend(templates::check(&self.places, home, &mut reviewer, self.now));
         }
         let descriptions = reviewer.plugins.describe_all();
         // An unreadable journal is reported by its own check.

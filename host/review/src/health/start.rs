@@ -48,7 +48,7 @@ pub fn find_weaknesses(
     findings.extend(access::check(&places.state, &places.config, &reviewer.config().plugins_dir));
     findings.push(machine::disk(&places.state, machine::room(&places.state)));
     findings.push(machine::clock(now, journal.newest_at, None));
-    findings.extend(templates::check(places, home, reviewer.config(), now));
+    findings.extend(templates::check(places, home, reviewer, now));
     findings.extend(guard::held_plugins(&journal.breakers, reviewer, now));
     findings.push(guard::judgement(reviewer, &journal.breakers, now));
     findings.into_iter().filter(tells).map(|finding| sentence(&finding)).collect()

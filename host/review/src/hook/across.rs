@@ -4,13 +4,14 @@
 use super::faults::fault_reply_for;
 use super::{HookAnswer, answer_event};
 use crate::approvals::AnswerPort;
-use crate::hook_caller::HookCaller;
+use crate::hook_caller::{AcrossBoundary, HookCaller};
 use crate::parts::FreshParts;
-use crate::user_view::{answer_question, collect_files};
+use crate::user_view::{answer_files, answer_question, collect_files};
 use anyhow::{Result, bail};
 use portcullis_agents::HookOutput;
 use portcullis_agents::invocation::DEADLINE;
-use portcullis_config::boundary::{Boundary, ServiceFault};
+use portcullis_config::boundary::{Boundary, ServiceFault, find_record_commands};
+use portcullis_core::event;
 use portcullis_core::fault::{Fault, FaultKind};
 use portcullis_core::pipeline;
 use portcullis_protocol::{
@@ -78,6 +79,18 @@ pub fn refuse_across(caller: &HookCaller, input: &[u8], error: &str) -> HookAnsw
     HookAnswer { output, work_is_due: false }
 }
 
+/// Names the commands in a reply as somebody can run them who works on this user's records. What
+/// the client's message holds is quoted as it was written.
+pub(super) fn spell_commands(
+    reply: event::Reply,
+    across: &AcrossBoundary,
+    input: &[u8],
+) -> event::Reply {
+    let commands = find_record_commands(&across.places.state);
+    let input = String::from_utf8_lossy(input);
+    reply.map_texts(|text| commands.spell_in(text, |command| input.contains(command)))
+}
+
 fn ask_service(
     caller: &HookCaller,
     timeout: u64,
@@ -116,6 +129,9 @@ fn ask_service(
             Reply::Question(question) => {
                 let findings = answer_question(caller.agent, input, &question)?;
                 write_message(&mut &stream, &Request::Findings(findings))?;
+            }
+            Reply::Files(request) => {
+                write_message(&mut &stream, &Request::Files(answer_files(&request)))?;
             }
             Reply::Waiting(milliseconds) => {
                 let until = Instant::now() + Duration::from_millis(milliseconds);

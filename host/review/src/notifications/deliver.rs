@@ -4,6 +4,7 @@ use super::channel::{ConfiguredChannel, configured_channels, read_variable};
 use super::pace;
 use super::queue::{NEVER, QueuedMessage, list_waiting};
 use portcullis_config::Config;
+use portcullis_core::record_commands::RecordCommands;
 use portcullis_core::text::one_line;
 use portcullis_notify::{
     Channel, DeliveryFailure, Next, Notification, NotificationSeverity, Sender, Topic,
@@ -20,6 +21,7 @@ const FAILURE_BYTES: usize = 512;
 
 /// One run over the outbox.
 pub struct DeliveryRun {
+    commands: RecordCommands,
     channels: BTreeMap<String, ConfiguredChannel>,
     /// Channels that were unreachable in this run: their other messages are not tried one after the
     /// other.
@@ -39,9 +41,11 @@ pub struct FailedDelivery {
 }
 
 impl DeliveryRun {
-    /// Creates a run with the channels of this configuration.
-    pub fn new(config: &Config, person: &str) -> Self {
+    /// Creates a run with the channels of this configuration, for messages that name commands about
+    /// some records.
+    pub fn new(config: &Config, person: &str, commands: RecordCommands) -> Self {
         Self {
+            commands,
             channels: configured_channels(config, person),
             unreachable: BTreeMap::new(),
             tried: BTreeSet::new(),
@@ -98,6 +102,7 @@ impl DeliveryRun {
         let messages: Vec<&Notification> =
             others.iter().map(|(_, message)| message).chain([&queued.message]).collect();
         let message = pace::together(&messages).ok_or_else(unknown)?;
+        let message = spell_commands(&self.commands, message);
         let channel = self.channel(&queued.channel)?;
         if let Some(failure) = self.unreachable.get(&queued.channel) {
             return Err(failure.clone());
@@ -166,6 +171,14 @@ impl DeliveryRun {
         }
         Ok(())
     }
+}
+
+/// Names the commands of a message as the person runs them who gets it. What the message is about is
+/// quoted as it was written.
+fn spell_commands(commands: &RecordCommands, message: Notification) -> Notification {
+    let lines = message.commands.iter().map(|line| commands.spell_line(line)).collect();
+    let why = commands.spell_in(&message.why, |command| message.what.contains(command));
+    Notification { commands: lines, why, ..message }
 }
 
 /// Returns the other messages to send together with this one: those that its session has gathered

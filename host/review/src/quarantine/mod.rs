@@ -13,6 +13,7 @@ pub use restore::{Obstacle, RestoreResult, restore_entry};
 use crate::documents::{self, DocumentStore};
 use anyhow::{Context, Result, bail};
 use folders::MovePaths;
+use portcullis_config::boundary::user_of_state;
 use portcullis_core::known_failure::KnownFailure;
 use portcullis_core::record::{MovedEntry, Record};
 use portcullis_core::text::{count_noun, one_line};
@@ -157,8 +158,12 @@ pub fn save_entry(store: &Store, state: &Path, id: &str) -> Result<String> {
     Ok(format!("the quarantine {id} was written down"))
 }
 
-/// Deletes quarantines past their retention permanently.
+/// Deletes quarantines past their retention permanently. Behind a boundary the files are left to
+/// their user: the session's events name the folders, and this process has other rights.
 pub fn purge_expired(store: &Store, state: &Path, days: u32, now: u64) -> Result<String> {
+    if user_of_state(state).is_some() {
+        return Ok("quarantined files are left to their user".to_owned());
+    }
     let known = list_quarantines(store, state)?;
     let (mut purged, mut failed) = (0_u64, Vec::new());
     for entry in known.entries.iter().filter(|entry| documents::is_past(entry.at, days, now)) {
@@ -307,4 +312,41 @@ fn own_id(seed: &str, now: u64) -> String {
         blake3::hash(format!("quarantine\0{seed}\0{now}\0{}", std::process::id()).as_bytes())
             .to_hex();
     digest.chars().take(16).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use portcullis_config::boundary::state_of;
+    use portcullis_core::record::RecordKind;
+    use portcullis_store::{Durability, Home, NewRecord};
+    use std::fs;
+
+    #[test]
+    fn behind_a_boundary_nothing_is_deleted_that_a_user_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = fs::canonicalize(folder.path()).unwrap();
+        let home = Home::open_root(&folder.join("state")).unwrap();
+        let mut store = Store::open_database(&home, Durability::Process).unwrap();
+        let mut record = Record::outside_session(RecordKind::Review, "x", "rm -rf work", 1, "r");
+        let kept = folder.join(OURS).join(&record.id).join("0/work");
+        fs::create_dir_all(&kept).unwrap();
+        let from = folder.join("work").display().to_string();
+        record.quarantined = vec![MovedEntry { from, to: kept.display().to_string() }];
+        let row = NewRecord {
+            id: record.id.clone(),
+            at: 1,
+            kind: "review".into(),
+            subject: "Bash".into(),
+            verdict: Some("modify".into()),
+            document: serde_json::to_string(&record).unwrap(),
+            ..NewRecord::default()
+        };
+        store.append_records(vec![row]).unwrap();
+        let now = 1_000_000_000_000;
+        purge_expired(&store, &state_of(4_000_000_000), 1, now).unwrap();
+        assert!(kept.exists(), "it deletes what a user's record names");
+        purge_expired(&store, home.path(), 1, now).unwrap();
+        assert!(!kept.exists(), "without a boundary it is deleted");
+    }
 }

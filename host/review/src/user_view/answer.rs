@@ -5,6 +5,14 @@ use crate::protected_paths::locate_paths;
 use crate::workspace;
 use anyhow::{Context, Result};
 use portcullis_agents::Agent;
+use portcullis_checkpoint::{Allowed, answer_request};
+
+/// Answers a request of the service about files, for a checkpoint: it looks and reads. No service has
+/// a hook change files.
+#[must_use]
+pub fn answer_files(request: &[u8]) -> Vec<u8> {
+    answer_request(request, Allowed::Read)
+}
 
 /// Answers a question about the event that a hook received.
 ///

@@ -8,6 +8,7 @@ use portcullis_core::policy::GuardedPath;
 use portcullis_core::run_files::{FileContents, MOST_FILE_TEXT};
 use portcullis_core::session::{TokenCursor, TokenReading};
 use portcullis_core::text::one_line;
+use std::io;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
@@ -27,6 +28,12 @@ pub trait QuestionPort: Send + Sync {
     /// # Errors
     /// Fails with the reason that there are none.
     fn ask(&self, question: &[u8]) -> Result<Vec<u8>, String>;
+
+    /// Sends a request about files for a checkpoint, and waits for the hook's answer.
+    ///
+    /// # Errors
+    /// Fails with the reason that there is none.
+    fn ask_files(&self, request: &[u8]) -> Result<Vec<u8>, String>;
 }
 
 /// The view of a hook's user. After the first problem it finds nothing any more, and the review
@@ -90,6 +97,24 @@ impl UserView {
         })
     }
 
+    /// Passes on a request about files. A failure is noted: the review has to fail.
+    pub(crate) fn ask_files(&self, request: &[u8]) -> io::Result<Vec<u8>> {
+        let mut problem = self.problem.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(earlier) = &*problem {
+            return Err(io::Error::other(earlier.clone()));
+        }
+        self.port.ask_files(request).map_err(|error| {
+            *problem = Some(one_line(&error, PROBLEM_CHARS));
+            io::Error::other(error)
+        })
+    }
+
+    /// Notes that the hook answered something else than it was asked.
+    pub(crate) fn reject(&self, why: &str) {
+        let mut problem = self.problem.lock().unwrap_or_else(PoisonError::into_inner);
+        problem.get_or_insert_with(|| one_line(why, PROBLEM_CHARS));
+    }
+
     /// Asks a question; returns nothing if there is no answer to it, which is noted.
     fn ask_for<T: Default>(
         &self,
@@ -132,14 +157,22 @@ fn check_observations(queries: &[Query], observed: Observations) -> Option<Obser
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::user_view::ViewFiles;
+    use portcullis_checkpoint::FileAccess;
     use portcullis_core::action::{Entry, GitState};
     use portcullis_core::observe::Observed;
+    use std::path::Path;
+    use std::sync::Arc;
 
     /// A hook that answers everything with the same bytes.
     struct SameAnswer(Result<Vec<u8>, String>);
 
     impl QuestionPort for SameAnswer {
         fn ask(&self, _question: &[u8]) -> Result<Vec<u8>, String> {
+            self.0.clone()
+        }
+
+        fn ask_files(&self, _request: &[u8]) -> Result<Vec<u8>, String> {
             self.0.clone()
         }
     }
@@ -203,6 +236,21 @@ mod tests {
             let view = UserView::new(SameAnswer(answered));
             let found = view.observe(&[query("/a"), query("/b")], &[]);
             assert_eq!((found.len() == 2, view.problem().is_none()), (counts, counts), "{name}");
+        }
+    }
+
+    #[test]
+    fn an_answer_about_files_that_is_none_is_a_problem() {
+        for (name, answered) in [
+            ("no answer", Ok(Vec::new())),
+            ("noise", Ok(vec![0xff; 64])),
+            ("another answer", Ok(vec![0])),
+            ("a closed connection", Err("it closed".to_owned())),
+        ] {
+            let view = Arc::new(UserView::new(SameAnswer(answered)));
+            let files = FileAccess::through(ViewFiles(Arc::clone(&view)));
+            assert!(!files.is_folder(Path::new("/a")), "{name}");
+            assert!(view.problem().is_some(), "{name}");
         }
     }
 

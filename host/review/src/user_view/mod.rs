@@ -6,6 +6,8 @@
 //!   collect    the project's files ---->  places of the review
 //!   answer   <---- question ----------    ask: observations, guarded names, transcript
 //!            ------ finding --------->
+//!            <---- request -----------    ask: what a checkpoint keeps, file by file
+//!            ------ answer ---------->
 //! ```
 //!
 //! The service opens no path that the user names: it asks for a finding, and the hook looks with
@@ -18,17 +20,20 @@ mod answer;
 mod ask;
 mod collect;
 
-pub use answer::answer_question;
+pub use answer::{answer_files, answer_question};
 pub use ask::{QuestionPort, UserView};
 pub use collect::collect_files;
 
 use crate::folder_locations::Location;
 use portcullis_agents::ShownCall;
+use portcullis_checkpoint::FilePort;
 use portcullis_core::observe::{Observations, Query};
 use portcullis_core::policy::GuardedPath;
 use portcullis_core::session::{TokenCursor, TokenReading};
 use serde::{Deserialize, Serialize};
+use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// A question of the service.
 #[derive(Debug, Serialize, Deserialize)]
@@ -52,4 +57,17 @@ enum Finding {
     Located(Vec<Location>),
     ShownCalls(Vec<ShownCall>),
     Tokens(Option<(TokenReading, TokenCursor)>),
+}
+
+/// The files of a hook's user, as checkpoints see them.
+pub(crate) struct ViewFiles(pub(crate) Arc<UserView>);
+
+impl FilePort for ViewFiles {
+    fn ask(&self, request: &[u8]) -> io::Result<Vec<u8>> {
+        self.0.ask_files(request)
+    }
+
+    fn reject(&self, why: &str) {
+        self.0.reject(why);
+    }
 }

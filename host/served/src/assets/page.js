@@ -60,19 +60,23 @@ const main = document.querySelector("main[data-live]");
 if (main) {
   let busy = false;
   let again = false;
+  const stale = document.querySelector("#stale");
+  const isChanged = (field) =>
+    field.checked !== field.defaultChecked || field.value !== field.defaultValue;
   // What a person types stays, and so does the place of the keyboard.
   const isInUse = (part) =>
     part.contains(document.activeElement) ||
-    [...part.querySelectorAll("input:not([type=hidden])")].some((input) => input.value);
+    [...part.querySelectorAll("input:not([type=hidden]), textarea")].some(isChanged);
   const update = async () => {
     const answer = await fetch(location.href);
     if (answer.redirected) location.reload();
     const next = new DOMParser().parseFromString(await answer.text(), "text/html");
     // Somebody may have begun while the answer was on its way.
     if (isInUse(main)) {
-      document.querySelector("#stale").hidden = false;
+      stale.hidden = false;
       return;
     }
+    stale.hidden = true;
     const open = new Set([...main.querySelectorAll("details[open][id]")].map((part) => part.id));
     const fresh = next.querySelector("main");
     fresh.querySelectorAll("details[id]").forEach((part) => (part.open = open.has(part.id)));
@@ -82,7 +86,7 @@ if (main) {
   };
   const refresh = async () => {
     if (isInUse(main)) {
-      document.querySelector("#stale").hidden = false;
+      stale.hidden = false;
       return;
     }
     if (busy) {
@@ -100,5 +104,7 @@ if (main) {
       refresh();
     }
   };
-  new EventSource("/live").addEventListener("changed", refresh);
+  // Whoever leaves a form as it was sees what has happened meanwhile.
+  main.addEventListener("focusout", () => setTimeout(() => stale.hidden || refresh()));
+  new EventSource(main.dataset.live).addEventListener("changed", refresh);
 }

@@ -42,8 +42,11 @@ pub(crate) fn compose(
         add_notice(
             &mut main,
             false,
-            "This page can deny, and allows nothing yet: set up the proof that a person answers \
-             with `portcullis approvals proof` in a terminal.",
+            &format!(
+                "This page can deny, and allows nothing yet: set up the proof that a person answers \
+                 with `{}` in a terminal.",
+                reading.commands.spell("approvals proof")
+            ),
         );
     }
     let now = now_ms();

@@ -18,7 +18,9 @@ use portcullis_page::Html;
 use portcullis_page::diff::draw_diff;
 use portcullis_review::checkpoints::comparing::{describe_node, list_differences, read_both_texts};
 use portcullis_review::checkpoints::listing::{describe_action, reported_actions};
-use portcullis_review::checkpoints::restoring::{RestoreOutcome, describe_change, digest_plan};
+use portcullis_review::checkpoints::restoring::{
+    RestoreOutcome, change_word, describe_change, digest_plan,
+};
 use portcullis_review::installed::derive_mask_key;
 use portcullis_served::Role;
 use serde::Deserialize;
@@ -69,11 +71,47 @@ pub(crate) fn compose(
             &[&encode_value(&reported.session), &one_line(&reported.session, 60)],
         );
     }
-    add_restore(&mut main, &kept, visitor, &site.approvers()?)?;
-    let masker = Masker::new(derive_mask_key(&reading.home), &config.policy.personal_data);
-    add_differences(&mut main, &kept.vault, &list_differences(&kept.vault, &listed.id)?, &masker)?;
+    if site.sees_files() {
+        add_restore(&mut main, &kept, visitor, &site.approvers()?)?;
+        let masker = Masker::new(derive_mask_key(&reading.home), &config.policy.personal_data);
+        let differences = list_differences(&kept.vault, &listed.id)?;
+        add_differences(&mut main, &kept.vault, &differences, &masker)?;
+    } else {
+        add_kept(&mut main, reading, &kept)?;
+    }
     let title = format!("Checkpoint {}", one_line(listed.id.as_str(), 64));
     Ok(Frame { title, place: Place::Checkpoints, is_live: false, main })
+}
+
+/// Adds what the action changed, for a process that cannot look at the files as they are now.
+fn add_kept(main: &mut Html, reading: &Reading, kept: &KeptState) -> Result<()> {
+    let id = &kept.undone.first.id;
+    let changes = kept.vault.show_checkpoint(id)?.changes;
+    main.put_template("<section><h2>What the action changed</h2>", &[]);
+    if changes.is_empty() {
+        main.put_template("<p>Nothing, or its end was not noticed.</p>", &[]);
+    }
+    main.put_template("<ul>", &[]);
+    for change in changes.iter().take(MOST_FILES) {
+        main.put_template(
+            "<li>{} <code>{}</code></li>",
+            &[&change_word(change.kind()), &show_path(&change.path)],
+        );
+    }
+    main.put_template("</ul>", &[]);
+    let more = changes.len().saturating_sub(MOST_FILES);
+    if more > 0 {
+        main.put_template("<p>{} more.</p>", &[&count_noun(more as u64, "path")]);
+    }
+    main.put_template(
+        "<p>The files are their user's alone. An administrator compares and restores them: \
+         <code>{}</code>, <code>{}</code></p></section>",
+        &[
+            &reading.commands.spell(&format!("checkpoint diff {id}")),
+            &reading.commands.spell(&format!("checkpoint restore {id}")),
+        ],
+    );
+    Ok(())
 }
 
 fn add_restore(

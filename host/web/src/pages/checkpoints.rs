@@ -44,8 +44,8 @@ pub(crate) fn compose(site: &Site, reading: &Reading) -> Result<Frame> {
     }
     if newest.len() < all.len() {
         main.put_template(
-            "<p>{} older ones: <code>portcullis checkpoint list</code> has them.</p>",
-            &[&(all.len() - newest.len())],
+            "<p>{} older ones: <code>{}</code> has them.</p>",
+            &[&(all.len() - newest.len()), &reading.commands.spell("checkpoint list")],
         );
     }
     for damaged in listing.iter().flat_map(|listing| &listing.damaged).take(MOST_DAMAGED) {

@@ -7,6 +7,7 @@ use crate::people::Approvers;
 use crate::site::Reading;
 use anyhow::Result;
 use portcullis_core::incident::Incident;
+use portcullis_core::record_commands::RecordCommands;
 use portcullis_core::session::ResumeConditions;
 use portcullis_core::text::one_line;
 use portcullis_page::Html;
@@ -53,13 +54,18 @@ pub(crate) fn compose(
     approvers: &Approvers,
     query: &IncidentQuery,
 ) -> Result<Frame> {
-    let incident = find_incident(&reading.store, reading.home.path(), &query.id)?;
+    let mut incident = find_incident(&reading.store, reading.home.path(), &query.id)?;
+    let advice = &mut incident.report.recommendations;
+    let texts = advice.immediate.iter_mut().chain(&mut advice.preventive);
+    for text in texts.chain(&mut advice.configuration) {
+        *text = reading.commands.spell_in(text, |_| false);
+    }
     let status = incident_status(&reading.store, &reading.home, &incident)?;
     let decisions = list_decisions(&reading.store, &incident)?;
     let mut main = Html::new();
     add_result(&mut main, &query.said);
     main.add_piece(&summarize_incident(&incident, status));
-    add_ways(&mut main, &incident, status, visitor, approvers);
+    add_ways(&mut main, &reading.commands, &incident, status, visitor, approvers);
     if status == IncidentStatus::Decided(ResumeConditions::Aborted) {
         add_leftovers(&mut main, &reading.home, &incident);
     }
@@ -98,6 +104,7 @@ pub(super) fn add_refusal(main: &mut Html, said: &str) {
 
 fn add_ways(
     main: &mut Html,
+    commands: &RecordCommands,
     incident: &Incident,
     status: IncidentStatus,
     visitor: &Visitor,
@@ -112,7 +119,7 @@ fn add_ways(
         return;
     }
     if visitor.role < Role::Operator {
-        add_commands(main, incident);
+        add_commands(main, commands, incident);
         main.put_template("</section>", &[]);
         return;
     }
@@ -120,8 +127,11 @@ fn add_ways(
         add_notice(
             main,
             false,
-            "This page can abort, and lets nothing go on yet: set up the proof that a person answers \
-             with `portcullis approvals proof` in a terminal.",
+            &format!(
+                "This page can abort, and lets nothing go on yet: set up the proof that a person \
+                 answers with `{}` in a terminal.",
+                commands.spell("approvals proof")
+            ),
         );
     }
     begin_form(main, "/incident/decide", visitor);
@@ -160,7 +170,7 @@ fn add_way(main: &mut Html, value: &str, name: &str, meaning: &str) {
 }
 
 /// Lists the ways on for somebody who may not decide here.
-fn add_commands(main: &mut Html, incident: &Incident) {
+fn add_commands(main: &mut Html, commands: &RecordCommands, incident: &Incident) {
     main.put_template(
         "<p>An operator decides on this page, and a person in a terminal:</p><dl>",
         &[],
@@ -168,7 +178,7 @@ fn add_commands(main: &mut Html, incident: &Incident) {
     for way in &incident.recovery {
         main.put_template(
             "<dt>{}</dt><dd><code>{}</code></dd>",
-            &[&one_line(&way.option, 64), &one_line(&way.command, 200)],
+            &[&one_line(&way.option, 64), &one_line(&commands.spell_line(&way.command), 200)],
         );
     }
     main.put_template("</dl>", &[]);

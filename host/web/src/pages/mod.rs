@@ -17,6 +17,7 @@ pub(crate) mod search;
 pub(crate) mod session;
 pub(crate) mod sessions;
 pub(crate) mod sign_in;
+pub(crate) mod users;
 
 use crate::access::Visitor;
 use crate::site::Reading;
@@ -24,6 +25,7 @@ use anyhow::Result;
 use portcullis_config::boundary::user_of_state;
 use portcullis_config::clock::now_ms;
 use portcullis_page::Html;
+use portcullis_served::Role;
 use portcullis_served::frame::{NavigationEntry, PageParts, VisitorMark, compose_page};
 pub(crate) use portcullis_served::frame::{begin_page, encode_value};
 
@@ -49,10 +51,12 @@ pub(crate) enum Place {
     Metrics,
     Configuration,
     Search,
+    /// Behind a boundary, for operators.
+    Users,
 }
 
 impl Place {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 10] = [
         Self::Sessions,
         Self::Approvals,
         Self::Incidents,
@@ -62,6 +66,7 @@ impl Place {
         Self::Metrics,
         Self::Configuration,
         Self::Search,
+        Self::Users,
     ];
 
     const fn path(self) -> &'static str {
@@ -75,6 +80,7 @@ impl Place {
             Self::Metrics => "/charts",
             Self::Configuration => "/configuration",
             Self::Search => "/search",
+            Self::Users => "/users",
         }
     }
 
@@ -89,6 +95,7 @@ impl Place {
             Self::Metrics => "Metrics",
             Self::Configuration => "Configuration",
             Self::Search => "Search",
+            Self::Users => "All users",
         }
     }
 }
@@ -98,18 +105,25 @@ pub(crate) fn whole_page(reading: &Reading, visitor: &Visitor, frame: &Frame) ->
     let waiting = reading.store.list_waiting_approvals(now_ms())?.len();
     let user = user_of_state(reading.home.path());
     let whose = user.map(|user| format!(" of user {user}")).unwrap_or_default();
+    let sees_all = user.is_some() && visitor.role >= Role::Operator;
     let entry = |place: Place| NavigationEntry {
         path: place.path(),
         name: place.name(),
         waiting: if place == Place::Approvals { waiting } else { 0 },
         is_current: place == frame.place,
     };
+    let places = Place::ALL.into_iter().filter(|place| sees_all || *place != Place::Users);
+    let navigation: Vec<NavigationEntry> = places.map(entry).collect();
+    let live = match frame.place {
+        Place::Users => "/live?users=all",
+        _ => "/live",
+    };
     Ok(compose_page(&PageParts {
         title: &frame.title,
         brand: &whose,
-        navigation: &Place::ALL.map(entry),
+        navigation: &navigation,
         visitor: VisitorMark { form_token: &visitor.form_token, name: None, role: visitor.role },
-        is_live: frame.is_live,
+        live: frame.is_live.then_some(live),
         main: &frame.main,
     }))
 }

@@ -28,6 +28,21 @@ pub(crate) fn compose(
 ) -> Result<Frame> {
     let incident = find_incident(&reading.store, reading.home.path(), &query.id)?;
     let point = find_restore_point(&incident, None)?;
+    if !site.sees_files() {
+        let command = reading.commands.spell(&format!("incident rollback {}", incident.id));
+        let main = Html::from_template(
+            "<p class=\"lead\">The files are their user's alone. An administrator restores them and lets \
+             the session go on: <code>{}</code></p><p><a href=\"/incident?id={}\">Back to the \
+             incident</a></p>",
+            &[&command, &encode_value(&incident.id)],
+        );
+        return Ok(Frame {
+            title: "Rollback".into(),
+            place: Place::Incidents,
+            is_live: false,
+            main,
+        });
+    }
     let config = Config::load(&site.places, Some(&reading.home))?;
     let kept = KeptState::open(&reading.home, &config, &point.checkpoint)?;
     let outcome = kept.restore()?.plan()?;

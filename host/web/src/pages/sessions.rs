@@ -13,7 +13,7 @@ use portcullis_store::{Filter, SessionSummary, Store, StoredRecord};
 use std::ops::ControlFlow;
 
 /// The most sessions that are shown.
-const MOST: usize = 40;
+pub(super) const MOST: usize = 40;
 /// The newest records of a session that are counted.
 const COUNTED: u64 = 500;
 /// A session without an event for so long, in milliseconds, is not marked as active.
@@ -24,11 +24,7 @@ const ACTIVE: u64 = 120_000;
 /// # Errors
 /// Fails if the journal cannot be read.
 pub(crate) fn compose(reading: &Reading) -> Result<Frame> {
-    let mut sessions = reading.store.sessions()?;
-    sessions.retain(|session| {
-        !session.session.is_empty() && !session.session.starts_with(CANARY_SESSION)
-    });
-    sessions.sort_by_key(|session| std::cmp::Reverse(session.last_at));
+    let sessions = list_sessions(&reading.store)?;
     let mut main = Html::new();
     if sessions.is_empty() {
         main.put_template(
@@ -42,7 +38,18 @@ pub(crate) fn compose(reading: &Reading) -> Result<Frame> {
     Ok(Frame { title: "Sessions".into(), place: Place::Sessions, is_live: true, main })
 }
 
-fn add_table(main: &mut Html, store: &Store, sessions: &[SessionSummary]) -> Result<()> {
+/// Returns the sessions of a journal, the most recently active first.
+pub(super) fn list_sessions(store: &Store) -> Result<Vec<SessionSummary>> {
+    let mut sessions = store.sessions()?;
+    sessions.retain(|session| {
+        !session.session.is_empty() && !session.session.starts_with(CANARY_SESSION)
+    });
+    sessions.sort_by_key(|session| std::cmp::Reverse(session.last_at));
+    Ok(sessions)
+}
+
+/// Begins the table of sessions.
+pub(super) fn begin_table(main: &mut Html) {
     main.put_template(
         "<section><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"sessions\">\
          <table class=\"list\"><thead><tr><th scope=\"col\"><span class=\"skip\">active</span></th>\
@@ -51,10 +58,19 @@ fn add_table(main: &mut Html, store: &Store, sessions: &[SessionSummary]) -> Res
          <th scope=\"col\">blocked</th></tr></thead><tbody>",
         &[],
     );
-    for session in sessions.iter().take(MOST) {
-        add_row(main, store, session)?;
-    }
+}
+
+/// Ends it.
+pub(super) fn end_table(main: &mut Html) {
     main.put_template("</tbody></table></div></section>", &[]);
+}
+
+fn add_table(main: &mut Html, store: &Store, sessions: &[SessionSummary]) -> Result<()> {
+    begin_table(main);
+    for session in sessions.iter().take(MOST) {
+        add_row(main, store, session, None)?;
+    }
+    end_table(main);
     if sessions.len() > MOST {
         main.put_template(
             "<p>{} older sessions: <a href=\"/search\">search</a> finds them.</p>",
@@ -64,7 +80,13 @@ fn add_table(main: &mut Html, store: &Store, sessions: &[SessionSummary]) -> Res
     Ok(())
 }
 
-fn add_row(main: &mut Html, store: &Store, session: &SessionSummary) -> Result<()> {
+/// Adds a session to the table: with a link, or as one of a user whose records are another's to open.
+pub(super) fn add_row(
+    main: &mut Html,
+    store: &Store,
+    session: &SessionSummary,
+    user: Option<&str>,
+) -> Result<()> {
     let mut newest: Option<StoredRecord> = None;
     let (mut asked, mut blocked) = (0, 0);
     let filter = Filter {
@@ -88,14 +110,17 @@ fn add_row(main: &mut Html, store: &Store, session: &SessionSummary) -> Result<(
         false => "<tr><td><span class=\"dot\" role=\"img\" aria-label=\"quiet\"></span></td>",
     };
     main.put_template(mark, &[]);
-    main.put_template(
-        "<th scope=\"row\"><a href=\"/session?id={}\">{}</a><span class=\"goal\">{}</span></th>",
-        &[
-            &encode_value(&session.session),
-            &one_line(&session.session, 40),
-            &one_line(&record.summary, 120),
-        ],
-    );
+    let (shown, summary) = (one_line(&session.session, 40), one_line(&record.summary, 120));
+    match user {
+        None => main.put_template(
+            "<th scope=\"row\"><a href=\"/session?id={}\">{}</a><span class=\"goal\">{}</span></th>",
+            &[&encode_value(&session.session), &shown, &summary],
+        ),
+        Some(user) => main.put_template(
+            "<th scope=\"row\">{}: {}<span class=\"goal\">{}</span></th>",
+            &[&user, &shown, &summary],
+        ),
+    }
     main.put_template(
         "<td>{}</td><td class=\"wide\">{}</td><td class=\"number\">{}</td>\
          <td class=\"number\">{}</td><td class=\"number\">{}</td></tr>",

@@ -36,6 +36,7 @@ const HOOKS: &[(&str, &[&str])] = &[
     ("reset", &[]),
     ("restore", &[]),
     ("rm", &[]),
+    ("stash", &[]),
     ("tag", &[]),
     ("update-ref", &[]),
     ("update-index", &[]),
@@ -67,6 +68,10 @@ impl Walker<'_> {
         let Some((_, hooks)) = HOOKS.iter().find(|(name, _)| *name == subcommand.text) else {
             return;
         };
+        let looks = |field: &Field| matches!(field.text.as_str(), "list" | "show");
+        if subcommand.text == "stash" && rest.iter().any(looks) {
+            return;
+        }
         let unverified = rest.iter().any(|field| {
             let text = field.text.as_str();
             let cluster = !text.starts_with("--") && text.starts_with('-');

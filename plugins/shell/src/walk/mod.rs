@@ -128,6 +128,7 @@ pub(crate) fn read(text: &str, surroundings: &Surroundings) -> (Reading, u64) {
         module_folders: BTreeSet::new(),
         generated: BTreeSet::new(),
         printed: BTreeSet::new(),
+        checked_out: BTreeSet::new(),
         edits: BTreeMap::new(),
         built: Vec::new(),
         links: Vec::new(),
@@ -212,6 +213,8 @@ struct Walker<'a> {
     /// The files that get the output of other programs, which nothing here shows, or that programs
     /// change; a folder ends with `/`.
     printed: BTreeSet<String>,
+    /// Folders, with a slash at the end, in which git has changed files in a way that is not known.
+    checked_out: BTreeSet<String>,
     /// The known changes that programs make in files on the disk, by path.
     edits: BTreeMap<String, Vec<edits::Edit>>,
     /// The programs that this command line builds from source code that is known.

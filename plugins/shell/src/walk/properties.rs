@@ -131,6 +131,7 @@ impl Walker<'_> {
         match name {
             "sbt" => self.sbt_orders(rest, command, setting),
             "cs" | "coursier" => self.launched_artifacts(rest, command, setting),
+            "jbang" => self.jbang(rest, command, setting),
             "cmake" => self.cmake_tool(rest, setting),
             "nim" => self.nim(rest, command, setting),
             "nimble" => self.nimble(command, setting),
@@ -205,6 +206,24 @@ impl Walker<'_> {
             if open && !known && !field.text.contains("://") {
                 self.unvouched(&field.text, command, setting);
             }
+        }
+    }
+
+    /// Notes what jbang fetches and runs: an artifact, or a name in somebody's catalogue.
+    fn jbang(&mut self, rest: &[Field], command: Option<u32>, setting: &Setting) {
+        const VERBS: &[&str] = &["app", "build", "install", "run"];
+        let words = rest.iter().filter(|field| !field.text.starts_with('-'));
+        let Some(field) = words.filter(|field| !VERBS.contains(&field.text.as_str())).next() else {
+            return;
+        };
+        let text = field.text.as_str();
+        let is_file = text.contains(['/', ' ']) || text.ends_with(".java");
+        let is_artifact = text.matches(':').count() >= 2;
+        let known = GROUPS.iter().any(|group| text.starts_with(group));
+        let is_named =
+            text.split_once('@').is_some_and(|(name, of)| !name.is_empty() && !of.is_empty());
+        if !is_file && (is_artifact && !known || is_named) {
+            self.unvouched(text, command, setting);
         }
     }
 

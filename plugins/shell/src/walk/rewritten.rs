@@ -75,33 +75,49 @@ impl Walker<'_> {
             let operands: Vec<Field> = plan.operands.iter().filter_map(named).collect();
             let given = super::rehearsals::flag_value(rest, &["-i", "--input"]);
             let diff = given.map(str::to_owned).or(operands.get(1).map(|field| field.text.clone()));
-            self.patch_files(diff.as_deref(), operands.first(), call);
-        } else if name == "git" && rest.iter().any(|field| field.text == "apply") {
-            let file = plan.operands.iter().filter_map(named).find(|field| field.text != "apply");
-            self.patch_files(file.as_ref().map(|field| field.text.as_str()), None, call);
+            if !self.patch_files(diff.as_deref(), operands.first(), call) {
+                let all = Field { known: true, ..Field::plain("./", <_>::default()) };
+                self.rewrite(operands.first().unwrap_or(&all), None);
+            }
+        } else if name == "git" {
+            self.note_checked_out(rest, plan, call);
         }
     }
 
-    /// Follows a patch: the changes in its text, or unknown ones of what it may reach.
-    fn patch_files(&mut self, diff: Option<&str>, target: Option<&Field>, call: &Call) {
+    /// Notes the files that git changes: by a patch, or by bringing a stash back.
+    fn note_checked_out(&mut self, rest: &[Field], plan: &Plan, call: &Call) {
+        let mut words = plan.subcommand.iter().filter_map(|at| rest.get(*at));
+        let is_known = match words.next().map(|word| word.text.as_str()) {
+            Some("apply") => {
+                let named = plan.operands.iter().filter_map(|at| rest.get(*at));
+                let file = named.map(|field| field.text.as_str()).find(|text| *text != "apply");
+                self.patch_files(file, None, call)
+            }
+            Some("stash") => {
+                !rest.iter().any(|word| matches!(word.text.as_str(), "apply" | "pop" | "branch"))
+            }
+            _ => true,
+        };
+        if !is_known {
+            let root = self.repository();
+            self.checked_out.insert(format!("{}/", root.trim_end_matches('/')));
+        }
+    }
+
+    /// Follows a patch by the changes in its text; false if there are none.
+    fn patch_files(&mut self, diff: Option<&str>, target: Option<&Field>, call: &Call) -> bool {
         let feed = diff.map_or_else(|| call.input.clone(), |file| self.file_content(file));
         let text = feed.text.clone().or_else(|| match self.found_in(feed.pieces.as_deref()?)? {
             Found::Text(text) => Some(text),
             _ => None,
         });
         let changes = text.as_deref().map(read_diff).unwrap_or_default();
-        if changes.is_empty() {
-            match target {
-                Some(target) => self.rewrite(target, None),
-                None => {
-                    self.rewrite(&Field { known: true, ..Field::plain("./", <_>::default()) }, None)
-                }
-            }
-        }
+        let is_known = !changes.is_empty();
         for (path, edits) in changes {
             let file = target.cloned().unwrap_or_else(|| Field::plain(&path, <_>::default()));
             self.rewrite(&file, Some(&edits));
         }
+        is_known
     }
 
     /// Notes a file that code writes: nothing here tells its text from then on.
@@ -153,7 +169,14 @@ impl Walker<'_> {
     /// known.
     pub(super) fn is_rewritten(&self, path: &str) -> bool {
         let below = |folder: &String| folder.ends_with('/') && path.starts_with(folder.as_str());
-        self.printed.contains(path) || self.printed.iter().any(below)
+        // Git brings nothing into a repository's own folder: its hooks are as they were.
+        let in_tree = |root: &String| {
+            path.strip_prefix(root.as_str())
+                .is_some_and(|below| !below.split('/').any(|part| part == ".git"))
+        };
+        self.printed.contains(path)
+            || self.printed.iter().any(below)
+            || self.checked_out.iter().any(in_tree)
     }
 
     /// Notes that a text which is run comes from files that were changed.

@@ -267,6 +267,7 @@ fn parted(family: &str) -> (&str, Option<Registry>) {
         "npm-package" => ("npm", Some(Registry::Node)),
         "npm-starter" => ("npm", Some(Registry::Starter)),
         "python-package" => ("requirement", Some(Registry::Python)),
+        "rust-package" => ("address", Some(Registry::Rust)),
         _ => (family, None),
     }
 }

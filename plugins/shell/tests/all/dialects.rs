@@ -129,6 +129,9 @@ fn a_git_command_starts_each_of_its_hooks() {
         ("git fetch", "reference-transaction"),
         ("git tag v1", "reference-transaction"),
         ("git add a.txt", "post-index-change"),
+        ("git stash", "post-index-change"),
+        ("git stash push -u -q", "reference-transaction"),
+        ("git stash pop", "post-index-change"),
         ("git commit --amend", "post-rewrite"),
     ] {
         assert!(runs(command, &format!(".git/hooks/{hook}")), "{command}: {hook}");
@@ -142,6 +145,7 @@ fn a_git_command_starts_each_of_its_hooks() {
     assert!(runs(said, ".git/hooks/pre-commit"), "a message sets nothing");
     for (command, hook) in [
         ("git log", ".git/hooks/post-commit"),
+        ("git stash list", ".git/hooks/post-index-change"),
         ("git commit -n -m a", ".git/hooks/pre-commit"),
         ("git commit -m a", ".git/hooks/pre-commit.sample"),
     ] {

@@ -30,6 +30,36 @@ const RUNNERS: &[(&str, bool)] = &[
     ("pipx run --spec <p>[all] do-it", true),
 ];
 
+/// Ways to build a program from the registry of Rust.
+const CRATES: &[&str] = &[
+    "cargo install <p>",
+    "cargo install --locked <p>",
+    "cargo install <p>@1.2.3",
+    "cargo install --version 1.2.3 <p> --root /tmp/x",
+    "cargo +nightly install <p>",
+];
+
+#[test]
+fn a_crate_that_is_built_at_once_is_declared_or_known() {
+    let manifest = "[workspace.metadata.tools]\nsomebodys-tool = \"1\"\n";
+    for runner in CRATES {
+        let command = |name: &str| runner.replace("<p>", name);
+        let none: [(&str, Contents); 0] = [];
+        assert!(is_undeclared(&command("somebodys-tool"), &none), "{runner}");
+        let declared = [("Cargo.toml", text(manifest))];
+        assert!(!is_undeclared(&command("somebodys-tool"), &declared), "{runner}");
+        for known in ["ripgrep", "cargo-nextest", "sqlx-cli", "just"] {
+            assert!(!is_undeclared(&command(known), &none), "{runner}: {known}");
+        }
+    }
+    for ordinary in
+        ["cargo install --path .", "cargo install --list", "cargo install --path tools/x"]
+    {
+        let none: [(&str, Contents); 0] = [];
+        assert!(!is_undeclared(ordinary, &none), "{ordinary}");
+    }
+}
+
 fn is_undeclared(command: &str, files: &[(&str, Contents)]) -> bool {
     let run = reading_with(command, files);
     run.gaps.iter().any(|gap| gap.contains("does not declare"))

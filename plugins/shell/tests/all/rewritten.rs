@@ -29,6 +29,8 @@ const WRITERS: &[&str] = &[
     "patch -i a.diff <f>",
     "patch -p1 < a.diff",
     "git apply a.diff",
+    "git stash pop",
+    "git stash -q; git stash apply -q",
     "ed -s <f> < a.ed",
     "vim -es -c '%s/a/b/' -c wq <f>",
     "echo \"$X\" >> <f>",

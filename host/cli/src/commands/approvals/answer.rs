@@ -3,6 +3,7 @@
 use super::{AnswerArguments, Approval, page};
 use crate::error::{Error, Result};
 use crate::exit::CommandExit;
+use crate::spelling::spell_commands_in;
 use crate::{interactive, paint};
 use portcullis_config::clock::now_ms;
 use portcullis_core::text::one_line;
@@ -90,8 +91,8 @@ pub(super) fn await_use(store: &Store, id: &str) -> Result<bool> {
 }
 
 /// Returns the sentence about an answer that was given.
-pub(super) const fn describe_answer(decision: PersonDecision, is_used: bool) -> &'static str {
-    match (decision, is_used) {
+pub(super) fn describe_answer(decision: PersonDecision, is_used: bool) -> String {
+    let said = match (decision, is_used) {
         (PersonDecision::Deny, _) => "denied: the agent is told.",
         (PersonDecision::AllowOnce, true) => "allowed: it runs now, once.",
         (PersonDecision::AllowInSession, true) => {
@@ -102,7 +103,8 @@ pub(super) const fn describe_answer(decision: PersonDecision, is_used: bool) -> 
             "allowed, but it has not run: the agent may have given up, or something else stands \
              against it now. `portcullis audit show` has the rest."
         }
-    }
+    };
+    spell_commands_in(said)
 }
 
 fn check_waiting(approval: &Approval, now: u64) -> Result<()> {

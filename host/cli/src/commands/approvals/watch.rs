@@ -10,6 +10,7 @@ use crate::commands::audit::open_store;
 use crate::error::{Context, Error, Result};
 use crate::exit::CommandExit;
 use crate::interactive;
+use crate::spelling::spell_command;
 use portcullis_config::clock::now_ms;
 use portcullis_config::paths::Paths;
 use portcullis_core::text::one_line;
@@ -128,8 +129,9 @@ impl Watch {
                 "Type `{word}` to let exactly this run, once; `no {id}` to refuse it, with a reason if you like: "
             ),
             None => format!(
-                "It is long: read `portcullis approvals show {id}`, then answer with `portcullis \
-                 approvals allow {id}` or `deny {id}`."
+                "It is long: read `{}`, then answer with `{}` or `deny {id}`.",
+                spell_command(&format!("approvals show {id}")),
+                spell_command(&format!("approvals allow {id}"))
             ),
         };
         // The bell calls a person who looks elsewhere.

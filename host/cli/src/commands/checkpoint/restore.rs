@@ -5,6 +5,7 @@ use super::{absolute, find, path, path_json};
 use crate::commands::audit;
 use crate::error::Result;
 use crate::exit::CommandExit;
+use crate::spelling::spell_command;
 use crate::{interactive, paint};
 use portcullis_checkpoint::{
     Cause, CheckpointSummary, Difference, Id, LeftOut, PathStatus, Restored, Vault,
@@ -151,8 +152,10 @@ fn refused(arguments: &Options, paths: &[Difference]) -> CommandExit {
     for one in paths.iter().take(MOST_SHOWN) {
         paint::print_text(&format!("  {}: {}\n", path(&one.path), one.standing));
     }
-    let fix = "look with `portcullis checkpoint diff`, put the others back with `--only`, or \
-         overwrite these with `--force`";
+    let diff = spell_command("checkpoint diff");
+    let fix = format!(
+        "look with `{diff}`, put the others back with `--only`, or overwrite these with `--force`"
+    );
     anstream::eprintln!(
         "{}: {} changed since the agent's action, so nothing was restored: {fix}",
         paint::bad("refused"),
@@ -221,7 +224,8 @@ fn print_result(arguments: &Options, undone: &Undone, restored: &Restored) {
         paint::print_text("Only paths that the action names were kept.\n");
     }
     if let Some(undo) = undo {
-        paint::print_text(&format!("To undo this: portcullis checkpoint restore {undo}\n"));
+        let command = spell_command(&format!("checkpoint restore {undo}"));
+        paint::print_text(&format!("To undo this: {command}\n"));
     }
 }
 

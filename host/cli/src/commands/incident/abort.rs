@@ -5,6 +5,7 @@ use super::CommandContext;
 use super::decide::{check_decision, commit_decision, describe_incident};
 use crate::error::{Error, Result};
 use crate::exit::CommandExit;
+use crate::spelling::spell_command;
 use crate::{interactive, paint};
 use portcullis_config::clock::now_ms;
 use portcullis_core::incident::{Cleanup, Incident};
@@ -109,7 +110,8 @@ fn print_result(
     }
     list("commands that it started in the background: end what still runs", &left.background);
     list("moved into a quarantine: portcullis quarantine show ID", &left.quarantined);
-    list("checkpoints: portcullis checkpoint restore ID", &left.checkpoints);
+    let restore = spell_command("checkpoint restore ID");
+    list(&format!("checkpoints: {restore}"), &left.checkpoints);
     if *left == Cleanup::default() {
         paint::print_text("There is nothing to clean up.\n");
     }

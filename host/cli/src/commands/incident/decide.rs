@@ -4,6 +4,7 @@ use super::CommandContext;
 use crate::commands::checkpoint::restore;
 use crate::error::Result;
 use crate::exit::CommandExit;
+use crate::spelling::spell_command;
 use crate::{interactive, paint};
 use portcullis_config::clock::now_ms;
 use portcullis_core::incident::Incident;
@@ -173,16 +174,13 @@ fn print_result(
     }
     let session = one_line(&incident.session, 80);
     let id = &incident.id;
+    let lift = spell_command(&format!("incident lift {id}"));
     let next = match terms {
         ResumeConditions::Limited => {
-            format!(
-                "Limits are halved and dangerous actions refused; `portcullis incident lift {id}` lifts that."
-            )
+            format!("Limits are halved and dangerous actions refused; `{lift}` lifts that.")
         }
         ResumeConditions::Supervised => {
-            format!(
-                "The client asks about each write, deletion and command; `portcullis incident lift {id}` lifts that."
-            )
+            format!("The client asks about each write, deletion and command; `{lift}` lifts that.")
         }
         ResumeConditions::RolledBack => {
             "The agent gets a note that its files were restored.".to_owned()

@@ -4,6 +4,7 @@ use super::{CommandContext, markdown};
 use crate::error::{Context, Result};
 use crate::exit::CommandExit;
 use crate::paint;
+use crate::spelling::{spell_command, spell_commands_in, spell_line};
 use portcullis_core::incident::Incident;
 use portcullis_core::record::Record;
 use portcullis_core::text::one_line;
@@ -136,9 +137,14 @@ fn page(incident: &Incident, standing: IncidentStatus, decisions: &[Record]) -> 
     add_list(&mut page, "what led to it", newest(&list_moments(incident)));
     add_list(&mut page, "the newest actions", newest(&list_actions(incident)));
     let recommendations = &report.recommendations;
-    add_list(&mut page, "now", recommendations.immediate.iter().cloned());
-    add_list(&mut page, "to prevent a recurrence", recommendations.preventive.iter().cloned());
-    add_list(&mut page, "in the configuration", recommendations.configuration.iter().cloned());
+    let spelled = |texts: &[String]| -> Vec<String> {
+        texts.iter().map(|text| spell_commands_in(text)).collect()
+    };
+    let (now, later) = (&recommendations.immediate, &recommendations.preventive);
+    add_list(&mut page, "now", spelled(now).into_iter());
+    add_list(&mut page, "to prevent a recurrence", spelled(later).into_iter());
+    let settings = spelled(&recommendations.configuration);
+    add_list(&mut page, "in the configuration", settings.into_iter());
     add_list(
         &mut page,
         "what a person did",
@@ -159,22 +165,23 @@ fn add_options(page: &mut TextPage, incident: &Incident, standing: IncidentStatu
     }
     page.add_heading("next steps, in a terminal of your own");
     for way in &incident.recovery {
-        page.add_line(&format!("  {}", way.command));
+        page.add_line(&format!("  {}", spell_line(&way.command)));
         match &way.not_now {
             Some(why) => page.add_wrapped("    ", "    ", &format!("not possible: {why}")),
             None => page.add_wrapped("    ", "    ", &way.what),
         }
     }
     if matches!(standing, IncidentStatus::Decided(terms) if terms.is_held()) {
-        page.add_line(&format!("  portcullis incident lift {}", incident.id));
+        let lift = spell_command(&format!("incident lift {}", incident.id));
+        page.add_line(&format!("  {lift}"));
         page.add_wrapped("    ", "    ", "lift the limits or the supervision");
     }
 }
 
 fn newest(all: &[String]) -> impl Iterator<Item = String> {
     let older = all.len().saturating_sub(SHOWN);
-    let more =
-        (older > 0).then(|| format!("{older} earlier ones: `portcullis incident export` has them"));
+    let export = spell_command("incident export");
+    let more = (older > 0).then(|| format!("{older} earlier ones: `{export}` has them"));
     more.into_iter().chain(all.iter().skip(older).cloned())
 }
 

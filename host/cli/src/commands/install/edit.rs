@@ -133,6 +133,7 @@ pub fn write_edit(
         // An earlier installation may have made the folders that are there now.
         folders: if missing.is_empty() { earlier } else { missing },
         kept,
+        program: Some(site.wanted.program.clone()),
         at: now_ms(),
     };
     let copy = backup::save_backup(home, &receipt, before.as_deref())?;

@@ -217,6 +217,7 @@ impl UnitChange {
                 None => list_missing_folders(&self.found),
             },
             kept: Vec::new(),
+            program: None,
             at: now_ms(),
         };
         let copy = backup::save_backup(home, &receipt, before.as_deref())?;

@@ -53,6 +53,7 @@ pub(super) fn record_trust(
         after: backup::hash_content(after.as_bytes()),
         folders: Vec::new(),
         kept: Vec::new(),
+        program: None,
         at: now_ms(),
     };
     backup::save_backup(home, &receipt, before.as_deref())?;

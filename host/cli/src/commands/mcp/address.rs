@@ -4,7 +4,7 @@ use super::gate::ReviewGate;
 use super::server::{client_streams, forward_signals, pass_on};
 use crate::error::{Context, Error, Result};
 use crate::given_file::read_given_file;
-use portcullis_agents::mcp_servers::MOST_NAME;
+use portcullis_agents::mcp_servers::{MOST_NAME, is_name_letter};
 use portcullis_core::text::one_line;
 use portcullis_mcp::{HttpLimits, HttpServer, Relay, RelayEvent, ServerAddress, ServerIdentity};
 use std::env;
@@ -156,6 +156,33 @@ fn read_header_file(file: &Path) -> Result<Vec<(String, String)>> {
 
 /// Returns the host of an address as a server's name.
 fn default_name(address: &str) -> String {
-    let host = address.split("://").nth(1).and_then(|rest| rest.split(['/', ':', '?']).next());
-    host.unwrap_or("server").chars().take(MOST_NAME).collect()
+    let rest = address.split("://").nth(1).unwrap_or_default();
+    // The colons of an address of IPv6 stand in brackets, and no name may have them.
+    let host = match rest.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        None => rest.split(['/', ':', '?']).next().unwrap_or_default(),
+    };
+    let plain = |letter: char| if is_name_letter(letter) { letter } else { '_' };
+    let name: String = host.chars().map(plain).take(MOST_NAME).collect();
+    if name.is_empty() { "server".to_owned() } else { name }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::default_name;
+
+    #[test]
+    fn a_server_has_the_name_of_its_host() {
+        for (address, name) in [
+            ("https://mcp.example/x", "mcp.example"),
+            ("http://localhost:8080/mcp?a=b", "localhost"),
+            ("http://[::1]:8080/mcp", "__1"),
+            ("http://[2001:db8::7]/", "2001_db8__7"),
+            ("http://[fe80::1%25eth0]:1/", "fe80__1_25eth0"),
+            ("http:///x", "server"),
+            ("nonsense", "server"),
+        ] {
+            assert_eq!(default_name(address), name, "{address}");
+        }
+    }
 }

@@ -90,14 +90,11 @@ impl Tally {
         }
     }
 
-    /// Adds a record of a session in `place`. A call that a resumed session repeats counts once.
+    /// Adds a record of a session in `place`. A call that a resumed session repeats counts once, with
+    /// all records about it.
     pub fn count_record(&mut self, place: &str, session: &str, record: &Record) {
-        if record.kind == RecordKind::Review
-            && record
-                .call
-                .as_deref()
-                .is_some_and(|call| !self.calls.insert(fingerprint(call, record)))
-        {
+        let is_repeated = |call| !self.calls.insert(fingerprint(call, record));
+        if record.call.as_deref().is_some_and(is_repeated) {
             return;
         }
         add(
@@ -303,7 +300,13 @@ fn day(ms: u64) -> String {
 
 /// Returns a number for a call: its id alone is not enough, since some models count their calls.
 fn fingerprint(call: &str, record: &Record) -> u64 {
-    portcullis_core::text::hash_parts(&[call, &record.summary])
+    // One call has several records: of its review, of what was answered, of its end.
+    portcullis_core::text::hash_parts(&[
+        call,
+        record.kind.as_str(),
+        &record.subject,
+        &record.summary,
+    ])
 }
 
 /// Removes the details in backticks, which are particular to one action, from a reason.
@@ -324,6 +327,35 @@ fn general(reason: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::Tally;
+    use portcullis_core::record::{Record, RecordKind};
+
+    #[test]
+    fn a_call_that_a_resumed_session_repeats_counts_once() {
+        let record = |kind, call: Option<&str>, subject: &str| {
+            let mut record = Record::outside_session(kind, subject, "Bash: ls", 1, "seed");
+            record.call = call.map(str::to_owned);
+            record
+        };
+        let mut tally = Tally::new(0, "/home/me");
+        for session in ["first", "resumed"] {
+            for record in [
+                record(RecordKind::Intervention, Some("c1"), "soft_correction"),
+                record(RecordKind::Intervention, Some("c1"), "context_reinforcement"),
+                record(RecordKind::Intervention, Some("c2"), "soft_correction"),
+                // Without an id nothing tells a repeated call from another one.
+                record(RecordKind::Intervention, None, "resource_throttling"),
+            ] {
+                tally.count_record("/srv/shop", session, &record);
+            }
+        }
+        let counts: Vec<(&str, u64)> =
+            tally.interventions.iter().map(|(name, count)| (name.as_str(), *count)).collect();
+        let expected =
+            [("context_reinforcement", 1), ("resource_throttling", 2), ("soft_correction", 2)];
+        assert_eq!(counts, expected);
+    }
+
     #[test]
     fn reasons_are_shown_without_what_is_particular() {
         for (reason, expected) in [

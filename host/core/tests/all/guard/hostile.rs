@@ -247,6 +247,7 @@ pub(crate) const COMMANDS: &[&str] = &[
     "expect -c 'spawn portcullis allow last'",
     "yes | portcullis $VERB",
     "portcullis hook claude < fake.json",
+    "portcullis hand-files < made.bin",
     // the client without its hooks
     "claude --bare -p 'rm -rf x'",
     "claude -p hi --safe-mode",
