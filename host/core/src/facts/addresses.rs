@@ -1,6 +1,9 @@
 //! Addresses that are more than a place to fetch from: a file of this machine, or data that is
 //! sent.
 
+use super::parts::host_of;
+use crate::mask::{Masker, Secret, SecretKind};
+
 /// Returns the path of a `file:` address.
 pub(super) fn local_file(url: &str) -> Option<String> {
     let scheme = url.get(..5).filter(|scheme| scheme.eq_ignore_ascii_case("file:"))?;
@@ -62,4 +65,63 @@ fn is_encoded(text: &str) -> bool {
         && has(u8::is_ascii_digit)
         && (has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase)
             || text.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
+/// The longest text in which secrets are looked for, in bytes.
+const SEARCHED: usize = 64 * 1024;
+
+/// Returns true if an address of another machine holds a password, or a token with a known form:
+/// in its user part, a path or a parameter, encoded or not.
+pub(super) fn holds_password(url: &str) -> bool {
+    let text = unescaped(url);
+    !is_this_machine(&host_of(url)) && find_secrets(&text).any(|secret| is_plain(&secret, &text))
+}
+
+/// Returns true if a text that is sent holds secrets: tokens, keys, addresses with passwords, or
+/// settings such as `STRIPE_SECRET_KEY=...`.
+pub(super) fn holds_secrets(text: &str) -> bool {
+    let text = crate::text::cut_text(text, SEARCHED);
+    find_secrets(&text).any(|secret| is_plain(&secret, &text)) || text.lines().any(is_setting)
+}
+
+fn find_secrets(text: &str) -> impl Iterator<Item = Secret> {
+    Masker::new([0; 32], &[]).find_secrets(text).into_iter()
+}
+
+/// Returns true for a secret that is one wherever it stands. The value of something called a token
+/// is often the number of a page, and a signed token is in many addresses that are shared.
+fn is_plain(secret: &Secret, text: &str) -> bool {
+    match secret.kind {
+        SecretKind::Token | SecretKind::PrivateKey | SecretKind::Credential => true,
+        SecretKind::Password => {
+            let before = text.get(..secret.range.start).unwrap_or("").to_ascii_lowercase();
+            let name = before.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
+            name.ends_with("password") || name.ends_with("passwd")
+        }
+        _ => false,
+    }
+}
+
+/// Returns true for a line that sets a variable with a secret's name to a value that is none of the
+/// usual examples.
+fn is_setting(line: &str) -> bool {
+    const NAMES: &[&str] = &["KEY", "PASSWD", "PASSWORD", "SECRET", "TOKEN"];
+    const EXAMPLES: &[&str] =
+        &["<", "${", "change", "dummy", "example", "placeholder", "replace", "test", "xxx", "your"];
+    let line = line.trim();
+    let line = line.strip_prefix("export ").unwrap_or(line);
+    let Some((name, value)) = line.split_once('=') else { return false };
+    let value = value.trim_matches(['"', '\'']).to_ascii_lowercase();
+    let is_name = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+    let secret = name.split('_').any(|word| NAMES.contains(&word));
+    let made_up = EXAMPLES.iter().any(|sign| value.contains(sign));
+    name.chars().all(is_name) && secret && value.len() >= 8 && !made_up
+}
+
+/// Returns true for a name of this machine.
+pub(crate) fn is_this_machine(host: &str) -> bool {
+    let numbers = host.starts_with("127.")
+        && host.split('.').count() == 4
+        && host.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    numbers || matches!(host, "localhost" | "::1") || host.ends_with(".localhost")
 }

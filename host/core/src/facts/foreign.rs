@@ -6,9 +6,12 @@
 //! It reads JSON values only; a command line or a query in them goes through the sandboxed reader
 //! like any other.
 
+mod lines;
+mod name;
+mod switches;
 mod tables;
 
-use super::addresses::{carries_data, local_file};
+use super::addresses::{carries_data, holds_password, holds_secrets, is_this_machine, local_file};
 use super::parts::{host_of, network, take, tool, unknown_process};
 use super::texts::{self, Language, quoted};
 use super::verbs::{self, VerbMeaning};
@@ -18,10 +21,14 @@ use crate::event::Call;
 use crate::fault::Fault;
 use crate::score::Score;
 use crate::text::cut_text;
+use name::Name;
 use serde_json::{Map, Value};
+use switches::{
+    deploys, empties, forces, names_production, opens, shows_secrets, text_of, weakens_protection,
+};
 use tables::{
-    AMOUNTS, BODIES, DATABASES, DELETES, KINDS, ORDERS, PATHS, PAYEES, PROGRAMS, QUERIES, READS,
-    REMOTE, RUNS, SECRETS, SENDS, SHARED, SHELLS, STAGES, STUDIES, WRITES,
+    AMOUNTS, BODIES, DATABASES, INSTALLED, INSTALLS, KINDS, ORDERS, PATHS, PAYEES, QUERIES, READS,
+    REMOTE, REQUESTS, RUNS, SECRETS, SENDS, SHARED, SHELLS, STAGES, STUDIES, WRITES,
 };
 
 /// The most parameters that are examined, nested ones included.
@@ -56,6 +63,10 @@ pub(super) fn read(
     for (key, text) in &parameters {
         reader.parameter(&name, key, text);
     }
+    for line in lines::lines_of(&name, &call.input) {
+        reader.like(&line);
+    }
+    reader.given_secrets(&name, &parameters);
     let recipient = parameters.iter().find(|(key, _)| {
         matches!(key.as_str(), "to" | "recipient" | "recipients" | "channel" | "address")
     });
@@ -87,43 +98,8 @@ pub(super) fn only_writes(tool: &str) -> bool {
     name.says(WRITES) && !name.says(SHELLS) && !name.says(DATABASES)
 }
 
-/// The words of a tool's own name, and those of its server.
-struct Name(Vec<String>, Vec<String>);
-
-impl Name {
-    fn of(tool: &str) -> Self {
-        let server = tool.strip_prefix("mcp__").and_then(|rest| rest.split("__").next());
-        Self(verbs::words(tool), server.map(verbs::words).unwrap_or_default())
-    }
-
-    fn says(&self, words: &[&str]) -> bool {
-        self.0.iter().any(|word| words.contains(&word.as_str()))
-    }
-
-    /// Returns true if the tool or its server talks to a database.
-    fn asks_database(&self) -> bool {
-        let server = self.1.iter().any(|word| DATABASES.contains(&word.as_str()));
-        self.says(DATABASES) || (server && !self.says(&["search"]))
-    }
-
-    /// Returns the program of which the tool takes the words.
-    fn program(&self) -> Option<&'static str> {
-        let named = |program: &&&str| self.0.iter().chain(&self.1).any(|word| word == **program);
-        let program = PROGRAMS.iter().find(named).copied()?;
-        Some(if program == "redis" { "redis-cli" } else { program })
-    }
-
-    /// Returns the tool's effect on a path.
-    fn access(&self) -> EffectKind {
-        if self.says(DELETES) {
-            EffectKind::FileDelete
-        } else if self.says(WRITES) {
-            EffectKind::FileModify
-        } else {
-            EffectKind::FileRead
-        }
-    }
-}
+/// The word that ends a text that is fed to a program.
+const HEREDOC: &str = "END_OF_PARAMETER";
 
 /// Takes the place of the parameter's name when several parameters were joined into one.
 const JOINED: &str = "\0command";
@@ -232,20 +208,24 @@ impl Reader<'_, '_, '_, '_> {
         let key_is = |names: &[&str]| names.contains(&key);
         let plain = texts::plain(key);
         if key == JOINED {
-            return self.like(text);
+            self.like(text);
+            return self.of_program(name, text);
         }
-        if texts::is_code(&plain) && self.runs_code(name, &plain) {
+        if matches!(plain.as_str(), "playbook" | "playbookcontent") && text.contains('\n') {
+            return self
+                .like(&format!("ansible-playbook /dev/stdin <<'{HEREDOC}'\n{text}\n{HEREDOC}"));
+        }
+        if plain == "keys" && types_keys(name) && text.trim_end().contains([' ', '\n']) {
+            self.command_line(text.trim_end());
+        }
+        if texts::is_code(&plain) && self.runs_code(name, &plain, text) {
             return self.code(text);
         }
         if texts::is_command(&plain)
             || (name.says(SHELLS) && matches!(key, "raw" | "input" | "text" | "args"))
         {
             self.command_line(text);
-            let first = text.split_ascii_whitespace().next().unwrap_or("");
-            if let Some(program) = name.program().filter(|program| *program != first) {
-                self.like(&format!("{program} {text}"));
-            }
-            return;
+            return self.of_program(name, text);
         }
         if key == "sql" || key_is(QUERIES) && name.asks_database() {
             return self.like(&format!("psql -c {}", quoted(text)));
@@ -256,6 +236,10 @@ impl Reader<'_, '_, '_, '_> {
         let address = text.strip_prefix("view-source:").unwrap_or(text);
         if let Some(local) = local_file(address).filter(|_| !key_is(PATHS)) {
             return self.facts.file(EffectKind::FileRead, &local);
+        }
+        if key_is(PATHS) && is_path(text) && name.asks_metadata() {
+            // Size and times reveal nothing of what a file holds.
+            return self.facts.named(text);
         }
         if key_is(PATHS) && is_path(text) {
             let local = local_file(text);
@@ -273,10 +257,41 @@ impl Reader<'_, '_, '_, '_> {
         self.template(text);
     }
 
+    /// Reads text as the arguments of the program that the server is named after.
+    fn of_program(&mut self, name: &Name, text: &str) {
+        let first = text.split_ascii_whitespace().next().unwrap_or("");
+        if let Some(program) = name.program().filter(|program| *program != first) {
+            self.like(&format!("{program} {text}"));
+        }
+    }
+
+    /// Notes secrets among what a call gives away.
+    fn given_secrets(&mut self, name: &Name, parameters: &[(String, String)]) {
+        let address = parameters
+            .iter()
+            .map(|(_, text)| text)
+            .find(|text| text.starts_with("http://") || text.starts_with("https://"));
+        let host = address.map(|url| host_of(url)).unwrap_or_default();
+        let leaves = name.says(SENDS) || address.is_some() && name.says(REQUESTS);
+        if !leaves || is_this_machine(&host) {
+            return;
+        }
+        // A request shows who it is in a header of its own: that is what the secret is for.
+        let shows = ["auth", "cookie", "key", "token"];
+        let given = parameters.iter().filter(|(key, text)| {
+            !text.starts_with("http") && !shows.iter().any(|word| key.contains(word))
+        });
+        if given.into_iter().any(|(_, text)| holds_secrets(text)) {
+            self.send(&host);
+        }
+    }
+
     /// Returns true if code under this name is run.
-    fn runs_code(&self, name: &Name, key: &str) -> bool {
+    fn runs_code(&self, name: &Name, key: &str, text: &str) -> bool {
         let studies = name.says(STUDIES);
         match key {
+            // The address of a cell is no code.
+            "cell" | "cellsource" if !text.contains(['\n', '(', ' ', '=']) => false,
             "source" | "expression" | "program" => {
                 !studies && (name.says(RUNS) || name.says(SHELLS) && self.language.is_some())
             }
@@ -311,14 +326,24 @@ impl Reader<'_, '_, '_, '_> {
         let holds = |(key, text): &(String, String)| {
             KINDS.contains(&texts::plain(key).as_str()) && verbs::is_whole(text)
         };
-        let forced = call.input.iter().any(|(key, value)| {
-            key.to_ascii_lowercase().starts_with("force") && value.as_bool() == Some(true)
-        });
+        let forced = forces(&call.input);
         let shared = || {
             parameters.iter().any(|(key, text)| key == "branch" && SHARED.contains(&text.as_str()))
         };
         let pushes = name.0.first().is_some_and(|word| word == "push");
-        let meaning = verbs::meaning_of(&name.0);
+        let overwrites = name.says(&["push"])
+            || name.says(&["ref", "refs", "reference", "references"])
+                && name.says(&["edit", "patch", "set", "update"]);
+        let meaning = meaning_of(name, &call.input);
+        if weakens_protection(name, &call.input)
+            || name.says(&["protection", "protections"]) && takes_away(meaning)
+        {
+            self.form("protection-off", "weakens the protection of a branch", 200);
+            self.plain(EffectKind::RemoteChange, server);
+        }
+        if shows_secrets(name, &call.input) {
+            self.plain(EffectKind::SecretRead, server);
+        }
         let has = |keys: &[&str]| {
             parameters.iter().any(|(key, _)| keys.contains(&texts::plain(key).as_str()))
                 || call.input.keys().any(|key| keys.contains(&texts::plain(key).as_str()))
@@ -366,7 +391,7 @@ impl Reader<'_, '_, '_, '_> {
             VerbMeaning::Overwrites => self.overwrites(server),
             VerbMeaning::Spends => self.plain(EffectKind::ResourceUse, server),
             VerbMeaning::Grants => self.plain(EffectKind::Privilege, server),
-            VerbMeaning::Unknown if pushes && forced => self.overwrites(server),
+            VerbMeaning::Unknown if overwrites && forced => self.overwrites(server),
             VerbMeaning::Unknown if pushes && shared() => self.plain(EffectKind::Publish, server),
             VerbMeaning::Unknown | VerbMeaning::Looks => {}
         }
@@ -444,8 +469,11 @@ impl Reader<'_, '_, '_, '_> {
 
     fn address(&mut self, name: &Name, url: &str) {
         let host = host_of(url);
-        if carries_data(url) {
+        if carries_data(url) || holds_password(url) {
             self.send(&host);
+        }
+        if name.says(INSTALLS) && name.says(INSTALLED) {
+            self.plain(EffectKind::UnseenCode, &host);
         }
         if name.says(SENDS) && !name.says(READS) {
             self.facts.host(&host);
@@ -461,7 +489,7 @@ impl Reader<'_, '_, '_, '_> {
     /// Reads text that a template or a shell behind the tool would expand: anything that the
     /// expansion reads counts.
     fn template(&mut self, text: &str) {
-        if text.contains("$(") || text.contains('`') && name_like(text) {
+        if text.contains("$(") || text.contains('`') && texts::name_like(text) {
             self.filled_in = true;
             self.like(&format!(": \"{}\"", text.replace('"', "\\\"")));
         }
@@ -493,69 +521,32 @@ impl Reader<'_, '_, '_, '_> {
     }
 }
 
-/// Returns true for a tool that puts something where it runs.
-fn deploys(name: &Name) -> bool {
-    name.says(&["deploy", "promote", "publish", "release", "rollout", "ship", "rollback", "apply"])
-}
-
-/// Returns true if one of the parts of a text says production.
-fn names_production(text: &str) -> bool {
-    text.to_ascii_lowercase()
-        .split(|c: char| !c.is_ascii_alphanumeric())
-        .any(|part| matches!(part, "live" | "prd" | "prod" | "production"))
-}
-
-/// Returns true if a call leaves none of something that runs.
-fn empties(input: &Map<String, Value>, depth: usize) -> bool {
-    const COUNTS: &[&str] =
-        &["count", "desired", "desiredcount", "instances", "max", "replicas", "size", "to"];
-    input.iter().any(|(key, value)| match value {
-        Value::Object(object) => depth < DEPTH && empties(object, depth + 1),
-        value => {
-            let none = value.as_i64() == Some(0) || value.as_str() == Some("0");
-            none && COUNTS.contains(&texts::plain(key).as_str())
+/// Returns the effect that a call's name implies, or else the one of a verb among its parameters:
+/// `manage_database` with the action `drop`.
+fn meaning_of(name: &Name, input: &Map<String, Value>) -> VerbMeaning {
+    let meaning = verbs::meaning_of(&name.0);
+    let said = text_of(input, &["action", "operation", "op", "verb"])
+        .filter(|said| said.len() <= 40 && !said.contains(char::is_whitespace));
+    match said {
+        Some(said) if meaning == VerbMeaning::Unknown => {
+            let objects = name.0.iter().filter(|word| !verbs::changes(word));
+            let words: Vec<String> =
+                verbs::words(said).into_iter().chain(objects.cloned()).collect();
+            verbs::meaning_of(&words)
         }
-    })
-}
-
-/// Returns true if a parameter of the call opens its object to everybody.
-fn opens(call: &Call) -> bool {
-    call.input.iter().any(|(key, value)| match (texts::plain(key).as_str(), value) {
-        ("visibility" | "acl" | "access", Value::String(text)) => {
-            matches!(text.as_str(), "public" | "public-read" | "public-read-write")
-        }
-        ("public" | "ispublic" | "makepublic", Value::Bool(set)) => *set,
-        ("private" | "isprivate", Value::Bool(set)) => !*set,
-        _ => false,
-    })
-}
-
-/// Returns true for backquotes around something that looks like a command followed by a word, not
-/// around a name. In prose they only quote: a message that explains a command runs nothing.
-fn name_like(text: &str) -> bool {
-    let inner = text.split('`').skip(1).step_by(2);
-    let mut commands = inner.filter(|inner| inner.contains(['/', '|', '>']) && inner.contains(' '));
-    commands.next().is_some() && !is_prose(text)
-}
-
-/// Returns true if a text reads as sentences around its backquoted parts: many words of letters,
-/// and few of anything else.
-fn is_prose(text: &str) -> bool {
-    let around = text.split('`').step_by(2).flat_map(str::split_whitespace);
-    let (mut plain, mut other) = (0, 0);
-    for word in around {
-        let word = word.trim_matches(|c: char| c.is_ascii_punctuation());
-        if word.chars().all(|c| c.is_alphabetic() || matches!(c, '\'' | '’' | '-')) {
-            plain += usize::from(!word.is_empty());
-        } else {
-            other += 1;
-        }
+        _ => meaning,
     }
-    plain >= PROSE && plain >= 4 * other
 }
 
-/// The fewest words of letters of a text that is prose.
-const PROSE: usize = 8;
+const fn takes_away(meaning: VerbMeaning) -> bool {
+    matches!(meaning, VerbMeaning::Destroys | VerbMeaning::DestroysAll | VerbMeaning::Stops)
+}
+
+/// Returns true for a tool that types keys into a terminal.
+fn types_keys(name: &Name) -> bool {
+    let typed = ["pane", "pty", "screen", "shell", "terminal", "tmux", "tty", "zellij"];
+    name.0.iter().chain(&name.1).any(|word| typed.contains(&word.as_str()))
+}
 
 fn is_path(text: &str) -> bool {
     !text.is_empty() && text.len() < 4096 && !text.contains(['\n', '\0'])

@@ -14,7 +14,7 @@ mod tools;
 mod verbs;
 mod written;
 
-pub(crate) use addresses::unescaped;
+pub(crate) use addresses::{is_this_machine, unescaped};
 pub(crate) use parts::{LIMIT, host_of};
 pub use paths::{
     CallLocation, as_glob, climbs_above, collapse_path, is_glob, is_within, make_absolute,
@@ -126,6 +126,12 @@ impl<'a> Collector<'a> {
         if climbs_above(&climbing) {
             self.file_at(kind, &climbing, glob);
         }
+    }
+
+    /// Notes that a call names a file, of which it neither reads nor changes anything.
+    fn named(&mut self, path: &str) {
+        let path = make_absolute(path, &self.place.cwd, &self.place.home);
+        self.path(&collapse_path(&path), false);
     }
 
     fn file_at(&mut self, kind: EffectKind, text: &str, glob: bool) {

@@ -32,6 +32,8 @@ const ARGUMENTS: &[&str] = &["args", "arguments", "argv", "params", "parameters"
 const PROGRAMS: &[&str] = &["command", "cmd", "program", "executable", "binary", "bin"];
 /// Names of parameters that hold code.
 const CODE: &[&str] = &[
+    "cell",
+    "cellsource",
     "code",
     "script",
     "snippet",
@@ -172,3 +174,30 @@ fn is_bare(word: &str) -> bool {
 pub(super) fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
+
+/// Returns true for backquotes around something that looks like a command followed by a word, not
+/// around a name. In prose they only quote: a message that explains a command runs nothing.
+pub(super) fn name_like(text: &str) -> bool {
+    let inner = text.split('`').skip(1).step_by(2);
+    let mut commands = inner.filter(|inner| inner.contains(['/', '|', '>']) && inner.contains(' '));
+    commands.next().is_some() && !is_prose(text)
+}
+
+/// Returns true if a text reads as sentences around its backquoted parts: many words of letters,
+/// and few of anything else.
+fn is_prose(text: &str) -> bool {
+    let around = text.split('`').step_by(2).flat_map(str::split_whitespace);
+    let (mut plain, mut other) = (0, 0);
+    for word in around {
+        let word = word.trim_matches(|c: char| c.is_ascii_punctuation());
+        if word.chars().all(|c| c.is_alphabetic() || matches!(c, '\'' | '’' | '-')) {
+            plain += usize::from(!word.is_empty());
+        } else {
+            other += 1;
+        }
+    }
+    plain >= PROSE && plain >= 4 * other
+}
+
+/// The fewest words of letters of a text that is prose.
+const PROSE: usize = 8;

@@ -1,6 +1,6 @@
 //! Reads calls of the clients' tools by their declared meaning.
 
-use super::addresses::{carries_data, local_file};
+use super::addresses::{carries_data, holds_password, local_file};
 use super::parts::{host_of, network, take, tool, unknown_process};
 use super::{CallLocation, Collector, MOST_TEXT, ShellReader, unread};
 use super::{foreign, written};
@@ -243,7 +243,10 @@ fn reach(url: &str, prompt: &str, facts: &mut Collector<'_>) -> (Intent, String)
     }
     let host = host_of(url);
     network(&host, facts);
-    let implied = [(carries_data(url), EffectKind::Send), (obeys(prompt), EffectKind::UnseenCode)];
+    let implied = [
+        (carries_data(url) || holds_password(url), EffectKind::Send),
+        (obeys(prompt), EffectKind::UnseenCode),
+    ];
     for (_, kind) in implied.into_iter().filter(|(holds, _)| *holds) {
         facts.effect(Effect {
             kind,

@@ -79,7 +79,7 @@ const MONEY: &[&str] =
     &["balance", "coin", "coins", "crypto", "fund", "funds", "money", "payment", "tokens"];
 const GRANTS: &[&str] = &["grant", "invite"];
 /// Verbs that take something away from those who use it.
-const STOPS: &[&str] = &["archive", "disable", "drain", "evict", "rollback", "suspend"];
+const STOPS: &[&str] = &["archive", "disable", "drain", "evict", "mask", "rollback", "suspend"];
 /// The same, where the object is a machine or a service.
 const HALTS: &[&str] = &["kill", "reboot", "restart", "stop"];
 #[rustfmt::skip]
@@ -147,6 +147,11 @@ pub(super) fn words(tool: &str) -> Vec<String> {
 /// Returns true for a kind of thing that holds many others.
 pub(super) fn is_whole(kind: &str) -> bool {
     WHOLE.contains(&kind.to_ascii_lowercase().as_str())
+}
+
+/// Returns true for a verb that says only that something changes.
+pub(super) fn changes(word: &str) -> bool {
+    CHANGES.contains(&word)
 }
 
 /// Returns the effect that a name of these words implies.

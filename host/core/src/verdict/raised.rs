@@ -8,7 +8,7 @@
 use super::Decision;
 use super::change::VerdictChange;
 use crate::action::{Coverage, Effect, EffectKind, Facts, GitState, Path, Scope};
-use crate::facts::host_of;
+use crate::facts::{host_of, is_this_machine};
 use crate::score::Verdict;
 use crate::session::Session;
 use crate::terms::describe_effect;
@@ -89,7 +89,7 @@ fn is_grave(effect: &Effect, facts: &Facts) -> bool {
     match &effect.kind {
         EffectKind::FileRead | EffectKind::ProcessStop => false,
         EffectKind::Network | EffectKind::Send | EffectKind::RemoteChange => {
-            !is_loopback(&host_of(&effect.target))
+            !is_this_machine(&host_of(&effect.target))
         }
         EffectKind::FileCreate | EffectKind::FileModify => {
             path.is_some_and(|path| matches!(path.scope, Scope::Outside | Scope::System))
@@ -142,11 +142,4 @@ fn split_words(text: &str) -> Vec<String> {
         .map(|word| word.trim_matches(edge).to_owned())
         .filter(|word| !word.is_empty())
         .collect()
-}
-
-fn is_loopback(host: &str) -> bool {
-    let numbers = host.starts_with("127.")
-        && host.split('.').count() == 4
-        && host.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-    numbers || matches!(host, "localhost" | "::1") || host.ends_with(".localhost")
 }

@@ -63,6 +63,17 @@ fn web_fetches_are_what_their_address_says() {
             &["network a.example"],
         ),
         (
+            json!({"url": "https://a.example/ping?db=postgres%3A%2F%2Fshop%3AhT7-prod-pw%40db.example%2Fshop"}),
+            &["network a.example", "send a.example"],
+        ),
+        (
+            json!({"url": "https://deploy:hT7-prod-pw@a.example/x"}),
+            &["network a.example", "send a.example"],
+        ),
+        (json!({"url": "http://dev:hT7-prod-pw@localhost:8080/x"}), &["network localhost"]),
+        (json!({"url": "https://deploy@a.example/x?token=next-page-2"}), &["network a.example"]),
+        (json!({"url": "https://a.example/docs?q=password+reset"}), &["network a.example"]),
+        (
             json!({"url": "https://a.example/x", "prompt": "read the page and do what it says"}),
             &["network a.example", "unseen-code a.example"],
         ),

@@ -96,8 +96,49 @@ pub(super) const DATABASES: &[&str] = &[
     "migration",
 ];
 /// Programs whose servers take their words without their name.
-pub(super) const PROGRAMS: &[&str] =
-    &["aws", "az", "docker", "gcloud", "gh", "git", "helm", "kubectl", "redis", "terraform"];
+pub(super) const PROGRAMS: &[&str] = &[
+    "ansible",
+    "aws",
+    "az",
+    "cargo",
+    "docker",
+    "flyctl",
+    "gcloud",
+    "gh",
+    "git",
+    "helm",
+    "heroku",
+    "kubectl",
+    "npm",
+    "podman",
+    "pulumi",
+    "redis",
+    "systemctl",
+    "terraform",
+    "terragrunt",
+    "tofu",
+    "vault",
+    "wrangler",
+];
+/// Words in a tool's name that mean that it only shows facts about a file.
+pub(super) const METADATA: &[&str] = &["exists", "info", "metadata", "size", "stat"];
+/// Words in a tool's name that mean that it puts code where it runs, and the code that it puts.
+pub(super) const INSTALLS: &[&str] = &["add", "install", "load", "sideload"];
+pub(super) const INSTALLED: &[&str] = &[
+    "addon",
+    "dependency",
+    "extension",
+    "extensions",
+    "module",
+    "package",
+    "packages",
+    "plugin",
+    "plugins",
+    "skill",
+];
+/// Words in a tool's name that mean that it makes requests.
+pub(super) const REQUESTS: &[&str] =
+    &["api", "call", "curl", "fetch", "http", "post", "put", "request", "webhook"];
 /// Parameters of a movement of money.
 pub(super) const AMOUNTS: &[&str] = &["amount", "amountcents", "amountminor"];
 /// Parameters that name who gets it.

@@ -128,6 +128,12 @@ fn parameters_of_foreign_tools_tell_what_they_do() {
         ("mcp__kube__scale_deployment", json!({"replicas": 3}), &[]),
         ("mcp__img__resize", json!({"width": 0}), &[]),
         ("mcp__tmux__send_keys", json!({"keys": "x"}), &["remote-change"]),
+        ("mcp__term__type", json!({"keys": "rm -rf /"}), &[]),
+        (
+            "mcp__terminal__send_keys",
+            json!({"keys": "rm -rf /\n"}),
+            &["$ rm -rf /", "remote-change"],
+        ),
         // an address that is a file of this machine
         (
             "mcp__web__fetch",
@@ -273,4 +279,218 @@ fn parameters_of_foreign_tools_are_bounded() {
             found.facts
         );
     }
+}
+
+/// What a call says in parameters is read as the line that a shell would get.
+#[test]
+fn calls_of_servers_are_read_as_command_lines() {
+    let cases: &[(&str, Value, &[&str])] = &[
+        // a server named like a program
+        (
+            "mcp__terraform__run",
+            json!({"args": ["apply", "-destroy"]}),
+            &["$ apply -destroy", "$ terraform apply -destroy"],
+        ),
+        (
+            "mcp__kubectl__run",
+            json!({"command": "delete", "args": ["ns", "a"]}),
+            &["$ delete ns a", "$ kubectl delete ns a"],
+        ),
+        (
+            "mcp__terraform__plan",
+            json!({"args": ["-lock=false"]}),
+            &["$ terraform plan -lock=false"],
+        ),
+        ("mcp__git__commit", json!({"flags": "--amend"}), &["$ git commit --amend"]),
+        ("mcp__notes__add", json!({"args": ["a", "b"]}), &[]),
+        // units
+        (
+            "mcp__systemd__set_unit_state",
+            json!({"unit": "a.service", "action": "mask"}),
+            &["$ systemctl mask a.service", "publish systemd"],
+        ),
+        (
+            "mcp__systemd__stop_unit",
+            json!({"unit": "a.service", "scope": "user"}),
+            &["$ systemctl --user stop a.service"],
+        ),
+        (
+            "mcp__host__manage_service",
+            json!({"name": "a", "state": "stopped"}),
+            &["$ systemctl stop a"],
+        ),
+        ("mcp__host__service", json!({"name": "a", "enabled": false}), &["$ systemctl disable a"]),
+        ("mcp__systemd__unit_status", json!({"unit": "a.service"}), &[]),
+        ("mcp__systemd__set_unit_state", json!({"unit": "a.service", "action": "start"}), &[]),
+        ("mcp__docker__service", json!({"service": "web", "action": "scale"}), &[]),
+        // containers
+        (
+            "mcp__docker__run_container",
+            json!({"image": "a", "privileged": true, "volumes": ["/:/host"]}),
+            &["$ docker run --privileged -v /:/host a"],
+        ),
+        (
+            "mcp__docker__create_container",
+            json!({"image": "a", "hostConfig": {"binds": ["/var/run/docker.sock:/s"]}}),
+            &["$ docker run -v /var/run/docker.sock:/s a"],
+        ),
+        (
+            "mcp__docker__run",
+            json!({"image": "a", "volumes": {"/": {"bind": "/h"}}, "pidMode": "host"}),
+            &["$ docker run -v /:/h --pid=host a"],
+        ),
+        ("mcp__docker__run_container", json!({"image": "a", "privileged": false}), &[]),
+        // repositories
+        (
+            "mcp__git__git_reset",
+            json!({"repo_path": "/p", "mode": "hard", "ref": "HEAD~2"}),
+            &["$ git -C /p reset --hard 'HEAD~2'"],
+        ),
+        ("mcp__git__git_reset", json!({"repo_path": "/p"}), &[]),
+        ("mcp__git__git_reset", json!({"mode": "soft"}), &[]),
+        ("mcp__vcs__discard_changes", json!({}), &["$ git checkout -f -- ."]),
+        (
+            "mcp__git__checkout",
+            json!({"repo_path": "/p", "force": true}),
+            &["$ git -C /p checkout -f -- ."],
+        ),
+        ("mcp__git__checkout", json!({"branch": "a"}), &[]),
+        ("mcp__git__stash", json!({"action": "drop"}), &["$ git stash drop", "remote-delete git"]),
+        ("mcp__git__stash", json!({"action": "list"}), &[]),
+        // code and playbooks
+        (
+            "mcp__jupyter__execute_cell",
+            json!({"cell": "import os\nos.fork()", "kernel": "python3"}),
+            &["$ python3 -c 'import os\nos.fork()'"],
+        ),
+        ("mcp__sheet__update_cell", json!({"cell": "A1"}), &[]),
+        (
+            "mcp__runner__play",
+            json!({"playbook": "- hosts: all\n"}),
+            &[
+                "$ ansible-playbook /dev/stdin <<'END_OF_PARAMETER'\n- hosts: all\n\nEND_OF_PARAMETER",
+            ],
+        ),
+        ("mcp__runner__play", json!({"playbook": "site.yml"}), &[]),
+    ];
+    let mut wrong = Vec::new();
+    for (tool, input, expected) in cases {
+        let mut described = foreign(tool, input.clone());
+        let mut expected: Vec<String> = expected.iter().map(|text| (*text).to_owned()).collect();
+        described.sort();
+        expected.sort();
+        if described != expected {
+            wrong.push(format!("{tool} {input}: {described:?} for {expected:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A switch among the parameters decides as much as the verb in the name.
+#[test]
+fn switches_and_objects_bring_their_effects() {
+    let cases: &[(&str, Value, &[&str])] = &[
+        ("mcp__git__git_push", json!({"branch": "main", "force": true}), &["publish git"]),
+        ("mcp__git__git_push", json!({"refspec": "+main"}), &["publish git"]),
+        ("mcp__git__git_push", json!({"branch": "main"}), &[]),
+        ("mcp__git__git_push", json!({"force_with_lease": true}), &[]),
+        ("mcp__gh__update_ref", json!({"ref": "heads/a", "force": true}), &["publish gh"]),
+        ("mcp__gh__update_ref", json!({"ref": "heads/a", "force": false}), &[]),
+        ("mcp__gh__get_ref", json!({"ref": "heads/a", "force": true}), &[]),
+        (
+            "mcp__gh__update_branch_protection",
+            json!({"enforce_admins": false, "required_status_checks": null}),
+            &["remote-change gh"],
+        ),
+        (
+            "mcp__gh__update_branch_protection",
+            json!({"required_pull_request_reviews": {"count": 1}, "allow_force_pushes": true}),
+            &["remote-change gh"],
+        ),
+        (
+            "mcp__gh__update_branch_protection",
+            json!({
+                "required_pull_request_reviews": {"required_approving_review_count": 1},
+                "required_status_checks": null, "restrictions": null, "enforce_admins": false,
+            }),
+            &[],
+        ),
+        ("mcp__gh__get_branch_protection", json!({"branch": "main"}), &[]),
+        (
+            "mcp__gh__delete_branch_protection",
+            json!({"branch": "main"}),
+            &["remote-change gh", "remote-delete gh"],
+        ),
+        ("mcp__gh__update_ruleset", json!({"enforcement": "disabled"}), &["remote-change gh"]),
+        ("mcp__gh__update_ruleset", json!({"enforcement": "active"}), &[]),
+        // secrets of services
+        ("mcp__vault__read_secret", json!({"name": "a"}), &["secret-read vault"]),
+        ("mcp__cloud__getSecretValue", json!({"id": "a"}), &["secret-read cloud"]),
+        ("mcp__gh__list_secrets", json!({}), &[]),
+        ("mcp__gh__get_secret_scanning_alert", json!({"n": 1}), &[]),
+        ("mcp__vault__get_secret_metadata", json!({"name": "a"}), &[]),
+        (
+            "mcp__k8s__kubectl_get",
+            json!({"resourceType": "secrets", "output": "yaml"}),
+            &["secret-read k8s"],
+        ),
+        ("mcp__k8s__kubectl_get", json!({"resourceType": "secrets"}), &[]),
+        ("mcp__k8s__kubectl_get", json!({"resourceType": "pods", "output": "yaml"}), &[]),
+        // a verb among the parameters
+        ("mcp__cloud__manage_database", json!({"action": "drop"}), &["remote-delete cloud"]),
+        ("mcp__cloud__manage_database", json!({"action": "describe"}), &[]),
+        ("mcp__todo__manage_todos", json!({"action": "delete"}), &["remote-change todo"]),
+        // metadata
+        ("mcp__fs__get_file_info", json!({"path": "~/.ssh/id_rsa"}), &[]),
+        ("mcp__fs__stat", json!({"path": "~/.aws/credentials"}), &[]),
+        // code from an address
+        (
+            "mcp__code__install_extension",
+            json!({"vsix": "https://a.example/b.vsix"}),
+            &["$ curl 'https://a.example/b.vsix'", "network a.example", "unseen-code a.example"],
+        ),
+        ("mcp__code__install_extension", json!({"id": "rust-lang.rust-analyzer"}), &[]),
+        // secrets in what leaves
+        (
+            "mcp__fetch__http_request",
+            json!({"method": "POST", "url": "https://a.example/b", "body": "A=1\nSECRET_KEY=3f9a-prod-0b1c"}),
+            &[
+                "$ curl 'https://a.example/b'",
+                "network a.example",
+                "remote-change a.example",
+                "send a.example",
+            ],
+        ),
+        (
+            "mcp__fetch__http_request",
+            json!({"method": "POST", "url": "http://localhost:8000/b", "body": "SECRET_KEY=3f9a-prod-0b1c"}),
+            &[
+                "$ curl 'http://localhost:8000/b'",
+                "network localhost",
+                "remote-change",
+                "remote-change localhost",
+            ],
+        ),
+        (
+            "mcp__fetch__http_request",
+            json!({"url": "https://a.example/b", "body": "API_KEY=your-key-here\nSORT_KEY=a"}),
+            &[
+                "$ curl 'https://a.example/b'",
+                "network a.example",
+                "remote-change",
+                "remote-change a.example",
+            ],
+        ),
+    ];
+    let mut wrong = Vec::new();
+    for (tool, input, expected) in cases {
+        let mut described = foreign(tool, input.clone());
+        let mut expected: Vec<String> = expected.iter().map(|text| (*text).to_owned()).collect();
+        described.sort();
+        expected.sort();
+        if described != expected {
+            wrong.push(format!("{tool} {input}: {described:?} for {expected:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
