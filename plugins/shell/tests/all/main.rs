@@ -47,6 +47,7 @@ mod spellings;
 mod structure;
 mod twins;
 mod written;
+mod written_code;
 
 use portcullis_shell_reader::Reading;
 use portcullis_shell_reader::examples::{describe_effect, read_in_project as reading};
