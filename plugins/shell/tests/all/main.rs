@@ -6,6 +6,7 @@ mod batches;
 mod build_properties;
 mod builders;
 mod carried;
+mod carried_out;
 mod carriers;
 mod catalogue;
 mod containers;
