@@ -57,6 +57,10 @@ const OWN: &[&str] = &["127.0.0.1", "conftest", "localhost", "pytest", "self-sig
 impl Walker<'_> {
     /// Notes the first grave part of a file of code, or of a piece of one.
     pub(super) fn note_code(&mut self, path: &str, text: &str, piece: bool, command: Option<u32>) {
+        // A line past a limit is asked about, whatever else it does.
+        if self.out.is_limited() {
+            return;
+        }
         let Some(code) = find_code(path).filter(|_| text.len() <= TEXT && may_do_harm(text)) else {
             return;
         };
