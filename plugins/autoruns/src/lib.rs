@@ -5,10 +5,12 @@
 //! The reader of shell text reads such files as they will run. The host asks first whether there is
 //! anything to read, so that most edits need no reader.
 
+mod code;
 mod modules;
 mod sources;
 mod starts;
 
+pub use code::{find_code, may_do_harm};
 pub use modules::{MODULE_ENDINGS, is_module};
 pub use sources::names_sources;
 pub use starts::{is_below, is_hook_sample, is_sample, starts_by_itself};
@@ -22,6 +24,9 @@ pub enum Reach {
     Asked,
     /// On another machine, or in a container.
     Elsewhere,
+    /// On this machine, when something runs, imports or builds the file, which is ordinary code in
+    /// nearly all cases.
+    Called,
 }
 
 /// The form of a file.

@@ -6,8 +6,10 @@ const FILES: &[&str] = &[
     ".npmrc",
     ".yarnrc",
     ".yarnrc.yml",
+    "Cargo.toml",
     "Gemfile",
     "bunfig.toml",
+    "package.json",
     "pip.conf",
     "pip.ini",
     "uv.toml",
@@ -37,6 +39,7 @@ mod tests {
             "/p/requirements-dev.txt",
             "/p/requirements/a.txt",
             "/p/.cargo/config.toml",
+            "/p/web/package.json",
         ] {
             assert!(names_sources(path), "{path}");
         }

@@ -11,7 +11,7 @@ use crate::action::{Effect, EffectKind, Reading};
 use crate::event::Call;
 use crate::fault::Fault;
 use crate::text::floor_boundary;
-use portcullis_autoruns::{find_autorun, names_sources};
+use portcullis_autoruns::{find_autorun, find_code, may_do_harm, names_sources};
 use serde_json::{Map, Value};
 
 /// The part of a longer text that the reader gets at its end, in bytes.
@@ -52,14 +52,26 @@ pub(super) fn read(
 }
 
 /// Returns true if a call of a file tool brings a text with it that something will run, or that
-/// says where packages come from. Any other text is not read.
+/// says where packages come from. Of an ordinary file of code, only a text with a sign of harm is
+/// read.
 pub(super) fn is_run_later(input: &Map<String, Value>, path: &str, cwd: &str, home: &str) -> bool {
+    let path = normalise_path(path, cwd, home);
     WHOLE.iter().chain(NEW).chain([&LIST]).any(|name| input.contains_key(*name))
-        && is_read(&normalise_path(path, cwd, home), home)
+        && (find_autorun(&path, home).is_some()
+            || names_sources(&path)
+            || find_code(&path).is_some() && brings_harm(input))
 }
 
-fn is_read(path: &str, home: &str) -> bool {
-    find_autorun(path, home).is_some() || names_sources(path)
+/// Returns true if a text that a call brings has a sign of harm.
+fn brings_harm(input: &Map<String, Value>) -> bool {
+    let harms = |map: &Map<String, Value>, names: &[&str]| {
+        let texts = names.iter().filter_map(|name| map.get(*name)?.as_str());
+        texts.into_iter().any(may_do_harm)
+    };
+    let edits = input.get(LIST).and_then(Value::as_array).into_iter().flatten();
+    harms(input, WHOLE)
+        || harms(input, NEW)
+        || edits.take(EDITS).filter_map(Value::as_object).any(|edit| harms(edit, NEW))
 }
 
 /// Returns a call's change as a patch; none if it changes no text.

@@ -44,6 +44,7 @@ const SECRET_ENDINGS: &[&str] = &[
     "/.docker/config.json",
     "/.kube/config",
     "/.pypirc",
+    "/pypoetry/auth.toml",
     "/.gem/credentials",
     "/.cargo/credentials",
     "/.cargo/credentials.toml",

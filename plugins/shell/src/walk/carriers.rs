@@ -414,6 +414,8 @@ impl Walker<'_> {
             let text = PROMPTS.iter().find_map(|start| line.strip_prefix(start));
             if let Some(text) = text.or_else(|| shell_order(line)) {
                 self.nested(&Field { text: text.to_owned(), ..value.clone() }, "prompt", setting);
+            } else if let Some(text) = super::prompts::line_of_order(line) {
+                self.nested(&Field { text, ..value.clone() }, "prompt", setting);
             } else if line.contains("system(") || line.starts_with("py") || line.starts_with("lua")
             {
                 let language = if line.starts_with("py") { "python" } else { "lua" };

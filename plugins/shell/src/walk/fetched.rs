@@ -53,6 +53,7 @@ impl Walker<'_> {
             .collect();
         let (from, to) = match (name, words.as_slice()) {
             ("git" | "hg", ["clone", from, to @ ..])
+            | ("git", ["submodule", "add", from, to @ ..])
             | ("svn", ["checkout" | "co" | "export", from, to @ ..])
             | ("gh" | "glab", ["repo", "clone", from, to @ ..])
             | ("degit" | "tiged" | "gitpick", [from, to @ ..]) => (*from, to.first().copied()),

@@ -62,6 +62,13 @@ impl Walker<'_> {
                 }
             }
         }
+        let forced = |field: &Field| {
+            let low = field.text.to_ascii_lowercase();
+            low.starts_with("remote.") && low.contains(".push=+") && !low.contains('\n')
+        };
+        if words.first() == Some(&"push") && rest.iter().any(forced) {
+            self.out.form("force-push", command);
+        }
         self.skip_checks(&words, plan, rest, command);
         self.stage_secrets(&words, &operands, command, setting);
         self.push_to_address(&words, rest, plan, command, setting);

@@ -1,8 +1,10 @@
 //! Scripts in a project's manifest: `package.json`, `composer.json` and the tasks of `deno.json`.
 
 use super::expand::Field;
+use super::written::Change;
 use super::{Setting, Walker};
 use crate::catalogue::Plan;
+use crate::places;
 use crate::syntax::Span;
 
 /// The maximum nesting of JSON, and the maximum number of values of one object.
@@ -27,6 +29,20 @@ const LIFE: &[(&[&str], &[&str])] = &[
 ];
 
 impl Walker<'_> {
+    /// Notes the scripts that `npm pkg set scripts.NAME=TEXT` puts into a manifest.
+    pub(super) fn sets_scripts(&mut self, rest: &[Field], command: Option<u32>) {
+        let words: Vec<&str> = rest.iter().map(|field| field.text.as_str()).collect();
+        let sets = words.windows(2).any(|pair| pair == ["pkg", "set"]);
+        for field in rest.iter().filter(|field| sets && field.known) {
+            let given = field.text.strip_prefix("scripts.").and_then(|text| text.split_once('='));
+            let Some((name, text)) = given else { continue };
+            let (path, _) = places::resolve("package.json", &self.env.folder);
+            let text = text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+            let hunk = format!("\"scripts\": {{\"{name}\": \"{text}\"}}");
+            self.note_change(Change { path, hunks: vec![(String::new(), hunk)], command });
+        }
+    }
+
     /// Reads the scripts of `package.json` that a package manager runs.
     pub(super) fn package_scripts(
         &mut self,

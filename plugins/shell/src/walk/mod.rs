@@ -27,6 +27,7 @@ mod expand;
 mod feed;
 mod fetched;
 mod followed;
+mod fresh;
 mod git;
 mod hooks;
 mod hunts;
@@ -49,7 +50,9 @@ mod own_data;
 mod packages;
 mod parameters;
 mod patch;
+mod plays;
 mod programs;
+mod prompts;
 mod properties;
 mod recipes;
 mod redirections;
@@ -79,6 +82,7 @@ mod sql;
 mod taint;
 mod wrappers;
 mod written;
+mod written_code;
 
 use crate::bindings::exports::portcullis::shell::reader::{Reading, Surroundings};
 use crate::places::Place;
@@ -101,51 +105,7 @@ const CALLS: usize = 128;
 
 /// Reads a command line; returns the reading, and the number of steps that it took.
 pub(crate) fn read(text: &str, surroundings: &Surroundings) -> (Reading, u64) {
-    let mut walker = Walker {
-        home: surroundings.home.trim_end_matches('/'),
-        project: surroundings.cwd.trim_end_matches('/'),
-        env: Environment::new(&surroundings.cwd, surroundings.home.trim_end_matches('/')),
-        out: Output::default(),
-        depth: 0,
-        work: WORK,
-        unread: false,
-        steps: 0,
-        secrets: Vec::new(),
-        contacts: Vec::new(),
-        sourced: false,
-        running: Vec::new(),
-        calls: CALLS,
-        shells: 0,
-        descriptors: BTreeMap::new(),
-        outputs: BTreeMap::new(),
-        written: Vec::new(),
-        tainted: BTreeSet::new(),
-        dumped: BTreeSet::new(),
-        dumps: 0,
-        sendings: Vec::new(),
-        led: BTreeMap::new(),
-        files: BTreeMap::new(),
-        module_folders: BTreeSet::new(),
-        generated: BTreeSet::new(),
-        printed: BTreeSet::new(),
-        checked_out: BTreeSet::new(),
-        edits: BTreeMap::new(),
-        built: Vec::new(),
-        links: Vec::new(),
-        enters: false,
-        kept: Vec::new(),
-        remotes: Vec::new(),
-        hoards: Vec::new(),
-        scripts: scripts::Scripts::new(surroundings),
-        looked_up: false,
-        looked_up_all: false,
-        metadata: false,
-        given: Vec::new(),
-        staged: false,
-        made: BTreeSet::new(),
-        seen_inside: containers::SeenInside::default(),
-        changes: Vec::new(),
-    };
+    let mut walker = Walker::new(surroundings, WORK);
     walker.recall_files();
     walker.text(text, None, &Setting::default());
     walker.uncalled();

@@ -106,6 +106,7 @@ impl Walker<'_> {
                 let (path, known) = places::resolve(path.trim_end(), &self.env.folder);
                 let kept = known
                     && (self.autorun_at(&path).is_some()
+                        || portcullis_autoruns::find_code(&path).is_some()
                         || portcullis_autoruns::names_sources(&path));
                 change = kept.then(|| Change { path, hunks: Vec::new(), command });
             }

@@ -243,6 +243,7 @@ impl Walker<'_> {
             "make" | "gmake" => self.make(rest, plan, &call.input, command, setting),
             "just" => self.just(rest, plan, command, setting),
             "npm" | "pnpm" | "yarn" | "bun" => {
+                self.sets_scripts(rest, command);
                 self.package_scripts(name, rest, plan, command, setting)
             }
             "deno" => self.deno_task(rest, command, setting),
@@ -277,7 +278,14 @@ impl Walker<'_> {
                 self.compose(rest, call, command, setting)
             }
             "awk" | "gawk" | "mawk" | "nawk" => self.awk(rest, plan, command, setting),
-            "vim" | "vi" | "nvim" | "less" | "ed" | "ex" => self.editor(rest, call, setting),
+            "vim" | "vi" | "nvim" | "less" | "ed" | "ex" => {
+                self.editor(rest, call, setting);
+                if matches!(name, "ed" | "ex") {
+                    self.ed_empties(rest, &call.input, command, setting);
+                }
+            }
+            "ansible" => self.play_module(rest, setting),
+            "ansible-playbook" => self.piped_playbook(rest, &call.input, setting),
             "sed" | "gsed" | "ssed" => self.sed(rest, plan, command, setting),
             "scp" | "pscp" | "rcp" | "rsync" => {
                 if rest.iter().any(|field| field.text.starts_with("--delete")) {

@@ -56,7 +56,9 @@ impl Walker<'_> {
             Some(name) => vec![name.as_str()],
             None => usual.to_vec(),
         };
-        let found = if piped {
+        let found = if let Some(given) = self.given_file(rest, &["-f", "--file", "--makefile"]) {
+            Some(given)
+        } else if piped {
             input.text.clone().map(|text| (places::resolve("-", &self.env.folder).0, text))
         } else {
             self.first_file(&names, command, setting)
@@ -168,7 +170,9 @@ impl Walker<'_> {
             Some(name) => vec![name.as_str()],
             None => vec!["justfile", "Justfile", ".justfile"],
         };
-        let Some((path, whole)) = self.first_file(&names, command, setting) else { return };
+        let found = self.given_file(rest, &["-f", "--justfile"]);
+        let found = found.or_else(|| self.first_file(&names, command, setting));
+        let Some((path, whole)) = found else { return };
         let words = plan.operands.iter().filter_map(|at| rest.get(*at)).map(|field| &field.text);
         let words: Vec<&String> = words
             .filter(|word| Some(word.as_str()) != named.as_deref() && !word.contains('='))
@@ -212,6 +216,13 @@ impl Walker<'_> {
             }
         }
         found
+    }
+
+    /// Returns the file that a flag names if it is the output of other commands: `-f <(...)`.
+    fn given_file(&self, rest: &[Field], flags: &[&str]) -> Option<(String, Rc<str>)> {
+        let at = rest.iter().position(|field| flags.contains(&field.text.as_str()))?;
+        let text = rest.get(at + 1)?.feed.as_ref()?.text.clone()?;
+        Some((places::resolve("-", &self.env.folder).0, text))
     }
 
     /// Reads lines of a file, each in a shell of its own.

@@ -17,6 +17,9 @@ enum Kind {
     Requirements,
     Gemfile,
     Cargo,
+    /// The dependencies of a package of Node, and those of a crate.
+    Node,
+    Crate,
 }
 
 fn kind_of(path: &str) -> Option<Kind> {
@@ -28,6 +31,8 @@ fn kind_of(path: &str) -> Option<Kind> {
         "pip.conf" | "pip.ini" | "uv.toml" => Kind::Keys(&["index-url", "find-links", "url"]),
         ".condarc" => Kind::Keys(&["channel_alias"]),
         "Gemfile" => Kind::Gemfile,
+        "package.json" => Kind::Node,
+        "Cargo.toml" => Kind::Crate,
         "config" | "config.toml" if folder == ".cargo" => Kind::Cargo,
         _ if name.ends_with(".txt") && name.contains("requirements") => Kind::Requirements,
         _ if folder == "requirements" && name.ends_with(".txt") => Kind::Requirements,
@@ -96,6 +101,8 @@ fn sources_of(kind: Kind, line: &str) -> Vec<(&'static str, String)> {
             let address = quoted.and_then(|rest| rest.get(1..)?.split(['"', '\'']).next());
             address.map(|text| ("registry", text.to_owned())).into_iter().collect()
         }
+        Kind::Node => line.split([',', '{']).filter_map(of_package).collect(),
+        Kind::Crate => of_crate(line).into_iter().collect(),
         Kind::Cargo => {
             let Some((key, given)) = line.split_once('=') else { return Vec::new() };
             let key = key.trim();
@@ -108,4 +115,49 @@ fn sources_of(kind: Kind, line: &str) -> Vec<(&'static str, String)> {
             Vec::new()
         }
     }
+}
+
+/// Returns the address among the members of a package of Node that a dependency is taken from.
+fn of_package(member: &str) -> Option<(&'static str, String)> {
+    // What a package says of itself.
+    const OWN: &[&str] = &[
+        "$schema",
+        "author",
+        "bugs",
+        "email",
+        "funding",
+        "homepage",
+        "license",
+        "name",
+        "registry",
+        "repository",
+        "resolved",
+        "url",
+    ];
+    const STARTS: &[&str] = &["bitbucket:", "gist:", "git+", "git:", "git@", "github:", "gitlab:"];
+    let (key, value) = member.split_once("\":")?;
+    let key = key.trim().trim_matches('"');
+    let value = value.trim().trim_matches(['"', '}', ' ', '\n']);
+    let archive = value.starts_with("http") && {
+        let path = value.split(['?', '#']).next().unwrap_or(value);
+        [".tgz", ".tar.gz", ".git", ".zip"].iter().any(|end| path.ends_with(end))
+    };
+    let source = archive || STARTS.iter().any(|start| value.starts_with(start));
+    (source && !OWN.contains(&key) && !value.contains(' ')).then(|| ("npm", value.to_owned()))
+}
+
+/// Returns the repository that a crate is taken from. One of a known forge at a commit or a tag
+/// stays as it was seen.
+fn of_crate(line: &str) -> Option<(&'static str, String)> {
+    const FORGES: &[&str] =
+        &["https://github.com/", "https://gitlab.com/", "https://codeberg.org/"];
+    let at = line.find("git = \"").or_else(|| line.find("git=\""))?;
+    let before = line.get(..at)?.trim_end();
+    if !(before.is_empty() || before.ends_with(['{', ','])) {
+        return None;
+    }
+    let address = line.get(at..)?.split('"').nth(1)?;
+    let fixed = ["rev", "tag"].iter().any(|key| line.contains(&format!("{key} =")));
+    let seen = fixed && FORGES.iter().any(|forge| address.starts_with(forge));
+    (!seen).then(|| ("address", address.to_owned()))
 }

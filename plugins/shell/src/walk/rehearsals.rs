@@ -209,10 +209,13 @@ impl Walker<'_> {
             .or(operand)
             .map(|text| database_of(text).unwrap_or(text))
             .is_some_and(is_rehearsal);
+        // What a container for tests holds is a rehearsal too, whatever its databases are called.
+        let contained = matches!(&setting.place, Place::Container(name, _) if is_rehearsal(name));
+        let is_spare = |name: &str| is_rehearsal(name) || contained && !is_earnest(name);
         let statements = || texts.iter().flat_map(|field| sql::strip_flag(&field.text).split(';'));
         let mut grave = statements().filter(|text| sql::change(text) >= Change::Machine).peekable();
         let loses_nothing = |text: &str| match dropped(text) {
-            Some(database) => is_rehearsal(database),
+            Some(database) => is_spare(database),
             None => connected && stays_in_its_database(text),
         };
         grave.peek().is_some() && grave.all(loses_nothing) && !statements().any(goes_elsewhere)

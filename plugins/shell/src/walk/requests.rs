@@ -81,6 +81,54 @@ impl Walker<'_> {
             }
         }
         self.statements_in(&request, command, setting);
+        self.shows_secret(&words, &request, command);
+        self.opens_container(&words, &request, command, setting);
+    }
+
+    /// Notes a secret in a header, or a password, that goes to another machine of which nothing is
+    /// checked.
+    fn shows_secret(&mut self, words: &[&str], request: &Request, command: Option<u32>) {
+        const HEADERS: &[&str] = &["authorization:", "cookie:", "private-token:", "x-api-key:"];
+        let header = |word: &&str| {
+            let low = word.trim_start_matches("-H").to_ascii_lowercase();
+            HEADERS.iter().any(|header| low.starts_with(header))
+        };
+        let shows =
+            words.iter().any(header) || words.iter().any(|word| matches!(*word, "-u" | "--user"));
+        let unchecked = words.iter().any(|word| {
+            let short = word.starts_with('-') && !word.starts_with("--") && word.contains('k');
+            matches!(*word, "--insecure" | "--no-check-certificate") || short && word.len() < 8
+        });
+        let far = request.addresses.iter().filter_map(|address| places::host(address));
+        let far = far.into_iter().any(|host| host.contains('.') && !places::is_loopback(&host));
+        if shows && unchecked && far {
+            self.out.form("unchecked-secret", command);
+        }
+    }
+
+    /// Notes a container that a request to the engine's socket opens the machine to.
+    fn opens_container(
+        &mut self,
+        words: &[&str],
+        request: &Request,
+        command: Option<u32>,
+        setting: &Setting,
+    ) {
+        const SOCKETS: &[&str] = &["docker.sock", "podman.sock", "containerd.sock"];
+        const OPENS: &[&str] = &[
+            "\"/:/",
+            "\"Privileged\":true",
+            "\"PidMode\":\"host\"",
+            "\"Source\":\"/\"",
+            "docker.sock:",
+        ];
+        let asks = words.iter().any(|word| SOCKETS.iter().any(|socket| word.ends_with(socket)));
+        let plain = |body: &String| body.split_whitespace().collect::<String>();
+        let opens = |body: &String| OPENS.iter().any(|sign| plain(body).contains(sign));
+        if asks && request.bodies.iter().any(opens) {
+            self.out.form("container-escape", command);
+            self.plain(EffectKind::Privilege, "/", true, command, setting);
+        }
     }
 
     /// Follows a file of settings of curl: each line is a flag with its value.

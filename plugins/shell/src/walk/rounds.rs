@@ -294,10 +294,30 @@ fn has_no_end(head: &str) -> bool {
     parts.nth(1).is_some_and(|condition| matches!(condition.trim(), "" | "1"))
 }
 
+/// Returns true for a command that starts another one and does not wait for it.
+fn starts_detached(body: &Body) -> bool {
+    let Body::Simple { words, .. } = body else { return false };
+    let mut words = words.iter().filter_map(Word::bare);
+    let program = words.next().unwrap_or_default();
+    let words: Vec<&str> = words.collect();
+    let has = |named: &[&str]| words.iter().any(|word| named.contains(word));
+    match program {
+        "docker" | "podman" | "nerdctl" => {
+            has(&["run"]) && has(&["-d", "-di", "-dit", "-dt", "--detach"])
+        }
+        "systemd-run" => !has(&["--wait", "--pty", "-P", "-t"]),
+        "setsid" | "daemonize" => true,
+        "tmux" => has(&["new", "new-session"]) && has(&["-d"]),
+        "screen" => has(&["-dm", "-dmS"]),
+        _ => false,
+    }
+}
+
 /// Returns true if a body starts commands that it does not wait for.
 fn starts_beside(body: &Script) -> bool {
     body.iter().any(|pipeline| {
         pipeline.background
+            || pipeline.stages.iter().any(|stage| starts_detached(&stage.body))
             || pipeline.stages.iter().any(|stage| match &stage.body {
                 Body::Group(script) | Body::Subshell(script) => starts_beside(script),
                 Body::Branches { arms, .. } => arms.iter().any(starts_beside),

@@ -310,9 +310,23 @@ fn copies_by_program(lower: &str) -> bool {
 
 /// Returns true if the condition is always true: `where 1=1`, `where true`.
 fn always(lower: &str) -> bool {
+    if takes_all_of_itself(lower) {
+        return true;
+    }
     let Some((_, condition)) = lower.rsplit_once("where") else { return false };
     let condition: String = condition.chars().filter(|c| !c.is_whitespace()).collect();
     matches!(condition.as_str(), "1=1" | "true" | "1" | "''=''" | "notfalse" | "1<>2")
+}
+
+/// Returns true if the rows are those that the whole table has: `delete from a where b in (select b
+/// from a)`.
+fn takes_all_of_itself(lower: &str) -> bool {
+    let Some((_, rest)) = lower.split_once("delete from ") else { return false };
+    let table = rest.split_whitespace().next().unwrap_or("");
+    let Some((_, inner)) = rest.split_once(" in (select ") else { return false };
+    let inner = inner.split(')').next().unwrap_or("");
+    let from = inner.split_once(" from ").map_or("", |(_, from)| from.trim());
+    !table.is_empty() && from == table && rest.matches("where").count() == 1
 }
 
 /// First words of statements, each with the words that must follow so that it cannot be a program.

@@ -48,9 +48,9 @@ const ORDINARY: &[&str] = &[
 /// Forms of deletion: the effects say what is lost.
 const DELETIONS: &[&str] = &["recursive-delete", "recursive-force-delete"];
 /// Folders below which recipes install, and workflows delete.
-const INSTALLED: &[&str] = &["/usr/", "/opt/", "/srv/", "/Applications/"];
+pub(super) const INSTALLED: &[&str] = &["/usr/", "/opt/", "/srv/", "/Applications/"];
 /// Folders of passing files.
-const PASSING: &[&str] = &["/tmp/", "/var/tmp/", "/private/tmp/", "/dev/"];
+pub(super) const PASSING: &[&str] = &["/tmp/", "/var/tmp/", "/private/tmp/", "/dev/"];
 
 /// A change of a file by a patch.
 pub(super) struct Change {
@@ -73,10 +73,10 @@ struct Written {
 }
 
 /// Something grave in a file.
-struct Finding {
-    key: String,
-    line: u32,
-    text: String,
+pub(super) struct Finding {
+    pub key: String,
+    pub line: u32,
+    pub text: String,
 }
 
 impl Walker<'_> {
@@ -88,6 +88,9 @@ impl Walker<'_> {
 
     /// Remembers a change of a file.
     pub(super) fn note_change(&mut self, change: Change) {
+        if self.changes.len() >= CHANGES && self.autorun_at(&change.path).is_none() {
+            return;
+        }
         if self.changes.len() < CHANGES {
             self.changes.push(change);
         } else {
@@ -98,6 +101,7 @@ impl Walker<'_> {
     /// Reads the files that the command line wrote, as they will run.
     pub(super) fn read_written(&mut self) {
         let mut all: Vec<Written> = Vec::new();
+        let mut code = Vec::new();
         let files: Vec<_> = self
             .files
             .iter()
@@ -105,14 +109,23 @@ impl Walker<'_> {
             .collect();
         for (path, pieces, command) in files {
             self.sources_in(&path, Some(&pieces), None, command);
-            let Some(autorun) = self.autorun_at(&path) else { continue };
+            let Some(autorun) = self.autorun_at(&path) else {
+                if portcullis_autoruns::find_code(&path).is_some() {
+                    code.push((path, self.text_in(&pieces), false, command));
+                }
+                continue;
+            };
             let text = self.text_in(&pieces);
             let before = self.text_before(&path);
             all.push(Written { path, autorun, before, after: text, piece: false, command });
         }
         for change in std::mem::take(&mut self.changes) {
             self.sources_in(&change.path, None, Some(&change.hunks), change.command);
-            let Some(autorun) = self.autorun_at(&change.path) else { continue };
+            let Some(autorun) = self.autorun_at(&change.path) else {
+                let (text, piece) = changed("", &change.hunks);
+                code.push((change.path, text, piece, change.command));
+                continue;
+            };
             let before = self.text_before(&change.path);
             let (after, piece) = changed(&before, &change.hunks);
             let Change { path, command, .. } = change;
@@ -123,6 +136,9 @@ impl Walker<'_> {
         }
         for file in all.iter().take(FILES) {
             self.note_planted(file);
+        }
+        for (path, text, piece, command) in code.into_iter().take(FILES) {
+            self.note_code(&path, &text, piece, command);
         }
     }
 
@@ -222,7 +238,7 @@ impl Walker<'_> {
         };
         let place = match file.autorun.reach {
             Reach::Elsewhere => Place::Container(String::new(), Rc::from([])),
-            Reach::Starts | Reach::Asked => Place::Here,
+            Reach::Starts | Reach::Asked | Reach::Called => Place::Here,
         };
         let setting = Setting { place, ..Setting::default() };
         let run = RunText {
@@ -322,7 +338,13 @@ impl Walker<'_> {
 
     /// Notes a grave line of a file that runs later.
     fn plant(&mut self, file: &Written, finding: &Finding) {
-        let path = self.shown(&file.path);
+        self.plant_line(&file.path, finding, file.command);
+    }
+
+    /// Notes a grave line of a file at a path.
+    pub(super) fn plant_line(&mut self, path: &str, finding: &Finding, command: Option<u32>) {
+        let target = places::as_glob(path);
+        let path = self.shown(path);
         let line = match finding.line {
             0 => String::new(),
             line => format!(" line {line}"),
@@ -331,12 +353,12 @@ impl Walker<'_> {
             format!("puts a command where it runs later: `{path}`{line}: `{}`", finding.text);
         let weight = crate::catalogue::form("planted-command").map_or(100, |(.., weight)| weight);
         let id = "planted-command".to_owned();
-        self.out.forms.push(Form { id, label, weight, command: file.command });
+        self.out.forms.push(Form { id, label, weight, command });
         self.out.effect(Effect {
             kind: EffectKind::Persistence,
-            target: places::as_glob(&file.path),
+            target,
             path: None,
-            command: file.command,
+            command,
             recursive: false,
             certain: true,
         });
@@ -350,7 +372,7 @@ fn is_grave_form(form: &Form, reach: Reach) -> bool {
 }
 
 /// Returns a line as a label shows it.
-fn shown(line: &str) -> String {
+pub(super) fn shown(line: &str) -> String {
     let mut text: String =
         line.trim().chars().map(|c| if c.is_control() || c == '`' { ' ' } else { c }).collect();
     super::output::cut(&mut text, SHOWN);

@@ -6,6 +6,7 @@ mod batches;
 mod build_properties;
 mod builders;
 mod carried;
+mod carried_out;
 mod carriers;
 mod catalogue;
 mod containers;
@@ -47,6 +48,7 @@ mod spellings;
 mod structure;
 mod twins;
 mod written;
+mod written_code;
 
 use portcullis_shell_reader::Reading;
 use portcullis_shell_reader::examples::{describe_effect, read_in_project as reading};
