@@ -36,7 +36,6 @@ const CRATES: &[&str] = &[
     "cargo install --locked <p>",
     "cargo install <p>@1.2.3",
     "cargo install --version 1.2.3 <p> --root /tmp/x",
-    "cargo +nightly install <p>",
 ];
 
 #[test]
