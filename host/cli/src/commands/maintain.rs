@@ -115,6 +115,11 @@ fn pass(arguments: &Arguments, places: &Paths, home: &Home) -> Result<Option<boo
             break;
         }
     }
+    if failed.is_some()
+        && let Err(error) = protection::report_protection(places, home, arguments.all)
+    {
+        print_result(arguments, "protection", &format!("not reported: {}", error.in_line()));
+    }
     Ok(failed)
 }
 

@@ -3,6 +3,8 @@
 //! The checks are those that start no program and read no whole journal. Texts are masked, and do
 //! not leave a machine whose detail is `outline`.
 
+use super::{hold, take_lock};
+use crate::error::{Error, Result};
 use portcullis_config::Config;
 use portcullis_config::clock::now_ms;
 use portcullis_config::paths::Paths;
@@ -14,27 +16,40 @@ use portcullis_fleet::protocol::{
 };
 use portcullis_fleet::{FleetFiles, HubClient};
 use portcullis_review::health::{HealthFinding, HealthInput, Level, find_installed, worst_level};
+use portcullis_review::installed::derive_mask_key;
+use portcullis_store::Home;
 use std::cmp::Reverse;
 
-/// The time between two reports, in milliseconds.
+/// The time between two reports, and before the first one of a machine that works by itself, in
+/// milliseconds.
 const PERIOD: u64 = 15 * 60 * 1000;
+const FIRST: u64 = 60 * 1000;
 
-/// Reports the protection if that is due. A hub that does not take it, such as an older one, does
-/// not keep records from being sent: it is asked again with the next report.
-pub fn report_protection(
-    files: &FleetFiles,
-    client: &HubClient,
-    places: &Paths,
-    config: &Config,
-    masker: &Masker,
-) -> Result<(), String> {
-    let now = now_ms();
-    let failed = |error: portcullis_fs::SealError| error.to_string();
-    let mut progress = files.read_progress().map_err(failed)?.unwrap_or_default();
-    let is_due = now.saturating_sub(progress.reported_at) >= PERIOD || now < progress.reported_at;
-    if !is_due || progress.journal.is_empty() {
+/// Reports the protection of a machine in a fleet, if that is due. It does so without the lock of
+/// `maintain`, since checks may take a while and records must not wait for them. A hub that does not
+/// take it, such as an older one, is asked again with the next report. With `at_once` the first
+/// report does not wait.
+pub fn report_protection(places: &Paths, home: &Home, at_once: bool) -> Result<()> {
+    let files = FleetFiles::of_home(home);
+    if !files.is_member() {
         return Ok(());
     }
+    let Some(_only) = hold(home, "protection.lock")? else { return Ok(()) };
+    let Some(membership) = files.read_membership()? else { return Ok(()) };
+    let (now, progress) = (now_ms(), files.read_progress()?.unwrap_or_default());
+    if progress.journal.is_empty() {
+        return Ok(());
+    }
+    if progress.reported_at == 0 && !at_once {
+        return note_report(home, &files, now.saturating_sub(PERIOD - FIRST));
+    }
+    let least = if at_once { PERIOD - FIRST } else { PERIOD };
+    let is_due = now.saturating_sub(progress.reported_at) >= least || now < progress.reported_at;
+    if !is_due {
+        return Ok(());
+    }
+    let config = Config::load(places, Some(home))?;
+    let masker = Masker::new(derive_mask_key(home), &config.policy.personal_data);
     // Without a project, the settings are those of the person and of the organisation.
     let project = places.state.clone();
     let agents = match find_installed(places, &project) {
@@ -43,10 +58,22 @@ pub fn report_protection(
     };
     let input = HealthInput { agents, places: places.clone(), project, now, quick: true };
     let findings = input.examine_all(|_| {});
-    let report = compose_report(findings, config.fleet_detail, masker);
-    client.send_protection(&report).map_err(|error| error.to_string())?;
-    progress.reported_at = now;
-    files.write_progress(&progress).map_err(failed)
+    let report = compose_report(findings, config.fleet_detail, &masker);
+    HubClient::of_member(&membership)
+        .and_then(|client| client.send_protection(&report))
+        .map_err(|error| Error::io(error.to_string()))?;
+    note_report(home, &files, now)
+}
+
+/// Notes the time of a report. The cursor is in the same file, so the lock of `maintain` is held; if
+/// another instance has it, the next one reports again.
+fn note_report(home: &Home, files: &FleetFiles, now: u64) -> Result<()> {
+    let Some(_lock) = take_lock(home)? else { return Ok(()) };
+    if let Some(mut progress) = files.read_progress()? {
+        progress.reported_at = now;
+        files.write_progress(&progress)?;
+    }
+    Ok(())
 }
 
 fn compose_report(

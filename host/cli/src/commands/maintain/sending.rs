@@ -4,7 +4,6 @@
 //! A hub that does not answer, or is busy, is tried again after a random time that grows with each
 //! failure: machines that were cut off together must not come back together.
 
-use super::protection::report_protection;
 use crate::error::{Error, Result};
 use crate::fleet_error::FetchError;
 use crate::fleet_orders::fetch_orders;
@@ -128,16 +127,12 @@ fn send(
         portcullis: env!("CARGO_PKG_VERSION"),
     };
     let report = sender.send_journal(Instant::now() + BUDGET, now_ms)?;
-    let unreported = match report_protection(files, &client, places, config, &masker) {
-        Ok(()) => String::new(),
-        Err(error) => format!("; no report of the protection: {}", one_line(&error, 400)),
-    };
     let rest = match report.waiting {
         0 => String::new(),
         waiting => format!("; {waiting} wait"),
     };
     Ok((
-        format!("the hub has {} more{rest}{news}{unreported}", count_noun(report.sent, "record")),
+        format!("the hub has {} more{rest}{news}", count_noun(report.sent, "record")),
         report.waiting == 0,
     ))
 }
