@@ -158,7 +158,7 @@ async fn insert_orders(
                 &signed.signature,
                 &i16::from(share),
                 &signed_number(orders.expires_at),
-                &operator.name(),
+                &by,
             ],
         )
         .await?;

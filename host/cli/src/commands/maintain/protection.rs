@@ -57,7 +57,7 @@ pub fn report_protection(places: &Paths, home: &Home, at_once: bool) -> Result<(
         installed => installed,
     };
     let input = HealthInput { agents, places: places.clone(), project, now, quick: true };
-    let findings = input.examine_all(|_| {});
+    let (findings, _) = input.examine_all(|_| {});
     let report = compose_report(findings, config.fleet_detail, &masker);
     HubClient::of_member(&membership)
         .and_then(|client| client.send_protection(&report))
