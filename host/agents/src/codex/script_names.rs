@@ -34,7 +34,10 @@ pub(super) fn hides_a_tool(script: &str, tool: &str) -> bool {
         }
         let dot = if is_sign(at + 1, '?') { at + 2 } else { at + 1 };
         let is_named = match (tokens.get(dot), tokens.get(dot + 1)) {
-            (Some(Token::Sign('.')), Some(Token::Word(name))) => name != tool,
+            // A letter that is escaped goes on with the name.
+            (Some(Token::Sign('.')), Some(Token::Word(name))) => {
+                name != tool && !is_sign(dot + 2, '\\')
+            }
             (Some(Token::Sign('[')), Some(Token::Text(name))) => {
                 is_sign(dot + 2, ']') && !name.is_empty() && name != tool
             }
