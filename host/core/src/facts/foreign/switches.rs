@@ -13,7 +13,7 @@ pub(super) fn text_of<'v>(input: &'v Map<String, Value>, names: &[&str]) -> Opti
         let has_name = |(key, _): &(&String, &Value)| texts::plain(key) == **name;
         input.iter().find(has_name).and_then(|(_, value)| value.as_str())
     };
-    names.iter().find_map(|name| named(&name)).filter(|text| !text.is_empty())
+    names.iter().find_map(named).filter(|text| !text.is_empty())
 }
 
 /// Returns true if a parameter with one of these names is set.
