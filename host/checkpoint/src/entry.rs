@@ -67,6 +67,7 @@ pub(crate) fn finish_file(file: &File, mode: u32, modified: Time) -> io::Result<
     )?)
 }
 
+#[allow(clippy::useless_conversion, reason = "some systems have a narrower type for it")]
 fn write_kind<S: Serializer>(kind: &FileType, serializer: S) -> Result<S::Ok, S::Error> {
     u32::from(kind.as_raw_mode()).serialize(serializer)
 }

@@ -51,7 +51,7 @@ impl OpenFolder {
     pub(crate) fn read(&self, name: &OsStr) -> io::Result<SourceFile> {
         match self {
             Self::Own(folder) => folder.read(name).map(SourceFile::Own),
-            Self::Handed(folder) => folder.read(name).map(SourceFile::Handed),
+            Self::Handed(folder) => folder.read(name).map(Box::new).map(SourceFile::Handed),
         }
     }
 
@@ -136,7 +136,7 @@ impl OpenFolder {
 #[derive(Debug)]
 pub(crate) enum SourceFile {
     Own(File),
-    Handed(HandedSource),
+    Handed(Box<HandedSource>),
 }
 
 impl SourceFile {

@@ -212,10 +212,8 @@ impl Walker<'_> {
     /// Notes what jbang fetches and runs: an artifact, or a name in somebody's catalogue.
     fn jbang(&mut self, rest: &[Field], command: Option<u32>, setting: &Setting) {
         const VERBS: &[&str] = &["app", "build", "install", "run"];
-        let words = rest.iter().filter(|field| !field.text.starts_with('-'));
-        let Some(field) = words.filter(|field| !VERBS.contains(&field.text.as_str())).next() else {
-            return;
-        };
+        let mut words = rest.iter().filter(|field| !field.text.starts_with('-'));
+        let Some(field) = words.find(|field| !VERBS.contains(&field.text.as_str())) else { return };
         let text = field.text.as_str();
         let is_file = text.contains(['/', ' ']) || text.ends_with(".java");
         let is_artifact = text.matches(':').count() >= 2;
