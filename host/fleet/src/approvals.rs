@@ -526,7 +526,8 @@ mod tests {
     #[test]
     fn rules_name_each_person_once_and_somebody_for_each_role() {
         let (oncall, lead): (&[&str], &[&str]) = (&["oncall"], &["lead"]);
-        let rows: [(&str, Vec<(&str, u8, &[&str])>, &str); 6] = [
+        type Approver<'a> = (&'a str, u8, &'a [&'a str]);
+        let rows: [(&str, Vec<Approver<'_>>, &str); 6] = [
             ("complete", vec![("ann", 1, oncall), ("bob", 2, lead)], ""),
             ("nobody for a role", vec![("ann", 1, oncall)], "no approver has the role `lead`"),
             ("a name twice", vec![("ann", 1, oncall), ("ann", 2, lead)], "have the name `ann`"),

@@ -263,7 +263,7 @@ mod tests {
     fn templates_load_only_what_tries_them() {
         let folder = tempfile::tempdir().unwrap();
         let root = std::fs::canonicalize(folder.path()).unwrap();
-        let home = Home::open_root(&root.join("state")).unwrap();
+        let home = Home::open_root(root.join("state")).unwrap();
         let places = Paths {
             person: String::new(),
             config: root.join("config"),

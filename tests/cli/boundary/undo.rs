@@ -131,7 +131,8 @@ fn false_answers(machine: &mut Machine) -> Result<()> {
     let foreign = other.project().join("own.txt");
     other.write(&foreign, "of the other user\n")?;
     agent.write(&agent.project().join("run.sh"), "make\n")?;
-    let answers: [(&str, fn(&[u8]) -> Vec<u8>); 4] = [
+    type MakesAnswer = fn(&[u8]) -> Vec<u8>;
+    let answers: [(&str, MakesAnswer); 4] = [
         ("nothing", |_| Vec::new()),
         ("noise", |_| vec![0xff; 40]),
         ("the request itself", <[u8]>::to_vec),

@@ -30,9 +30,9 @@ fn publish(fleet: &Fleet, orders: &Orders, options: &[&str]) -> Result<()> {
 fn listed(fleet: &Fleet, version: u64) -> Result<Value> {
     let shown = fleet.output(&["hub", "orders", "list", "--json"])?;
     let shown: Value = serde_json::from_str(&shown)?;
-    let all = shown["orders"].as_array().context("no list")?.iter();
-    let found = all.cloned().find(|one| one["version"] == version && one["group"] == "web");
-    found.with_context(|| format!("no version {version}: {shown}"))
+    let mut all = shown["orders"].as_array().context("no list")?.iter();
+    let found = all.find(|one| one["version"] == version && one["group"] == "web");
+    found.cloned().with_context(|| format!("no version {version}: {shown}"))
 }
 
 /// Waits until a rollout is in a state and at a stage.

@@ -107,5 +107,5 @@ fn private(path: &Path) -> Result<String> {
         .with_hint("run `chmod 600` on it, and make a new one if somebody may have read it"));
     }
     let bytes = open.read_rest(MOST_BYTES)?;
-    Ok(String::from_utf8(bytes).context("it is not valid UTF-8")?)
+    String::from_utf8(bytes).context("it is not valid UTF-8")
 }

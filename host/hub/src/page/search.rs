@@ -171,14 +171,14 @@ fn add_results(main: &mut Html, found: &[FoundRecord], query: &SearchQuery) {
          class=\"wide\">session</th></tr></thead><tbody>",
         &[],
     );
-    let shown = found.iter().take(MOST as usize);
+    let mut shown = found.iter().take(MOST as usize);
     shown.clone().for_each(|record| add_row(&mut table, record));
     table.put_template("</tbody></table>", &[]);
     main.put_template("<section>", &[]);
     add_scrolled(main, "records", &table);
     main.put_template("</section>", &[]);
     let has_more = found.len() > MOST as usize;
-    let last = shown.last().filter(|_| has_more).map(|record| record.place.to_word());
+    let last = shown.next_back().filter(|_| has_more).map(|record| record.place.to_word());
     let older = last.map(|word| address_after(query, &word));
     let first = (!query.after.is_empty()).then(|| address_after(query, ""));
     add_paging(main, first.as_deref(), older.as_deref());

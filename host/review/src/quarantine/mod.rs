@@ -326,7 +326,7 @@ mod tests {
     fn behind_a_boundary_nothing_is_deleted_that_a_user_names() {
         let folder = tempfile::tempdir().unwrap();
         let folder = fs::canonicalize(folder.path()).unwrap();
-        let home = Home::open_root(&folder.join("state")).unwrap();
+        let home = Home::open_root(folder.join("state")).unwrap();
         let mut store = Store::open_database(&home, Durability::Process).unwrap();
         let mut record = Record::outside_session(RecordKind::Review, "x", "rm -rf work", 1, "r");
         let kept = folder.join(OURS).join(&record.id).join("0/work");
