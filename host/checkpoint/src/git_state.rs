@@ -1,4 +1,4 @@
-//! Whether git's own folder, which a whole tree leaves out, was changed since a time.
+//! Finds changes in git's own folder since a time: a checkpoint of a whole tree leaves it out.
 
 use crate::entry::EntryInfo;
 use crate::files::FileAccess;

@@ -194,7 +194,7 @@ impl Relay {
 
     fn make_request(&self, waiting: &[ApprovalRecord], wait_seconds: u32) -> ApprovalsRequest {
         let (now, mut bytes) = (now_ms(), 0);
-        // What finds no room in one request is sent with the next.
+        // The rest is sent with the next request.
         let mut fits = |question: &AskedQuestion| {
             let fits = !question.is_sent && bytes < MOST_TEXTS;
             bytes += if fits { question.text.len() } else { 0 };

@@ -25,7 +25,7 @@ pub const SKEW: u64 = 5 * 60 * 1000;
 const MOST_APPROVERS: usize = 200;
 const MOST_ESCALATIONS: usize = 5;
 
-/// Who answers for a group of machines: a part of its orders, as TOML.
+/// The approvers of a group of machines: a part of its orders, as TOML.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ApprovalRules {

@@ -74,7 +74,7 @@ pub enum Publication {
 pub struct NewOrders<'a> {
     /// As they were signed.
     pub signed: &'a SignedOrders,
-    /// What they say.
+    /// Their content.
     pub orders: &'a Orders,
 }
 

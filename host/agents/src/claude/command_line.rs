@@ -137,7 +137,7 @@ pub(super) fn read_command(words: &[String]) -> Result<AgentRequest> {
     let mut doubt: Option<Doubt> = None;
     while let Some(word) = words.next() {
         if word == "--" {
-            // What follows is the prompt, so a word before it was the value of an unknown option.
+            // The prompt follows, so a word before it was the value of an unknown option.
             let prompt: Vec<&String> = words.by_ref().collect();
             if let (Some(doubted), true, [value]) = (&doubt, !prompt.is_empty(), &places[..]) {
                 asked.options.insert(doubted.at, (*value).clone());

@@ -225,7 +225,7 @@ fn print_person(person: &PersonSummary) {
 }
 
 fn print_link(page: &PageAddress, name: &str, code: &str, role: &str, as_json: bool) {
-    // What follows `#` is sent to no server, and stands in no log.
+    // The part after `#` is sent to no server, and stands in no log.
     let link = format!("{}/sign-in#{code}", page.door.origin);
     if as_json {
         let role = Some(role).filter(|role| !role.is_empty());

@@ -124,7 +124,7 @@ fn what_is_said_of_the_user_is_about_the_tokens_user() {
         assert_eq!(claims.add_user_info(answer.as_object().unwrap().clone()).is_ok(), counts);
         assert_eq!(config().read_person(&claims).is_ok(), counts);
     }
-    // What the token itself says cannot be replaced.
+    // The claims of the token itself cannot be replaced.
     let token = signer.sign(&json!({ "alg": "ES256", "kid": "k" }), &claims());
     let mut found = config().verify_token(&token, &signer.keys(json!({})), expected).unwrap();
     let answer = json!({ "sub": "1", "email": "eve@example.org" });

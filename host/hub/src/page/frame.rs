@@ -25,9 +25,9 @@ pub enum Place {
     Search,
     /// Journals that do not continue as the hub has seen them.
     Incidents,
-    /// What many machines have in common.
+    /// The findings that many machines have in common.
     Findings,
-    /// What people have done on the hub.
+    /// The acts of people on the hub.
     Audit,
 }
 

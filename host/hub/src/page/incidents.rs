@@ -27,7 +27,7 @@ pub struct IncidentsQuery {
     /// The incidents to leave out.
     #[serde(default)]
     from: u32,
-    /// What became of a form.
+    /// The result of a form.
     #[serde(default)]
     said: String,
 }

@@ -281,7 +281,7 @@ fn parameters_of_foreign_tools_are_bounded() {
     }
 }
 
-/// What a call says in parameters is read as the line that a shell would get.
+/// The parameters of a call are read as the line that a shell would get.
 #[test]
 fn calls_of_servers_are_read_as_command_lines() {
     let cases: &[(&str, Value, &[&str])] = &[
