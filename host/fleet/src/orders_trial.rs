@@ -61,7 +61,9 @@ impl OrdersTrial {
 }
 
 impl TrialFile {
-    pub(crate) fn of_home(home: &Home) -> Self {
+    /// Names the file of a home.
+    #[must_use]
+    pub fn of_home(home: &Home) -> Self {
         let path = home.path().join("fleet").join("orders-trial");
         let key = home.derive_key("portcullis 2026 fleet orders trial");
         Self { document: SealedDocument::new(path, key, MOST) }

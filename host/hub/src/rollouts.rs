@@ -366,7 +366,6 @@ pub async fn pause_rollout(
 ) -> Result<RolloutChange, Failure> {
     let mut client = database.connect().await?;
     let transaction = client.transaction().await?;
-    lock_rollouts(&transaction).await?;
     let version = i64::from(version);
     let Some(rollout) = lock_rollout(&transaction, group, version).await? else {
         return Ok(RolloutChange::Missing);
@@ -393,7 +392,6 @@ pub async fn resume_rollout(
 ) -> Result<RolloutChange, Failure> {
     let mut client = database.connect().await?;
     let transaction = client.transaction().await?;
-    lock_rollouts(&transaction).await?;
     let version = i64::from(version);
     let Some(rollout) = lock_rollout(&transaction, group, version).await? else {
         return Ok(RolloutChange::Missing);
@@ -462,6 +460,7 @@ async fn lock_rollout(
     group: &str,
     version: i64,
 ) -> Result<Option<OpenRollout>, Failure> {
+    lock_rollouts(transaction).await?;
     let one = format!("{OPEN} WHERE r.group_name = $1 AND r.version = $2 FOR UPDATE OF r");
     let row = transaction.query_opt(&one, &[&group, &version]).await?;
     row.as_ref().map(OpenRollout::of_row).transpose()

@@ -18,7 +18,7 @@ use portcullis_core::session::State;
 use portcullis_core::text::one_line;
 use portcullis_core::undo::RecordedUndo;
 use portcullis_engine::Engine;
-use portcullis_fleet::FleetFiles;
+use portcullis_fleet::TrialFile;
 use portcullis_fleet::protocol::TrialReport;
 use portcullis_store::Home;
 use serde_json::{Map, Value, json};
@@ -48,7 +48,7 @@ impl TriedOrders {
         now: u64,
     ) -> Option<Self> {
         // A home in no fleet pays for one look at a name.
-        let trial = FleetFiles::of_home(home).trial().read_trial().ok().flatten()?;
+        let trial = TrialFile::of_home(home).read_trial().ok().flatten()?;
         let orders = trial.orders_at(now)?;
         let load = || {
             let config = Config::load_tried(places, home, &orders)?;

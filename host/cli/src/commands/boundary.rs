@@ -107,8 +107,8 @@ pub fn read_boundary() -> Result<Option<Boundary>> {
 }
 
 /// Starts this command again as the user of the service, in place of this process; returns why that
-/// was not possible. The new process has none of root's groups, and no way back. `files_of` is a user
-/// whose files it needs.
+/// was not possible. The new process has none of root's groups, and no way back. With `files_of` it
+/// gets a way to that user's files.
 fn become_keeper(boundary: &Boundary, files_of: Option<u32>) -> Error {
     let start = || -> Result<std::convert::Infallible> {
         let Some(group) = find_first_group(boundary.user)? else {
