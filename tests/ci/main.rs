@@ -111,6 +111,13 @@ const RUNS: &[Run] = &[
         says: &["2 passed, 0 failed"],
     },
     Run {
+        name: "a bench",
+        logs: &[GOOD_TESTS, ("bench.log", "     Running benches/hook.rs (target/hook-3)\nsh 0.8 ms\n")],
+        failed_steps: &[],
+        good: true,
+        says: &["2 passed, 0 failed"],
+    },
+    Run {
         name: "how long the steps took",
         logs: &[GOOD_TESTS, ("times", "tools 4\ntests 1900\n")],
         failed_steps: &[],
