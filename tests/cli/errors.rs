@@ -263,6 +263,7 @@ const ROWS: &[Failing] = &[
         &["no `nowhere/hub.toml`"],
         "hub init`",
     ),
+    row("hub user passkeys --folder nowhere", "not-found", &["no `nowhere/hub.toml`"], "hub init`"),
     row("hub audit show --folder nowhere", "not-found", &["no `nowhere/hub.toml`"], "hub init`"),
     row("hub audit verify --head 7", "usage", &["ENTRY:HASH"], "--help"),
     row("hub revoke m-0 --folder nowhere", "not-found", &["no `nowhere/hub.toml`"], "hub init`"),

@@ -46,6 +46,8 @@ mod machine;
 mod orders;
 #[path = "fleet/pages.rs"]
 mod pages;
+#[path = "fleet/passkeys.rs"]
+mod passkeys;
 #[path = "fleet/people.rs"]
 mod people;
 #[path = "fleet/providers.rs"]
@@ -98,6 +100,9 @@ fn main() -> ExitCode {
         trial("fleet: the approvers of the page are ones", approvals::example),
         trial("fleet: nobody else answers for a machine", approvals::attacks),
         trial("fleet: questions go on to the next role", approvals::escalated),
+        trial("fleet: a passkey answers on the hub's page", passkeys::answered),
+        trial("fleet: a passkey is enrolled by its own person", passkeys::enrolled),
+        trial("fleet: nobody answers with somebody else's passkey", passkeys::attacks),
         trial("fleet: orders lock bundles and revoke them", orders::bundles),
         trial("fleet: a revoked machine gets no orders", orders::revoked),
         trial("fleet: people sign in with one link, at any replica", people::sign_in),

@@ -65,6 +65,18 @@ async function tabTo(page, selector) {
   fail(`the keyboard does not reach ${selector}`);
 }
 
+// Adds a device that keeps passkeys, and whose person is there.
+async function addDevice(context, page) {
+    const device = await context.newCDPSession(page);
+    await device.send("WebAuthn.enable");
+    await device.send("WebAuthn.addVirtualAuthenticator", {
+      options: {
+        protocol: "ctap2", transport: "internal", hasResidentKey: true, hasUserVerification: true,
+        isUserVerified: true, automaticPresenceSimulation: true,
+      },
+    });
+}
+
 // Draws a page for the book, if the test asks for it: light, dark, and on a phone.
 async function drawForBook(context, page, name, scheme, size) {
   const kinds = { "light wide": "light", "dark wide": "dark", "light phone": "phone" };
@@ -135,17 +147,44 @@ const scenarios = {
     await context.close();
   },
 
+  // An approver makes a passkey on the hub's page, and answers a machine's questions with it.
+  async hubPasskey() {
+    const { context, page } = await open();
+    await addDevice(context, page);
+    await tabTo(page, "nav a[href='/approvals']");
+    await page.keyboard.press("Enter");
+    await page.waitForURL("**/approvals");
+    await tabTo(page, "main a[href='/passkeys']");
+    await page.keyboard.press("Enter");
+    await page.waitForURL("**/passkeys");
+    await tabTo(page, "#passkey button");
+    await page.keyboard.press("Enter");
+    await page.getByText("The hub has it.").waitFor();
+    await page.screenshot({ path: join(task.pictures, "hub-passkeys.png"), fullPage: true });
+    reach("enrolled");
+    const answer = async (button, words, said) => {
+      await held();
+      const place = new URL("/approvals", task.link).href;
+      await page.goto(place);
+      await page.locator("section[id^='q-'] form.answer").waitFor();
+      await page.screenshot({ path: join(task.pictures, "hub-approval.png"), fullPage: true });
+      await tabTo(page, "form.answer input[name=words]");
+      await page.keyboard.type(words);
+      await tabTo(page, `form.answer button[value=${button}]`);
+      await page.keyboard.press("Enter");
+      await page.getByText(said).waitFor();
+      reach(button);
+    };
+    await answer("allow", "the jobs are old", "Signed: the machine checks it, and lets it run.");
+    await answer("deny", "use the staging host", "Signed: the machine checks it, and tells the agent.");
+    await held();
+    await context.close();
+  },
+
   // Two people: one has a password, the other sets up a passkey on a device that the browser plays.
   async passkey() {
     const { context, page } = await open();
-    const device = await context.newCDPSession(page);
-    await device.send("WebAuthn.enable");
-    await device.send("WebAuthn.addVirtualAuthenticator", {
-      options: {
-        protocol: "ctap2", transport: "internal", hasResidentKey: true, hasUserVerification: true,
-        isUserVerified: true, automaticPresenceSimulation: true,
-      },
-    });
+    await addDevice(context, page);
     await page.goto(task.enroll);
     if ((await page.evaluate(() => location.hash)) !== "") fail("the code stays in the address");
     await page.screenshot({ path: join(task.pictures, "enroll.png") });

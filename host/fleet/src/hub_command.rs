@@ -11,8 +11,8 @@ pub use orders::{
     OrdersCommand, PauseArguments, PublishArguments, ResumeArguments, ShareArguments, ShowArguments,
 };
 pub use people::{
-    AddUserArguments, HubAuditCommand, KeptHead, LinkArguments, ROLES, RoleArguments,
-    ShowAuditArguments, UserArguments, UserCommand, VerifyAuditArguments,
+    AddUserArguments, HubAuditCommand, KeptHead, LinkArguments, PasskeysArguments, ROLES,
+    RoleArguments, ShowAuditArguments, UserArguments, UserCommand, VerifyAuditArguments,
 };
 
 use std::ffi::OsString;
@@ -442,6 +442,8 @@ mod tests {
             "user role ann viewer",
             "user sign-out ann",
             "user remove -- -ann",
+            "user passkeys",
+            "user passkeys --json -- -ann",
             "audit show --limit 7 --json",
             "audit verify --head 3:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
         ] {

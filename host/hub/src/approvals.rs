@@ -5,6 +5,7 @@
 
 pub mod approvers;
 pub mod escalation;
+pub mod queue;
 
 use crate::failure::Failure;
 use crate::machines::{KnownMachine, check_texts, check_version};
@@ -218,7 +219,7 @@ async fn list_answers(
     let client = hub.database.connect().await?;
     let rows = client
         .query(
-            "SELECT question, key, answer, signature FROM approval_answers \
+            "SELECT question, key, answer, signature, passkey FROM approval_answers \
              WHERE machine = $1 AND question = ANY($2) ORDER BY given_at, key",
             &[&machine.id(), &questions],
         )
@@ -229,7 +230,10 @@ async fn list_answers(
         let Ok(key) = serde_json::from_value(key.into()) else { continue };
         let of = |one: &&WaitingQuestion| one.question == question;
         if waiting.iter().find(of).is_some_and(|one| !one.answered.contains(&key)) {
-            answers.push(ApproverSigned { text: row.get(2), key, signature: row.get(3) });
+            let passkey: Option<&str> = row.get(4);
+            let passkey = passkey.and_then(|passkey| serde_json::from_str(passkey).ok());
+            let (text, signature) = (row.get(2), row.get(3));
+            answers.push(ApproverSigned { text, key, signature, passkey });
         }
     }
     Ok(answers)

@@ -79,6 +79,14 @@ pub enum Act {
     PauseRollout,
     /// A rollout was let go on.
     ResumeRollout,
+    /// A person enrolled a passkey.
+    AddPasskey,
+    /// A person removed a passkey.
+    RemovePasskey,
+    /// An approver answered a machine's question on the page.
+    AnswerQuestion,
+    /// An answer to a machine's question was not taken.
+    RefuseAnswer,
 }
 
 impl Act {
@@ -101,6 +109,10 @@ impl Act {
             Self::ChangeShare => "change-share",
             Self::PauseRollout => "pause-rollout",
             Self::ResumeRollout => "resume-rollout",
+            Self::AddPasskey => "add-passkey",
+            Self::RemovePasskey => "remove-passkey",
+            Self::AnswerQuestion => "answer-question",
+            Self::RefuseAnswer => "refuse-answer",
         }
     }
 }

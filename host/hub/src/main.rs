@@ -21,6 +21,7 @@
 //! | `approvals` | what machines ask approvers, and their answers |
 //! | `operator` | who runs a command |
 //! | `people` | who may see the pages, and how their browsers sign in |
+//! | `passkeys` | the passkeys that people enrolled |
 //! | `oidc` | whom a provider may vouch for; pure |
 //! | `audit` | what people have done, chained |
 //! | `page`, `page_address` | the pages, and where they are served |
@@ -56,6 +57,7 @@ mod orders;
 mod output;
 mod page;
 mod page_address;
+mod passkeys;
 mod people;
 mod process;
 mod protection;

@@ -13,10 +13,13 @@
 //! | `frame` | the navigation around each page |
 //! | `sign_in` | links, cookies, the way out |
 //! | `provider`, `provider_client` | sign-in by a provider of OpenID Connect |
+//! | `approvals`, `answers`, `passkeys` | actions that wait, answers by passkey, and passkeys |
 //! | `machines`, `machine`, `session`, `search`, `findings`, `incidents`, `audit` | one module for each page |
 //!
 //! A replica keeps nothing of a visitor: cookies and roles are read for each request.
 
+mod answers;
+mod approvals;
 mod audit;
 mod findings;
 mod frame;
@@ -24,6 +27,7 @@ mod incidents;
 mod machine;
 mod machines;
 mod parts;
+mod passkeys;
 mod provider;
 mod provider_client;
 mod routes;

@@ -18,13 +18,18 @@ const LIMIT: Duration = Duration::from_secs(30);
 
 /// Plays a scenario; nothing if there is no browser here.
 fn play(scenario: &str, name: &str, link: &str, more: &Value) -> Result<()> {
-    let Some(browser) = browser::find()? else { return Ok(()) };
+    start(scenario, name, link, more)?.map_or(Ok(()), Driven::end)
+}
+
+/// Starts a scenario; `None` if there is no browser here.
+pub fn start(scenario: &str, name: &str, link: &str, more: &Value) -> Result<Option<Driven>> {
+    let Some(browser) = browser::find()? else { return Ok(None) };
     let packages = match find_packages() {
         Ok(folder) => folder,
         Err(error) if in_ci() => return Err(error),
         Err(error) => {
             tell(&format!("the browser is not driven: {error:#}"));
-            return Ok(());
+            return Ok(None);
         }
     };
     let mut task = json!({
@@ -36,10 +41,10 @@ fn play(scenario: &str, name: &str, link: &str, more: &Value) -> Result<()> {
     if let (Some(task), Some(more)) = (task.as_object_mut(), more.as_object()) {
         task.extend(more.clone());
     }
-    Driven::start(&browser, &packages, task)?.end()
+    Driven::start(&browser, &packages, task).map(Some)
 }
 
-fn link(hub: &Visited, role: &str) -> Result<String> {
+pub fn link(hub: &Visited, role: &str) -> Result<String> {
     Ok(format!("http://{}/sign-in#{}", hub.host, hub.link("ann", role)?))
 }
 

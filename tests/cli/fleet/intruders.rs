@@ -14,6 +14,8 @@ pub const PAGES: &[&str] = &[
     "/machine?id=m-0",
     "/session?machine=m-0&id=s",
     "/search?text=a",
+    "/approvals",
+    "/passkeys",
     "/incidents",
     "/audit",
     "/findings",
@@ -291,6 +293,7 @@ fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
-fn encode(text: &str) -> String {
+/// Encodes each byte for an address or a form.
+pub fn encode(text: &str) -> String {
     text.bytes().map(|byte| format!("%{byte:02X}")).collect()
 }

@@ -23,6 +23,8 @@ pub enum Place {
     Machines,
     /// Search.
     Search,
+    /// The actions that wait for an approver, and the passkeys that answer.
+    Approvals,
     /// Journals that do not continue as the hub has seen them.
     Incidents,
     /// The findings that many machines have in common.
@@ -32,13 +34,20 @@ pub enum Place {
 }
 
 impl Place {
-    const ALL: [Self; 5] =
-        [Self::Machines, Self::Search, Self::Findings, Self::Incidents, Self::Audit];
+    const ALL: [Self; 6] = [
+        Self::Machines,
+        Self::Search,
+        Self::Approvals,
+        Self::Findings,
+        Self::Incidents,
+        Self::Audit,
+    ];
 
     const fn path(self) -> &'static str {
         match self {
             Self::Machines => "/",
             Self::Search => "/search",
+            Self::Approvals => "/approvals",
             Self::Findings => "/findings",
             Self::Incidents => "/incidents",
             Self::Audit => "/audit",
@@ -49,6 +58,7 @@ impl Place {
         match self {
             Self::Machines => "Machines",
             Self::Search => "Search",
+            Self::Approvals => "Approvals",
             Self::Findings => "Findings",
             Self::Incidents => "Incidents",
             Self::Audit => "Audit",
@@ -63,13 +73,22 @@ pub async fn compose_whole(
     frame: &Frame,
 ) -> Result<Html, Failure> {
     let client = database.connect().await?;
-    let open = "SELECT count(*) FROM incidents WHERE settled_at IS NULL";
-    let open: i64 = client.query_one(open, &[]).await?.get(0);
+    let counts = client
+        .query_one(
+            "SELECT (SELECT count(*) FROM incidents WHERE settled_at IS NULL), \
+             (SELECT count(*) FROM approval_questions JOIN machines USING (machine) \
+              WHERE ended_at IS NULL AND expires_at > now() AND revoked_at IS NULL)",
+            &[],
+        )
+        .await?;
+    let count = |index: usize| usize::try_from(counts.get::<_, i64>(index)).unwrap_or(0);
+    let (open, waiting) = (count(0), count(1));
     let entry = |place: Place| NavigationEntry {
         path: place.path(),
         name: place.name(),
         waiting: match place {
-            Place::Incidents => usize::try_from(open).unwrap_or(0),
+            Place::Incidents => open,
+            Place::Approvals => waiting,
             _ => 0,
         },
         is_current: place == frame.place,

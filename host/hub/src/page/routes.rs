@@ -2,7 +2,8 @@
 
 use super::provider_client::CALLBACK;
 use super::visit::{PageHandle, PageState, answer_failure};
-use super::{audit, findings, incidents, machine, machines, provider, search, session, sign_in};
+use super::{answers, approvals, audit, findings, incidents, machine, machines, passkeys};
+use super::{provider, search, session, sign_in};
 use crate::failure::Failure;
 use crate::people::find_visitor;
 use axum::Router;
@@ -31,6 +32,13 @@ pub fn build_routes(state: Arc<PageState>) -> Router {
         .route("/findings", get(findings::show_findings))
         .route("/incidents", get(incidents::show_incidents))
         .route("/incidents/settle", post(incidents::settle))
+        .route("/approvals", get(approvals::show_approvals))
+        .route("/approvals/passkey", post(answers::begin_answer))
+        .route("/approvals/answer", post(answers::take_form))
+        .route("/passkeys", get(passkeys::show_passkeys).post(passkeys::add_passkey))
+        .route("/passkeys/begin", post(passkeys::begin_passkey))
+        .route("/passkeys/prove", post(passkeys::prove_passkey))
+        .route("/passkeys/remove", post(passkeys::remove))
         .route("/audit", get(audit::show_audit))
         .route("/sign-in", get(sign_in::show_sign_in).post(sign_in::sign_in))
         .route("/sign-out", post(sign_in::sign_out))
