@@ -3,6 +3,7 @@
 use super::frame::{Frame, Place};
 use super::parts::{add_machine, show_time};
 use super::visit::{PageHandle, SignedIn};
+use crate::approvals::messages::{WebhookState, list_webhooks};
 use crate::approvals::queue::{GivenAnswer, QueuedQuestion, list_given, list_queue};
 use crate::failure::Failure;
 use crate::people::Visitor;
@@ -35,7 +36,10 @@ pub async fn show_approvals(
         let client = state.hub.database.connect().await?;
         let queue = list_queue(&client, &visitor.person).await?;
         let given = list_given(&client).await?;
-        Ok::<_, Failure>(compose(&queue, &given, &visitor, &query))
+        let webhooks = list_webhooks(&client, &state.hub.webhooks).await?;
+        let mut frame = compose(&queue, &given, &visitor, &query);
+        add_webhooks(&mut frame.main, &webhooks);
+        Ok::<_, Failure>(frame)
     };
     let composed = composed.await;
     state.answer(&visitor, composed).await
@@ -172,5 +176,40 @@ fn add_given(main: &mut Html, given: &[GivenAnswer]) {
     }
     table.put_template("</tbody></table>", &[]);
     add_scrolled(main, "newest answers", &table);
+    main.put_template("</section>", &[]);
+}
+
+fn add_webhooks(main: &mut Html, webhooks: &[WebhookState]) {
+    if webhooks.is_empty() {
+        return;
+    }
+    main.put_template(
+        "<section><h2>Webhooks</h2><p class=\"goal\">Messages about the questions of the last 30 \
+         days. One that fails is tried again while its question waits, at most ten times.</p>",
+        &[],
+    );
+    let mut table = Html::from_template(
+        "<table class=\"list\"><thead><tr><th scope=\"col\">webhook</th><th scope=\"col\">sent</th>\
+         <th scope=\"col\">waiting</th><th scope=\"col\">given up</th><th scope=\"col\" \
+         class=\"wide\">failed attempts</th></tr></thead><tbody>",
+        &[],
+    );
+    for one in webhooks {
+        let failure = one.failure.as_deref().unwrap_or_default();
+        table.put_template(
+            "<tr><th scope=\"row\">{}<span class=\"goal\">{}</span></th><td class=\"number\">{}</td>\
+             <td class=\"number\">{}</td><td class=\"number\">{}</td><td class=\"number wide\">{}</td></tr>",
+            &[
+                &one.host,
+                &one_line(failure, 300),
+                &one.sent,
+                &one.waiting,
+                &one.given_up,
+                &one.failed_attempts,
+            ],
+        );
+    }
+    table.put_template("</tbody></table>", &[]);
+    add_scrolled(main, "webhooks", &table);
     main.put_template("</section>", &[]);
 }
