@@ -87,6 +87,10 @@ pub enum Act {
     AnswerQuestion,
     /// An answer to a machine's question was not taken.
     RefuseAnswer,
+    /// A person may not sign in for the time being.
+    DisableUser,
+    /// A person may sign in again.
+    EnableUser,
 }
 
 impl Act {
@@ -113,6 +117,8 @@ impl Act {
             Self::RemovePasskey => "remove-passkey",
             Self::AnswerQuestion => "answer-question",
             Self::RefuseAnswer => "refuse-answer",
+            Self::DisableUser => "disable-user",
+            Self::EnableUser => "enable-user",
         }
     }
 }

@@ -26,6 +26,7 @@
 //! | `audit` | what people have done, chained |
 //! | `page`, `page_address` | the pages, and where they are served |
 //! | `records` | search over what was received |
+//! | `plugins` | the cost and the faults of plugins |
 //! | `traits`, `findings` | what many machines have in common |
 //! | `words` | the words by which a record is found; pure |
 //! | `commands`, `order_commands`, `output`, `process` | what operators do and read |
@@ -59,6 +60,7 @@ mod page;
 mod page_address;
 mod passkeys;
 mod people;
+mod plugins;
 mod process;
 mod protection;
 mod records;

@@ -11,10 +11,11 @@
 //! | `routes` | addresses, and the checks of each request |
 //! | `visit` | who is signed in, and the checks of a form |
 //! | `frame` | the navigation around each page |
+//! | `live` | changes, for pages that are open |
 //! | `sign_in` | links, cookies, the way out |
 //! | `provider`, `provider_client` | sign-in by a provider of OpenID Connect |
 //! | `approvals`, `answers`, `passkeys` | actions that wait, answers by passkey, and passkeys |
-//! | `machines`, `machine`, `session`, `search`, `findings`, `incidents`, `audit` | one module for each page |
+//! | `machines`, `machine`, `session`, `search`, `findings`, `incidents`, `plugins`, `people`, `audit` | one module for each page |
 //!
 //! A replica keeps nothing of a visitor: cookies and roles are read for each request.
 
@@ -24,10 +25,13 @@ mod audit;
 mod findings;
 mod frame;
 mod incidents;
+mod live;
 mod machine;
 mod machines;
 mod parts;
 mod passkeys;
+mod people;
+mod plugins;
 mod provider;
 mod provider_client;
 mod routes;

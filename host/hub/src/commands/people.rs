@@ -249,7 +249,8 @@ fn passkeys(arguments: &PasskeysArguments) -> Result<()> {
 
 fn print_person(person: &PersonSummary) {
     let name = one_line(&person.person, MOST_NAME);
-    paint::print_text(&format!("{}  {}\n", paint::bold(name), person.role));
+    let disabled = if person.is_disabled { ", disabled" } else { "" };
+    paint::print_text(&format!("{}  {}{disabled}\n", paint::bold(name), person.role));
     let seen = match person.seen_at {
         Some(at) => format!("signed in {} UTC", time(at)),
         None => "has not signed in yet".to_owned(),

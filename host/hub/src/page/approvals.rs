@@ -1,6 +1,7 @@
 //! The actions that wait for an approver, with the form that a passkey signs, and the newest answers.
 
 use super::frame::{Frame, Place};
+use super::live::Topic;
 use super::parts::{add_machine, show_time};
 use super::visit::{PageHandle, SignedIn};
 use crate::approvals::messages::{WebhookState, list_webhooks};
@@ -75,7 +76,7 @@ fn compose(
     if !given.is_empty() {
         add_given(&mut main, given);
     }
-    Frame { title: "Approvals".into(), place: Place::Approvals, main }
+    Frame { title: "Approvals".into(), place: Place::Approvals, live: Some(Topic::Approvals), main }
 }
 
 fn add_question(main: &mut Html, queued: &QueuedQuestion, visitor: &Visitor) {

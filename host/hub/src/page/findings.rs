@@ -28,7 +28,7 @@ fn compose(findings: &[FleetFinding], bounds: FindingBounds) -> Frame {
         main.put_template("<p role=\"status\">There is nothing of that kind.</p>", &[]);
     }
     findings.iter().for_each(|finding| add_finding(&mut main, finding));
-    Frame { title: "Findings".into(), place: Place::Findings, main }
+    Frame { title: "Findings".into(), place: Place::Findings, live: None, main }
 }
 
 fn add_finding(main: &mut Html, finding: &FleetFinding) {

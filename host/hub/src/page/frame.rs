@@ -3,7 +3,9 @@
 use crate::database::Database;
 use crate::failure::Failure;
 use crate::people::Visitor;
+use super::live::Topic;
 use portcullis_page::Html;
+use portcullis_served::Role;
 use portcullis_served::frame::{NavigationEntry, PageParts, VisitorMark, compose_page};
 
 /// A page without what all pages share.
@@ -12,6 +14,8 @@ pub struct Frame {
     pub title: String,
     /// Its place in the navigation.
     pub place: Place,
+    /// The changes that it shows while it is open; none if it stays as it is.
+    pub live: Option<Topic>,
     /// The contents.
     pub main: Html,
 }
@@ -29,17 +33,23 @@ pub enum Place {
     Incidents,
     /// The findings that many machines have in common.
     Findings,
+    /// The cost and the faults of plugins.
+    Plugins,
+    /// The people of the hub, for operators.
+    People,
     /// The acts of people on the hub.
     Audit,
 }
 
 impl Place {
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 8] = [
         Self::Machines,
         Self::Search,
         Self::Approvals,
         Self::Findings,
         Self::Incidents,
+        Self::Plugins,
+        Self::People,
         Self::Audit,
     ];
 
@@ -50,6 +60,8 @@ impl Place {
             Self::Approvals => "/approvals",
             Self::Findings => "/findings",
             Self::Incidents => "/incidents",
+            Self::Plugins => "/plugins",
+            Self::People => "/people",
             Self::Audit => "/audit",
         }
     }
@@ -61,6 +73,8 @@ impl Place {
             Self::Approvals => "Approvals",
             Self::Findings => "Findings",
             Self::Incidents => "Incidents",
+            Self::Plugins => "Plugins",
+            Self::People => "People",
             Self::Audit => "Audit",
         }
     }
@@ -93,16 +107,21 @@ pub async fn compose_whole(
         },
         is_current: place == frame.place,
     };
+    let shown = Place::ALL.into_iter().filter(|place| match place {
+        Place::People => visitor.role >= Role::Operator,
+        _ => true,
+    });
+    let navigation: Vec<NavigationEntry> = shown.map(entry).collect();
     Ok(compose_page(&PageParts {
         title: &frame.title,
         brand: " hub",
-        navigation: &Place::ALL.map(entry),
+        navigation: &navigation,
         visitor: VisitorMark {
             form_token: &visitor.form_token,
             name: Some(&visitor.person),
             role: visitor.role,
         },
-        live: None,
+        live: frame.live.map(Topic::address),
         main: &frame.main,
     }))
 }

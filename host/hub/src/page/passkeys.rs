@@ -99,7 +99,7 @@ fn compose(passkeys: &[KeptPasskey], visitor: &Visitor, query: &PasskeysQuery) -
     } else {
         main.put_template("<p>You are a viewer: approvers have passkeys.</p>", &[]);
     }
-    Frame { title: "Your passkeys".into(), place: Place::Approvals, main }
+    Frame { title: "Your passkeys".into(), place: Place::Approvals, live: None, main }
 }
 
 fn add_passkey_section(main: &mut Html, kept: &KeptPasskey, visitor: &Visitor) {

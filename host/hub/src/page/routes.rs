@@ -2,8 +2,8 @@
 
 use super::provider_client::CALLBACK;
 use super::visit::{PageHandle, PageState, answer_failure};
-use super::{answers, approvals, audit, findings, incidents, machine, machines, passkeys};
-use super::{provider, search, session, sign_in};
+use super::{answers, approvals, audit, findings, incidents, live, machine, machines, passkeys};
+use super::{people, plugins, provider, search, session, sign_in};
 use crate::failure::Failure;
 use crate::people::find_visitor;
 use axum::Router;
@@ -39,7 +39,10 @@ pub fn build_routes(state: Arc<PageState>) -> Router {
         .route("/passkeys/begin", post(passkeys::begin_passkey))
         .route("/passkeys/prove", post(passkeys::prove_passkey))
         .route("/passkeys/remove", post(passkeys::remove))
+        .route("/plugins", get(plugins::show_plugins))
+        .route("/people", get(people::show_people).post(people::change))
         .route("/audit", get(audit::show_audit))
+        .route("/live", get(live::send_changes))
         .route("/sign-in", get(sign_in::show_sign_in).post(sign_in::sign_in))
         .route("/sign-out", post(sign_in::sign_out))
         .route("/oidc/begin", get(provider::begin))

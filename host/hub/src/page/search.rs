@@ -59,7 +59,7 @@ async fn compose(database: &Database, query: &SearchQuery) -> Result<Frame, Fail
             add_results(&mut main, &found, query);
         }
     }
-    Ok(Frame { title: "Search".into(), place: Place::Search, main })
+    Ok(Frame { title: "Search".into(), place: Place::Search, live: None, main })
 }
 
 /// Reads the conditions; fails with the words for the person who wrote them.

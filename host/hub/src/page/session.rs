@@ -1,6 +1,7 @@
 //! One session of a machine: its risk over time, and each step, as its records arrived.
 
 use super::frame::{Frame, Place};
+use super::live::Topic;
 use super::parts::{add_machine, name_of, show_time, summary_of};
 use super::visit::{PageHandle, SignedIn};
 use crate::database::Database;
@@ -83,7 +84,7 @@ async fn compose(database: &Database, query: &SessionQuery) -> Result<Frame, Fai
         add_reduced(&mut main, &reduced);
     }
     let title = if title.is_empty() { name_of(&first.machine, &first.name) } else { title };
-    Ok(Frame { title, place: Place::Machines, main })
+    Ok(Frame { title, place: Place::Machines, live: Some(Topic::Records), main })
 }
 
 fn add_timeline(main: &mut Html, timeline: &Timeline) {

@@ -1,6 +1,7 @@
 //! A visit: who is signed in, how a page is answered, and the checks of a form.
 
 use super::frame::{Frame, compose_whole};
+use super::live::LiveChanges;
 use super::provider_client::Provider;
 use crate::audit::{Act, AuditLog, NewEntry};
 use crate::failure::Failure;
@@ -30,6 +31,8 @@ pub struct PageState {
     pub door: Door,
     /// True if cookies are for `https` alone.
     pub is_secure: bool,
+    /// Tells pages that are open what has changed.
+    pub changes: LiveChanges,
     /// Sign-ins that failed.
     pub guesses: Failures,
     /// The provider by which people sign in, if there is one.

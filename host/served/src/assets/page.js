@@ -48,6 +48,8 @@ document.addEventListener("submit", async (event) => {
   if (letsNothingRun && !("each" in signed.dataset)) return;
   event.preventDefault();
   try {
+    // A page that follows changes leaves the form alone meanwhile.
+    form.dataset.busy = "";
     if (form.dataset.begin) {
       const making = await ask(form.dataset.begin, fields);
       const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(making);
@@ -75,6 +77,7 @@ if (main) {
   // What a person types stays, and so does the place of the keyboard.
   const isInUse = (part) =>
     part.contains(document.activeElement) ||
+    part.querySelector("form[data-busy]") ||
     [...part.querySelectorAll("input:not([type=hidden]), textarea")].some(isChanged);
   const update = async () => {
     const answer = await fetch(location.href);
