@@ -36,7 +36,7 @@ pub fn news_of(machine: &str) -> String {
 /// Takes note of the actions that wait on a machine, and returns the answers that it does not have
 /// yet; waits for them as long as it asks.
 pub async fn answer_approvals(
-    hub: &Arc<Hub>,
+    hub: &Hub,
     machine: &KnownMachine,
     request: &ApprovalsRequest,
 ) -> Result<ApprovalsAnswer, Failure> {

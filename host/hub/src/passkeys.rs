@@ -269,11 +269,7 @@ pub async fn list_passkeys(
     let kept = |row: &tokio_postgres::Row| KeptPasskey {
         person: row.get(0),
         key: row.get(1),
-        passkey: OrderedPasskey {
-            credential: row.get(2),
-            key: row.get(3),
-            synced: row.get(4),
-        },
+        passkey: OrderedPasskey { credential: row.get(2), key: row.get(3), synced: row.get(4) },
         added_at: row.get(5),
         groups: row.get(6),
     };

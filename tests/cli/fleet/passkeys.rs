@@ -77,9 +77,8 @@ impl Device {
     /// Returns an answer as a machine gets it.
     fn answer(&self, answer: &FleetAnswer) -> Result<ApproverSigned> {
         let text = answer.to_text();
-        let [client_data, authenticator_data, signature] = self
-            .sign(&FleetAnswer::challenge_of_text(&text))
-            .map(|bytes| BASE64.encode(&bytes));
+        let [client_data, authenticator_data, signature] =
+            self.sign(&FleetAnswer::challenge_of_text(&text)).map(|bytes| BASE64.encode(&bytes));
         let passkey = Some(PasskeyAssertion { client_data, authenticator_data });
         Ok(ApproverSigned { text, key: key(self.seed).public().id()?, signature, passkey })
     }
@@ -202,21 +201,26 @@ pub fn enrolled() -> Result<()> {
     for (name, found, status, said) in [
         ("again", ann.enrol(&device)?, 303, "/passkeys?said=known"),
         ("the same key of another person", ben.enrol(&device)?, 303, "/passkeys?said=known"),
-        (
-            "a viewer begins",
-            vic.post("/passkeys/begin", &[])?,
-            403,
-            "only an approver may do this",
-        ),
+        ("a viewer begins", vic.post("/passkeys/begin", &[])?, 403, "only an approver may do this"),
         (
             "a viewer adds",
             vic.post("/passkeys", &[("text", "{}"), ("signed", "{}")])?,
             403,
             "only an approver may do this",
         ),
-        ("nothing signed", ann.post("/passkeys", &[("text", ""), ("signed", "none")])?, 303, "unsigned"),
+        (
+            "nothing signed",
+            ann.post("/passkeys", &[("text", ""), ("signed", "none")])?,
+            303,
+            "unsigned",
+        ),
         ("no passkey", ann.post("/passkeys/prove", &[("created", "{}")])?, 400, "did not make"),
-        ("no enrolment", ann.post("/passkeys", &[("text", "{}"), ("signed", "{}")])?, 400, "signed"),
+        (
+            "no enrolment",
+            ann.post("/passkeys", &[("text", "{}"), ("signed", "{}")])?,
+            400,
+            "signed",
+        ),
         (
             "somebody else's removal",
             ben.post("/passkeys/remove", &[("key", &key(60).public().id()?.to_string())])?,
@@ -231,7 +235,11 @@ pub fn enrolled() -> Result<()> {
     let rows: [(&str, Device, &str); 4] = [
         ("another key", new(62), "somebody else"),
         ("no user", Device { flags: 0x01, ..new(61) }, "did not verify its user"),
-        ("another origin", Device { origin: "http://evil.localhost".into(), ..new(61) }, "another page"),
+        (
+            "another origin",
+            Device { origin: "http://evil.localhost".into(), ..new(61) },
+            "another page",
+        ),
         ("another name", Device { name: "localhost".into(), ..new(61) }, "another page"),
     ];
     for (name, device, said) in rows {
@@ -268,7 +276,8 @@ pub fn enrolled() -> Result<()> {
 
 /// A row of what a hub hands to a machine: its name, the seed of the key, the way in which it is made
 /// of an honest answer, and the reason for the refusal.
-type Forgery = (&'static str, u8, fn(&Device, &FleetAnswer) -> Result<ApproverSigned>, &'static str);
+type Forgery =
+    (&'static str, u8, fn(&Device, &FleetAnswer) -> Result<ApproverSigned>, &'static str);
 
 const FORGERIES: &[Forgery] = &[
     (
@@ -328,7 +337,9 @@ const FORGERIES: &[Forgery] = &[
     (
         "for another action",
         57,
-        |device, answer| device.answer(&FleetAnswer { digest: digest_question("{}"), ..answer.clone() }),
+        |device, answer| {
+            device.answer(&FleetAnswer { digest: digest_question("{}"), ..answer.clone() })
+        },
         "another action",
     ),
     (
@@ -450,15 +461,33 @@ fn at_the_page(
         ("a viewer", vic.post("/approvals/passkey", &asked)?, 403, "only an approver"),
         ("an operator", olga.post("/approvals/passkey", &asked)?, 403, none),
         ("another role", eve.post("/approvals/passkey", &asked)?, 403, none),
-        ("another machine", ann.post("/approvals/passkey", &with("machine", "m-0"))?, 404, "no action"),
-        ("another question", ann.post("/approvals/passkey", &with("question", "x"))?, 404, "no action"),
-        ("another text", ann.post("/approvals/passkey", &with("digest", "x"))?, 403, "another action"),
+        (
+            "another machine",
+            ann.post("/approvals/passkey", &with("machine", "m-0"))?,
+            404,
+            "no action",
+        ),
+        (
+            "another question",
+            ann.post("/approvals/passkey", &with("question", "x"))?,
+            404,
+            "no action",
+        ),
+        (
+            "another text",
+            ann.post("/approvals/passkey", &with("digest", "x"))?,
+            403,
+            "another action",
+        ),
         ("no answer", ann.post("/approvals/passkey", &with("answer", "maybe"))?, 422, ""),
     ] {
         ensure!(found.0 == status && found.1.contains(said), "{name}: {found:?}");
     }
     let page = hub.page("/approvals", &olga.cookie)?;
-    ensure!(page.contains("crontab -r") && !page.contains("action=\"/approvals/answer\""), "{page}");
+    ensure!(
+        page.contains("crontab -r") && !page.contains("action=\"/approvals/answer\""),
+        "{page}"
+    );
     let (status, options) = ann.post("/approvals/passkey", &asked)?;
     ensure!(status == 200, "{options}");
     let [text, challenge] = read_options(&options)?;
@@ -491,8 +520,18 @@ fn at_the_page(
             "may not answer",
         ),
         ("a viewer's", give(&vic, "allow", &text, &good)?, 403, "only an approver"),
-        ("of another page", give(&ann, "allow", &text, &others.assert(&challenge))?, 403, "another page"),
-        ("without a user", give(&ann, "allow", &text, &absent.assert(&challenge))?, 403, "verify its user"),
+        (
+            "of another page",
+            give(&ann, "allow", &text, &others.assert(&challenge))?,
+            403,
+            "another page",
+        ),
+        (
+            "without a user",
+            give(&ann, "allow", &text, &absent.assert(&challenge))?,
+            403,
+            "verify its user",
+        ),
         ("a stranger's signature", give(&ann, "allow", &text, &forged)?, 403, "not signed with"),
         ("another verdict", give(&ann, "deny", &denial, &good)?, 403, "another answer"),
         ("another button", give(&ann, "deny", &text, &good)?, 403, "another answer"),
@@ -503,7 +542,11 @@ fn at_the_page(
     // The door of those who answer from a terminal takes no passkey.
     let signed = device(42).answer(honest)?;
     ensure!(desk.post("answers", &signed)?.refused() == (403, "foreign"));
-    ensure!(hub.fleet.query("SELECT count(*) FROM approval_answers WHERE passkey IS NOT NULL AND approver <> 'x'")? == "0");
+    ensure!(
+        hub.fleet.query(
+            "SELECT count(*) FROM approval_answers WHERE passkey IS NOT NULL AND approver <> 'x'"
+        )? == "0"
+    );
     let taken = give(&ann, "allow", &text, &good)?;
     ensure!(taken == (303, "/approvals?said=allowed".into()), "{taken:?}");
     let again = give(&ann, "allow", &text, &good)?;

@@ -207,8 +207,7 @@ fn follow_users() -> std::io::Result<()> {
                 if followed.contains(&user) || followed.len() >= MOST_FOLLOWED || !is_member() {
                     continue;
                 }
-                let places =
-                    places_of(user, HookEnvironment::of_process(), HandedFiles::default());
+                let places = places_of(user, HookEnvironment::of_process(), HandedFiles::default());
                 if follow_fleet(&places).is_ok() {
                     followed.insert(user);
                 }

@@ -104,8 +104,10 @@ impl PasskeyPage {
             Some(("http", host)) => (host, false),
             _ => return Err(wrong()),
         };
-        let (name, port) = host.split_once(':').map_or((host, None), |(name, port)| (name, Some(port)));
-        let is_port = |port: &str| port.parse::<u16>().is_ok_and(|number| number.to_string() == port);
+        let (name, port) =
+            host.split_once(':').map_or((host, None), |(name, port)| (name, Some(port)));
+        let is_port =
+            |port: &str| port.parse::<u16>().is_ok_and(|number| number.to_string() == port);
         let allowed = |letter: char| {
             letter.is_ascii_lowercase() || letter.is_ascii_digit() || ".-".contains(letter)
         };

@@ -110,7 +110,9 @@ impl ApprovalRules {
             }
             for id in ids {
                 if keys.contains(&id) {
-                    return Err(format!("the key of `{name}` is there twice, or another approver's too"));
+                    return Err(format!(
+                        "the key of `{name}` is there twice, or another approver's too"
+                    ));
                 }
                 keys.push(id);
             }

@@ -60,13 +60,7 @@ fn an_answer_counts_only_from_an_approver_for_exactly_this_question_in_time() {
         ("before the escalation", 2, 59_000, |_| {}, "none of the roles"),
         ("after the escalation", 2, 60_000, |answer| answer.at = NOW + 60_000, ""),
         ("another machine", 1, 1000, |answer| answer.machine = "m-2".into(), "another machine"),
-        (
-            "another question",
-            1,
-            1000,
-            |answer| answer.question = "q2".into(),
-            "another question",
-        ),
+        ("another question", 1, 1000, |answer| answer.question = "q2".into(), "another question"),
         ("another action", 1, 1000, |answer| answer.digest = "x".into(), "another action"),
         ("too late", 1, 240_000, |_| {}, "another time"),
         ("long before", 1, 1000, |answer| answer.at = NOW - SKEW - 1, "another time"),
@@ -314,7 +308,10 @@ fn a_passkey_answers_as_a_key_does_and_neither_passes_for_the_other() {
     assert_eq!(verify(&plain).unwrap().key_sort, "key");
     let good = by_passkey(answer().to_text(), 5);
     for (name, signed) in [
-        ("a key's signature by a passkey", ApproverSigned::sign_answer(&answer(), &key(5)).unwrap()),
+        (
+            "a key's signature by a passkey",
+            ApproverSigned::sign_answer(&answer(), &key(5)).unwrap(),
+        ),
         ("a passkey's signature by a key", by_passkey(answer().to_text(), 1)),
         ("an unlisted passkey", by_passkey(answer().to_text(), 6)),
         ("altered", ApproverSigned { text: good.text.replace("fine", "rush"), ..good.clone() }),

@@ -91,11 +91,7 @@ async fn find_approvers(
     Ok(known)
 }
 
-fn read_key(
-    pem: &str,
-    passkey: Option<&str>,
-    page: Option<&str>,
-) -> Result<ApproverKey, Failure> {
+fn read_key(pem: &str, passkey: Option<&str>, page: Option<&str>) -> Result<ApproverKey, Failure> {
     let (Some(passkey), Some(page)) = (passkey, page) else {
         return PublicKey::from_pem(pem.trim()).map(ApproverKey::File).map_err(Failure::internal);
     };

@@ -4,7 +4,9 @@
 //! The hub checks role, person and signature, so that mistakes show at once. The machine checks the
 //! signature again, against its own orders, and believes nothing else.
 
-use super::visit::{PageHandle, PageState, SignedIn, answer_failure, answer_refusal, now_ms, send_options};
+use super::visit::{
+    PageHandle, PageState, SignedIn, answer_failure, answer_refusal, now_ms, send_options,
+};
 use crate::approvals::approvers::store_answer;
 use crate::approvals::queue::find_queued;
 use crate::audit::{Act, NewEntry};

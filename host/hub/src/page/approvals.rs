@@ -55,7 +55,9 @@ fn compose(
     let mut main = Html::new();
     match query.said.as_str() {
         "allowed" => add_notice(&mut main, true, "Signed: the machine checks it, and lets it run."),
-        "denied" => add_notice(&mut main, true, "Signed: the machine checks it, and tells the agent."),
+        "denied" => {
+            add_notice(&mut main, true, "Signed: the machine checks it, and tells the agent.")
+        }
         "unsigned" => add_notice(&mut main, false, "Not answered: no passkey signed this form."),
         _ => {}
     }
@@ -81,9 +83,8 @@ fn compose(
 
 fn add_question(main: &mut Html, queued: &QueuedQuestion, visitor: &Visitor) {
     let question = FleetQuestion::parse_text(&queued.text).ok();
-    let asked = question.and_then(|question| {
-        serde_json::from_value::<AskedAction>(question.asked).ok()
-    });
+    let asked =
+        question.and_then(|question| serde_json::from_value::<AskedAction>(question.asked).ok());
     let Some(asked) = asked else {
         main.put_template(
             "<section><h2>A question that this version does not understand</h2><p>",
@@ -117,7 +118,10 @@ fn add_question(main: &mut Html, queued: &QueuedQuestion, visitor: &Visitor) {
             [] => "nobody".to_owned(),
             names => one_line(&names.join(", "), 200),
         };
-        main.put_template("<p>{} people have to allow it. So far: {}.</p>", &[&asked.people, &so_far]);
+        main.put_template(
+            "<p>{} people have to allow it. So far: {}.</p>",
+            &[&asked.people, &so_far],
+        );
     }
     if queued.has_answered {
         main.put_template("<p>You have answered: the machine gets it.</p>", &[]);

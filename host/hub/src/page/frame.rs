@@ -1,9 +1,9 @@
 //! The navigation around each page.
 
+use super::live::Topic;
 use crate::database::Database;
 use crate::failure::Failure;
 use crate::people::Visitor;
-use super::live::Topic;
 use portcullis_page::Html;
 use portcullis_served::Role;
 use portcullis_served::frame::{NavigationEntry, PageParts, VisitorMark, compose_page};

@@ -97,12 +97,7 @@ fn add_incident(main: &mut Html, incident: &IncidentSummary, visitor: &Visitor) 
     };
     main.put_template(
         ", {}; first {}, last {}{}</p>",
-        &[
-            &place,
-            &show_time(incident.first_at),
-            &show_time(incident.last_at),
-            &times,
-        ],
+        &[&place, &show_time(incident.first_at), &show_time(incident.last_at), &times],
     );
     if let (Some(by), Some(reason)) = (&incident.settled_by, &incident.settle_reason) {
         let words = match incident.settled_at {

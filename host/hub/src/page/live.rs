@@ -161,8 +161,7 @@ pub async fn send_changes(
         }
     });
     let events = ReceiverStream::new(events);
-    let events = events.map(|mark| {
-        Ok::<_, Infallible>(Event::default().event("changed").id(&mark).data(&mark))
-    });
+    let events = events
+        .map(|mark| Ok::<_, Infallible>(Event::default().event("changed").id(&mark).data(&mark)));
     Sse::new(events).keep_alive(KeepAlive::new().interval(PULSE)).into_response()
 }

@@ -201,9 +201,8 @@ async fn change_person(
         return Err(refuse("without this person, the hub's pages would have no operator"));
     }
     let missing = || refuse("there is no such person, or nothing to change");
-    let (entry, changed) = carry_out(&transaction, visitor, form.change, name, role)
-        .await?
-        .ok_or_else(missing)?;
+    let (entry, changed) =
+        carry_out(&transaction, visitor, form.change, name, role).await?.ok_or_else(missing)?;
     state.audit.append_entry(&transaction, &visitor.actor(), entry).await?;
     transaction.commit().await?;
     Ok(changed)

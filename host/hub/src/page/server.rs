@@ -1,8 +1,8 @@
 //! Serves the page: with the hub's own certificate, or without TLS for a proxy on this machine.
 
+use super::live::{LiveChanges, watch_changes};
 use super::provider_client::Provider;
 use super::routes::build_routes;
-use super::live::{LiveChanges, watch_changes};
 use super::visit::PageState;
 use crate::audit::AuditLog;
 use crate::folder::{HubConfig, host_of, read_receipt_key};
