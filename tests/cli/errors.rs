@@ -247,6 +247,7 @@ const ROWS: &[Failing] = &[
         "`--hub URL --authority FILE`",
     ),
     row("hub findings --folder nowhere", "not-found", &["no `nowhere/hub.toml`"], "hub init`"),
+    row("hub feedback --folder nowhere", "not-found", &["no `nowhere/hub.toml`"], "hub init`"),
     row("hub user add ann --folder nowhere", "not-found", &["no `nowhere/hub.toml`"], "hub init`"),
     row("hub user link ann --folder nowhere", "not-found", &["no `nowhere/hub.toml`"], "hub init`"),
     row("hub user list --folder nowhere", "not-found", &["no `nowhere/hub.toml`"], "hub init`"),

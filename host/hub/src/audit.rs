@@ -91,6 +91,16 @@ pub enum Act {
     DisableUser,
     /// A person may sign in again.
     EnableUser,
+    /// A person said of a review that it was wrong, or right.
+    MarkReview,
+    /// A person called a finding about the fleet harmless.
+    MarkFinding,
+    /// A person wants a finding about the fleet listed again.
+    UnmarkFinding,
+    /// A person proposed a change of the configuration.
+    ProposeRule,
+    /// A proposal was taken back.
+    WithdrawProposal,
 }
 
 impl Act {
@@ -119,6 +129,11 @@ impl Act {
             Self::RefuseAnswer => "refuse-answer",
             Self::DisableUser => "disable-user",
             Self::EnableUser => "enable-user",
+            Self::MarkReview => "mark-review",
+            Self::MarkFinding => "mark-finding",
+            Self::UnmarkFinding => "unmark-finding",
+            Self::ProposeRule => "propose-rule",
+            Self::WithdrawProposal => "withdraw-proposal",
         }
     }
 }

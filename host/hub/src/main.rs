@@ -28,6 +28,7 @@
 //! | `records` | search over what was received |
 //! | `plugins` | the cost and the faults of plugins |
 //! | `traits`, `findings` | what many machines have in common |
+//! | `feedback`, `proposals` | whether reviews were right, and changes that people propose |
 //! | `words` | the words by which a record is found; pure |
 //! | `commands`, `order_commands`, `output`, `process` | what operators do and read |
 //! | `cluster` | the throw-away PostgreSQL of `hub dev` |
@@ -44,6 +45,7 @@ mod commands;
 mod database;
 mod database_tls;
 mod failure;
+mod feedback;
 mod findings;
 mod folder;
 mod incidents;
@@ -62,6 +64,7 @@ mod passkeys;
 mod people;
 mod plugins;
 mod process;
+mod proposals;
 mod protection;
 mod records;
 mod rollouts;

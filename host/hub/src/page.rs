@@ -11,6 +11,7 @@
 //! | `routes` | addresses, and the checks of each request |
 //! | `visit` | who is signed in, and the checks of a form |
 //! | `frame` | the navigation around each page |
+//! | `record`, `feedback` | whether a review was right, and what people propose |
 //! | `live` | changes, for pages that are open |
 //! | `sign_in` | links, cookies, the way out |
 //! | `provider`, `provider_client` | sign-in by a provider of OpenID Connect |
@@ -22,6 +23,7 @@
 mod answers;
 mod approvals;
 mod audit;
+mod feedback;
 mod findings;
 mod frame;
 mod incidents;
@@ -34,6 +36,7 @@ mod people;
 mod plugins;
 mod provider;
 mod provider_client;
+mod record;
 mod routes;
 mod search;
 mod server;

@@ -164,6 +164,7 @@ pub const EXAMPLES: &[(&str, &[&str])] = &[
         "hub findings",
         &["portcullis hub findings", "portcullis hub findings --machines 5 --within 2h --json"],
     ),
+    ("hub feedback", &["portcullis hub feedback", "portcullis hub feedback --json"]),
     (
         "hub user",
         &["portcullis hub user add ann@example.org --role operator", "portcullis hub user list"],

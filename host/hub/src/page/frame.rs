@@ -33,6 +33,8 @@ pub enum Place {
     Incidents,
     /// The findings that many machines have in common.
     Findings,
+    /// What people said of reviews, and what they propose.
+    Feedback,
     /// The cost and the faults of plugins.
     Plugins,
     /// The people of the hub, for operators.
@@ -42,12 +44,13 @@ pub enum Place {
 }
 
 impl Place {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::Machines,
         Self::Search,
         Self::Approvals,
         Self::Findings,
         Self::Incidents,
+        Self::Feedback,
         Self::Plugins,
         Self::People,
         Self::Audit,
@@ -60,6 +63,7 @@ impl Place {
             Self::Approvals => "/approvals",
             Self::Findings => "/findings",
             Self::Incidents => "/incidents",
+            Self::Feedback => "/feedback",
             Self::Plugins => "/plugins",
             Self::People => "/people",
             Self::Audit => "/audit",
@@ -73,6 +77,7 @@ impl Place {
             Self::Approvals => "Approvals",
             Self::Findings => "Findings",
             Self::Incidents => "Incidents",
+            Self::Feedback => "Feedback",
             Self::Plugins => "Plugins",
             Self::People => "People",
             Self::Audit => "Audit",

@@ -2,8 +2,8 @@
 
 use super::provider_client::CALLBACK;
 use super::visit::{PageHandle, PageState, answer_failure};
-use super::{answers, approvals, audit, findings, incidents, live, machine, machines, passkeys};
-use super::{people, plugins, provider, search, session, sign_in};
+use super::{answers, approvals, audit, feedback, findings, incidents, live, machine, machines};
+use super::{passkeys, people, plugins, provider, record, search, session, sign_in};
 use crate::failure::Failure;
 use crate::people::find_visitor;
 use axum::Router;
@@ -29,7 +29,10 @@ pub fn build_routes(state: Arc<PageState>) -> Router {
         .route("/machine", get(machine::show_machine))
         .route("/session", get(session::show_session))
         .route("/search", get(search::show_search))
-        .route("/findings", get(findings::show_findings))
+        .route("/findings", get(findings::show_findings).post(feedback::mark_one_finding))
+        .route("/record", get(record::show_record).post(record::mark))
+        .route("/feedback", get(feedback::show_feedback))
+        .route("/proposal", get(feedback::show_proposal).post(feedback::propose))
         .route("/incidents", get(incidents::show_incidents))
         .route("/incidents/settle", post(incidents::settle))
         .route("/approvals", get(approvals::show_approvals))
