@@ -343,6 +343,27 @@ const scenarios = {
     await context.close();
   },
 
+  // Pages follow what happens; an operator invites somebody.
+  async hubLive() {
+    const { context, page } = await open();
+    await page.getByText("No machine has joined").waitFor();
+    // The page has to be watched before something happens.
+    await page.waitForTimeout(2500);
+    reach("empty");
+    await page.locator("tbody th a", { hasText: "a machine" }).waitFor();
+    reach("joined");
+    await page.locator("nav .count").waitFor();
+    reach("incident");
+    await tabTo(page, "nav a[href='/people']");
+    await page.keyboard.press("Enter");
+    await page.waitForURL("**/people");
+    await tabTo(page, "form.answer input[name=name]");
+    await page.keyboard.type("ben@example.org");
+    await page.keyboard.press("Enter");
+    await page.locator("#link", { hasText: "/sign-in#" }).waitFor();
+    await context.close();
+  },
+
   // Without scripts the code is typed, and every page has its heading.
   async hubScriptless() {
     const { context, page } = await open({ javaScriptEnabled: false });

@@ -37,7 +37,7 @@ pub fn key(seed: u8) -> SecretKey {
 }
 
 /// Returns the rules of approvals with these approvers: name, seed of the key, role.
-fn rules(approvers: &[(&str, u8, &str)]) -> Result<String> {
+pub fn rules(approvers: &[(&str, u8, &str)]) -> Result<String> {
     let mut text = "role = \"oncall\"\n".to_owned();
     for (name, seed, role) in approvers {
         let pem = key(*seed).public().to_pem()?;
@@ -107,7 +107,7 @@ impl Desk {
     }
 
     /// Starts the hook of a client that waits that many seconds for it: an action waits 30 s less.
-    fn hold_for(&self, timeout: &str, session: &str) -> WaitingHook {
+    pub fn hold_for(&self, timeout: &str, session: &str) -> WaitingHook {
         let event = self.site.calls(session).bash("c1", DOUBTFUL);
         let hook = self.site.command(&["hook", "codex", "--timeout", timeout]);
         WaitingHook(thread::spawn(move || {

@@ -9,7 +9,7 @@ use super::visits::Visited;
 use super::wire::{batch, certificate_of, post, records};
 use crate::common::browser;
 use crate::common::{Ground, in_ci, tell};
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use portcullis_tests::driven::{Driven, find_packages};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -63,7 +63,12 @@ fn populated(name: &str) -> Result<(Visited, Vec<String>)> {
     let forged = batch(&machine_of(&other)?, records(1, 2, "other"));
     ensure!(post(&hub.fleet, &certificate_of(&other)?, &forged)?.status == 409);
     let machine = machine_of(&site)?;
-    let pages = PAGES.iter().map(|page| page.replace("m-0", &machine)).collect();
+    let mut pages: Vec<String> = PAGES.iter().map(|page| page.replace("m-0", &machine)).collect();
+    // A review with an objection, as the session's page links it.
+    let cookie = hub.sign_in("eve", "operator", 0)?;
+    let session = hub.page(&format!("/session?machine={machine}&id=s"), &cookie)?;
+    let place = session.split("/record?place=").nth(1).and_then(|rest| rest.split('"').next());
+    pages.push(format!("/record?place={}", place.context("no review to judge")?));
     Ok((hub, pages))
 }
 
@@ -79,13 +84,33 @@ pub fn keyboard() -> Result<()> {
 
 pub fn scriptless() -> Result<()> {
     let (hub, pages) = populated("hub_scriptless")?;
-    play("hubScriptless", "hub-scriptless", &link(&hub, "viewer")?, &json!({ "pages": pages }))
+    play("hubScriptless", "hub-scriptless", &link(&hub, "operator")?, &json!({ "pages": pages }))
 }
 
 pub fn readable() -> Result<()> {
     let (hub, mut pages) = populated("hub_readable")?;
     pages.push("/sign-in".to_owned());
     play("readable", "hub-readable", &link(&hub, "operator")?, &json!({ "pages": pages }))
+}
+
+/// Pages follow what happens, and an operator invites somebody with the keyboard.
+pub fn live() -> Result<()> {
+    let hub = Visited::start("hub_live")?;
+    let link = link(&hub, "operator")?;
+    let Some(mut browser) = start("hubLive", "hub-live", &link, &json!({}))? else {
+        return Ok(());
+    };
+    browser.await_point("empty")?;
+    let site = hub.fleet.machine("live one")?;
+    browser.await_point("joined")?;
+    send_reviews(&hub.fleet, &site, &[("s", "Bash", "block", "x")])?;
+    let forged = batch(&machine_of(&site)?, records(1, 2, "other"));
+    ensure!(post(&hub.fleet, &certificate_of(&site)?, &forged)?.status == 409);
+    browser.await_point("incident")?;
+    browser.end()?;
+    let people = hub.fleet.list_as("user", "users")?;
+    ensure!(people.iter().any(|one| one["person"] == "ben@example.org"), "{people:?}");
+    Ok(())
 }
 
 pub fn provider() -> Result<()> {
