@@ -88,6 +88,19 @@ async function drawForBook(context, page, name, scheme, size) {
   await session.detach();
 }
 
+// Fails if a page is wider than its window, or if somebody cannot read it.
+async function judge(page, what, width) {
+  const across = await page.evaluate(() => document.documentElement.scrollWidth);
+  if (across > width) fail(`${what} is ${across} wide on a window of ${width}`);
+  await page.evaluate(axe);
+  const found = await page.evaluate(() => window.axe.run());
+  const grave = found.violations.filter((rule) => ["serious", "critical"].includes(rule.impact));
+  for (const rule of grave) {
+    const places = rule.nodes.map((node) => `${node.html}: ${node.failureSummary}`);
+    fail(`${what}: ${rule.id}, ${rule.help}: ${places.join("; ")}`);
+  }
+}
+
 const scenarios = {
   async answers() {
     const { context, page } = await open();
@@ -167,7 +180,14 @@ const scenarios = {
       const place = new URL("/approvals", task.link).href;
       await page.goto(place);
       await page.locator("section[id^='q-'] form.answer").waitFor();
-      await page.screenshot({ path: join(task.pictures, "hub-approval.png"), fullPage: true });
+      for (const [scheme, size, width] of [["light", "wide", 1200], ["dark", "wide", 1200], ["light", "phone", 390]]) {
+        await page.setViewportSize({ width, height: 900 });
+        await page.emulateMedia({ colorScheme: scheme });
+        await page.screenshot({ path: join(task.pictures, `hub-approval-${scheme}-${size}.png`) });
+        await drawForBook(context, page, "hub-approvals", scheme, size);
+        await judge(page, `an action that waits (${scheme}, ${size})`, width);
+      }
+      await page.setViewportSize({ width: 1200, height: 900 });
       await tabTo(page, "form.answer input[name=words]");
       await page.keyboard.type(words);
       await tabTo(page, `form.answer button[value=${button}]`);
@@ -454,15 +474,7 @@ const scenarios = {
           const name = path.replace(/[?].*/, "").replace(/[^a-z]+/g, " ").trim().replace(" ", "-") || "sessions";
           await page.screenshot({ path: join(task.pictures, `${task.prefix ?? ""}${name}-${scheme}-${size}.png`) });
           if (!task.prefix) await drawForBook(context, page, name, scheme, size);
-          const across = await page.evaluate(() => document.documentElement.scrollWidth);
-          if (across > width) fail(`${path} is ${across} wide on a window of ${width}`);
-          await page.evaluate(axe);
-          const found = await page.evaluate(() => window.axe.run());
-          const grave = found.violations.filter((rule) => ["serious", "critical"].includes(rule.impact));
-          for (const rule of grave) {
-            const places = rule.nodes.map((node) => `${node.html}: ${node.failureSummary}`);
-            fail(`${path} (${scheme}, ${size}): ${rule.id}, ${rule.help}: ${places.join("; ")}`);
-          }
+          await judge(page, `${path} (${scheme}, ${size})`, width);
         }
       }
     }
