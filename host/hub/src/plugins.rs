@@ -12,6 +12,9 @@ use std::collections::{BTreeMap, BTreeSet};
 const MOST: i64 = 2000;
 /// The most bytes of a document that is read.
 const MOST_BYTES: i32 = 128 << 10;
+/// The reviews that are read at once, and the bytes of documents after which no more are.
+const AT_ONCE: i32 = 100;
+const MOST_READ: usize = 64 << 20;
 /// The most plugins that are shown: machines choose the names.
 const MOST_PLUGINS: usize = 200;
 
@@ -133,9 +136,10 @@ impl PluginSample {
 
 /// Reads the newest reviews of the last day.
 pub async fn sample_plugins(database: &Database) -> Result<PluginSample, Failure> {
-    let client = database.connect().await?;
-    let rows = client
-        .query(
+    let mut client = database.connect().await?;
+    let transaction = client.transaction().await?;
+    let reviews = transaction
+        .bind(
             "SELECT machine, CASE WHEN octet_length(document) <= $2 THEN document END \
              FROM records WHERE kind = 'review' AND stored_at > now() - interval '1 day' \
              ORDER BY stored_at DESC, machine DESC, journal DESC, sequence DESC LIMIT $1",
@@ -143,11 +147,19 @@ pub async fn sample_plugins(database: &Database) -> Result<PluginSample, Failure
         )
         .await?;
     let mut sample = PluginSample::default();
-    let mut machines = BTreeSet::new();
-    for row in &rows {
-        let machine: &str = row.get(0);
-        machines.insert(machine);
-        sample.add_review(machine, row.get(1));
+    let (mut machines, mut bytes) = (BTreeSet::new(), 0);
+    // Machines choose the size of documents, so few are held at once.
+    while bytes < MOST_READ {
+        let rows = transaction.query_portal(&reviews, AT_ONCE).await?;
+        if rows.is_empty() {
+            break;
+        }
+        for row in &rows {
+            let (machine, document): (String, Option<&str>) = (row.get(0), row.get(1));
+            bytes += document.map_or(0, str::len);
+            sample.add_review(&machine, document);
+            machines.insert(machine);
+        }
     }
     sample.machines = machines.len();
     Ok(sample)

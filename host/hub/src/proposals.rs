@@ -14,6 +14,7 @@ use portcullis_core::record::Record;
 use portcullis_core::review::Objection;
 use portcullis_core::score::Verdict;
 use serde::Serialize;
+use tokio_postgres::Row;
 
 /// The rule whose trusted hosts are a list.
 const NETWORK_RULE: &str = "warn_external_network";
@@ -21,6 +22,9 @@ const NETWORK_RULE: &str = "warn_external_network";
 const MOST: i64 = 5000;
 /// The most bytes of a document that is read.
 const MOST_BYTES: i32 = 128 << 10;
+/// The reviews that are read at once, and the bytes of documents after which no more are.
+const AT_ONCE: i32 = 100;
+const MOST_READ: usize = 64 << 20;
 /// The days back.
 const DAYS: i32 = 30;
 /// The most rows that are shown.
@@ -212,14 +216,56 @@ impl Proposal {
     }
 }
 
+impl ProposalTrial {
+    /// Adds a stored review; `document` is its record, unless that is too large.
+    fn add_review(&mut self, proposal: &Proposal, row: &Row, document: Option<&str>) {
+        self.tried += 1;
+        let record = document.and_then(|text| serde_json::from_str::<Record>(text).ok());
+        // One that cannot be read may be about it.
+        let effect = record.as_ref().map_or(Effect::Unknown, |record| proposal.effect_on(record));
+        let after = match effect {
+            Effect::None => return,
+            Effect::Unknown => {
+                self.unknown += 1;
+                return;
+            }
+            Effect::Same => {
+                self.same += 1;
+                return;
+            }
+            Effect::Milder(after) => {
+                self.milder += 1;
+                after
+            }
+            Effect::Passes => {
+                self.passing += 1;
+                Verdict::Allow
+            }
+        };
+        let Some(record) = record.filter(|_| self.rows.len() < MOST_ROWS) else { return };
+        let Some(before) = record.verdict() else { return };
+        let (machine, stored_at): (String, i64) = (row.get(0), row.get(2));
+        self.rows.push(ChangedReview {
+            place: Cursor::of_place(stored_at, &machine, row.get(3), row.get(4)),
+            machine,
+            name: row.get(1),
+            stored_at: stored_at / 1000,
+            summary: record.summary,
+            before,
+            after,
+        });
+    }
+}
+
 /// Tries a proposal on the newest stored reviews that have an objection.
 pub async fn try_proposal(
     database: &Database,
     proposal: &Proposal,
 ) -> Result<ProposalTrial, Failure> {
-    let client = database.connect().await?;
-    let rows = client
-        .query(
+    let mut client = database.connect().await?;
+    let transaction = client.transaction().await?;
+    let reviews = transaction
+        .bind(
             "SELECT r.machine, m.name, (extract(epoch FROM r.stored_at) * 1000000)::bigint, \
              r.journal, r.sequence, \
              CASE WHEN octet_length(r.document) <= $2 THEN r.document END \
@@ -231,50 +277,17 @@ pub async fn try_proposal(
         )
         .await?;
     let mut trial = ProposalTrial::default();
-    for row in &rows {
-        trial.tried += 1;
-        let document: Option<&str> = row.get(5);
-        let record = document.and_then(|text| serde_json::from_str::<Record>(text).ok());
-        let Some(record) = record else {
-            // It may be about this one.
-            trial.unknown += 1;
-            continue;
-        };
-        let after = match proposal.effect_on(&record) {
-            Effect::None => continue,
-            Effect::Unknown => {
-                trial.unknown += 1;
-                continue;
-            }
-            Effect::Same => {
-                trial.same += 1;
-                continue;
-            }
-            Effect::Milder(after) => {
-                trial.milder += 1;
-                after
-            }
-            Effect::Passes => {
-                trial.passing += 1;
-                Verdict::Allow
-            }
-        };
-        if trial.rows.len() < MOST_ROWS
-            && let Some(before) = record.verdict()
-        {
-            let (machine, stored_at): (String, i64) = (row.get(0), row.get(2));
-            let place = Cursor::of_place(stored_at, &machine, row.get(3), row.get(4));
-            let (name, stored_at) = (row.get(1), stored_at / 1000);
-            let summary = record.summary;
-            trial.rows.push(ChangedReview {
-                machine,
-                name,
-                stored_at,
-                summary,
-                before,
-                after,
-                place,
-            });
+    let mut bytes = 0;
+    // Machines choose the size of documents, so few are held at once.
+    while bytes < MOST_READ {
+        let rows = transaction.query_portal(&reviews, AT_ONCE).await?;
+        if rows.is_empty() {
+            break;
+        }
+        for row in &rows {
+            let document: Option<&str> = row.get(5);
+            bytes += document.map_or(0, str::len);
+            trial.add_review(proposal, row, document);
         }
     }
     Ok(trial)
@@ -332,7 +345,7 @@ pub async fn list_proposals(database: &Database) -> Result<Vec<KeptProposal>, Fa
             &[],
         )
         .await?;
-    let kept = |row: &tokio_postgres::Row| {
+    let kept = |row: &Row| {
         let change = Proposal::parse(row.get(1), row.get(2))?;
         Some(KeptProposal {
             proposal: row.get(0),
