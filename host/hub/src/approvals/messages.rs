@@ -46,6 +46,8 @@ pub struct NewQuestion {
     tool: String,
     summary: String,
     why: String,
+    /// The time of the step, in milliseconds since 1970: a message is the same at each attempt.
+    at: u64,
 }
 
 /// The messages of one webhook, counted.
@@ -89,6 +91,7 @@ impl NewQuestion {
             tool: text("/tool"),
             summary: text("/summary"),
             why: text("/reasons/0"),
+            at: now_ms(),
         }
     }
 
@@ -103,7 +106,7 @@ impl NewQuestion {
         commands.extend(page.map(|page| format!("{page}/approvals")));
         Notification {
             id: format!("{id}/{role}"),
-            at: now_ms(),
+            at: self.at,
             topic: Topic::Approval,
             severity: NotificationSeverity::Warning,
             title: format!("`{name}` asks `{role}` about {}", one_line(&self.tool, 40)),
