@@ -129,8 +129,9 @@ pub fn feedback() -> Result<()> {
     let abe = Guest::sign_in(&hub, "abe", "approver")?;
     let vic = Guest::sign_in(&hub, "vic", "viewer")?;
     let site = hub.fleet.machine("judged")?;
-    let force = "git push --force origin main";
-    for (session, command) in [("s", force), ("s", "ls"), ("t", force), ("t", "rm -rf /")] {
+    site.write("config.toml", "rules.warn_external_network.fetching = true\n")?;
+    let fetch = "curl -o a.json https://files.example.org/a.json";
+    for (session, command) in [("s", fetch), ("s", "ls"), ("t", fetch), ("t", "rm -rf /")] {
         let id = format!("{session}-{}", command.len());
         site.hook(&site.calls(session).bash(&id, command))?;
     }
@@ -141,7 +142,7 @@ pub fn feedback() -> Result<()> {
     let place = place.with_context(|| session.clone())?.to_owned();
     let path = format!("/record?place={place}");
     let page = abe.page(&path)?;
-    ensure!(page.contains("push --force") && page.contains("Was it right?"), "{page}");
+    ensure!(page.contains("files.example.org") && page.contains("Was it right?"), "{page}");
     ensure!(!vic.page(&path)?.contains("name=\"word\""), "a viewer gets a form");
     let proposal = page.split("/proposal?kind=disable-rule&amp;value=").nth(1);
     let rule = proposal.and_then(|rest| rest.split('"').next());
@@ -159,14 +160,22 @@ pub fn feedback() -> Result<()> {
     // Without the rule, both reviews would have passed, or been milder; the grave one stays.
     let tried = abe.page(&format!("/proposal?kind=disable-rule&value={rule}"))?;
     ensure!(tried.matches("/record?place=").count() == 2, "{tried}");
-    ensure!(tried.contains("push --force") && !tried.contains("rm -rf /"), "{tried}");
+    ensure!(tried.contains("files.example.org") && !tried.contains("rm -rf /"), "{tried}");
     ensure!(
         tried.contains(&format!("rules.disabled = [&quot;{rule}&quot;]"))
             || tried.contains(&format!("rules.disabled = [\"{rule}\"]")),
         "{tried}"
     );
-    let other = abe.page("/proposal?kind=disable-rule&value=no_such_rule")?;
-    ensure!(!other.contains("/record?place="), "{other}");
+    for (kind, value, count) in [
+        ("trust-host", "files.example.org", 2),
+        ("trust-host", "example.org", 2),
+        ("trust-host", "les.example.org", 0),
+        ("trust-host", "a.files.example.org", 0),
+        ("disable-rule", "no_such_rule", 0),
+    ] {
+        let tried = abe.page(&format!("/proposal?kind={kind}&value={value}"))?;
+        ensure!(tried.matches("/record?place=").count() == count, "{kind} {value}: {tried}");
+    }
     for (name, fields, status, said) in [
         ("no reason", vec![("kind", "disable-rule"), ("value", rule.as_str())], 303, "said=reason"),
         (
@@ -207,7 +216,7 @@ pub fn feedback() -> Result<()> {
     let page = abe.page("/plugins")?;
     ensure!(page.contains("In the newest 4 reviews of the last day, of 1 machine"), "{page}");
     // Nothing takes effect: the machine judges as before.
-    site.hook(&site.calls("u").bash("u1", force))?;
+    site.hook(&site.calls("u").bash("u1", fetch))?;
     let records = site.records()?;
     let of = |session: &str| {
         let found = records.iter().filter(|one| one["session"] == session);
