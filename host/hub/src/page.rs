@@ -12,7 +12,7 @@
 //! | `visit` | who is signed in, and the checks of a form |
 //! | `frame` | the navigation around each page |
 //! | `record`, `feedback` | whether a review was right, and what people propose |
-//! | `live` | changes, for pages that are open |
+//! | `changes`, `live` | changes, for pages that are open |
 //! | `sign_in` | links, cookies, the way out |
 //! | `provider`, `provider_client` | sign-in by a provider of OpenID Connect |
 //! | `approvals`, `answers`, `passkeys` | actions that wait, answers by passkey, and passkeys |
@@ -23,6 +23,7 @@
 mod answers;
 mod approvals;
 mod audit;
+mod changes;
 mod feedback;
 mod findings;
 mod frame;

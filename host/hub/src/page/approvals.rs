@@ -1,7 +1,7 @@
 //! The actions that wait for an approver, with the form that a passkey signs, and the newest answers.
 
+use super::changes::Topic;
 use super::frame::{Frame, Place};
-use super::live::Topic;
 use super::parts::{add_machine, show_time};
 use super::visit::{PageHandle, SignedIn};
 use crate::approvals::messages::{WebhookState, list_webhooks};

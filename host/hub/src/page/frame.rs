@@ -1,6 +1,6 @@
 //! The navigation around each page.
 
-use super::live::Topic;
+use super::changes::Topic;
 use crate::database::Database;
 use crate::failure::Failure;
 use crate::people::Visitor;

@@ -1,7 +1,7 @@
 //! Incidents of all journals, and the form with which an operator settles one.
 
+use super::changes::Topic;
 use super::frame::{Frame, Place};
-use super::live::Topic;
 use super::parts::{add_machine, add_paging, show_time};
 use super::visit::{PageHandle, SignedIn, answer_failure, answer_refusal};
 use crate::audit::{Act, NewEntry};

@@ -1,8 +1,8 @@
 //! One machine: what the hub knows of it, what it reports of its protection, its incidents and its
 //! sessions.
 
+use super::changes::Topic;
 use super::frame::{Frame, Place};
-use super::live::Topic;
 use super::machines::{add_standing, describe_orders, describe_records, no_machine};
 use super::parts::{add_paging, add_session, name_of, show_time};
 use super::visit::{PageHandle, SignedIn};

@@ -1,7 +1,7 @@
 //! All machines: those with open incidents first, then the one that was seen last.
 
+use super::changes::Topic;
 use super::frame::{Frame, Place};
-use super::live::Topic;
 use super::parts::{add_machine, add_paging, show_time};
 use super::visit::{PageHandle, SignedIn};
 use crate::failure::Failure;

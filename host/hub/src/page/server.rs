@@ -1,6 +1,6 @@
 //! Serves the page: with the hub's own certificate, or without TLS for a proxy on this machine.
 
-use super::live::{LiveChanges, watch_changes};
+use super::changes::{LiveChanges, watch_changes};
 use super::provider_client::Provider;
 use super::routes::build_routes;
 use super::visit::PageState;
@@ -68,7 +68,7 @@ impl PageServer {
         let accepting = accept_connections(&listener, &places, |stream| {
             serve_connection(stream, acceptor.clone(), routes.clone())
         });
-        tokio::join!(accepting, watch_changes(&state));
+        tokio::join!(accepting, watch_changes(&state.changes, &state.hub.database));
     }
 }
 

@@ -1,7 +1,7 @@
 //! One session of a machine: its risk over time, and each step, as its records arrived.
 
+use super::changes::Topic;
 use super::frame::{Frame, Place};
-use super::live::Topic;
 use super::parts::{add_machine, name_of, show_time, summary_of};
 use super::visit::{PageHandle, SignedIn};
 use crate::database::Database;

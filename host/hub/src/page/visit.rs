@@ -1,7 +1,7 @@
 //! A visit: who is signed in, how a page is answered, and the checks of a form.
 
+use super::changes::LiveChanges;
 use super::frame::{Frame, compose_whole};
-use super::live::LiveChanges;
 use super::provider_client::Provider;
 use crate::audit::{Act, AuditLog, NewEntry};
 use crate::failure::Failure;
