@@ -471,9 +471,12 @@ const scenarios = {
         await page.emulateMedia({ colorScheme: scheme });
         for (const path of task.pages) {
           await page.goto(new URL(path, task.link).href);
-          const name = path.replace(/[?].*/, "").replace(/[^a-z]+/g, " ").trim().replace(" ", "-") || "sessions";
+          const first = task.prefix ? "machines" : "sessions";
+          const name = path.replace(/[?].*/, "").replace(/[^a-z]+/g, " ").trim().replace(" ", "-") || first;
           await page.screenshot({ path: join(task.pictures, `${task.prefix ?? ""}${name}-${scheme}-${size}.png`) });
-          if (!task.prefix) await drawForBook(context, page, name, scheme, size);
+          // Of a hub, the book has the pages that are named.
+          const isDrawn = !task.prefix || task.drawn?.includes(name);
+          if (isDrawn) await drawForBook(context, page, `${task.prefix ?? ""}${name}`, scheme, size);
           await judge(page, `${path} (${scheme}, ${size})`, width);
         }
       }

@@ -12,8 +12,11 @@ use crate::common::{Ground, in_ci, tell};
 use anyhow::{Context, Result, ensure};
 use portcullis_tests::driven::{Driven, find_packages};
 use serde_json::{Value, json};
+use std::env;
 use std::time::Duration;
 
+/// The variable with which a person has the pictures of the book made again.
+const BOOK: &str = "PORTCULLIS_DRAW_PAGES";
 const LIMIT: Duration = Duration::from_secs(30);
 
 /// Plays a scenario; nothing if there is no browser here.
@@ -37,6 +40,8 @@ pub fn start(scenario: &str, name: &str, link: &str, more: &Value) -> Result<Opt
         "scenario": scenario,
         "link": link,
         "prefix": "hub-",
+        "drawn": ["machines", "session", "people", "proposal"],
+        "book": env::var_os(BOOK).map(|_| concat!(env!("CARGO_MANIFEST_DIR"), "/../host/docs/images")),
     });
     if let (Some(task), Some(more)) = (task.as_object_mut(), more.as_object()) {
         task.extend(more.clone());
