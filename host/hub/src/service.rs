@@ -23,6 +23,8 @@ pub struct Hub {
     pub url: String,
     /// Webhooks that are told of questions.
     pub webhooks: Vec<QuestionWebhook>,
+    /// The address by which people reach the pages, if there are any.
+    pub page: Option<String>,
     /// Wakes the requests for orders that this replica holds.
     pub news: Sender<OrdersNews>,
 }
@@ -38,6 +40,7 @@ impl Hub {
             authority: folder.authority,
             certificate_days: folder.config.certificate_days,
             receipt_key: folder.receipt_key,
+            page: folder.config.page_address()?.map(|page| page.door.origin),
             url: folder.config.url,
             webhooks: folder.config.webhooks,
             news: Sender::new(MOST_NEWS),

@@ -1,0 +1,1 @@
+-- Kept for the tables of the sizing work, which has this number.
