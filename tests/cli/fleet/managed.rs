@@ -349,8 +349,8 @@ pub fn webhooks() -> Result<()> {
     let hub = Visited { fleet: Arc::clone(&desk.fleet), host };
     let page = hub.page("/approvals", &cookie)?;
     ensure!(page.contains(&address.to_string()) && !page.contains("secret"), "{page}");
-    let row = page.split(&address.to_string()).nth(1).context("no row")?;
-    let row = row.split("</tr>").next().unwrap_or_default();
+    let of = |row: &&str| row.contains(&address.to_string());
+    let row = page.split("<tr>").find(of).context("no row")?;
     let numbers: Vec<&str> = row
         .split("<td class=\"number")
         .skip(1)
