@@ -2,9 +2,10 @@
 //! approver's signed answer.
 //!
 //! The approvers come in the signed orders, with their keys, so neither a hub nor its database can
-//! add one. An answer names the machine, the question and the digest of the question's whole text:
-//! whoever shows an approver another text gets a signature that counts for nothing. An approver signs
-//! with a key in a file, or with a passkey on the hub's page; a machine verifies both.
+//! add one. An answer names the machine, the question and the digest of the question's whole text, so
+//! one to another text counts for nothing. What a person was shown is up to the program that showed
+//! it: their own at a terminal, the hub's on its page. An approver signs with a key in a file, or with
+//! a passkey on the hub's page; a machine verifies both.
 
 mod passkey;
 mod rules;

@@ -1,19 +1,25 @@
--- Passkeys: those that people enrolled on the hub's page, those that orders name, and what devices signed.
-
--- A passkey counts on no machine before an operator has signed it into orders: what is here is only
--- what a person's browser said.
-CREATE TABLE passkeys (
-    key text PRIMARY KEY,
-    person text NOT NULL REFERENCES people ON DELETE CASCADE,
-    credential text NOT NULL UNIQUE,
-    public_key text NOT NULL,
-    synced boolean NOT NULL,
-    added_at timestamptz NOT NULL DEFAULT now()
+-- Messages to webhooks, which are sent at least once: written with the step that they name, and kept until
+-- a webhook has taken them, or nobody waits for an answer any more.
+CREATE TABLE webhook_messages (
+    message bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    -- A digest of the webhook's address, which may hold a secret.
+    webhook text NOT NULL,
+    machine text NOT NULL,
+    question text NOT NULL,
+    role text NOT NULL,
+    document text NOT NULL,
+    made_at timestamptz NOT NULL DEFAULT now(),
+    -- The time from which a replica may take it. One that sends it moves the time on, so that another
+    -- one takes over if it dies.
+    due_at timestamptz NOT NULL DEFAULT now(),
+    attempts integer NOT NULL DEFAULT 0,
+    sent_at timestamptz,
+    given_up_at timestamptz,
+    failure text,
+    UNIQUE (webhook, machine, question, role),
+    FOREIGN KEY (machine, question) REFERENCES approval_questions ON DELETE CASCADE
 );
-CREATE INDEX passkeys_by_person ON passkeys (person);
-
--- The passkey of an approver as JSON, and the page on which it signs; none for a key in a file.
-ALTER TABLE approvers ADD COLUMN passkey text, ADD COLUMN page text;
-
--- The rest of what a passkey's device signed, as JSON.
-ALTER TABLE approval_answers ADD COLUMN passkey text;
+-- For the removal of a question.
+CREATE INDEX webhook_messages_by_question ON webhook_messages (machine, question);
+CREATE INDEX webhook_messages_due ON webhook_messages (due_at)
+    WHERE sent_at IS NULL AND given_up_at IS NULL;

@@ -69,6 +69,7 @@ mod protection;
 mod records;
 mod rollouts;
 mod routes;
+mod scans;
 mod server;
 mod service;
 mod sessions;

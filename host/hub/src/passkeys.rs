@@ -286,10 +286,18 @@ pub async fn find_key(
     Ok(client.query_opt(select, &[&person, &credential]).await?.map(|row| row.get(0)))
 }
 
-/// Returns a passkey as a part of the file that an operator signs.
-pub fn to_toml(kept: &KeptPasskey) -> String {
+/// Returns a passkey as a part of the file that an operator signs, below the fingerprint of its key.
+/// Both are made of the key itself: the database may hold anything beside it.
+///
+/// # Errors
+/// Fails with the reason if the database holds no usable passkey.
+pub fn to_toml(kept: &KeptPasskey) -> Result<String, String> {
+    kept.passkey.check_form()?;
+    let id = kept.passkey.key_id().map_err(|error| error.to_string())?;
     let OrderedPasskey { credential, key, synced } = &kept.passkey;
-    format!(
-        "[[approver.passkey]]\ncredential = \"{credential}\"\nsynced = {synced}\nkey = \"\"\"\n{key}\"\"\"\n"
-    )
+    Ok(format!(
+        "# fingerprint {id}\n[[approver.passkey]]\ncredential = \"{credential}\"\nsynced = {synced}\n\
+         key = \"\"\"\n{}\n\"\"\"\n",
+        key.trim()
+    ))
 }

@@ -141,13 +141,20 @@ pub async fn change_role(
     Ok(row.map(|row| row.get(0)))
 }
 
-/// Returns true if somebody else is an operator who may sign in. Nobody else changes people until the
+/// Returns true if a person is an operator who may sign in. Nobody else changes people until the
 /// transaction ends.
+pub async fn is_operator(transaction: &Transaction<'_>, name: &str) -> Result<bool, Failure> {
+    transaction.execute("LOCK TABLE people IN SHARE ROW EXCLUSIVE MODE", &[]).await?;
+    let found = "SELECT EXISTS (SELECT FROM people WHERE role = 'operator' \
+                 AND disabled_at IS NULL AND person = $1)";
+    Ok(transaction.query_one(found, &[&name]).await?.get(0))
+}
+
+/// Returns true if somebody else is an operator who may sign in.
 pub async fn has_other_operator(
     transaction: &Transaction<'_>,
     name: &str,
 ) -> Result<bool, Failure> {
-    transaction.execute("LOCK TABLE people IN SHARE ROW EXCLUSIVE MODE", &[]).await?;
     let others = "SELECT EXISTS (SELECT FROM people WHERE role = 'operator' \
                   AND disabled_at IS NULL AND person <> $1)";
     Ok(transaction.query_one(others, &[&name]).await?.get(0))

@@ -5,6 +5,7 @@
 
 use crate::database::Database;
 use crate::failure::Failure;
+use crate::scans::await_turn;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -136,6 +137,7 @@ impl PluginSample {
 
 /// Reads the newest reviews of the last day.
 pub async fn sample_plugins(database: &Database) -> Result<PluginSample, Failure> {
+    let _turn = await_turn().await?;
     let mut client = database.connect().await?;
     let transaction = client.transaction().await?;
     let reviews = transaction

@@ -8,6 +8,7 @@
 use crate::database::Database;
 use crate::failure::Failure;
 use crate::records::Cursor;
+use crate::scans::await_turn;
 use deadpool_postgres::Transaction;
 use portcullis_core::counterfactual::{FindingChange, decide_again, recorded_findings};
 use portcullis_core::record::Record;
@@ -262,6 +263,7 @@ pub async fn try_proposal(
     database: &Database,
     proposal: &Proposal,
 ) -> Result<ProposalTrial, Failure> {
+    let _turn = await_turn().await?;
     let mut client = database.connect().await?;
     let transaction = client.transaction().await?;
     let reviews = transaction

@@ -10,13 +10,15 @@ use crate::common::site::LIMIT;
 use anyhow::{Context, Result, anyhow, ensure};
 use data_encoding::{BASE64, BASE64URL_NOPAD};
 use portcullis_fleet::approvals::{
-    ApproverSigned, FleetAnswer, FleetQuestion, PasskeyAssertion, digest_question,
+    ApproverSigned, FleetAnswer, FleetQuestion, PasskeyAssertion, challenge_of, digest_question,
 };
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use std::thread;
 use std::time::{Duration, Instant};
 
+/// What the challenge of an enrolment begins with.
+const ENROLMENT: &[u8] = b"portcullis hub passkey v1\n";
 /// The flags of a device whose user is there and verified.
 const VERIFIED: u8 = 0x05;
 
@@ -253,6 +255,11 @@ pub fn enrolled() -> Result<()> {
     let synced = text.replace("\"synced\":false", "\"synced\":true");
     let altered = ann.post("/passkeys", &[("text", &synced), ("signed", &signed)])?;
     ensure!(altered.0 == 403 && altered.1.contains("another answer"), "{altered:?}");
+    // What stands around a key would come into the file that an operator signs.
+    let around = text.replace("-----BEGIN", "\\\"\\\"\\\"\\n[[escalation]]\\n-----BEGIN");
+    let signed = new(61).assert(&challenge_of(ENROLMENT, &around));
+    let found = ann.post("/passkeys", &[("text", &around), ("signed", &signed)])?;
+    ensure!(found.0 == 400 && found.1.contains("PEM alone"), "{found:?}");
     // Eight of one person are enough.
     for seed in 61..=67 {
         ensure!(ann.enrol(&new(seed))? == added, "{seed}");
@@ -483,6 +490,22 @@ fn at_the_page(
     ] {
         ensure!(found.0 == status && found.1.contains(said), "{name}: {found:?}");
     }
+    // Whoever writes the database alone can show another text, and gets no signature for the machine's.
+    let write = |from: &str, to: &str| {
+        let text = format!("replace(document, '{from}', '{to}')");
+        hub.fleet.query(&format!("UPDATE approval_questions SET document = {text}"))
+    };
+    write("crontab -r", "crontab -l")?;
+    let shown = hub.page("/approvals", &ann.cookie)?;
+    ensure!(shown.contains("crontab -l") && field(&shown, "digest")? != honest.digest, "{shown}");
+    let found = ann.post("/approvals/passkey", &asked)?;
+    ensure!(found.0 == 403 && found.1.contains("another action"), "{found:?}");
+    write("crontab -l", "crontab -r")?;
+    write(&question.machine, "m-0")?;
+    let shown = hub.page("/approvals", &ann.cookie)?;
+    ensure!(!shown.contains("crontab -r"), "{shown}");
+    ensure!(ann.post("/approvals/passkey", &asked)?.0 == 404);
+    write("m-0", &question.machine)?;
     let page = hub.page("/approvals", &olga.cookie)?;
     ensure!(
         page.contains("crontab -r") && !page.contains("action=\"/approvals/answer\""),

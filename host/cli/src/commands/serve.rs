@@ -197,19 +197,35 @@ fn follow_fleet(places: &Paths) -> std::io::Result<()> {
 /// Does the same for each user who has joined a fleet, as soon as root has let the user join.
 fn follow_users() -> std::io::Result<()> {
     let follow = || {
-        let mut followed = BTreeSet::new();
+        // Each has a thread that never ends, so none is started twice.
+        let (mut ordered, mut followed) = (BTreeSet::new(), BTreeSet::new());
+        let mut is_full = false;
         loop {
             for user in list_kept_users() {
                 let is_member = || {
                     let home = Home::open_existing(state_of(user)).ok().flatten();
                     home.is_some_and(|home| FleetFiles::of_home(&home).is_member())
                 };
-                if followed.contains(&user) || followed.len() >= MOST_FOLLOWED || !is_member() {
+                if followed.contains(&user) || !is_member() {
+                    continue;
+                }
+                if followed.len() >= MOST_FOLLOWED {
+                    if !is_full {
+                        let what = format!(
+                            "more than {MOST_FOLLOWED} users have joined a fleet: the service \
+                             follows no others"
+                        );
+                        Error::invalid(what).print_error(false);
+                    }
+                    is_full = true;
                     continue;
                 }
                 let places = places_of(user, HookEnvironment::of_process(), HandedFiles::default());
-                if follow_fleet(&places).is_ok() {
-                    followed.insert(user);
+                if ordered.contains(&user) || follow_orders(places.clone()).is_ok() {
+                    ordered.insert(user);
+                    if follow_approvals(places).is_ok() {
+                        followed.insert(user);
+                    }
                 }
             }
             sleep(LOOK);

@@ -179,7 +179,15 @@ impl OrderedPasskey {
         if !(1..=MOST_CREDENTIAL).contains(&id.len()) {
             return Err("the id of a passkey is not one in base64url".into());
         }
-        self.public_key().map(drop).map_err(|error| format!("the key of a passkey: {error}"))
+        let wrong = |error: KeyError| format!("the key of a passkey: {error}");
+        let usual = self.public_key().and_then(|key| key.to_pem()).map_err(wrong)?;
+        // Text around the key would go into the file that an operator signs.
+        if usual.trim() != self.key.trim() {
+            return Err(
+                "the key of a passkey is not in PEM alone, in lines of 64 characters".into()
+            );
+        }
+        Ok(())
     }
 
     /// Returns nothing if this passkey's device signed exactly this text for this page, and verified

@@ -8,7 +8,7 @@ use deadpool_postgres::{GenericClient, Transaction};
 use portcullis_bundle::{KeyId, PublicKey};
 use portcullis_fleet::approvals::{
     AnswerError, ApprovalRules, ApproverKey, ApproverRequest, ApproverSigned, FleetAnswer,
-    OrderedPasskey, PasskeyPage, SKEW,
+    OrderedPasskey, PasskeyPage, SKEW, digest_question,
 };
 use portcullis_fleet::orders::Orders;
 use portcullis_fleet::protocol::{AnswerReceipt, ApproverQuestions, OfferedQuestion, RefusalKind};
@@ -193,14 +193,13 @@ pub async fn store_answer(
     };
     let row = transaction
         .query_opt(
-            "SELECT group_name, digest, roles FROM approval_questions WHERE machine = $1 \
+            "SELECT group_name, document, roles FROM approval_questions WHERE machine = $1 \
              AND question = $2 AND ended_at IS NULL AND expires_at > now()",
             &[&answer.machine, &answer.question],
         )
         .await?
         .ok_or_else(gone)?;
-    let (group, digest, roles): (String, String, Vec<String>) =
-        (row.get(0), row.get(1), row.get(2));
+    let (group, text, roles): (String, String, Vec<String>) = (row.get(0), row.get(1), row.get(2));
     let approver = known.iter().find(|approver| approver.group == group);
     let may = approver.filter(|approver| approver.roles.iter().any(|role| roles.contains(role)));
     let Some(approver) = may else {
@@ -209,7 +208,7 @@ pub async fn store_answer(
     };
     // The orders of another group may name the same key for another page.
     verify(approver).map_err(|error| refuse(&error))?;
-    if digest != answer.digest {
+    if digest_question(&text) != answer.digest {
         let reason = "the answer is for another action than the machine asks about";
         return Err(Failure::refuse(RefusalKind::Foreign, reason));
     }

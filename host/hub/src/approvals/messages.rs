@@ -187,14 +187,17 @@ async fn take_due(hub: &Hub, most: usize) -> Result<Vec<TakenMessage>, Failure> 
         )
         .await?;
     let most = i64::try_from(most).unwrap_or(0);
+    // The others are those of replicas with another configuration.
+    let own: Vec<String> = hub.webhooks.iter().map(name_webhook).collect();
     let rows = client
         .query(
             "UPDATE webhook_messages SET attempts = attempts + 1, \
              due_at = now() + make_interval(secs => $2::integer) WHERE message IN \
              (SELECT message FROM webhook_messages WHERE sent_at IS NULL AND given_up_at IS NULL \
-              AND due_at <= now() ORDER BY due_at, message LIMIT $1 FOR UPDATE SKIP LOCKED) \
+              AND due_at <= now() AND webhook = ANY($3) ORDER BY due_at, message LIMIT $1 \
+              FOR UPDATE SKIP LOCKED) \
              RETURNING message, webhook, document, attempts",
-            &[&most, &LEASE],
+            &[&most, &LEASE, &own],
         )
         .await?;
     let taken = |row: &tokio_postgres::Row| TakenMessage {

@@ -2,11 +2,16 @@
 
 use crate::failure::Failure;
 use deadpool_postgres::GenericClient;
+use portcullis_fleet::approvals::{FleetQuestion, digest_question};
 use tokio_postgres::Row;
 
 /// The most questions on the page, and the most answers.
 const MOST: i64 = 50;
 const MOST_GIVEN: i64 = 20;
+/// The most questions of one machine on the page, so that it hides none of the others.
+const MOST_OF_MACHINE: i64 = 3;
+/// The most bytes of questions on the page.
+const MOST_TEXT: usize = 2 << 20;
 
 /// A question that waits.
 #[derive(Clone, Debug)]
@@ -21,7 +26,8 @@ pub struct QueuedQuestion {
     pub question: String,
     /// The question's text.
     pub text: String,
-    /// The digest of the text.
+    /// The digest of the text, which a device signs. It is made of the text that is shown: whoever
+    /// can write the database alone must not get a signature for another one.
     pub digest: String,
     /// The roles that may answer by now.
     pub roles: Vec<String>,
@@ -53,25 +59,49 @@ pub struct GivenAnswer {
 }
 
 /// The columns of a question that waits; `$1` is the person who looks.
-const QUEUED: &str = "SELECT q.machine, m.name, q.group_name, q.question, q.document, q.digest, \
+const QUEUED: &str = "SELECT q.machine, m.name, q.group_name, q.question, q.document, \
     q.roles, q.allowed_by, extract(epoch FROM q.expires_at - now())::bigint, \
     ARRAY(SELECT p.credential FROM passkeys p JOIN approvers a USING (key) \
       WHERE p.person = $1 AND a.passkey IS NOT NULL AND a.group_name = q.group_name \
       AND a.roles && q.roles AND a.version = (SELECT max(version) FROM orders o \
-        WHERE o.group_name = q.group_name AND share > 0 AND o.expires_at > now())), \
+        WHERE o.group_name = q.group_name AND share > 0 AND o.expires_at > now())) \
+      AS credentials, \
     EXISTS (SELECT FROM approval_answers g JOIN passkeys p USING (key) \
-      WHERE g.machine = q.machine AND g.question = q.question AND p.person = $1) \
+      WHERE g.machine = q.machine AND g.question = q.question AND p.person = $1), \
+    q.received_at, row_number() OVER (PARTITION BY q.machine ORDER BY q.received_at, q.question) \
+      AS place, count(*) OVER () AS waiting \
     FROM approval_questions q JOIN machines m ON m.machine = q.machine \
     WHERE q.ended_at IS NULL AND q.expires_at > now() AND m.revoked_at IS NULL";
 
-/// Returns the questions that wait, the oldest first.
-pub async fn list_queue(
-    client: &impl GenericClient,
-    person: &str,
-) -> Result<Vec<QueuedQuestion>, Failure> {
-    let sql = format!("{QUEUED} ORDER BY q.received_at, q.machine, q.question LIMIT $2");
-    let rows = client.query(&sql, &[&person, &MOST]).await?;
-    Ok(rows.iter().map(read_queued).collect())
+/// The questions that wait.
+#[derive(Clone, Debug, Default)]
+pub struct Queue {
+    /// Those that fit the page: first those that the person who looks may answer, of each the oldest
+    /// first.
+    pub questions: Vec<QueuedQuestion>,
+    /// The number of the others.
+    pub others: usize,
+}
+
+/// Returns the questions that wait.
+pub async fn list_queue(client: &impl GenericClient, person: &str) -> Result<Queue, Failure> {
+    let sql = format!(
+        "SELECT * FROM ({QUEUED}) AS queued WHERE place <= $2 \
+         ORDER BY credentials = '{{}}', received_at, machine, question LIMIT $3"
+    );
+    let rows = client.query(&sql, &[&person, &MOST_OF_MACHINE, &MOST]).await?;
+    let waiting = rows.first().map_or(0, |row| row.get::<_, i64>("waiting"));
+    let mut questions = Vec::new();
+    let mut bytes = 0;
+    for question in rows.iter().filter_map(read_queued) {
+        bytes += question.text.len();
+        if bytes > MOST_TEXT {
+            break;
+        }
+        questions.push(question);
+    }
+    let others = usize::try_from(waiting).unwrap_or(0).saturating_sub(questions.len());
+    Ok(Queue { questions, others })
 }
 
 /// Returns one question, if it still waits.
@@ -83,23 +113,31 @@ pub async fn find_queued(
 ) -> Result<Option<QueuedQuestion>, Failure> {
     let sql = format!("{QUEUED} AND q.machine = $2 AND q.question = $3");
     let row = client.query_opt(&sql, &[&person, &machine, &question]).await?;
-    Ok(row.as_ref().map(read_queued))
+    Ok(row.as_ref().and_then(read_queued))
 }
 
-fn read_queued(row: &Row) -> QueuedQuestion {
-    QueuedQuestion {
-        machine: row.get(0),
+/// Returns a question; `None` if its text is another question's.
+fn read_queued(row: &Row) -> Option<QueuedQuestion> {
+    let (machine, question, text): (String, String, String) = (row.get(0), row.get(3), row.get(4));
+    // A text of a later version is shown as one that is not understood.
+    if let Ok(said) = FleetQuestion::parse_text(&text)
+        && (said.machine != machine || said.question != question)
+    {
+        return None;
+    }
+    Some(QueuedQuestion {
+        machine,
         name: row.get(1),
         group: row.get(2),
-        question: row.get(3),
-        text: row.get(4),
-        digest: row.get(5),
-        roles: row.get(6),
-        allowed_by: row.get(7),
-        left_seconds: row.get(8),
-        credentials: row.get(9),
-        has_answered: row.get(10),
-    }
+        question,
+        digest: digest_question(&text),
+        text,
+        roles: row.get(5),
+        allowed_by: row.get(6),
+        left_seconds: row.get(7),
+        credentials: row.get(8),
+        has_answered: row.get(9),
+    })
 }
 
 /// Returns the newest answers, the newest first.

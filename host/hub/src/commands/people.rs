@@ -235,12 +235,13 @@ fn passkeys(arguments: &PasskeysArguments) -> Result<()> {
             [] => "in no orders".to_owned(),
             groups => format!("in the newest orders of {}", one_line(&groups.join(", "), 400)),
         };
+        let shown = to_toml(kept).unwrap_or_else(|problem| {
+            format!("# what the database holds cannot be used: {}\n", one_line(&problem, 200))
+        });
         let line = format!(
-            "# {}, added {} UTC, {named}\n# fingerprint {}\n{}\n",
+            "# {}, added {} UTC, {named}\n{shown}\n",
             one_line(&kept.person, MOST_NAME),
             time(kept.added_at),
-            kept.key,
-            to_toml(kept)
         );
         paint::print_text(&line);
     }

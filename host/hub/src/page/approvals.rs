@@ -5,7 +5,7 @@ use super::frame::{Frame, Place};
 use super::parts::{add_machine, show_time};
 use super::visit::{PageHandle, SignedIn};
 use crate::approvals::messages::{WebhookState, list_webhooks};
-use crate::approvals::queue::{GivenAnswer, QueuedQuestion, list_given, list_queue};
+use crate::approvals::queue::{GivenAnswer, Queue, QueuedQuestion, list_given, list_queue};
 use crate::failure::Failure;
 use crate::people::Visitor;
 use axum::extract::{Query, State};
@@ -47,7 +47,7 @@ pub async fn show_approvals(
 }
 
 fn compose(
-    queue: &[QueuedQuestion],
+    queue: &Queue,
     given: &[GivenAnswer],
     visitor: &Visitor,
     query: &ApprovalsQuery,
@@ -61,7 +61,7 @@ fn compose(
         "unsigned" => add_notice(&mut main, false, "Not answered: no passkey signed this form."),
         _ => {}
     }
-    if queue.is_empty() {
+    if queue.questions.is_empty() && queue.others == 0 {
         main.put_template(
             "<p class=\"lead\" role=\"status\">Nothing waits on a machine whose orders name \
              approvers.</p>",
@@ -74,7 +74,15 @@ fn compose(
             &[],
         );
     }
-    queue.iter().for_each(|question| add_question(&mut main, question, visitor));
+    let questions = queue.questions.iter();
+    questions.for_each(|question| add_question(&mut main, question, visitor));
+    if queue.others > 0 {
+        main.put_template(
+            "<p>{} more: they are shown once those above have an answer. `portcullis fleet approvals \
+             list` shows them all.</p>",
+            &[&count_noun(u64::try_from(queue.others).unwrap_or(u64::MAX), "question")],
+        );
+    }
     if !given.is_empty() {
         add_given(&mut main, given);
     }

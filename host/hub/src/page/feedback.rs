@@ -291,6 +291,15 @@ pub async fn propose(
     }
     let database = &state.hub.database;
     let proposing = async {
+        // The trial has a connection of its own: nobody may hold one and wait for another.
+        let proposal = match form.withdraw {
+            Some(_) => None,
+            None => {
+                let proposal = Proposal::parse(&form.kind, &form.value).ok_or_else(no_proposal)?;
+                let trial = try_proposal(database, &proposal).await?;
+                Some((proposal, trial))
+            }
+        };
         let mut client = database.connect().await?;
         let (entry, said, transaction);
         if let Some(number) = form.withdraw {
@@ -301,8 +310,7 @@ pub async fn propose(
             entry = NewEntry::of_act(Act::WithdrawProposal, &number.to_string());
             said = "withdrawn";
         } else {
-            let proposal = Proposal::parse(&form.kind, &form.value).ok_or_else(no_proposal)?;
-            let trial = try_proposal(database, &proposal).await?;
+            let (proposal, trial) = proposal.ok_or_else(no_proposal)?;
             transaction = client.transaction().await?;
             let person = &visitor.person;
             let number = insert_proposal(&transaction, &proposal, &trial, &reason, person).await?;

@@ -7,7 +7,7 @@ use crate::audit::{Act, NewEntry};
 use crate::failure::Failure;
 use crate::people::{
     MOST_NAME, PersonSummary, Visitor, add_person, change_admission, change_role, end_all_sessions,
-    has_other_operator, is_name, list_people, make_link, remove_person,
+    has_other_operator, is_name, is_operator, list_people, make_link, remove_person,
 };
 use axum::extract::{Form, Query, State};
 use axum::http::StatusCode;
@@ -192,6 +192,10 @@ async fn change_person(
     let mut client = state.hub.database.connect().await?;
     let transaction = client.transaction().await?;
     let role = Role::from_name(&form.role);
+    // The form may have taken its time: who fills it in is asked again, and stays what they are.
+    if !is_operator(&transaction, &visitor.person).await? {
+        return Err(refuse("you are an operator no more"));
+    }
     let takes_operator = match form.change {
         Change::Remove | Change::Disable => true,
         Change::Role => role != Some(Role::Operator),
