@@ -25,7 +25,7 @@ use serde::Serialize;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
-use tokio_postgres::Row;
+use tokio_postgres::{IsolationLevel, Row};
 
 /// The most published orders in a list.
 const MOST: i64 = 1000;
@@ -194,8 +194,15 @@ pub async fn change_share(
 
 /// Returns published orders, those of one group together, the newest first.
 pub async fn list_orders(database: &Database) -> Result<Vec<OrdersSummary>, Failure> {
-    let client = database.connect().await?;
-    let rows = client
+    let mut client = database.connect().await?;
+    // A rollout goes on meanwhile: shares and states are those of one moment.
+    let transaction = client
+        .build_transaction()
+        .isolation_level(IsolationLevel::RepeatableRead)
+        .read_only(true)
+        .start()
+        .await?;
+    let rows = transaction
         .query(
             "WITH members AS (SELECT group_of(labels) AS group_name, orders_seen \
                FROM machines WHERE revoked_at IS NULL) \
@@ -213,7 +220,7 @@ pub async fn list_orders(database: &Database) -> Result<Vec<OrdersSummary>, Fail
     let mut all = Vec::with_capacity(rows.len());
     for row in &rows {
         let (group, version): (String, i64) = (row.get(0), row.get(1));
-        let rollout = find_rollout(&client, &group, version).await?;
+        let rollout = find_rollout(&transaction, &group, version).await?;
         all.push(OrdersSummary { rollout, ..summarise(row) });
     }
     Ok(all)

@@ -120,7 +120,7 @@ pub fn answered() -> Result<()> {
         "role = \"oncall\"\npage = \"{origin}\"\n[[approver]]\nname = \"ann\"\nroles = \
          [\"oncall\"]\n{printed}"
     );
-    let config = "approvals.wait_seconds = 60\n";
+    let config = "approvals.wait_seconds = 240\n";
     let desk = Desk::with_fleet(hub.fleet.clone(), "passkeys_answered", config, &approvals)?;
     let hook = desk.hold("passkey");
     desk.await_question("passkey")?;

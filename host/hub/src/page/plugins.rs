@@ -53,7 +53,7 @@ fn list_rows(sample: &PluginSample) -> Html {
          class=\"wide\">shadow: would change</th></tr></thead><tbody>",
         &[],
     );
-    let most = sample.plugins.iter().map(|(_, figures)| figures.mean_fuel()).max();
+    let most = sample.plugins.values().map(PluginFigures::mean_fuel).max();
     let most = most.unwrap_or(0).max(1);
     for ((name, version), figures) in &sample.plugins {
         add_row(&mut table, (name, version), figures, most);
