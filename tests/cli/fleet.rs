@@ -29,10 +29,14 @@ mod cluster;
 mod common;
 #[path = "fleet/dev.rs"]
 mod dev;
+#[path = "fleet/encrypted.rs"]
+mod encrypted;
 #[path = "fleet/examples.rs"]
 mod examples;
 #[path = "fleet/fleets.rs"]
 mod fleets;
+#[path = "fleet/growth.rs"]
+mod growth;
 #[path = "fleet/hardship.rs"]
 mod hardship;
 #[path = "page/http.rs"]
@@ -94,6 +98,9 @@ fn main() -> ExitCode {
         trial("fleet: attackers get nothing", attacks::doors),
         trial("fleet: a body without bounds is cut off", attacks::bodies),
         trial("fleet: what a machine says stays text", attacks::texts),
+        trial("fleet: a database of an older version is brought to this one", growth::migrated),
+        trial("fleet: the pages read from a standby that is near", growth::standby),
+        trial("fleet: the database's certificate is verified", encrypted::database),
         trial("fleet: retention drops whole days, and no head", upkeep::retention),
         trial("fleet: a person settles an incident", upkeep::settled),
         trial("fleet: a machine has a bound of open incidents", upkeep::bounded),

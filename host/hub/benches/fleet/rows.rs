@@ -110,7 +110,7 @@ fn fill_to(hub: &RunningHub, size: u64, round: u64) {
     hub.query("CHECKPOINT");
 }
 
-/// Returns the SQL that fills the day that is so many days ago anew. The indexes of a partition are made
+/// Returns the SQL that fills the day that is so many days ago. The indexes of a partition are made
 /// when it is attached, which is many times faster than a row after the other.
 fn fill_day(day: u64, rows: u64, round: u64, machines: u64) -> String {
     let start = round * 1_000_000_000 + day * 10_000_000;
