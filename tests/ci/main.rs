@@ -112,7 +112,10 @@ const RUNS: &[Run] = &[
     },
     Run {
         name: "a bench",
-        logs: &[GOOD_TESTS, ("bench.log", "     Running benches/hook.rs (target/hook-3)\nsh 0.8 ms\n")],
+        logs: &[
+            GOOD_TESTS,
+            ("bench.log", "     Running benches/hook.rs (target/hook-3)\nsh 0.8 ms\n"),
+        ],
         failed_steps: &[],
         good: true,
         says: &["2 passed, 0 failed"],

@@ -14,13 +14,24 @@
     reason = "a program of tests"
 )]
 
+#[path = "boundary/approvers.rs"]
+mod approvers;
 #[path = "boundary/attacks.rs"]
 mod attacks;
+#[path = "fleet/balancer.rs"]
+#[allow(dead_code, reason = "one hub, which stays")]
+mod balancer;
 #[path = "boundary/claims.rs"]
 mod claims;
 #[path = "boundary/client.rs"]
 mod client;
+#[path = "fleet/cluster.rs"]
+#[allow(dead_code, reason = "one database, which stays")]
+mod cluster;
 mod common;
+#[path = "fleet/fleets.rs"]
+#[allow(dead_code, reason = "one hub without a page")]
+mod fleets;
 #[path = "page/http.rs"]
 mod http;
 #[path = "boundary/machine.rs"]
@@ -52,6 +63,7 @@ fn main() -> ExitCode {
         claims::ROWS,
         reviews::ROWS,
         people::ROWS,
+        approvers::ROWS,
         page::ROWS,
         undo::ROWS,
         client::ROWS,
@@ -63,5 +75,7 @@ fn main() -> ExitCode {
             test(&mut machine::Machine::start("user = \"portcullis\"\n")?)
         })
     });
-    common::run_in_turn(trials.chain(resident::trials()).collect())
+    let code = common::run_in_turn(trials.chain(resident::trials()).collect());
+    cluster::stop();
+    code
 }

@@ -50,10 +50,14 @@ mod joining;
 #[path = "../locked/machine.rs"]
 #[allow(dead_code, reason = "one bundle is enough here")]
 mod machine;
+#[path = "fleet/managed.rs"]
+mod managed;
 #[path = "fleet/orders.rs"]
 mod orders;
 #[path = "fleet/pages.rs"]
 mod pages;
+#[path = "fleet/passkeys.rs"]
+mod passkeys;
 #[path = "fleet/people.rs"]
 mod people;
 #[path = "fleet/providers.rs"]
@@ -116,10 +120,16 @@ fn main() -> ExitCode {
         trial("fleet: the approvers of the page are ones", approvals::example),
         trial("fleet: nobody else answers for a machine", approvals::attacks),
         trial("fleet: questions go on to the next role", approvals::escalated),
+        trial("fleet: a passkey answers on the hub's page", passkeys::answered),
+        trial("fleet: a passkey is enrolled by its own person", passkeys::enrolled),
+        trial("fleet: nobody answers with somebody else's passkey", passkeys::attacks),
         trial("fleet: orders lock bundles and revoke them", orders::bundles),
         trial("fleet: a revoked machine gets no orders", orders::revoked),
         trial("fleet: people sign in with one link, at any replica", people::sign_in),
         trial("fleet: the acts of operators are in the audit", people::operators),
+        trial("fleet: an operator changes people on the page", managed::people),
+        trial("fleet: people judge reviews, and try what they propose", managed::feedback),
+        trial("fleet: a webhook gets each message at least once", managed::webhooks),
         trial("fleet: the audit shows what was changed in it", people::audit),
         trial("fleet: people see machines, sessions and steps", pages::machines),
         trial("fleet: a machine reports its own protection within bounds", pages::protection),
@@ -138,6 +148,7 @@ fn main() -> ExitCode {
         trial("fleet: the pages work with the keyboard", browsers::keyboard),
         trial("fleet: the pages work without scripts", browsers::scriptless),
         trial("fleet: a browser comes back from a provider", browsers::provider),
+        trial("fleet: the pages follow what happens", browsers::live),
         trial("fleet: everybody can read the pages", browsers::readable),
         trial("fleet: systemd takes the unit of the page", examples::unit),
         trial("fleet: the commands of the compose file are the program's", examples::compose),

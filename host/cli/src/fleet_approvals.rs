@@ -256,9 +256,9 @@ impl Relay {
     }
 
     fn give(&self, store: &mut Store, verified: &VerifiedAnswer, now: u64) -> Result<()> {
-        let VerifiedAnswer { name, key, answer } = verified;
+        let VerifiedAnswer { name, key, key_sort, answer } = verified;
         let Some(row) = store.find_approval(&answer.question)? else { return Ok(()) };
-        let described = format!("{name}, with the key {key}, over the hub {}", self.hub);
+        let described = format!("{name}, with the {key_sort} {key}, over the hub {}", self.hub);
         let decision = if answer.allows { PersonDecision::AllowOnce } else { PersonDecision::Deny };
         let by = Answerer { name: Some(name), described: &described };
         let given = PersonAnswer { decision, words: &answer.words, by, at: now };

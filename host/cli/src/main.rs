@@ -219,6 +219,7 @@ impl Command {
     /// Returns true if it can work on what the service of a boundary keeps of a user: on records and
     /// checkpoints, and on the user's own files only where [`Command::needs_files`] says so.
     const fn works_across(&self) -> bool {
+        use commands::fleet;
         matches!(
             self,
             Self::Explain(_)
@@ -235,6 +236,9 @@ impl Command {
                 | Self::Pause(_)
                 | Self::Resume(_)
                 | Self::Open(_)
+                | Self::Fleet(
+                    fleet::Command::Join(_) | fleet::Command::Leave(_) | fleet::Command::Status(_)
+                )
         )
     }
 

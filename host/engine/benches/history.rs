@@ -9,11 +9,14 @@
 //! An action is the work of its two hooks without the process and the journal: the stored state is
 //! read, all builtin plugins are called, the new state is written. The state at each length is kept
 //! and reused for every round, so that measuring adds no step to it. History is bounded at 200
-//! steps, of which a plugin gets as many as it asks for, and a plugin's own state at 64 KiB.
+//! steps, of which a plugin gets as many as it asks for, and a plugin's own state at 64 KiB. A
+//! person asks for more every 50 steps: a session at its limits is asked about each action, which
+//! costs more.
 #![allow(
     clippy::print_stdout,
     clippy::expect_used,
     clippy::indexing_slicing,
+    clippy::panic,
     reason = "a bench prints, and ends when it cannot go on"
 )]
 
@@ -25,6 +28,8 @@ use portcullis_core::mask::Masker;
 use portcullis_core::observe::Observations;
 use portcullis_core::pipeline::{self, Ports, Settings};
 use portcullis_core::policy::Policy;
+use portcullis_core::record::Record;
+use portcullis_core::score::Verdict;
 use portcullis_core::session::State;
 use portcullis_core::undo::NoUndo;
 use portcullis_engine::{
@@ -37,6 +42,8 @@ use std::time::{Duration, Instant};
 
 /// The number of steps that the session has already had.
 const LENGTHS: [usize; 3] = [10, 200, 10_000];
+/// The number of steps from one prompt to the next.
+const BETWEEN_PROMPTS: usize = 50;
 /// Rounds of one action at each length, alternately.
 const ROUNDS: usize = 300;
 /// Rounds that are not counted, since caches fill.
@@ -64,6 +71,9 @@ fn main() -> ExitCode {
     let mut stored = Stored::default();
     let mut states = Vec::new();
     for step in 0..=LENGTHS[LENGTHS.len() - 1] {
+        if step.is_multiple_of(BETWEEN_PROMPTS) {
+            stored = host.review(&stored, &prompt(step));
+        }
         if LENGTHS.contains(&step) {
             states.push(stored.clone());
         }
@@ -134,6 +144,10 @@ impl Host {
         let state = State::decode_state(stored.session.as_deref(), stored.agent.as_deref())
             .expect("a state of this version");
         let reviewed = pipeline::run_pipeline(event, state, self.now, &settings, &mut ports);
+        let held = |record: &&Record| record.verdict().is_some_and(|found| found >= Verdict::Ask);
+        if let Some(record) = reviewed.records.iter().find(held) {
+            panic!("the session is not an ordinary one: {}", record.document());
+        }
         let (session, agent) = reviewed.state.encode().expect("a state that can be written");
         Stored { session: Some(session), agent: Some(agent) }
     }
@@ -185,6 +199,13 @@ fn action(index: usize) -> [Event; 2] {
         )
     };
     [event("PreToolUse", json!({})), event(name, end)]
+}
+
+/// Returns what the person asks for at a step.
+fn prompt(step: usize) -> Event {
+    let payload = json!({"session_id": "bench", "cwd": "/home/me/shop", "hook_event_name": "UserPromptSubmit",
+        "prompt": format!("Rename a{step} to b{step} everywhere in src, and run the tests of each part.")});
+    claude::parse_event(payload.to_string().as_bytes()).expect("a payload")
 }
 
 fn entry(builtin: &'static Builtin) -> PluginSpec {

@@ -2,8 +2,18 @@
 //! approver's signed answer.
 //!
 //! The approvers come in the signed orders, with their keys, so neither a hub nor its database can
-//! add one. An answer names the machine, the question and the digest of the question's whole text:
-//! whoever shows an approver another text gets a signature that counts for nothing.
+//! add one. An answer names the machine, the question and the digest of the question's whole text, so
+//! one to another text counts for nothing. What a person was shown is up to the program that showed
+//! it: their own at a terminal, the hub's on its page. An approver signs with a key in a file, or with
+//! a passkey on the hub's page; a machine verifies both.
+
+mod passkey;
+mod rules;
+
+pub use passkey::{
+    OrderedPasskey, PasskeyAssertion, PasskeyError, PasskeyPage, challenge_of, is_synced,
+};
+pub use rules::{ApprovalRules, Approver, ApproverKey, Escalation, RulesError};
 
 use portcullis_bundle::{KeyError, KeyId, PublicKey, SecretKey};
 use serde::{Deserialize, Serialize};
@@ -11,6 +21,8 @@ use serde_json::Value;
 
 /// The beginning of the signed bytes of an answer.
 const ANSWER_DOMAIN: &[u8] = b"portcullis fleet approval v1\n";
+/// The beginning of what the challenge of a passkey's answer is the digest of.
+const PASSKEY_DOMAIN: &[u8] = b"portcullis fleet approval by passkey v1\n";
 /// The beginning of the signed bytes of an approver's request to the hub.
 const REQUEST_DOMAIN: &[u8] = b"portcullis fleet approver request v1\n";
 /// The most bytes of a question.
@@ -21,124 +33,6 @@ const MOST_SIGNED: usize = 8 << 10;
 pub const MOST_WORDS: usize = 512;
 /// The most time between the clocks of approver, hub and machine, in milliseconds.
 pub const SKEW: u64 = 5 * 60 * 1000;
-/// The most approvers, and the most escalations.
-const MOST_APPROVERS: usize = 200;
-const MOST_ESCALATIONS: usize = 5;
-
-/// The approvers of a group of machines: a part of its orders, as TOML.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ApprovalRules {
-    /// The role that is asked first.
-    pub role: String,
-    /// The approvers.
-    #[serde(rename = "approver")]
-    pub approvers: Vec<Approver>,
-    /// The roles that may answer, too, after some time.
-    #[serde(rename = "escalation", default)]
-    pub escalations: Vec<Escalation>,
-}
-
-/// A person who may answer.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Approver {
-    /// Their name, which tells one person from another.
-    pub name: String,
-    /// Their public key, in PEM.
-    pub key: String,
-    /// Their roles.
-    pub roles: Vec<String>,
-}
-
-/// A role that may answer, too, once nobody has for some time.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Escalation {
-    /// The seconds after the question.
-    pub after_seconds: u64,
-    /// The role.
-    pub role: String,
-}
-
-/// The reasons why rules of approvals cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum RulesError {
-    /// It is not TOML of this form.
-    #[error("it is not understood: {0}")]
-    Malformed(String),
-    /// Something contradicts the rest.
-    #[error("{0}")]
-    Inconsistent(String),
-}
-
-impl ApprovalRules {
-    /// Parses rules.
-    ///
-    /// # Errors
-    /// Fails if the text is not TOML of this form, if a name or a key is there twice, or if nobody
-    /// has a role that is asked.
-    pub fn parse_rules(text: &str) -> Result<Self, RulesError> {
-        let rules: Self = toml::from_str(text)
-            .map_err(|error| RulesError::Malformed(error.message().to_owned()))?;
-        rules.check_rules().map_err(RulesError::Inconsistent)?;
-        Ok(rules)
-    }
-
-    fn check_rules(&self) -> Result<(), String> {
-        if self.approvers.len() > MOST_APPROVERS || self.escalations.len() > MOST_ESCALATIONS {
-            return Err(format!(
-                "there are at most {MOST_APPROVERS} approvers and {MOST_ESCALATIONS} escalations"
-            ));
-        }
-        let mut keys = Vec::new();
-        for approver in &self.approvers {
-            let name = &approver.name;
-            if name.is_empty() || name.len() > 64 || name.chars().any(char::is_control) {
-                return Err("a name of an approver has 1 to 64 characters".into());
-            }
-            if self.approvers.iter().filter(|other| other.name == *name).count() > 1 {
-                return Err(format!("two approvers have the name `{name}`"));
-            }
-            let id = PublicKey::from_pem(approver.key.trim()).and_then(|key| key.id());
-            let id = id.map_err(|error| format!("the key of `{name}`: {error}"))?;
-            if keys.contains(&id) {
-                return Err(format!("the key of `{name}` is another approver's too"));
-            }
-            keys.push(id);
-        }
-        for role in self.list_roles(u64::MAX) {
-            if !self.approvers.iter().any(|approver| approver.has_role(role)) {
-                return Err(format!("no approver has the role `{role}`"));
-            }
-        }
-        Ok(())
-    }
-
-    /// Returns the roles that may answer once a question has waited that long.
-    pub fn list_roles(&self, waited_seconds: u64) -> impl Iterator<Item = &str> {
-        let later =
-            self.escalations.iter().filter(move |later| later.after_seconds <= waited_seconds);
-        std::iter::once(self.role.as_str()).chain(later.map(|later| later.role.as_str()))
-    }
-
-    /// Returns the approver who has that key.
-    #[must_use]
-    pub fn find_approver(&self, key: &KeyId) -> Option<(&Approver, PublicKey)> {
-        self.approvers.iter().find_map(|approver| {
-            let public = PublicKey::from_pem(approver.key.trim()).ok()?;
-            (public.id().ok()? == *key).then_some((approver, public))
-        })
-    }
-}
-
-impl Approver {
-    /// Returns true if they have the role.
-    #[must_use]
-    pub fn has_role(&self, role: &str) -> bool {
-        self.roles.iter().any(|own| own == role)
-    }
-}
 
 /// A question, as the machine words it once. Its text as JSON is what an answer is about.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -204,6 +98,21 @@ pub struct FleetAnswer {
     pub at: u64,
 }
 
+impl FleetAnswer {
+    /// Returns its text, whose bytes are signed.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        // Texts and numbers always become JSON.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// Returns the challenge with which a passkey signs an answer of that text.
+    #[must_use]
+    pub fn challenge_of_text(text: &str) -> String {
+        challenge_of(PASSKEY_DOMAIN, text)
+    }
+}
+
 /// A text that an approver signed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -214,6 +123,9 @@ pub struct ApproverSigned {
     pub key: KeyId,
     /// The signature in base64.
     pub signature: String,
+    /// The rest of what a passkey's device signed; none for a key in a file.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub passkey: Option<PasskeyAssertion>,
 }
 
 /// An approver's request for the questions that wait for them. The hub takes it only for a short
@@ -256,6 +168,9 @@ pub enum AnswerError {
     /// A key cannot be read.
     #[error("the key cannot be used: {0}")]
     Key(#[from] KeyError),
+    /// A passkey did not sign it.
+    #[error(transparent)]
+    Passkey(#[from] PasskeyError),
 }
 
 /// An answer that counts.
@@ -265,6 +180,8 @@ pub struct VerifiedAnswer {
     pub name: String,
     /// Their key.
     pub key: KeyId,
+    /// The sort of the key, for people.
+    pub key_sort: &'static str,
     /// The answer.
     pub answer: FleetAnswer,
 }
@@ -275,7 +192,7 @@ impl ApproverSigned {
     /// # Errors
     /// Fails if the key has no id.
     pub fn sign_answer(answer: &FleetAnswer, key: &SecretKey) -> Result<Self, KeyError> {
-        Self::sign_text(ANSWER_DOMAIN, serde_json::to_string(answer).unwrap_or_default(), key)
+        Self::sign_text(ANSWER_DOMAIN, answer.to_text(), key)
     }
 
     /// Signs a request.
@@ -289,7 +206,7 @@ impl ApproverSigned {
     fn sign_text(domain: &[u8], text: String, key: &SecretKey) -> Result<Self, KeyError> {
         let signature = key.sign_bytes(&[domain, text.as_bytes()].concat());
         let signature = data_encoding::BASE64.encode(&signature);
-        Ok(Self { text, key: key.public().id()?, signature })
+        Ok(Self { text, key: key.public().id()?, signature, passkey: None })
     }
 
     /// Returns the answer without checking who signed it.
@@ -308,24 +225,42 @@ impl ApproverSigned {
     ///
     /// # Errors
     /// Fails like [`Self::read_answer`], and if the signature is another one.
-    pub fn verify_answer(&self, key: &PublicKey) -> Result<FleetAnswer, AnswerError> {
-        self.check_signature(ANSWER_DOMAIN, key)?;
+    pub fn verify_answer(&self, key: &ApproverKey) -> Result<FleetAnswer, AnswerError> {
+        match (key, &self.passkey) {
+            (ApproverKey::File(key), None) => self.check_signature(ANSWER_DOMAIN, key)?,
+            (ApproverKey::Passkey(passkey, page), Some(assertion)) => {
+                self.check_size()?;
+                let (signature, text) = (&self.signature, &self.text);
+                passkey.verify_assertion(assertion, signature, page, PASSKEY_DOMAIN, text)?;
+            }
+            _ => return Err(AnswerError::Signature),
+        }
         self.read_answer()
     }
 
-    /// Returns the request, if the holder of this key signed it.
+    /// Returns the request, if the holder of this key signed it. Passkeys sign none.
     ///
     /// # Errors
     /// Fails if it is too large or not understood, and if the signature is another one.
-    pub fn verify_request(&self, key: &PublicKey) -> Result<ApproverRequest, AnswerError> {
-        self.check_signature(REQUEST_DOMAIN, key)?;
+    pub fn verify_request(&self, key: &ApproverKey) -> Result<ApproverRequest, AnswerError> {
+        match key {
+            ApproverKey::File(key) if self.passkey.is_none() => {
+                self.check_signature(REQUEST_DOMAIN, key)?;
+            }
+            _ => return Err(AnswerError::Signature),
+        }
         self.parse()
     }
 
-    fn check_signature(&self, domain: &[u8], key: &PublicKey) -> Result<(), AnswerError> {
+    fn check_size(&self) -> Result<(), AnswerError> {
         if self.text.len() > MOST_SIGNED || self.signature.len() > 1024 {
             return Err(AnswerError::Malformed("it is too large".into()));
         }
+        Ok(())
+    }
+
+    fn check_signature(&self, domain: &[u8], key: &PublicKey) -> Result<(), AnswerError> {
+        self.check_size()?;
         let signature = data_encoding::BASE64
             .decode(self.signature.as_bytes())
             .map_err(|_| AnswerError::Signature)?;
@@ -379,169 +314,9 @@ pub fn verify_answer(
     if !is_timely {
         return Err(AnswerError::Time);
     }
-    Ok(VerifiedAnswer { name: approver.name.clone(), key: signed.key, answer })
+    let (name, key_sort) = (approver.name.clone(), key.as_str());
+    Ok(VerifiedAnswer { name, key: signed.key, key_sort, answer })
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const NOW: u64 = 1_000_000_000;
-
-    fn key(seed: u8) -> SecretKey {
-        SecretKey::of_seed(&[seed; 32])
-    }
-
-    fn rules_text(approvers: &[(&str, u8, &[&str])]) -> String {
-        let mut text =
-            "role = \"oncall\"\n[[escalation]]\nafter_seconds = 60\nrole = \"lead\"\n".to_owned();
-        for (name, seed, roles) in approvers {
-            let pem = key(*seed).public().to_pem().unwrap();
-            text.push_str(&format!(
-                "[[approver]]\nname = \"{name}\"\nkey = \"\"\"\n{pem}\"\"\"\nroles = {roles:?}\n"
-            ));
-        }
-        text
-    }
-
-    fn rules() -> ApprovalRules {
-        let approvers: [(&str, u8, &[&str]); 3] =
-            [("ann", 1, &["oncall"]), ("bob", 2, &["lead"]), ("eve", 3, &["viewer"])];
-        ApprovalRules::parse_rules(&rules_text(&approvers)).unwrap()
-    }
-
-    fn question() -> FleetQuestion {
-        FleetQuestion {
-            machine: "m-1".into(),
-            question: "q1".into(),
-            digest: "d".into(),
-            asked_at: NOW,
-            expires_at: NOW + 240_000,
-            role: "oncall".into(),
-            asked: serde_json::json!({ "tool": "Bash", "summary": "crontab -r" }),
-        }
-    }
-
-    fn answer() -> FleetAnswer {
-        FleetAnswer {
-            machine: "m-1".into(),
-            question: "q1".into(),
-            digest: digest_question(&question().to_text()),
-            allows: true,
-            words: "fine".into(),
-            at: NOW + 1000,
-        }
-    }
-
-    #[test]
-    fn an_answer_counts_only_from_an_approver_for_exactly_this_question_in_time() {
-        type Change = fn(&mut FleetAnswer);
-        let rows: &[(&str, u8, u64, Change, &str)] = &[
-            ("as asked", 1, 1000, |_| {}, ""),
-            ("denied", 1, 1000, |answer| answer.allows = false, ""),
-            ("unlisted", 9, 1000, |_| {}, "none of the approvers"),
-            ("another role", 3, 1000, |_| {}, "none of the roles"),
-            ("before the escalation", 2, 59_000, |_| {}, "none of the roles"),
-            ("after the escalation", 2, 60_000, |answer| answer.at = NOW + 60_000, ""),
-            ("another machine", 1, 1000, |answer| answer.machine = "m-2".into(), "another machine"),
-            (
-                "another question",
-                1,
-                1000,
-                |answer| answer.question = "q2".into(),
-                "another question",
-            ),
-            ("another action", 1, 1000, |answer| answer.digest = "x".into(), "another action"),
-            ("too late", 1, 240_000, |_| {}, "another time"),
-            ("long before", 1, 1000, |answer| answer.at = NOW - SKEW - 1, "another time"),
-            ("in the future", 1, 1000, |answer| answer.at = NOW + SKEW + 1001, "another time"),
-            ("long words", 1, 1000, |answer| answer.words = "x".repeat(513), "too long"),
-        ];
-        let text = question().to_text();
-        for (name, seed, later, change, said) in rows {
-            let mut answer = answer();
-            change(&mut answer);
-            let signed = ApproverSigned::sign_answer(&answer, &key(*seed)).unwrap();
-            let found = verify_answer(&signed, &rules(), &text, NOW + later);
-            match found {
-                Ok(found) => assert!(said.is_empty() && found.answer == answer, "{name}"),
-                Err(error) => {
-                    let shown = error.to_string();
-                    assert!(!said.is_empty() && shown.contains(said), "{name}: {shown}");
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn a_changed_answer_is_not_the_approvers() {
-        let signed = ApproverSigned::sign_answer(&answer(), &key(1)).unwrap();
-        let text = question().to_text();
-        let undomained = key(1).sign_bytes(signed.text.as_bytes());
-        let request = ApproverRequest { hub: "https://hub.example".into(), at: NOW };
-        let request = ApproverSigned::sign_request(&request, &key(1)).unwrap();
-        let rows = [
-            (
-                "altered words",
-                ApproverSigned { text: signed.text.replace("fine", "do"), ..signed.clone() },
-            ),
-            ("a denial made to allow", {
-                let denial = FleetAnswer { allows: false, ..answer() };
-                let signed = ApproverSigned::sign_answer(&denial, &key(1)).unwrap();
-                ApproverSigned { text: signed.text.replace("false", "true"), ..signed }
-            }),
-            (
-                "signed by somebody else",
-                ApproverSigned {
-                    key: key(1).public().id().unwrap(),
-                    ..ApproverSigned::sign_answer(&answer(), &key(2)).unwrap()
-                },
-            ),
-            (
-                "without the domain",
-                ApproverSigned {
-                    signature: data_encoding::BASE64.encode(&undomained),
-                    ..signed.clone()
-                },
-            ),
-            (
-                "a request's signature",
-                ApproverSigned { signature: request.signature, ..signed.clone() },
-            ),
-            ("no signature", ApproverSigned { signature: String::new(), ..signed.clone() }),
-        ];
-        for (name, signed) in rows {
-            let found = verify_answer(&signed, &rules(), &text, NOW + 1000);
-            assert!(matches!(found, Err(AnswerError::Signature)), "{name}: {found:?}");
-        }
-        // A hub that shows another action gets a signature that counts for nothing.
-        let mut shown = question();
-        shown.asked = serde_json::json!({ "tool": "Bash", "summary": "ls" });
-        let tricked = FleetAnswer { digest: digest_question(&shown.to_text()), ..answer() };
-        let tricked = ApproverSigned::sign_answer(&tricked, &key(1)).unwrap();
-        let found = verify_answer(&tricked, &rules(), &text, NOW + 1000);
-        assert!(matches!(found, Err(AnswerError::Foreign("action"))), "{found:?}");
-    }
-
-    #[test]
-    fn rules_name_each_person_once_and_somebody_for_each_role() {
-        let (oncall, lead): (&[&str], &[&str]) = (&["oncall"], &["lead"]);
-        type Approver<'a> = (&'a str, u8, &'a [&'a str]);
-        let rows: [(&str, Vec<Approver<'_>>, &str); 6] = [
-            ("complete", vec![("ann", 1, oncall), ("bob", 2, lead)], ""),
-            ("nobody for a role", vec![("ann", 1, oncall)], "no approver has the role `lead`"),
-            ("a name twice", vec![("ann", 1, oncall), ("ann", 2, lead)], "have the name `ann`"),
-            ("a key twice", vec![("ann", 1, oncall), ("bob", 1, lead)], "another approver's"),
-            ("no name", vec![("", 1, oncall), ("bob", 2, lead)], "1 to 64"),
-            ("nobody", Vec::new(), "not understood"),
-        ];
-        for (name, approvers, said) in rows {
-            let found = ApprovalRules::parse_rules(&rules_text(&approvers));
-            let shown = found.err().map(|error| error.to_string()).unwrap_or_default();
-            assert_eq!(shown.is_empty(), said.is_empty(), "{name}: {shown}");
-            assert!(shown.contains(said), "{name}: {shown}");
-        }
-        let text = "role = \"a\"\nextra = 1\napprover = []\n";
-        assert!(ApprovalRules::parse_rules(text).is_err());
-    }
-}
+mod tests;

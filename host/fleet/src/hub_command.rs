@@ -11,8 +11,8 @@ pub use orders::{
     OrdersCommand, PauseArguments, PublishArguments, ResumeArguments, ShareArguments, ShowArguments,
 };
 pub use people::{
-    AddUserArguments, HubAuditCommand, KeptHead, LinkArguments, ROLES, RoleArguments,
-    ShowAuditArguments, UserArguments, UserCommand, VerifyAuditArguments,
+    AddUserArguments, HubAuditCommand, KeptHead, LinkArguments, PasskeysArguments, ROLES,
+    RoleArguments, ShowAuditArguments, UserArguments, UserCommand, VerifyAuditArguments,
 };
 
 use std::ffi::OsString;
@@ -49,6 +49,8 @@ pub enum HubCommand {
     Orders(OrdersCommand),
     /// List what many machines have met within a time: texts, destinations, packages
     Findings(FindingsArguments),
+    /// List what people said of reviews, and the changes that they propose
+    Feedback(ListArguments),
     /// Add and remove the people who may see the hub's pages
     #[command(subcommand)]
     User(UserCommand),
@@ -227,6 +229,7 @@ impl HubCommand {
             | Self::Dev(_)
             | Self::Machines(_)
             | Self::Findings(_)
+            | Self::Feedback(_)
             | Self::Audit(_) => false,
         }
     }
@@ -246,6 +249,7 @@ impl HubCommand {
             Self::Orders(command) => command.prints_json(),
             Self::Revoke(arguments) => arguments.json,
             Self::Findings(arguments) => arguments.json,
+            Self::Feedback(arguments) => arguments.json,
             Self::User(command) => command.prints_json(),
             Self::Audit(command) => command.prints_json(),
             Self::Serve(_) | Self::Dev(_) => false,
@@ -313,6 +317,10 @@ impl HubCommand {
                 words.add_value("--folder", &arguments.folder);
                 words.add_value("--machines", arguments.machines.to_string());
                 words.add_value("--within", format!("{}s", arguments.within.as_secs()));
+            }
+            Self::Feedback(arguments) => {
+                words.add("feedback");
+                words.add_value("--folder", &arguments.folder);
             }
             Self::User(command) => {
                 words.add("user");
@@ -436,12 +444,15 @@ mod tests {
             "revoke --reason=-r -- -m",
             "serve --page 127.0.0.1:8444",
             "findings --machines 5 --within 2h --json",
+            "feedback --json",
             "user add --role operator --for 1h -- -ann",
             "user link ann --json",
             "user list --json",
             "user role ann viewer",
             "user sign-out ann",
             "user remove -- -ann",
+            "user passkeys",
+            "user passkeys --json -- -ann",
             "audit show --limit 7 --json",
             "audit verify --head 3:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
         ] {

@@ -5,6 +5,8 @@
 
 pub mod approvers;
 pub mod escalation;
+pub mod messages;
+pub mod queue;
 
 use crate::failure::Failure;
 use crate::machines::{KnownMachine, check_texts, check_version};
@@ -12,7 +14,7 @@ use crate::news::{CHANNEL, await_news};
 
 use crate::service::Hub;
 use deadpool_postgres::{GenericClient, Transaction};
-use escalation::{NewQuestion, tell_webhooks};
+use messages::{NewQuestion, queue_messages};
 use portcullis_fleet::approvals::{
     ApprovalRules, ApproverSigned, FleetQuestion, MOST_QUESTION, digest_question,
 };
@@ -20,7 +22,6 @@ use portcullis_fleet::orders::Orders;
 use portcullis_fleet::protocol::{
     ApprovalsAnswer, ApprovalsRequest, LONGEST_WAIT, MOST_QUESTIONS, RefusalKind, WaitingQuestion,
 };
-use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
@@ -35,7 +36,7 @@ pub fn news_of(machine: &str) -> String {
 /// Takes note of the actions that wait on a machine, and returns the answers that it does not have
 /// yet; waits for them as long as it asks.
 pub async fn answer_approvals(
-    hub: &Arc<Hub>,
+    hub: &Hub,
     machine: &KnownMachine,
     request: &ApprovalsRequest,
 ) -> Result<ApprovalsAnswer, Failure> {
@@ -45,8 +46,7 @@ pub async fn answer_approvals(
     let end = Instant::now() + wait;
     // Before the first look: an answer that is given after it is not missed.
     let mut news = hub.news.subscribe();
-    let (missing, new) = note_questions(hub, machine, request, &questions).await?;
-    tell_webhooks(hub, new);
+    let missing = note_questions(hub, machine, request, &questions).await?;
     let own = news_of(machine.id());
     loop {
         let answers = list_answers(hub, machine, &request.waiting).await?;
@@ -94,13 +94,13 @@ fn check_questions(
 }
 
 /// Stores new questions, and ends those that wait no longer. Returns the ids of those whose text the
-/// hub does not have, and the new ones.
+/// hub does not have.
 async fn note_questions(
     hub: &Hub,
     machine: &KnownMachine,
     request: &ApprovalsRequest,
     questions: &[FleetQuestion],
-) -> Result<(Vec<String>, Vec<NewQuestion>), Failure> {
+) -> Result<Vec<String>, Failure> {
     let mut client = hub.database.connect().await?;
     let transaction = client.transaction().await?;
     let waiting: Vec<&str> = request.waiting.iter().map(|one| one.question.as_str()).collect();
@@ -111,7 +111,6 @@ async fn note_questions(
             &[&machine.id(), &waiting],
         )
         .await?;
-    let mut new = Vec::new();
     if !questions.is_empty() {
         let (group, name, rules) = read_rules(&transaction, machine).await?;
         for question in questions {
@@ -121,7 +120,8 @@ async fn note_questions(
             let named = (group.as_str(), text);
             let left = waiting.left_seconds;
             if insert_question(&transaction, question, named, left, rules.as_ref()).await? {
-                new.push(NewQuestion::of_question(question, &group, &name, &question.role));
+                let new = NewQuestion::of_question(question, &group, &name, &question.role);
+                queue_messages(&transaction, &hub.webhooks, &new).await?;
             }
         }
     }
@@ -143,7 +143,7 @@ async fn note_questions(
     transaction.commit().await?;
     let known: Vec<String> = known.iter().map(|row| row.get(0)).collect();
     let missing = waiting.iter().filter(|id| !known.iter().any(|known| known == *id));
-    Ok((missing.map(|id| (*id).to_owned()).collect(), new))
+    Ok(missing.map(|id| (*id).to_owned()).collect())
 }
 
 /// Stores a question; returns false if it is there already.
@@ -218,7 +218,7 @@ async fn list_answers(
     let client = hub.database.connect().await?;
     let rows = client
         .query(
-            "SELECT question, key, answer, signature FROM approval_answers \
+            "SELECT question, key, answer, signature, passkey FROM approval_answers \
              WHERE machine = $1 AND question = ANY($2) ORDER BY given_at, key",
             &[&machine.id(), &questions],
         )
@@ -229,7 +229,10 @@ async fn list_answers(
         let Ok(key) = serde_json::from_value(key.into()) else { continue };
         let of = |one: &&WaitingQuestion| one.question == question;
         if waiting.iter().find(of).is_some_and(|one| !one.answered.contains(&key)) {
-            answers.push(ApproverSigned { text: row.get(2), key, signature: row.get(3) });
+            let passkey: Option<&str> = row.get(4);
+            let passkey = passkey.and_then(|passkey| serde_json::from_str(passkey).ok());
+            let (text, signature) = (row.get(2), row.get(3));
+            answers.push(ApproverSigned { text, key, signature, passkey });
         }
     }
     Ok(answers)

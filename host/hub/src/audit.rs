@@ -79,6 +79,28 @@ pub enum Act {
     PauseRollout,
     /// A rollout was let go on.
     ResumeRollout,
+    /// A person enrolled a passkey.
+    AddPasskey,
+    /// A person removed a passkey.
+    RemovePasskey,
+    /// An approver answered a machine's question on the page.
+    AnswerQuestion,
+    /// An answer to a machine's question was not taken.
+    RefuseAnswer,
+    /// A person may not sign in for the time being.
+    DisableUser,
+    /// A person may sign in again.
+    EnableUser,
+    /// A person said of a review that it was wrong, or right.
+    MarkReview,
+    /// A person called a finding about the fleet harmless.
+    MarkFinding,
+    /// A person wants a finding about the fleet listed again.
+    UnmarkFinding,
+    /// A person proposed a change of the configuration.
+    ProposeRule,
+    /// A proposal was taken back.
+    WithdrawProposal,
 }
 
 impl Act {
@@ -101,6 +123,17 @@ impl Act {
             Self::ChangeShare => "change-share",
             Self::PauseRollout => "pause-rollout",
             Self::ResumeRollout => "resume-rollout",
+            Self::AddPasskey => "add-passkey",
+            Self::RemovePasskey => "remove-passkey",
+            Self::AnswerQuestion => "answer-question",
+            Self::RefuseAnswer => "refuse-answer",
+            Self::DisableUser => "disable-user",
+            Self::EnableUser => "enable-user",
+            Self::MarkReview => "mark-review",
+            Self::MarkFinding => "mark-finding",
+            Self::UnmarkFinding => "unmark-finding",
+            Self::ProposeRule => "propose-rule",
+            Self::WithdrawProposal => "withdraw-proposal",
         }
     }
 }

@@ -2,6 +2,7 @@
 //! read the hub's folder is the hub.
 
 mod audit;
+mod feedback;
 mod findings;
 mod people;
 
@@ -50,6 +51,7 @@ pub fn run_command(command: &HubCommand) -> Result<()> {
         }) => settle(arguments),
         HubCommand::Orders(command) => run_orders(command),
         HubCommand::Findings(arguments) => findings::run_findings(arguments),
+        HubCommand::Feedback(arguments) => feedback::run_feedback(arguments),
         HubCommand::User(command) => people::run_user(command),
         HubCommand::Audit(command) => audit::run_audit(command),
     }

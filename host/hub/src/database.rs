@@ -27,6 +27,11 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/4.sql"),
     include_str!("../migrations/5.sql"),
     include_str!("../migrations/6.sql"),
+    include_str!("../migrations/7.sql"),
+    include_str!("../migrations/8.sql"),
+    include_str!("../migrations/9.sql"),
+    include_str!("../migrations/10.sql"),
+    include_str!("../migrations/11.sql"),
 ];
 /// The advisory lock for migrations and partitions: `hub` in ASCII.
 const LOCK: i64 = 0x0068_7562;

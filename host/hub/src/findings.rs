@@ -50,8 +50,19 @@ pub struct FleetFinding {
     pub first_at: i64,
     /// The last time.
     pub last_at: i64,
+    /// The person who called it harmless, and the reason.
+    pub harmless: Option<Harmless>,
     /// Some of the machines, those that met it first first.
     pub met_by: Vec<MetBy>,
+}
+
+/// A person's mark that a finding is harmless.
+#[derive(Debug, Serialize)]
+pub struct Harmless {
+    /// The person.
+    pub by: String,
+    /// The reason.
+    pub reason: String,
 }
 
 /// A machine that met something.
@@ -105,7 +116,8 @@ pub async fn note_traits(
     Ok(())
 }
 
-/// Returns the findings, those of most machines first.
+/// Returns the findings, those of most machines first, and behind all others those that a person
+/// called harmless.
 pub async fn list_findings(
     database: &Database,
     bounds: FindingBounds,
@@ -116,13 +128,16 @@ pub async fn list_findings(
         .query(
             "WITH since AS (SELECT now() - $1::bigint * interval '1 second' AS at), \
              recent AS (SELECT DISTINCT kind, value FROM traits, since WHERE first_at > since.at) \
-             SELECT kind, value, count(*) FILTER (WHERE first_at > since.at), \
+             SELECT t.kind, t.value, count(*) FILTER (WHERE first_at > since.at), \
              sum(times)::bigint, (extract(epoch FROM min(first_at)) * 1000)::bigint, \
-             (extract(epoch FROM max(last_at)) * 1000)::bigint \
-             FROM recent JOIN traits USING (kind, value), since GROUP BY kind, value, since.at \
+             (extract(epoch FROM max(last_at)) * 1000)::bigint, \
+             (SELECT ARRAY[marked_by, reason] FROM finding_marks f \
+              WHERE f.kind = t.kind AND f.value = t.value) \
+             FROM recent JOIN traits t USING (kind, value), since \
+             GROUP BY t.kind, t.value, since.at \
              HAVING count(*) FILTER (WHERE first_at > since.at) >= $2 \
-             AND (kind = $3 OR min(first_at) > since.at) \
-             ORDER BY 3 DESC, 6 DESC, kind, value LIMIT $4",
+             AND (t.kind = $3 OR min(first_at) > since.at) \
+             ORDER BY 7 NULLS FIRST, 3 DESC, 6 DESC, t.kind, t.value LIMIT $4",
             &[&seconds, &i64::from(bounds.machines), &TraitKind::InjectedText.as_str(), &MOST],
         )
         .await?;
@@ -146,7 +161,13 @@ pub async fn list_findings(
             record: row.get(3),
             first_at: row.get(4),
         });
+        let mark: Option<Vec<String>> = row.get(6);
+        let harmless = mark.and_then(|mark| {
+            let mut parts = mark.into_iter();
+            Some(Harmless { by: parts.next()?, reason: parts.next()? })
+        });
         findings.push(FleetFinding {
+            harmless,
             met_by: met_by.collect(),
             kind,
             value,

@@ -21,10 +21,13 @@ const MOST_OPEN: i64 = 100;
 pub struct IncidentSummary {
     /// Its number.
     pub incident: i64,
-    /// The machine.
+    /// The machine; empty for an incident of a group.
     pub machine: String,
-    /// The machine's own name.
+    /// The machine's own name, or the group's.
     pub name: String,
+    /// The group, for an incident of its rollout.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
     /// The journal.
     pub journal: String,
     /// The kind.
@@ -71,6 +74,46 @@ pub async fn raise_incident(
             "UPDATE machines SET incidents_omitted = incidents_omitted + 1 WHERE machine = $1";
         client.execute(count, &[&machine]).await?;
     }
+    Ok(())
+}
+
+/// The kind of the incident of a rollout that was held.
+const HELD_ROLLOUT: &str = "held-rollout";
+
+/// Stores that a rollout of a group was held, or counts it once more.
+pub async fn raise_held_rollout(
+    client: &impl GenericClient,
+    group: &str,
+    version: i64,
+    reason: &str,
+) -> Result<(), Failure> {
+    client
+        .execute(
+            "INSERT INTO incidents (group_name, journal, kind, sequence, reason) \
+             VALUES ($1, '', $2, $3, $4) ON CONFLICT (group_name, kind, sequence) \
+             WHERE machine IS NULL DO UPDATE SET times = incidents.times + 1, last_at = now(), \
+             settled_at = NULL, reason = $4",
+            &[&group, &HELD_ROLLOUT, &version, &reason],
+        )
+        .await?;
+    Ok(())
+}
+
+/// Settles the incident of a rollout that a person lets go on.
+pub async fn settle_held_rollout(
+    client: &impl GenericClient,
+    group: &str,
+    version: i64,
+    by: &str,
+) -> Result<(), Failure> {
+    client
+        .execute(
+            "UPDATE incidents SET settled_at = now(), settled_by = $4, \
+             settle_reason = 'the rollout goes on' WHERE machine IS NULL AND group_name = $1 \
+             AND kind = $2 AND sequence = $3 AND settled_at IS NULL",
+            &[&group, &HELD_ROLLOUT, &version, &by],
+        )
+        .await?;
     Ok(())
 }
 
@@ -135,11 +178,12 @@ pub async fn search_incidents(
 }
 
 /// The beginning of each query for incidents as people see them.
-const SUMMARIES: &str = "SELECT incident, i.machine, name, journal, kind, sequence, reason, times, \
+const SUMMARIES: &str = "SELECT incident, coalesce(i.machine, ''), coalesce(name, group_name), \
+    journal, kind, sequence, reason, times, \
     (extract(epoch FROM first_at) * 1000)::bigint, \
     (extract(epoch FROM last_at) * 1000)::bigint, \
-    (extract(epoch FROM settled_at) * 1000)::bigint, settled_by, settle_reason \
-    FROM incidents i JOIN machines m USING (machine)";
+    (extract(epoch FROM settled_at) * 1000)::bigint, settled_by, settle_reason, group_name \
+    FROM incidents i LEFT JOIN machines m ON m.machine = i.machine";
 
 fn summary_of_row(row: &Row) -> IncidentSummary {
     IncidentSummary {
@@ -156,5 +200,6 @@ fn summary_of_row(row: &Row) -> IncidentSummary {
         settled_at: row.get(10),
         settled_by: row.get(11),
         settle_reason: row.get(12),
+        group: row.get(13),
     }
 }

@@ -21,11 +21,14 @@
 //! | `approvals` | what machines ask approvers, and their answers |
 //! | `operator` | who runs a command |
 //! | `people` | who may see the pages, and how their browsers sign in |
+//! | `passkeys` | the passkeys that people enrolled |
 //! | `oidc` | whom a provider may vouch for; pure |
 //! | `audit` | what people have done, chained |
 //! | `page`, `page_address` | the pages, and where they are served |
 //! | `records` | search over what was received |
+//! | `plugins` | the cost and the faults of plugins |
 //! | `traits`, `findings` | what many machines have in common |
+//! | `feedback`, `proposals` | whether reviews were right, and changes that people propose |
 //! | `words` | the words by which a record is found; pure |
 //! | `commands`, `order_commands`, `output`, `process` | what operators do and read |
 //! | `cluster` | the throw-away PostgreSQL of `hub dev` |
@@ -42,6 +45,7 @@ mod commands;
 mod database;
 mod database_tls;
 mod failure;
+mod feedback;
 mod findings;
 mod folder;
 mod incidents;
@@ -57,13 +61,17 @@ mod orders_cache;
 mod output;
 mod page;
 mod page_address;
+mod passkeys;
 mod people;
+mod plugins;
 mod process;
+mod proposals;
 mod protection;
 mod records;
 mod replica_certificate;
 mod rollouts;
 mod routes;
+mod scans;
 mod seen;
 mod server;
 mod service;

@@ -93,21 +93,25 @@ pub fn print_incidents(incidents: &[IncidentSummary], as_json: bool) {
             None => paint::bad(&incident.kind),
             Some(_) => paint::dim(format!("{} (settled)", incident.kind)),
         };
-        let head = format!(
-            "#{}  {kind}  {}  {}\n",
-            incident.incident,
-            incident.machine,
-            one_line(&incident.name, 64)
-        );
-        paint::print_text(&head);
+        let name = one_line(&incident.name, 64);
+        let about = match incident.group {
+            Some(_) => format!("group {name}"),
+            None => format!("{}  {name}", incident.machine),
+        };
+        paint::print_text(&format!("#{}  {kind}  {about}\n", incident.incident));
         let times =
             if incident.times == 1 { String::new() } else { format!(", {} times", incident.times) };
+        let place = match incident.group {
+            Some(_) => format!("version {} of its orders", incident.sequence),
+            None => {
+                let journal = one_line(&incident.journal, 32);
+                format!("journal {journal}, record {}", incident.sequence)
+            }
+        };
         let line = format!(
-            "{:INDENT$}{}; journal {}, record {}, {} UTC{times}\n",
+            "{:INDENT$}{}; {place}, {} UTC{times}\n",
             "",
             one_line(&incident.reason, MOST),
-            one_line(&incident.journal, 32),
-            incident.sequence,
             time(incident.last_at),
         );
         paint::print_wrapped(&line, INDENT);

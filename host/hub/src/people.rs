@@ -41,6 +41,8 @@ pub struct PersonSummary {
     pub seen_at: Option<i64>,
     /// The browsers that are signed in.
     pub sessions: i64,
+    /// True if the person may not sign in for the time being.
+    pub is_disabled: bool,
 }
 
 /// A signed-in browser, as a request sees it.
@@ -114,7 +116,7 @@ pub async fn make_link(
         .execute(
             "INSERT INTO sign_in_links (digest, person, expires_at) \
              SELECT $1, person, now() + $3::bigint * interval '1 second' FROM people \
-             WHERE person = $2 AND issuer IS NULL",
+             WHERE person = $2 AND issuer IS NULL AND disabled_at IS NULL",
             &[&digest(&code).as_slice(), &name, &seconds],
         )
         .await?;
@@ -139,6 +141,46 @@ pub async fn change_role(
     Ok(row.map(|row| row.get(0)))
 }
 
+/// Returns true if a person is an operator who may sign in. Nobody else changes people until the
+/// transaction ends.
+pub async fn is_operator(transaction: &Transaction<'_>, name: &str) -> Result<bool, Failure> {
+    transaction.execute("LOCK TABLE people IN SHARE ROW EXCLUSIVE MODE", &[]).await?;
+    let found = "SELECT EXISTS (SELECT FROM people WHERE role = 'operator' \
+                 AND disabled_at IS NULL AND person = $1)";
+    Ok(transaction.query_one(found, &[&name]).await?.get(0))
+}
+
+/// Returns true if somebody else is an operator who may sign in.
+pub async fn has_other_operator(
+    transaction: &Transaction<'_>,
+    name: &str,
+) -> Result<bool, Failure> {
+    let others = "SELECT EXISTS (SELECT FROM people WHERE role = 'operator' \
+                  AND disabled_at IS NULL AND person <> $1)";
+    Ok(transaction.query_one(others, &[&name]).await?.get(0))
+}
+
+/// Lets a person sign in, or not; returns false if there is no such person, or it is so already.
+pub async fn change_admission(
+    transaction: &Transaction<'_>,
+    name: &str,
+    is_disabled: bool,
+) -> Result<bool, Failure> {
+    let changed = transaction
+        .execute(
+            "UPDATE people SET disabled_at = CASE WHEN $2 THEN now() END WHERE person = $1 \
+             AND (disabled_at IS NOT NULL) <> $2",
+            &[&name, &is_disabled],
+        )
+        .await?;
+    if is_disabled {
+        let ended = "DELETE FROM sign_in_links WHERE person = $1";
+        transaction.execute(ended, &[&name]).await?;
+        end_all_sessions(transaction, name).await?;
+    }
+    Ok(changed > 0)
+}
+
 /// Removes a person, with their links and cookies; returns false if there is none.
 pub async fn remove_person(transaction: &Transaction<'_>, name: &str) -> Result<bool, Failure> {
     Ok(transaction.execute("DELETE FROM people WHERE person = $1", &[&name]).await? > 0)
@@ -157,7 +199,8 @@ pub async fn list_people(database: &Database) -> Result<Vec<PersonSummary>, Fail
         .query(
             "SELECT person, role, issuer, added_by, (extract(epoch FROM added_at) * 1000)::bigint, \
              (extract(epoch FROM seen_at) * 1000)::bigint, (SELECT count(*) FROM browser_sessions s \
-             WHERE s.person = p.person AND s.expires_at > now()) FROM people p ORDER BY person",
+             WHERE s.person = p.person AND s.expires_at > now()), disabled_at IS NOT NULL \
+             FROM people p ORDER BY person",
             &[],
         )
         .await?;
@@ -169,6 +212,7 @@ pub async fn list_people(database: &Database) -> Result<Vec<PersonSummary>, Fail
         added_at: row.get(4),
         seen_at: row.get(5),
         sessions: row.get(6),
+        is_disabled: row.get(7),
     };
     Ok(rows.iter().map(summary).collect())
 }
@@ -202,23 +246,27 @@ pub async fn redeem_link(
     Ok(Some(cookie))
 }
 
-/// Signs in a person whom a provider vouches for; returns the cookie. The role is that of this
-/// sign-in.
+/// Signs in a person whom a provider vouches for; returns the cookie, and `None` for one whom an
+/// operator has disabled. The role is that of this sign-in.
 pub async fn admit_provided(
     database: &Database,
     audit: &AuditLog,
     provided: &ProvidedPerson,
-) -> Result<String, Failure> {
+) -> Result<Option<String>, Failure> {
     let person = format!("{PROVIDED}{}", provided.name);
     let mut client = database.connect().await?;
     let transaction = client.transaction().await?;
-    transaction
+    let admitted = transaction
         .execute(
             "INSERT INTO people (person, role, issuer, added_by) VALUES ($1, $2, $3, $3) \
-             ON CONFLICT (person) DO UPDATE SET role = $2, issuer = $3",
+             ON CONFLICT (person) DO UPDATE SET role = $2, issuer = $3 \
+             WHERE people.disabled_at IS NULL",
             &[&person, &provided.role.as_str(), &provided.issuer],
         )
         .await?;
+    if admitted == 0 {
+        return Ok(None);
+    }
     let cookie = begin_session(&transaction, &person).await?;
     let entry = NewEntry::of_act(Act::SignIn, &person)
         .with_detail("with", provided.issuer.as_str())
@@ -226,7 +274,7 @@ pub async fn admit_provided(
     let by = Actor { name: person, channel: Channel::Page };
     audit.append_entry(&transaction, &by, entry).await?;
     transaction.commit().await?;
-    Ok(cookie)
+    Ok(Some(cookie))
 }
 
 /// Returns the visitor with a cookie's value.
@@ -235,7 +283,7 @@ pub async fn find_visitor(database: &Database, cookie: &str) -> Result<Option<Vi
     let statement = client
         .prepare_cached(
             "SELECT person, role FROM browser_sessions JOIN people USING (person) \
-             WHERE digest = $1 AND expires_at > now()",
+             WHERE digest = $1 AND expires_at > now() AND disabled_at IS NULL",
         )
         .await?;
     let found = client.query_opt(&statement, &[&digest(cookie).as_slice()]).await?;

@@ -97,6 +97,16 @@ impl Cursor {
         BASE64URL_NOPAD.encode(&serde_json::to_vec(self).unwrap_or_default())
     }
 
+    /// Returns the cursor of a record.
+    pub fn of_place(stored_at: i64, machine: &str, journal: String, sequence: i64) -> Self {
+        Self { stored_at, machine: machine.to_owned(), journal, sequence }
+    }
+
+    /// Returns the journal, and the position in it.
+    pub fn position(&self) -> (&str, i64) {
+        (&self.journal, self.sequence)
+    }
+
     /// Reads a cursor from a word of an address.
     pub fn from_word(word: &str) -> Option<Self> {
         let bytes = BASE64URL_NOPAD.decode(word.as_bytes()).ok()?;
@@ -203,6 +213,22 @@ pub async fn read_session(
     let rows =
         client.query(&sql, &[&machine, &session, &i64::from(most), &begun_at, &grown_at]).await?;
     Ok(rows.iter().rev().map(found_record).collect())
+}
+
+/// Returns the record at a place.
+pub async fn find_record(
+    database: &Database,
+    place: &Cursor,
+) -> Result<Option<FoundRecord>, Failure> {
+    let client = database.connect().await?;
+    // The time of storage names the partition.
+    let sql = format!(
+        "SELECT {COLUMNS} {TABLES} WHERE r.machine = $1 AND r.journal = $2 AND r.sequence = $3 \
+         AND r.stored_at = 'epoch'::timestamptz + $4::bigint * interval '1 microsecond'"
+    );
+    let Cursor { stored_at, machine, journal, sequence } = place;
+    let row = client.query_opt(&sql, &[machine, journal, sequence, stored_at]).await?;
+    Ok(row.as_ref().map(found_record))
 }
 
 fn found_record(row: &Row) -> FoundRecord {

@@ -12,6 +12,7 @@ use crate::activity::{ActivityCounts, KEPT_DAYS};
 use crate::audit::{Act, NewEntry};
 use crate::database::Database;
 use crate::failure::Failure;
+use crate::incidents::{raise_held_rollout, settle_held_rollout};
 use crate::news::CHANNEL;
 use crate::operator::Operator;
 use crate::service::Hub;
@@ -346,6 +347,7 @@ async fn hold_rollout(
         .await?;
     set_share(transaction, group, *version, 0).await?;
     add_event(transaction, group, *version, &format!("was held: {reason}"), HUB).await?;
+    raise_held_rollout(transaction, group, *version, reason).await?;
     let mut line = format!("the rollout of version {version} for `{group}` was held: {reason}");
     let is_tried = rollout.current().is_some_and(|stage| stage.is_shadow);
     if let Some(fallback) = rollout.fallback.filter(|_| !is_tried) {
@@ -408,6 +410,7 @@ pub async fn resume_rollout(
     }
     let is_shadow = rollout.current().is_some_and(|stage| stage.is_shadow);
     let tolerance = tolerance.unwrap_or(rollout.tolerance);
+    settle_held_rollout(&transaction, group, version, operator.name()).await?;
     enter_stage(&transaction, group, version, &rollout.plan, rollout.stage).await?;
     let trial = count_trial(&transaction, group, version).await?;
     let [own, ..] = count_shares(&transaction, group, version).await?;

@@ -4,6 +4,7 @@
 //! one is refused by its address (`routes`). A certificate of another authority ends the handshake.
 
 use crate::approvals::escalation::keep_approvals;
+use crate::approvals::messages::keep_messages;
 use crate::findings::forget_traits;
 use crate::folder::{HubConfig, host_of, read_folder};
 use crate::listener::{HEAD_DEADLINE, accept_connections, answer_requests};
@@ -97,6 +98,7 @@ pub async fn serve_hub(
     let keeper = tokio::spawn(keep_partitions(Arc::clone(&hub), config.retention_days));
     let follower = tokio::spawn(follow_news(Arc::clone(&hub)));
     let escalator = tokio::spawn(keep_approvals(Arc::clone(&hub)));
+    let messenger = tokio::spawn(keep_messages(Arc::clone(&hub)));
     let roller = tokio::spawn(keep_rollouts(Arc::clone(&hub)));
     let noter = tokio::spawn(keep_seen(Arc::clone(&hub.seen), hub.database.clone()));
     let reader = tokio::spawn({
@@ -119,6 +121,7 @@ pub async fn serve_hub(
     escalator.abort();
     noter.abort();
     reader.abort();
+    messenger.abort();
     // Held requests end now, and the machines ask another replica.
     let _nobody = hub.news.send(OrdersNews::End);
     drop(listener);

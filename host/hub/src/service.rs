@@ -32,6 +32,8 @@ pub struct Hub {
     pub orders: OrdersCache,
     /// The most connections of machines; three quarters of them may hold a request.
     pub machine_connections: usize,
+    /// The address by which people reach the pages, if there are any.
+    pub page: Option<String>,
     /// Wakes the requests for orders that this replica holds.
     pub news: Sender<OrdersNews>,
 }
@@ -47,6 +49,7 @@ impl Hub {
             authority: Arc::new(folder.authority),
             certificate_days: folder.config.certificate_days,
             receipt_key: folder.receipt_key,
+            page: folder.config.page_address()?.map(|page| page.door.origin),
             url: folder.config.url,
             webhooks: folder.config.webhooks,
             seen: Arc::default(),

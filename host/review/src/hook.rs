@@ -551,7 +551,12 @@ fn review_snapshot(
         undo: Some(keeper),
         ..ReviewContext::default()
     };
-    let details = |step: u64| step_detail::parse_step(&steps.step_documents(step).ok()?);
+    let past = reviewer.past_steps();
+    let details = |step: u64| {
+        let records = steps.step_records(step).ok()?;
+        past.as_ref()
+            .map_or_else(|| step_detail::parse_records(&records), |past| past.find_step(&records))
+    };
     let before = tried.is_some().then(|| state.clone());
     let mut reviewed = reviewer.review_event(input.event, state, input.now, &around, &details);
     if let (Some(tried), Some(before)) = (tried, before) {

@@ -13,6 +13,7 @@ use crate::config_check;
 use crate::names::NameService;
 use crate::plugin_specs::{COMPONENT, GrantScope, list_plugin_specs, reader_spec};
 use crate::protected_paths;
+use crate::step_detail::PastSteps;
 use crate::user_view::UserView;
 use crate::workspace::{self, described::DescribedDisk, reported::ReportedDisk};
 use anyhow::{Context, Result};
@@ -59,6 +60,8 @@ pub struct Reviewer {
     origin: Arc<PluginOrigin>,
     /// Plugins that review beside its own.
     earlier: Option<EarlierReviewer>,
+    /// The past steps that it parsed; `None` in a process that ends after one review.
+    past_steps: Option<Arc<PastSteps>>,
 }
 
 /// Everything that a reviewer's plugins are made of. Plugins of the same origin answer the same.
@@ -148,6 +151,16 @@ impl Reviewer {
                 ttl: Duration::from_secs(cache.ttl_minutes.saturating_mul(60)),
             });
         }
+    }
+
+    /// Keeps past steps that it parsed, for a process that reviews many events.
+    pub(crate) fn keep_past_steps(&mut self) {
+        self.past_steps.get_or_insert_default();
+    }
+
+    /// Returns the past steps that it keeps.
+    pub(crate) fn past_steps(&self) -> Option<Arc<PastSteps>> {
+        self.past_steps.clone()
     }
 
     /// Returns its configuration.
@@ -296,6 +309,7 @@ impl PreparedSetup {
             places,
             origin: Arc::new(origin),
             earlier: None,
+            past_steps: None,
         })
     }
 }

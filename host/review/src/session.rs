@@ -45,7 +45,10 @@ impl ReviewSession {
         };
         self.reported.follow(item.makes.as_deref());
         let documents = &self.documents;
-        let details = |step: u64| step_detail::parse_step(documents.get(&(agent.clone(), step))?);
+        let details = |step: u64| {
+            let documents = documents.get(&(agent.clone(), step))?;
+            step_detail::parse_step(documents.iter().map(String::as_str))
+        };
         let seen = item.seen.as_ref();
         let kept = RecordedUndo(seen.and_then(|seen| seen.kept.as_ref()));
         let around = ReviewContext {

@@ -9,9 +9,11 @@
 //! | `failures` | counts wrong codes and proofs |
 //! | `frame` | a whole page: its head, navigation and way out |
 //! | `parts` | pieces of pages: forms, notices, texts of others |
+//! | `asked` | an action that waits for a person |
 //! | `answers` | pages, style and script as answers |
 
 pub mod answers;
+pub mod asked;
 pub mod door;
 mod failures;
 pub mod frame;

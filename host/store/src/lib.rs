@@ -72,7 +72,7 @@ pub use home::Home;
 pub use inspect::JournalSummary;
 pub use migrate::SEALED;
 pub use outbox::WorkSummary;
-pub use past::SessionHistory;
+pub use past::{SessionHistory, StepRecord};
 pub use protocol::{CommittedReview, PendingCommit};
 pub use quarantine_journal::quarantine_journal;
 pub use query::{Filter, SessionSummary};

@@ -1,7 +1,7 @@
 //! A session's past steps, for a review that looks back at many of them.
 
 use crate::error::StoreError;
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, Row, params};
 use std::path::Path;
 
 /// The number of newest records that are examined if a hook asks for recent events.
@@ -47,22 +47,30 @@ impl<'a> SessionHistory<'a> {
         count.map(i64::unsigned_abs).map_err(|error| StoreError::database(self.path, &error))
     }
 
-    /// Returns the documents of a step's records, in order; none for a step that the journal does
-    /// not hold.
+    /// Returns a step's records, in order; none for a step that the journal does not hold.
     ///
     /// # Errors
     /// Fails if the database cannot be read.
-    pub fn step_documents(&self, step: u64) -> Result<Vec<String>, StoreError> {
+    pub fn step_records(&self, step: u64) -> Result<Vec<StepRecord>, StoreError> {
         let Ok(step) = i64::try_from(step) else { return Ok(Vec::new()) };
-        let read = || -> rusqlite::Result<Vec<String>> {
-            let mut statement = self.connection.prepare_cached(DOCUMENTS)?;
-            statement
-                .query_map(params![self.session, self.agent, step], |row| row.get(0))?
-                .collect()
+        let read = || -> rusqlite::Result<Vec<StepRecord>> {
+            let mut statement = self.connection.prepare_cached(RECORDS)?;
+            let record =
+                |row: &Row<'_>| Ok(StepRecord { hash: row.get(0)?, document: row.get(1)? });
+            statement.query_map(params![self.session, self.agent, step], record)?.collect()
         };
         read().map_err(|error| StoreError::database(self.path, &error))
     }
 }
 
-const DOCUMENTS: &str = "SELECT document FROM journal WHERE session = ?1 AND agent IS ?2 AND step \
-     = ?3 ORDER BY sequence";
+pub(crate) const RECORDS: &str = "SELECT hash, document FROM journal WHERE session = ?1 AND \
+     agent IS ?2 AND step = ?3 ORDER BY sequence";
+
+/// One record of a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StepRecord {
+    /// The record's hash in the chain. No other record of any journal has it.
+    pub hash: [u8; 32],
+    /// The document, in JSON.
+    pub document: String,
+}

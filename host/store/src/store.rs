@@ -394,14 +394,18 @@ mod tests {
     /// A service keeps its statements; one that SQLite compiles again each time costs as much as the
     /// rest of a snapshot.
     #[test]
-    fn a_bucket_is_read_by_one_statement() {
+    fn what_a_review_reads_is_compiled_once() {
         let (_folder, store) = place();
         for session in ["one", "two", "three", "four"] {
             store.take_snapshot(session, None).unwrap();
+            store.session_history(session, None).step_records(1).unwrap();
         }
-        let statement = store.connection.prepare_cached(crate::sessions::BUCKET).unwrap();
-        assert_eq!(statement.get_status(rusqlite::StatementStatus::Run), 4);
-        assert_eq!(statement.get_status(rusqlite::StatementStatus::RePrepare), 0);
+        for sql in [crate::sessions::BUCKET, crate::past::RECORDS] {
+            let statement = store.connection.prepare_cached(sql).unwrap();
+            let count = |status| statement.get_status(status);
+            assert_eq!(count(rusqlite::StatementStatus::Run), 4, "{sql}");
+            assert_eq!(count(rusqlite::StatementStatus::RePrepare), 0, "{sql}");
+        }
     }
 
     #[test]

@@ -170,7 +170,7 @@ fn by_step_and_call() {
     let place = Place::new();
     let store = filled(&place);
     let ids = |agent, step| {
-        let documents = store.session_history("one", agent).step_documents(step).unwrap();
+        let documents = store.session_history("one", agent).step_records(step).unwrap();
         documents.iter().map(|document| document[7..10].to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(ids(None, 1), ["aa1", "aa2"]);

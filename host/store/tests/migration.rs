@@ -66,7 +66,7 @@ fn all_is_there_and_goes_on() {
             (scout.head, scout.session, scout.agent),
             (head, Some(vec![last; 300]), Some(vec![0xa0 + last; 100]))
         );
-        assert_eq!(store.session_history("first", None).step_documents(1).unwrap().len(), 2);
+        assert_eq!(store.session_history("first", None).step_records(1).unwrap().len(), 2);
         let first = store.take_snapshot("first", None).unwrap();
         assert_eq!(
             store.commit_review(&first, common::commit("next")).unwrap()[0].sequence,

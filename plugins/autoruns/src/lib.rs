@@ -241,13 +241,15 @@ pub fn find_autorun(path: &str, home: &str) -> Option<Autorun> {
 
 /// Returns true if a path fits a pattern in which `*` stands for any text.
 fn fits(pattern: &str, path: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let Some(mut rest) = parts.next().and_then(|first| path.strip_prefix(first)) else {
+    let Some((first, after)) = pattern.split_once('*') else { return path == pattern };
+    let (middle, last) =
+        after.rsplit_once('*').map_or((None, after), |(middle, last)| (Some(middle), last));
+    // The end tells most paths apart.
+    if !path.ends_with(last) {
         return false;
-    };
-    let parts: Vec<&str> = parts.collect();
-    let Some((last, middle)) = parts.split_last() else { return rest.is_empty() };
-    for part in middle {
+    }
+    let Some(mut rest) = path.strip_prefix(first) else { return false };
+    for part in middle.into_iter().flat_map(|middle| middle.split('*')) {
         match rest.split_once(part) {
             Some((_, after)) => rest = after,
             None => return false,

@@ -20,6 +20,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -27,16 +28,16 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 const DOUBTFUL: &str = "crontab -r";
 const PASSPHRASE: &str = "seven quiet otters";
 
-fn now() -> u64 {
+pub fn now() -> u64 {
     u64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis()).unwrap()
 }
 
-fn key(seed: u8) -> SecretKey {
+pub fn key(seed: u8) -> SecretKey {
     SecretKey::of_seed(&[seed; 32])
 }
 
 /// Returns the rules of approvals with these approvers: name, seed of the key, role.
-fn rules(approvers: &[(&str, u8, &str)]) -> Result<String> {
+pub fn rules(approvers: &[(&str, u8, &str)]) -> Result<String> {
     let mut text = "role = \"oncall\"\n".to_owned();
     for (name, seed, role) in approvers {
         let pem = key(*seed).public().to_pem()?;
@@ -48,14 +49,14 @@ fn rules(approvers: &[(&str, u8, &str)]) -> Result<String> {
 }
 
 /// A machine whose service relays questions.
-struct Desk {
-    fleet: Fleet,
-    site: Site,
+pub struct Desk {
+    pub fleet: Arc<Fleet>,
+    pub site: Site,
     _service: Service,
 }
 
 /// A hook that waits.
-struct WaitingHook(JoinHandle<Result<Reply>>);
+pub struct WaitingHook(JoinHandle<Result<Reply>>);
 
 impl Desk {
     /// Starts a fleet with one machine that opted in by its orders, with these approvers.
@@ -64,7 +65,13 @@ impl Desk {
         Self::with_fleet(fleet, name, config, approvals)
     }
 
-    fn with_fleet(fleet: Fleet, name: &str, config: &str, approvals: &str) -> Result<Self> {
+    pub fn with_fleet(
+        fleet: impl Into<Arc<Fleet>>,
+        name: &str,
+        config: &str,
+        approvals: &str,
+    ) -> Result<Self> {
+        let fleet = fleet.into();
         let site = machine(&fleet, &name.replace('_', " "))?;
         site.write("config.toml", config)?;
         let desk = Self { _service: Service::start(&site)?, fleet, site };
@@ -74,7 +81,7 @@ impl Desk {
     }
 
     /// Gives the machine orders with these approvers.
-    fn order(&self, version: u64, approvals: &str) -> Result<()> {
+    pub fn order(&self, version: u64, approvals: &str) -> Result<()> {
         let configuration = format!("{BLOCKING}fleet.approvals = true\n");
         let orders = Orders { configuration, approvals: approvals.to_owned(), ..orders(version) };
         let file = write_signed(&self.fleet, &format!("approvals-{version}.json"), &orders)?;
@@ -95,12 +102,12 @@ impl Desk {
     }
 
     /// Starts a hook of a client that does not ask.
-    fn hold(&self, session: &str) -> WaitingHook {
+    pub fn hold(&self, session: &str) -> WaitingHook {
         self.hold_for("300", session)
     }
 
     /// Starts the hook of a client that waits that many seconds for it: an action waits 30 s less.
-    fn hold_for(&self, timeout: &str, session: &str) -> WaitingHook {
+    pub fn hold_for(&self, timeout: &str, session: &str) -> WaitingHook {
         let event = self.site.calls(session).bash("c1", DOUBTFUL);
         let hook = self.site.command(&["hook", "codex", "--timeout", timeout]);
         WaitingHook(thread::spawn(move || {
@@ -110,7 +117,7 @@ impl Desk {
     }
 
     /// Waits for the question at the hub, and returns its text.
-    fn await_question(&self, session: &str) -> Result<String> {
+    pub fn await_question(&self, session: &str) -> Result<String> {
         let begun = Instant::now();
         loop {
             let sql = "SELECT document FROM approval_questions WHERE ended_at IS NULL";
@@ -125,7 +132,7 @@ impl Desk {
     }
 
     /// Returns the words of the records about answers that do not count.
-    fn refusals(&self) -> Result<Vec<String>> {
+    pub fn refusals(&self) -> Result<Vec<String>> {
         let records = self.site.records()?;
         let of = |record: &&Value| record["subject"] == "fleet-approval";
         let words = |record: &Value| record["summary"].as_str().unwrap_or("").to_owned();
@@ -133,7 +140,7 @@ impl Desk {
     }
 
     /// Puts a signed answer into the hub's database, as whoever has taken it over could.
-    fn plant(
+    pub fn plant(
         &self,
         question: &FleetQuestion,
         row_key: &str,
@@ -141,28 +148,31 @@ impl Desk {
     ) -> Result<()> {
         let quote = |text: &str| format!("'{}'", text.replace('\'', "''"));
         let (machine, id) = (&question.machine, &question.question);
+        let passkey = signed.passkey.as_ref().map(serde_json::to_string).transpose()?;
         self.fleet.cluster.feed(
             &self.fleet.database,
             &format!(
                 "INSERT INTO approval_answers (machine, question, key, approver, answer, \
-                 signature, allows) VALUES ('{machine}', '{id}', '{row_key}', 'x', {}, {}, true) \
+                 signature, allows, passkey) \
+                 VALUES ('{machine}', '{id}', '{row_key}', 'x', {}, {}, true, {}) \
                  ON CONFLICT (machine, question, key) DO UPDATE SET answer = excluded.answer, \
-                 signature = excluded.signature; \
+                 signature = excluded.signature, passkey = excluded.passkey; \
                  SELECT pg_notify('portcullis_orders', 'answers:{machine}');",
                 quote(&signed.text),
                 quote(&signed.signature),
+                passkey.map_or("NULL".to_owned(), |text| quote(&text)),
             ),
         )
     }
 
-    fn post(&self, path: &str, body: &impl serde::Serialize) -> Result<HubAnswer> {
+    pub fn post(&self, path: &str, body: &impl serde::Serialize) -> Result<HubAnswer> {
         let body = serde_json::to_vec(body)?;
         request(&self.fleet, None, &format!("POST /v1/approver/{path}"), "", &body)
     }
 }
 
 impl WaitingHook {
-    fn reply(self) -> Result<Reply> {
+    pub fn reply(self) -> Result<Reply> {
         self.0.join().map_err(|_| anyhow!("the hook's thread panicked"))?
     }
 }

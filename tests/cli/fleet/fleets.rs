@@ -171,6 +171,13 @@ impl Fleet {
         Ok(shown[what].as_array().context("no list")?.clone())
     }
 
+    /// Returns a list that has another name than its command, `hub COMMAND list`.
+    pub fn list_as(&self, command: &str, name: &str) -> Result<Vec<Value>> {
+        let shown = self.output(&["hub", command, "list", "--json"])?;
+        let shown: Value = serde_json::from_str(&shown)?;
+        Ok(shown[name].as_array().context("no list")?.clone())
+    }
+
     /// Returns the kinds of the incidents, the oldest first.
     pub fn incident_kinds(&self) -> Result<Vec<String>> {
         let mut incidents = self.list("incidents")?;

@@ -16,9 +16,9 @@ use std::time::{Duration, Instant};
 
 const LIMIT: Duration = Duration::from_secs(30);
 /// The migrations that the older hub knew.
-const OLDER: u32 = 5;
+const OLDER: u32 = 10;
 
-/// Fills a database as a hub of version 5 has left it: a machine whose records were stored three days
+/// Fills a database as a hub of that version has left it: a machine whose records were stored three days
 /// ago and yesterday.
 fn fill_older(name: &str) -> Result<()> {
     let cluster = cluster::get()?;

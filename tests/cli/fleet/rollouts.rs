@@ -332,9 +332,20 @@ pub fn reports() -> Result<()> {
     let reason = found["rollout"]["reason"].as_str().unwrap_or("");
     ensure!(reason.contains("50.0 % of 60 actions would have a stricter verdict"), "{reason}");
     ensure!(found["share"] == 0);
+    // The group has an incident, which a person need not settle who lets the rollout go on.
+    let incident = || -> Result<Value> {
+        let mut all = fleet.list("incidents")?;
+        ensure!(all.len() == 1 && all[0]["kind"] == "held-rollout", "{all:?}");
+        ensure!(all[0]["group"] == "web" && all[0]["sequence"] == 1, "{all:?}");
+        all.pop().context("no incident")
+    };
+    ensure!(incident()?["settled_at"].is_null());
+    let shown = fleet.output(&["hub", "incidents"])?;
+    ensure!(shown.contains("group web") && shown.contains("version 1 of its orders"), "{shown}");
     ensure!(machine.ask(&fleet, 0, report(1, 60, 30, 0))?.body["trial"].is_null());
     // Only what comes after a person let it go on is judged.
     fleet.output(&["hub", "orders", "resume", "web", "1", "--tolerance", "20"])?;
+    ensure!(incident()?["settle_reason"] == "the rollout goes on", "{}", incident()?);
     ensure!(machine.ask(&fleet, 0, None)?.body["trial"] == 1);
     machine.ask(&fleet, 0, report(1, 160, 45, 0))?;
     thread::sleep(Duration::from_millis(2500));
@@ -342,6 +353,8 @@ pub fn reports() -> Result<()> {
     machine.ask(&fleet, 0, report(1, 260, 45, 50))?;
     let found = await_stage(&fleet, 1, "held", 1)?;
     ensure!(found["rollout"]["reason"].as_str().unwrap_or("").contains("had a fault"), "{found}");
+    let again = incident()?;
+    ensure!(again["settled_at"].is_null() && again["times"] == 2, "{again}");
     // Each mistake of a plan or a fallback is named, and nothing is published.
     let file = write_signed(&fleet, "next.json", &orders(2))?;
     let same = write_signed(&fleet, "same.json", &orders(2))?;

@@ -4,10 +4,11 @@ use super::fleets::{Fleet, PageLines};
 use super::http::{HttpAnswer, send};
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
+use std::sync::Arc;
 
 /// A hub with a page.
 pub struct Visited {
-    pub fleet: Fleet,
+    pub fleet: Arc<Fleet>,
     pub host: String,
 }
 
@@ -19,7 +20,7 @@ impl Visited {
 
     /// Starts a hub with these lines.
     pub fn with(name: &str, page: PageLines) -> Result<Self> {
-        Ok(Self { fleet: Fleet::with_page(name, &page)?, host: page.host })
+        Ok(Self { fleet: Fleet::with_page(name, &page)?.into(), host: page.host })
     }
 
     /// Returns the code of a person's new link.

@@ -164,6 +164,7 @@ pub const EXAMPLES: &[(&str, &[&str])] = &[
         "hub findings",
         &["portcullis hub findings", "portcullis hub findings --machines 5 --within 2h --json"],
     ),
+    ("hub feedback", &["portcullis hub feedback", "portcullis hub feedback --json"]),
     (
         "hub user",
         &["portcullis hub user add ann@example.org --role operator", "portcullis hub user list"],
@@ -180,6 +181,10 @@ pub const EXAMPLES: &[(&str, &[&str])] = &[
     ("hub user role", &["portcullis hub user role ann@example.org viewer"]),
     ("hub user sign-out", &["portcullis hub user sign-out ann@example.org"]),
     ("hub user remove", &["portcullis hub user remove ann@example.org"]),
+    (
+        "hub user passkeys",
+        &["portcullis hub user passkeys ann@example.org", "portcullis hub user passkeys --json"],
+    ),
     ("hub audit", &["portcullis hub audit show", "portcullis hub audit verify"]),
     (
         "hub audit show",

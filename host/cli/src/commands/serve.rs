@@ -14,10 +14,13 @@ use anyhow::{Context, anyhow};
 use manager::{BoundSockets, take_sockets, tell_ready};
 use portcullis_agents::HookEnvironment;
 use portcullis_config::Config;
-use portcullis_config::boundary::{BOUNDARY_FILE, Boundary, STATE, places_of};
+use portcullis_config::boundary::{
+    BOUNDARY_FILE, Boundary, STATE, list_kept_users, places_of, state_of,
+};
 use portcullis_config::handed::HandedFiles;
 use portcullis_config::paths::Paths;
 use portcullis_core::text::one_line;
+use portcullis_fleet::FleetFiles;
 use portcullis_protocol::{ServiceStatus, ask_status};
 use portcullis_review::page_address::{announce_page, forget_page};
 use portcullis_service::{OwnSocket, Service};
@@ -28,10 +31,12 @@ use rustix::process::geteuid;
 use serde_json::json;
 use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
+use std::collections::BTreeSet;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread::{Builder, JoinHandle};
+use std::thread::{Builder, JoinHandle, sleep};
+use std::time::Duration;
 
 /// The version that the service tells.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -39,6 +44,10 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 pub const PASSKEY_OF: &str = "passkey of ";
 /// The most bytes of a file with a token or with headers.
 const MOST_SECRET: u64 = 4096;
+/// The time between two looks for users who have joined a fleet.
+const LOOK: Duration = Duration::from_secs(5);
+/// The most users whose fleets are followed: each takes two threads and two connections.
+const MOST_FOLLOWED: usize = 256;
 /// The port of the page.
 const PORT: u16 = 4747;
 
@@ -134,9 +143,10 @@ pub fn run_serve(arguments: &Arguments) -> Result<CommandExit> {
     if let Some(page) = &links {
         announce_page(&state, page.address()).context("cannot tell hooks where the page is")?;
     }
-    if !arguments.boundary {
-        follow_orders(places.clone()).context("cannot start a thread")?;
-        follow_approvals(places.clone()).context("cannot start a thread")?;
+    if arguments.boundary {
+        follow_users().context("cannot start a thread")?;
+    } else {
+        follow_fleet(&places).context("cannot start a thread")?;
     }
     tell_ready()?;
     announce(&service, links.as_ref(), arguments.boundary, arguments.json);
@@ -176,6 +186,52 @@ fn read_boundary() -> Result<Boundary> {
         )));
     }
     Ok(boundary)
+}
+
+/// Takes orders of the fleet of these places, and puts what waits there to its approvers.
+fn follow_fleet(places: &Paths) -> std::io::Result<()> {
+    follow_orders(places.clone())?;
+    follow_approvals(places.clone())
+}
+
+/// Does the same for each user who has joined a fleet, as soon as root has let the user join.
+fn follow_users() -> std::io::Result<()> {
+    let follow = || {
+        // Each has a thread that never ends, so none is started twice.
+        let (mut ordered, mut followed) = (BTreeSet::new(), BTreeSet::new());
+        let mut is_full = false;
+        loop {
+            for user in list_kept_users() {
+                let is_member = || {
+                    let home = Home::open_existing(state_of(user)).ok().flatten();
+                    home.is_some_and(|home| FleetFiles::of_home(&home).is_member())
+                };
+                if followed.contains(&user) || !is_member() {
+                    continue;
+                }
+                if followed.len() >= MOST_FOLLOWED {
+                    if !is_full {
+                        let what = format!(
+                            "more than {MOST_FOLLOWED} users have joined a fleet: the service \
+                             follows no others"
+                        );
+                        Error::invalid(what).print_error(false);
+                    }
+                    is_full = true;
+                    continue;
+                }
+                let places = places_of(user, HookEnvironment::of_process(), HandedFiles::default());
+                if ordered.contains(&user) || follow_orders(places.clone()).is_ok() {
+                    ordered.insert(user);
+                    if follow_approvals(places).is_ok() {
+                        followed.insert(user);
+                    }
+                }
+            }
+            sleep(LOOK);
+        }
+    };
+    Builder::new().name("portcullis-users".into()).spawn(follow).map(drop)
 }
 
 /// Compiles the plugins of all users before the first event, which has a client that waits. What

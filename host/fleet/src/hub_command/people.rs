@@ -26,6 +26,8 @@ pub enum UserCommand {
     SignOut(UserArguments),
     /// Remove a person, and sign out their browsers
     Remove(UserArguments),
+    /// List the passkeys that people enrolled, as orders name them
+    Passkeys(PasskeysArguments),
 }
 
 /// A command of `portcullis hub audit`.
@@ -101,6 +103,19 @@ pub struct UserArguments {
     pub json: bool,
 }
 
+/// The arguments of `hub user passkeys`.
+#[derive(Debug, clap::Args)]
+pub struct PasskeysArguments {
+    /// The person; without one, all
+    pub name: Option<String>,
+    /// The hub's folder
+    #[arg(long, value_name = "DIR", default_value = FOLDER)]
+    pub folder: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// The arguments of `hub audit show`.
 #[derive(Debug, clap::Args)]
 pub struct ShowAuditArguments {
@@ -140,7 +155,7 @@ pub struct KeptHead {
 
 impl UserCommand {
     pub(super) const fn is_for_person(&self) -> bool {
-        !matches!(self, Self::List(_))
+        !matches!(self, Self::List(_) | Self::Passkeys(_))
     }
 
     pub(super) const fn prints_json(&self) -> bool {
@@ -150,6 +165,7 @@ impl UserCommand {
             Self::List(arguments) => arguments.json,
             Self::Role(arguments) => arguments.json,
             Self::SignOut(arguments) | Self::Remove(arguments) => arguments.json,
+            Self::Passkeys(arguments) => arguments.json,
         }
     }
 
@@ -162,6 +178,7 @@ impl UserCommand {
             Self::Role(arguments) => {
                 vec![OsString::from(&arguments.name), OsString::from(&arguments.role)]
             }
+            Self::Passkeys(arguments) => arguments.name.iter().map(OsString::from).collect(),
             Self::List(_) => Vec::new(),
         }
     }
@@ -204,6 +221,10 @@ pub(super) fn add_user_words(words: &mut Words, command: &UserCommand) {
         }
         UserCommand::Remove(arguments) => {
             words.add("remove");
+            words.add_value("--folder", &arguments.folder);
+        }
+        UserCommand::Passkeys(arguments) => {
+            words.add("passkeys");
             words.add_value("--folder", &arguments.folder);
         }
     }

@@ -6,6 +6,7 @@ use crate::folder::{HubConfig, read_config};
 use crate::operator::Operator;
 use crate::output::time;
 use crate::page_address::PageAddress;
+use crate::passkeys::{list_passkeys, to_toml};
 use crate::people::{
     MOST_NAME, PersonSummary, add_person, change_role, end_all_sessions, is_name, list_people,
     make_link, remove_person,
@@ -15,7 +16,8 @@ use anyhow::{Result, anyhow, bail};
 use portcullis_core::known_failure::{HintedFailure, KnownFailure};
 use portcullis_core::text::{count_noun, one_line};
 use portcullis_fleet::hub_command::{
-    AddUserArguments, LinkArguments, ListArguments, RoleArguments, UserArguments, UserCommand,
+    AddUserArguments, LinkArguments, ListArguments, PasskeysArguments, RoleArguments,
+    UserArguments, UserCommand,
 };
 use portcullis_served::Role;
 use portcullis_terminal::paint;
@@ -34,6 +36,7 @@ pub fn run_user(command: &UserCommand) -> Result<()> {
         UserCommand::Role(arguments) => role(arguments),
         UserCommand::SignOut(arguments) => sign_out(arguments),
         UserCommand::Remove(arguments) => remove(arguments),
+        UserCommand::Passkeys(arguments) => passkeys(arguments),
     }
 }
 
@@ -207,9 +210,48 @@ fn list(arguments: &ListArguments) -> Result<()> {
     Ok(())
 }
 
+fn passkeys(arguments: &PasskeysArguments) -> Result<()> {
+    let database = Database::configure(&read_config(&arguments.folder)?)?;
+    let name = arguments.name.as_deref().unwrap_or_default();
+    let found = start_runtime()?.block_on(async {
+        let client = database.connect().await?;
+        list_passkeys(&client, name).await
+    });
+    let passkeys = found.map_err(explain_failure)?;
+    if arguments.json {
+        paint::print_text(&format!("{}\n", json!({ "passkeys": passkeys })));
+        return Ok(());
+    }
+    if passkeys.is_empty() {
+        paint::print_text("nobody enrolled a passkey: approvers do, on the hub's page\n");
+        return Ok(());
+    }
+    crate::report_line(
+        "compare each fingerprint with the person, in another way than by this hub, before you sign \
+         it into orders",
+    );
+    for kept in &passkeys {
+        let named = match kept.groups.as_slice() {
+            [] => "in no orders".to_owned(),
+            groups => format!("in the newest orders of {}", one_line(&groups.join(", "), 400)),
+        };
+        let shown = to_toml(kept).unwrap_or_else(|problem| {
+            format!("# what the database holds cannot be used: {}\n", one_line(&problem, 200))
+        });
+        let line = format!(
+            "# {}, added {} UTC, {named}\n{shown}\n",
+            one_line(&kept.person, MOST_NAME),
+            time(kept.added_at),
+        );
+        paint::print_text(&line);
+    }
+    Ok(())
+}
+
 fn print_person(person: &PersonSummary) {
     let name = one_line(&person.person, MOST_NAME);
-    paint::print_text(&format!("{}  {}\n", paint::bold(name), person.role));
+    let disabled = if person.is_disabled { ", disabled" } else { "" };
+    paint::print_text(&format!("{}  {}{disabled}\n", paint::bold(name), person.role));
     let seen = match person.seen_at {
         Some(at) => format!("signed in {} UTC", time(at)),
         None => "has not signed in yet".to_owned(),

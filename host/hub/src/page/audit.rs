@@ -51,7 +51,7 @@ fn compose(entries: &[StoredEntry], before: Option<u64>) -> Frame {
     let oldest = entries.last().map(|entry| entry.sequence).filter(|oldest| *oldest > 1);
     let older = oldest.map(|oldest| format!("/audit?before={oldest}"));
     add_paging(&mut main, before.map(|_| "/audit"), older.as_deref());
-    Frame { title: "Audit of the hub".into(), place: Place::Audit, main }
+    Frame { title: "Audit of the hub".into(), place: Place::Audit, live: None, main }
 }
 
 fn add_row(table: &mut Html, entry: &StoredEntry) {

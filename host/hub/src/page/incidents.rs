@@ -1,5 +1,6 @@
 //! Incidents of all journals, and the form with which an operator settles one.
 
+use super::changes::Topic;
 use super::frame::{Frame, Place};
 use super::parts::{add_machine, add_paging, show_time};
 use super::visit::{PageHandle, SignedIn, answer_failure, answer_refusal};
@@ -62,7 +63,8 @@ fn compose(incidents: &[IncidentSummary], visitor: &Visitor, query: &IncidentsQu
     }
     if incidents.is_empty() {
         main.put_template(
-            "<p class=\"lead\" role=\"status\">Every journal continues as the hub has seen it.</p>",
+            "<p class=\"lead\" role=\"status\">Every journal continues as the hub has seen it, and no \
+             rollout was held.</p>",
             &[],
         );
     }
@@ -73,7 +75,7 @@ fn compose(incidents: &[IncidentSummary], visitor: &Visitor, query: &IncidentsQu
     let older = has_more.then(|| format!("/incidents?from={}", query.from.saturating_add(MOST)));
     let first = (query.from > 0).then_some("/incidents");
     add_paging(&mut main, first, older.as_deref());
-    Frame { title: "Incidents".into(), place: Place::Incidents, main }
+    Frame { title: "Incidents".into(), place: Place::Incidents, live: Some(Topic::Incidents), main }
 }
 
 fn add_incident(main: &mut Html, incident: &IncidentSummary, visitor: &Visitor) {
@@ -81,18 +83,21 @@ fn add_incident(main: &mut Html, incident: &IncidentSummary, visitor: &Visitor) 
         "<section id=\"i{}\"><h2>{}: {}</h2><p class=\"goal\">",
         &[&incident.incident, &one_line(&incident.kind, 32), &one_line(&incident.reason, 300)],
     );
-    add_machine(main, &incident.machine, &incident.name);
+    match &incident.group {
+        Some(group) => main.put_template("the rollout for {}", &[&one_line(group, 64)]),
+        None => add_machine(main, &incident.machine, &incident.name),
+    }
     let times =
         if incident.times == 1 { String::new() } else { format!(", {} times", incident.times) };
+    let place = match incident.group {
+        Some(_) => format!("version {} of its orders", incident.sequence),
+        None => {
+            format!("journal {}, record {}", one_line(&incident.journal, 32), incident.sequence)
+        }
+    };
     main.put_template(
-        ", journal {}, record {}; first {}, last {}{}</p>",
-        &[
-            &one_line(&incident.journal, 32),
-            &incident.sequence,
-            &show_time(incident.first_at),
-            &show_time(incident.last_at),
-            &times,
-        ],
+        ", {}; first {}, last {}{}</p>",
+        &[&place, &show_time(incident.first_at), &show_time(incident.last_at), &times],
     );
     if let (Some(by), Some(reason)) = (&incident.settled_by, &incident.settle_reason) {
         let words = match incident.settled_at {

@@ -1,6 +1,7 @@
 //! One machine: what the hub knows of it, what it reports of its protection, its incidents and its
 //! sessions.
 
+use super::changes::Topic;
 use super::frame::{Frame, Place};
 use super::machines::{add_standing, describe_orders, describe_records, no_machine};
 use super::parts::{add_paging, add_session, name_of, show_time};
@@ -63,7 +64,7 @@ async fn compose(database: &Database, query: &MachineQuery) -> Result<Frame, Fai
     let first = (query.from > 0).then(|| address(0));
     add_paging(&mut main, first.as_deref(), older.as_deref());
     let title = name_of(&machine.machine, &machine.name);
-    Ok(Frame { title, place: Place::Machines, main })
+    Ok(Frame { title, place: Place::Machines, live: Some(Topic::Records), main })
 }
 
 fn add_facts(main: &mut Html, machine: &MachineSummary) {

@@ -1,5 +1,6 @@
 //! All machines: those with open incidents first, then the one that was seen last.
 
+use super::changes::Topic;
 use super::frame::{Frame, Place};
 use super::parts::{add_machine, add_paging, show_time};
 use super::visit::{PageHandle, SignedIn};
@@ -64,7 +65,7 @@ fn compose(machines: &[MachineSummary], text: &str, from: u32) -> Frame {
     let older = has_more.then(|| address(from.saturating_add(MOST)));
     let first = (from > 0).then(|| address(0));
     add_paging(&mut main, first.as_deref(), older.as_deref());
-    Frame { title: "Machines".into(), place: Place::Machines, main }
+    Frame { title: "Machines".into(), place: Place::Machines, live: Some(Topic::Records), main }
 }
 
 fn list_rows<'a>(machines: impl Iterator<Item = &'a MachineSummary>) -> Html {

@@ -76,7 +76,8 @@ pub async fn finish(
     };
     match admit_provided(&state.hub.database, &state.audit, &person).await {
         Err(failure) => answer_failure(&failure),
-        Ok(cookie) => {
+        Ok(None) => refuse(&state, "an operator has disabled this person").await,
+        Ok(Some(cookie)) => {
             let cookie = format!("{}={cookie}; {}", state.cookie_name(), state.cookie_attributes());
             with_cookie(with_cookie(lead_home(), &cookie), &state.attempt_text("", 0))
         }

@@ -2,7 +2,8 @@
 
 use super::provider_client::CALLBACK;
 use super::visit::{PageHandle, PageState, answer_failure};
-use super::{audit, findings, incidents, machine, machines, provider, search, session, sign_in};
+use super::{answers, approvals, audit, feedback, findings, incidents, live, machine, machines};
+use super::{passkeys, people, plugins, provider, record, search, session, sign_in};
 use crate::failure::Failure;
 use crate::people::find_visitor;
 use axum::Router;
@@ -28,10 +29,23 @@ pub fn build_routes(state: Arc<PageState>) -> Router {
         .route("/machine", get(machine::show_machine))
         .route("/session", get(session::show_session))
         .route("/search", get(search::show_search))
-        .route("/findings", get(findings::show_findings))
+        .route("/findings", get(findings::show_findings).post(feedback::mark_one_finding))
+        .route("/record", get(record::show_record).post(record::mark))
+        .route("/feedback", get(feedback::show_feedback))
+        .route("/proposal", get(feedback::show_proposal).post(feedback::propose))
         .route("/incidents", get(incidents::show_incidents))
         .route("/incidents/settle", post(incidents::settle))
+        .route("/approvals", get(approvals::show_approvals))
+        .route("/approvals/passkey", post(answers::begin_answer))
+        .route("/approvals/answer", post(answers::take_form))
+        .route("/passkeys", get(passkeys::show_passkeys).post(passkeys::add_passkey))
+        .route("/passkeys/begin", post(passkeys::begin_passkey))
+        .route("/passkeys/prove", post(passkeys::prove_passkey))
+        .route("/passkeys/remove", post(passkeys::remove))
+        .route("/plugins", get(plugins::show_plugins))
+        .route("/people", get(people::show_people).post(people::change))
         .route("/audit", get(audit::show_audit))
+        .route("/live", get(live::send_changes))
         .route("/sign-in", get(sign_in::show_sign_in).post(sign_in::sign_in))
         .route("/sign-out", post(sign_in::sign_out))
         .route("/oidc/begin", get(provider::begin))

@@ -59,7 +59,7 @@ async fn compose(database: &Database, query: &SearchQuery) -> Result<Frame, Fail
             add_results(&mut main, &found, query);
         }
     }
-    Ok(Frame { title: "Search".into(), place: Place::Search, main })
+    Ok(Frame { title: "Search".into(), place: Place::Search, live: None, main })
 }
 
 /// Reads the conditions; fails with the words for the person who wrote them.
@@ -186,11 +186,17 @@ fn add_results(main: &mut Html, found: &[FoundRecord], query: &SearchQuery) {
 
 fn add_row(table: &mut Html, record: &FoundRecord) {
     let summary = summary_of(record.document.as_deref());
+    table.put_template("<tr><td>{}</td><th scope=\"row\">", &[&show_time(record.stored_at)]);
+    let shown = summary.unwrap_or_else(|| one_line(&record.subject, 64));
+    if record.kind == "review" {
+        let place = record.place.to_word();
+        table.put_template("<a href=\"/record?place={}\">{}</a>", &[&place, &shown]);
+    } else {
+        table.put_template("{}", &[&shown]);
+    }
     table.put_template(
-        "<tr><td>{}</td><th scope=\"row\">{}<span class=\"goal\">{} {}, {}</span></th><td>{}</td><td>",
+        "<span class=\"goal\">{} {}, {}</span></th><td>{}</td><td>",
         &[
-            &show_time(record.stored_at),
-            &summary.unwrap_or_else(|| one_line(&record.subject, 64)),
             &one_line(&record.kind, 32),
             &one_line(&record.id, 40),
             &one_line(&record.subject, 64),

@@ -1,5 +1,6 @@
 //! Serves the page: with the hub's own certificate, or without TLS for a proxy on this machine.
 
+use super::changes::{LiveChanges, watch_changes};
 use super::provider_client::Provider;
 use super::routes::build_routes;
 use super::visit::PageState;
@@ -28,6 +29,7 @@ pub struct PageServer {
     listener: TcpListener,
     acceptor: Option<TlsAcceptor>,
     routes: Router,
+    state: Arc<PageState>,
 }
 
 impl PageServer {
@@ -42,15 +44,17 @@ impl PageServer {
             false => None,
         };
         let provider = config.oidc.clone().map(Provider::of_config).transpose()?.map(Arc::new);
-        let routes = build_routes(Arc::new(PageState {
+        let state = Arc::new(PageState {
             audit: AuditLog::of_key(read_receipt_key(folder)?),
             door: address.door,
             is_secure: address.is_secure,
             guesses: Failures::default(),
+            changes: LiveChanges::default(),
             provider,
             hub,
-        }));
-        Ok(Some(Self { listener, acceptor, routes }))
+        });
+        let routes = build_routes(Arc::clone(&state));
+        Ok(Some(Self { listener, acceptor, routes, state }))
     }
 
     /// Returns the address.
@@ -61,11 +65,11 @@ impl PageServer {
     /// Serves the page, until the task ends.
     pub async fn serve(self) {
         let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
-        let Self { listener, acceptor, routes } = self;
-        accept_connections(&listener, &places, |stream| {
+        let Self { listener, acceptor, routes, state } = self;
+        let accepting = accept_connections(&listener, &places, |stream| {
             serve_connection(stream, acceptor.clone(), routes.clone())
-        })
-        .await;
+        });
+        tokio::join!(accepting, watch_changes(&state.changes, &state.hub.database));
     }
 }
 

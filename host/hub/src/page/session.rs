@@ -1,5 +1,6 @@
 //! One session of a machine: its risk over time, and each step, as its records arrived.
 
+use super::changes::Topic;
 use super::frame::{Frame, Place};
 use super::parts::{add_machine, name_of, show_time, summary_of};
 use super::visit::{PageHandle, SignedIn};
@@ -79,11 +80,12 @@ async fn compose(database: &Database, query: &SessionQuery) -> Result<Frame, Fai
     if !timeline.entries.is_empty() {
         add_timeline(&mut main, &timeline);
     }
+    add_objected(&mut main, &found);
     if !reduced.is_empty() {
         add_reduced(&mut main, &reduced);
     }
     let title = if title.is_empty() { name_of(&first.machine, &first.name) } else { title };
-    Ok(Frame { title, place: Place::Machines, main })
+    Ok(Frame { title, place: Place::Machines, live: Some(Topic::Records), main })
 }
 
 fn add_timeline(main: &mut Html, timeline: &Timeline) {
@@ -96,6 +98,30 @@ fn add_timeline(main: &mut Html, timeline: &Timeline) {
     add_legend(main);
     main.add_piece(&steps::list_steps(timeline, ANCHOR));
     main.put_template("</section>", &[]);
+}
+
+/// Adds the reviews with an objection, each of which a person may call wrong.
+fn add_objected(main: &mut Html, found: &[FoundRecord]) {
+    let objected = |one: &&FoundRecord| {
+        one.kind == "review" && one.verdict.as_deref().is_some_and(|verdict| verdict != "allow")
+    };
+    let mut objected = found.iter().filter(objected).peekable();
+    if objected.peek().is_none() {
+        return;
+    }
+    main.put_template("<section><h2>Was it right?</h2><ul>", &[]);
+    for one in objected {
+        let summary = summary_of(one.document.as_deref());
+        main.put_template(
+            "<li>{}: <a href=\"/record?place={}\">{}</a></li>",
+            &[
+                &one_line(one.verdict.as_deref().unwrap_or("·"), 32),
+                &one.place.to_word(),
+                &summary.unwrap_or_else(|| one_line(&one.subject, 64)),
+            ],
+        );
+    }
+    main.put_template("</ul></section>", &[]);
 }
 
 fn add_reduced(main: &mut Html, reduced: &[&FoundRecord]) {

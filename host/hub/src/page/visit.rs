@@ -1,5 +1,6 @@
 //! A visit: who is signed in, how a page is answered, and the checks of a form.
 
+use super::changes::LiveChanges;
 use super::frame::{Frame, compose_whole};
 use super::provider_client::Provider;
 use crate::audit::{Act, AuditLog, NewEntry};
@@ -8,13 +9,17 @@ use crate::people::Visitor;
 use crate::service::Hub;
 use axum::extract::{FromRequestParts, State};
 use axum::http::StatusCode;
+use axum::http::header::{self, HeaderValue};
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Redirect, Response};
+use portcullis_fleet::approvals::PasskeyPage;
+use portcullis_fleet::protocol::RefusalKind;
 use portcullis_served::answers::send_page;
 use portcullis_served::door::Door;
 use portcullis_served::frame::begin_page;
 use portcullis_served::{Failures, Role};
 use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The state that all requests share.
 pub struct PageState {
@@ -26,6 +31,8 @@ pub struct PageState {
     pub door: Door,
     /// True if cookies are for `https` alone.
     pub is_secure: bool,
+    /// Tells pages that are open what has changed.
+    pub changes: LiveChanges,
     /// Sign-ins that failed.
     pub guesses: Failures,
     /// The provider by which people sign in, if there is one.
@@ -60,6 +67,12 @@ impl PageState {
             true => "HttpOnly; SameSite=Strict; Path=/; Secure",
             false => "HttpOnly; SameSite=Strict; Path=/",
         }
+    }
+
+    /// Returns the page as passkeys know it; fails if its address is none that can have passkeys.
+    pub fn passkey_page(&self) -> Result<PasskeyPage, Failure> {
+        PasskeyPage::parse_origin(&self.door.origin)
+            .map_err(|why| Failure::refuse(RefusalKind::Foreign, why))
     }
 
     /// Answers with a page, or with what failed.
@@ -119,4 +132,16 @@ pub fn answer_refusal(status: StatusCode, title: &str, reason: &str) -> Response
         &[&title, &reason],
     );
     send_page(status, &page)
+}
+
+/// Returns the options for a passkey, as JSON.
+pub fn send_options(options: String) -> Response {
+    ([(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))], options)
+        .into_response()
+}
+
+/// Returns milliseconds since 1970.
+pub fn now_ms() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(now.as_millis()).unwrap_or(u64::MAX)
 }

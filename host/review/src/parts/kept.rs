@@ -158,6 +158,7 @@ impl ReviewParts for KeptParts {
             }
             None => self.try_new(places, setup.into_reviewer()?),
         };
+        reviewer.keep_past_steps();
         // Each review has the time for compilations that a hook's has.
         reviewer.plugins.with_compiler(Arc::new(Processes::of_hook()));
         Ok(reviewer)

@@ -37,18 +37,29 @@ if (enroll) {
 }
 
 // Acts with a passkey, which signs this very form, where no code or password was typed. Denying and
-// aborting need no proof.
+// aborting need no proof, except where each answer is signed. A form that makes a passkey lets the new
+// one sign, too.
 document.addEventListener("submit", async (event) => {
   const form = event.target;
   const signed = form.elements.signed;
   const fields = new FormData(form, event.submitter);
-  if (!signed || fields.get("answer") === "deny" || fields.get("option") === "abort") return;
-  if (form.elements.proof?.value || signed.value) return;
+  if (!signed || form.elements.proof?.value || signed.value) return;
+  const letsNothingRun = fields.get("answer") === "deny" || fields.get("option") === "abort";
+  if (letsNothingRun && !("each" in signed.dataset)) return;
   event.preventDefault();
   try {
+    // A page that follows changes leaves the form alone meanwhile.
+    form.dataset.busy = "";
+    if (form.dataset.begin) {
+      const making = await ask(form.dataset.begin, fields);
+      const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(making);
+      fields.set("created", JSON.stringify(await navigator.credentials.create({ publicKey })));
+    }
     const options = await ask(signed.dataset.ask, fields);
     const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(options);
     signed.value = JSON.stringify(await navigator.credentials.get({ publicKey }));
+    // The text comes back as it was signed.
+    if (form.elements.text) form.elements.text.value = options.text;
   } catch {
     // The page says that the proof was missing.
     signed.value = "none";
@@ -66,6 +77,7 @@ if (main) {
   // What a person types stays, and so does the place of the keyboard.
   const isInUse = (part) =>
     part.contains(document.activeElement) ||
+    part.querySelector("form[data-busy]") ||
     [...part.querySelectorAll("input:not([type=hidden]), textarea")].some(isChanged);
   const update = async () => {
     const answer = await fetch(location.href);

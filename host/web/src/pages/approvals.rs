@@ -1,8 +1,6 @@
 //! Actions that wait for a person, with the form of the answer, and those that were answered.
 
-use super::parts::{
-    add_diff, add_hidden, add_notice, add_proof_fields, add_untrusted, begin_form, format_time,
-};
+use super::parts::{add_hidden, add_notice, add_proof_fields, begin_form, format_time};
 use super::{Frame, Place};
 use crate::access::Visitor;
 use crate::people::Approvers;
@@ -12,8 +10,9 @@ use portcullis_config::clock::now_ms;
 use portcullis_core::text::one_line;
 use portcullis_page::Html;
 use portcullis_review::answers::{AnswerResult, read_asked};
-use portcullis_review::questions::{AskedAction, list_parameters};
+use portcullis_review::questions::AskedAction;
 use portcullis_served::Role;
+use portcullis_served::asked::add_asked_action;
 use portcullis_store::ApprovalRecord;
 use serde::Deserialize;
 
@@ -125,17 +124,7 @@ fn add_waiting(
             &seconds,
         ],
     );
-    main.put_template("<dl><dt>why you are asked</dt><dd><ul>", &[]);
-    for reason in &asked.reasons {
-        main.put_template("<li>", &[]);
-        main.put_prose(&one_line(reason, 600));
-        main.put_template("</li>", &[]);
-    }
-    main.put_template("</ul></dd></dl>", &[]);
-    add_changes(main, &asked);
-    for (name, text) in list_parameters(&asked.parameters) {
-        add_untrusted(main, &format!("the agent's {}", one_line(&name, 60)), &text);
-    }
+    add_asked_action(main, &asked);
     if visitor.role >= Role::Approver {
         add_form(main, row, &asked, visitor, approvers);
     } else {
@@ -143,22 +132,6 @@ fn add_waiting(
     }
     main.put_template("</section>", &[]);
     Ok(())
-}
-
-/// Adds what the action would change, and the lines where they are known.
-fn add_changes(main: &mut Html, asked: &AskedAction) {
-    if asked.changes.is_empty() {
-        return;
-    }
-    main.put_template("<h3>What it would change</h3><ul class=\"changes\">", &[]);
-    for change in &asked.changes {
-        main.put_template("<li>{}", &[&one_line(&change.what, 400)]);
-        if let Some(diff) = &change.diff {
-            add_diff(main, diff);
-        }
-        main.put_template("</li>", &[]);
-    }
-    main.put_template("</ul>", &[]);
 }
 
 fn add_form(

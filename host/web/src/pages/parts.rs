@@ -6,9 +6,7 @@ use anyhow::{Context, Result};
 use portcullis_core::record::Record;
 use portcullis_page::Html;
 use portcullis_served::parts;
-pub(super) use portcullis_served::parts::{
-    add_diff, add_hidden, add_notice, add_scrolled, add_untrusted, format_time,
-};
+pub(super) use portcullis_served::parts::{add_hidden, add_notice, add_scrolled, format_time};
 use portcullis_store::StoredRecord;
 
 /// Reads a record.

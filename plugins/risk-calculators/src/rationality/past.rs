@@ -37,6 +37,12 @@ pub(super) fn look(action: &Action, most: u64, detail: &Detail<'_>) -> Past {
     let mut past = Past { whole: first == 0, ..Past::default() };
     let mut tested = false;
     for step in (first..action.step).rev() {
+        let is_settled = (own.is_empty() || past.near && past.known)
+            && (tested || !matches!(action.operation, Operation::Shell(_)));
+        // No earlier step would change anything, and each costs a look into the journal.
+        if is_settled && !past.whole {
+            break;
+        }
         let Some(earlier) = detail(step) else {
             past.whole = false;
             continue;

@@ -3,6 +3,7 @@
 mod prohibitions;
 
 use super::RationalityCheck;
+use super::past::look;
 use portcullis_builtin_shared::harness::check_refusals;
 use portcullis_builtin_shared::sample::{Newest, shell};
 use portcullis_plugin::risk_calculator::{Rationality, RiskCalculator};
@@ -218,6 +219,30 @@ fn past(action: Action, parameters: &str, status: Status) -> StepDetail {
         effects: action.facts.effects,
         paths: action.facts.paths,
         outcome: Some(outcome),
+    }
+}
+
+#[test]
+fn the_look_back_ends_where_it_can_find_no_more() {
+    let edit = || file_edit("src/a.rs", "x", "y");
+    let push = || shell("git push").affects(EffectKind::Publish, "origin").by(0);
+    let passed = || past(shell("cargo test"), r#"{"command":"cargo test"}"#, Status::Ok);
+    let read = |path: &str| past(file_read(path), "{}", Status::Ok);
+    let cases: Vec<(&str, Action, u64, StepDetail, u64)> = vec![
+        ("the file is known", edit(), 30, read("/project/src/a.rs"), 1),
+        ("another file", edit(), 30, read("/project/other/b.rs"), 12),
+        ("the whole session", edit(), 5, read("/project/src/a.rs"), 5),
+        ("a test passed", push(), 30, passed(), 1),
+        ("no test", push(), 30, read("/project/src/a.rs"), 12),
+    ];
+    for (name, mut action, step, earlier, expected) in cases {
+        action.step = step;
+        let asked = std::cell::Cell::new(0);
+        look(&action, 12, &|_| {
+            asked.set(asked.get() + 1);
+            Some(earlier.clone())
+        });
+        assert_eq!(asked.get(), expected, "{name}");
     }
 }
 

@@ -8,12 +8,13 @@ use crate::{interactive, paint};
 use portcullis_config::clock::now_ms;
 use portcullis_config::file;
 use portcullis_config::orders::check_configuration;
-use portcullis_core::text::one_line;
+use portcullis_core::text::{count_noun, one_line};
+use portcullis_fleet::approvals::{ApprovalRules, ApproverKey};
 use portcullis_fleet::orders::{
     AfterExpiry, FORMAT, MOST_DAYS, MOST_ORDERS, Orders, SignedOrders, is_group,
 };
 use portcullis_fs::replace_bytes;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
 const DAY: u64 = 24 * 60 * 60 * 1000;
@@ -104,10 +105,13 @@ pub fn run_sign(arguments: &Arguments) -> Result<CommandExit> {
     replace_bytes(&arguments.output, RIGHTS, &bytes)
         .with_context(|| format!("cannot write `{shown}`"))?;
     let id = key.public().id()?;
+    let rules = read_rules(&orders)?;
+    let approvers = rules.as_ref().map(list_approvers).transpose()?.unwrap_or_default();
+    let asked = rules.as_ref().map(describe_asking).unwrap_or_default();
     if arguments.json {
         let made = json!({
             "group": orders.group, "version": orders.version, "expires_at": orders.expires_at,
-            "key": id, "written": arguments.output,
+            "key": id, "written": arguments.output, "approvers": approvers, "asked": asked,
         });
         paint::print_text(&format!("{made}\n"));
         return Ok(CommandExit::Success);
@@ -122,7 +126,54 @@ pub fn run_sign(arguments: &Arguments) -> Result<CommandExit> {
         one_line(&shown.to_string(), 400)
     );
     paint::print_wrapped(&line, 2);
+    for line in &asked {
+        paint::print_wrapped(&format!("{line}\n"), 2);
+    }
+    for approver in &approvers {
+        let text = |name: &str| approver[name].as_str().unwrap_or_default();
+        let (name, roles) = (one_line(text("name"), 64), one_line(text("roles"), 200));
+        let line = format!("may answer as {roles}: {name}, {} {}\n", text("sort"), text("key"));
+        paint::print_wrapped(&line, 2);
+    }
     Ok(CommandExit::Success)
+}
+
+/// Returns the rules of approvals, if there are any.
+fn read_rules(orders: &Orders) -> Result<Option<ApprovalRules>> {
+    if orders.approvals.is_empty() {
+        return Ok(None);
+    }
+    let rules = ApprovalRules::parse_rules(&orders.approvals);
+    rules.map(Some).map_err(|error| Error::invalid(error.to_string()))
+}
+
+/// Says whom machines ask, after what time, and on which page passkeys sign: a line each, so that an
+/// operator sees what came in with a key that they pasted.
+fn describe_asking(rules: &ApprovalRules) -> Vec<String> {
+    let first = format!("machines ask: {}", one_line(&rules.role, 64));
+    let later = rules.escalations.iter().map(|later| {
+        let role = one_line(&later.role, 64);
+        format!("{} later, they also ask: {role}", count_noun(later.after_seconds, "second"))
+    });
+    let page = rules.page.as_ref().map(|page| format!("passkeys sign on {}", page.origin()));
+    std::iter::once(first).chain(later).chain(page).collect()
+}
+
+/// Returns each key that may answer, whose fingerprint the operator compares with its person.
+fn list_approvers(rules: &ApprovalRules) -> Result<Vec<Value>> {
+    let mut found = Vec::new();
+    for approver in &rules.approvers {
+        for key in approver.list_keys(rules.page.as_ref()) {
+            let (id, key) = key?;
+            let sort = match &key {
+                ApproverKey::Passkey(passkey, _) if passkey.synced => "synced passkey",
+                key => key.as_str(),
+            };
+            let roles = approver.roles.join(", ");
+            found.push(json!({ "name": approver.name, "roles": roles, "sort": sort, "key": id }));
+        }
+    }
+    Ok(found)
 }
 
 fn read_part(path: Option<&Path>) -> Result<String> {

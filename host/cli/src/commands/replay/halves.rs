@@ -137,7 +137,10 @@ fn stored(
         ..ReviewContext::default()
     };
     let steps = store.session_history(session, agent);
-    let details = |step: u64| step_detail::parse_step(&steps.step_documents(step).unwrap());
+    let details = |step: u64| {
+        let records = steps.step_records(step).unwrap();
+        step_detail::parse_step(records.iter().map(|record| record.document.as_str()))
+    };
     let reviewed = reviewer.review_event(&item.event, state, item.at, &around, &details);
     let (session_state, agent_state) = reviewed.state.encode().unwrap();
     let (session_state, agent_state) = (Some(session_state), Some(agent_state));
