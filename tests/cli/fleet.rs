@@ -8,6 +8,7 @@
 #![allow(
     unreachable_pub,
     clippy::unwrap_used,
+    clippy::expect_used,
     clippy::indexing_slicing,
     reason = "a program of tests"
 )]
@@ -16,6 +17,9 @@
 mod approvals;
 #[path = "fleet/attacks.rs"]
 mod attacks;
+#[path = "../../host/registry/tests/all/authority.rs"]
+#[allow(dead_code, reason = "one registry is enough here")]
+mod authority;
 #[path = "fleet/balancer.rs"]
 mod balancer;
 #[path = "fleet/browsers.rs"]
@@ -25,10 +29,14 @@ mod cluster;
 mod common;
 #[path = "fleet/dev.rs"]
 mod dev;
+#[path = "fleet/encrypted.rs"]
+mod encrypted;
 #[path = "fleet/examples.rs"]
 mod examples;
 #[path = "fleet/fleets.rs"]
 mod fleets;
+#[path = "fleet/growth.rs"]
+mod growth;
 #[path = "fleet/hardship.rs"]
 mod hardship;
 #[path = "page/http.rs"]
@@ -54,10 +62,17 @@ mod passkeys;
 mod people;
 #[path = "fleet/providers.rs"]
 mod providers;
+#[path = "../../host/registry/tests/all/real.rs"]
+#[allow(dead_code, reason = "one registry is enough here")]
+mod real;
 #[path = "fleet/rollouts.rs"]
 mod rollouts;
+#[path = "../locked/sample.rs"]
+mod sample;
 #[path = "fleet/sending.rs"]
 mod sending;
+#[path = "fleet/tour.rs"]
+mod tour;
 #[path = "fleet/upkeep.rs"]
 mod upkeep;
 #[path = "fleet/visits.rs"]
@@ -87,6 +102,9 @@ fn main() -> ExitCode {
         trial("fleet: attackers get nothing", attacks::doors),
         trial("fleet: a body without bounds is cut off", attacks::bodies),
         trial("fleet: what a machine says stays text", attacks::texts),
+        trial("fleet: a database of an older version is brought to this one", growth::migrated),
+        trial("fleet: the pages read from a standby that is near", growth::standby),
+        trial("fleet: the database's certificate is verified", encrypted::database),
         trial("fleet: retention drops whole days, and no head", upkeep::retention),
         trial("fleet: a person settles an incident", upkeep::settled),
         trial("fleet: a machine has a bound of open incidents", upkeep::bounded),
@@ -134,6 +152,8 @@ fn main() -> ExitCode {
         trial("fleet: everybody can read the pages", browsers::readable),
         trial("fleet: systemd takes the unit of the page", examples::unit),
         trial("fleet: the commands of the compose file are the program's", examples::compose),
+        trial("fleet: from nothing to two machines with a vetted bundle", tour::script),
+        trial("fleet: the commands of that page are the script's", tour::page),
         trial("fleet: a newer database is left alone", dev::newer_database),
         trial("fleet: one command serves a hub for trying it out", dev::trial_hub),
     ]);

@@ -14,7 +14,7 @@ use portcullis_config::paths::Paths;
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::text::one_line;
 use portcullis_fleet::orders::{Orders, SUBJECT, taken_subject};
-use portcullis_fleet::{FleetFiles, HubClient, OrdersArrival, OrdersFileError};
+use portcullis_fleet::{FleetFiles, HubClient, Membership, OrdersArrival, OrdersFileError};
 use portcullis_review::bundles::locks::RequiredBundle;
 use portcullis_review::bundles::open_store;
 use portcullis_review::bundles::policies::PolicyTexts;
@@ -97,9 +97,10 @@ pub fn fetch_orders(
 /// Fails if the thread cannot be started.
 pub fn follow_orders(places: Paths) -> std::io::Result<()> {
     let follow = move || {
+        let mut kept = None;
         loop {
             let begun = Instant::now();
-            let wait = match follow_once(&places) {
+            let wait = match follow_once(&places, &mut kept) {
                 Some(()) => LEAST.saturating_sub(begun.elapsed()),
                 None => PAUSE,
             };
@@ -109,16 +110,30 @@ pub fn follow_orders(places: Paths) -> std::io::Result<()> {
     Builder::new().name("portcullis-orders".into()).spawn(follow).map(drop)
 }
 
+/// A connection to the hub that is kept from one request to the next, and the identity that it was
+/// made with: for ten thousand machines, handshakes would be the hub's greatest work.
+type KeptClient = Option<(Membership, HubClient)>;
+
 /// Holds one request; returns nothing if there is a reason to wait before the next. `fleet status`
 /// and the next `maintain` report a failure.
-fn follow_once(places: &Paths) -> Option<()> {
+fn follow_once(places: &Paths, kept: &mut KeptClient) -> Option<()> {
     let home = Home::open_existing(&places.state).ok()??;
     let membership = FleetFiles::of_home(&home).read_membership().ok()??;
     membership.orders.as_ref()?;
-    let client = HubClient::of_member(&membership).ok()?;
-    match fetch_orders(places, &home, &client, true) {
+    let (_, client) = match kept.take() {
+        Some(same) if same.0 == membership => kept.insert(same),
+        _ => {
+            let client = HubClient::of_member(&membership).ok()?;
+            kept.insert((membership, client))
+        }
+    };
+    match fetch_orders(places, &home, client, true) {
         Ok(None | Some(OrdersArrival::Taken(_))) => Some(()),
-        Ok(Some(OrdersArrival::Refused(..))) | Err(_) => None,
+        Ok(Some(OrdersArrival::Refused(..))) | Err(_) => {
+            // The next request begins with a connection of its own.
+            *kept = None;
+            None
+        }
     }
 }
 

@@ -67,28 +67,27 @@ fn count_review(record: &SentRecord, counts: &mut ActivityCounts) {
     counts.disturbed += i64::from(takes_effect && DISTURBING.contains(&verdict));
 }
 
-/// Adds new records of a machine to its counts.
+/// Adds new records of a machine to its counts. `version` is the machine's `activity_version`, whose
+/// row is locked.
 pub async fn add_activity(
     transaction: &Transaction<'_>,
     machine: &str,
+    version: i64,
     records: &[SentRecord],
 ) -> Result<(), Failure> {
-    if records.is_empty() {
-        return Ok(());
-    }
-    let select = "SELECT activity_version FROM machines WHERE machine = $1";
-    let version: i64 = transaction.query_one(select, &[&machine]).await?.get(0);
     let (counts, newest) = count_records(records, version);
     for (version, ActivityCounts { actions, disturbed, faults }) in counts {
-        transaction
-            .execute(
+        let statement = transaction
+            .prepare_cached(
                 "INSERT INTO activity (machine, orders_version, hour, actions, disturbed, faults) \
                  VALUES ($1, $2, date_trunc('hour', now()), $3, $4, $5) \
                  ON CONFLICT (machine, orders_version, hour) DO UPDATE \
                  SET actions = activity.actions + $3, disturbed = activity.disturbed + $4, \
                  faults = activity.faults + $5",
-                &[&machine, &version, &actions, &disturbed, &faults],
             )
+            .await?;
+        transaction
+            .execute(&statement, &[&machine, &version, &actions, &disturbed, &faults])
             .await?;
     }
     if newest != version {

@@ -3,6 +3,7 @@
 
 use crate::database_tls::DatabaseTls;
 use crate::folder::{HubConfig, read_secret};
+use crate::standby::{LOOK, Standby};
 use anyhow::{Context, Result, bail, ensure};
 use deadpool_postgres::{
     Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime,
@@ -11,6 +12,7 @@ use portcullis_core::known_failure::HintedFailure;
 use portcullis_network::find_own_address;
 use std::future::poll_fn;
 use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_postgres::config::{Host, SslMode};
@@ -29,12 +31,16 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/8.sql"),
     include_str!("../migrations/9.sql"),
     include_str!("../migrations/10.sql"),
+    include_str!("../migrations/11.sql"),
 ];
 /// The advisory lock for migrations and partitions: `hub` in ASCII.
 const LOCK: i64 = 0x0068_7562;
 /// Days for which partitions are made ahead: a database whose replicas all stop for less than that
 /// needs nobody.
 const DAYS_AHEAD: i32 = 14;
+/// The time for which a drop of partitions waits for those that read them, in milliseconds: batches
+/// that come meanwhile wait behind it.
+const DROP_PATIENCE: u32 = 3000;
 /// Limits of one statement, of a lock and of a transaction whose hub died, in milliseconds.
 const OPTIONS: &str = "-c statement_timeout=20000 -c lock_timeout=15000 \
                        -c idle_in_transaction_session_timeout=30000";
@@ -47,43 +53,49 @@ pub struct Database {
     pool: Pool,
     postgres: Config,
     tls: Option<DatabaseTls>,
+    standby: Option<Arc<Standby>>,
 }
 
 impl Database {
     /// Prepares connections to the configured database; none is made yet.
     pub fn configure(config: &HubConfig) -> Result<Self> {
-        let mut postgres = Config::from_str(&config.database)
-            .context("the connection string `database` in `hub.toml` is not understood")?;
-        ensure!(
-            postgres.get_password().is_none(),
-            "the connection string `database` in `hub.toml` holds a password: put it into a file, \
-             and name that in `password_file`"
-        );
-        if let Some(path) = &config.password_file {
-            postgres.password(read_secret(path)?.trim_end_matches(['\r', '\n']));
-        }
-        postgres.application_name("portcullis-hub").connect_timeout(PATIENCE).options(OPTIONS);
-        let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
         let tls = config.database_authority.as_deref().map(DatabaseTls::read).transpose()?;
-        let manager = match &tls {
-            Some(tls) => {
-                postgres.ssl_mode(SslMode::Require);
-                Manager::from_config(postgres.clone(), tls.clone(), recycling)
-            }
-            None => {
-                refuse_remote(&postgres)?;
-                postgres.ssl_mode(SslMode::Disable);
-                Manager::from_config(postgres.clone(), NoTls, recycling)
+        let prepare = |key: &str, text: &str| {
+            let postgres = read_connection(config, key, text, tls.is_some())?;
+            let pool = build_pool(&postgres, tls.as_ref(), config.connections)?;
+            Ok::<_, anyhow::Error>((postgres, pool))
+        };
+        let (postgres, pool) = prepare("database", &config.database)?;
+        let standby = match &config.standby {
+            None => None,
+            Some(text) => {
+                let (_, pool) = prepare("standby", text)?;
+                Some(Arc::new(Standby::new(pool, config.standby_lag_seconds)))
             }
         };
-        let pool = Pool::builder(manager)
-            .max_size(config.connections)
-            .runtime(Runtime::Tokio1)
-            .wait_timeout(Some(PATIENCE))
-            .create_timeout(Some(PATIENCE))
-            .build()
-            .context("cannot prepare connections to the database")?;
-        Ok(Self { pool, postgres, tls })
+        Ok(Self { pool, postgres, tls, standby })
+    }
+
+    /// Returns a connection for reading what may be some seconds old: to the standby as long as it is
+    /// not too far behind, else to the database itself.
+    pub async fn connect_reading(&self) -> Result<Object, PoolError> {
+        if let Some(standby) = &self.standby
+            && let Some(client) = standby.connect().await
+        {
+            return Ok(client);
+        }
+        self.connect().await
+    }
+
+    /// Looks at the standby again and again, until the process ends; returns at once without one.
+    pub async fn keep_standby(&self) {
+        let Some(standby) = &self.standby else { return };
+        loop {
+            if let Some(line) = standby.look(self.connect().await).await {
+                crate::report_line(&line);
+            }
+            tokio::time::sleep(LOOK).await;
+        }
     }
 
     /// Returns a connection.
@@ -130,6 +142,8 @@ impl Database {
             transaction.batch_execute(create).await.context("cannot create tables")?;
             0
         };
+        // A migration may move every record that there is.
+        transaction.batch_execute("SET LOCAL statement_timeout = 0").await?;
         let done = usize::try_from(version).unwrap_or(usize::MAX);
         if done > MIGRATIONS.len() {
             bail!(HintedFailure {
@@ -165,11 +179,50 @@ impl Database {
         let mut client = self.connect().await?;
         let transaction = client.transaction().await?;
         transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&LOCK]).await?;
+        transaction.batch_execute(&format!("SET LOCAL lock_timeout = {DROP_PATIENCE}")).await?;
         let days = i32::try_from(days).unwrap_or(i32::MAX);
         let rows = transaction.query("SELECT drop_partitions($1)", &[&days]).await?;
         transaction.commit().await?;
         Ok(rows.iter().map(|row| row.get(0)).collect())
     }
+}
+
+/// Reads a connection string of the configuration, by the key that holds it.
+fn read_connection(config: &HubConfig, key: &str, text: &str, has_tls: bool) -> Result<Config> {
+    let mut postgres = Config::from_str(text).with_context(|| {
+        format!("the connection string `{key}` in `hub.toml` is not understood")
+    })?;
+    ensure!(
+        postgres.get_password().is_none(),
+        "the connection string `{key}` in `hub.toml` holds a password: put it into a file, and name \
+         that in `password_file`"
+    );
+    if let Some(path) = &config.password_file {
+        postgres.password(read_secret(path)?.trim_end_matches(['\r', '\n']));
+    }
+    postgres.application_name("portcullis-hub").connect_timeout(PATIENCE).options(OPTIONS);
+    if has_tls {
+        postgres.ssl_mode(SslMode::Require);
+    } else {
+        refuse_remote(&postgres, key)?;
+        postgres.ssl_mode(SslMode::Disable);
+    }
+    Ok(postgres)
+}
+
+fn build_pool(postgres: &Config, tls: Option<&DatabaseTls>, connections: usize) -> Result<Pool> {
+    let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
+    let manager = match tls {
+        Some(tls) => Manager::from_config(postgres.clone(), tls.clone(), recycling),
+        None => Manager::from_config(postgres.clone(), NoTls, recycling),
+    };
+    Pool::builder(manager)
+        .max_size(connections)
+        .runtime(Runtime::Tokio1)
+        .wait_timeout(Some(PATIENCE))
+        .create_timeout(Some(PATIENCE))
+        .build()
+        .context("cannot prepare connections to the database")
 }
 
 async fn follow<S, T>(
@@ -203,14 +256,14 @@ where
 
 /// Refuses a database on another machine: without TLS everybody between could read and change what
 /// the hub keeps.
-fn refuse_remote(postgres: &Config) -> Result<()> {
+fn refuse_remote(postgres: &Config, key: &str) -> Result<()> {
     let remote = postgres.get_hosts().iter().find_map(|host| match host {
         Host::Tcp(name) if find_own_address(name).is_none() => Some(name),
         _ => None,
     });
     match remote {
         None if postgres.get_hosts().is_empty() => {
-            bail!("the connection string `database` in `hub.toml` names no host")
+            bail!("the connection string `{key}` in `hub.toml` names no host")
         }
         None => Ok(()),
         Some(name) => bail!(HintedFailure {

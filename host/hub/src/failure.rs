@@ -5,6 +5,8 @@ use axum::response::{IntoResponse, Response};
 use deadpool_postgres::PoolError;
 use portcullis_core::text::one_line;
 use portcullis_fleet::protocol::{Position, Refusal, RefusalKind};
+use std::error::Error;
+use tokio_postgres::error::SqlState;
 
 use crate::database::is_temporary;
 
@@ -18,17 +20,21 @@ pub struct Failure {
     refusal: Refusal,
     /// The words for the hub's log, if its operator should know more than the machine.
     log: Option<String>,
+    /// True if another statement of the same transaction failed before, and says why.
+    is_aftermath: bool,
 }
 
 impl Failure {
     /// Creates a refusal.
     pub fn refuse(refused: RefusalKind, reason: impl Into<String>) -> Self {
-        Self { refusal: Refusal { refused, reason: reason.into(), head: None }, log: None }
+        let refusal = Refusal { refused, reason: reason.into(), head: None };
+        Self { refusal, log: None, is_aftermath: false }
     }
 
     /// Creates the refusal of a batch that raised an incident; `head` is where the hub is.
     pub fn of_incident(reason: String, head: Option<Position>) -> Self {
-        Self { refusal: Refusal { refused: RefusalKind::Incident, reason, head }, log: None }
+        let refusal = Refusal { refused: RefusalKind::Incident, reason, head };
+        Self { refusal, log: None, is_aftermath: false }
     }
 
     /// Creates the answer to a request that may come again.
@@ -40,6 +46,13 @@ impl Failure {
     pub fn internal(log: impl ToString) -> Self {
         let failure = Self::refuse(RefusalKind::Internal, "the hub has a defect: see its log");
         Self { log: Some(log.to_string()), ..failure }
+    }
+
+    /// Returns the failure that says why, of statements that were sent together.
+    pub fn find_cause(failures: Vec<Self>) -> Option<Self> {
+        let mut failures = failures;
+        let cause = failures.iter().position(|failure| !failure.is_aftermath).unwrap_or(0);
+        (cause < failures.len()).then(|| failures.swap_remove(cause))
     }
 
     /// Returns the words for the hub's log.
@@ -78,15 +91,17 @@ impl Failure {
 
 impl From<tokio_postgres::Error> for Failure {
     fn from(error: tokio_postgres::Error) -> Self {
-        let shown = match error.as_db_error() {
-            Some(found) => format!("{error}: {}", found.message()),
+        let cause = error.source().map(ToString::to_string);
+        let shown = match error.as_db_error().map(|found| found.message().to_owned()).or(cause) {
+            Some(cause) => format!("{error}: {cause}"),
             None => error.to_string(),
         };
+        let is_aftermath = error.code() == Some(&SqlState::IN_FAILED_SQL_TRANSACTION);
         if is_temporary(&error) {
             let busy = Self::busy("the database does not answer");
             return Self { log: Some(format!("database: {shown}")), ..busy };
         }
-        Self::internal(format!("database: {shown}"))
+        Self { is_aftermath, ..Self::internal(format!("database: {shown}")) }
     }
 }
 
@@ -120,4 +135,23 @@ pub fn json_response(status: StatusCode, body: &impl serde::Serialize) -> Respon
     let bytes = serde_json::to_vec(body).unwrap_or_default();
     let json = HeaderValue::from_static("application/json");
     (status, [(header::CONTENT_TYPE, json)], bytes).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cause_is_the_failure_that_came_first() {
+        let of = |reason: &str, is_aftermath| Failure { is_aftermath, ..Failure::busy(reason) };
+        for (failures, cause) in [
+            (vec![of("a", true), of("b", false), of("c", true)], Some("b")),
+            (vec![of("a", true), of("b", true)], Some("a")),
+            (vec![of("a", false)], Some("a")),
+            (vec![], None),
+        ] {
+            let found = Failure::find_cause(failures);
+            assert_eq!(found.as_ref().map(Failure::reason), cause);
+        }
+    }
 }

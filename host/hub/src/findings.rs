@@ -122,7 +122,7 @@ pub async fn list_findings(
     database: &Database,
     bounds: FindingBounds,
 ) -> Result<Vec<FleetFinding>, Failure> {
-    let client = database.connect().await?;
+    let client = database.connect_reading().await?;
     let seconds = i64::try_from(bounds.within.as_secs()).unwrap_or(i64::MAX);
     let rows = client
         .query(

@@ -54,9 +54,17 @@ pub struct HubConfig {
     /// Webhooks that are told of questions for approvers.
     #[serde(default, rename = "webhook")]
     pub webhooks: Vec<QuestionWebhook>,
-    /// The most connections of one replica to the database.
+    /// The most connections of one replica to the database, and to its standby.
     #[serde(default = "default_connections")]
     pub connections: usize,
+    /// The connection string of a standby of the database from which the pages read.
+    pub standby: Option<String>,
+    /// The seconds by which the standby may be behind while the pages read from it.
+    #[serde(default = "default_lag")]
+    pub standby_lag_seconds: u32,
+    /// The most connections of machines that one replica keeps open.
+    #[serde(default = "default_machine_connections")]
+    pub machine_connections: usize,
     /// The address on which people reach the hub's pages; none serves no page.
     pub page: Option<String>,
     /// The address by which they reach it, if that is another one.
@@ -102,6 +110,14 @@ const fn default_days() -> u32 {
 
 const fn default_connections() -> usize {
     16
+}
+
+const fn default_lag() -> u32 {
+    10
+}
+
+const fn default_machine_connections() -> usize {
+    16_384
 }
 
 /// A hub's folder, read.
@@ -190,6 +206,11 @@ pub fn read_config(folder: &Path) -> Result<HubConfig> {
     ensure!(
         (1..=825).contains(&config.certificate_days),
         "`{}`: `certificate_days` is from 1 to 825",
+        path.display()
+    );
+    ensure!(
+        (16..=1_000_000).contains(&config.machine_connections),
+        "`{}`: `machine_connections` is from 16 to 1000000",
         path.display()
     );
     ensure!(

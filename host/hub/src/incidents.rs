@@ -141,13 +141,14 @@ pub async fn settle_gaps(
     journal: &str,
     through: i64,
 ) -> Result<(), Failure> {
-    client
-        .execute(
+    let statement = client
+        .prepare_cached(
             "UPDATE incidents SET settled_at = now() WHERE machine = $1 AND journal = $2 \
              AND kind = $3 AND sequence <= $4 AND settled_at IS NULL",
-            &[&machine, &journal, &IncidentKind::Gap.as_str(), &through],
         )
         .await?;
+    let kind = IncidentKind::Gap.as_str();
+    client.execute(&statement, &[&machine, &journal, &kind, &through]).await?;
     Ok(())
 }
 

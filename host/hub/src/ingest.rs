@@ -23,6 +23,7 @@ use std::collections::BTreeMap;
 
 /// The most journals of one machine: each `portcullis recover` begins one.
 const MOST_JOURNALS: i64 = 64;
+const SECONDS_OF_DAY: i64 = 86_400;
 /// The length of a journal's id, in hex digits.
 const JOURNAL_DIGITS: usize = 32;
 
@@ -35,7 +36,7 @@ pub async fn take_batch(
     check_form(machine, batch)?;
     let mut client = hub.database.connect().await?;
     let transaction = client.transaction().await?;
-    let known = lock_journal(&transaction, batch).await?;
+    let LockedJournal { known, activity_version } = lock_journal(&transaction, batch).await?;
     let new = match judge_batch(&known, batch) {
         Ok(new) => new,
         Err(incident) => {
@@ -46,7 +47,10 @@ pub async fn take_batch(
             return Err(Failure::of_incident(incident.reason, known.head));
         }
     };
-    let taken = write_records(&transaction, batch, known.head.is_none(), &new).await?;
+    if known.head.is_none() {
+        begin_journal(&transaction, batch).await?;
+    }
+    let taken = write_records(&transaction, batch, activity_version, &new).await?;
     transaction.commit().await?;
     Ok(accept(hub, batch, taken))
 }
@@ -95,38 +99,75 @@ fn check_record(record: &SentRecord) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Locks the journal's row and reads what a judgement needs.
+/// The journal of a batch, whose row is locked.
+struct LockedJournal {
+    known: KnownJournal,
+    /// The orders under which the machine's newest record was made.
+    activity_version: i64,
+}
+
+/// Locks the rows of journal and machine, and reads what a judgement needs.
 async fn lock_journal(
     transaction: &Transaction<'_>,
     batch: &Batch,
-) -> Result<KnownJournal, Failure> {
-    let row = transaction
-        .query_opt(
-            "SELECT head_sequence, head_hash FROM journals \
-             WHERE machine = $1 AND journal = $2 FOR UPDATE",
-            &[&batch.machine, &batch.journal],
+) -> Result<LockedJournal, Failure> {
+    let statement = transaction
+        .prepare_cached(
+            "SELECT head_sequence, head_hash, activity_version \
+             FROM machines m LEFT JOIN (SELECT * FROM journals \
+               WHERE machine = $1 AND journal = $2 FOR UPDATE) j USING (machine) \
+             WHERE machine = $1 FOR NO KEY UPDATE OF m",
         )
         .await?;
-    let Some(row) = row else { return Ok(KnownJournal::default()) };
+    let row = transaction.query_one(&statement, &[&batch.machine, &batch.journal]).await?;
+    let activity_version = row.get(2);
+    if row.get::<_, Option<i64>>(0).is_none() {
+        return Ok(LockedJournal { known: KnownJournal::default(), activity_version });
+    }
     let head = position_of(&row, 0)?;
     let first = batch.records.first().map_or(u64::MAX, |record| record.sequence);
+    let hashes = match first <= head.sequence {
+        true => find_hashes(transaction, batch, first.saturating_sub(1)).await?,
+        false => BTreeMap::new(),
+    };
+    Ok(LockedJournal { known: KnownJournal { head: Some(head), hashes }, activity_version })
+}
+
+/// Returns the hashes that the hub has of the records from a sequence on, as many as a batch has at
+/// most. Only the days on which these were stored are read.
+async fn find_hashes(
+    transaction: &Transaction<'_>,
+    batch: &Batch,
+    from: u64,
+) -> Result<BTreeMap<u64, Hash>, Failure> {
+    let (machine, journal) = (&batch.machine, &batch.journal);
+    let from = signed(from);
+    let through =
+        from.saturating_add(i64::try_from(MOST_RECORDS).unwrap_or(i64::MAX)).saturating_add(1);
+    let days = "SELECT extract(epoch FROM min(day)::timestamp)::bigint, \
+                extract(epoch FROM max(day)::timestamp)::bigint FROM journal_days \
+                WHERE machine = $1 AND journal = $2 AND first_sequence <= $4 \
+                AND last_sequence >= $3";
+    let days = transaction.query_one(days, &[machine, journal, &from, &through]).await?;
+    let (Some(first), Some(last)) = (days.get::<_, Option<i64>>(0), days.get::<_, Option<i64>>(1))
+    else {
+        return Ok(BTreeMap::new());
+    };
+    let end = last.saturating_add(SECONDS_OF_DAY);
+    let rows = transaction
+        .query(
+            "SELECT sequence, hash FROM records WHERE machine = $1 AND journal = $2 \
+             AND sequence BETWEEN $3 AND $4 AND stored_at >= to_timestamp($5::bigint::float8) \
+             AND stored_at < to_timestamp($6::bigint::float8)",
+            &[machine, journal, &from, &through, &first, &end],
+        )
+        .await?;
     let mut hashes = BTreeMap::new();
-    if first <= head.sequence {
-        let from = i64::try_from(first.saturating_sub(1)).unwrap_or(i64::MAX);
-        let most = i64::try_from(MOST_RECORDS).unwrap_or(i64::MAX).saturating_add(1);
-        let rows = transaction
-            .query(
-                "SELECT sequence, hash FROM records WHERE machine = $1 AND journal = $2 \
-                 AND sequence BETWEEN $3 AND $4",
-                &[&batch.machine, &batch.journal, &from, &from.saturating_add(most)],
-            )
-            .await?;
-        for row in rows {
-            let known = position_of(&row, 0)?;
-            hashes.insert(known.sequence, known.hash);
-        }
+    for row in rows {
+        let known = position_of(&row, 0)?;
+        hashes.insert(known.sequence, known.hash);
     }
-    Ok(KnownJournal { head: Some(head), hashes })
+    Ok(hashes)
 }
 
 /// The place in the journal after the commit, and the database's time.
@@ -137,54 +178,103 @@ struct Taken {
     has_records: bool,
 }
 
-/// Writes the new records and the new head.
+/// Writes the new records and the new head. The statements go to the database one behind the other
+/// without waiting for each answer.
 async fn write_records(
     transaction: &Transaction<'_>,
     batch: &Batch,
-    is_new: bool,
+    activity_version: i64,
     new: &NewRecords<'_>,
 ) -> Result<Taken, Failure> {
-    if is_new {
-        begin_journal(transaction, batch).await?;
-    }
-    insert_records(transaction, batch, new.records).await?;
-    add_activity(transaction, &batch.machine, new.records).await?;
-    count_sessions(transaction, &batch.machine, new.records).await?;
-    note_traits(transaction, &batch.machine, new.records).await?;
-    let head = new
-        .records
+    let (machine, records) = (&batch.machine, new.records);
+    let head = records
         .last()
         .map_or(new.after, |record| Position { sequence: record.sequence, hash: record.hash });
-    let unproven = new.records.iter().filter(|record| !record.exact).count();
-    let row = transaction
-        .query_one(
+    let (stored, active, counted, noted, day, gaps, described, taken) = tokio::join!(
+        insert_records(transaction, batch, records),
+        add_activity(transaction, machine, activity_version, records),
+        count_sessions(transaction, machine, records),
+        note_traits(transaction, machine, records),
+        note_day(transaction, batch, records),
+        settle_gaps(transaction, machine, &batch.journal, signed(head.sequence)),
+        describe_machine(transaction, batch),
+        move_head(transaction, batch, head, records),
+    );
+    let results = [stored, active, counted, noted, day, gaps, described];
+    let mut failures: Vec<Failure> = results.into_iter().filter_map(Result::err).collect();
+    match taken {
+        Ok(taken) if failures.is_empty() => return Ok(taken),
+        Ok(_) => {}
+        Err(failure) => failures.push(failure),
+    }
+    let unknown = || Failure::internal("a statement failed without a reason");
+    Err(Failure::find_cause(failures).unwrap_or_else(unknown))
+}
+
+/// Moves the head of the journal.
+async fn move_head(
+    transaction: &Transaction<'_>,
+    batch: &Batch,
+    head: Position,
+    records: &[SentRecord],
+) -> Result<Taken, Failure> {
+    let unproven = records.iter().filter(|record| !record.exact).count();
+    let statement = transaction
+        .prepare_cached(
             "UPDATE journals SET head_sequence = $3, head_hash = $4, claimed_sequence = $5, \
              records = records + $6, unproven = unproven + $7, \
              grown_at = CASE WHEN $6 > 0 THEN now() ELSE grown_at END \
              WHERE machine = $1 AND journal = $2 \
              RETURNING (extract(epoch FROM now()) * 1000)::bigint, records",
+        )
+        .await?;
+    let row = transaction
+        .query_one(
+            &statement,
             &[
                 &batch.machine,
                 &batch.journal,
                 &signed(head.sequence),
                 &head.hash.as_slice(),
                 &signed(batch.head.sequence),
-                &i64::try_from(new.records.len()).unwrap_or(i64::MAX),
+                &i64::try_from(records.len()).unwrap_or(i64::MAX),
                 &i64::try_from(unproven).unwrap_or(i64::MAX),
             ],
         )
         .await?;
-    transaction
-        .execute(
-            "UPDATE machines SET version = $2, detail = $3 WHERE machine = $1 \
-             AND (version, detail) IS DISTINCT FROM ($2, $3)",
-            &[&batch.machine, &batch.portcullis, &batch.detail.as_str()],
+    Ok(Taken { head, at: row.get(0), has_records: row.get::<_, i64>(1) > 0 })
+}
+
+/// Notes the day on which records are stored, by the same time as theirs.
+async fn note_day(
+    transaction: &Transaction<'_>,
+    batch: &Batch,
+    records: &[SentRecord],
+) -> Result<(), Failure> {
+    let (Some(first), Some(last)) = (records.first(), records.last()) else { return Ok(()) };
+    let statement = transaction
+        .prepare_cached(
+            "INSERT INTO journal_days (machine, journal, day, first_sequence, last_sequence) \
+             VALUES ($1, $2, (now() AT TIME ZONE 'UTC')::date, $3, $4) \
+             ON CONFLICT (machine, journal, day) DO UPDATE SET last_sequence = $4",
         )
         .await?;
-    if !new.records.is_empty() {
-        settle_gaps(transaction, &batch.machine, &batch.journal, signed(head.sequence)).await?;
-    }
-    Ok(Taken { head, at: row.get(0), has_records: row.get::<_, i64>(1) > 0 })
+    let (first, last) = (signed(first.sequence), signed(last.sequence));
+    transaction.execute(&statement, &[&batch.machine, &batch.journal, &first, &last]).await?;
+    Ok(())
+}
+
+/// Notes what the machine says of itself, if it has changed.
+async fn describe_machine(transaction: &Transaction<'_>, batch: &Batch) -> Result<(), Failure> {
+    let statement = transaction
+        .prepare_cached(
+            "UPDATE machines SET version = $2, detail = $3 WHERE machine = $1 \
+             AND (version, detail) IS DISTINCT FROM ($2, $3)",
+        )
+        .await?;
+    let detail = batch.detail.as_str();
+    transaction.execute(&statement, &[&batch.machine, &batch.portcullis, &detail]).await?;
+    Ok(())
 }
 
 /// Begins a journal. A second one of a machine is an incident, though its records are taken: who

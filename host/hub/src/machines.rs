@@ -23,12 +23,27 @@ const MOST_HEADS: i64 = 64;
 
 /// A machine that a request comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KnownMachine(String);
+pub struct KnownMachine {
+    id: String,
+    group: String,
+    orders_seen: Option<i64>,
+    orders_refused: Option<String>,
+}
 
 impl KnownMachine {
     /// Returns its id.
     pub fn id(&self) -> &str {
-        &self.0
+        &self.id
+    }
+
+    /// Returns the group that its labels name.
+    pub fn group(&self) -> &str {
+        &self.group
+    }
+
+    /// Returns true if this is what it has said of its orders before.
+    pub fn has_said(&self, seen: i64, refused: Option<&str>) -> bool {
+        self.orders_seen == Some(seen) && self.orders_refused.as_deref() == refused
     }
 }
 
@@ -137,22 +152,23 @@ pub async fn renew_certificate(
 
 /// Returns the machine whose certificate has this digest.
 pub async fn recognise_machine(
-    database: &Database,
+    hub: &Hub,
     digest: Option<[u8; 32]>,
 ) -> Result<KnownMachine, Failure> {
     let Some(digest) = digest else {
         let reason = "this needs the certificate of a machine that joined";
         return Err(Failure::refuse(RefusalKind::Unidentified, reason));
     };
-    let client = database.connect().await?;
-    let found = client
-        .query_opt(
-            "SELECT machine, revoked_at IS NOT NULL, revoke_reason, used_at IS NULL \
+    let client = hub.database.connect().await?;
+    let statement = client
+        .prepare_cached(
+            "SELECT machine, revoked_at IS NOT NULL, revoke_reason, used_at IS NULL, \
+             group_of(labels), orders_seen, orders_refused \
              FROM certificates JOIN machines USING (machine) \
              WHERE digest = $1 AND expires_at > now()",
-            &[&digest.as_slice()],
         )
         .await?;
+    let found = client.query_opt(&statement, &[&digest.as_slice()]).await?;
     let Some(found) = found else {
         let reason = "the certificate is unknown, was replaced or has ended: join again";
         return Err(Failure::refuse(RefusalKind::Unknown, reason));
@@ -178,14 +194,13 @@ pub async fn recognise_machine(
             )
             .await?;
     }
-    client
-        .execute(
-            "UPDATE machines SET seen_at = now() \
-             WHERE machine = $1 AND seen_at < now() - interval '1 second'",
-            &[&machine],
-        )
-        .await?;
-    Ok(KnownMachine(machine))
+    hub.seen.add_machine(&machine);
+    Ok(KnownMachine {
+        id: machine,
+        group: found.get(4),
+        orders_seen: found.get(5),
+        orders_refused: found.get(6),
+    })
 }
 
 /// Returns how far the hub has a machine's journals.
@@ -241,7 +256,7 @@ pub async fn search_machines(
     skipped: u32,
     most: u32,
 ) -> Result<Vec<MachineSummary>, Failure> {
-    let client = database.connect().await?;
+    let client = database.connect_reading().await?;
     let sql = format!(
         "{SUMMARIES} WHERE $1 = '' OR position(lower($1) IN lower(concat_ws(' ', m.name, m.machine, \
          m.version, array_to_string(m.labels, ' ')))) > 0 \

@@ -9,14 +9,14 @@
 //! | module | |
 //! |---|---|
 //! | `folder` | the hub's files |
-//! | `authority` | certificates |
-//! | `database`, `database_tls` | connections, migrations, partitions |
+//! | `authority`, `replica_certificate` | certificates |
+//! | `database`, `database_tls`, `standby` | connections, migrations, partitions |
 //! | `service`, `server`, `listener`, `routes`, `failure` | requests |
-//! | `machines`, `tokens` | who may send |
+//! | `machines`, `seen`, `tokens` | who may send |
 //! | `chain` | whether a batch continues what the hub has; pure |
 //! | `ingest`, `incidents` | what is stored |
 //! | `protection`, `sessions` | what machines report of themselves, and what they did |
-//! | `orders`, `stored_orders`, `news` | what machines are told |
+//! | `orders`, `orders_cache`, `stored_orders`, `news` | what machines are told |
 //! | `rollouts`, `activity` | in which stages, and what stops that |
 //! | `approvals` | what machines ask approvers, and their answers |
 //! | `operator` | who runs a command |
@@ -57,6 +57,7 @@ mod oidc;
 mod operator;
 mod order_commands;
 mod orders;
+mod orders_cache;
 mod output;
 mod page;
 mod page_address;
@@ -67,12 +68,15 @@ mod process;
 mod proposals;
 mod protection;
 mod records;
+mod replica_certificate;
 mod rollouts;
 mod routes;
 mod scans;
+mod seen;
 mod server;
 mod service;
 mod sessions;
+mod standby;
 mod stored_orders;
 mod tokens;
 mod traits;

@@ -11,14 +11,15 @@ use crate::failure::Failure;
 use crate::machines::{KnownMachine, check_texts, check_version};
 use crate::news::{CHANNEL, OrdersNews, await_news};
 use crate::operator::Operator;
-use crate::rollouts::tried::{find_trial, note_trial};
+use crate::orders_cache::GroupOrders;
+use crate::rollouts::tried::note_trial;
 use crate::rollouts::{
     RolloutSummary, begin_rollout, find_rollout, lock_rollouts, note_manual_share, replace_rollouts,
 };
 use crate::service::Hub;
 use crate::stored_orders::{place_of, signed_number, signed_of, spread_of};
 use deadpool_postgres::Transaction;
-use portcullis_fleet::orders::{Orders, SignedOrders, group_of};
+use portcullis_fleet::orders::{Orders, SignedOrders};
 use portcullis_fleet::protocol::{LONGEST_WAIT, OrdersAnswer, OrdersRequest, RefusalKind};
 use portcullis_fleet::rollout::RolloutPlan;
 use serde::Serialize;
@@ -273,25 +274,38 @@ pub async fn answer_orders(
     let end = Instant::now() + wait;
     // Before the first look: what is published after it is not missed.
     let mut news = hub.news.subscribe();
-    let group = note_machine(hub, machine, seen, request.refused.as_deref()).await?;
+    if !machine.has_said(seen, request.refused.as_deref()) {
+        if wait.is_zero() {
+            note_orders(hub, machine, seen, request.refused.as_deref()).await?;
+        } else {
+            // All machines of a group say so at the same moment.
+            hub.seen.add_orders(machine.id(), seen, request.refused.clone());
+        }
+    }
+    let (group, place) = (machine.group(), place_of(machine.id()));
     let tries = request.trial.map_or(0, |trial| signed_number(trial.version));
     if let Some(report) = &request.trial {
-        note_trial(&hub.database, machine, &group, report).await?;
+        note_trial(&hub.database, machine, group, report).await?;
     }
     loop {
-        let orders = newest_for(hub, machine, &group, seen).await?;
-        let offered = find_trial(&hub.database, machine, &group, seen).await?;
-        let trial = offered.as_ref().map(|(version, _)| *version);
+        let of_group = if wait.is_zero() {
+            // Who does not wait hears of no news, so what it gets is read for it.
+            Arc::new(GroupOrders::read(&hub.database, group).await?)
+        } else {
+            hub.orders.find_orders(&hub.database, group).await?
+        };
+        let offered = of_group.trial_for(place, seen);
+        let trial = offered.map(|(version, _)| version);
         let is_news = trial.unwrap_or(0) != tries;
         let answer = OrdersAnswer {
-            orders,
+            orders: of_group.newest_for(place, seen).cloned(),
             trial: trial.and_then(|version| u64::try_from(version).ok()),
-            trial_orders: offered.filter(|_| is_news).map(|(_, signed)| signed),
+            trial_orders: offered.filter(|_| is_news).map(|(_, signed)| signed.clone()),
         };
         if answer.orders.is_some() || is_news {
             return Ok(answer);
         }
-        match timeout_at(end, await_news(&mut news, &group)).await {
+        match timeout_at(end, await_news(&mut news, group)).await {
             // A thousand machines must not ask the database at the same moment.
             Ok(true) => tokio::time::sleep(SPREAD * spread_of(machine.id()) / 100).await,
             Ok(false) | Err(_) => return Ok(answer),
@@ -304,6 +318,8 @@ pub async fn answer_orders(
 pub async fn follow_news(hub: Arc<Hub>) {
     loop {
         let tell = |group: Option<String>| {
+            // Before anybody looks again.
+            hub.orders.note_news();
             // Nobody may be waiting.
             let _nobody = hub.news.send(group.map_or(OrdersNews::Any, OrdersNews::Group));
         };
@@ -314,52 +330,16 @@ pub async fn follow_news(hub: Arc<Hub>) {
     }
 }
 
-/// Notes what the machine says of its orders, and returns its group.
-async fn note_machine(
+/// Notes what the machine says of its orders.
+async fn note_orders(
     hub: &Hub,
     machine: &KnownMachine,
     seen: i64,
     refused: Option<&str>,
-) -> Result<String, Failure> {
+) -> Result<(), Failure> {
     let client = hub.database.connect().await?;
-    let row = client
-        .query_one(
-            "SELECT labels, (orders_seen, orders_refused) IS DISTINCT FROM ($2, $3) \
-             FROM machines WHERE machine = $1",
-            &[&machine.id(), &seen, &refused],
-        )
-        .await?;
-    // Each machine asks again and again, and mostly says the same.
-    if row.get(1) {
-        client
-            .execute(
-                "UPDATE machines SET orders_seen = $2, orders_refused = $3 WHERE machine = $1",
-                &[&machine.id(), &seen, &refused],
-            )
-            .await?;
-    }
-    let labels: Vec<String> = row.get(0);
-    let split = |label: &String| {
-        label.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned()))
-    };
-    let labels: Vec<(String, String)> = labels.iter().filter_map(split).collect();
-    Ok(group_of(&labels).to_owned())
-}
-
-/// Returns the newest orders of a group that are newer than `seen` and for this machine.
-async fn newest_for(
-    hub: &Hub,
-    machine: &KnownMachine,
-    group: &str,
-    seen: i64,
-) -> Result<Option<SignedOrders>, Failure> {
-    let client = hub.database.connect().await?;
-    let row = client
-        .query_opt(
-            "SELECT document, signature FROM orders WHERE group_name = $1 AND version > $2 \
-             AND share > $3 AND expires_at > now() ORDER BY version DESC LIMIT 1",
-            &[&group, &seen, &place_of(machine.id())],
-        )
-        .await?;
-    Ok(row.map(|row| signed_of(&row)))
+    let update = "UPDATE machines SET orders_seen = $2, orders_refused = $3 WHERE machine = $1";
+    let statement = client.prepare_cached(update).await?;
+    client.execute(&statement, &[&machine.id(), &seen, &refused]).await?;
+    Ok(())
 }

@@ -132,7 +132,7 @@ pub async fn find_records(
     }
     let mut conditions = list_conditions(search);
     let most = usize::try_from(most).unwrap_or(usize::MAX);
-    let mut client = database.connect().await?;
+    let mut client = database.connect_reading().await?;
     let Some(words) = &words else {
         let sql =
             format!("SELECT {COLUMNS} {TABLES} WHERE {} {ORDER} LIMIT {most}", conditions.text);
@@ -159,14 +159,13 @@ pub async fn find_records(
     Ok(rows.iter().map(found_record).collect())
 }
 
-/// Returns the conditions on columns.
+/// Returns the conditions on columns. A time is a constant once its parameter is known, so the
+/// partitions of other days are not even looked at.
 fn list_conditions(search: &RecordSearch) -> Conditions<'_> {
     let mut conditions = Conditions::default();
     let (since, until) = (&search.since, &search.until);
-    conditions
-        .add("r.stored_at >= 'epoch'::timestamptz + $::bigint * interval '1 microsecond'", since);
-    conditions
-        .add("r.stored_at < 'epoch'::timestamptz + $::bigint * interval '1 microsecond'", until);
+    conditions.add("r.stored_at >= to_timestamp($::bigint / 1000000.0)", since);
+    conditions.add("r.stored_at < to_timestamp($::bigint / 1000000.0)", until);
     for (condition, value) in [
         ("r.machine = $", &search.machine),
         ("r.session = $", &search.session),
@@ -180,26 +179,39 @@ fn list_conditions(search: &RecordSearch) -> Conditions<'_> {
     }
     if let Some(after) = &search.after {
         conditions.add_all(
-            "(r.stored_at, r.machine, r.journal, r.sequence) < \
-             ('epoch'::timestamptz + $::bigint * interval '1 microsecond', $, $, $)",
-            &[&after.stored_at, &after.machine, &after.journal, &after.sequence],
+            "r.stored_at <= to_timestamp($::bigint / 1000000.0) \
+             AND (r.stored_at, r.machine, r.journal, r.sequence) < \
+             (to_timestamp($::bigint / 1000000.0), $, $, $)",
+            &[&after.stored_at, &after.stored_at, &after.machine, &after.journal, &after.sequence],
         );
     }
     conditions
 }
 
-/// Returns the newest records of a session, the oldest first.
+/// Returns the newest records of a session, the oldest first. Only the partitions of the time in
+/// which it grew are read.
 pub async fn read_session(
     database: &Database,
     machine: &str,
     session: &str,
     most: u32,
 ) -> Result<Vec<FoundRecord>, Failure> {
-    let client = database.connect().await?;
+    let client = database.connect_reading().await?;
+    let times = "SELECT (extract(epoch FROM begun_at) * 1000000)::bigint, \
+                 (extract(epoch FROM grown_at) * 1000000)::bigint \
+                 FROM sessions WHERE machine = $1 AND session = $2";
+    let Some(times) = client.query_opt(times, &[&machine, &session]).await? else {
+        // Its records are gone with it, or there never were any.
+        return Ok(Vec::new());
+    };
+    let (begun_at, grown_at): (i64, i64) = (times.get(0), times.get(1));
     let sql = format!(
-        "SELECT {COLUMNS} {TABLES} WHERE r.machine = $1 AND r.session = $2 ORDER BY r.sequence DESC LIMIT $3"
+        "SELECT {COLUMNS} {TABLES} WHERE r.machine = $1 AND r.session = $2 \
+         AND r.stored_at >= to_timestamp($4::bigint / 1000000.0) \
+         AND r.stored_at <= to_timestamp($5::bigint / 1000000.0) ORDER BY r.sequence DESC LIMIT $3"
     );
-    let rows = client.query(&sql, &[&machine, &session, &i64::from(most)]).await?;
+    let rows =
+        client.query(&sql, &[&machine, &session, &i64::from(most), &begun_at, &grown_at]).await?;
     Ok(rows.iter().rev().map(found_record).collect())
 }
 

@@ -32,8 +32,6 @@ const DEADLINE: Duration = Duration::from_secs(30);
 const BODY_DEADLINE: Duration = Duration::from_secs(15);
 /// The requests whose bodies one replica holds at once. More are asked to come again.
 const MOST_AT_ONCE: usize = 32;
-/// The requests for orders that one replica holds, a connection each.
-const MOST_HELD: usize = 3072;
 
 /// The digest of the certificate that a connection showed; none if it showed none.
 #[derive(Clone, Copy, Debug)]
@@ -45,10 +43,12 @@ type Answer = Result<Response, Failure>;
 /// Returns all addresses of a hub.
 pub fn build_routes(hub: Arc<Hub>) -> Router {
     let places = Arc::new(Semaphore::new(MOST_AT_ONCE));
+    // Those that are held leave room for those that send.
+    let most_held = hub.machine_connections - hub.machine_connections / 4;
     let held = Router::new()
         .route("/v1/orders", post(answer_orders_request))
         .route("/v1/approvals", post(answer_approvals_request))
-        .layer(from_fn_with_state(Arc::new(Semaphore::new(MOST_HELD)), hold_requests));
+        .layer(from_fn_with_state(Arc::new(Semaphore::new(most_held)), hold_requests));
     Router::new()
         .route("/v1/join", post(answer_join))
         .route("/v1/renew", post(answer_renew))
@@ -120,7 +120,7 @@ async fn answer_renew(
     Extension(peer): Extension<PeerCertificate>,
     request: Request,
 ) -> Answer {
-    let machine = recognise_machine(&hub.database, peer.0).await?;
+    let machine = recognise_machine(&hub, peer.0).await?;
     let renewing = read_body(request).await?;
     Ok(json_response(StatusCode::OK, &renew_certificate(&hub, &machine, &renewing).await?))
 }
@@ -130,13 +130,13 @@ async fn answer_records(
     Extension(peer): Extension<PeerCertificate>,
     request: Request,
 ) -> Answer {
-    let machine: KnownMachine = recognise_machine(&hub.database, peer.0).await?;
+    let machine: KnownMachine = recognise_machine(&hub, peer.0).await?;
     let batch = read_body(request).await?;
     Ok(json_response(StatusCode::OK, &take_batch(&hub, &machine, &batch).await?))
 }
 
 async fn answer_heads(State(hub): HubState, Extension(peer): Extension<PeerCertificate>) -> Answer {
-    let machine = recognise_machine(&hub.database, peer.0).await?;
+    let machine = recognise_machine(&hub, peer.0).await?;
     Ok(json_response(StatusCode::OK, &list_heads(&hub, &machine).await?))
 }
 
@@ -145,7 +145,7 @@ async fn answer_orders_request(
     Extension(peer): Extension<PeerCertificate>,
     request: Request,
 ) -> Answer {
-    let machine = recognise_machine(&hub.database, peer.0).await?;
+    let machine = recognise_machine(&hub, peer.0).await?;
     let asked = read_body(request).await?;
     Ok(json_response(StatusCode::OK, &answer_orders(&hub, &machine, &asked).await?))
 }
@@ -155,7 +155,7 @@ async fn answer_protection(
     Extension(peer): Extension<PeerCertificate>,
     request: Request,
 ) -> Answer {
-    let machine = recognise_machine(&hub.database, peer.0).await?;
+    let machine = recognise_machine(&hub, peer.0).await?;
     take_protection(&hub.database, &machine, &read_body(request).await?).await?;
     Ok(json_response(StatusCode::OK, &serde_json::json!({})))
 }
@@ -165,7 +165,7 @@ async fn answer_approvals_request(
     Extension(peer): Extension<PeerCertificate>,
     request: Request,
 ) -> Answer {
-    let machine = recognise_machine(&hub.database, peer.0).await?;
+    let machine = recognise_machine(&hub, peer.0).await?;
     let asked = read_body(request).await?;
     Ok(json_response(StatusCode::OK, &answer_approvals(&hub, &machine, &asked).await?))
 }
@@ -181,7 +181,7 @@ async fn answer_approver_answer(State(hub): HubState, request: Request) -> Answe
 }
 
 async fn answer_leave(State(hub): HubState, Extension(peer): Extension<PeerCertificate>) -> Answer {
-    let machine = recognise_machine(&hub.database, peer.0).await?;
+    let machine = recognise_machine(&hub, peer.0).await?;
     Ok(json_response(StatusCode::OK, &leave_fleet(&hub, &machine).await?))
 }
 

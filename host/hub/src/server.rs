@@ -11,8 +11,10 @@ use crate::listener::{HEAD_DEADLINE, accept_connections, answer_requests};
 use crate::news::OrdersNews;
 use crate::orders::follow_news;
 use crate::page::PageServer;
+use crate::replica_certificate::ReplicaCertificate;
 use crate::rollouts::keep_rollouts;
 use crate::routes::{PeerCertificate, build_routes};
+use crate::seen::keep_seen;
 use crate::service::Hub;
 use crate::sessions::forget_sessions;
 use anyhow::{Context, Result};
@@ -20,6 +22,7 @@ use axum::Router;
 use axum::extract::Extension;
 use portcullis_core::text::count_noun;
 use portcullis_fleet::digest_certificate;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig};
 use std::future::Future;
@@ -31,8 +34,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio_rustls::TlsAcceptor;
 
-/// The most connections of one replica.
-const MOST_CONNECTIONS: usize = 4096;
+/// The files that a replica has open besides the connections of machines: the pages' connections,
+/// those to the database, and its own.
+const OTHER_FILES: u64 = 1024;
 /// The time that running requests get when the replica ends.
 const FAREWELL: Duration = Duration::from_secs(10);
 /// The time between two looks at the partitions.
@@ -69,6 +73,7 @@ pub async fn serve_hub(
     end: impl Future<Output = ()>,
 ) -> Result<()> {
     let read = read_folder(folder)?;
+    raise_file_limit(read.config.machine_connections);
     let mut config = read.config.clone();
     if let Some(page) = addresses.page {
         config.page = Some(page.to_owned());
@@ -95,8 +100,14 @@ pub async fn serve_hub(
     let escalator = tokio::spawn(keep_approvals(Arc::clone(&hub)));
     let messenger = tokio::spawn(keep_messages(Arc::clone(&hub)));
     let roller = tokio::spawn(keep_rollouts(Arc::clone(&hub)));
+    let noter = tokio::spawn(keep_seen(Arc::clone(&hub.seen), hub.database.clone()));
+    let reader = tokio::spawn({
+        let database = hub.database.clone();
+        async move { database.keep_standby().await }
+    });
     let routes = build_routes(Arc::clone(&hub));
-    let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    let most = hub.machine_connections;
+    let places = Arc::new(Semaphore::new(most));
     tokio::select! {
         () = accept_connections(&listener, &places, |stream| {
             serve_connection(stream, acceptor.clone(), routes.clone())
@@ -108,14 +119,36 @@ pub async fn serve_hub(
     follower.abort();
     roller.abort();
     escalator.abort();
+    noter.abort();
+    reader.abort();
     messenger.abort();
     // Held requests end now, and the machines ask another replica.
     let _nobody = hub.news.send(OrdersNews::End);
     drop(listener);
-    let all = u32::try_from(MOST_CONNECTIONS).unwrap_or(u32::MAX);
+    let all = u32::try_from(most).unwrap_or(u32::MAX);
     // Connections that are only kept open end with the process.
     let _all_ended = tokio::time::timeout(FAREWELL, places.acquire_many(all)).await;
+    if let Err(failure) = hub.seen.note_all(&hub.database).await {
+        failure.report();
+    }
     Ok(())
+}
+
+/// Lets the process open a file for each connection of a machine, as far as the system allows it.
+fn raise_file_limit(connections: usize) {
+    let needed = u64::try_from(connections).unwrap_or(u64::MAX).saturating_add(OTHER_FILES);
+    let limit = getrlimit(Resource::Nofile);
+    let Some(current) = limit.current.filter(|current| *current < needed) else { return };
+    let allowed = limit.maximum.map_or(needed, |maximum| maximum.min(needed));
+    let raised = allowed > current
+        && setrlimit(Resource::Nofile, Rlimit { current: Some(allowed), ..limit }).is_ok();
+    let has = if raised { allowed } else { current };
+    if has < needed {
+        crate::report_line(&format!(
+            "the system allows {has} open files, and {connections} connections of machines need \
+             {needed}: raise `LimitNOFILE` or `ulimit -n`, or lower `machine_connections`"
+        ));
+    }
 }
 
 /// Prepares the tables; a database that starts at the same time gets half a minute.
@@ -167,7 +200,7 @@ async fn keep_partitions(hub: Arc<Hub>, retention_days: u32) {
 fn configure_tls(hub: &Hub, config: &HubConfig) -> Result<ServerConfig> {
     let mut names = vec![host_of(&config.url)?.to_owned()];
     names.extend(config.names.iter().cloned());
-    let (chain, key) = hub.authority.issue_replica(&names)?;
+    let own = ReplicaCertificate::issue(Arc::clone(&hub.authority), names)?;
     let mut roots = RootCertStore::empty();
     roots.add(hub.authority.certificate().clone()).context("the authority cannot be used")?;
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -179,8 +212,7 @@ fn configure_tls(hub: &Hub, config: &HubConfig) -> Result<ServerConfig> {
     let mut tls = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()?
         .with_client_cert_verifier(verifier)
-        .with_single_cert(chain, key)
-        .context("the hub's certificate cannot be used")?;
+        .with_cert_resolver(Arc::new(own));
     tls.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(tls)
 }

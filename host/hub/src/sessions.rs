@@ -66,7 +66,7 @@ pub async fn list_sessions(
     skipped: u32,
     most: u32,
 ) -> Result<Vec<SessionSummary>, Failure> {
-    let client = database.connect().await?;
+    let client = database.connect_reading().await?;
     let rows = client
         .query(
             "SELECT session, records, reviews, asked, blocked, first_at, last_at FROM sessions \

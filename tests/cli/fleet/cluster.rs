@@ -25,6 +25,8 @@ pub struct Cluster {
     process: Mutex<Option<Child>>,
     /// True if its data is in a file system of its own that is nearly full.
     is_small: bool,
+    /// Further settings of the server.
+    settings: Vec<String>,
 }
 
 /// Runs a cluster in a small file system, which only its processes see, again and again: one whose
@@ -69,7 +71,21 @@ impl Cluster {
         Self::create_on(name, true)
     }
 
-    fn create_on(name: &str, is_small: bool) -> Result<Self> {
+    /// Creates and starts a standby of this cluster, which streams what is written here.
+    pub fn create_standby(&self, name: &str) -> Result<Self> {
+        let standby = Self::prepare(name, false)?;
+        let mut copy = standby.command("pg_basebackup");
+        copy.args(["-U", "portcullis", "-h"]).arg(self.socket()).arg("-D").arg(standby.data());
+        copy.args(["-R", "-X", "stream", "-c", "fast"]).stderr(Stdio::piped());
+        // Its socket is for the user of the cluster alone, who runs this.
+        let made = copy.output().context("cannot start `pg_basebackup`")?;
+        ensure!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        standby.start()?;
+        Ok(standby)
+    }
+
+    /// Makes the folders of a cluster.
+    fn prepare(name: &str, is_small: bool) -> Result<Self> {
         let ground = Ground::get()?;
         let programs = find_programs()?;
         let folder = ground.root.join(name);
@@ -77,12 +93,44 @@ impl Cluster {
         fs::set_permissions(&folder, fs::Permissions::from_mode(0o711))?;
         let is_root = fs::metadata(&folder)?.uid() == 0;
         let owner = is_root.then(find_postgres).transpose()?;
-        let cluster = Self { programs, folder, owner, process: Mutex::new(None), is_small };
+        let process = Mutex::new(None);
+        let cluster = Self { programs, folder, owner, process, is_small, settings: Vec::new() };
         for path in [cluster.data(), cluster.socket()] {
             fs::create_dir(&path)?;
             fs::set_permissions(&path, fs::Permissions::from_mode(0o700))?;
             chown(&path, owner, owner)?;
         }
+        Ok(cluster)
+    }
+
+    /// Creates and starts a cluster that also listens on a port of 127.0.0.1, with TLS.
+    pub fn create_with_tls(name: &str, port: u16, certificate: &Path, key: &Path) -> Result<Self> {
+        let mut cluster = Self::prepare(name, false)?;
+        let own_key = cluster.folder.join("server.key");
+        fs::copy(key, &own_key)?;
+        fs::set_permissions(&own_key, fs::Permissions::from_mode(0o600))?;
+        chown(&own_key, cluster.owner, cluster.owner)?;
+        let own_certificate = cluster.folder.join("server.pem");
+        fs::copy(certificate, &own_certificate)?;
+        fs::set_permissions(&own_certificate, fs::Permissions::from_mode(0o644))?;
+        cluster.settings = vec![
+            "listen_addresses=127.0.0.1".to_owned(),
+            format!("port={port}"),
+            "ssl=on".to_owned(),
+            format!("ssl_cert_file={}", own_certificate.display()),
+            format!("ssl_key_file={}", own_key.display()),
+        ];
+        cluster.fill()
+    }
+
+    fn create_on(name: &str, is_small: bool) -> Result<Self> {
+        Self::prepare(name, is_small)?.fill()
+    }
+
+    /// Makes the data of a cluster, and starts it.
+    fn fill(self) -> Result<Self> {
+        let cluster = self;
+        let is_small = cluster.is_small;
         let mut initdb = cluster.command("initdb");
         initdb.args(["-U", "portcullis", "-A", "trust", "-E", "UTF8", "--locale=C", "-D"]);
         if is_small {
@@ -105,6 +153,12 @@ impl Cluster {
         self.folder.join("socket")
     }
 
+    /// Returns the port, which also names the socket.
+    fn port(&self) -> u16 {
+        let named = self.settings.iter().find_map(|setting| setting.strip_prefix("port="));
+        named.and_then(|port| port.parse().ok()).unwrap_or(5432)
+    }
+
     fn data(&self) -> PathBuf {
         self.folder.join("data")
     }
@@ -116,6 +170,9 @@ impl Cluster {
             if self.is_small { self.small_command() } else { self.command("postgres") };
         server.arg("-D").arg(self.data()).arg("-k").arg(self.socket());
         server.args(["-c", "listen_addresses=", "-c", "max_connections=200"]).stderr(log);
+        for setting in &self.settings {
+            server.arg("-c").arg(setting);
+        }
         if self.is_small {
             server.args(["-c", "max_wal_size=4MB", "-c", "min_wal_size=2MB"]);
         }
@@ -170,15 +227,19 @@ impl Cluster {
 
     /// Runs SQL and returns its rows, columns separated by `|`.
     pub fn query(&self, database: &str, sql: &str) -> Result<String> {
-        let ended = Command::new(self.programs.join("psql"))
-            .arg("-h")
-            .arg(self.socket())
-            .args(["-U", "portcullis", "-d", database, "-XAtq", "-v", "ON_ERROR_STOP=1", "-c", sql])
-            .output()
-            .context("cannot start `psql`")?;
+        let ended = self.psql(database, sql).output().context("cannot start `psql`")?;
         let complaint = String::from_utf8_lossy(&ended.stderr).into_owned();
         ensure!(ended.status.success(), "`{sql}`: {complaint}");
         Ok(String::from_utf8_lossy(&ended.stdout).trim_end().to_owned())
+    }
+
+    /// Returns the command that runs SQL.
+    pub fn psql(&self, database: &str, sql: &str) -> Command {
+        let mut command = Command::new(self.programs.join("psql"));
+        command.arg("-h").arg(self.socket()).env("PGPORT", self.port().to_string());
+        command.args(["-U", "portcullis", "-d", database, "-XAtq", "-v", "ON_ERROR_STOP=1"]);
+        command.args(["-c", sql]);
+        command
     }
 
     /// Runs SQL that is too long for an argument.

@@ -80,13 +80,35 @@ impl Fleet {
 
     /// Starts a hub with a page.
     pub fn with_page(name: &str, page: &PageLines) -> Result<Self> {
-        let lines = |text: &str| format!("{text}{}", page.lines);
+        Self::with_page_on(cluster::get()?, name, page)
+    }
+
+    /// Starts a hub with a page over this cluster.
+    pub fn with_page_on(cluster: &'static Cluster, name: &str, page: &PageLines) -> Result<Self> {
+        Self::prepare(cluster, name, true, |text| format!("{text}{}", page.lines))
+    }
+
+    /// Starts a hub with a page, whose database is filled before the first replica sees it.
+    pub fn with_page_filled(name: &str, page: &PageLines, fill: impl FnOnce()) -> Result<Self> {
+        let lines = |text: &str| {
+            fill();
+            format!("{text}{}", page.lines)
+        };
         Self::prepare(cluster::get()?, name, true, lines)
     }
 
     /// Starts a hub with another configuration than `hub init` writes.
     pub fn configured(name: &str, change: impl FnOnce(&str) -> String) -> Result<Self> {
-        Self::prepare(cluster::get()?, name, false, change)
+        Self::configured_on(cluster::get()?, name, change)
+    }
+
+    /// Starts a hub over this cluster with another configuration than `hub init` writes.
+    pub fn configured_on(
+        cluster: &'static Cluster,
+        name: &str,
+        change: impl FnOnce(&str) -> String,
+    ) -> Result<Self> {
+        Self::prepare(cluster, name, false, change)
     }
 
     /// Starts a hub over this cluster.

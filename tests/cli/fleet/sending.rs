@@ -7,12 +7,16 @@ use anyhow::{Result, ensure};
 use portcullis_store::{Durability, Home, NewRecord, Store};
 use serde_json::json;
 use std::fs;
+use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
 const LIMIT: Duration = Duration::from_secs(60);
 const DAY: u64 = 86_400_000;
 const BACKLOG: u64 = 20_000;
+/// The most memory of a process that sends or takes a backlog, in KiB. All of it at once would take
+/// more.
+const MOST_MEMORY: u64 = 96 << 10;
 
 fn now() -> u64 {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
@@ -237,11 +241,31 @@ pub fn killed() -> Result<()> {
     cluster.stop()
 }
 
+/// Neither the machine nor a replica holds more of a backlog than some batches at once.
 pub fn backlog() -> Result<()> {
     let fleet = Fleet::start("backlog")?;
     let site = fleet.machine("backlog")?;
     add_records(&site, BACKLOG, now())?;
+    let mut sender = site.command(&["maintain", "--all"]);
+    let mut sender = sender.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+    let mut most = 0;
+    while sender.try_wait()?.is_none() {
+        most = most.max(peak_of(sender.id()));
+        thread::sleep(Duration::from_millis(10));
+    }
+    ensure!(most > 0 && most < MOST_MEMORY, "the machine took {most} KiB");
     send_all(&site, LIMIT)?;
     fleet.has_journal(&site)?;
+    for replica in fleet.replica_ids() {
+        let most = peak_of(replica);
+        ensure!(most > 0 && most < MOST_MEMORY, "a replica took {most} KiB");
+    }
     site.verify()
+}
+
+/// Returns the most memory that a process has had, in KiB.
+fn peak_of(process: u32) -> u64 {
+    let text = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or_default()
 }

@@ -8,6 +8,7 @@ use crate::audit::AuditLog;
 use crate::folder::{HubConfig, host_of, read_receipt_key};
 use crate::listener::{HEAD_DEADLINE, accept_connections, answer_requests};
 use crate::page_address::PageAddress;
+use crate::replica_certificate::ReplicaCertificate;
 use crate::service::Hub;
 use anyhow::{Context, Result};
 use axum::Router;
@@ -78,13 +79,12 @@ fn configure_tls(hub: &Hub, config: &HubConfig, address: &PageAddress) -> Result
         vec![host_of(&config.url)?.to_owned(), host_of(&address.door.origin)?.to_owned()];
     names.extend(config.names.iter().cloned());
     names.dedup();
-    let (chain, key) = hub.authority.issue_replica(&names)?;
+    let own = ReplicaCertificate::issue(Arc::clone(&hub.authority), names)?;
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut tls = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()?
         .with_no_client_auth()
-        .with_single_cert(chain, key)
-        .context("the certificate of the page cannot be used")?;
+        .with_cert_resolver(Arc::new(own));
     tls.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(tls)
 }

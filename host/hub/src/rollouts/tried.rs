@@ -1,10 +1,9 @@
-//! Machines that only try a version: who does, and what they report.
+//! Machines that only try a version: what they report.
 
 use crate::database::Database;
 use crate::failure::Failure;
 use crate::machines::KnownMachine;
-use crate::stored_orders::{place_of, signed_number, signed_of};
-use portcullis_fleet::orders::SignedOrders;
+use crate::stored_orders::signed_number;
 use portcullis_fleet::protocol::{RefusalKind, TrialReport};
 
 /// The most actions of a machine's trial: sums over a fleet have to fit.
@@ -46,25 +45,4 @@ pub async fn note_trial(
         )
         .await?;
     Ok(())
-}
-
-/// Returns the version that a machine of a group should try, which is newer than those that it has
-/// seen.
-pub async fn find_trial(
-    database: &Database,
-    machine: &KnownMachine,
-    group: &str,
-    seen: i64,
-) -> Result<Option<(i64, SignedOrders)>, Failure> {
-    let client = database.connect().await?;
-    let row = client
-        .query_opt(
-            "SELECT document, signature, version FROM rollouts JOIN orders \
-             USING (group_name, version) WHERE group_name = $1 AND version > $2 \
-             AND trial_share > $3 AND state IN ('running', 'paused') AND expires_at > now() \
-             ORDER BY version DESC LIMIT 1",
-            &[&group, &seen, &place_of(machine.id())],
-        )
-        .await?;
-    Ok(row.map(|row| (row.get(2), signed_of(&row))))
 }
