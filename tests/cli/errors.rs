@@ -280,7 +280,7 @@ const ROWS: &[Failing] = &[
     row("exports list --frob", "usage", &["unexpected argument '--frob'"], "--help"),
     row("exports test x", "not-found", &["no export `x`"], "none is configured"),
     row("exports run x", "not-found", &["no export `x`"], "none is configured"),
-    row("exports reset x", "refused", &["there is no terminal"], "run it in your own terminal"),
+    row("exports reset x", "not-found", &["no export `x`"], "none is configured"),
     row("trust nowhere", "not-found", &["cannot find `nowhere`", "No such file"], ""),
     row("trust --remove folder", "not-found", &["is trusted"], "`portcullis trust --list`"),
     row("pause", "refused", &["there is no terminal"], "run it in your own terminal"),
