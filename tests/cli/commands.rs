@@ -274,7 +274,7 @@ fn export() -> Result<()> {
     fails(
         &site,
         &["audit", "export", "--exporter", "risk"],
-        &["there is no exporter `risk`", "csv, jsonl"],
+        &["there is no exporter `risk`", "csv, ecs, jsonl"],
     )
 }
 

@@ -103,7 +103,7 @@ fn check() -> Result<()> {
         ("an unknown plugin", "[plugins.frobnicator]\non_fault = \"ask\"\n"),
         ("an empty plugin", "[plugins.frobnicator]\n"),
         ("a custom strategy without a decider", "[interventions]\nstrategy = \"custom\"\n"),
-        ("an exporter that does not exist", "[audit]\nexport_format = \"ocsf\"\n"),
+        ("an exporter that does not exist", "[audit]\nexport_format = \"xml\"\n"),
         (
             "a plugin's impossible setting",
             "[plugins.context-reinforcement.settings]\nstrength = \"huge\"\n",

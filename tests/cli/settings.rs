@@ -265,7 +265,7 @@ fn audit() -> Result<()> {
     fails(
         &site,
         &["audit", "export"],
-        &["there is no exporter `xml`", "hint: there are csv, jsonl"],
+        &["there is no exporter `xml`", "hint: there are cef, cloudevents, csv"],
     )
 }
 

@@ -27,7 +27,7 @@ const FLOORS: &[&[&str]] = &[
     &["fs", "network", "protocol"],
     &["core"],
     &["bundle", "checkpoint", "engine", "notify", "run", "store", "traces"],
-    &["agents", "fleet", "mcp", "registry"],
+    &["agents", "fleet", "mcp", "registry", "sinks"],
     &["config"],
     &["review", "terminal"],
     &["author", "page", "service"],

@@ -484,6 +484,7 @@ const fn store(error: &StoreError) -> ErrorKind {
         | StoreError::ForgedExceptions { .. }
         | StoreError::ForgedBreaker { .. }
         | StoreError::ForgedApproval { .. }
+        | StoreError::ForgedExport { .. }
         | StoreError::ForgedWork { .. } => ErrorKind::Integrity,
         StoreError::Io { .. }
         | StoreError::ReadOnly { .. }

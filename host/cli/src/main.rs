@@ -9,6 +9,7 @@ mod commands;
 mod differ;
 mod error;
 mod exit;
+mod export_delivery;
 mod fleet_approvals;
 mod fleet_error;
 mod fleet_orders;
@@ -158,6 +159,9 @@ enum Command {
     /// List, test and retry notifications
     #[command(subcommand)]
     Notifications(commands::notifications::Command),
+    /// List and try exports of the journal, and deliver them now
+    #[command(subcommand)]
+    Exports(commands::exports::Command),
     /// Trust everything in a project's configuration (interactive)
     Trust(commands::trust::Arguments),
     /// Only observe for a while, refuse nothing (interactive)
@@ -208,6 +212,7 @@ impl Command {
                 | Self::Incident(_)
                 | Self::Quarantine(_)
                 | Self::Notifications(_)
+                | Self::Exports(_)
                 | Self::Trust(_)
                 | Self::Pause(_)
                 | Self::Resume(_)
@@ -233,6 +238,7 @@ impl Command {
                 | Self::Incident(_)
                 | Self::Metrics(_)
                 | Self::Notifications(_)
+                | Self::Exports(_)
                 | Self::Pause(_)
                 | Self::Resume(_)
                 | Self::Open(_)
@@ -394,6 +400,7 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Rules(command) => commands::rules::run_rules(&command),
         Command::Catalogue(command) => commands::catalogue::run_catalogue(&command),
         Command::Notifications(command) => commands::notifications::run_notifications(&command),
+        Command::Exports(command) => commands::exports::run_exports(&command),
         #[cfg(target_os = "linux")]
         Command::Run(arguments) => commands::run::run_agent(&arguments),
         Command::Mcp(arguments) => return commands::mcp::run_mcp(arguments),

@@ -6,6 +6,7 @@
 
 mod decision;
 mod defaults;
+mod exports;
 mod notifications;
 mod plugins;
 mod records;
@@ -36,13 +37,14 @@ pub struct ConfigKey {
 }
 
 /// The table, in parts, in the order of the documentation.
-const TABLE: [&[ConfigKey]; 8] = [
+const TABLE: [&[ConfigKey]; 9] = [
     decision::KEYS,
     rules::KEYS,
     session::KEYS,
     records::KEYS,
     undo::KEYS,
     notifications::KEYS,
+    exports::KEYS,
     run::KEYS,
     plugins::KEYS,
 ];

@@ -68,6 +68,9 @@ pub const FILE: &str = "config.toml";
 /// The beginning of the path of a channel's key.
 pub const CHANNEL: &str = "notifications.channels.*.";
 
+/// The beginning of the path of an export's key.
+pub const EXPORT: &str = "exports.*.";
+
 /// The configuration in the types of its users.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
@@ -97,6 +100,8 @@ pub struct Config {
     pub approvals: Approvals,
     /// The settings of each notification channel: by name, by key.
     pub channels: BTreeMap<String, BTreeMap<String, Value>>,
+    /// The settings of each export: by name, by key.
+    pub exports: BTreeMap<String, BTreeMap<String, Value>>,
     /// The limits that `run` sets for an agent.
     pub running: running::RunDefaults,
     /// The target for the time of a review, in milliseconds.
@@ -349,7 +354,8 @@ impl Config {
                 wait_seconds: holds.number("approvals.wait_seconds"),
                 two_people_from: holds.risk_level("approvals.two_people"),
             },
-            channels: holds.channels(),
+            channels: holds.named_tables(CHANNEL),
+            exports: holds.named_tables(EXPORT),
             running: holds.running(),
             max_review_time_ms: holds.number("performance.max_review_time_ms"),
             rules: rules::CustomRules::default(),

@@ -165,16 +165,17 @@ impl Section {
 
     fn read_table(&mut self, item: &Item<'_>, table: &Table<'_>) {
         let named = match self.parts.as_slice() {
-            [section, _] if section == "plugins" => Some("plugin"),
+            [section, _] if section == "plugins" => Some("a plugin"),
+            [section, _] if section == "exports" => Some("an export"),
             [section, table, _] if section == "notifications" && table == "channels" => {
-                Some("channel")
+                Some("a channel")
             }
             _ => None,
         };
         if let Some(what) = named
             && !is_name(item.key())
         {
-            item.report_key(format!("`{}`: a {what}'s name {NAMES}", item.path()));
+            item.report_key(format!("`{}`: {what}'s name {NAMES}", item.path()));
         } else if named.is_some() && table.entries().is_empty() {
             let path = item.path();
             item.report_key(format!("`{path}` sets nothing; give it a key, or remove it"));

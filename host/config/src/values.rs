@@ -3,7 +3,7 @@
 use crate::layers::{EffectiveValue, Layer, MergedSettings};
 use crate::parse::KeyValue;
 use crate::paths::{PROJECT_FILE, Paths};
-use crate::{CHANNEL, Checkpoints, Patterns, PluginConfig, at_home, keys, ladders, rules};
+use crate::{Checkpoints, Patterns, PluginConfig, at_home, keys, ladders, rules};
 use portcullis_core::breaker::BreakerPolicy;
 use portcullis_core::fault::OnFault;
 use portcullis_core::intervene::InterventionKind as Intervention;
@@ -122,14 +122,15 @@ impl EffectiveValues<'_> {
         }
     }
 
-    pub(crate) fn channels(&self) -> BTreeMap<String, BTreeMap<String, Value>> {
-        let mut channels: BTreeMap<String, BTreeMap<String, Value>> = BTreeMap::new();
+    /// Returns the values below a path with a name in it: by name, by key.
+    pub(crate) fn named_tables(&self, above: &str) -> BTreeMap<String, BTreeMap<String, Value>> {
+        let mut tables: BTreeMap<String, BTreeMap<String, Value>> = BTreeMap::new();
         for KeyValue { key, name, value, .. } in self.0.entries.values().map(|entry| &entry.said) {
-            if let Some(last) = key.path.strip_prefix(CHANNEL) {
-                channels.entry(name.clone()).or_default().insert(last.to_owned(), value.clone());
+            if let Some(last) = key.path.strip_prefix(above) {
+                tables.entry(name.clone()).or_default().insert(last.to_owned(), value.clone());
             }
         }
-        channels
+        tables
     }
 
     fn decision(&self) -> DecisionPolicy {

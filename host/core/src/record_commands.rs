@@ -11,6 +11,7 @@ pub const RECORD_COMMANDS: &[&str] = &[
     "checkpoint",
     "config",
     "explain",
+    "exports",
     "feedback",
     "incident",
     "metrics",

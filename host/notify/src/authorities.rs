@@ -9,8 +9,11 @@ use ureq::tls::{Certificate, PemItem, parse_pem};
 const MOST_BYTES: usize = 1 << 20;
 
 /// Reads the certificates of a PEM file, at least one.
-pub(crate) fn read(path: &Path) -> Result<Vec<Certificate<'static>>, DeliveryFailure> {
-    let pem = file::read(path, MOST_BYTES, FileAccess::OwnerWrites)?;
+///
+/// # Errors
+/// Fails if the file cannot be read, others can write it, or it holds no certificate.
+pub fn read_authorities(path: &Path) -> Result<Vec<Certificate<'static>>, DeliveryFailure> {
+    let pem = file::read_named_file(path, MOST_BYTES, FileAccess::OwnerWrites)?;
     let certificate = |item| match item {
         Ok(PemItem::Certificate(certificate)) => Some(certificate),
         _ => None,

@@ -20,8 +20,12 @@ pub enum CredentialSource {
 const MOST_BYTES: usize = 4096;
 
 impl CredentialSource {
-    /// Reads the value: one line of visible characters.
-    pub(crate) fn read(
+    /// Reads the value: one line of visible characters. `variable` reads the environment.
+    ///
+    /// # Errors
+    /// Fails if there is no such variable or file, others can read the file, or it holds anything
+    /// but one line.
+    pub fn read_secret(
         &self,
         variable: &dyn Fn(&str) -> Option<OsString>,
     ) -> Result<SecretString, DeliveryFailure> {
@@ -40,7 +44,7 @@ impl CredentialSource {
             }
             Self::File(path) => (
                 format!("the file `{}`", path.display()),
-                file::read(path, MOST_BYTES, FileAccess::OwnerOnly)?,
+                file::read_named_file(path, MOST_BYTES, FileAccess::OwnerOnly)?,
             ),
         };
         let secret = SecretString::from(String::from_utf8(value).unwrap_or_default());
@@ -69,7 +73,8 @@ fn checked(name: &str, secret: SecretString) -> Result<SecretString, DeliveryFai
 }
 
 /// Removes credentials from a third party's text that may repeat them.
-pub(crate) fn redact(text: &str, secrets: &[&str]) -> String {
+#[must_use]
+pub fn redact_secrets(text: &str, secrets: &[&str]) -> String {
     let hidden = |text: String, secret: &&str| {
         if secret.is_empty() { text } else { text.replace(secret, "[secret]") }
     };

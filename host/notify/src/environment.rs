@@ -12,6 +12,6 @@ pub(crate) trait Environment {
 
     /// Returns a credential's value.
     fn credential(&self, credential: &CredentialSource) -> Result<SecretString, DeliveryFailure> {
-        credential.read(&|name| self.variable(name))
+        credential.read_secret(&|name| self.variable(name))
     }
 }

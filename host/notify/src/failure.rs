@@ -37,11 +37,15 @@ const LONGEST_WAIT: Duration = Duration::from_secs(60 * 60);
 const LINE_BYTES: usize = 300;
 
 impl DeliveryFailure {
-    pub(crate) fn retry(what: impl fmt::Display, fix: impl fmt::Display) -> Self {
+    /// Creates a failure that may pass by itself.
+    #[must_use]
+    pub fn retry(what: impl fmt::Display, fix: impl fmt::Display) -> Self {
         Self::new(Next::Retry(None), &what, &fix)
     }
 
-    pub(crate) fn give_up(what: impl fmt::Display, fix: impl fmt::Display) -> Self {
+    /// Creates a failure that lasts until a person does something.
+    #[must_use]
+    pub fn give_up(what: impl fmt::Display, fix: impl fmt::Display) -> Self {
         Self::new(Next::GiveUp, &what, &fix)
     }
 

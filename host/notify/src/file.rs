@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// The access that other users may have to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum FileAccess {
+pub enum FileAccess {
     /// No other user may read or write it.
     OwnerOnly,
     /// Others may read but not write it.
@@ -18,7 +18,11 @@ pub(crate) enum FileAccess {
 
 /// Reads a regular file of this user (or of root, if others may read it), not through a link, of at
 /// most `most` bytes.
-pub(crate) fn read(
+///
+/// # Errors
+/// Fails if there is no such file, it is a link or no file, others have more access than `owner`
+/// allows, or it is larger.
+pub fn read_named_file(
     path: &Path,
     most: usize,
     owner: FileAccess,

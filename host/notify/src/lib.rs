@@ -52,9 +52,13 @@ mod smtp_reply;
 mod webhook;
 mod webhook_reply;
 
+pub use authorities::read_authorities;
 pub use backoff::{MOST_ATTEMPTS, backoff_delay};
 pub use channel::{Address, Channel, Encryption, ProgramChannel, Smtp, Webhook};
-pub use credential::CredentialSource;
+pub use credential::{CredentialSource, redact_secrets};
 pub use failure::{Delivered, DeliveryFailure, Next};
+pub use file::{FileAccess, read_named_file};
 pub use message::{Notification, NotificationSeverity, Topic};
+pub use proxy::{CheckedProxy, read_proxy};
 pub use send::Sender;
+pub use webhook_reply::{read_retry_after, unreachable_service, unreachable_through};

@@ -4,23 +4,34 @@
 //! project can set variables for its agent, and with them for our hooks.
 
 use crate::channel::Address;
-use crate::environment::Environment;
 use crate::failure::DeliveryFailure;
 use secrecy::ExposeSecret;
+use std::ffi::OsString;
+use std::fmt;
 use ureq::Proxy;
 use ureq::http::Uri;
 
 /// A proxy with valid settings.
-pub(crate) struct CheckedProxy {
-    pub(crate) proxy: Proxy,
+pub struct CheckedProxy {
+    /// The proxy.
+    pub proxy: Proxy,
     /// Host and port: the part that errors may mention.
-    pub(crate) place: String,
+    pub place: String,
 }
 
-/// Reads the proxy of that address.
-pub(crate) fn read(
+impl fmt::Debug for CheckedProxy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CheckedProxy").field("place", &self.place).finish_non_exhaustive()
+    }
+}
+
+/// Reads the proxy of that address; `variable` reads the environment.
+///
+/// # Errors
+/// Fails if the credential cannot be read, or the address is not `http://host:port`.
+pub fn read_proxy(
     address: &Address,
-    from: &impl Environment,
+    variable: &dyn Fn(&str) -> Option<OsString>,
 ) -> Result<CheckedProxy, DeliveryFailure> {
     match address {
         Address::Open(text) if text.contains('@') => {
@@ -31,7 +42,7 @@ pub(crate) fn read(
             ))
         }
         Address::Open(text) => parse(text),
-        Address::Secret(credential) => parse(from.credential(credential)?.expose_secret()),
+        Address::Secret(credential) => parse(credential.read_secret(variable)?.expose_secret()),
     }
 }
 

@@ -164,7 +164,7 @@ fn secured(smtp: &Smtp) -> Result<TlsParameters, DeliveryFailure> {
     let mut parameters = TlsParameters::builder(smtp.host.clone());
     if let Some(path) = &smtp.authorities {
         parameters = parameters.certificate_store(CertificateStore::None);
-        for authority in authorities::read(path)? {
+        for authority in authorities::read_authorities(path)? {
             parameters = parameters.add_root_certificate(
                 Certificate::from_der(authority.der().to_vec()).map_err(bad)?,
             );

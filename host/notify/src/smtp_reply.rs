@@ -1,6 +1,6 @@
 //! Interprets a mail server's refusal, or the lack of an answer.
 
-use crate::credential::redact;
+use crate::credential::redact_secrets;
 use crate::failure::DeliveryFailure;
 use lettre::transport::smtp::Error;
 use portcullis_core::text::strip_quotes;
@@ -18,10 +18,9 @@ pub(crate) fn refused(
     let Some(code) = error.status().map(u16::from) else { return broken(place, error) };
     // A server's answer to a login may repeat the password.
     let login = matches!(code, 334 | 454 | 500..=504 | 530 | 534 | 535 | 538) && password.is_some();
-    let said = error
-        .source()
-        .filter(|_| !login)
-        .map(|said| redact(&said.to_string(), &[password.map_or("", ExposeSecret::expose_secret)]));
+    let said = error.source().filter(|_| !login).map(|said| {
+        redact_secrets(&said.to_string(), &[password.map_or("", ExposeSecret::expose_secret)])
+    });
     let what = match said {
         Some(said) => {
             format!(

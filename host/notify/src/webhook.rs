@@ -1,7 +1,7 @@
 //! Posts a message to a webhook.
 
 use crate::channel::{Address, Webhook};
-use crate::credential::redact;
+use crate::credential::redact_secrets;
 use crate::environment::Environment;
 use crate::failure::{Delivered, DeliveryFailure};
 use crate::message::Notification;
@@ -51,7 +51,9 @@ impl CheckedWebhook {
             );
             return Err(DeliveryFailure::give_up(what, "use `https`, or leave out `bearer`"));
         }
-        let proxy = webhook.proxy.as_ref().map(|address| proxy::read(address, from)).transpose()?;
+        let variable = |name: &str| from.variable(name);
+        let proxy = webhook.proxy.as_ref();
+        let proxy = proxy.map(|address| proxy::read_proxy(address, &variable)).transpose()?;
         if is_open && proxy.is_some() {
             let what = format!("the webhook `{place}` is on this machine and has a `proxy`");
             return Err(DeliveryFailure::give_up(what, "leave out `proxy`"));
@@ -59,7 +61,7 @@ impl CheckedWebhook {
         let bearer =
             webhook.bearer.as_ref().map(|credential| from.credential(credential)).transpose()?;
         let roots = match &webhook.authorities {
-            Some(path) => RootCerts::Specific(Arc::new(authorities::read(path)?)),
+            Some(path) => RootCerts::Specific(Arc::new(authorities::read_authorities(path)?)),
             None => RootCerts::WebPki,
         };
         Ok(Self { uri, place, proxy, bearer, roots })
@@ -93,7 +95,7 @@ impl CheckedWebhook {
     fn unreachable(&self, error: &ureq::Error) -> DeliveryFailure {
         match &self.proxy {
             Some(through) => webhook_reply::unreachable_through(&through.place, &self.place, error),
-            None => webhook_reply::unreachable(&self.place, error),
+            None => webhook_reply::unreachable_service(&self.place, error),
         }
     }
 
@@ -107,7 +109,7 @@ impl CheckedWebhook {
         let mut said = Vec::new();
         // The part that arrived in time; it serves only as an explanation.
         let _ = body.into_reader().take(BODY_BYTES).read_to_end(&mut said);
-        let said = redact(&String::from_utf8_lossy(&said), &self.secrets());
+        let said = redact_secrets(&String::from_utf8_lossy(&said), &self.secrets());
         Err(webhook_reply::refused(&self.place, head.status.as_u16(), &head.headers, &said))
     }
 

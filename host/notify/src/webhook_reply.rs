@@ -24,7 +24,7 @@ pub(crate) fn refused(
             what,
             "nothing to do: it will be retried; check the service if this continues",
         )
-        .not_before(wait(headers)),
+        .not_before(read_retry_after(headers)),
         300..=399 => DeliveryFailure::give_up(
             what,
             "redirects are not followed: configure the address that it leads to",
@@ -40,8 +40,9 @@ pub(crate) fn refused(
     }
 }
 
-/// Returns the failure for a missing answer.
-pub(crate) fn unreachable(place: &str, error: &ureq::Error) -> DeliveryFailure {
+/// Returns the failure for a missing answer of a service at `place`.
+#[must_use]
+pub fn unreachable_service(place: &str, error: &ureq::Error) -> DeliveryFailure {
     match error {
         ureq::Error::Timeout(_) => late(place),
         ureq::Error::HostNotFound => DeliveryFailure::retry(
@@ -61,14 +62,11 @@ pub(crate) fn unreachable(place: &str, error: &ureq::Error) -> DeliveryFailure {
 
 /// Returns the failure for a missing answer through a proxy. The proxy's own words are left out:
 /// they may repeat our credentials for it.
-pub(crate) fn unreachable_through(
-    proxy: &str,
-    place: &str,
-    error: &ureq::Error,
-) -> DeliveryFailure {
+#[must_use]
+pub fn unreachable_through(proxy: &str, place: &str, error: &ureq::Error) -> DeliveryFailure {
     match error {
         ureq::Error::Timeout(_) => late(place),
-        ureq::Error::Rustls(_) | ureq::Error::Tls(_) => unreachable(place, error),
+        ureq::Error::Rustls(_) | ureq::Error::Tls(_) => unreachable_service(place, error),
         ureq::Error::Io(error) if error.kind() == std::io::ErrorKind::InvalidData => {
             insecure(place, error)
         }
@@ -102,7 +100,8 @@ fn insecure(place: &str, error: &dyn std::fmt::Display) -> DeliveryFailure {
 }
 
 /// Reads `Retry-After`, in seconds or as a date; a date counts from the server's own `Date`.
-fn wait(headers: &HeaderMap) -> Option<Duration> {
+#[must_use]
+pub fn read_retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
     let date = |name: &str| -> Option<SystemTime> { httpdate::parse_http_date(text(name)?).ok() };
     match text("retry-after")?.parse::<u32>() {

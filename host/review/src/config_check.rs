@@ -1,12 +1,15 @@
 //! Finds mistakes of a configuration that none of its lines shows alone: values that do not count,
 //! channels that cannot send, a folder that does not exist, a strategy without its decider.
 
-use crate::notifications::configured_channels;
+use crate::exports::configured_exports;
+use crate::notifications::{configured_channels, read_variable};
 use portcullis_config::Config;
 use portcullis_config::layers::{IgnoreReason, IgnoredKey, Layer, MergedSettings};
 use portcullis_config::problem::{KeyProblem, Problems};
 use portcullis_core::policy::Strategy;
 use portcullis_core::text::one_line;
+use portcullis_engine::SettingValue as Value;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Returns the mistakes, each with its file and position.
@@ -15,6 +18,7 @@ pub fn find_mistakes(settled: &MergedSettings, config: &Config, person: &str) ->
     let ignored = settled.ignored.iter().filter_map(|ignored| without_effect(settled, ignored));
     let keys = channels(config, person)
         .into_iter()
+        .chain(exports(config, person))
         .chain(check_decider(config))
         .chain(plugins_folder(settled, config));
     let keys = keys.map(|problem| place_problem(settled, Some(config), &problem));
@@ -65,21 +69,39 @@ fn without_effect(settled: &MergedSettings, ignored: &IgnoredKey) -> Option<Prob
 }
 
 fn channels(config: &Config, person: &str) -> Vec<KeyProblem> {
+    let channels = configured_channels(config, person);
     let problem = |(name, channel): (&String, &crate::notifications::ConfiguredChannel)| {
-        let why = channel.problem()?;
+        let what = format!("the channel `{name}` cannot be used");
         let table = format!("notifications.channels.{name}");
-        // The message names the key that is wrong, if it is one key.
-        let named = why.split('`').find(|part| part.starts_with(&table) && *part != table);
-        let known = named.filter(|key| {
-            let key = key.rsplit('.').next().unwrap_or_default();
-            config.channels.get(name).is_some_and(|said| said.contains_key(key))
-        });
-        Some(KeyProblem {
-            key: known.map_or_else(|| table.clone(), str::to_owned),
-            what: format!("the channel `{name}` cannot be used: {why}"),
-        })
+        Some(name_key(&table, config.channels.get(name), &what, &channel.problem()?))
     };
-    configured_channels(config, person).iter().filter_map(problem).collect()
+    channels.iter().filter_map(problem).collect()
+}
+
+fn exports(config: &Config, person: &str) -> Vec<KeyProblem> {
+    let exports = configured_exports(config, person);
+    let problem = |(name, export): (&String, &crate::exports::ConfiguredExport)| {
+        let what = format!("the export `{name}` cannot be used");
+        let table = format!("exports.{name}");
+        let why = export.problem(&read_variable)?;
+        Some(name_key(&table, config.exports.get(name), &what, &why))
+    };
+    exports.iter().filter_map(problem).collect()
+}
+
+/// Returns a problem of a table with the key that it names, if it names one that is there.
+fn name_key(
+    table: &str,
+    said: Option<&BTreeMap<String, Value>>,
+    what: &str,
+    why: &str,
+) -> KeyProblem {
+    let mut named = why.split('`').filter(|part| part.starts_with(table) && *part != table);
+    let known = named.find(|key| {
+        let key = key.strip_prefix(table).unwrap_or_default().trim_start_matches('.');
+        said.is_some_and(|said| said.contains_key(key))
+    });
+    KeyProblem { key: known.unwrap_or(table).to_owned(), what: format!("{what}: {why}") }
 }
 
 /// Reports a plugins folder that somebody named and that does not exist: its plugins do not run.

@@ -22,6 +22,7 @@ pub mod config_check;
 pub mod decisions;
 pub mod documents;
 pub mod export;
+pub mod exports;
 mod folder_locations;
 pub mod health;
 pub mod hook;

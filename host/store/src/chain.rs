@@ -223,6 +223,7 @@ mod tests {
         state: [7; 32],
         session: [8; 32],
         mark: [9; 32],
+        export: [11; 32],
     };
 
     #[test]

@@ -209,6 +209,23 @@ pub enum StoreError {
         /// Its id.
         id: i64,
     },
+    /// The cursor of an export was changed or added by something that does not hold the key.
+    #[error("the cursor of the export `{}` in the journal `{}` was changed from outside: run \
+         `portcullis exports reset {}`", Line(.name), PathDisplay(.path), Line(.name))]
+    ForgedExport {
+        /// The database.
+        path: PathBuf,
+        /// The export.
+        name: String,
+    },
+    /// The cursor of an export cannot be kept.
+    #[error("the cursor of the export `{}` cannot be kept: {reason}", Line(.name))]
+    BadExport {
+        /// The export.
+        name: String,
+        /// The mistake.
+        reason: &'static str,
+    },
     /// Work that cannot be kept.
     #[error("the work for `{}` cannot be kept: {reason}", Line(.key))]
     BadWork {

@@ -10,6 +10,7 @@ use crate::format::{FORMAT, read_format};
 use crate::hash::{GENESIS, Hash};
 use crate::home::Home;
 use crate::mark::{self, Mark, MarkState};
+use crate::migrate::SEALS;
 use crate::seal::Keys;
 use crate::store::Store;
 use crate::{breakers, exceptions, schema};
@@ -138,7 +139,7 @@ fn look(
         replaced: None,
         damage: (verdict != "ok").then(|| verdict.replace(['\n', '\r'], " ")),
     };
-    let anchored = if format < FORMAT {
+    let anchored = if format < SEALS {
         StoredAnchor::read_older(&view, format)
     } else {
         StoredAnchor::read(&view)
@@ -157,7 +158,7 @@ fn look(
     if format > 2 {
         facts.failed = breakers::all_breakers(&view, keys, path)?.len() as u64;
     }
-    if format == FORMAT {
+    if format >= SEALS {
         exceptions::live_exceptions(&view, keys, path)?;
     }
     let mark = match path.parent().map(|root| Mark::read(root, keys)).transpose()?.flatten() {

@@ -4,7 +4,7 @@
 //! so a killed process leaves either the old format or the new one, each complete. A new database
 //! goes through the same steps, from format 1 up, so that each table is described only once.
 //!
-//! Formats 2, 3 and 5 only add tables: a process of an earlier version that had the database open
+//! Formats 2, 3, 5 and 6 only add tables: a process of an earlier version that had the database open
 //! during the migration can still make commits that current readers accept. Format 4 seals the
 //! states, which such a process cannot do, so it renames the tables that each commit writes to:
 //! such a process then fails, and its action is refused.
@@ -87,7 +87,7 @@ ALTER TABLE anchor RENAME COLUMN mac TO code;
 ALTER TABLE anchor ADD COLUMN sessions BLOB NOT NULL DEFAULT x'';
 ";
 /// The first format whose states are sealed.
-const SEALS: i64 = 4;
+pub(crate) const SEALS: i64 = 4;
 
 /// The actions that wait for a person.
 const FORMAT_5: &str = "
@@ -99,8 +99,16 @@ CREATE TABLE approvals (
 CREATE INDEX approvals_waiting ON approvals (expires_at) WHERE state = 'waiting';
 ";
 
+/// The cursors of exports.
+const FORMAT_6: &str = "
+CREATE TABLE exports (
+    name TEXT NOT NULL PRIMARY KEY, sequence INTEGER NOT NULL, hash BLOB NOT NULL, document TEXT NOT NULL,
+    seal BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
+";
+
 /// The additions of each format to the one before it.
-const STEPS: &[&str] = &[FORMAT_1, FORMAT_2, FORMAT_3, FORMAT_4, FORMAT_5];
+const STEPS: &[&str] = &[FORMAT_1, FORMAT_2, FORMAT_3, FORMAT_4, FORMAT_5, FORMAT_6];
 
 /// Brings an empty database to the current format.
 pub(crate) fn fill(connection: &mut Connection) -> rusqlite::Result<()> {

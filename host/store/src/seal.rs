@@ -22,6 +22,7 @@ pub(crate) struct Keys {
     pub(crate) state: Hash,
     pub(crate) session: Hash,
     pub(crate) mark: Hash,
+    pub(crate) export: Hash,
 }
 
 impl Keys {
@@ -37,6 +38,7 @@ impl Keys {
             state: home.derive_key("portcullis 2026 state seal"),
             session: home.derive_key("portcullis 2026 session seal"),
             mark: home.derive_key("portcullis 2026 journal mark"),
+            export: home.derive_key("portcullis 2026 export cursor seal"),
         }
     }
 }

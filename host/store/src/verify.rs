@@ -9,7 +9,7 @@ use crate::format::FORMAT;
 use crate::hash::{Hash, hash_record};
 use crate::seal::Keys;
 use crate::store::Store;
-use crate::{exceptions, mark, sessions, work};
+use crate::{exceptions, exports, mark, sessions, work};
 use rusqlite::{Connection, Row};
 use std::fmt;
 use std::path::Path;
@@ -163,11 +163,16 @@ fn check_states(view: &Connection, keys: &Keys, path: &Path) -> Result<Option<St
 
 /// Checks the data that is sealed row by row.
 fn check_beside(view: &Connection, keys: &Keys, path: &Path) -> Result<Option<String>, StoreError> {
-    match exceptions::all_exceptions(view, keys, path).and_then(|_| work::check(view, keys, path)) {
-        Ok(()) => Ok(None),
-        Err(error @ (StoreError::ForgedExceptions { .. } | StoreError::ForgedWork { .. })) => {
-            Ok(Some(error.to_string()))
-        }
+    let checked = exceptions::all_exceptions(view, keys, path)
+        .and_then(|_| work::check(view, keys, path))
+        .and_then(|()| exports::all_cursors(view, keys, path));
+    match checked {
+        Ok(_) => Ok(None),
+        Err(
+            error @ (StoreError::ForgedExceptions { .. }
+            | StoreError::ForgedWork { .. }
+            | StoreError::ForgedExport { .. }),
+        ) => Ok(Some(error.to_string())),
         // An invalid anchor is reported as a problem of the journal.
         Err(StoreError::Tampered { .. }) => Ok(None),
         Err(error) => Err(error),

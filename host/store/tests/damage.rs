@@ -210,7 +210,7 @@ fn databases_that_are_refused() {
         (
             "newer",
             |path| sqlite(path, "PRAGMA user_version = 7"),
-            "was written by a newer portcullis (format 7, this one reads up to 5): upgrade",
+            "was written by a newer portcullis (format 7, this one reads up to 6): upgrade",
         ),
         (
             "no such format",
@@ -219,7 +219,7 @@ fn databases_that_are_refused() {
         ),
         (
             "without its tables",
-            |path| renew(path, "PRAGMA user_version = 5; CREATE TABLE t (x)"),
+            |path| renew(path, "PRAGMA user_version = 6; CREATE TABLE t (x)"),
             "is damaged (no such table: anchor",
         ),
         (

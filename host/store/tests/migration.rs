@@ -77,7 +77,7 @@ fn all_is_there_and_goes_on() {
         assert_eq!(store.take_snapshot("first", None).unwrap().exceptions, [grant]);
         assert!(store.enqueue_work(&common::work("k")).unwrap());
         drop(store);
-        assert_eq!(format(&root), 5);
+        assert_eq!(format(&root), 6);
         assert_eq!(open(&root).unwrap().verify_chain(|_| {}).unwrap().records, records + 2);
     }
 }
@@ -109,7 +109,7 @@ fn exceptions_and_work_of_format_2_are_there() {
             .unwrap();
         assert_eq!(store.breakers().unwrap().len(), 1);
         drop(store);
-        assert_eq!(format(&root), 5);
+        assert_eq!(format(&root), 6);
         assert_eq!(open(&root).unwrap().verify_chain(|_| {}).unwrap().records, records + 1);
     }
 }
@@ -143,13 +143,37 @@ fn format_4_only_gets_a_table() {
     let mut store = open(&root).unwrap();
     store.append_records(vec![record("before")]).unwrap();
     drop(store);
-    raw(&root).execute_batch("DROP TABLE approvals; PRAGMA user_version = 4").unwrap();
+    raw(&root)
+        .execute_batch("DROP TABLE approvals; DROP TABLE exports; PRAGMA user_version = 4")
+        .unwrap();
     std::fs::remove_file(root.join("journal.mark")).unwrap();
     let mut store = open(&root).unwrap();
-    assert_eq!((format(&root), store.list_approvals().unwrap().genuine.len()), (5, 0));
+    assert_eq!((format(&root), store.list_approvals().unwrap().genuine.len()), (6, 0));
     assert!(store.list_due(u64::MAX, 9).unwrap().is_empty(), "nothing is sealed again");
     let found = store.verify_chain(|_| {}).unwrap();
     assert!(found.is_intact() && found.records == 1, "{found:?}");
+}
+
+/// An inspection migrates nothing, and reads each format.
+#[test]
+fn formats_with_sealed_states_are_inspected_as_they_are() {
+    let older = [
+        (5, "DROP TABLE exports; PRAGMA user_version = 5"),
+        (4, "DROP TABLE exports; DROP TABLE approvals; PRAGMA user_version = 4"),
+    ];
+    for (number, change) in older {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("home");
+        open(&root).unwrap().append_records(vec![record("before")]).unwrap();
+        raw(&root).execute_batch(change).unwrap();
+        std::fs::remove_file(root.join("journal.mark")).unwrap();
+        let home = Home::open_root(&root).unwrap();
+        let found = Store::inspect_journal(&home).unwrap();
+        assert_eq!((found.format, found.records, found.head.0), (number, 1, 1));
+        let mut store = open(&root).unwrap();
+        assert!(store.list_export_cursors().unwrap().is_empty());
+        assert!(store.verify_chain(|_| {}).unwrap().is_intact(), "{number}");
+    }
 }
 
 #[test]
@@ -252,7 +276,7 @@ fn migrator() {
 #[test]
 fn killed_while_migrating() {
     let mut seed: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mut formats = [0; 5];
+    let mut formats = [0; 6];
     for round in 0..12_u64 {
         let folder = tempfile::tempdir().unwrap();
         let homes: Vec<_> = (0..HOMES)
@@ -271,14 +295,14 @@ fn killed_while_migrating() {
             let mut store = open(root).unwrap();
             assert!(store.verify_chain(|_| {}).unwrap().is_intact());
             if acknowledged.contains(&n.to_string()) {
-                assert_eq!(found, 5, "home {n}");
+                assert_eq!(found, 6, "home {n}");
                 assert!(store.find_record(&format!("victim-{n}")).unwrap().is_some(), "home {n}");
             }
         }
     }
-    assert_eq!(formats[1..4], [0, 0, 0], "a migration stopped half-way");
+    assert_eq!(formats[1..5], [0, 0, 0, 0], "a migration stopped half-way");
     assert!(
-        formats[0] > 0 && formats[4] > 0,
+        formats[0] > 0 && formats[5] > 0,
         "the processes were killed too early or too late to test anything: {formats:?}"
     );
 }

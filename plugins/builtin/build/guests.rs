@@ -76,7 +76,12 @@ pub(crate) const GUESTS: &[Guest] = &[
         Kind::RiskCalculator,
         &["custom-rules"],
     ),
-    guest("exporters", "portcullis-builtin-exporters", Kind::AuditExporter, &["csv", "jsonl"]),
+    guest(
+        "exporters",
+        "portcullis-builtin-exporters",
+        Kind::AuditExporter,
+        &["cef", "cloudevents", "csv", "ecs", "jsonl", "ocsf", "otlp", "otlp-json", "splunk"],
+    ),
     guest(
         "interventions",
         "portcullis-builtin-interventions",

@@ -23,16 +23,22 @@ fn contains(bytes: &[u8], text: &str) -> bool {
 fn every_plugin_is_there() {
     for (name, kind) in [
         ("blocked-then-bypassed", Kind::Pattern),
+        ("cef", Kind::AuditExporter),
         ("checkpoint-rollback", Kind::Intervention),
+        ("cloudevents", Kind::AuditExporter),
         ("context-reinforcement", Kind::Intervention),
         ("csv", Kind::AuditExporter),
         ("custom-rules", Kind::RiskCalculator),
+        ("ecs", Kind::AuditExporter),
         ("emergency-stop", Kind::Intervention),
         ("goal-drift", Kind::Pattern),
         ("hallucination", Kind::Pattern),
         ("instruction-injection", Kind::Pattern),
         ("jsonl", Kind::AuditExporter),
         ("loop", Kind::Pattern),
+        ("ocsf", Kind::AuditExporter),
+        ("otlp", Kind::AuditExporter),
+        ("otlp-json", Kind::AuditExporter),
         ("rationality", Kind::RiskCalculator),
         ("repetitive-errors", Kind::Pattern),
         ("resource-spiral", Kind::Pattern),
@@ -43,10 +49,11 @@ fn every_plugin_is_there() {
         ("secret-egress", Kind::Pattern),
         ("side-effects", Kind::RiskCalculator),
         ("soft-correction", Kind::Intervention),
+        ("splunk", Kind::AuditExporter),
     ] {
         assert_eq!(find(name).map(|builtin| builtin.kind), Some(kind), "{name}");
     }
-    assert_eq!(ALL.len(), 21);
+    assert_eq!(ALL.len(), 28);
     assert_eq!(SHELL_READER.kind, Kind::ShellReader);
     assert!(find("shell").is_none(), "the shell reader is not a plugin");
     assert!(ALL.is_sorted_by(|a, b| a.name < b.name));

@@ -9,7 +9,7 @@ use std::fmt::Write;
 pub const GROUPS: &[(&str, &[&str])] = &[
     ("Try", &["demo", "review", "replay", "eval"]),
     ("Protect an agent", &["install", "uninstall", "doctor", "status", "serve", "run", "mcp"]),
-    ("See what happened", &["audit", "explain", "open", "metrics", "notifications"]),
+    ("See what happened", &["audit", "explain", "open", "metrics", "notifications", "exports"]),
     ("Undo and recover", &["undo", "checkpoint", "quarantine", "incident", "recover"]),
     (
         "Change what is allowed",

@@ -15,11 +15,13 @@ use portcullis_core::text::count_noun;
 use portcullis_engine::Kind;
 use portcullis_review::canary_session::CANARY_SESSION;
 use portcullis_review::export::{BATCH, for_exporter};
+use portcullis_review::exports::RecordOrigin;
 use portcullis_review::installed;
 use portcullis_store::{Filter, Home, Store, StoredRecord, to_hex};
 use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
+use std::time::Duration;
 
 #[derive(clap::Subcommand)]
 pub enum Command {
@@ -70,7 +72,13 @@ pub struct AuditExport {
     /// Write to this file instead of standard output; it must not exist yet
     #[arg(long, short)]
     output: Option<PathBuf>,
+    /// Go on with records as they come, until interrupted
+    #[arg(long)]
+    follow: bool,
 }
+
+/// The time between two looks for new records.
+const FOLLOW: Duration = Duration::from_millis(300);
 
 /// The indent of a record's further lines: its id begins there.
 const INDENT: usize = 20;
@@ -175,9 +183,10 @@ pub fn record_json(stored: &StoredRecord) -> Result<String> {
 }
 
 fn export(arguments: &AuditExport) -> Result<CommandExit> {
-    let store = open_store()?;
+    let mut store = open_store()?;
     let places = Paths::from_environment()?;
     let home = Home::open_root(&places.state)?;
+    let origin = RecordOrigin::of_home(&home);
     let config = Config::load(&places, Some(&home))?;
     let exporter = arguments.exporter.clone().unwrap_or_else(|| config.audit.export_format.clone());
     let mut reviewer =
@@ -203,10 +212,22 @@ fn export(arguments: &AuditExport) -> Result<CommandExit> {
             batch.push(stored);
             ControlFlow::Continue(())
         })?;
-        let Some(last) = batch.last() else { break };
+        let Some(last) = batch.last() else {
+            if !arguments.follow {
+                break;
+            }
+            sink.flush().context("cannot write the export")?;
+            std::thread::sleep(FOLLOW);
+            if !store.renew(&home)? {
+                store = open_store()?;
+            }
+            continue;
+        };
         after = Some(last.sequence);
         count += batch.len() as u64;
-        let records = batch.iter().map(for_exporter).collect::<std::result::Result<Vec<_>, _>>()?;
+        let mut records =
+            batch.iter().map(for_exporter).collect::<std::result::Result<Vec<_>, _>>()?;
+        records.iter_mut().for_each(|record| origin.add_to(record));
         reviewer.plugins.begin_review(portcullis_config::clock::now_ms());
         let answer = reviewer
             .plugins

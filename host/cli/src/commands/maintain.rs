@@ -2,10 +2,11 @@
 //!
 //! It checkpoints the journal's log and does the due work in the outbox: notifications, retention,
 //! writing the journal's heads elsewhere, sweeping the cache, deleting old checkpoints, incidents
-//! and messages, emptying quarantines, sending the journal to a fleet's hub, and recording what
-//! outlives the journal. Failed work is
+//! and messages, emptying quarantines, sending the journal to a fleet's hub, delivering exports, and
+//! recording what outlives the journal. Failed work is
 //! retried with growing delays until it succeeds; `doctor` names what keeps failing.
 
+mod exporting;
 mod protection;
 mod sending;
 
@@ -20,6 +21,7 @@ use portcullis_config::paths::{PathOverrides, Paths};
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::text::count_noun;
 use portcullis_review::checkpoints;
+use portcullis_review::exports;
 use portcullis_review::hook::HookCaller;
 use portcullis_review::incidents;
 use portcullis_review::installed;
@@ -108,7 +110,15 @@ fn pass(arguments: &Arguments, places: &Paths, home: &Home) -> Result<Option<boo
         let mut store = Store::open_database(home, config.durability)?;
         let done = work(arguments, &mut store, &Site { places, home, config: &config }, until)?;
         failed = Some(failed.unwrap_or(false) || done);
+        let due = store.list_due(until, MOST)?;
         drop(lock);
+        let due = due.into_iter().filter(|work| work.kind == exports::WORK).collect();
+        let reports = exporting::deliver_exports(places, home, &config, due, arguments.all)?;
+        for (name, delivered) in reports {
+            failed = failed.map(|before| before || delivered.is_err());
+            let what = delivered.unwrap_or_else(|error| format!("failed: {}", error.in_line()));
+            print_result(arguments, exports::WORK, &format!("{name}: {what}"));
+        }
         // A process that wanted work done in the meantime found the lock taken, and left.
         until = now_ms();
         if !store.work_due(until)? {
@@ -137,10 +147,15 @@ fn work(arguments: &Arguments, store: &mut Store, site: &Site<'_>, until: u64) -
         })?;
     }
     sending::queue_work(store, site.home)?;
+    exporting::queue_work(store, site.config)?;
     let commands = find_record_commands(&site.places.state);
     let mut messages = deliver::DeliveryRun::new(site.config, &site.places.person, commands);
     let mut failed = false;
     for work in store.list_due(until, MOST)? {
+        // They follow when nobody waits for the lock.
+        if work.kind == exports::WORK {
+            continue;
+        }
         let done = if work.kind == notifications::KIND {
             let Some(done) = messages.deliver_item(store, &work, now_ms())? else { continue };
             done.map_err(|error| Error::io(error.to_string()))
@@ -171,11 +186,13 @@ fn linger(arguments: &Arguments, places: &Paths, home: &Home) -> Result<()> {
         let store = Store::open_database(home, Durability::Process)?;
         let waiting = notifications::list_waiting(&store)?;
         let sending = sending::next_attempt(&store, home)?;
+        let exporting = exporting::next_attempt(&store, places, home)?;
         drop(store);
         let Some(next) = waiting
             .iter()
             .map(|waits| waits.work.due_at)
             .chain(sending)
+            .chain(exporting)
             .min()
             .filter(|next| *next <= end)
         else {

@@ -13,6 +13,7 @@ pub mod demo;
 pub mod doctor;
 pub mod eval;
 pub mod explain;
+pub mod exports;
 pub mod feedback;
 pub mod fleet;
 pub mod hook;

@@ -5,6 +5,7 @@ mod manager;
 use super::install::prepare::compile_plugins;
 use crate::error::{Error, Result};
 use crate::exit::CommandExit;
+use crate::export_delivery::follow_exports;
 use crate::fleet_approvals::follow_approvals;
 use crate::fleet_orders::follow_orders;
 use crate::given_file::read_given_file;
@@ -147,6 +148,7 @@ pub fn run_serve(arguments: &Arguments) -> Result<CommandExit> {
         follow_users().context("cannot start a thread")?;
     } else {
         follow_fleet(&places).context("cannot start a thread")?;
+        follow_exports(places.clone()).context("cannot start a thread")?;
     }
     tell_ready()?;
     announce(&service, links.as_ref(), arguments.boundary, arguments.json);

@@ -435,6 +435,7 @@ fn looser(with: &Config, without: &Config) -> Vec<&'static str> {
             "notifications",
             (&with.channels, with.messages_days) == (&without.channels, without.messages_days),
         ),
+        ("exports", with.exports == without.exports),
         ("run", runs_no_looser(&with.running, &without.running)),
         ("enabled", names().all(|name| enabled(with, name) || !enabled(without, name))),
         (

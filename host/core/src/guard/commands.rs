@@ -35,6 +35,7 @@ const BELOW_FOR_A_PERSON: &[(&str, &str)] = &[
     ("bundle", "remove"),
     ("bundle", "revoke"),
     ("bundle", "update"),
+    ("exports", "reset"),
     ("fleet", "approvals"),
     ("fleet", "join"),
     ("fleet", "leave"),

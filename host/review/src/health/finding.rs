@@ -124,6 +124,8 @@ checks! {
     Maintenance => "maintenance", Journal;
     /// Notification channels are usable, and messages arrive; reported if there are any.
     Notifications => "notifications", Journal;
+    /// Exports are usable, and their sinks take the records; reported if there are any.
+    Exports => "exports", Journal;
     /// Checkpoints can be restored; reported if they are enabled.
     Checkpoints => "checkpoints", Journal;
     /// Records of stopped sessions are readable; reports sessions that wait for a person.

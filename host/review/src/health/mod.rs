@@ -8,6 +8,7 @@ mod access;
 mod bundles;
 mod canary;
 mod client;
+mod exports;
 mod finding;
 mod fleet;
 mod grants;
@@ -234,6 +235,10 @@ impl HealthInput {
                 .config
                 .iter()
                 .flat_map(|config| notify::check(config, &self.places.person, &store)),
+        );
+        let config = guard.config.iter();
+        findings.extend(
+            config.flat_map(|config| exports::check(config, &self.places.person, &store, self.now)),
         );
         findings.extend(upkeep::check(&store, &home.path().join("maintain.lock"), self.now));
     }

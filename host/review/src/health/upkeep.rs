@@ -1,7 +1,7 @@
 //! Queued work: checks that a process does it.
 
 use super::finding::{Check, HealthFinding};
-use crate::notifications;
+use crate::{exports, notifications};
 use portcullis_config::amount::format_span;
 use portcullis_core::text::count_noun;
 use portcullis_store::{Store, WorkSummary};
@@ -24,8 +24,8 @@ pub(super) fn check(store: &Store, lock: &Path, now: u64) -> Vec<HealthFinding> 
     };
     let mut findings: Vec<HealthFinding> = waiting
         .iter()
-        // Messages that failed are reported by the check of the notifications.
-        .filter(|work| work.kind != notifications::KIND)
+        // Messages and exports that failed are reported by checks of their own.
+        .filter(|work| work.kind != notifications::KIND && work.kind != exports::WORK)
         .filter_map(|work| stuck(work, now))
         .collect();
     findings.extend(holder(lock));

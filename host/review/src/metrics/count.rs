@@ -59,6 +59,8 @@ pub struct Metrics {
     /// Reviews that a plugin observed in shadow mode, by its name, the verdict, and the verdict
     /// with it.
     pub shadow: BTreeMap<(String, Verdict, Verdict), u64>,
+    /// How far exports are, by name.
+    pub exports: BTreeMap<String, ExportTotals>,
     /// Feedback, by review: the last entry counts.
     words: BTreeMap<String, &'static str>,
     /// The rules that objected, by review.
@@ -80,6 +82,43 @@ pub struct ReviewTimes {
     pub target_ms: u64,
     /// The number of reviews that missed the target.
     pub over: u64,
+}
+
+/// How far an export is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ExportTotals {
+    /// Records of the journal that it is not done with.
+    pub waiting: u64,
+    /// The age of the oldest of them, in milliseconds.
+    pub lag_ms: u64,
+    /// Records that its sink acknowledged.
+    pub delivered: u64,
+    /// Records that its sink rejected.
+    pub rejected: u64,
+    /// Records that were passed over.
+    pub skipped: u64,
+    /// Records that retention removed before they were delivered.
+    pub lost: u64,
+    /// Failures since the last delivery.
+    pub failures: u64,
+    /// The time of the last delivery, in milliseconds since 1970; 0 for none.
+    pub delivered_at: u64,
+}
+
+impl ExportTotals {
+    fn to_json(self, name: &str) -> Value {
+        json!({
+            "export": name,
+            "waiting": self.waiting,
+            "lag_ms": self.lag_ms,
+            "delivered": self.delivered,
+            "rejected": self.rejected,
+            "skipped": self.skipped,
+            "lost": self.lost,
+            "failures": self.failures,
+            "delivered_at": (self.delivered_at > 0).then_some(self.delivered_at),
+        })
+    }
 }
 
 /// The totals of a rule's objections.
@@ -228,6 +267,8 @@ impl Metrics {
             .iter()
             .map(|(plugin, state)| json!({ "plugin": plugin, "state": state }))
             .collect();
+        let exports: Vec<Value> =
+            self.exports.iter().map(|(name, totals)| totals.to_json(name)).collect();
         let times = &self.times;
         let buckets: Vec<Value> = BUCKETS
             .iter()
@@ -265,6 +306,7 @@ impl Metrics {
             "shadow": shadow,
             "faults": self.faults.iter().map(fault).collect::<Vec<_>>(),
             "held": held,
+            "exports": exports,
         });
         if let Some(all) = all.as_object_mut() {
             all.extend(

@@ -1,12 +1,14 @@
 //! The totals of a home's journal. A process that goes on counts only what is new.
 
-use super::count::Metrics;
+use super::count::{ExportTotals, Metrics};
 use crate::breakers;
 use crate::canary_session::CANARY_SESSION;
+use crate::exports::{ExportState, list_export_statuses};
 use anyhow::{Context, Result};
 use portcullis_core::breaker::ReleaseCondition;
 use portcullis_core::record::Record;
 use portcullis_store::{Filter, Store};
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 /// The totals of a journal up to a record.
@@ -45,6 +47,7 @@ impl JournalMetrics {
             .into_iter()
             .map(|held| (held.name, state(held.waits)))
             .collect();
+        self.metrics.exports = count_exports(store, now)?;
         Ok(&self.metrics)
     }
 
@@ -75,4 +78,26 @@ impl JournalMetrics {
             None => Ok(()),
         }
     }
+}
+
+/// Returns how far the exports are that have begun.
+fn count_exports(store: &Store, now: u64) -> Result<BTreeMap<String, ExportTotals>> {
+    let statuses = list_export_statuses(&BTreeMap::new(), store, now)?;
+    let totals = statuses.into_iter().map(|status| {
+        let lag_ms = status.lag_ms(now);
+        let ExportState { delivered, rejected, skipped, lost, failures, delivered_at, .. } =
+            status.state;
+        let totals = ExportTotals {
+            waiting: status.waiting,
+            lag_ms,
+            delivered,
+            rejected,
+            skipped,
+            lost,
+            failures,
+            delivered_at,
+        };
+        (status.name, totals)
+    });
+    Ok(totals.collect())
 }

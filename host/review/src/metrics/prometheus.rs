@@ -1,7 +1,7 @@
 //! The text format of Prometheus, version 0.0.4.
 
 use super::answers::Answers;
-use super::count::{BUCKETS, FEEDBACK_WORDS, Metrics, RISKS, from_thousandths};
+use super::count::{BUCKETS, ExportTotals, FEEDBACK_WORDS, Metrics, RISKS, from_thousandths};
 use portcullis_core::score::Verdict;
 use std::fmt::{Display, Write};
 
@@ -86,6 +86,7 @@ pub fn render_prometheus(metrics: &Metrics) -> String {
     for (plugin, state) in &metrics.held {
         sample(&mut text, "portcullis_plugin_held", &[("plugin", plugin), ("state", state)], 1);
     }
+    exports(&mut text, metrics);
     if let Some(since) = metrics.since {
         family(
             &mut text,
@@ -96,6 +97,67 @@ pub fn render_prometheus(metrics: &Metrics) -> String {
         sample(&mut text, "portcullis_since_timestamp_seconds", &[], since as f64 / 1000.0);
     }
     text
+}
+
+/// One family of the metrics of exports: its name, type and help, and the value of an export.
+type ExportFamily = (&'static str, &'static str, &'static str, fn(&ExportTotals) -> f64);
+
+/// The metrics of exports. An export whose sink is dead shows by its lag, whatever else it says.
+const EXPORTS: &[ExportFamily] = &[
+    (
+        "portcullis_export_waiting_records",
+        "gauge",
+        "Records that an export is not done with.",
+        |of| of.waiting as f64,
+    ),
+    ("portcullis_export_lag_seconds", "gauge", "The age of the oldest of them.", |of| {
+        of.lag_ms as f64 / 1000.0
+    }),
+    (
+        "portcullis_export_delivered_records_total",
+        "counter",
+        "Records that the sink of an export acknowledged.",
+        |of| of.delivered as f64,
+    ),
+    (
+        "portcullis_export_rejected_records_total",
+        "counter",
+        "Records that the sink of an export rejected.",
+        |of| of.rejected as f64,
+    ),
+    (
+        "portcullis_export_skipped_records_total",
+        "counter",
+        "Records that an export passed over, since they were refused for good.",
+        |of| of.skipped as f64,
+    ),
+    (
+        "portcullis_export_lost_records_total",
+        "counter",
+        "Records that retention removed before an export delivered them.",
+        |of| of.lost as f64,
+    ),
+    (
+        "portcullis_export_failures",
+        "gauge",
+        "Failures of an export since its last delivery.",
+        |of| of.failures as f64,
+    ),
+    (
+        "portcullis_export_delivered_timestamp_seconds",
+        "gauge",
+        "The time of an export's last delivery; 0 for none.",
+        |of| of.delivered_at as f64 / 1000.0,
+    ),
+];
+
+fn exports(text: &mut String, metrics: &Metrics) {
+    for (name, kind, help, value) in EXPORTS {
+        family(text, name, kind, help);
+        for (export, totals) in &metrics.exports {
+            sample(text, name, &[("export", export)], value(totals));
+        }
+    }
 }
 
 fn risk(text: &mut String, metrics: &Metrics) {

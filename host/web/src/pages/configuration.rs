@@ -7,7 +7,7 @@ use anyhow::Result;
 use portcullis_config::keys::toml_text;
 use portcullis_config::layers::MergedSettings;
 use portcullis_config::listing::{ListedKey, describe_place, list_keys, list_notes};
-use portcullis_config::{CHANNEL, settle_layers};
+use portcullis_config::{CHANNEL, EXPORT, settle_layers};
 use portcullis_core::mask::Masker;
 use portcullis_core::text::one_line;
 use portcullis_page::Html;
@@ -16,7 +16,7 @@ use portcullis_review::installed::derive_mask_key;
 /// The most bytes of a value or a name.
 const MOST: usize = 200;
 /// Keys of a channel whose values open something.
-const CREDENTIALS: [&str; 2] = ["bearer", "password"];
+const CREDENTIALS: [&str; 3] = ["bearer", "password", "token"];
 /// Keys of a channel whose addresses may have a secret in them.
 const ADDRESSES: [&str; 2] = ["url", "proxy"];
 /// The beginnings of values that only say where a secret is.
@@ -105,7 +105,8 @@ fn add_ignored(main: &mut Html, settled: &MergedSettings, masker: &Masker) {
 /// Returns a value without what opens something. A reference to a secret only says where it is.
 fn hide_credentials(path: &str, value: &str, masker: &Masker) -> String {
     let plain = value.trim_matches('"');
-    let of_channel = path.starts_with(CHANNEL.split('*').next().unwrap_or_default());
+    let is_below = |table: &str| path.starts_with(table.split('*').next().unwrap_or_default());
+    let of_channel = is_below(CHANNEL) || is_below(EXPORT);
     let key = path.rsplit('.').next().unwrap_or_default();
     let is_reference = REFERENCES.iter().any(|begin| plain.starts_with(begin));
     if !of_channel || is_reference || plain.is_empty() {
@@ -146,6 +147,13 @@ mod tests {
             (key("proxy"), "\"http://me:pw@p.example:3128\"", "\"http://p.example:3128/(hidden)\""),
             (key("url"), "\"nonsense KEY\"", "(hidden)"),
             (key("host"), "\"mail.example\"", "\"mail.example\""),
+            ("exports.siem.token".to_owned(), "\"abc\"", "(hidden)"),
+            ("exports.siem.key".to_owned(), "\"/k.pem\"", "\"/k.pem\""),
+            (
+                "exports.siem.url".to_owned(),
+                "\"https://a.example/s/KEY\"",
+                "\"https://a.example/(hidden)\"",
+            ),
             ("mode".to_owned(), "\"blocking\"", "\"blocking\""),
         ] {
             assert_eq!(hide_credentials(&path, value, &masker), expected, "{path} {value}");
