@@ -11,6 +11,7 @@ use serde_json::Value;
 use std::fs;
 use std::path::Path;
 use std::process::Stdio;
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -76,7 +77,7 @@ pub fn migrated() -> Result<()> {
     let page = PageLines::plain()?;
     let fleet = Fleet::with_page_filled(name, &page, || filled = fill_older(name))?;
     filled?;
-    let hub = Visited { fleet, host: page.host };
+    let hub = Visited { fleet: Arc::new(fleet), host: page.host };
     let days = "SELECT string_agg(first_sequence || '-' || last_sequence, ' ' ORDER BY day) \
                 FROM journal_days";
     ensure!(hub.fleet.query(days)? == "1-4 5-6", "{}", hub.fleet.query(days)?);
@@ -152,8 +153,8 @@ fn read_from(primary: &'static Cluster, standby: &Cluster) -> Result<()> {
     );
     // Far behind is still near: only then does it show what is read.
     let page = PageLines::plain()?.and(&lines).and("standby_lag_seconds = 3600\n");
-    let mut hub =
-        Visited { host: page.host.clone(), fleet: Fleet::with_page_on(primary, name, &page)? };
+    let fleet = Arc::new(Fleet::with_page_on(primary, name, &page)?);
+    let mut hub = Visited { host: page.host.clone(), fleet };
     let cookie = hub.sign_in("ann", "viewer", 0)?;
     let site = hub.fleet.machine("streamed")?;
     let shows = |hub: &Visited, word: &str| -> Result<bool> {
@@ -189,7 +190,7 @@ fn read_from(primary: &'static Cluster, standby: &Cluster) -> Result<()> {
     // With a bound, one that stands still is left.
     let path = hub.fleet.folder.join("hub.toml");
     fs::write(&path, fs::read_to_string(&path)?.replace("_seconds = 3600", "_seconds = 1"))?;
-    hub.fleet.replace_replica(0)?;
+    Arc::get_mut(&mut hub.fleet).context("it is shared")?.replace_replica(0)?;
     standby.query(name, "SELECT pg_wal_replay_pause()")?;
     let three = hub.fleet.machine("streamed late")?;
     send_reviews(&hub.fleet, &three, &[("s", "Bash", "allow", "third")])?;
@@ -205,6 +206,6 @@ fn read_from(primary: &'static Cluster, standby: &Cluster) -> Result<()> {
     let other = format!("host='{}' user=portcullis dbname={name}", standby.socket().display());
     let text = fs::read_to_string(&path)?;
     fs::write(&path, text.replace(&format!("standby = \"{other}"), &format!("standby = \"{own}")))?;
-    hub.fleet.replace_replica(0)?;
+    Arc::get_mut(&mut hub.fleet).context("it is shared")?.replace_replica(0)?;
     await_word(&hub, "fourth")
 }
