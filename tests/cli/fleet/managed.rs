@@ -9,7 +9,7 @@ use super::visits::{Visited, cookie_of, field};
 use crate::common::site::LIMIT;
 use anyhow::{Context, Result, anyhow, ensure};
 use portcullis_fleet::approvals::FleetQuestion;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
