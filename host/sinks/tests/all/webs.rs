@@ -143,13 +143,17 @@ fn rejected_records_of_otlp_are_counted() {
     expect(&post(&web(&url(&server), HttpAnswer::Status, None)), "accepted", &[], "a webhook");
 }
 
+/// A row about acknowledgements: its name, the server's answers, whether they are asked for, the
+/// beginning of the result and a part of it, and the requests that the server gets.
+type AcknowledgementRow<'a> = (&'a str, &'a [&'a str], bool, &'a str, &'a str, usize);
+
 #[test]
 fn splunk_is_asked_until_it_has_indexed() {
     let folder = tempfile::tempdir().unwrap();
     let authority = Authority::make();
     let pem = authority.write(folder.path());
     let received = "{\"text\":\"Success\",\"code\":0,\"ackId\":5}";
-    let rows: [(&str, &[&str], bool, &str, &str, usize); 6] = [
+    let rows: [AcknowledgementRow<'_>; 6] = [
         ("at once", &[received, "{\"acks\":{\"5\":true}}"], true, "accepted", "indexed it", 2),
         (
             "the third time",
