@@ -4,8 +4,8 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// The longest input, in bytes.
-pub(crate) const LENGTH: usize = 96 * 1024;
+/// The longest input, in bytes, of a target whose seeds are shorter.
+const LENGTH: usize = 96 * 1024;
 
 /// Characters of shells and of JSON, words that parsers know, and unusual characters.
 #[rustfmt::skip]
@@ -89,10 +89,11 @@ pub(crate) fn inputs(seeds: &'static [&'static [u8]]) -> impl Strategy<Value = I
 impl Input {
     /// Returns the resulting bytes.
     pub(crate) fn bytes(&self) -> Vec<u8> {
+        let most = self.seeds.iter().map(|seed| seed.len()).fold(LENGTH, usize::max);
         let mut bytes = self.seed(self.seed).to_vec();
         for change in &self.changes {
             self.apply(change, &mut bytes);
-            bytes.truncate(LENGTH);
+            bytes.truncate(most);
         }
         bytes
     }
