@@ -32,6 +32,7 @@ pub mod installed;
 pub mod isolated;
 pub mod joined;
 pub mod metrics;
+mod named_table;
 mod names;
 pub mod notifications;
 pub mod orders_trial;

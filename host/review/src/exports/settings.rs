@@ -1,21 +1,17 @@
 //! Exports as the configuration has them.
 
-use portcullis_config::keys::{self, toml_text};
-use portcullis_config::{Config, EXPORT, at_home};
+use super::machine::read_machine_name;
+use crate::canary_session::CANARY_SESSION;
+use crate::named_table::NamedTable;
+use portcullis_config::{Config, EXPORT};
 use portcullis_core::text::hash_parts;
-use portcullis_engine::SettingValue as Value;
-use portcullis_notify::{Address, CredentialSource};
 use portcullis_sinks::{
     FileSink, HttpAnswer, HttpSink, OpenSink, Sink, SyslogEncryption, SyslogSink, TlsFiles,
 };
 use portcullis_store::StoredRecord;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::PathBuf;
 use std::time::Duration;
-
-use super::machine::read_machine_name;
-use crate::canary_session::CANARY_SESSION;
 
 /// An export as it is configured.
 #[derive(Clone, Debug, PartialEq)]
@@ -120,36 +116,38 @@ pub fn configured_exports(config: &Config, person: &str) -> BTreeMap<String, Con
     config
         .exports
         .iter()
-        .map(|(name, said)| (name.clone(), ExportSettings { name, said, person }.export()))
+        .map(|(name, said)| {
+            (
+                name.clone(),
+                ExportSettings(NamedTable { prefix: EXPORT, noun: "export", name, said, person })
+                    .export(),
+            )
+        })
         .collect()
 }
 
 /// One export's table.
-struct ExportSettings<'a> {
-    name: &'a str,
-    said: &'a BTreeMap<String, Value>,
-    person: &'a str,
-}
+struct ExportSettings<'a>(NamedTable<'a>);
 
 impl ExportSettings<'_> {
     fn export(&self) -> ConfiguredExport {
         let seconds = |key: &str| Duration::from_secs(self.number(key));
-        let format = self.text("format");
+        let format = self.0.text("format");
         let sink = match &format {
             Some(_) => self.sink(),
-            None => Err(self.missing("format")),
+            None => Err(self.0.missing("format")),
         };
         ConfiguredExport {
             format: format.unwrap_or_default(),
-            kind: self.text("sink").unwrap_or_default(),
-            start: match self.text("start").as_deref() {
+            kind: self.0.text("sink").unwrap_or_default(),
+            start: match self.0.text("start").as_deref() {
                 Some("now") => ExportStart::Now,
                 _ => ExportStart::Beginning,
             },
             filter: ExportFilter {
-                kinds: self.texts("filter.kinds"),
-                verdicts: self.texts("filter.verdicts"),
-                canary: self.flag("filter.canary"),
+                kinds: self.0.texts("filter.kinds"),
+                verdicts: self.0.texts("filter.verdicts"),
+                canary: self.0.flag("filter.canary"),
             },
             batch_records: usize::try_from(self.number("batch.records")).unwrap_or(usize::MAX),
             batch_bytes: usize::try_from(self.number("batch.max_kb").saturating_mul(1024))
@@ -157,7 +155,7 @@ impl ExportSettings<'_> {
             batch_wait: seconds("batch.wait_seconds"),
             first_wait: seconds("retry.first_seconds"),
             longest_wait: seconds("retry.longest_seconds"),
-            on_refusal: match self.text("retry.on_refusal").as_deref() {
+            on_refusal: match self.0.text("retry.on_refusal").as_deref() {
                 Some("skip") => RefusalPolicy::Skip,
                 _ => RefusalPolicy::Stop,
             },
@@ -167,22 +165,22 @@ impl ExportSettings<'_> {
     }
 
     fn sink(&self) -> Result<Sink, String> {
-        match self.text("sink").as_deref() {
+        match self.0.text("sink").as_deref() {
             Some("file") => self.file(),
             Some("webhook") => self.http(HttpAnswer::Status),
             Some("otlp") => self.http(HttpAnswer::Otlp),
             Some("splunk") => {
-                self.http(HttpAnswer::Splunk { acknowledge: self.flag("acknowledge") })
+                self.http(HttpAnswer::Splunk { acknowledge: self.0.flag("acknowledge") })
             }
             Some("syslog") => self.syslog(),
-            _ => Err(self.missing("sink")),
+            _ => Err(self.0.missing("sink")),
         }
     }
 
     fn file(&self) -> Result<Sink, String> {
         let hours = self.number("rotate_hours");
         Ok(Sink::File(FileSink {
-            path: at_home(&self.needed("path")?, self.person),
+            path: self.0.needed_path("path")?,
             rotate_bytes: self.number("rotate_mb").saturating_mul(1 << 20),
             rotate_after: (hours > 0).then(|| Duration::from_secs(hours.saturating_mul(3600))),
             keep: u32::try_from(self.number("keep_files")).unwrap_or(u32::MAX),
@@ -190,15 +188,11 @@ impl ExportSettings<'_> {
     }
 
     fn http(&self, answer: HttpAnswer) -> Result<Sink, String> {
-        let address = |text: String| match self.place(&text) {
-            Some(place) => Address::Secret(place),
-            None => Address::Open(text),
-        };
         Ok(Sink::Http(HttpSink {
-            url: address(self.needed("url")?),
-            token: self.credential("token")?,
-            header_file: self.path("header_file"),
-            proxy: self.text("proxy").map(address),
+            url: self.0.address(self.0.needed("url")?),
+            token: self.0.credential("token")?,
+            header_file: self.0.path("header_file"),
+            proxy: self.0.text("proxy").map(|proxy| self.0.address(proxy)),
             tls: self.tls(),
             answer,
         }))
@@ -206,90 +200,28 @@ impl ExportSettings<'_> {
 
     fn syslog(&self) -> Result<Sink, String> {
         Ok(Sink::Syslog(SyslogSink {
-            host: self.needed("host")?,
+            host: self.0.needed("host")?,
             port: u16::try_from(self.number("port")).unwrap_or_default(),
-            encryption: match self.text("encryption").as_deref() {
+            encryption: match self.0.text("encryption").as_deref() {
                 Some("none") => SyslogEncryption::None,
                 _ => SyslogEncryption::Tls,
             },
-            facility: self.text("facility").unwrap_or_default(),
+            facility: self.0.text("facility").unwrap_or_default(),
             machine: read_machine_name(),
             tls: self.tls(),
-            demands_notice: self.flag("demand_close_notify"),
+            demands_notice: self.0.flag("demand_close_notify"),
         }))
     }
 
     fn tls(&self) -> TlsFiles {
         TlsFiles {
-            authorities: self.path("authorities"),
-            certificate: self.path("certificate"),
-            key: self.path("key"),
+            authorities: self.0.path("authorities"),
+            certificate: self.0.path("certificate"),
+            key: self.0.path("key"),
         }
-    }
-
-    fn credential(&self, key: &str) -> Result<Option<CredentialSource>, String> {
-        let Some(text) = self.text(key) else { return Ok(None) };
-        // The text may be the secret itself, so it is not repeated.
-        let open = || {
-            format!(
-                "`{}` is neither `env:NAME` nor `file:PATH`: a credential has no place in the \
-                 configuration",
-                self.key(key)
-            )
-        };
-        self.place(&text).map(Some).ok_or_else(open)
-    }
-
-    /// Returns the location of a credential.
-    fn place(&self, text: &str) -> Option<CredentialSource> {
-        match text.split_once(':')? {
-            ("env", name) => Some(CredentialSource::Variable(name.to_owned())),
-            ("file", path) => Some(CredentialSource::File(at_home(path, self.person))),
-            _ => None,
-        }
-    }
-
-    fn path(&self, key: &str) -> Option<PathBuf> {
-        self.text(key).map(|path| at_home(&path, self.person))
-    }
-
-    fn needed(&self, key: &str) -> Result<String, String> {
-        self.text(key).ok_or_else(|| self.missing(key))
-    }
-
-    fn text(&self, key: &str) -> Option<String> {
-        let Some(Value::Text(text)) = self.value(key) else { return None };
-        Some(text)
-    }
-
-    fn texts(&self, key: &str) -> Vec<String> {
-        let Some(Value::Texts(texts)) = self.value(key) else { return Vec::new() };
-        texts
-    }
-
-    fn flag(&self, key: &str) -> bool {
-        self.value(key) == Some(Value::Flag(true))
     }
 
     fn number(&self, key: &str) -> u64 {
-        let Some(Value::Integer(number)) = self.value(key) else { return 0 };
-        u64::try_from(number).unwrap_or_default()
-    }
-
-    fn value(&self, key: &str) -> Option<Value> {
-        let default = || (keys::find_by_name(&format!("{EXPORT}{key}"))?.default)();
-        self.said.get(key).cloned().or_else(default)
-    }
-
-    fn missing(&self, key: &str) -> String {
-        format!(
-            "`{}` is missing: add it, or take the export {} out",
-            self.key(key),
-            toml_text(&Value::Text(self.name.to_owned()))
-        )
-    }
-
-    fn key(&self, key: &str) -> String {
-        EXPORT.replace('*', self.name) + key
+        self.0.integer(key).and_then(|number| u64::try_from(number).ok()).unwrap_or_default()
     }
 }

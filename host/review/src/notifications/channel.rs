@@ -1,15 +1,13 @@
 //! A channel as the configuration has it.
 
-use portcullis_config::keys::{self, toml_text};
-use portcullis_config::{CHANNEL, Config, at_home};
-use portcullis_engine::SettingValue as Value;
+use crate::named_table::NamedTable;
+use portcullis_config::{CHANNEL, Config};
 use portcullis_notify::{
-    Address, Channel, CredentialSource, Encryption, Notification, NotificationSeverity,
-    ProgramChannel, Sender, Smtp, Topic, Webhook,
+    Channel, Encryption, Notification, NotificationSeverity, ProgramChannel, Sender, Smtp, Topic,
+    Webhook,
 };
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::PathBuf;
 
 /// A channel and its events.
 #[derive(Debug)]
@@ -53,137 +51,79 @@ pub fn configured_channels(config: &Config, person: &str) -> BTreeMap<String, Co
     config
         .channels
         .iter()
-        .map(|(name, said)| (name.clone(), ChannelSettings { name, said, person }.channel()))
+        .map(|(name, said)| {
+            (
+                name.clone(),
+                ChannelSettings(NamedTable {
+                    prefix: CHANNEL,
+                    noun: "channel",
+                    name,
+                    said,
+                    person,
+                })
+                .channel(),
+            )
+        })
         .collect()
 }
 
 /// One channel as it is configured.
-struct ChannelSettings<'a> {
-    name: &'a str,
-    said: &'a BTreeMap<String, Value>,
-    person: &'a str,
-}
+struct ChannelSettings<'a>(NamedTable<'a>);
 
 impl ChannelSettings<'_> {
     fn channel(&self) -> ConfiguredChannel {
-        let kind = self.text("kind").unwrap_or_default();
+        let kind = self.0.text("kind").unwrap_or_default();
         let channel = match kind.as_str() {
             "webhook" => self.webhook().map(Channel::Webhook),
             "smtp" => self.smtp().map(Channel::Smtp),
             "program" => self.program().map(Channel::Program),
-            _ => Err(self.missing("kind")),
+            _ => Err(self.0.missing("kind")),
         };
-        let severity = match self.text("severity").as_deref() {
+        let severity = match self.0.text("severity").as_deref() {
             Some("critical") => NotificationSeverity::Critical,
             Some("warning") => NotificationSeverity::Warning,
             _ => NotificationSeverity::Info,
         };
-        ConfiguredChannel { kind, events: self.texts("events"), severity, channel }
+        ConfiguredChannel { kind, events: self.0.texts("events"), severity, channel }
     }
 
     fn webhook(&self) -> Result<Webhook, String> {
-        let url = self.needed("url")?;
-        let address = |text: String| match self.place(&text) {
-            Some(place) => Address::Secret(place),
-            None => Address::Open(text),
-        };
-        let (url, proxy) = (address(url), self.text("proxy").map(address));
+        let url = self.0.needed("url")?;
         Ok(Webhook {
-            url,
-            proxy,
-            bearer: self.credential("bearer")?,
-            authorities: self.path("authorities"),
+            url: self.0.address(url),
+            proxy: self.0.text("proxy").map(|proxy| self.0.address(proxy)),
+            bearer: self.0.credential("bearer")?,
+            authorities: self.0.path("authorities"),
         })
     }
 
     fn smtp(&self) -> Result<Smtp, String> {
-        let login = match (self.text("user"), self.credential("password")?) {
+        let login = match (self.0.text("user"), self.0.credential("password")?) {
             (Some(user), Some(password)) => Some((user, password)),
             (None, None) => None,
-            (Some(_), None) => return Err(self.missing("password")),
-            (None, Some(_)) => return Err(self.missing("user")),
+            (Some(_), None) => return Err(self.0.missing("password")),
+            (None, Some(_)) => return Err(self.0.missing("user")),
         };
         Ok(Smtp {
-            host: self.needed("host")?,
-            port: self.port(),
-            encryption: match self.text("encryption").as_deref() {
+            host: self.0.needed("host")?,
+            port: self.0.integer("port").and_then(|port| u16::try_from(port).ok()),
+            encryption: match self.0.text("encryption").as_deref() {
                 Some("none") => Encryption::None,
                 Some("starttls") => Encryption::StartTls,
                 _ => Encryption::Tls,
             },
             login,
-            from: self.needed("from")?,
-            to: self.texts("to"),
-            authorities: self.path("authorities"),
+            from: self.0.needed("from")?,
+            to: self.0.texts("to"),
+            authorities: self.0.path("authorities"),
         })
     }
 
     fn program(&self) -> Result<ProgramChannel, String> {
         Ok(ProgramChannel {
-            path: at_home(&self.needed("program")?, self.person),
-            arguments: self.texts("arguments"),
+            path: self.0.needed_path("program")?,
+            arguments: self.0.texts("arguments"),
         })
-    }
-
-    fn credential(&self, key: &str) -> Result<Option<CredentialSource>, String> {
-        let Some(text) = self.text(key) else { return Ok(None) };
-        // The text may be the secret itself, so it is not repeated.
-        let open = || {
-            format!(
-                "`{}` is neither `env:NAME` nor `file:PATH`: a credential has no place in the configuration",
-                self.key(key)
-            )
-        };
-        self.place(&text).map(Some).ok_or_else(open)
-    }
-
-    /// Returns the location of a credential.
-    fn place(&self, text: &str) -> Option<CredentialSource> {
-        match text.split_once(':')? {
-            ("env", name) => Some(CredentialSource::Variable(name.to_owned())),
-            ("file", path) => Some(CredentialSource::File(at_home(path, self.person))),
-            _ => None,
-        }
-    }
-
-    fn path(&self, key: &str) -> Option<PathBuf> {
-        self.text(key).map(|path| at_home(&path, self.person))
-    }
-
-    fn port(&self) -> Option<u16> {
-        let Some(Value::Integer(port)) = self.value("port") else { return None };
-        u16::try_from(port).ok()
-    }
-
-    fn needed(&self, key: &str) -> Result<String, String> {
-        self.text(key).ok_or_else(|| self.missing(key))
-    }
-
-    fn text(&self, key: &str) -> Option<String> {
-        let Some(Value::Text(text)) = self.value(key) else { return None };
-        Some(text)
-    }
-
-    fn texts(&self, key: &str) -> Vec<String> {
-        let Some(Value::Texts(texts)) = self.value(key) else { return Vec::new() };
-        texts
-    }
-
-    fn value(&self, key: &str) -> Option<Value> {
-        let default = || (keys::find_by_name(&format!("{CHANNEL}{key}"))?.default)();
-        self.said.get(key).cloned().or_else(default)
-    }
-
-    fn missing(&self, key: &str) -> String {
-        format!(
-            "`{}` is missing: add it, or take the channel {} out",
-            self.key(key),
-            toml_text(&Value::Text(self.name.to_owned()))
-        )
-    }
-
-    fn key(&self, key: &str) -> String {
-        CHANNEL.replace('*', self.name) + key
     }
 }
 
