@@ -61,4 +61,5 @@ pub use file::{FileAccess, read_named_file};
 pub use message::{Notification, NotificationSeverity, Topic};
 pub use proxy::{CheckedProxy, read_proxy};
 pub use send::Sender;
+pub use webhook::parse_address;
 pub use webhook_reply::{read_retry_after, unreachable_service, unreachable_through};

@@ -128,20 +128,28 @@ impl CheckedWebhook {
 }
 
 fn parse(url: &str) -> Result<Uri, DeliveryFailure> {
-    let bad = |what: &str| {
+    parse_address(url).map_err(|what| {
         DeliveryFailure::give_up(
             format!("the webhook's address {what}"),
             "write it as `https://host/path`",
         )
-    };
-    let uri: Uri = url.parse().map_err(|_| bad("is none"))?;
-    let authority = uri.authority().ok_or_else(|| bad("names no host"))?;
+    })
+}
+
+/// Parses the address of a web service.
+///
+/// # Errors
+/// Fails with the rest of a sentence about the address. It repeats nothing of it: an address may hold
+/// a secret.
+pub fn parse_address(url: &str) -> Result<Uri, &'static str> {
+    let uri: Uri = url.parse().map_err(|_| "is none")?;
+    let authority = uri.authority().ok_or("names no host")?;
     if authority.as_str().contains('@') {
-        return Err(bad("holds a user name"));
+        return Err("holds a user name");
     }
     match uri.scheme_str() {
         Some("https" | "http") if !authority.host().is_empty() => Ok(uri),
-        _ => Err(bad("is neither `https` nor `http`")),
+        _ => Err("is neither `https` nor `http`"),
     }
 }
 

@@ -8,7 +8,7 @@ use crate::settings::{HttpAnswer, HttpSink};
 use crate::splunk::SplunkCollector;
 use crate::tls;
 use portcullis_network::find_own_address;
-use portcullis_notify::{Address, FileAccess, read_named_file, read_proxy};
+use portcullis_notify::{Address, FileAccess, parse_address, read_named_file, read_proxy};
 use secrecy::ExposeSecret;
 use std::ffi::OsString;
 use std::fmt;
@@ -42,10 +42,8 @@ impl OpenHttp {
         variable: &dyn Fn(&str) -> Option<OsString>,
     ) -> Result<Self, SinkFailure> {
         let uri = match &sink.url {
-            Address::Open(url) => parse_address(url)?,
-            Address::Secret(source) => {
-                parse_address(source.read_secret(variable)?.expose_secret())?
-            }
+            Address::Open(url) => parse_url(url)?,
+            Address::Secret(source) => parse_url(source.read_secret(variable)?.expose_secret())?,
         };
         let host = uri.host().unwrap_or_default();
         let scheme = uri.scheme_str().unwrap_or_default();
@@ -136,22 +134,13 @@ impl OpenHttp {
 }
 
 /// Reads the address of a service.
-fn parse_address(url: &str) -> Result<Uri, SinkFailure> {
-    let bad = |what: &str| {
+fn parse_url(url: &str) -> Result<Uri, SinkFailure> {
+    parse_address(url).map_err(|what| {
         SinkFailure::settings(
             format!("the address in `url` {what}"),
             "write it as `https://host/path`",
         )
-    };
-    let uri: Uri = url.parse().map_err(|_| bad("is none"))?;
-    let authority = uri.authority().ok_or_else(|| bad("names no host"))?;
-    if authority.as_str().contains('@') {
-        return Err(bad("holds a user name"));
-    }
-    match uri.scheme_str() {
-        Some("https" | "http") if !authority.host().is_empty() => Ok(uri),
-        _ => Err(bad("is neither `https` nor `http`")),
-    }
+    })
 }
 
 /// Reads headers, one a line. An error does not repeat a value.
