@@ -66,19 +66,7 @@ impl ExportWorker {
         let Some(_lock) = lock.with_context(|| format!("cannot lock the export `{name}`"))? else {
             return Ok(ExportOutcome::Busy);
         };
-        self.load_renderer(places, config)?;
-        let Some((_, renderer)) = &mut self.renderer else {
-            return Err(Error::internal("the plugins are gone"));
-        };
-        let mut run = ExportRun {
-            name,
-            export,
-            store: &mut self.store,
-            renderer,
-            origin: &self.origin,
-            variable: &read_variable,
-            now: now_ms,
-        };
+        let mut run = self.begin_run(places, config, name, export)?;
         let delivered = run.deliver_waiting(until, patient);
         Ok(ExportOutcome::Ran(delivered.map_err(|error| Error::io(error.to_string()))))
     }
@@ -95,11 +83,30 @@ impl ExportWorker {
             return Err(Error::io(format!("another process delivers `{name}` just now"))
                 .with_hint("try again"));
         };
-        self.load_renderer(places, config)?;
-        let Some((_, renderer)) = &mut self.renderer else {
-            return Err(Error::internal("the plugins are gone"));
+        let mut run = self.begin_run(places, config, name, export)?;
+        run.send_trial().map_err(|error| Error::io(error.to_string()))
+    }
+
+    /// Begins a run under the export's lock, with the plugins of that configuration.
+    fn begin_run<'a>(
+        &'a mut self,
+        places: &Paths,
+        config: &Arc<Config>,
+        name: &'a str,
+        export: &'a ConfiguredExport,
+    ) -> Result<ExportRun<'a>> {
+        let kept = self.renderer.take().filter(|(known, _)| Arc::ptr_eq(known, config));
+        let renderer = match kept {
+            Some(kept) => kept,
+            None => {
+                let config = Arc::clone(config);
+                let reviewer =
+                    installed::load_reviewer(places, &self.home, (*config).clone(), &[], now_ms())?;
+                (config, PluginRenderer(reviewer))
+            }
         };
-        let mut run = ExportRun {
+        let (_, renderer) = self.renderer.insert(renderer);
+        Ok(ExportRun {
             name,
             export,
             store: &mut self.store,
@@ -107,18 +114,7 @@ impl ExportWorker {
             origin: &self.origin,
             variable: &read_variable,
             now: now_ms,
-        };
-        run.send_trial().map_err(|error| Error::io(error.to_string()))
-    }
-
-    fn load_renderer(&mut self, places: &Paths, config: &Arc<Config>) -> Result<()> {
-        if self.renderer.as_ref().is_some_and(|(known, _)| Arc::ptr_eq(known, config)) {
-            return Ok(());
-        }
-        let reviewer =
-            installed::load_reviewer(places, &self.home, (**config).clone(), &[], now_ms())?;
-        self.renderer = Some((Arc::clone(config), PluginRenderer(reviewer)));
-        Ok(())
+        })
     }
 
     /// Opens the journal again if it is another one by now.
