@@ -3,7 +3,7 @@
 //! Fields that the schema has are under its names; the rest is below `portcullis`. The record's own
 //! text is in `event.original`, from which the journal's chain can be recomputed.
 
-use crate::record::{ExportedRecord, Gravity, MOST_TEXT, fraction, rationality};
+use crate::record::{ExportedRecord, Gravity, MOST_TEXT, fraction};
 use portcullis_plugin::audit_exporter::{
     AuditExporter, AuditRecord, Descriptor, Error, Reads, RecordKind, Rendered, Verdict,
 };
@@ -122,16 +122,7 @@ fn own_fields(exported: &ExportedRecord<'_>) -> Map<String, Value> {
             own.insert(name.into(), cut(text, KEYWORD).into());
         }
     }
-    if let Some(decision) = &record.decision {
-        own.insert("verdict".into(), decision.verdict.as_str().into());
-        own.insert("risk".into(), json!(fraction(decision.risk)));
-        if let Some(rationality) = rationality(decision) {
-            own.insert("rationality".into(), json!(rationality));
-        }
-        own.insert("confidence".into(), json!(fraction(decision.confidence)));
-        own.insert("reasons".into(), json!(decision.reasons));
-        own.insert("sources".into(), json!(decision.sources));
-    }
+    exported.add_decision(&mut own);
     if !record.detections.is_empty() {
         let detections = record.detections.iter().map(|detected| {
             json!({
@@ -142,12 +133,7 @@ fn own_fields(exported: &ExportedRecord<'_>) -> Map<String, Value> {
         });
         own.insert("detections".into(), detections.collect());
     }
-    if !record.faults.is_empty() {
-        let faults = record.faults.iter().map(|faulted| {
-            json!({ "source": faulted.source, "name": faulted.name, "detail": faulted.detail })
-        });
-        own.insert("faults".into(), faults.collect());
-    }
+    exported.add_faults(&mut own);
     own
 }
 

@@ -8,6 +8,7 @@ use portcullis_plugin::audit_exporter::{AuditRecord, Decision, RecordKind, Verdi
 use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Value, json};
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -331,6 +332,30 @@ impl<'a> ExportedRecord<'a> {
     /// Returns true if nothing is enforced: decisions are recorded, and actions run.
     pub(crate) fn is_observing(&self) -> bool {
         self.document.mode.text() == "observe"
+    }
+
+    /// Adds what was decided, if anything was, under the names of the journal.
+    pub(crate) fn add_decision(&self, fields: &mut Map<String, Value>) {
+        let Some(decision) = &self.record.decision else { return };
+        fields.insert("verdict".into(), decision.verdict.as_str().into());
+        fields.insert("risk".into(), json!(fraction(decision.risk)));
+        if let Some(rationality) = rationality(decision) {
+            fields.insert("rationality".into(), json!(rationality));
+        }
+        fields.insert("confidence".into(), json!(fraction(decision.confidence)));
+        fields.insert("reasons".into(), json!(decision.reasons));
+        fields.insert("sources".into(), json!(decision.sources));
+    }
+
+    /// Adds the faults, if there are any.
+    pub(crate) fn add_faults(&self, fields: &mut Map<String, Value>) {
+        if self.record.faults.is_empty() {
+            return;
+        }
+        let faults = self.record.faults.iter().map(|faulted| {
+            json!({ "source": faulted.source, "name": faulted.name, "detail": faulted.detail })
+        });
+        fields.insert("faults".into(), faults.collect());
     }
 
     pub(crate) fn verdict(&self) -> Option<Verdict> {

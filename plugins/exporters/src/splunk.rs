@@ -3,7 +3,7 @@
 //! The event has the fields to search for, and the record as the journal holds it in `record`. `uid`
 //! is the same each time a record is sent.
 
-use crate::record::{ExportedRecord, MOST_TEXT, fraction, rationality};
+use crate::record::{ExportedRecord, MOST_TEXT, fraction};
 use portcullis_plugin::audit_exporter::{
     AuditExporter, AuditRecord, Descriptor, Error, Reads, Rendered,
 };
@@ -68,16 +68,7 @@ fn event(exported: &ExportedRecord<'_>) -> Map<String, Value> {
             event.insert(name.into(), cut(text, MOST_TEXT).into());
         }
     }
-    if let Some(decision) = &record.decision {
-        event.insert("verdict".into(), decision.verdict.as_str().into());
-        event.insert("risk".into(), json!(fraction(decision.risk)));
-        if let Some(rationality) = rationality(decision) {
-            event.insert("rationality".into(), json!(rationality));
-        }
-        event.insert("confidence".into(), json!(fraction(decision.confidence)));
-        event.insert("reasons".into(), json!(decision.reasons));
-        event.insert("sources".into(), json!(decision.sources));
-    }
+    exported.add_decision(&mut event);
     if !record.detections.is_empty() {
         let detections = record.detections.iter().map(|detected| {
             json!({
@@ -89,12 +80,7 @@ fn event(exported: &ExportedRecord<'_>) -> Map<String, Value> {
         });
         event.insert("detections".into(), detections.collect());
     }
-    if !record.faults.is_empty() {
-        let faults = record.faults.iter().map(|faulted| {
-            json!({ "source": faulted.source, "name": faulted.name, "detail": faulted.detail })
-        });
-        event.insert("faults".into(), faults.collect());
-    }
+    exported.add_faults(&mut event);
     let document = serde_json::from_str(&record.document);
     event.insert("record".into(), document.unwrap_or_else(|_| record.document.as_str().into()));
     event

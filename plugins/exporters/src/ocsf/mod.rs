@@ -173,12 +173,7 @@ fn unmapped(exported: &ExportedRecord<'_>) -> Map<String, Value> {
         own.insert("reasons".into(), json!(decision.reasons));
         own.insert("sources".into(), json!(decision.sources));
     }
-    if !record.faults.is_empty() {
-        let faults = record.faults.iter().map(|faulted| {
-            json!({ "source": faulted.source, "name": faulted.name, "detail": faulted.detail })
-        });
-        own.insert("faults".into(), faults.collect());
-    }
+    exported.add_faults(&mut own);
     own
 }
 
