@@ -289,7 +289,7 @@ pub async fn answer_orders(
     }
     loop {
         let of_group = if wait.is_zero() {
-            // Who does not wait hears of no news, so what it gets is read for it.
+            // A request that does not wait is not told of news, so its orders are read now.
             Arc::new(GroupOrders::read(&hub.database, group).await?)
         } else {
             hub.orders.find_orders(&hub.database, group).await?

@@ -1,7 +1,7 @@
 //! The orders of groups as this replica has read them: of a thousand held requests that are woken by
 //! the same news, one asks the database.
 //!
-//! What was read counts until the database's notifications bring news, and for a short time at most.
+//! Orders that were read count until the database sends news, and for a short time at most.
 //! A request that was read before the news came is never kept.
 
 use crate::database::Database;

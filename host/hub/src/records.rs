@@ -188,8 +188,8 @@ fn list_conditions(search: &RecordSearch) -> Conditions<'_> {
     conditions
 }
 
-/// Returns the newest records of a session, the oldest first. Only the partitions of the time in
-/// which it grew are read.
+/// Returns the newest records of a session, the oldest first. Reads only the partitions of the days
+/// on which the session grew.
 pub async fn read_session(
     database: &Database,
     machine: &str,

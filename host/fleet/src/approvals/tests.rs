@@ -158,7 +158,7 @@ fn rules_name_each_person_once_and_somebody_for_each_role() {
 const DOMAIN: &[u8] = PASSKEY_DOMAIN;
 const PAGE: &str = "https://hub.example:8444";
 
-/// What a device signs, and what a browser adds.
+/// The parts of an assertion: a device signs some, and a browser adds the others.
 struct Signing {
     client_data: serde_json::Value,
     name: String,

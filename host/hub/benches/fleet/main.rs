@@ -11,8 +11,8 @@
 //! | `rows` | the cost of a record and of the pages in a database with few rows and with many |
 //! | `orders` | connections that a replica holds, what they take, and the time in which orders arrive at them |
 //!
-//! What is simplified: a machine is a value of this program, whose records are copies of a real review
-//! and its outcome with other ids, sessions, times and words. Each joins with a token, has its own key and
+//! The machines are simplified. Each is a value of this program, and its records are copies of a real
+//! review and its outcome with other ids, sessions, times and words. Each joins with a token, has its own key and
 //! certificate, and speaks through `HubClient` as a machine does; only held connections are lighter
 //! than that (`held.rs`), since a thread for each is more than a process may have. Nothing on the hub's
 //! side is simplified. Clients, hub and database share this machine's processors, so every figure is a

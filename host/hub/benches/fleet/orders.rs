@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// The time in which what machines do at first is over.
 const PAUSE: Duration = Duration::from_secs(3);
 
-/// What the machines have met.
+/// The results of the machines' requests.
 #[derive(Default)]
 struct Met {
     /// Machines that have asked at least once.

@@ -121,7 +121,7 @@ fn read_log(hub: &RunningHub) -> u64 {
 
 /// Returns the bytes of all records with their indexes, and their number as the journals count them.
 fn read_size(hub: &RunningHub) -> (u64, u64) {
-    // What was written lately is in the list of the index of words until that is emptied.
+    // The index of words keeps new entries in a list, which counts until it is emptied.
     hub.query(
         "SELECT gin_clean_pending_list(i.indexrelid::regclass) FROM pg_stat_user_indexes i \
          WHERE i.indexrelname LIKE 'records\\_2%words%'",

@@ -1,5 +1,5 @@
 //! The forms of an answer by passkey: one returns the text that a device has to sign, the other takes
-//! what it signed.
+//! the signature.
 //!
 //! The hub checks role, person and signature, so that mistakes show at once. The machine checks the
 //! signature again, against its own orders, and believes nothing else.

@@ -1,4 +1,4 @@
-//! What changes while pages are open: a replica looks at the database as long as somebody follows it.
+//! Changes while pages are open: a replica looks at the database as long as a page is open.
 
 use crate::database::Database;
 use crate::failure::Failure;

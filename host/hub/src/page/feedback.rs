@@ -1,5 +1,5 @@
-//! What people said of reviews, by rule, and the changes that they propose, each tried on stored
-//! reviews. Nothing here takes effect by itself.
+//! The page of feedback: judgements of reviews by rule, and the changes that people propose, each
+//! tried on stored reviews. Nothing here takes effect by itself.
 
 use super::frame::{Frame, Place};
 use super::parts::{add_machine, show_time};

@@ -10,8 +10,8 @@
 //! come; without it `maintain` does. One process at a time delivers an export (`ExportLock`).
 //!
 //! A failure is retried with growing waits and never given up: until it passes, the export stays
-//! where it is. Records that retention removes before a sink took them are counted as lost, and
-//! `doctor` and the metrics say so.
+//! where it is. A record that retention removes before its delivery counts as lost, and `doctor` and
+//! the metrics say so.
 
 mod batch;
 mod deliver;
