@@ -5,8 +5,9 @@ use crate::common::site::{LIMIT, NOBODY, Site};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -154,11 +155,24 @@ pub fn ends() -> Result<()> {
         ensure!(before.code == Some(2) && after.code == Some(2), "{}", after.all());
         let mut again = Running::start(&site)?;
         // Whoever removes the state does not keep the service from ending.
-        fs::remove_dir_all(site.state())?;
+        remove_in_use(&site.state())?;
         again.signal(signal)?;
         ensure!(again.ended()? == Some(0), "it failed without its state");
     }
     Ok(())
+}
+
+/// Removes a folder that somebody may still write to.
+fn remove_in_use(folder: &Path) -> Result<()> {
+    let deadline = Instant::now() + LIMIT;
+    loop {
+        match fs::remove_dir_all(folder) {
+            Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty => {
+                ensure!(Instant::now() < deadline, "it is written to again and again");
+            }
+            ended => return Ok(ended?),
+        }
+    }
 }
 
 pub fn other_users() -> Result<()> {
