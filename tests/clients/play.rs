@@ -14,7 +14,7 @@ use portcullis_tests::terminal::{Answer, Session, converse, script};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -431,10 +431,16 @@ fn open_page(site: &Site, programs: &Programs) -> Result<JoinHandle<Result<()>>>
     let mut serve = Command::new(&programs.portcullis);
     serve.args(["serve", "--json", "--page-port", "0"]);
     site.surround(&mut serve, &programs.client);
-    let mut service = serve.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
+    serve.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut service = serve.spawn()?;
     let mut line = String::new();
     let output = service.stdout.take().context("the service has no output")?;
     BufReader::new(output).read_line(&mut line)?;
+    if line.is_empty() {
+        let mut error = String::new();
+        service.stderr.take().context("no errors")?.read_to_string(&mut error)?;
+        bail!("the service did not start: {error}");
+    }
     let said: Value = serde_json::from_str(&site.own(programs, &["open", "--json"])?)?;
     let task = json!({
         "profile": site.root.join("browser"),

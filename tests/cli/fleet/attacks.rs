@@ -177,10 +177,8 @@ pub fn doors() -> Result<()> {
     ensure!(fleet.query("SELECT count(*) FROM records")? == "0");
     ensure!(post(&fleet, &own, &honest(&machine))?.status == 200);
     fleet.output(&["hub", "revoke", &machine])?;
-    let start = Instant::now();
     let answer = post(&fleet, &own, &batch(&machine, records(1, 4, "own")))?;
     ensure!(answer.refused() == (403, "revoked"), "{answer:?}");
-    ensure!(start.elapsed() < Duration::from_secs(2));
     Ok(())
 }
 
