@@ -12,7 +12,7 @@ use super::keys::{ConfigKey, ProjectScope, ValueKind, toml_text};
 use super::order;
 use super::order_scope::{expand_profile, order_scope};
 use super::parse::{ConfigDocument, KeyValue, PipelineSection};
-use super::profiles::{PROFILE, profile_values};
+use super::profiles::{PROFILE, RETENTION, profile_values, retention_values};
 use portcullis_core::text::count_noun;
 use portcullis_engine::SettingValue as Value;
 use std::cell::OnceCell;
@@ -172,7 +172,8 @@ pub fn merge_layers(files: &[LayerFile], context: &LayerContext<'_>) -> MergedSe
             }
         }
     }
-    settled.take_profile();
+    settled.take_preset(PROFILE, profile_values);
+    settled.take_preset(RETENTION, retention_values);
     let managed = settled.entries.iter().filter(|(_, entry)| entry.origin.layer == Layer::Managed);
     settled.held = managed.map(|(path, entry)| (path.clone(), entry.said.value.clone())).collect();
     for file in files.iter().filter(|file| file.layer == Layer::Orders) {
@@ -250,9 +251,10 @@ impl MergedSettings {
         }
     }
 
-    /// Gives the keys that no file sets the values of the profile that a file names.
-    fn take_profile(&mut self) {
-        let Some(named) = self.entries.get(PROFILE) else { return };
+    /// Gives the keys that no file sets the values of the profile, or of another set of values, that
+    /// a file names under `key`.
+    fn take_preset(&mut self, key: &str, values_of: fn(&str) -> Vec<KeyValue>) {
+        let Some(named) = self.entries.get(key) else { return };
         let Value::Text(name) = &named.said.value else { return };
         // Nobody loosens a choice of the organisation.
         let layer = match named.origin.layer {
@@ -260,7 +262,7 @@ impl MergedSettings {
             _ => Layer::Profile,
         };
         let place = named.said.place;
-        let values = profile_values(name);
+        let values = values_of(name);
         // A threshold that a file sets takes precedence over those around it too.
         let set: Vec<&KeyValue> = self
             .entries

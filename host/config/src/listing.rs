@@ -2,6 +2,7 @@
 
 use super::keys::{self, ConfigKey};
 use super::layers::{EffectiveValue, Layer, MergedSettings};
+use super::profiles::{PROFILE, RETENTION, retention_values};
 use portcullis_core::text::one_line;
 use portcullis_engine::SettingValue as Value;
 use std::path::Path;
@@ -44,12 +45,14 @@ fn list_one<'a>(settled: &'a MergedSettings, key: &ConfigKey) -> Vec<ListedKey<'
 }
 
 impl ListedKey<'_> {
-    /// Returns where the value comes from: `default`, `profile`, or a file and a line.
+    /// Returns where the value comes from: `default`, `profile`, `audit.retention`, or a file and a
+    /// line.
     #[must_use]
     pub fn describe_origin(&self, settled: &MergedSettings) -> String {
         let Some(entry) = self.entry else { return "default".into() };
         if entry.origin.layer == Layer::Profile {
-            return "profile".into();
+            let is_kept = retention_values("regulated").iter().any(|said| said.path == self.path);
+            return if is_kept { RETENTION } else { PROFILE }.into();
         }
         let file = describe_place(settled, entry.origin.layer, entry.said.place.0);
         let tightened = if entry.origin.tightened { " (tightened)" } else { "" };

@@ -21,6 +21,21 @@ pub fn profile_values(name: &str) -> Vec<KeyValue> {
     document.said
 }
 
+/// The key that names how long things are kept.
+pub const RETENTION: &str = "audit.retention";
+
+/// Returns the values of a retention, which stand where those of a profile do; none for an unknown
+/// name.
+#[must_use]
+pub fn retention_values(name: &str) -> Vec<KeyValue> {
+    let text = match name {
+        "regulated" => include_str!("../profiles/regulated.toml"),
+        _ => return Vec::new(),
+    };
+    let (document, ..) = parse_document(text);
+    document.said
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -29,9 +44,11 @@ mod tests {
 
     #[test]
     fn profiles_are_correct_and_differ_from_the_defaults() {
-        for text in
-            [include_str!("../profiles/relaxed.toml"), include_str!("../profiles/strict.toml")]
-        {
+        for text in [
+            include_str!("../profiles/relaxed.toml"),
+            include_str!("../profiles/strict.toml"),
+            include_str!("../profiles/regulated.toml"),
+        ] {
             let (document, problems, _) = parse_document(text);
             assert!(problems.is_empty(), "{problems:?}");
             assert!(document.pipelines.is_empty());
@@ -39,7 +56,7 @@ mod tests {
                 assert_ne!(Some(&said.value), (said.key.default)().as_ref(), "{}", said.path);
             }
         }
-        assert!(profile_values("balanced").is_empty());
+        assert!(profile_values("balanced").is_empty() && retention_values("default").is_empty());
     }
 
     /// A threshold is lower the stricter the profile is.
