@@ -37,6 +37,7 @@ mod install;
 mod judgements;
 mod limits;
 mod lines;
+mod masking;
 mod metrics;
 mod notifications;
 mod own_agent;
@@ -87,6 +88,7 @@ fn main() -> ExitCode {
         judgements::tests(),
         limits::tests(),
         lines::tests(),
+        masking::tests(),
         metrics::tests(),
         notifications::tests(),
         pages::tests(),

@@ -42,6 +42,8 @@ pub enum ValueKind {
     Hosts,
     /// Patterns of tools of MCP servers.
     Tools,
+    /// Regular expressions of values that are masked.
+    Patterns,
     /// A plugin's own setting: text, a number, yes or no, a list of texts.
     Setting,
 }
@@ -109,6 +111,9 @@ impl ValueKind {
                 "a list of `https://HOST`, `http://HOST:PORT`, `https://HOST=ADDRESS/BITS`".into()
             }
             Self::Tools => "a list of `SERVER/TOOL`, in which `*` stands for any letters".into(),
+            Self::Patterns => {
+                "a list of at most 32 regular expressions that match no empty text".into()
+            }
             Self::Setting => "text, a finite number, `true`, `false` or a list of texts".into(),
         }
     }

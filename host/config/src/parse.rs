@@ -9,6 +9,7 @@ use super::hidden_tools;
 use super::keys::{self, ConfigKey, KeyLookup, PIPELINES, PROJECTS, ValueKind};
 use super::names::is_name;
 use super::problem::ConfigProblem;
+use portcullis_core::mask::{MOST_PATTERNS, check_pattern};
 use portcullis_engine::{Host, SettingValue as Value};
 use portcullis_strict_toml::{
     Document, Item, Table, Value as TomlValue, is_bare_key, list_names, nearest, show,
@@ -315,6 +316,7 @@ fn find_wrong(kind: ValueKind, value: &Value) -> Option<String> {
         ValueKind::Variables => is_variable(item),
         ValueKind::Hosts => Host::parse_host(item).is_some(),
         ValueKind::Tools => hidden_tools::is_pattern(item),
+        ValueKind::Patterns => check_pattern(item).is_ok(),
         ValueKind::PathGlobs => is_path_glob(item),
         ValueKind::Plugins => is_name(item),
         ValueKind::Path | ValueKind::File => !item.is_empty() && !item.contains('\0'),
@@ -322,7 +324,10 @@ fn find_wrong(kind: ValueKind, value: &Value) -> Option<String> {
     };
     match value {
         Value::Text(text) => (!fits(text)).then(|| text.clone()),
-        Value::Texts(items) => items.iter().find(|item| !fits(item)).cloned(),
+        Value::Texts(items) => {
+            let most = if kind == ValueKind::Patterns { MOST_PATTERNS } else { usize::MAX };
+            items.iter().find(|item| !fits(item)).or_else(|| items.get(most)).cloned()
+        }
         Value::Decimal(number) => {
             let fits = match kind {
                 ValueKind::Score => (0.0..=1.0).contains(number),

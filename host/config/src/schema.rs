@@ -12,6 +12,7 @@
 use super::keys::{ConfigKey, PIPELINES, ValueKind, all_keys};
 use super::plugins::{SettingDeclaration, Type, declared_settings};
 use portcullis_core::intervene::InterventionKind;
+use portcullis_core::mask::MOST_PATTERNS;
 use portcullis_engine::SettingValue as Value;
 use serde_json::{Map, Value as Json, json};
 
@@ -173,6 +174,13 @@ fn value(key: &ConfigKey) -> Json {
         }
         ValueKind::Plugins => {
             json!({ "type": "array", "items": { "type": "string", "pattern": NAME } })
+        }
+        ValueKind::Patterns => {
+            json!({
+                "type": "array",
+                "maxItems": MOST_PATTERNS,
+                "items": { "type": "string", "format": "regex", "minLength": 1, "maxLength": 256 },
+            })
         }
         ValueKind::Variables => {
             json!({

@@ -8,6 +8,7 @@ use portcullis_core::breaker::BreakerPolicy;
 use portcullis_core::fault::OnFault;
 use portcullis_core::intervene::InterventionKind as Intervention;
 use portcullis_core::ladder::Ladder;
+use portcullis_core::mask::{MaskPolicy, SecretKind};
 use portcullis_core::policy::{
     DecisionPolicy, Detail, InterventionPolicy, IssueScale, LimitPolicy, Mode, Policy,
     RationalityThresholds, RiskThresholds, ScopePolicy, Strategy,
@@ -34,7 +35,11 @@ impl EffectiveValues<'_> {
             Mode::Off.as_str().to_owned()
         };
         let strategy = word("interventions.strategy");
-        let personal = self.texts("mask.personal");
+        let kinds = |path: &str| -> Vec<SecretKind> {
+            let words = self.texts(path);
+            let kind = |word: &String| serde_json::from_value(word.as_str().into()).ok();
+            words.iter().filter_map(kind).collect()
+        };
         let default = Policy::default();
         Policy {
             mode: Mode::ALL
@@ -92,10 +97,11 @@ impl EffectiveValues<'_> {
                 .unwrap_or(default.on_failure),
             guarded: default.guarded,
             clients: portcullis_agents::PROFILES,
-            personal_data: personal
-                .iter()
-                .filter_map(|kind| serde_json::from_value(kind.as_str().into()).ok())
-                .collect(),
+            mask: MaskPolicy {
+                kinds: kinds("mask.personal"),
+                unlinked: kinds("mask.unlinked"),
+                patterns: self.texts("mask.patterns").clone(),
+            },
             mask_results: self.flag("mask.results"),
             hold_settings: self.flag("hold_settings"),
         }

@@ -7,9 +7,15 @@
 //! Secrets that look like ordinary words in ordinary places are not found.
 
 mod detect;
+mod patterns;
+mod personal;
+mod policy;
+mod secret;
 mod triggers;
 
-pub use detect::{Secret, SecretKind};
+pub use patterns::{MOST_PATTERNS, check_pattern};
+pub use policy::MaskPolicy;
+pub use secret::{Secret, SecretKind};
 
 use crate::action::{Action, Operation};
 use crate::text::floor_boundary;
@@ -25,13 +31,14 @@ pub const PLACEHOLDER: &str = "<secret:";
 pub struct Masker {
     key: [u8; 32],
     detector: detect::Detector,
+    unlinked: Vec<SecretKind>,
 }
 
 impl Masker {
-    /// Creates a masker with an installation's key, for secrets and these kinds of personal data.
+    /// Creates a masker with an installation's key, for secrets and these values.
     #[must_use]
-    pub fn new(key: [u8; 32], personal: &[SecretKind]) -> Self {
-        Self { key, detector: detect::Detector::new(personal) }
+    pub fn new(key: [u8; 32], policy: &MaskPolicy) -> Self {
+        Self { key, detector: detect::Detector::new(policy), unlinked: policy.unlinked.clone() }
     }
 
     /// Returns the secrets in `text`, in order, without overlaps.
@@ -70,8 +77,12 @@ impl Masker {
         *digest
     }
 
-    /// Returns `<secret:kind:8 hex digits>`: the same for the same value under the same key.
+    /// Returns `<secret:kind:8 hex digits>`: the same for the same value under the same key. A kind
+    /// that is not to be linked has zeros.
     fn placeholder(&self, kind: SecretKind, value: &str) -> String {
+        if self.unlinked.contains(&kind) {
+            return format!("{PLACEHOLDER}{kind}:00000000>");
+        }
         let hash = blake3::keyed_hash(&self.key, format!("mask\0{kind}\0{value}").as_bytes());
         let digits = hash.to_hex();
         format!("{PLACEHOLDER}{kind}:{}>", digits.get(..8).unwrap_or_default())

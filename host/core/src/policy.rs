@@ -5,7 +5,7 @@
 
 use crate::client::ClientProfile;
 use crate::ladder::{FALLBACK, Ladder, default_ladders};
-use crate::mask::SecretKind;
+use crate::mask::{MaskPolicy, SecretKind};
 use crate::score::{RationalityLevel, RiskLevel, Score, named};
 use crate::undo::OnFailure;
 use serde::{Deserialize, Serialize};
@@ -73,8 +73,8 @@ pub struct Policy {
     pub async_threshold: Score,
     /// The amount that a record holds.
     pub detail: Detail,
-    /// Kinds of personal data that are masked.
-    pub personal_data: Vec<SecretKind>,
+    /// The values that are masked in addition to secrets.
+    pub mask: MaskPolicy,
     /// True if the agent sees the placeholders too, if the client allows a result to be replaced.
     pub mask_results: bool,
     /// True if a change of the client's own settings during a session does not take effect in it.
@@ -96,7 +96,16 @@ impl Default for Policy {
             on_failure: OnFailure::Warn,
             async_threshold: Score::new(300),
             detail: Detail::Info,
-            personal_data: vec![SecretKind::Email, SecretKind::PaymentCard],
+            mask: MaskPolicy {
+                kinds: vec![
+                    SecretKind::Email,
+                    SecretKind::PaymentCard,
+                    SecretKind::Phone,
+                    SecretKind::Iban,
+                    SecretKind::NationalId,
+                ],
+                ..MaskPolicy::default()
+            },
             mask_results: false,
             hold_settings: true,
             guarded: Vec::new(),

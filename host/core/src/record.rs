@@ -39,6 +39,8 @@ named! {
         Exception => "exception",
         /// A person's opinion of a review.
         Feedback => "feedback",
+        /// A use of a credential, or a sign-in.
+        Authentication => "authentication",
     }
 }
 

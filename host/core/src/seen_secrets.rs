@@ -224,11 +224,12 @@ fn base64(text: &str) -> Option<String> {
 mod tests {
     use super::*;
     use crate::action::NetworkRequest;
+    use crate::mask::MaskPolicy;
 
     const VALUE: &str = "wJalrXUtnFEMIK7MDENGbPxR1";
 
     fn carried(url: &str) -> Vec<String> {
-        let masker = Masker::new([7; 32], &[]);
+        let masker = Masker::new([7; 32], &MaskPolicy::default());
         let mask =
             masker.build_mask(&["API_SECRET=wJalrXUtnFEMIK7MDENGbPxR1\nDB_PASSWORD=changeme1\n"]);
         let mut seen = SeenSecrets::default();

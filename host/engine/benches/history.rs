@@ -113,7 +113,7 @@ impl Host {
         let plugins = PluginSet::new(engine, reader, ALL.iter().map(entry).collect(), clock)
             .expect("a set of plugins");
         let policy = Policy::default();
-        let masker = Masker::new([7; 32], &policy.personal_data);
+        let masker = Masker::new([7; 32], &policy.mask);
         Self { plugins, policy, masker, now: clock.now_ms }
     }
 

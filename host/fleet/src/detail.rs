@@ -107,6 +107,7 @@ fn cut_text(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use portcullis_core::mask::MaskPolicy;
     use portcullis_store::NewRecord;
 
     const TOKEN: &str = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
@@ -126,7 +127,7 @@ mod tests {
 
     #[test]
     fn each_level_sends_its_part() {
-        let masker = Masker::new([1; 32], &[]);
+        let masker = Masker::new([1; 32], &MaskPolicy::default());
         let plain = r#"{"summary":"lists files","action":{"parameters":"ls /home"},"decision":{"verdict":"allow","findings":"many"}}"#;
         let secret = format!(r#"{{"summary":"prints {TOKEN}","action":{{"parameters":"x"}}}}"#);
         let short = r#"{"summary":"lists files","decision":{"verdict":"allow"}}"#;

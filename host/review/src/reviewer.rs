@@ -28,14 +28,13 @@ use portcullis_core::mask::Masker;
 use portcullis_core::observe::{Observations, Query};
 use portcullis_core::pipeline::{self, MissedCall, Ports, ReviewOutcome, Settings};
 use portcullis_core::plugins::Plugins;
-use portcullis_core::record::Record;
 use portcullis_core::session::{Measured, State};
 use portcullis_core::undo::{NoUndo, Undo};
 use portcullis_engine::{
     CodeCache, Engine, Hold, Kind, PluginSet, PluginSpec, ReviewClock, ShellCacheConfig, Source,
     Web,
 };
-use portcullis_store::{Durability, Home, NewRecord, Store, StoreError};
+use portcullis_store::Home;
 use std::num::NonZeroUsize;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
@@ -302,7 +301,7 @@ impl PreparedSetup {
         }
         Ok(Reviewer {
             plugins,
-            masker: Masker::new(origin.mask_key, &config.policy.personal_data),
+            masker: Masker::new(origin.mask_key, &config.policy.mask),
             person: origin.person.clone(),
             observes: origin.observes,
             config,
@@ -492,31 +491,4 @@ fn unknown_plugins(config: &Config, loaded: impl Fn(&str) -> bool) -> Result<()>
         }
     }
     Ok(())
-}
-
-/// Opens the journal and appends one record.
-///
-/// # Errors
-/// Fails if the journal cannot be opened or written.
-pub fn write_record(
-    home: &Home,
-    durability: Durability,
-    record: &Record,
-) -> Result<(), StoreError> {
-    Store::open_database(home, durability)?.append_records(vec![to_store(record)]).map(drop)
-}
-
-/// Converts a record for the store.
-#[must_use]
-pub fn to_store(record: &Record) -> NewRecord {
-    NewRecord {
-        id: record.id.clone(),
-        at: record.at,
-        kind: record.kind.as_str().to_owned(),
-        step: record.step,
-        call_id: record.call.clone(),
-        subject: record.subject.clone(),
-        verdict: record.verdict().map(|verdict| verdict.as_str().to_owned()),
-        document: record.document(),
-    }
 }

@@ -3,7 +3,7 @@
 //! Only a server's author knows which of its arguments are secrets. Whatever stands in the place of
 //! one, has the form of one, or looks random, counts as one; a reader of a difference misses little.
 
-use portcullis_core::mask::Masker;
+use portcullis_core::mask::{MaskPolicy, Masker};
 
 /// Parts of names, in lower case, whose values are credentials or hold some.
 const NAMES: &[&str] = &[
@@ -35,7 +35,7 @@ const LEAST_RANDOM: usize = 16;
 
 /// Returns the indices of the words that may be credentials, or hold some.
 pub(super) fn find_secret_words(words: &[&str]) -> Vec<usize> {
-    let masker = Masker::new([0; 32], &[]);
+    let masker = Masker::new([0; 32], &MaskPolicy::default());
     let mut found = Vec::new();
     let mut names_value = false;
     for (index, word) in words.iter().copied().enumerate() {

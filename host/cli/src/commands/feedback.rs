@@ -14,7 +14,7 @@ use portcullis_core::score::Verdict;
 use portcullis_core::text::one_line;
 use portcullis_review::installed::derive_mask_key;
 use portcullis_review::metrics::FEEDBACK_WORDS;
-use portcullis_review::reviewer::to_store;
+use portcullis_review::stored_records::to_store;
 use portcullis_store::Home;
 use serde_json::json;
 
@@ -119,7 +119,7 @@ fn fits(review: &Record, word: &str) -> Result<()> {
 fn masked(note: &str) -> Result<String> {
     let places = Paths::from_environment()?;
     let home = Home::open_root(&places.state)?;
-    let personal = Config::load(&places, Some(&home))?.policy.personal_data;
+    let personal = Config::load(&places, Some(&home))?.policy.mask;
     let mask = Masker::new(derive_mask_key(&home), &personal).build_mask(&[note]);
     Ok(one_line(&mask.apply_to(note), 512))
 }

@@ -52,6 +52,7 @@ pub(super) const KEYS: &[ConfigKey] = &[
             "fault",
             "exception",
             "feedback",
+            "authentication",
         ]),
         no_texts,
         "only records of these kinds; none named: all kinds",
@@ -135,7 +136,7 @@ pub(super) const KEYS: &[ConfigKey] = &[
         ValueKind::Text,
         no_text,
         "webhook, otlp, splunk: the whole address, `https://…`, or `http://` to this machine by its \
-         loopback address, or `env:NAME` or `file:PATH` where the address is a secret",
+         loopback address, or `credential:NAME`, `env:NAME` or `file:PATH` where the address is a secret",
     ),
     key(
         "exports.*.token",
@@ -154,7 +155,7 @@ pub(super) const KEYS: &[ConfigKey] = &[
         "exports.*.proxy",
         ValueKind::Text,
         no_text,
-        "webhook, otlp, splunk: `http://host:port` of a proxy, or `env:NAME` or `file:PATH`; without \
+        "webhook, otlp, splunk: `http://host:port` of a proxy, or `credential:NAME`, `env:NAME` or `file:PATH`; without \
          it no proxy is used, whatever the environment says",
     ),
     key(

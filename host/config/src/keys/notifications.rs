@@ -75,7 +75,7 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default_text: "",
         project: ProjectScope::Never,
         doc: "webhook: `https://…`, or `http://` to this machine by its loopback address, or \
-             `env:NAME` or `file:PATH` where the address is a secret",
+             `credential:NAME`, `env:NAME` or `file:PATH` where the address is a secret",
     },
     ConfigKey {
         path: "notifications.channels.*.proxy",
@@ -83,8 +83,8 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || None,
         default_text: "",
         project: ProjectScope::Never,
-        doc: "webhook: `http://host:port` of a proxy, or `env:NAME` (as `env:HTTPS_PROXY`) or \
-             `file:PATH`; without it no proxy is used, whatever the environment says",
+        doc: "webhook: `http://host:port` of a proxy, or `credential:NAME`, `env:NAME` (as \
+             `env:HTTPS_PROXY`) or `file:PATH`; without it no proxy is used, whatever the environment says",
     },
     ConfigKey {
         path: "notifications.channels.*.bearer",
@@ -92,7 +92,7 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || None,
         default_text: "",
         project: ProjectScope::Never,
-        doc: "webhook: a token, as `env:NAME` or `file:PATH`",
+        doc: "webhook: a token, as `credential:NAME`, `env:NAME` or `file:PATH`",
     },
     ConfigKey {
         path: "notifications.channels.*.host",
@@ -132,7 +132,7 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || None,
         default_text: "",
         project: ProjectScope::Never,
-        doc: "smtp: as `env:NAME` or `file:PATH`",
+        doc: "smtp: as `credential:NAME`, `env:NAME` or `file:PATH`",
     },
     ConfigKey {
         path: "notifications.channels.*.from",

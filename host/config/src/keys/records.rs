@@ -3,16 +3,48 @@
 use super::defaults::{DEFAULT, MOST_COUNT, number, score, text};
 use super::{ConfigKey, ProjectScope, Value, ValueKind};
 
+/// The kinds of personal data.
+const PERSONAL: &[&str] = &[
+    "email",
+    "payment-card",
+    "phone",
+    "iban",
+    "national-id",
+    "ip-address",
+    "mac-address",
+    "person-name",
+    "postal-address",
+];
+
 pub(super) const KEYS: &[ConfigKey] = &[
     ConfigKey {
         path: "mask.personal",
-        kind: ValueKind::Choices(&["email", "payment-card"]),
+        kind: ValueKind::Choices(PERSONAL),
         default: || {
-            Some(Value::Texts(DEFAULT.personal_data.iter().map(ToString::to_string).collect()))
+            Some(Value::Texts(DEFAULT.mask.kinds.iter().map(ToString::to_string).collect()))
         },
         default_text: "",
         project: ProjectScope::Union,
-        doc: "personal data that is masked in addition to secrets",
+        doc: "personal data that is masked in addition to secrets; its placeholders are keyed hashes, \
+              so that records about one value can be joined",
+    },
+    ConfigKey {
+        path: "mask.unlinked",
+        kind: ValueKind::Choices(PERSONAL),
+        default: || Some(Value::Texts(Vec::new())),
+        default_text: "",
+        project: ProjectScope::Never,
+        doc: "kinds of `mask.personal` whose placeholders are the same for every value, so that \
+              nobody can join records by them",
+    },
+    ConfigKey {
+        path: "mask.patterns",
+        kind: ValueKind::Patterns,
+        default: || Some(Value::Texts(Vec::new())),
+        default_text: "",
+        project: ProjectScope::Never,
+        doc: "values of your own that are masked, such as `\\bEMP-[0-9]{6}\\b`: at most 32, of 256 \
+              bytes each",
     },
     ConfigKey {
         path: "mask.results",
@@ -32,6 +64,15 @@ pub(super) const KEYS: &[ConfigKey] = &[
         doc: "how much a record contains (a record is always written): `\"warn\"` leaves out the \
              findings on what was allowed, `\"error\"` also on what was warned about, `\"debug\"` \
              keeps plugins' debug lines",
+    },
+    ConfigKey {
+        path: "audit.retention",
+        kind: ValueKind::Choice(&["default", "regulated"]),
+        default: || text("default"),
+        default_text: "",
+        project: ProjectScope::Never,
+        doc: "`\"regulated\"` keeps records and incidents for 365 days; keys that you set take \
+             precedence",
     },
     ConfigKey {
         path: "audit.retention_days",

@@ -133,6 +133,7 @@ fn value(kind: ValueKind) -> BoxedStrategy<Value> {
         ])
         .boxed(),
         ValueKind::Tools => texts(&["a/b", "*/delete_*", "files/*"]).boxed(),
+        ValueKind::Patterns => texts(&["EMP-[0-9]{6}", "\\bK[0-9]+\\b"]).boxed(),
         ValueKind::Names => texts(&["a", "\"", "b c"]).boxed(),
         ValueKind::Setting => prop_oneof![
             any::<i64>().prop_map(Value::Integer),

@@ -241,7 +241,11 @@ const ROWS: &[Row] = &[
     ),
     (
         "[mask]\npersonal = [\"token\"]",
-        &[(2, 12, "`mask.personal` holds `token`; it must be a list of `email`, `payment-card`")],
+        &[(
+            2,
+            12,
+            "`mask.personal` holds `token`; it must be a list of `email`, `payment-card`, `phone`, `iban`, `national-id`, `ip-address`, `mac-address`, `person-name`, `postal-address`",
+        )],
     ),
     (
         "[plugins.risk]\non_fault = \"allow\"",
@@ -435,7 +439,7 @@ fn everything_can_be_said() {
     let ladder = |pattern: &str| config.policy.interventions.ladder_of(pattern).kinds();
     assert_eq!(ladder("of a third party").map(|kind| kind as usize), [0, 0, 4, 4]);
     assert_eq!(ladder("secret_egress").map(|kind| kind as usize), [1, 4, 4, 4], "as by default");
-    assert_eq!(config.policy.personal_data.len(), 1);
+    assert_eq!(config.policy.mask.kinds.len(), 1);
     assert_eq!(
         (config.audit.retention_days, config.audit.anchors[0].as_path()),
         (0, Path::new("/home/me/head"))

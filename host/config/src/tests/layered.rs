@@ -102,7 +102,7 @@ fn the_organisation_goes_before_the_person_and_the_project_only_tightens() {
         (["", &two, &scratch("\"/\"")], false, "scope.scratch", "[\"/tmp\", \"/var/tmp\"] user Untrusted"),
         (["", &two, &scratch("\"/tmpx\"")], false, "scope.scratch", "[] project tightened Untrusted"),
         (["", "[mask]\npersonal = []", "[mask]\npersonal = [\"email\"]"], false, "mask.personal", "[\"email\"] project tightened"),
-        (["", "", "[mask]\npersonal = [\"email\"]"], false, "mask.personal", "[\"email\", \"payment-card\"] default Untrusted"),
+        (["", "", "[mask]\npersonal = [\"email\"]"], false, "mask.personal", "[\"email\", \"payment-card\", \"phone\", \"iban\", \"national-id\"] default Untrusted"),
         (["", "", "[scope]\nfolders = [\"/\"]"], false, "scope.folders", "[] default Untrusted"),
         // Plugins.
         (["", off, on], false, "plugins.scope-creep.enabled", "true project tightened"),
@@ -415,7 +415,7 @@ fn looser(with: &Config, without: &Config) -> Vec<&'static str> {
             a.interventions.disabled.iter().all(|name| b.interventions.disabled.contains(name)),
         ),
         ("interventions", others(&a.interventions) == others(&b.interventions)),
-        ("mask", b.personal_data.iter().all(|kind| a.personal_data.contains(kind))),
+        ("mask", b.mask.kinds.iter().all(|kind| a.mask.kinds.contains(kind))),
         ("mcp.hide", with.hidden_tools.contains(&without.hidden_tools)),
         ("mask.results", a.mask_results || !b.mask_results),
         ("audit", with.audit == without.audit),

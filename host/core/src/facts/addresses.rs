@@ -2,7 +2,7 @@
 //! sent.
 
 use super::parts::host_of;
-use crate::mask::{Masker, Secret, SecretKind};
+use crate::mask::{MaskPolicy, Masker, Secret, SecretKind};
 
 /// Returns the path of a `file:` address.
 pub(super) fn local_file(url: &str) -> Option<String> {
@@ -85,7 +85,7 @@ pub(super) fn holds_secrets(text: &str) -> bool {
 }
 
 fn find_secrets(text: &str) -> impl Iterator<Item = Secret> {
-    Masker::new([0; 32], &[]).find_secrets(text).into_iter()
+    Masker::new([0; 32], &MaskPolicy::default()).find_secrets(text).into_iter()
 }
 
 /// Returns true for a secret that is one wherever it stands. The value of something called a token

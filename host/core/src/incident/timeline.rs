@@ -64,7 +64,8 @@ fn describe_events(record: &Record) -> Vec<String> {
         RecordKind::Configuration
         | RecordKind::Fault
         | RecordKind::Exception
-        | RecordKind::Feedback => {
+        | RecordKind::Feedback
+        | RecordKind::Authentication => {
             described.push(format!("{}: {}", record.kind, record.summary));
         }
     }

@@ -1,42 +1,15 @@
 //! Detection of texts that look like secrets. One pass finds trigger texts, then the text at each
 //! trigger is checked.
 
+use super::patterns::compile_pattern;
+use super::personal::{PersonalKinds, find_personal};
+use super::policy::MaskPolicy;
+use super::secret::{Secret, SecretKind};
 use super::triggers::Triggers;
-use crate::score::named;
 use crate::text::floor_boundary;
-use serde::{Deserialize, Serialize};
+use regex_lite::Regex;
 use std::cmp::Reverse;
-use std::fmt;
 use std::ops::Range;
-
-named! {
-    /// The kinds of values that a placeholder replaces.
-    SecretKind {
-        /// A token with a known prefix.
-        Token => "token",
-        /// The value of something called a password, secret, token or key.
-        Password => "password",
-        /// A private key.
-        PrivateKey => "private-key",
-        /// A signed web token.
-        Jwt => "jwt",
-        /// User and password in a URL, or a credential in a header.
-        Credential => "credential",
-        /// A mail address (personal data).
-        Email => "email",
-        /// A payment card's number (personal data).
-        PaymentCard => "payment-card",
-    }
-}
-
-/// A secret's place and kind.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Secret {
-    /// Its bytes in the text.
-    pub range: Range<usize>,
-    /// Its kind.
-    pub kind: SecretKind,
-}
 
 /// The check of the text that follows a trigger.
 #[derive(Clone, Copy)]
@@ -120,15 +93,20 @@ const fn texts() -> [&'static str; TRIGGERS.len()] {
 
 /// Finds secrets in text.
 pub(super) struct Detector {
-    email: bool,
-    card: bool,
+    personal: PersonalKinds,
+    patterns: Vec<Regex>,
 }
 
 impl Detector {
-    pub(super) fn new(personal: &[SecretKind]) -> Self {
+    pub(super) fn new(policy: &MaskPolicy) -> Self {
         Self {
-            email: personal.contains(&SecretKind::Email),
-            card: personal.contains(&SecretKind::PaymentCard),
+            personal: PersonalKinds::new(&policy.kinds),
+            // The configuration was checked, so each of them is one.
+            patterns: policy
+                .patterns
+                .iter()
+                .filter_map(|text| compile_pattern(text).ok())
+                .collect(),
         }
     }
 
@@ -140,8 +118,11 @@ impl Detector {
                 found.extend(self.check(text, range, trigger, *check, &mut runs));
             }
         }
-        if self.card {
-            found.extend(cards(text));
+        find_personal(text, self.personal, &mut found);
+        for pattern in &self.patterns {
+            let matches = pattern.find_iter(text).map(|found| found.range());
+            let values = matches.filter(|range| !range.is_empty());
+            found.extend(values.map(|range| Secret { range, kind: SecretKind::Custom }));
         }
         without_overlaps(found)
     }
@@ -161,7 +142,7 @@ impl Detector {
             Check::Name => named_value(text, hit, runs),
             Check::Header => header(text, hit),
             Check::UserInfo => user_info(text, hit),
-            Check::Email => self.email.then(|| email(text, hit)).flatten(),
+            Check::Email => self.personal.email.then(|| email(text, hit)).flatten(),
         }
     }
 }
@@ -436,46 +417,4 @@ fn email(text: &str, hit: Range<usize>) -> Option<Secret> {
         && last.chars().all(|c| c.is_ascii_alphabetic())
         && !remote_login;
     likely.then_some(Secret { range: hit.start - local..end, kind: SecretKind::Email })
-}
-
-/// Finds runs of 15 to 19 digits that begin with 3 to 6 and pass the Luhn check, with blanks or
-/// hyphens between groups.
-fn cards(text: &str) -> Vec<Secret> {
-    let mut found = Vec::new();
-    let mut start = 0;
-    while let Some(offset) =
-        text.get(start..).and_then(|rest| rest.find(|c: char| c.is_ascii_digit()))
-    {
-        let begin = start + offset;
-        let length = run(text, begin, |c| c.is_ascii_digit() || c == ' ' || c == '-');
-        let group =
-            text.get(begin..begin + length).unwrap_or_default().trim_end_matches([' ', '-']);
-        let digits: Vec<u32> = group.chars().filter_map(|c| c.to_digit(10)).collect();
-        let alone =
-            before(text, begin).is_none_or(|c| !c.is_ascii_alphanumeric() && c != '.' && c != '_');
-        if alone
-            && (15..=19).contains(&digits.len())
-            && matches!(digits.first(), Some(3..=6))
-            && luhn(&digits)
-            && group.chars().filter(|c| *c == ' ' || *c == '-').count() != 1
-        {
-            found.push(Secret { range: begin..begin + group.len(), kind: SecretKind::PaymentCard });
-        }
-        start = begin + length.max(1);
-    }
-    found
-}
-
-fn luhn(digits: &[u32]) -> bool {
-    let sum: u32 = digits
-        .iter()
-        .rev()
-        .enumerate()
-        .map(|(index, digit)| match (index % 2, digit * 2) {
-            (0, _) => *digit,
-            (_, doubled) if doubled > 9 => doubled - 9,
-            (_, doubled) => doubled,
-        })
-        .sum();
-    sum.is_multiple_of(10) && digits.iter().any(|digit| *digit != 0)
 }

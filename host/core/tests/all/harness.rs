@@ -197,7 +197,7 @@ impl Undo for Loss {
 impl Default for World {
     fn default() -> Self {
         let policy = Policy { clients: portcullis_agents::PROFILES, ..Policy::default() };
-        let masker = Masker::new([7; 32], &policy.personal_data);
+        let masker = Masker::new([7; 32], &policy.mask);
         Self {
             policy,
             masker,

@@ -21,6 +21,7 @@ mod intervene;
 mod ladders;
 mod mask;
 mod observed;
+mod personal;
 mod pipeline;
 mod proportion;
 mod recover;

@@ -2,13 +2,15 @@
 //! secret.
 
 use portcullis_core::finding::{Change, Edit, Rewrite};
-use portcullis_core::mask::{Masker, PLACEHOLDER, SecretKind};
+use portcullis_core::mask::{MaskPolicy, Masker, PLACEHOLDER, SecretKind};
 use portcullis_core::rewrite::apply_rewrite;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
+const KINDS: [SecretKind; 2] = [SecretKind::Email, SecretKind::PaymentCard];
+
 fn masker() -> Masker {
-    Masker::new([7; 32], &[SecretKind::Email, SecretKind::PaymentCard])
+    Masker::new([7; 32], &MaskPolicy { kinds: KINDS.to_vec(), ..MaskPolicy::default() })
 }
 
 /// Makes up a token, so that scanners of this repository do not mistake it for a real one.
@@ -77,7 +79,10 @@ fn ordinary_text_is_left_alone() {
 fn placeholders_are_stable_and_keyed() {
     let text = "DB_PASSWORD=hunter2x";
     assert_eq!(masker().mask_text(text), masker().mask_text(text));
-    assert_ne!(masker().mask_text(text), Masker::new([8; 32], &[]).mask_text(text));
+    assert_ne!(
+        masker().mask_text(text),
+        Masker::new([8; 32], &MaskPolicy::default()).mask_text(text)
+    );
     assert_eq!(masker().mask_text(text).len(), "DB_PASSWORD=<secret:password:12345678>".len());
 }
 

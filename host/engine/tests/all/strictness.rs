@@ -179,7 +179,7 @@ impl Place {
         let clock = ReviewClock { now_ms: 1_700_000_000_000, time_budget: None };
         let mut plugins = PluginSet::new(self.engine.clone(), reader(), entries, clock).unwrap();
         let (policy, payload) = (Policy::default(), include_str!("strictness.json"));
-        let masker = Masker::new([7; 32], &policy.personal_data);
+        let masker = Masker::new([7; 32], &policy.mask);
         let settings = Settings {
             policy: &policy,
             masker: &masker,

@@ -5,7 +5,7 @@ use crate::machines::{SimulatedMachine, fill_record, now};
 use crate::number;
 use crate::records::send_records;
 use crate::usage::{Used, forget_peak, percentile, read_peak};
-use portcullis_core::mask::Masker;
+use portcullis_core::mask::{MaskPolicy, Masker};
 use portcullis_fleet::protocol::SentDetail;
 use portcullis_fleet::{FleetFiles, HubClient, HubError, JournalSender, SendError};
 use portcullis_store::{Durability, Hash, Home, NewRecord, Store, hash_record, to_hex};
@@ -107,7 +107,7 @@ pub fn send_as_machine(home: &Path) {
     let files = FleetFiles::of_home(&home);
     let membership = files.read_membership().unwrap().unwrap();
     let mut store = Store::open_database(&home, Durability::Process).unwrap();
-    let masker = Masker::new([1; 32], &[]);
+    let masker = Masker::new([1; 32], &MaskPolicy::default());
     loop {
         let client = HubClient::of_member(&membership).unwrap();
         let mut sender = JournalSender {

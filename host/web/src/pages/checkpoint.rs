@@ -73,7 +73,7 @@ pub(crate) fn compose(
     }
     if site.sees_files() {
         add_restore(&mut main, &kept, visitor, &site.approvers()?)?;
-        let masker = Masker::new(derive_mask_key(&reading.home), &config.policy.personal_data);
+        let masker = Masker::new(derive_mask_key(&reading.home), &config.policy.mask);
         let differences = list_differences(&kept.vault, &listed.id)?;
         add_differences(&mut main, &kept.vault, &differences, &masker)?;
     } else {

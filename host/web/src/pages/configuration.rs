@@ -29,7 +29,7 @@ const REFERENCES: [&str; 2] = ["env:", "file:"];
 pub(crate) fn compose(site: &Site, reading: &Reading) -> Result<Frame> {
     let settled = settle_layers(&site.places, Some(&reading.home), None)?;
     // The policy names personal data, which is masked too; it may be unusable for another reason.
-    let personal = site.config(&reading.home).map(|config| config.policy.personal_data);
+    let personal = site.config(&reading.home).map(|config| config.policy.mask);
     let masker = Masker::new(derive_mask_key(&reading.home), &personal.unwrap_or_default());
     let mut main = Html::new();
     for note in list_notes(&settled) {
@@ -132,10 +132,11 @@ fn show_host(address: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use portcullis_core::mask::MaskPolicy;
 
     #[test]
     fn what_opens_something_is_hidden() {
-        let masker = Masker::new([7; 32], &[]);
+        let masker = Masker::new([7; 32], &MaskPolicy::default());
         let key = |key: &str| format!("notifications.channels.team.{key}");
         for (path, value, expected) in [
             (key("bearer"), "\"abc\"", "(hidden)"),

@@ -7,7 +7,16 @@ use portcullis_plugin::types::{Action, Command, Context, Effect, EffectKind, Ope
 /// The prefix of a masked value.
 const PLACEHOLDER: &str = "<secret:";
 /// Masked values that are personal, not secret.
-const PERSONAL: &[&str] = &["email"];
+const PERSONAL: &[&str] = &[
+    "email",
+    "iban",
+    "ip-address",
+    "mac-address",
+    "national-id",
+    "person-name",
+    "phone",
+    "postal-address",
+];
 /// Kinds that are common in sample data and tests.
 const COMMON: &[&str] = &["password", "payment-card"];
 /// The maximum number of placeholders of one text that are looked at.

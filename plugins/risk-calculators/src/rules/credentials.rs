@@ -32,8 +32,19 @@ pub(super) fn written(action: &Action, _: &Context, _: &Config) -> Option<Ruling
 
 /// The prefix of a masked value.
 const PLACEHOLDER: &str = "<secret:";
-/// Kinds that are common in sample data and tests.
-const COMMON: &[&str] = &["password", "email", "payment-card"];
+/// Kinds that are common in sample data and tests, and personal data, which is no secret.
+const COMMON: &[&str] = &[
+    "email",
+    "iban",
+    "ip-address",
+    "mac-address",
+    "national-id",
+    "password",
+    "payment-card",
+    "person-name",
+    "phone",
+    "postal-address",
+];
 
 /// Files in which browsers, keyrings, password managers and the system keep credentials.
 const KEPT: &[&str] = &[

@@ -49,7 +49,7 @@ pub fn report_protection(places: &Paths, home: &Home, at_once: bool) -> Result<(
         return Ok(());
     }
     let config = Config::load(places, Some(home))?;
-    let masker = Masker::new(derive_mask_key(home), &config.policy.personal_data);
+    let masker = Masker::new(derive_mask_key(home), &config.policy.mask);
     // Without a project, the settings are those of the person and of the organisation.
     let project = places.state.clone();
     let agents = match find_installed(places, &project) {
@@ -117,13 +117,14 @@ const fn level_of(level: Level) -> FindingLevel {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use portcullis_core::mask::MaskPolicy;
     use portcullis_review::health::Check;
 
     const TOKEN: &str = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
 
     #[test]
     fn a_report_is_masked_and_has_bounds() {
-        let masker = Masker::new([1; 32], &[]);
+        let masker = Masker::new([1; 32], &MaskPolicy::default());
         let mut findings = vec![HealthFinding::ok(Check::Mode, "everything is enforced")];
         let warning = |_| HealthFinding::warning(Check::Mode, format!("has {TOKEN}"), "\u{202e}x");
         findings.extend((0..40).map(warning));

@@ -116,7 +116,7 @@ fn send(
         client = HubClient::of_member(&membership)?;
     }
     let news = tell_orders(fetch_orders(places, home, &client, false));
-    let masker = Masker::new(derive_mask_key(home), &config.policy.personal_data);
+    let masker = Masker::new(derive_mask_key(home), &config.policy.mask);
     let mut sender = JournalSender {
         store,
         files,
