@@ -11,6 +11,8 @@
 #[path = "exports/commands.rs"]
 mod commands;
 mod common;
+#[path = "exports/credentials.rs"]
+mod credentials;
 #[path = "exports/formats.rs"]
 mod formats;
 #[path = "exports/hardship.rs"]
@@ -50,6 +52,9 @@ fn main() -> ExitCode {
         trial("exports: the journal is followed", commands::followed),
         trial("exports: settings that cannot be used say why, and no secret", commands::unusable),
         trial("exports: a project sets none", commands::of_a_project),
+        trial("credentials: a refused one is recorded until it is rotated", credentials::rotated),
+        trial("credentials: a mistake has a fix and changes nothing", credentials::mistaken),
+        trial("credentials: an agent changes none and reads none", credentials::guarded),
     ]);
     common::run(trials)
 }

@@ -18,6 +18,7 @@ const LISTS: &[&[&str]] = &[
     &["incident", "list"],
     &["quarantine", "list"],
     &["notifications", "list"],
+    &["credential", "list"],
     &["exports", "list"],
     &["bundle", "list"],
     &["install", "claude", "--dry-run"],

@@ -26,6 +26,7 @@ use std::fs;
 const FLOORS: &[&[&str]] = &[
     &["fs", "network", "protocol"],
     &["core"],
+    &["credentials"],
     &["bundle", "checkpoint", "engine", "notify", "run", "store", "traces"],
     &["agents", "fleet", "mcp", "registry", "sinks"],
     &["config"],

@@ -7,12 +7,12 @@ use portcullis_config::Config;
 use portcullis_config::clock::now_ms;
 use portcullis_config::paths::Paths;
 use portcullis_core::text::count_noun;
+use portcullis_review::credentials::WatchedCredentials;
 use portcullis_review::exports::{
-    ConfiguredExport, Delivery, ExportLock, ExportRun, PluginRenderer, RecordOrigin,
+    ConfiguredExport, Delivery, ExportError, ExportLock, ExportRun, PluginRenderer, RecordOrigin,
     configured_exports,
 };
 use portcullis_review::installed;
-use portcullis_review::notifications::read_variable;
 use portcullis_store::{Durability, Home, Store};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -66,8 +66,10 @@ impl ExportWorker {
         let Some(_lock) = lock.with_context(|| format!("cannot lock the export `{name}`"))? else {
             return Ok(ExportOutcome::Busy);
         };
-        let mut run = self.begin_run(places, config, name, export)?;
+        let credentials = WatchedCredentials::of_home(&self.home);
+        let mut run = self.begin_run(places, config, (name, export), &credentials)?;
         let delivered = run.deliver_waiting(until, patient);
+        self.record_uses(&credentials, config, name, delivered.as_ref().err())?;
         Ok(ExportOutcome::Ran(delivered.map_err(|error| Error::io(error.to_string()))))
     }
 
@@ -83,8 +85,25 @@ impl ExportWorker {
             return Err(Error::io(format!("another process delivers `{name}` just now"))
                 .with_hint("try again"));
         };
-        let mut run = self.begin_run(places, config, name, export)?;
-        run.send_trial().map_err(|error| Error::io(error.to_string()))
+        let credentials = WatchedCredentials::of_home(&self.home);
+        let mut run = self.begin_run(places, config, (name, export), &credentials)?;
+        let sent = run.send_trial();
+        self.record_uses(&credentials, config, name, sent.as_ref().err())?;
+        sent.map_err(|error| Error::io(error.to_string()))
+    }
+
+    /// Records the credentials that a run used.
+    fn record_uses(
+        &self,
+        credentials: &WatchedCredentials,
+        config: &Config,
+        name: &str,
+        failure: Option<&ExportError>,
+    ) -> Result<()> {
+        let purpose = format!("exports.{name}");
+        let is_refused = failure.is_some_and(ExportError::is_of_credential);
+        credentials.record_uses(&self.home, config.durability, &purpose, is_refused, now_ms())?;
+        Ok(())
     }
 
     /// Begins a run under the export's lock, with the plugins of that configuration.
@@ -92,8 +111,8 @@ impl ExportWorker {
         &'a mut self,
         places: &Paths,
         config: &Arc<Config>,
-        name: &'a str,
-        export: &'a ConfiguredExport,
+        (name, export): (&'a str, &'a ConfiguredExport),
+        credentials: &'a WatchedCredentials,
     ) -> Result<ExportRun<'a>> {
         let kept = self.renderer.take().filter(|(known, _)| Arc::ptr_eq(known, config));
         let renderer = match kept {
@@ -112,7 +131,7 @@ impl ExportWorker {
             store: &mut self.store,
             renderer,
             origin: &self.origin,
-            variable: &read_variable,
+            credentials,
             now: now_ms,
         })
     }

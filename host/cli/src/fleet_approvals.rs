@@ -18,7 +18,7 @@ use portcullis_fleet::protocol::{ApprovalsRequest, MOST_QUESTIONS, VERSION, Wait
 use portcullis_fleet::{FleetFiles, HeldOrders, HubClient};
 use portcullis_review::answers::{Answerer, PersonAnswer, PersonDecision, give_answer, read_asked};
 use portcullis_review::approvals::WatchLock;
-use portcullis_review::reviewer::write_record;
+use portcullis_review::stored_records::write_record;
 use portcullis_store::{ApprovalRecord, Durability, Home, Store};
 use std::collections::BTreeMap;
 use std::thread::{Builder, sleep};

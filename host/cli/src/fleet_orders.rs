@@ -19,7 +19,7 @@ use portcullis_review::bundles::locks::RequiredBundle;
 use portcullis_review::bundles::open_store;
 use portcullis_review::bundles::policies::PolicyTexts;
 use portcullis_review::bundles::receipt::{self, InstalledRef};
-use portcullis_review::reviewer::write_record;
+use portcullis_review::stored_records::write_record;
 use portcullis_store::{Durability, Home, StoreError};
 use std::thread::{Builder, sleep};
 use std::time::{Duration, Instant};

@@ -162,6 +162,9 @@ enum Command {
     /// List and try exports of the journal, and deliver them now
     #[command(subcommand)]
     Exports(commands::exports::Command),
+    /// Keep what exports, notifications and registries sign in with
+    #[command(subcommand)]
+    Credential(commands::credential::Command),
     /// Trust everything in a project's configuration (interactive)
     Trust(commands::trust::Arguments),
     /// Only observe for a while, refuse nothing (interactive)
@@ -213,6 +216,7 @@ impl Command {
                 | Self::Quarantine(_)
                 | Self::Notifications(_)
                 | Self::Exports(_)
+                | Self::Credential(_)
                 | Self::Trust(_)
                 | Self::Pause(_)
                 | Self::Resume(_)
@@ -239,6 +243,7 @@ impl Command {
                 | Self::Metrics(_)
                 | Self::Notifications(_)
                 | Self::Exports(_)
+                | Self::Credential(_)
                 | Self::Pause(_)
                 | Self::Resume(_)
                 | Self::Open(_)
@@ -401,6 +406,7 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Catalogue(command) => commands::catalogue::run_catalogue(&command),
         Command::Notifications(command) => commands::notifications::run_notifications(&command),
         Command::Exports(command) => commands::exports::run_exports(&command),
+        Command::Credential(command) => commands::credential::run_credential(&command),
         #[cfg(target_os = "linux")]
         Command::Run(arguments) => commands::run::run_agent(&arguments),
         Command::Mcp(arguments) => return commands::mcp::run_mcp(arguments),

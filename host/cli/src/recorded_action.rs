@@ -4,7 +4,7 @@ use crate::error::Result;
 use portcullis_config::Config;
 use portcullis_config::paths::Paths;
 use portcullis_core::record::{Record, RecordKind};
-use portcullis_review::reviewer::write_record;
+use portcullis_review::stored_records::write_record;
 use portcullis_store::Home;
 
 /// Records an action of a person in the journal, at `now` (milliseconds since 1970).

@@ -58,7 +58,12 @@ pub fn record_line(record: &Record) -> String {
         RecordKind::Fault => format!("{}        {what}", paint::bad("fault")),
         RecordKind::Exception => format!("{}    {what}", paint::warn("exception")),
         RecordKind::Feedback => format!("{}     {what}", paint::warn("feedback")),
-        RecordKind::Session | RecordKind::Configuration => {
+        RecordKind::Authentication
+            if record.details.get("outcome").is_some_and(|outcome| outcome != "used") =>
+        {
+            format!("{}      {what}", paint::warn("sign-in"))
+        }
+        RecordKind::Session | RecordKind::Configuration | RecordKind::Authentication => {
             format!("{}             {}", paint::dim(" "), paint::dim(what))
         }
     }

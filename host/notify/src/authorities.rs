@@ -1,7 +1,7 @@
 //! Custom certificate authorities, for servers that no public one has signed for.
 
 use crate::failure::DeliveryFailure;
-use crate::file::{self, FileAccess};
+use portcullis_fs::{FileAccess, read_named_file};
 use std::path::Path;
 use ureq::tls::{Certificate, PemItem, parse_pem};
 
@@ -13,7 +13,7 @@ const MOST_BYTES: usize = 1 << 20;
 /// # Errors
 /// Fails if the file cannot be read, others can write it, or it holds no certificate.
 pub fn read_authorities(path: &Path) -> Result<Vec<Certificate<'static>>, DeliveryFailure> {
-    let pem = file::read_named_file(path, MOST_BYTES, FileAccess::OwnerWrites)?;
+    let pem = read_named_file(path, MOST_BYTES, FileAccess::OwnerWrites)?;
     let certificate = |item| match item {
         Ok(PemItem::Certificate(certificate)) => Some(certificate),
         _ => None,

@@ -1,7 +1,7 @@
 //! The destinations of messages, as configured. Nothing is checked here: `Sender::check_channel`
 //! and each sending do that.
 
-use crate::credential::CredentialSource;
+use portcullis_credentials::CredentialSource;
 use std::path::PathBuf;
 
 /// A way to a person.

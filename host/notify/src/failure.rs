@@ -1,6 +1,8 @@
 //! The outcome of sending.
 
 use portcullis_core::text::one_line;
+use portcullis_credentials::CredentialFailure;
+use portcullis_fs::NamedFileError;
 use std::fmt;
 use std::time::Duration;
 
@@ -21,6 +23,8 @@ pub struct DeliveryFailure {
     pub what: String,
     /// The fix, for a person, in one line.
     pub fix: String,
+    /// True if the server refused the credential.
+    pub is_of_credential: bool,
 }
 
 /// The next step after a failure.
@@ -49,6 +53,12 @@ impl DeliveryFailure {
         Self::new(Next::GiveUp, &what, &fix)
     }
 
+    /// Marks the refusal of a credential.
+    #[must_use]
+    pub(crate) fn of_credential(self) -> Self {
+        Self { is_of_credential: true, ..self }
+    }
+
     /// Sets the earliest time of the retry, if there is one.
     pub(crate) fn not_before(self, wait: Option<Duration>) -> Self {
         match (self.next, wait) {
@@ -64,6 +74,19 @@ impl DeliveryFailure {
             next,
             what: one_line(&what.to_string(), LINE_BYTES),
             fix: one_line(&fix.to_string(), LINE_BYTES),
+            is_of_credential: false,
         }
+    }
+}
+
+impl From<CredentialFailure> for DeliveryFailure {
+    fn from(failure: CredentialFailure) -> Self {
+        Self::give_up(failure.what, failure.fix)
+    }
+}
+
+impl From<NamedFileError> for DeliveryFailure {
+    fn from(error: NamedFileError) -> Self {
+        Self::give_up(error.what, error.fix)
     }
 }

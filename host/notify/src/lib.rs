@@ -28,8 +28,8 @@
 //!   its standard input; of the environment only `PATH`, `HOME` and `LANG`. Its process group ends
 //!   with it; processes that leave the group are not tracked.
 //!
-//! **Credentials** come from a variable or from a file that only its owner can access
-//! ([`CredentialSource`]), are read when a message is sent, and appear in no error.
+//! **Credentials** are named by a [`portcullis_credentials::CredentialSource`], are read when a message
+//! is sent, and appear in no error.
 //!
 //! A person who may configure a channel may have this machine send requests and start a program:
 //! that is the user or the administrator of the machine, never a project. The configuration
@@ -38,13 +38,11 @@
 mod authorities;
 mod backoff;
 mod channel;
-mod credential;
-mod environment;
 mod failure;
-mod file;
 mod message;
 mod program;
 mod proxy;
+mod redact;
 mod send;
 mod slack;
 mod smtp;
@@ -55,11 +53,10 @@ mod webhook_reply;
 pub use authorities::read_authorities;
 pub use backoff::{MOST_ATTEMPTS, backoff_delay};
 pub use channel::{Address, Channel, Encryption, ProgramChannel, Smtp, Webhook};
-pub use credential::{CredentialSource, redact_secrets};
 pub use failure::{Delivered, DeliveryFailure, Next};
-pub use file::{FileAccess, read_named_file};
 pub use message::{Notification, NotificationSeverity, Topic};
 pub use proxy::{CheckedProxy, read_proxy};
+pub use redact::redact_secrets;
 pub use send::Sender;
 pub use webhook::parse_address;
 pub use webhook_reply::{read_retry_after, unreachable_service, unreachable_through};

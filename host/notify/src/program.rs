@@ -1,10 +1,10 @@
 //! Passes a message to a program.
 
 use crate::channel::ProgramChannel;
-use crate::environment::Environment;
 use crate::failure::{Delivered, DeliveryFailure};
 use crate::message::Notification;
 use portcullis_core::text::strip_quotes;
+use portcullis_credentials::CredentialReader;
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use std::ffi::OsString;
@@ -36,7 +36,7 @@ pub(crate) struct CheckedProgram {
 impl CheckedProgram {
     pub(crate) fn new(
         program: &ProgramChannel,
-        from: &impl Environment,
+        reader: &dyn CredentialReader,
     ) -> Result<Self, DeliveryFailure> {
         let name = program.path.display();
         if !program.path.is_absolute() {
@@ -58,7 +58,7 @@ impl CheckedProgram {
             ));
         }
         let variables =
-            VARIABLES.iter().filter_map(|name| Some((*name, from.variable(name)?))).collect();
+            VARIABLES.iter().filter_map(|name| Some((*name, reader.variable(name)?))).collect();
         Ok(Self { program: program.clone(), variables })
     }
 

@@ -5,8 +5,8 @@
 
 use crate::channel::Address;
 use crate::failure::DeliveryFailure;
+use portcullis_credentials::CredentialReader;
 use secrecy::ExposeSecret;
-use std::ffi::OsString;
 use std::fmt;
 use ureq::Proxy;
 use ureq::http::Uri;
@@ -25,24 +25,24 @@ impl fmt::Debug for CheckedProxy {
     }
 }
 
-/// Reads the proxy of that address; `variable` reads the environment.
+/// Reads the proxy of that address; `reader` reads credentials.
 ///
 /// # Errors
 /// Fails if the credential cannot be read, or the address is not `http://host:port`.
 pub fn read_proxy(
     address: &Address,
-    variable: &dyn Fn(&str) -> Option<OsString>,
+    reader: &dyn CredentialReader,
 ) -> Result<CheckedProxy, DeliveryFailure> {
     match address {
         Address::Open(text) if text.contains('@') => {
             let what = "the proxy's address holds a user name";
             Err(DeliveryFailure::give_up(
                 what,
-                "name it as `env:NAME` or `file:PATH`: a credential has no place in the configuration",
+                "name it as `credential:NAME`, `env:NAME` or `file:PATH`: a credential has no place in the configuration",
             ))
         }
         Address::Open(text) => parse(text),
-        Address::Secret(credential) => parse(credential.read_secret(variable)?.expose_secret()),
+        Address::Secret(credential) => parse(credential.read_secret(reader)?.expose_secret()),
     }
 }
 

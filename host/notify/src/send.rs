@@ -1,30 +1,29 @@
 //! The entry point for sending.
 
 use crate::channel::Channel;
-use crate::environment::Environment;
 use crate::failure::{Delivered, DeliveryFailure};
 use crate::message::Notification;
 use crate::{program, smtp, webhook};
-use std::ffi::OsString;
+use portcullis_credentials::CredentialReader;
 use std::fmt;
 use std::time::Instant;
 
-/// Sends messages. Holds the source of environment variables, and nothing else.
-pub struct Sender<V> {
-    variable: V,
+/// Sends messages. Holds the reader of credentials, and nothing else.
+pub struct Sender<'a> {
+    reader: &'a dyn CredentialReader,
 }
 
-impl<V> fmt::Debug for Sender<V> {
+impl fmt::Debug for Sender<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Sender").finish_non_exhaustive()
     }
 }
 
-impl<V: Fn(&str) -> Option<OsString>> Sender<V> {
-    /// Returns a sender with a source of variables, for credentials and for the environment of
+impl<'a> Sender<'a> {
+    /// Returns a sender with a reader of credentials, and of variables for the environment of
     /// programs.
-    pub const fn new(variable: V) -> Self {
-        Self { variable }
+    pub const fn new(reader: &'a dyn CredentialReader) -> Self {
+        Self { reader }
     }
 
     /// Sends a message, and waits until the deadline at most.
@@ -41,11 +40,13 @@ impl<V: Fn(&str) -> Option<OsString>> Sender<V> {
         let message = message.bounded();
         match channel {
             Channel::Webhook(webhook) => {
-                webhook::CheckedWebhook::new(webhook, self)?.send(&message, deadline)
+                webhook::CheckedWebhook::new(webhook, self.reader)?.send(&message, deadline)
             }
-            Channel::Smtp(smtp) => smtp::CheckedServer::new(smtp, self)?.send(&message, deadline),
+            Channel::Smtp(smtp) => {
+                smtp::CheckedServer::new(smtp, self.reader)?.send(&message, deadline)
+            }
             Channel::Program(program) => {
-                program::CheckedProgram::new(program, self)?.send(&message, deadline)
+                program::CheckedProgram::new(program, self.reader)?.send(&message, deadline)
             }
         }
     }
@@ -57,15 +58,13 @@ impl<V: Fn(&str) -> Option<OsString>> Sender<V> {
     /// Fails if sending would refuse the settings.
     pub fn check_channel(&self, channel: &Channel) -> Result<(), DeliveryFailure> {
         match channel {
-            Channel::Webhook(webhook) => webhook::CheckedWebhook::new(webhook, self).map(drop),
-            Channel::Smtp(smtp) => smtp::CheckedServer::new(smtp, self).map(drop),
-            Channel::Program(program) => program::CheckedProgram::new(program, self).map(drop),
+            Channel::Webhook(webhook) => {
+                webhook::CheckedWebhook::new(webhook, self.reader).map(drop)
+            }
+            Channel::Smtp(smtp) => smtp::CheckedServer::new(smtp, self.reader).map(drop),
+            Channel::Program(program) => {
+                program::CheckedProgram::new(program, self.reader).map(drop)
+            }
         }
-    }
-}
-
-impl<V: Fn(&str) -> Option<OsString>> Environment for Sender<V> {
-    fn variable(&self, name: &str) -> Option<OsString> {
-        (self.variable)(name)
     }
 }

@@ -1,7 +1,6 @@
 //! Sends a message by mail.
 
 use crate::channel::{Encryption, Smtp};
-use crate::environment::Environment;
 use crate::failure::{Delivered, DeliveryFailure};
 use crate::message::Notification;
 use crate::{authorities, smtp_reply};
@@ -11,6 +10,7 @@ use lettre::transport::smtp::authentication::Credentials;
 use lettre::transport::smtp::client::{Certificate, CertificateStore, Tls, TlsParameters};
 use lettre::{SmtpTransport, Transport};
 use portcullis_core::text::hash_parts;
+use portcullis_credentials::CredentialReader;
 use portcullis_network::find_own_address;
 use secrecy::{ExposeSecret, SecretString};
 use std::sync::mpsc::sync_channel;
@@ -30,7 +30,7 @@ pub(crate) struct CheckedServer {
 }
 
 impl CheckedServer {
-    pub(crate) fn new(smtp: &Smtp, from: &impl Environment) -> Result<Self, DeliveryFailure> {
+    pub(crate) fn new(smtp: &Smtp, reader: &dyn CredentialReader) -> Result<Self, DeliveryFailure> {
         let place = &smtp.host;
         if place.is_empty() || place.chars().any(|c| c.is_control() || c.is_whitespace()) {
             return Err(DeliveryFailure::give_up(
@@ -66,7 +66,9 @@ impl CheckedServer {
         let login = smtp
             .login
             .as_ref()
-            .map(|(name, password)| Ok((name.clone(), from.credential(password)?)))
+            .map(|(name, password)| {
+                Ok::<_, DeliveryFailure>((name.clone(), password.read_secret(reader)?))
+            })
             .transpose()?;
         let to = smtp.to.iter().map(|one| mailbox(one)).collect::<Result<Mailboxes, _>>()?;
         Ok(Self {

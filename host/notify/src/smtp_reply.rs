@@ -1,7 +1,7 @@
 //! Interprets a mail server's refusal, or the lack of an answer.
 
-use crate::credential::redact_secrets;
 use crate::failure::DeliveryFailure;
+use crate::redact::redact_secrets;
 use lettre::transport::smtp::Error;
 use portcullis_core::text::strip_quotes;
 use secrecy::{ExposeSecret, SecretString};
@@ -31,7 +31,9 @@ pub(crate) fn refused(
         None => format!("the mail server `{place}` answered {code}"),
     };
     match code {
-        530 | 534 | 535 | 538 => DeliveryFailure::give_up(what, "check the login and its password"),
+        530 | 534 | 535 | 538 => {
+            DeliveryFailure::give_up(what, "check the login and its password").of_credential()
+        }
         _ if error.is_permanent() => {
             DeliveryFailure::give_up(what, "check `from`, `to` and what the server lets you send")
         }

@@ -1,12 +1,12 @@
 //! Posts a message to a webhook.
 
 use crate::channel::{Address, Webhook};
-use crate::credential::redact_secrets;
-use crate::environment::Environment;
 use crate::failure::{Delivered, DeliveryFailure};
 use crate::message::Notification;
 use crate::proxy::{self, CheckedProxy};
+use crate::redact::redact_secrets;
 use crate::{authorities, slack, webhook_reply};
+use portcullis_credentials::CredentialReader;
 use portcullis_network::{client_settings, create_client, find_own_address};
 use secrecy::{ExposeSecret, SecretString};
 use std::io::Read;
@@ -31,10 +31,13 @@ pub(crate) struct CheckedWebhook {
 }
 
 impl CheckedWebhook {
-    pub(crate) fn new(webhook: &Webhook, from: &impl Environment) -> Result<Self, DeliveryFailure> {
+    pub(crate) fn new(
+        webhook: &Webhook,
+        reader: &dyn CredentialReader,
+    ) -> Result<Self, DeliveryFailure> {
         let uri = match &webhook.url {
             Address::Open(url) => parse(url)?,
-            Address::Secret(credential) => parse(from.credential(credential)?.expose_secret())?,
+            Address::Secret(credential) => parse(credential.read_secret(reader)?.expose_secret())?,
         };
         let host = uri.host().unwrap_or_default();
         let place = match uri.port_u16() {
@@ -51,15 +54,14 @@ impl CheckedWebhook {
             );
             return Err(DeliveryFailure::give_up(what, "use `https`, or leave out `bearer`"));
         }
-        let variable = |name: &str| from.variable(name);
         let proxy = webhook.proxy.as_ref();
-        let proxy = proxy.map(|address| proxy::read_proxy(address, &variable)).transpose()?;
+        let proxy = proxy.map(|address| proxy::read_proxy(address, reader)).transpose()?;
         if is_open && proxy.is_some() {
             let what = format!("the webhook `{place}` is on this machine and has a `proxy`");
             return Err(DeliveryFailure::give_up(what, "leave out `proxy`"));
         }
         let bearer =
-            webhook.bearer.as_ref().map(|credential| from.credential(credential)).transpose()?;
+            webhook.bearer.as_ref().map(|credential| credential.read_secret(reader)).transpose()?;
         let roots = match &webhook.authorities {
             Some(path) => RootCerts::Specific(Arc::new(authorities::read_authorities(path)?)),
             None => RootCerts::WebPki,

@@ -29,7 +29,9 @@ pub(crate) fn refused(
             what,
             "redirects are not followed: configure the address that it leads to",
         ),
-        401 | 403 | 407 => DeliveryFailure::give_up(what, "renew the webhook's credential"),
+        401 | 403 | 407 => {
+            DeliveryFailure::give_up(what, "renew the webhook's credential").of_credential()
+        }
         404 | 410 => {
             DeliveryFailure::give_up(what, "make a new webhook there and configure its address")
         }

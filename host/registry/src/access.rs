@@ -3,10 +3,13 @@
 pub use crate::access_error::AccessError;
 
 use crate::proxy::Proxies;
+use portcullis_credentials::{CredentialStore, CredentialUse};
 use std::ffi::OsString;
+use std::fmt;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 use ureq::tls::{Certificate, PemItem, parse_pem};
 
@@ -15,9 +18,13 @@ use ureq::tls::{Certificate, PemItem, parse_pem};
 const MOST_BYTES: u64 = 1 << 20;
 
 /// Settings for reaching registries. It contains no credentials: these are looked up when a
-/// registry asks for them.
+/// registry asks for them, first in the credential store, then in docker's configuration.
 #[derive(Clone, Debug)]
 pub struct Access {
+    /// The credential store.
+    pub credentials: Option<CredentialStore>,
+    /// Whoever wants to know of uses of credentials.
+    pub observer: Option<UseObserver>,
     /// The folder of docker's `config.json`, which names our credentials.
     pub docker_config: Option<PathBuf>,
     /// The search path for the credential helpers that docker's configuration names, in the format
@@ -35,6 +42,28 @@ pub struct Access {
     pub plain_hosts: Vec<String>,
     /// Timeouts and retries.
     pub limits: TransferLimits,
+}
+
+/// Is called with each use of a credential, once its outcome is known.
+#[derive(Clone)]
+pub struct UseObserver(Arc<dyn Fn(&CredentialUse) + Send + Sync>);
+
+impl UseObserver {
+    /// Wraps a function.
+    #[must_use]
+    pub fn new(note: impl Fn(&CredentialUse) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(note))
+    }
+
+    pub(crate) fn note_use(&self, noted: &CredentialUse) {
+        (self.0)(noted);
+    }
+}
+
+impl fmt::Debug for UseObserver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("UseObserver")
+    }
 }
 
 /// The timeouts for a registry, and the delay before retries.
@@ -76,6 +105,8 @@ impl Access {
         let variable = |name: &str| variable(name).filter(|value| !value.is_empty());
         let home = || variable("HOME").map(|home| PathBuf::from(home).join(".docker"));
         Ok(Self {
+            credentials: None,
+            observer: None,
             docker_config: variable("DOCKER_CONFIG").map(PathBuf::from).or_else(home),
             helpers: variable("PATH"),
             authorities: variable("SSL_CERT_FILE").map(PathBuf::from),

@@ -16,7 +16,7 @@ const DOCKER_HUB: &str = "https://index.docker.io/v1/";
 
 /// The result of a lookup, and where it looked.
 #[derive(Clone, Debug)]
-pub(crate) struct CredentialLookup {
+pub(crate) struct DockerLookup {
     pub(crate) credential: Option<RegistryLogin>,
     /// The origin of the credentials, or a statement that none were found.
     pub(crate) words: String,
@@ -50,8 +50,8 @@ struct Auth {
 /// # Errors
 /// Fails if docker's configuration cannot be read, or if the helper that it names fails; the error
 /// is in words.
-pub(crate) fn find(access: &Access, registry: &str) -> Result<CredentialLookup, String> {
-    let nobody = |words: String| CredentialLookup { credential: None, words };
+pub(crate) fn find(access: &Access, registry: &str) -> Result<DockerLookup, String> {
+    let nobody = |words: String| DockerLookup { credential: None, words };
     let Some(folder) = &access.docker_config else {
         return Ok(nobody(
             "there is no docker configuration (neither `DOCKER_CONFIG` nor `HOME` is set)"
@@ -90,7 +90,7 @@ pub(crate) fn find(access: &Access, registry: &str) -> Result<CredentialLookup, 
         } else {
             format!("{words} has nothing for `{server}`")
         };
-        Ok(CredentialLookup { credential, words })
+        Ok(DockerLookup { credential, words })
     };
     if let Some((_, name)) = config.cred_helpers.iter().find(|(key, _)| is_key_of(key, registry)) {
         return helped(name);
@@ -101,7 +101,7 @@ pub(crate) fn find(access: &Access, registry: &str) -> Result<CredentialLookup, 
         .filter(|(key, _)| is_key_of(key, registry))
         .find_map(|(key, auth)| Some((key, auth.credential()?)));
     match entry {
-        Some((key, Ok(credential))) => Ok(CredentialLookup {
+        Some((key, Ok(credential))) => Ok(DockerLookup {
             credential: Some(credential),
             words: format!("what `{shown}` has for `{key}`"),
         }),

@@ -3,19 +3,15 @@
 use crate::access::Access;
 use crate::credential::RegistryLogin;
 use portcullis_core::text::strip_quotes;
+use portcullis_credentials::{ProgramAnswer, ask_program};
 use secrecy::SecretString;
 use serde::Deserialize;
-use std::io::{Read, Write};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::channel;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::time::Instant;
 
 /// The most bytes of its answer.
 const MOST_BYTES: u64 = 64 << 10;
-/// The interval between checks that it has ended.
-const POLL: Duration = Duration::from_millis(5);
 /// The answer of helpers about a server that they do not know.
 const UNKNOWN: &str = "credentials not found";
 /// The user name that marks an identity token.
@@ -39,24 +35,25 @@ pub(crate) fn get(
     access: &Access,
 ) -> Result<Option<RegistryLogin>, String> {
     let program = find(name, access).ok_or("is not there; install it, or log in without it")?;
-    let mut command = Command::new(program);
-    command.arg("get").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut child = command.spawn().map_err(|error| format!("cannot be started ({error})"))?;
-    let said = talk(&mut child, server, Instant::now() + access.limits.helper);
-    // It may not have ended by itself.
-    let _ = child.kill();
-    let _ = child.wait();
-    let (succeeded, said) = said
-        .ok_or_else(|| format!("did not answer within {} s", access.limits.helper.as_secs_f32()))?;
-    if !succeeded {
-        let words = String::from_utf8_lossy(&said).trim().to_owned();
+    let patience = access.limits.helper;
+    let said = ask_program(
+        Command::new(program).arg("get"),
+        server.as_bytes(),
+        MOST_BYTES,
+        Instant::now() + patience,
+    );
+    let ProgramAnswer { is_success, output } = said
+        .map_err(|error| format!("cannot be started ({error})"))?
+        .ok_or_else(|| format!("did not answer within {} s", patience.as_secs_f32()))?;
+    if !is_success {
+        let words = String::from_utf8_lossy(&output).trim().to_owned();
         return if words.contains(UNKNOWN) {
             Ok(None)
         } else {
             Err(format!("failed: \"{}\"", strip_quotes(&words, 120)))
         };
     }
-    let answer: HelperResponse = serde_json::from_slice(&said)
+    let answer: HelperResponse = serde_json::from_slice(&output)
         .map_err(|_| "answered with something that helpers never send")?;
     Ok(Some(match answer.username.as_str() {
         IDENTITY => RegistryLogin::Identity(answer.secret),
@@ -71,25 +68,4 @@ fn find(name: &str, access: &Access) -> Option<PathBuf> {
     std::env::split_paths(folders)
         .map(|folder| folder.join(format!("docker-credential-{name}")))
         .find(|path| path.is_file())
-}
-
-/// Returns whether it succeeded, and its output; `None` if it did not end in time.
-fn talk(child: &mut Child, server: &str, deadline: Instant) -> Option<(bool, Vec<u8>)> {
-    // A helper that does not read its input is judged by its output.
-    let _ = child.stdin.take()?.write_all(server.as_bytes());
-    let stdout = child.stdout.take()?;
-    let (says, said) = channel();
-    thread::spawn(move || {
-        let mut bytes = Vec::new();
-        let _ = stdout.take(MOST_BYTES).read_to_end(&mut bytes);
-        says.send(bytes)
-    });
-    let bytes = said.recv_timeout(deadline.saturating_duration_since(Instant::now())).ok()?;
-    loop {
-        match child.try_wait() {
-            Ok(Some(status)) => return Some((status.success(), bytes)),
-            Ok(None) if Instant::now() < deadline => thread::sleep(POLL),
-            Ok(None) | Err(_) => return None,
-        }
-    }
 }

@@ -35,6 +35,7 @@ mod download;
 mod error;
 mod exchange;
 mod helper;
+mod lookup;
 mod proxy;
 mod pull;
 mod push;
@@ -45,7 +46,7 @@ mod token;
 mod upload;
 mod versions;
 
-pub use access::{Access, AccessError, TransferLimits};
+pub use access::{Access, AccessError, TransferLimits, UseObserver};
 pub use client::Client;
 pub use error::{ErrorReason, RegistryError};
 pub use proxy::Proxies;

@@ -4,14 +4,15 @@ use crate::body;
 use crate::challenge::{self, Challenge};
 use crate::client::Client;
 use crate::credential::{RegistryLogin, basic_header};
-use crate::docker_config::{self, CredentialLookup};
 use crate::error::{ErrorReason, RegistryError};
 use crate::exchange::Exchange;
+use crate::lookup::{self, CredentialLookup};
 use crate::proxy::is_loopback;
 use crate::reference::Reference;
 use crate::token;
+use portcullis_credentials::{CredentialUse, UseOutcome};
 use secrecy::{ExposeSecret, SecretString};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::thread;
 use std::time::Duration;
 use ureq::Body;
@@ -47,6 +48,8 @@ pub(crate) struct RegistrySession<'a> {
     /// The `Authorization` header, once the registry has asked for it.
     authorization: RefCell<Option<SecretString>>,
     looked: RefCell<Option<CredentialLookup>>,
+    /// True once the use of the credential was noted.
+    is_noted: Cell<bool>,
 }
 
 /// A response, and whether the registry itself sent it: authentication requests of other hosts are
@@ -104,6 +107,7 @@ impl<'a> RegistrySession<'a> {
             action,
             authorization: RefCell::new(None),
             looked: RefCell::new(None),
+            is_noted: Cell::new(false),
         })
     }
 
@@ -191,7 +195,10 @@ impl<'a> RegistrySession<'a> {
                     self.introduce(answer).map_err(|why| self.error(request.asked, why))?;
                     continue;
                 }
-                Ok(RegistryResponse { answer, .. }) => {
+                Ok(RegistryResponse { answer, own }) => {
+                    if *own && answer.status() != 401 {
+                        self.note_success();
+                    }
                     matches!(answer.status().as_u16(), 429 | 500 | 502 | 503 | 504)
                 }
                 Err(why) => why.is_passing(),
@@ -276,7 +283,7 @@ impl<'a> RegistrySession<'a> {
                 "it requires a login, and {asks}: tokens, and names with passwords, are known here"
             ))
         })?;
-        let looked = docker_config::find(&self.client.access, self.reference.registry())
+        let looked = lookup::find(&self.client.access, self.reference.registry())
             .map_err(ErrorReason::Credential)?;
         let header = match (challenge, &looked.credential) {
             (Challenge::Bearer { realm, service }, credential) => {
@@ -311,24 +318,56 @@ impl<'a> RegistrySession<'a> {
         Ok(())
     }
 
+    /// Notes once that the registry took the credential.
+    fn note_success(&self) {
+        if self.authorization.borrow().is_none() || self.is_noted.replace(true) {
+            return;
+        }
+        if let Some(CredentialLookup { credential: Some(_), source, .. }) =
+            self.looked.borrow().as_ref()
+        {
+            self.note_use(source, UseOutcome::Used);
+        }
+    }
+
+    fn note_use(&self, source: &str, outcome: UseOutcome) {
+        if let Some(observer) = &self.client.access.observer {
+            observer.note_use(&CredentialUse {
+                credential: source.to_owned(),
+                purpose: format!("registry {}", self.reference.registry()),
+                outcome,
+            });
+        }
+    }
+
     /// Explains a 401 after everything was tried.
     fn unknown(&self) -> ErrorReason {
         let registry = self.reference.registry();
-        let login = format!("`docker login {registry}`");
-        ErrorReason::Unauthorized(match self.looked.borrow().as_ref() {
+        let looked = self.looked.borrow();
+        let login = match looked.as_ref() {
+            Some(looked) => looked.renewal.clone(),
+            None => format!("`docker login {registry}`"),
+        };
+        if let Some(CredentialLookup { credential: Some(_), source, .. }) = looked.as_ref() {
+            self.note_use(source, UseOutcome::Refused);
+        }
+        ErrorReason::Unauthorized(match looked.as_ref() {
             Some(CredentialLookup {
                 credential: Some(RegistryLogin::Password { user, .. }),
                 words,
+                ..
             }) => {
                 format!(
                     "it refuses {words} (user `{}`): log in again with {login}, or ask its owner",
                     user.escape_debug()
                 )
             }
-            Some(CredentialLookup { credential: Some(RegistryLogin::Identity(_)), words }) => {
+            Some(CredentialLookup {
+                credential: Some(RegistryLogin::Identity(_)), words, ..
+            }) => {
                 format!("it refuses {words}: log in again with {login}, or ask its owner")
             }
-            Some(CredentialLookup { credential: None, words }) => {
+            Some(CredentialLookup { credential: None, words, .. }) => {
                 format!("it requires a login, and {words}: log in with {login}")
             }
             None => format!("it requires a login: log in with {login}"),

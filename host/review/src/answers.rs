@@ -1,7 +1,7 @@
 //! A person's answer to an action that waits: the same from a terminal and from the page.
 
 use crate::questions::{AskedAction, Consent, answer_record};
-use crate::reviewer::to_store;
+use crate::stored_records::to_store;
 use anyhow::{Context, Result, bail};
 use portcullis_core::action::Timestamp;
 use portcullis_core::exceptions::{Exception, ExceptionScope};

@@ -1,8 +1,9 @@
 //! Finds mistakes of a configuration that none of its lines shows alone: values that do not count,
 //! channels that cannot send, a folder that does not exist, a strategy without its decider.
 
+use crate::credentials::HomeCredentials;
 use crate::exports::configured_exports;
-use crate::notifications::{configured_channels, read_variable};
+use crate::notifications::configured_channels;
 use portcullis_config::Config;
 use portcullis_config::layers::{IgnoreReason, IgnoredKey, Layer, MergedSettings};
 use portcullis_config::problem::{KeyProblem, Problems};
@@ -14,11 +15,16 @@ use std::path::Path;
 
 /// Returns the mistakes, each with its file and position.
 #[must_use]
-pub fn find_mistakes(settled: &MergedSettings, config: &Config, person: &str) -> Vec<Problems> {
+pub fn find_mistakes(
+    settled: &MergedSettings,
+    config: &Config,
+    person: &str,
+    credentials: &HomeCredentials,
+) -> Vec<Problems> {
     let ignored = settled.ignored.iter().filter_map(|ignored| without_effect(settled, ignored));
-    let keys = channels(config, person)
+    let keys = channels(config, person, credentials)
         .into_iter()
-        .chain(exports(config, person))
+        .chain(exports(config, person, credentials))
         .chain(check_decider(config))
         .chain(plugins_folder(settled, config));
     let keys = keys.map(|problem| place_problem(settled, Some(config), &problem));
@@ -68,22 +74,22 @@ fn without_effect(settled: &MergedSettings, ignored: &IgnoredKey) -> Option<Prob
     Some(Problems::at_place(file, (ignored.line, ignored.column), what))
 }
 
-fn channels(config: &Config, person: &str) -> Vec<KeyProblem> {
+fn channels(config: &Config, person: &str, credentials: &HomeCredentials) -> Vec<KeyProblem> {
     let channels = configured_channels(config, person);
     let problem = |(name, channel): (&String, &crate::notifications::ConfiguredChannel)| {
         let what = format!("the channel `{name}` cannot be used");
         let table = format!("notifications.channels.{name}");
-        Some(name_key(&table, config.channels.get(name), &what, &channel.problem()?))
+        Some(name_key(&table, config.channels.get(name), &what, &channel.problem(credentials)?))
     };
     channels.iter().filter_map(problem).collect()
 }
 
-fn exports(config: &Config, person: &str) -> Vec<KeyProblem> {
+fn exports(config: &Config, person: &str, credentials: &HomeCredentials) -> Vec<KeyProblem> {
     let exports = configured_exports(config, person);
     let problem = |(name, export): (&String, &crate::exports::ConfiguredExport)| {
         let what = format!("the export `{name}` cannot be used");
         let table = format!("exports.{name}");
-        let why = export.problem(&read_variable)?;
+        let why = export.problem(credentials)?;
         Some(name_key(&table, config.exports.get(name), &what, &why))
     };
     exports.iter().filter_map(problem).collect()

@@ -6,8 +6,8 @@
 
 use crate::incidents::{IncidentStatus, incident_status};
 use crate::quarantine::{self, QuarantineEntry};
-use crate::reviewer::to_store;
 use crate::stopped::{self, StopFile};
+use crate::stored_records::to_store;
 use anyhow::{Error, Result, anyhow, bail};
 use portcullis_config::boundary::user_of_state;
 use portcullis_core::incident::{Cleanup, Incident};

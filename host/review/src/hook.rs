@@ -24,8 +24,9 @@ use crate::checkpoints::CheckpointWriter;
 use crate::hook_caller::{FACTS_OF_USER, WITHOUT_SERVICE};
 use crate::orders_trial::TriedOrders;
 use crate::parts::{ReviewParts, ReviewerBasis};
-use crate::reviewer::{ReviewContext, Reviewer, to_store};
+use crate::reviewer::{ReviewContext, Reviewer};
 use crate::stopped::{self, StopFile};
+use crate::stored_records::to_store;
 use crate::user_view::UserView;
 use crate::{
     breakers, canary_session::CANARY_SESSION, health, incidents, notifications, quarantine,

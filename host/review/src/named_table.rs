@@ -2,8 +2,9 @@
 
 use portcullis_config::at_home;
 use portcullis_config::keys::{self, toml_text};
+use portcullis_credentials::CredentialSource;
 use portcullis_engine::SettingValue as Value;
-use portcullis_notify::{Address, CredentialSource};
+use portcullis_notify::Address;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -25,8 +26,8 @@ impl NamedTable<'_> {
         // The text may be the secret itself, so it is not repeated.
         let open = || {
             format!(
-                "`{}` is neither `env:NAME` nor `file:PATH`: a credential has no place in the \
-                 configuration",
+                "`{}` is neither `credential:NAME` nor `env:NAME` nor `file:PATH`: a credential has no \
+                 place in the configuration",
                 self.key(key)
             )
         };
@@ -42,11 +43,7 @@ impl NamedTable<'_> {
     }
 
     fn find_credential(&self, text: &str) -> Option<CredentialSource> {
-        match text.split_once(':')? {
-            ("env", name) => Some(CredentialSource::Variable(name.to_owned())),
-            ("file", path) => Some(CredentialSource::File(at_home(path, self.person))),
-            _ => None,
-        }
+        CredentialSource::parse(text, |path| at_home(path, self.person))
     }
 
     pub(crate) fn path(&self, key: &str) -> Option<PathBuf> {

@@ -3,7 +3,7 @@
 //!
 //! Guarded are:
 //!
-//! - our configuration with its plugins, our state (journal, key, cache, pause, trust), our two
+//! - our configuration with its plugins, our state (journal, key, credentials, cache, pause, trust), our two
 //!   programs, the organisation's configuration, the project's `.portcullis/config.toml` and
 //!   `portcullis.lock`, and the files of custom rules and of templates;
 //! - of every client, whichever runs: the person's settings file, plugins that bring hooks, managed
@@ -33,6 +33,7 @@ use std::path::{Path, PathBuf};
 const CONFIGURATION: &str = "the configuration of Portcullis";
 const STATE: &str = "the journal and state of Portcullis";
 const KEY: &str = "the key of Portcullis";
+const CREDENTIALS: &str = "the credentials of Portcullis";
 const PROGRAM: &str = "the program of Portcullis";
 const ORGANISATION: &str = "the organisation's configuration of Portcullis";
 const OF_PROJECT: &str = "the project's configuration of Portcullis";
@@ -189,6 +190,10 @@ impl List {
         self.push(&state.join("key"), |path| GuardedPath {
             secret: true,
             ..GuardedPath::new(path, KEY)
+        });
+        self.push(&state.join("credentials"), |path| GuardedPath {
+            secret: true,
+            ..GuardedPath::new(path, CREDENTIALS)
         });
         self.add(config, CONFIGURATION);
         self.add(state, STATE);

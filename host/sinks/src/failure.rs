@@ -1,6 +1,8 @@
 //! The reasons why a sink did not take records.
 
 use portcullis_core::text::one_line;
+use portcullis_credentials::CredentialFailure;
+use portcullis_fs::NamedFileError;
 use portcullis_notify::{DeliveryFailure, Next};
 use std::fmt::Display;
 use std::time::Duration;
@@ -15,6 +17,8 @@ pub struct SinkFailure {
     pub what: String,
     /// The fix, for a person, in one line.
     pub fix: String,
+    /// True if the sink refused the credential.
+    pub is_of_credential: bool,
 }
 
 /// The kind of a failure.
@@ -54,7 +58,7 @@ impl SinkFailure {
     fn new(problem: SinkProblem, what: &dyn Display, fix: &dyn Display) -> Self {
         let (what, fix) =
             (one_line(&what.to_string(), LINE_BYTES), one_line(&fix.to_string(), LINE_BYTES));
-        Self { problem, what, fix }
+        Self { problem, what, fix, is_of_credential: false }
     }
 }
 
@@ -64,6 +68,19 @@ impl From<DeliveryFailure> for SinkFailure {
             Next::Retry(wait) => SinkProblem::Later(wait),
             Next::GiveUp => SinkProblem::Settings,
         };
-        Self { problem, what: failure.what, fix: failure.fix }
+        let DeliveryFailure { what, fix, is_of_credential, .. } = failure;
+        Self { problem, what, fix, is_of_credential }
+    }
+}
+
+impl From<CredentialFailure> for SinkFailure {
+    fn from(failure: CredentialFailure) -> Self {
+        Self::settings(failure.what, failure.fix)
+    }
+}
+
+impl From<NamedFileError> for SinkFailure {
+    fn from(error: NamedFileError) -> Self {
+        Self::settings(error.what, error.fix)
     }
 }

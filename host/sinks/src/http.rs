@@ -7,10 +7,11 @@ use crate::http_reply::{judge_status, read_rejected};
 use crate::settings::{HttpAnswer, HttpSink};
 use crate::splunk::SplunkCollector;
 use crate::tls;
+use portcullis_credentials::CredentialReader;
+use portcullis_fs::{FileAccess, read_named_file};
 use portcullis_network::find_own_address;
-use portcullis_notify::{Address, FileAccess, parse_address, read_named_file, read_proxy};
+use portcullis_notify::{Address, parse_address, read_proxy};
 use secrecy::ExposeSecret;
-use std::ffi::OsString;
 use std::fmt;
 use std::time::Instant;
 use ureq::http::header::{HeaderName, HeaderValue};
@@ -39,11 +40,11 @@ impl fmt::Debug for OpenHttp {
 impl OpenHttp {
     pub(crate) fn open(
         sink: &HttpSink,
-        variable: &dyn Fn(&str) -> Option<OsString>,
+        reader: &dyn CredentialReader,
     ) -> Result<Self, SinkFailure> {
         let uri = match &sink.url {
             Address::Open(url) => parse_url(url)?,
-            Address::Secret(source) => parse_url(source.read_secret(variable)?.expose_secret())?,
+            Address::Secret(source) => parse_url(source.read_secret(reader)?.expose_secret())?,
         };
         let host = uri.host().unwrap_or_default();
         let scheme = uri.scheme_str().unwrap_or_default();
@@ -73,8 +74,8 @@ impl OpenHttp {
                 "leave out `proxy`",
             ));
         }
-        let proxy = sink.proxy.as_ref().map(|address| read_proxy(address, variable)).transpose()?;
-        let token = sink.token.as_ref().map(|source| source.read_secret(variable)).transpose()?;
+        let proxy = sink.proxy.as_ref().map(|address| read_proxy(address, reader)).transpose()?;
+        let token = sink.token.as_ref().map(|source| source.read_secret(reader)).transpose()?;
         let headers = match &sink.header_file {
             Some(path) => {
                 let bytes = read_named_file(path, HEADER_FILE_BYTES, FileAccess::OwnerOnly)?;
@@ -92,7 +93,7 @@ impl OpenHttp {
                 if token.is_none() {
                     return Err(SinkFailure::settings(
                         format!("`{place}` has no `token`"),
-                        "name the collector's token as `env:NAME` or `file:PATH`",
+                        "name the collector's token as `credential:NAME`, `env:NAME` or `file:PATH`",
                     ));
                 }
                 Some(SplunkCollector::of_address(&uri, &place, acknowledge)?)

@@ -33,7 +33,10 @@ pub(crate) fn judge_status(
             what,
             "redirects are not followed: configure the address that it leads to",
         ),
-        401 | 403 | 407 => SinkFailure::settings(what, "renew the credential in `token`"),
+        401 | 403 | 407 => SinkFailure {
+            is_of_credential: true,
+            ..SinkFailure::settings(what, "renew the credential in `token`")
+        },
         404 | 405 | 410 => SinkFailure::settings(what, "correct the address in `url`"),
         _ => SinkFailure::refused(what, "check that the service takes this `format`"),
     })

@@ -6,8 +6,8 @@ use crate::file::{FilePosition, OpenFile};
 use crate::http::OpenHttp;
 use crate::settings::Sink;
 use crate::syslog::OpenSyslog;
+use portcullis_credentials::CredentialReader;
 use serde::{Deserialize, Serialize};
-use std::ffi::OsString;
 use std::time::Instant;
 
 /// A sink that is ready for deliveries. Nothing is connected before the first.
@@ -31,19 +31,19 @@ pub struct SinkPosition {
 }
 
 impl OpenSink {
-    /// Checks a sink's settings, and opens it where the last delivery left it. `variable` reads the
-    /// environment, for credentials.
+    /// Checks a sink's settings, and opens it where the last delivery left it. `reader` reads
+    /// credentials.
     ///
     /// # Errors
     /// Fails if an address is malformed, or a credential or a file cannot be used.
     pub fn open(
         sink: &Sink,
-        variable: &dyn Fn(&str) -> Option<OsString>,
+        reader: &dyn CredentialReader,
         position: &SinkPosition,
     ) -> Result<Self, SinkFailure> {
         Ok(Self(match sink {
             Sink::File(file) => Kind::File(OpenFile::open(file, position.file.as_ref())?),
-            Sink::Http(http) => Kind::Http(Box::new(OpenHttp::open(http, variable)?)),
+            Sink::Http(http) => Kind::Http(Box::new(OpenHttp::open(http, reader)?)),
             Sink::Syslog(syslog) => Kind::Syslog(Box::new(OpenSyslog::open(syslog)?)),
         }))
     }
@@ -52,13 +52,10 @@ impl OpenSink {
     ///
     /// # Errors
     /// Fails in the same cases as [`OpenSink::open`], but for a file that is not there yet.
-    pub fn check_settings(
-        sink: &Sink,
-        variable: &dyn Fn(&str) -> Option<OsString>,
-    ) -> Result<(), SinkFailure> {
+    pub fn check_settings(sink: &Sink, reader: &dyn CredentialReader) -> Result<(), SinkFailure> {
         match sink {
             Sink::File(file) => OpenFile::check(file),
-            Sink::Http(http) => OpenHttp::open(http, variable).map(drop),
+            Sink::Http(http) => OpenHttp::open(http, reader).map(drop),
             Sink::Syslog(syslog) => OpenSyslog::open(syslog).map(drop),
         }
     }

@@ -1,6 +1,7 @@
 //! The sinks as configured. Nothing is checked here: `OpenSink::open` does that.
 
-use portcullis_notify::{Address, CredentialSource};
+use portcullis_credentials::CredentialSource;
+use portcullis_notify::Address;
 use std::path::PathBuf;
 use std::time::Duration;
 

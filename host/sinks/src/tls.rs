@@ -2,7 +2,8 @@
 
 use crate::failure::SinkFailure;
 use crate::settings::TlsFiles;
-use portcullis_notify::{FileAccess, read_authorities, read_named_file};
+use portcullis_fs::{FileAccess, read_named_file};
+use portcullis_notify::read_authorities;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore};

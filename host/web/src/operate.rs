@@ -17,7 +17,7 @@ use portcullis_review::decisions::{
     quarantine_leftovers,
 };
 use portcullis_review::incidents::find_incident;
-use portcullis_review::reviewer::to_store;
+use portcullis_review::stored_records::to_store;
 use portcullis_served::Role;
 use serde::Deserialize;
 

@@ -12,7 +12,7 @@ use data_encoding::BASE32_NOPAD;
 use portcullis_config::clock::now_ms;
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_fs::{SealError, SealedDocument};
-use portcullis_review::reviewer::to_store;
+use portcullis_review::stored_records::to_store;
 use portcullis_store::{Durability, Home, Store};
 use serde::{Deserialize, Serialize};
 

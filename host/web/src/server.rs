@@ -24,6 +24,7 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use portcullis_config::paths::Paths;
+use portcullis_credentials::UseOutcome;
 use portcullis_review::page_address::PAGE_HOST;
 use portcullis_served::Role;
 use portcullis_served::answers::{send_script, send_style, with_cookie};
@@ -295,7 +296,7 @@ async fn begin_enroll(State(shared): Shared, Form(form): Form<BeginForm>) -> Res
         Ok(Some(options)) => send_json(options),
         Ok(None) => {
             let answer = (StatusCode::FORBIDDEN, "this code does not count\n").into_response();
-            refuse_guess(&shared, answer)
+            refuse_guess(&shared, answer).await
         }
         Err(error) => send_page(StatusCode::CONFLICT, &pages::error_page(&error)),
     }
@@ -321,13 +322,21 @@ struct SignInForm {
 
 /// Counts a code that was wrong. A right one counts all the same: nobody can guess it, and whoever
 /// tries must not keep others out.
-fn refuse_guess(shared: &SharedPage, answer: Response) -> Response {
+async fn refuse_guess(shared: &SharedPage, answer: Response) -> Response {
     if shared.guesses.are_too_many() {
         return (StatusCode::TOO_MANY_REQUESTS, "too many codes were wrong: wait a minute\n")
             .into_response();
     }
     shared.guesses.note_failure();
+    // A code that nobody made belongs to no user, so behind a boundary there is no journal for it.
+    if let Some(site) = shared.own_site() {
+        let _unrecorded = record_sign_in(Arc::clone(site), UseOutcome::Refused).await;
+    }
     answer
+}
+
+async fn record_sign_in(site: Arc<Site>, outcome: UseOutcome) -> Result<()> {
+    tokio::task::spawn_blocking(move || site.record_sign_in(outcome)).await?
 }
 
 async fn sign_in(
@@ -337,10 +346,20 @@ async fn sign_in(
 ) -> Response {
     match shared.access.redeem(form.code.trim(), owner) {
         Ok(Some(cookie)) => {
+            // A browser is let in only with a record of it.
+            if let Some(guest) = shared.find_guest(&cookie, owner)
+                && let Err(error) = record_sign_in(guest.site, UseOutcome::Used).await
+            {
+                shared.access.end_session(&cookie, owner);
+                return send_page(StatusCode::INTERNAL_SERVER_ERROR, &pages::error_page(&error));
+            }
             let cookie = format!("{COOKIE}={cookie}; HttpOnly; SameSite=Strict; Path=/");
             with_cookie(Redirect::to("/").into_response(), &cookie)
         }
-        Ok(None) => refuse_guess(&shared, Redirect::to("/sign-in?said=unknown").into_response()),
+        Ok(None) => {
+            let answer = Redirect::to("/sign-in?said=unknown").into_response();
+            refuse_guess(&shared, answer).await
+        }
         Err(error) => send_page(StatusCode::INTERNAL_SERVER_ERROR, &pages::error_page(&error)),
     }
 }

@@ -98,6 +98,14 @@ impl SharedPage {
         }
     }
 
+    /// Returns the only home of a page without a boundary.
+    pub(crate) fn own_site(&self) -> Option<&Arc<Site>> {
+        match &self.homes {
+            Homes::Own(site) => Some(site),
+            Homes::OfUsers { .. } => None,
+        }
+    }
+
     /// Returns all homes that somebody may look at.
     pub(crate) fn list_sites(&self) -> Vec<Arc<Site>> {
         match &self.homes {

@@ -10,9 +10,11 @@ use portcullis_config::clock::now_ms;
 use portcullis_config::paths::Paths;
 use portcullis_core::policy::RiskThresholds;
 use portcullis_core::record_commands::RecordCommands;
+use portcullis_credentials::{CredentialUse, UseOutcome};
+use portcullis_review::credentials::{record_sign_in, record_use};
 use portcullis_review::metrics::{JournalMetrics, Metrics};
 use portcullis_served::{Failures, Role};
-use portcullis_store::{Home, Store};
+use portcullis_store::{Durability, Home, Store};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
@@ -177,7 +179,15 @@ impl Site {
         let (domain, origin, now) = (self.domain(), self.origin.as_str(), now_ms() / 1000);
         let context = ProofContext { domain, origin, purpose: &purpose, now };
         let mut approvers = Approvers::read(home)?;
-        let Some(person) = self.prover.check(&approvers, form.proof().as_str(), context)? else {
+        let proved = self.prover.check(&approvers, form.proof().as_str(), context)?;
+        let outcome = if proved.is_some() { UseOutcome::Used } else { UseOutcome::Refused };
+        let noted = CredentialUse {
+            credential: "proof of a person".into(),
+            purpose: "page".into(),
+            outcome,
+        };
+        record_use(home, Durability::Process, &noted, now_ms())?;
+        let Some(person) = proved else {
             self.failures.note_failure();
             return Ok(ProofCheck::Wrong);
         };
@@ -186,6 +196,21 @@ impl Site {
             approvers.keep_state(home, used)?;
         }
         Ok(ProofCheck::Right(person))
+    }
+
+    /// Records that a browser signed in, or tried to with a link that does not count.
+    ///
+    /// # Errors
+    /// Fails if the journal cannot be written.
+    pub(crate) fn record_sign_in(&self, outcome: UseOutcome) -> Result<()> {
+        let home = Home::open_root(&self.places.state)?;
+        let noted =
+            CredentialUse { credential: "sign-in link".into(), purpose: "page".into(), outcome };
+        let record = match outcome {
+            UseOutcome::Used => record_sign_in,
+            UseOutcome::Refused | UseOutcome::Unreadable => record_use,
+        };
+        Ok(record(&home, Durability::Process, &noted, now_ms())?)
     }
 
     /// Returns the people who may allow.

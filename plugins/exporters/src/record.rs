@@ -36,6 +36,17 @@ pub(crate) struct Document {
     pub(crate) decision: Lenient<RecordedDecision>,
     pub(crate) outcome: Lenient<Outcome>,
     pub(crate) intervention: Lenient<Intervention>,
+    pub(crate) details: Lenient<Details>,
+}
+
+/// The named values of a record, as far as formats know places for them.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Details {
+    /// The credential of a record of the kind `authentication`.
+    pub(crate) credential: Lenient<String>,
+    /// `used`, `refused` or `unreadable`.
+    pub(crate) outcome: Lenient<String>,
 }
 
 /// An action, as far as formats know places for it.
@@ -208,6 +219,7 @@ macro_rules! objects {
 }
 
 objects!(
+    Details,
     RecordedAction,
     Operation,
     Shell,

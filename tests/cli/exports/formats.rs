@@ -51,6 +51,14 @@ pub fn each() -> Result<()> {
 pub fn valid_ocsf() -> Result<()> {
     let Some(python) = find_python()? else { return Ok(()) };
     let site = site_of_sessions("ocsf")?;
+    // A use of a credential; nobody listens there.
+    site.feed(&["credential", "set", "siem", "--stdin"], b"a-token-0123456789")?;
+    site.write(
+        "config.toml",
+        "[exports.out]\nformat = \"jsonl\"\nsink = \"webhook\"\nurl = \"https://127.0.0.1:9/\"\n\
+         token = \"credential:siem\"\n",
+    )?;
+    site.run(&["exports", "run"])?;
     let events = site.root().join("events.jsonl");
     fs::write(&events, site.output(&["audit", "export", "--exporter", "ocsf"])?)?;
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("cli/exports/validate_ocsf.py");
@@ -61,8 +69,13 @@ pub fn valid_ocsf() -> Result<()> {
     // What was checked, so that a schema that accepts nothing cannot pass.
     let checked: Value = serde_json::from_str(&said)?;
     let classes = checked["classes"].as_object().context("no classes")?;
-    for class in ["process_activity", "file_activity", "application_lifecycle", "detection_finding"]
-    {
+    for class in [
+        "process_activity",
+        "file_activity",
+        "application_lifecycle",
+        "authentication",
+        "detection_finding",
+    ] {
         ensure!(classes.contains_key(class), "no event of {class}: {checked}");
     }
     ensure!(checked["refused"] == 4, "changed events are valid, too: {checked}");

@@ -39,6 +39,8 @@ pub enum Step {
     Refuse,
     /// It refuses it for good, and takes nothing.
     Reject,
+    /// It refuses the credential.
+    Deny,
     /// It takes it, and hangs up without an answer.
     Lose,
     /// It takes it, and answers when the test says so.
@@ -154,7 +156,7 @@ impl Served {
         }
         let step = script(self.count, &delivery.body);
         self.count += 1;
-        if !matches!(step, Step::Refuse | Step::Reject) {
+        if !matches!(step, Step::Refuse | Step::Reject | Step::Deny) {
             self.taken.lock().unwrap().push(delivery);
         }
         match step {
@@ -166,9 +168,10 @@ impl Served {
             _ => {}
         }
         match (self.protocol, step) {
-            (Protocol::Syslog, Step::Refuse | Step::Reject) => return Ok(false),
+            (Protocol::Syslog, Step::Refuse | Step::Reject | Step::Deny) => return Ok(false),
             (Protocol::Syslog, _) => {}
             (_, Step::Refuse) => answer(stream, "503 Busy", "")?,
+            (_, Step::Deny) => answer(stream, "401 Unauthorized", "")?,
             (_, Step::Reject) => answer(stream, "400 Bad Request", "no such thing")?,
             (Protocol::Splunk, _) => {
                 answer(stream, "200 OK", "{\"text\":\"Success\",\"code\":0,\"ackId\":1}")?;

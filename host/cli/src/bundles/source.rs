@@ -4,14 +4,20 @@ use super::archive;
 use crate::error::{Context, Error, Result};
 use indicatif::{ProgressBar, ProgressStyle};
 use portcullis_bundle::{Bundle, Signature};
+use portcullis_config::clock::now_ms;
+use portcullis_config::paths::Paths;
 use portcullis_core::text::one_line;
-use portcullis_registry::{Access, Client, Reference, TransferProgress, UnsupportedSignature};
+use portcullis_registry::{
+    Access, Client, Reference, TransferProgress, UnsupportedSignature, UseObserver,
+};
+use portcullis_review::credentials::{open_credentials, record_use};
+use portcullis_store::{Durability, Home};
 use std::path::PathBuf;
 
 /// Options for reaching registries, shared by every command that contacts one.
 ///
-/// The environment counts too: docker's configuration for credentials (`docker login`),
-/// `HTTPS_PROXY` and `NO_PROXY`, `SSL_CERT_FILE`.
+/// Credentials are those of `portcullis credential`, then docker's (`docker login`). The environment
+/// counts too: `HTTPS_PROXY` and `NO_PROXY`, `SSL_CERT_FILE`.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct RegistryOptions {
     /// Trust only the certificate authorities in this PEM file
@@ -54,8 +60,23 @@ impl RegistryOptions {
         let mut access = Access::from_environment(|name| std::env::var_os(name))?;
         access.authorities = self.ca.clone().or(access.authorities);
         access.plain_hosts.clone_from(&self.plain_http);
+        use_credentials(&mut access)?;
         Ok(Client::new(access)?)
     }
+}
+
+/// Lets registries be reached with this home's credentials, and their uses be recorded. Without a
+/// home there are none.
+fn use_credentials(access: &mut Access) -> Result<()> {
+    let places = Paths::from_environment()?;
+    let Some(home) = Home::open_existing(&places.state)? else { return Ok(()) };
+    access.credentials = Some(open_credentials(&home));
+    // A journal that cannot be written does not keep a bundle from being moved; hooks and `doctor`
+    // report it.
+    access.observer = Some(UseObserver::new(move |noted| {
+        let _unrecorded = record_use(&home, Durability::Process, noted, now_ms());
+    }));
+    Ok(())
 }
 
 impl BundleSource {

@@ -13,7 +13,7 @@ use portcullis_config::duration;
 use portcullis_core::exceptions::{Exception, ExceptionScope};
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::text::{count_noun, one_line};
-use portcullis_review::reviewer::to_store;
+use portcullis_review::stored_records::to_store;
 use portcullis_store::{ExceptionEnd, ExceptionRecord, NewRecord, StoredException};
 use serde_json::{Value, json};
 

@@ -13,6 +13,7 @@ use portcullis_config::problem::{BadConfiguration, KeyProblem, Problems};
 use portcullis_config::{Config, profiles, schema};
 use portcullis_core::text::one_line;
 use portcullis_engine::SettingValue as Value;
+use portcullis_review::credentials::HomeCredentials;
 use portcullis_review::installed;
 use portcullis_review::{config_check, plugin_mistakes};
 use portcullis_store::Home;
@@ -241,7 +242,9 @@ fn check_file(path: &Path, places: &Paths) -> Result<Vec<PathBuf>, Vec<String>> 
     let settled = portcullis_config::settle_file(path, places).map_err(|bad| lines_of(&bad.0))?;
     let config =
         Config::read_file(path, places).map_err(|error| lines_of_error(&error, &settled))?;
-    let mistakes = config_check::find_mistakes(&settled, &config, &places.person);
+    let home = Home::open_existing(&places.state).ok().flatten();
+    let credentials = HomeCredentials::of_home(home.as_ref());
+    let mistakes = config_check::find_mistakes(&settled, &config, &places.person, &credentials);
     if mistakes.is_empty() { Ok(vec![path.to_owned()]) } else { Err(lines_of(&mistakes)) }
 }
 
@@ -258,7 +261,8 @@ fn check_in_effect(places: &Paths) -> Result<Vec<PathBuf>, Vec<String>> {
         .map_err(|error| lines.extend(lines_of_error(&error, &settled)))
         .ok();
     if let Some(config) = config {
-        let mistakes = config_check::find_mistakes(&settled, &config, &places.person);
+        let credentials = HomeCredentials::of_home(home.as_ref());
+        let mistakes = config_check::find_mistakes(&settled, &config, &places.person, &credentials);
         lines.extend(lines_of(&mistakes));
         if let Some(home) = home {
             let mut load = |config| installed::load_reviewer(places, &home, config, &[], now_ms());

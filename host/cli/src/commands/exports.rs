@@ -12,12 +12,12 @@ use portcullis_config::clock::now_ms;
 use portcullis_config::paths::Paths;
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::text::{count_noun, one_line};
+use portcullis_review::credentials::HomeCredentials;
 use portcullis_review::exports::{
     ConfiguredExport, ExportLock, ExportState, ExportStatus, configured_exports,
     list_export_statuses,
 };
-use portcullis_review::notifications::read_variable;
-use portcullis_review::reviewer::to_store;
+use portcullis_review::stored_records::to_store;
 use portcullis_store::{ExportCursor, Filter, Hash, Home, Store};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -86,6 +86,7 @@ struct Site {
     home: Home,
     config: Arc<Config>,
     exports: Exports,
+    credentials: HomeCredentials,
 }
 
 impl Site {
@@ -94,7 +95,8 @@ impl Site {
         let home = Home::open_root(&places.state)?;
         let config = Config::load(&places, Some(&home))?;
         let exports = configured_exports(&config, &places.person);
-        Ok(Self { places, home, config: Arc::new(config), exports })
+        let credentials = HomeCredentials::of_home(Some(&home));
+        Ok(Self { places, home, config: Arc::new(config), exports, credentials })
     }
 
     fn find(&self, name: &str) -> Result<&ConfiguredExport> {
@@ -121,12 +123,12 @@ fn list(as_json: bool) -> Result<CommandExit> {
     let statuses = list_export_statuses(&site.exports, &site.open_store()?, now)?;
     if as_json {
         let all: Vec<Value> =
-            statuses.iter().map(|status| status_json(&site.exports, status, now)).collect();
+            statuses.iter().map(|status| status_json(&site, status, now)).collect();
         paint::print_text(&format!("{}\n", json!({ "exports": all })));
         return Ok(CommandExit::Success);
     }
     for status in &statuses {
-        paint::print_wrapped(&status_text(&site.exports, status, now), 2);
+        paint::print_wrapped(&status_text(&site, status, now), 2);
     }
     if statuses.is_empty() {
         paint::print_text("no exports: `exports.NAME` in your configuration makes one\n");
@@ -134,14 +136,14 @@ fn list(as_json: bool) -> Result<CommandExit> {
     Ok(CommandExit::Success)
 }
 
-fn status_text(exports: &Exports, status: &ExportStatus, now: u64) -> String {
+fn status_text(site: &Site, status: &ExportStatus, now: u64) -> String {
     let ExportStatus { name, state, .. } = status;
     let name = one_line(name, 64);
-    let Some(export) = exports.get(&status.name) else {
+    let Some(export) = site.exports.get(&status.name) else {
         let last = status.sequence;
         return format!("{name}: not configured any more, after record {last}\n");
     };
-    let problem = export.problem(&read_variable);
+    let problem = export.problem(&site.credentials);
     let health = match (&problem, &state.last_error) {
         (Some(problem), _) => format!("{}: {problem}", paint::bad("cannot be used")),
         (None, Some(error)) => format!(
@@ -180,8 +182,8 @@ fn status_text(exports: &Exports, status: &ExportStatus, now: u64) -> String {
     text
 }
 
-fn status_json(exports: &Exports, status: &ExportStatus, now: u64) -> Value {
-    let export = exports.get(&status.name);
+fn status_json(site: &Site, status: &ExportStatus, now: u64) -> Value {
+    let export = site.exports.get(&status.name);
     let ExportState {
         delivered,
         deliveries,
@@ -201,7 +203,7 @@ fn status_json(exports: &Exports, status: &ExportStatus, now: u64) -> Value {
         "configured": status.is_configured,
         "format": export.map(|export| &export.format),
         "sink": export.map(|export| &export.kind),
-        "problem": export.and_then(|export| export.problem(&read_variable)),
+        "problem": export.and_then(|export| export.problem(&site.credentials)),
         "sequence": status.sequence,
         "waiting": status.waiting,
         "lag_ms": status.lag_ms(now),

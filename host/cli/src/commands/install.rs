@@ -23,7 +23,7 @@ use portcullis_agents::{Agent, Invocation};
 use portcullis_config::clock::now_ms;
 use portcullis_config::paths::{Paths, small_hook};
 use portcullis_core::record::{Record, RecordKind};
-use portcullis_review::reviewer::to_store;
+use portcullis_review::stored_records::to_store;
 use portcullis_store::{Durability, Home, Store};
 use report::InstallReport;
 use resident::ResidentUnits;

@@ -27,7 +27,8 @@ use portcullis_review::incidents;
 use portcullis_review::installed;
 use portcullis_review::notifications::{self, deliver};
 use portcullis_review::quarantine;
-use portcullis_review::reviewer::{code_cache, to_store};
+use portcullis_review::reviewer::code_cache;
+use portcullis_review::stored_records::to_store;
 use portcullis_store::{Durability, Home, NewWork, SEALED, Store, WorkItem};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::Write;
@@ -149,7 +150,8 @@ fn work(arguments: &Arguments, store: &mut Store, site: &Site<'_>, until: u64) -
     sending::queue_work(store, site.home)?;
     exporting::queue_work(store, site.config)?;
     let commands = find_record_commands(&site.places.state);
-    let mut messages = deliver::DeliveryRun::new(site.config, &site.places.person, commands);
+    let mut messages =
+        deliver::DeliveryRun::new(site.home, site.config, &site.places.person, commands);
     let mut failed = false;
     for work in store.list_due(until, MOST)? {
         // They follow when nobody waits for the lock.

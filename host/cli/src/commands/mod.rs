@@ -9,6 +9,7 @@ pub mod catalogue;
 pub mod checkpoint;
 pub mod compile;
 pub mod config;
+pub mod credential;
 pub mod demo;
 pub mod doctor;
 pub mod eval;

@@ -10,9 +10,10 @@ use portcullis_config::clock::now_ms;
 use portcullis_config::paths::Paths;
 use portcullis_core::text::{count_noun, one_line};
 use portcullis_notify::{Notification, NotificationSeverity, Sender, Topic};
+use portcullis_review::credentials::{HomeCredentials, WatchedCredentials};
 use portcullis_review::notifications::deliver::DeliveryRun;
 use portcullis_review::notifications::{
-    ConfiguredChannel, PendingMessage, configured_channels, list_waiting, read_variable,
+    ConfiguredChannel, PendingMessage, configured_channels, list_waiting,
 };
 use portcullis_store::{Home, Store};
 use serde_json::{Value, json};
@@ -49,24 +50,27 @@ pub fn run_notifications(command: &Command) -> Result<CommandExit> {
     let config = Config::load(&places, Some(&home))?;
     match command {
         Command::List(print) => list(&places, &home, &config, print.json),
-        Command::Test { name, print } => test(&places, &config, name, print.json),
+        Command::Test { name, print } => test(&places, &home, &config, name, print.json),
         Command::Retry(print) => retry(&places, &home, &config, print.json),
     }
 }
 
 fn list(places: &Paths, home: &Home, config: &Config, json: bool) -> Result<CommandExit> {
     let channels = configured_channels(config, &places.person);
+    let credentials = HomeCredentials::of_home(Some(home));
     let waiting = list_waiting(&Store::open_database(home, config.durability)?)?;
     if json {
-        let channels: Vec<Value> =
-            channels.iter().map(|(name, channel)| channel_json(name, channel)).collect();
+        let channels: Vec<Value> = channels
+            .iter()
+            .map(|(name, channel)| channel_json(name, channel, &credentials))
+            .collect();
         let waiting: Vec<Value> =
             waiting.iter().map(|waits| waiting_json(waits, config.messages_days)).collect();
         paint::print_text(&format!("{}\n", json!({ "channels": channels, "waiting": waiting })));
         return Ok(CommandExit::Success);
     }
     for (name, channel) in &channels {
-        let state = channel.problem().map_or_else(
+        let state = channel.problem(&credentials).map_or_else(
             || paint::good("ready"),
             |problem| format!("{}: {problem}", paint::bad("cannot be used")),
         );
@@ -117,13 +121,13 @@ fn kept_until(waits: &PendingMessage, days: u32) -> String {
         .unwrap_or_default()
 }
 
-fn channel_json(name: &str, channel: &ConfiguredChannel) -> Value {
+fn channel_json(name: &str, channel: &ConfiguredChannel, credentials: &HomeCredentials) -> Value {
     json!({
         "name": name,
         "kind": channel.kind,
         "events": channel.events,
         "severity": channel.severity.as_str(),
-        "problem": channel.problem(),
+        "problem": channel.problem(credentials),
     })
 }
 
@@ -139,7 +143,13 @@ fn waiting_json(waits: &PendingMessage, days: u32) -> Value {
     })
 }
 
-fn test(places: &Paths, config: &Config, name: &str, json: bool) -> Result<CommandExit> {
+fn test(
+    places: &Paths,
+    home: &Home,
+    config: &Config,
+    name: &str,
+    json: bool,
+) -> Result<CommandExit> {
     let shown = one_line(name, 64);
     let channels = configured_channels(config, &places.person);
     let Some(configured) = channels.get(name) else {
@@ -167,10 +177,15 @@ fn test(places: &Paths, config: &Config, name: &str, json: bool) -> Result<Comma
         commands: Vec::new(),
     };
     let result = match &configured.channel {
-        Ok(channel) => Sender::new(read_variable)
-            .send_message(channel, &message, Instant::now() + TEST)
-            .map(|delivered| delivered.what)
-            .map_err(|failure| failure.to_string()),
+        Ok(channel) => {
+            let credentials = WatchedCredentials::of_home(home);
+            let sent =
+                Sender::new(&credentials).send_message(channel, &message, Instant::now() + TEST);
+            let is_refused = sent.as_ref().is_err_and(|failure| failure.is_of_credential);
+            let purpose = format!("notifications.channels.{shown}");
+            credentials.record_uses(home, config.durability, &purpose, is_refused, at)?;
+            sent.map(|delivered| delivered.what).map_err(|failure| failure.to_string())
+        }
         Err(problem) => Err(problem.clone()),
     };
     let code = CommandExit::of_check(result.is_ok());
@@ -187,7 +202,7 @@ fn retry(places: &Paths, home: &Home, config: &Config, json: bool) -> Result<Com
     };
     let mut store = Store::open_database(home, config.durability)?;
     let commands = find_record_commands(&places.state);
-    let mut run = DeliveryRun::new(config, &places.person, commands);
+    let mut run = DeliveryRun::new(home, config, &places.person, commands);
     let waiting = list_waiting(&store)?;
     let mut failed = false;
     for waits in &waiting {

@@ -10,7 +10,7 @@ use portcullis_config::paths::Paths;
 use portcullis_config::pause::{self, Pause};
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::text::one_line;
-use portcullis_review::reviewer::write_record;
+use portcullis_review::stored_records::write_record;
 use portcullis_store::{Durability, Home};
 use serde_json::json;
 

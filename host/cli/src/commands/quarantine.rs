@@ -15,7 +15,7 @@ use portcullis_core::text::{count_noun, one_line};
 use portcullis_review::quarantine::{
     self, Obstacle, QuarantineEntry, QuarantineStatus, RestoreResult,
 };
-use portcullis_review::reviewer::to_store;
+use portcullis_review::stored_records::to_store;
 use portcullis_store::{Home, Store};
 use serde_json::{Value, json};
 

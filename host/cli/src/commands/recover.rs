@@ -12,7 +12,7 @@ use portcullis_config::clock::now_ms;
 use portcullis_config::paths::Paths;
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_review::incidents;
-use portcullis_review::reviewer::to_store;
+use portcullis_review::stored_records::to_store;
 use portcullis_store::{Durability, Home, Store};
 use serde_json::{Value, json};
 use std::path::Path;

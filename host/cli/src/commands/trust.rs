@@ -12,7 +12,7 @@ use portcullis_config::paths::Paths;
 use portcullis_config::{Config, trust};
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::text::one_line;
-use portcullis_review::reviewer::write_record;
+use portcullis_review::stored_records::write_record;
 use portcullis_store::Home;
 use serde_json::{Value, json};
 use std::fmt::Write;

@@ -10,8 +10,9 @@ use crate::folder::QuestionWebhook;
 use crate::service::Hub;
 use deadpool_postgres::{GenericClient, Transaction};
 use portcullis_core::text::one_line;
+use portcullis_credentials::CredentialSource;
 use portcullis_fleet::approvals::FleetQuestion;
-use portcullis_notify::{Address, Channel, CredentialSource, Notification, NotificationSeverity};
+use portcullis_notify::{Address, Channel, Notification, NotificationSeverity};
 use portcullis_notify::{DeliveryFailure, Next, Sender, Topic, Webhook};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -265,7 +266,7 @@ fn send_message(webhook: &QuestionWebhook, message: &Notification) -> Result<(),
         bearer: webhook.bearer_file.clone().map(CredentialSource::File),
         authorities: webhook.authorities.clone(),
     });
-    let sender = Sender::new(|name| std::env::var_os(name));
+    let sender = Sender::new(&|name: &str| std::env::var_os(name));
     sender.send_message(&channel, message, Instant::now() + PATIENCE).map(drop)
 }
 

@@ -1,7 +1,8 @@
 //! Credentials that are valid, that are missing, and that other users could access.
 
 use crate::support::{expect, file, variable};
-use portcullis_notify::{Address, Channel, CredentialSource, Sender, Webhook};
+use portcullis_credentials::CredentialSource;
+use portcullis_notify::{Address, Channel, Sender, Webhook};
 use std::fs;
 use std::os::unix::fs::{chown, symlink};
 use std::path::PathBuf;
@@ -9,7 +10,7 @@ use std::process::Command;
 
 fn check(bearer: CredentialSource) -> Result<(), portcullis_notify::DeliveryFailure> {
     let url = Address::Open("https://example.com/".into());
-    Sender::new(variable).check_channel(&Channel::Webhook(Webhook {
+    Sender::new(&variable).check_channel(&Channel::Webhook(Webhook {
         url,
         proxy: None,
         bearer: Some(bearer),

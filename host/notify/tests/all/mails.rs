@@ -2,7 +2,8 @@
 
 use crate::servers::{Post, Server, authority, nobody, post};
 use crate::support::{expect, file, message, outcome, send, send_within};
-use portcullis_notify::{Channel, CredentialSource, Encryption, Sender, Smtp};
+use portcullis_credentials::CredentialSource;
+use portcullis_notify::{Channel, Encryption, Sender, Smtp};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -298,7 +299,7 @@ fn invalid_mail_servers_and_addresses_are_refused() {
     ];
     for (what, change, why) in table {
         let channel = Channel::Smtp(change(smtp(25)));
-        let checked = Sender::new(crate::support::variable).check_channel(&channel);
+        let checked = Sender::new(&crate::support::variable).check_channel(&channel);
         expect(&checked.map(|()| unreachable!()), "give up", &[why], what);
     }
 }

@@ -3,7 +3,8 @@
 
 use crate::servers::{Web, authority, nobody, proxy, web};
 use crate::support::{expect, file, message, outcome, send};
-use portcullis_notify::{Address, Channel, CredentialSource, Webhook};
+use portcullis_credentials::CredentialSource;
+use portcullis_notify::{Address, Channel, Webhook};
 use std::path::PathBuf;
 use std::sync::Arc;
 

@@ -51,7 +51,7 @@ pub(crate) fn send_within(
     message: &Notification,
     limit: Duration,
 ) -> Result<Delivered, DeliveryFailure> {
-    Sender::new(variable).send_message(channel, message, Instant::now() + limit)
+    Sender::new(&variable).send_message(channel, message, Instant::now() + limit)
 }
 
 /// Returns `delivered`, `retry`, `retry after N s` or `give up`, then the error and the fix.

@@ -2,7 +2,8 @@
 
 use crate::servers::{Server, Web, authority, nobody, web};
 use crate::support::{expect, file, message, outcome, send, send_within};
-use portcullis_notify::{Address, Channel, CredentialSource, DeliveryFailure, Sender, Webhook};
+use portcullis_credentials::CredentialSource;
+use portcullis_notify::{Address, Channel, DeliveryFailure, Sender, Webhook};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -105,7 +106,7 @@ fn a_server_that_does_not_end_is_left() {
         let result = send_within(&to(&web(answer, None)), &message(), Duration::from_secs(1));
         expect(&result, "retry", &["127.0.0.1"], "no end");
     }
-    let late = Sender::new(|_: &str| None).send_message(
+    let late = Sender::new(&|_: &str| None).send_message(
         &to(&web(Web::Silent, None)),
         &message(),
         Instant::now(),
@@ -147,7 +148,7 @@ fn the_request_is_slacks() {
 #[test]
 fn webhook_destinations() {
     let check =
-        |url: &str| Sender::new(|_: &str| None).check_channel(&Channel::Webhook(open(url.into())));
+        |url: &str| Sender::new(&|_: &str| None).check_channel(&Channel::Webhook(open(url.into())));
     for url in [
         "https://hooks.example.com/x",
         "https://10.0.0.1:8443/x",

@@ -3,9 +3,13 @@
 use crate::fake::{Fake, Reply, challenges, manifest, ok};
 use crate::sample::{access, bundle, client, configure, failed, unseen};
 use data_encoding::BASE64;
+use portcullis_credentials::{CredentialEntry, CredentialStore, CredentialUse, KeptIn, UseOutcome};
+use portcullis_registry::UseObserver;
 use portcullis_registry::{Access, TransferLimits};
+use secrecy::SecretString;
 use serde_json::{Value, json};
 use std::path::Path;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 fn basic(text: &str) -> String {
@@ -167,4 +171,58 @@ fn a_registry_that_asks_nothing_learns_nothing() {
         good
     );
     assert!(fake.requests().iter().all(|request| request.authorization.is_none()));
+}
+
+/// The credential store is asked before docker's configuration, and every use has an outcome.
+#[test]
+fn the_credential_store_comes_first() {
+    let good = bundle("1.2.0");
+    for (value, user, is_taken) in
+        [("word", Some("me"), true), ("wrong", Some("me"), false), ("word", None, false)]
+    {
+        let fake = Fake::serving(&good, &[]);
+        let header = basic("me:word");
+        fake.wrap_all(|reply| {
+            Reply::Knows(header.clone(), Box::new(challenges("Basic realm=x")), Box::new(reply))
+        });
+        let folder = tempfile::tempdir().unwrap();
+        let registry = format!("127.0.0.1:{}", fake.port);
+        let store = CredentialStore::new(folder.path().join("credentials"), [1; 32]);
+        let entry = CredentialEntry {
+            kept_in: KeptIn::File,
+            created: 1,
+            set: 1,
+            expires: None,
+            registry: Some(registry.clone()),
+            user: user.map(str::to_owned),
+        };
+        let name = "own".parse().unwrap();
+        store.add_entry(&name, entry, Some(&SecretString::from(value))).unwrap();
+        let noted = Arc::new(Mutex::new(Vec::new()));
+        let seen = Arc::clone(&noted);
+        let docker = json!({ "auths": { "HOST": { "username": "other", "password": "word" } } });
+        let access = Access {
+            credentials: Some(store),
+            observer: Some(UseObserver::new(move |used| seen.lock().unwrap().push(used.clone()))),
+            ..with(&docker, &fake, folder.path())
+        };
+        let pulled = client(access).pull_bundle(&fake.at(":1"), &mut unseen);
+        let outcome = match is_taken {
+            true => {
+                assert_eq!(pulled.unwrap().bundle, good);
+                UseOutcome::Used
+            }
+            false => {
+                failed(pulled, "the credential `own`", value);
+                UseOutcome::Refused
+            }
+        };
+        let expected = CredentialUse {
+            credential: "credential:own".into(),
+            purpose: format!("registry {registry}"),
+            outcome,
+        };
+        assert!(noted.lock().unwrap().iter().all(|used| *used == expected), "{noted:?}");
+        assert!(!noted.lock().unwrap().is_empty(), "nothing was noted");
+    }
 }

@@ -109,6 +109,8 @@ pub(crate) fn access() -> Access {
     let limits = TransferLimits { pause: Duration::from_millis(1), ..TransferLimits::default() };
     let proxies = Proxies::none();
     Access {
+        credentials: None,
+        observer: None,
         docker_config: None,
         helpers: None,
         authorities: None,

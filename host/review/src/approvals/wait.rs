@@ -7,7 +7,7 @@ use crate::answers::read_asked;
 use crate::notifications;
 use crate::page_address::find_page;
 use crate::questions::{AskedAction, PAGE, question_record};
-use crate::reviewer::to_store;
+use crate::stored_records::to_store;
 use anyhow::Result;
 use portcullis_config::boundary::{find_record_commands, user_of_state};
 use portcullis_config::clock;

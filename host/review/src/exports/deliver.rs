@@ -6,18 +6,18 @@ use super::render::RenderRecords;
 use super::settings::{ConfiguredExport, ExportStart, RefusalPolicy};
 use super::state::ExportState;
 use crate::export::for_exporter;
-use crate::reviewer::to_store;
+use crate::stored_records::to_store;
 use portcullis_config::names::is_name;
 use portcullis_core::finding::AuditRecord;
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::score::Verdict;
 use portcullis_core::text::hash_parts;
+use portcullis_credentials::CredentialReader;
 use portcullis_fs::open_lock_file;
 use portcullis_sinks::{
     Accepted, Cargo, OpenSink, SinkFailure, SinkProblem, SyslogMessage, SyslogSeverity,
 };
 use portcullis_store::{ExportCursor, Hash, Home, Store, StoreError, StoredRecord};
-use std::ffi::OsString;
 use std::fs::{File, TryLockError};
 use std::io;
 use std::time::{Duration, Instant};
@@ -44,8 +44,25 @@ pub enum ExportError {
         sequence: u64,
     },
     /// The sink or the plugin did not take the records. It is noted with the cursor.
-    #[error("{0}")]
-    Failed(String),
+    #[error("{what}")]
+    Failed {
+        /// The failure, with its fix.
+        what: String,
+        /// True if the sink refused the credential.
+        is_of_credential: bool,
+    },
+}
+
+impl ExportError {
+    fn of_failure(failure: &SinkFailure) -> Self {
+        Self::Failed { what: failure.to_string(), is_of_credential: failure.is_of_credential }
+    }
+
+    /// Returns true if the sink refused the credential.
+    #[must_use]
+    pub const fn is_of_credential(&self) -> bool {
+        matches!(self, Self::Failed { is_of_credential: true, .. })
+    }
 }
 
 /// The result of a run.
@@ -99,8 +116,8 @@ pub struct ExportRun<'a> {
     pub renderer: &'a mut dyn RenderRecords,
     /// The origin of the records.
     pub origin: &'a RecordOrigin,
-    /// Reads the environment, for credentials.
-    pub variable: &'a dyn Fn(&str) -> Option<OsString>,
+    /// Reads credentials.
+    pub credentials: &'a dyn CredentialReader,
     /// The clock, in milliseconds since 1970.
     pub now: fn() -> u64,
 }
@@ -195,7 +212,7 @@ impl ExportRun<'_> {
         let record = StoredRecord::chain_after(None, None, None, to_store(&record));
         let record = StoredRecord { sequence: 0, ..record };
         let sent = self.deliver_part(&mut sink, &[record], &progress);
-        let accepted = sent.map_err(|failure| ExportError::Failed(failure.to_string()))?;
+        let accepted = sent.map_err(|failure| ExportError::of_failure(&failure))?;
         // A file has grown.
         progress.state.position = sink.as_ref().map(OpenSink::position).unwrap_or_default();
         self.write(&mut progress)?;
@@ -357,11 +374,12 @@ impl ExportRun<'_> {
 
     fn open_sink(&self, state: &ExportState) -> Result<OpenSink, SinkFailure> {
         match &self.export.sink {
-            Ok(sink) => OpenSink::open(sink, self.variable, &state.position),
+            Ok(sink) => OpenSink::open(sink, self.credentials, &state.position),
             Err(problem) => Err(SinkFailure {
                 problem: SinkProblem::Settings,
                 what: problem.clone(),
                 fix: format!("`portcullis exports test {}` tries it", self.name),
+                is_of_credential: false,
             }),
         }
     }
@@ -397,6 +415,7 @@ impl ExportRun<'_> {
                 problem: SinkProblem::Settings,
                 what: failure.what,
                 fix: format!("check `exports.{}.format` and `portcullis plugin list`", self.name),
+                is_of_credential: false,
             },
         })
     }
@@ -430,10 +449,9 @@ impl ExportRun<'_> {
             _ => Duration::ZERO,
         };
         let own = self.export.retry_wait(self.name, progress.state.failures.saturating_add(1));
-        let reason = failure.to_string();
-        progress.state.note_failure(&reason, (self.now)(), own.max(asked));
+        progress.state.note_failure(&failure.to_string(), (self.now)(), own.max(asked));
         self.write(progress)?;
-        Ok(ExportError::Failed(reason))
+        Ok(ExportError::of_failure(failure))
     }
 }
 
@@ -442,6 +460,7 @@ fn refused(what: String) -> SinkFailure {
         problem: SinkProblem::Refused,
         what,
         fix: "look at the record with `portcullis audit show --json`".into(),
+        is_of_credential: false,
     }
 }
 

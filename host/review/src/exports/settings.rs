@@ -5,12 +5,12 @@ use crate::canary_session::CANARY_SESSION;
 use crate::named_table::NamedTable;
 use portcullis_config::{Config, EXPORT};
 use portcullis_core::text::hash_parts;
+use portcullis_credentials::CredentialReader;
 use portcullis_sinks::{
     FileSink, HttpAnswer, HttpSink, OpenSink, Sink, SyslogEncryption, SyslogSink, TlsFiles,
 };
 use portcullis_store::StoredRecord;
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::time::Duration;
 
 /// An export as it is configured.
@@ -88,10 +88,10 @@ impl ExportFilter {
 impl ConfiguredExport {
     /// Returns the problem, as far as it is visible without a delivery, with the advice.
     #[must_use]
-    pub fn problem(&self, variable: &dyn Fn(&str) -> Option<OsString>) -> Option<String> {
+    pub fn problem(&self, credentials: &dyn CredentialReader) -> Option<String> {
         match &self.sink {
             Ok(sink) => {
-                OpenSink::check_settings(sink, variable).err().map(|failure| failure.to_string())
+                OpenSink::check_settings(sink, credentials).err().map(|failure| failure.to_string())
             }
             Err(problem) => Some(problem.clone()),
         }

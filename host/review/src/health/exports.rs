@@ -1,8 +1,8 @@
 //! Exports: checks that their sinks are usable and take the records, before retention removes them.
 
 use super::finding::{Check, HealthFinding};
+use crate::credentials::HomeCredentials;
 use crate::exports::{ConfiguredExport, ExportStatus, configured_exports, list_export_statuses};
-use crate::notifications::read_variable;
 use portcullis_config::Config;
 use portcullis_config::amount::format_span;
 use portcullis_core::text::{count_noun, one_line};
@@ -14,7 +14,13 @@ const DAY: u64 = 24 * 60 * 60 * 1000;
 const LATE: u64 = 60 * 60 * 1000;
 
 /// Checks the exports at `now`, in milliseconds since 1970; reports nothing if there are none.
-pub(super) fn check(config: &Config, person: &str, store: &Store, now: u64) -> Vec<HealthFinding> {
+pub(super) fn check(
+    config: &Config,
+    person: &str,
+    store: &Store,
+    credentials: &HomeCredentials,
+    now: u64,
+) -> Vec<HealthFinding> {
     let exports = configured_exports(config, person);
     let statuses = match list_export_statuses(&exports, store, now) {
         Ok(statuses) => statuses,
@@ -28,7 +34,7 @@ pub(super) fn check(config: &Config, person: &str, store: &Store, now: u64) -> V
     }
     let mut findings = Vec::new();
     for status in statuses.iter().filter(|status| status.is_configured) {
-        findings.extend(delivery(&exports, status, now));
+        findings.extend(delivery(&exports, status, credentials, now));
         findings.extend(retention(config, status, now));
         findings.extend(losses(status));
     }
@@ -49,10 +55,11 @@ pub(super) fn check(config: &Config, person: &str, store: &Store, now: u64) -> V
 fn delivery(
     exports: &BTreeMap<String, ConfiguredExport>,
     status: &ExportStatus,
+    credentials: &HomeCredentials,
     now: u64,
 ) -> Option<HealthFinding> {
     let name = &status.name;
-    let problem = exports.get(name).and_then(|export| export.problem(&read_variable));
+    let problem = exports.get(name).and_then(|export| export.problem(credentials));
     if let Some(problem) = problem {
         return Some(HealthFinding::warning(
             Check::Exports,

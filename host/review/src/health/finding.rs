@@ -126,6 +126,8 @@ checks! {
     Notifications => "notifications", Journal;
     /// Exports are usable, and their sinks take the records; reported if there are any.
     Exports => "exports", Journal;
+    /// Credentials are valid and accepted; reported if there are any.
+    Credentials => "credentials", Journal;
     /// Checkpoints can be restored; reported if they are enabled.
     Checkpoints => "checkpoints", Journal;
     /// Records of stopped sessions are readable; reports sessions that wait for a person.

@@ -8,6 +8,7 @@ mod access;
 mod bundles;
 mod canary;
 mod client;
+mod credentials;
 mod exports;
 mod finding;
 mod fleet;
@@ -31,6 +32,7 @@ pub use finding::{Check, FindingGroup, HealthFinding, Level, worst_level};
 pub use limits::LimitMeasurement;
 pub use start::{HookStatus, Journal, find_weaknesses, inspect_hooks};
 
+use crate::credentials::HomeCredentials;
 use crate::installed;
 use handlers::Handler;
 use portcullis_agents::settings::{Folders, SettingsScope};
@@ -230,15 +232,18 @@ impl HealthInput {
         findings.extend(
             guard.config.iter().flat_map(|config| stops::check(&store, home, config, self.now)),
         );
+        let (person, credentials) = (&self.places.person, HomeCredentials::of_home(Some(home)));
+        findings.extend(credentials::check(home, guard.config.as_ref(), self.now));
         findings.extend(
             guard
                 .config
                 .iter()
-                .flat_map(|config| notify::check(config, &self.places.person, &store)),
+                .flat_map(|config| notify::check(config, person, &store, &credentials)),
         );
         let config = guard.config.iter();
         findings.extend(
-            config.flat_map(|config| exports::check(config, &self.places.person, &store, self.now)),
+            config
+                .flat_map(|config| exports::check(config, person, &store, &credentials, self.now)),
         );
         findings.extend(upkeep::check(&store, &home.path().join("maintain.lock"), self.now));
     }

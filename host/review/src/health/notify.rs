@@ -1,13 +1,19 @@
 //! Notifications: checks that channels are usable, and that messages arrive.
 
 use super::finding::{Check, HealthFinding};
+use crate::credentials::HomeCredentials;
 use crate::notifications::{PendingMessage, configured_channels, list_waiting};
 use portcullis_config::Config;
 use portcullis_core::text::{count_noun, one_line};
 use portcullis_store::Store;
 
 /// Checks the channels and their waiting messages; reports nothing if there are neither.
-pub(super) fn check(config: &Config, person: &str, store: &Store) -> Vec<HealthFinding> {
+pub(super) fn check(
+    config: &Config,
+    person: &str,
+    store: &Store,
+    credentials: &HomeCredentials,
+) -> Vec<HealthFinding> {
     let channels = configured_channels(config, person);
     // An unreadable outbox is reported by its own check.
     let waiting = list_waiting(store).unwrap_or_default();
@@ -15,7 +21,8 @@ pub(super) fn check(config: &Config, person: &str, store: &Store) -> Vec<HealthF
         return Vec::new();
     }
     let unusable = channels.iter().filter_map(|(name, channel)| {
-        let what = format!("the channel `{name}` cannot be used: {}", channel.problem()?);
+        let what =
+            format!("the channel `{name}` cannot be used: {}", channel.problem(credentials)?);
         Some(HealthFinding::warning(
             Check::Notifications,
             what,

@@ -1,7 +1,7 @@
 //! Failures of a review: the reply to each, and its record.
 
 use super::{HookAnswer, HookCaller};
-use crate::reviewer::write_record;
+use crate::stored_records::write_record;
 use anyhow::Result;
 use portcullis_agents::invocation::DEADLINE;
 use portcullis_agents::{Agent, HookOutput, WireError};

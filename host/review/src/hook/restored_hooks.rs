@@ -1,7 +1,7 @@
 //! Puts our hooks back after a change of the settings that was refused.
 
 use super::HookCaller;
-use crate::reviewer::write_record;
+use crate::stored_records::write_record;
 use portcullis_agents::Invocation;
 use portcullis_core::event::Event;
 use portcullis_core::record::{Record, RecordKind};

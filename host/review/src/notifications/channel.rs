@@ -1,5 +1,6 @@
 //! A channel as the configuration has it.
 
+use crate::credentials::HomeCredentials;
 use crate::named_table::NamedTable;
 use portcullis_config::{CHANNEL, Config};
 use portcullis_notify::{
@@ -7,7 +8,6 @@ use portcullis_notify::{
     Webhook,
 };
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 
 /// A channel and its events.
 #[derive(Debug)]
@@ -35,9 +35,9 @@ impl ConfiguredChannel {
     }
 
     /// Returns the problem, as far as it is visible without sending, with the advice.
-    pub fn problem(&self) -> Option<String> {
+    pub fn problem(&self, credentials: &HomeCredentials) -> Option<String> {
         match &self.channel {
-            Ok(ready) => Sender::new(read_variable)
+            Ok(ready) => Sender::new(credentials)
                 .check_channel(ready)
                 .err()
                 .map(|failure| failure.to_string()),
@@ -125,9 +125,4 @@ impl ChannelSettings<'_> {
             arguments: self.0.texts("arguments"),
         })
     }
-}
-
-/// Returns a variable of this process's environment.
-pub fn read_variable(name: &str) -> Option<OsString> {
-    std::env::var_os(name)
 }

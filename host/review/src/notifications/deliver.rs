@@ -1,16 +1,18 @@
 //! Delivers queued messages: one attempt for each message that is due, and its outcome.
 
-use super::channel::{ConfiguredChannel, configured_channels, read_variable};
+use super::channel::{ConfiguredChannel, configured_channels};
 use super::pace;
 use super::queue::{NEVER, QueuedMessage, list_waiting};
+use crate::credentials::WatchedCredentials;
 use portcullis_config::Config;
+use portcullis_config::clock::now_ms;
 use portcullis_core::record_commands::RecordCommands;
 use portcullis_core::text::one_line;
 use portcullis_notify::{
     Channel, DeliveryFailure, Next, Notification, NotificationSeverity, Sender, Topic,
     backoff_delay,
 };
-use portcullis_store::{Store, StoreError, WorkItem};
+use portcullis_store::{Durability, Home, Store, StoreError, WorkItem};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
@@ -21,6 +23,9 @@ const FAILURE_BYTES: usize = 512;
 
 /// One run over the outbox.
 pub struct DeliveryRun {
+    home: Home,
+    durability: Durability,
+    credentials: WatchedCredentials,
     commands: RecordCommands,
     channels: BTreeMap<String, ConfiguredChannel>,
     /// Channels that were unreachable in this run: their other messages are not tried one after the
@@ -43,8 +48,11 @@ pub struct FailedDelivery {
 impl DeliveryRun {
     /// Creates a run with the channels of this configuration, for messages that name commands about
     /// some records.
-    pub fn new(config: &Config, person: &str, commands: RecordCommands) -> Self {
+    pub fn new(home: &Home, config: &Config, person: &str, commands: RecordCommands) -> Self {
         Self {
+            home: home.clone(),
+            durability: config.durability,
+            credentials: WatchedCredentials::of_home(home),
             commands,
             channels: configured_channels(config, person),
             unreachable: BTreeMap::new(),
@@ -107,8 +115,21 @@ impl DeliveryRun {
         if let Some(failure) = self.unreachable.get(&queued.channel) {
             return Err(failure.clone());
         }
-        let sent =
-            Sender::new(read_variable).send_message(channel, &message, Instant::now() + ATTEMPT);
+        let sent = Sender::new(&self.credentials).send_message(
+            channel,
+            &message,
+            Instant::now() + ATTEMPT,
+        );
+        let is_refused = sent.as_ref().is_err_and(|failure| failure.is_of_credential);
+        let purpose = format!("notifications.channels.{}", queued.channel);
+        // What is about a message is more urgent than what is about its credential.
+        let _unrecorded = self.credentials.record_uses(
+            &self.home,
+            self.durability,
+            &purpose,
+            is_refused,
+            now_ms(),
+        );
         if let Err(failure @ DeliveryFailure { next: Next::Retry(_), .. }) = &sent {
             self.unreachable.insert(queued.channel.clone(), failure.clone());
         }
@@ -201,7 +222,7 @@ fn others(
 }
 
 const fn give_up(what: String, fix: String) -> DeliveryFailure {
-    DeliveryFailure { next: Next::GiveUp, what, fix }
+    DeliveryFailure { next: Next::GiveUp, what, fix, is_of_credential: false }
 }
 
 fn again(work: &WorkItem, failure: &DeliveryFailure, now: u64) -> Option<u64> {

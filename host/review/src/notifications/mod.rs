@@ -21,7 +21,7 @@ mod pace;
 mod queue;
 mod tell;
 
-pub use channel::{ConfiguredChannel, configured_channels, read_variable};
+pub use channel::{ConfiguredChannel, configured_channels};
 pub use pace::{AT_ONCE, WINDOW};
 pub use queue::{KIND, PendingMessage, list_waiting, purge_expired};
 pub use tell::message_tasks;

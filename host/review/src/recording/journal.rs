@@ -51,6 +51,7 @@ pub(super) fn read(object: &Map<String, Value>, collector: &mut Collector) -> Re
         | RecordKind::Fault
         | RecordKind::Exception
         | RecordKind::Feedback
+        | RecordKind::Authentication
         | RecordKind::Intervention => {
             return Ok(());
         }

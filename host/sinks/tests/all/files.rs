@@ -11,7 +11,7 @@ fn sink(path: &Path) -> FileSink {
 }
 
 fn open(sink: &FileSink, position: &SinkPosition) -> Result<OpenSink, SinkFailure> {
-    OpenSink::open(&Sink::File(sink.clone()), &|_| None, position)
+    OpenSink::open(&Sink::File(sink.clone()), &|_: &str| None, position)
 }
 
 fn write(sink: &mut OpenSink, text: &str, now: u64) -> bool {

@@ -1,6 +1,7 @@
 //! Sinks, deliveries and the text form of an outcome.
 
-use portcullis_notify::{Address, CredentialSource};
+use portcullis_credentials::CredentialSource;
+use portcullis_notify::Address;
 use portcullis_sinks::{
     Accepted, Cargo, HttpAnswer, HttpSink, OpenSink, Sink, SinkFailure, SinkPosition, SinkProblem,
     TlsFiles,

@@ -2,7 +2,8 @@
 
 use crate::servers::{Authority, Duplex, Server, answer, read_request};
 use crate::support::{TOKEN, expect, open, post, post_within, variable, web};
-use portcullis_notify::{Address, CredentialSource};
+use portcullis_credentials::CredentialSource;
+use portcullis_notify::Address;
 use portcullis_sinks::{HttpAnswer, OpenSink, Sink};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;

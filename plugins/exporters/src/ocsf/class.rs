@@ -1,6 +1,6 @@
 //! The class of an event, with the fields that belong to it.
 
-use crate::record::{ExportedRecord, FileOperation, MOST_TEXT, NetworkRequest};
+use crate::record::{Details, ExportedRecord, FileOperation, MOST_TEXT, NetworkRequest};
 use portcullis_plugin::audit_exporter::RecordKind;
 use portcullis_plugin::text::cut;
 use serde_json::{Value, json};
@@ -25,6 +25,9 @@ pub(super) fn choose_class(exported: &ExportedRecord<'_>) -> EventClass {
     }
     if !record.detections.is_empty() {
         return detection(exported);
+    }
+    if matches!(&record.kind, RecordKind::Other(kind) if kind == "authentication") {
+        return authentication(exported);
     }
     let is_action =
         matches!(record.kind, RecordKind::Review | RecordKind::Outcome | RecordKind::Unreviewed);
@@ -191,6 +194,36 @@ fn lifecycle(exported: &ExportedRecord<'_>) -> EventClass {
         activity,
         activity_name,
         fields,
+        has_agent: false,
+    }
+}
+
+/// A use of a credential, or a sign-in to the page. The account is unknown, so its credential has its
+/// place.
+fn authentication(exported: &ExportedRecord<'_>) -> EventClass {
+    let details = exported.document.details.get();
+    let text = |part: fn(&Details) -> &str| details.map(part).unwrap_or_default();
+    let credential = text(|details| details.credential.text());
+    let (status_id, status) = match text(|details| details.outcome.text()) {
+        "used" => (1, "Success"),
+        "refused" | "unreadable" => (2, "Failure"),
+        _ => (0, "Unknown"),
+    };
+    let user = if credential.is_empty() { "unknown" } else { credential };
+    EventClass {
+        uid: 3002,
+        name: "Authentication",
+        category: "Identity & Access Management",
+        activity: 1,
+        activity_name: "Logon",
+        fields: vec![
+            ("user", json!({ "name": cut(user, MOST_TEXT) })),
+            ("service", json!({ "name": cut(exported.event(), MOST_TEXT) })),
+            ("actor", actor(exported)),
+            ("device", device(exported)),
+            ("status_id", status_id.into()),
+            ("status", status.into()),
+        ],
         has_agent: false,
     }
 }

@@ -2,9 +2,9 @@
 //!
 //! An action keeps the class that it has without an agent: a command is process activity, a file tool
 //! file activity, a request HTTP activity, another tool API activity. A record with detections is a
-//! detection finding, a stop an incident finding, and the rest application lifecycle. The profile
-//! `security_control` has the verdict, `record_integrity` the journal's chain, and `ai_operation` the
-//! agent.
+//! detection finding, a stop an incident finding, a use of a credential authentication, and the rest
+//! application lifecycle. The profile `security_control` has the verdict, `record_integrity` the
+//! journal's chain, and `ai_operation` the agent.
 //!
 //! `raw_data` is the record as the journal holds it. The attestation's fingerprint is that record's
 //! hash, so anybody can check the chain as an export of `jsonl` describes it; the journal's hash is

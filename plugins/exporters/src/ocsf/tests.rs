@@ -42,6 +42,13 @@ fn each_record_has_its_class() {
         (RecordKind::Fault, "nonsense".into(), 600_299),
         (RecordKind::Other("approval".into()), "[]".into(), 600_299),
         (
+            RecordKind::Other("authentication".into()),
+            r#"{"event":"exports.siem","details":{"credential":"credential:siem","outcome":"used"}}"#
+                .into(),
+            300_201,
+        ),
+        (RecordKind::Other("authentication".into()), "[]".into(), 300_201),
+        (
             RecordKind::Intervention,
             r#"{"intervention":{"kind":"soft_correction"}}"#.into(),
             600_299,

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use portcullis_core::finding::AuditRecord;
 use portcullis_core::record::Record;
 use portcullis_review::export;
-use portcullis_review::reviewer;
+use portcullis_review::stored_records;
 use portcullis_store::StoredRecord;
 use serde_json::Value;
 
@@ -41,7 +41,7 @@ fn chained(records: &[Record]) -> Result<Vec<AuditRecord>> {
             last.as_ref(),
             Some(record.session.clone()),
             record.agent.clone(),
-            reviewer::to_store(record),
+            stored_records::to_store(record),
         );
         chained.push(export::for_exporter(&stored)?);
         last = Some(stored);

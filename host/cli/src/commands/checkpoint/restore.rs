@@ -15,7 +15,7 @@ use portcullis_review::checkpoints::restoring::{
     RequestedRestore, RestoreOutcome, Undone, describe_change, restore_record,
 };
 use portcullis_review::decisions::AT_A_TERMINAL;
-use portcullis_review::reviewer::to_store;
+use portcullis_review::stored_records::to_store;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 

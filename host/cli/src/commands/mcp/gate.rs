@@ -20,7 +20,8 @@ use portcullis_mcp::{
 use portcullis_review::approvals::AnswerPort;
 use portcullis_review::hook::{ReviewFailure, observes, review_without_hook};
 use portcullis_review::joined::is_reviewed;
-use portcullis_review::reviewer::{Reviewer, write_record};
+use portcullis_review::reviewer::Reviewer;
+use portcullis_review::stored_records::write_record;
 use portcullis_review::{installed, tool_texts};
 use portcullis_store::{Durability, Home, Store};
 use std::collections::HashSet;

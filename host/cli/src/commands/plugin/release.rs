@@ -9,7 +9,7 @@ use portcullis_core::breaker::Breaker;
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::text::one_line;
 use portcullis_review::breakers::SUBJECT;
-use portcullis_review::reviewer::to_store;
+use portcullis_review::stored_records::to_store;
 use portcullis_store::StoreError;
 use serde_json::json;
 

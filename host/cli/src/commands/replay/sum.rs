@@ -93,7 +93,8 @@ impl SessionTotals {
             | RecordKind::Configuration
             | RecordKind::Fault
             | RecordKind::Exception
-            | RecordKind::Feedback => {}
+            | RecordKind::Feedback
+            | RecordKind::Authentication => {}
         }
         if let Some(verdict) = record.verdict() {
             add(&mut self.verdicts, verdict.as_str());

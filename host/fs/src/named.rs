@@ -1,11 +1,26 @@
 //! Reads a small file that is named in a configuration.
 
-use crate::failure::DeliveryFailure;
 use rustix::fs::{FileType, Mode, OFlags, fstat, open};
 use rustix::io::Errno;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
+
+/// A named file cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what}: {fix}")]
+pub struct NamedFileError {
+    /// The error, with the file's path.
+    pub what: String,
+    /// The fix, for a person.
+    pub fix: String,
+}
+
+impl NamedFileError {
+    fn new(what: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { what: what.into(), fix: fix.into() }
+    }
+}
 
 /// The access that other users may have to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,10 +41,10 @@ pub fn read_named_file(
     path: &Path,
     most: usize,
     owner: FileAccess,
-) -> Result<Vec<u8>, DeliveryFailure> {
+) -> Result<Vec<u8>, NamedFileError> {
     let name = format!("the file `{}`", path.display());
     if !path.is_absolute() {
-        return Err(DeliveryFailure::give_up(
+        return Err(NamedFileError::new(
             format!("{name} is not an absolute path"),
             "write the path from `/` on",
         ));
@@ -39,11 +54,11 @@ pub fn read_named_file(
     let descriptor = open(path, flags, Mode::empty()).map_err(|error| refused(&name, error))?;
     let found = fstat(&descriptor).map_err(|error| refused(&name, error))?;
     if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
-        return Err(DeliveryFailure::give_up(format!("{name} is not a file"), "name a file"));
+        return Err(NamedFileError::new(format!("{name} is not a file"), "name a file"));
     }
     let user = rustix::process::geteuid().as_raw();
     if found.st_uid != user && (owner == FileAccess::OwnerOnly || found.st_uid != 0) {
-        return Err(DeliveryFailure::give_up(
+        return Err(NamedFileError::new(
             format!("{name} belongs to somebody else"),
             "name a file of your own",
         ));
@@ -54,7 +69,7 @@ pub fn read_named_file(
     };
     if found.st_mode & open_to_others != 0 {
         let mode = found.st_mode & 0o777;
-        return Err(DeliveryFailure::give_up(
+        return Err(NamedFileError::new(
             format!("{name} is open to others (mode {mode:o})"),
             format!("run `{fix} {}`", path.display()),
         ));
@@ -63,10 +78,10 @@ pub fn read_named_file(
     let limit = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
     let read = File::from(descriptor).take(limit).read_to_end(&mut bytes);
     read.map_err(|error| {
-        DeliveryFailure::give_up(format!("{name} cannot be read ({error})"), "look at the file")
+        NamedFileError::new(format!("{name} cannot be read ({error})"), "look at the file")
     })?;
     if bytes.len() > most {
-        return Err(DeliveryFailure::give_up(
+        return Err(NamedFileError::new(
             format!("{name} holds more than {most} bytes"),
             "check that it is the right file",
         ));
@@ -74,16 +89,15 @@ pub fn read_named_file(
     Ok(bytes)
 }
 
-fn refused(name: &str, error: Errno) -> DeliveryFailure {
+fn refused(name: &str, error: Errno) -> NamedFileError {
     match error {
         Errno::LOOP => {
-            DeliveryFailure::give_up(format!("{name} is a link"), "name the file that it leads to")
+            NamedFileError::new(format!("{name} is a link"), "name the file that it leads to")
         }
-        Errno::NOENT => DeliveryFailure::give_up(
-            format!("{name} does not exist"),
-            "create it, or correct its path",
-        ),
-        error => DeliveryFailure::give_up(
+        Errno::NOENT => {
+            NamedFileError::new(format!("{name} does not exist"), "create it, or correct its path")
+        }
+        error => NamedFileError::new(
             format!("{name} cannot be opened ({error})"),
             "look at the file and its folder",
         ),
