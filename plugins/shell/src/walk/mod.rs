@@ -80,6 +80,7 @@ mod sources;
 mod spelling;
 mod sql;
 mod taint;
+mod toolchains;
 mod wrappers;
 mod written;
 mod written_code;

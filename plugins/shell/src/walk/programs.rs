@@ -135,6 +135,9 @@ impl Walker<'_> {
                 Item::Source(family, at) => {
                     if let Some(field) = rest.get(*at) {
                         self.package_source(family, field, command, setting);
+                        if *family == "image" {
+                            self.note_mounts_of_image(field, rest, setting);
+                        }
                     }
                 }
                 Item::RunSource(family, at) => {
