@@ -56,6 +56,7 @@ mod spellings;
 mod started;
 mod steps;
 mod timelines;
+mod tool_verdicts;
 mod upkeep;
 mod verdicts;
 mod widths;
@@ -107,6 +108,7 @@ fn main() -> ExitCode {
         started::tests(),
         steps::tests(),
         timelines::tests(),
+        tool_verdicts::tests(),
         upkeep::tests(),
         verdicts::tests(),
         widths::tests(),

@@ -10,7 +10,176 @@ use std::rc::Rc;
 
 const RECIPES: &[&str] = &["Dockerfile", "Containerfile"];
 
+/// Owners on the hub of images that publish their own products.
+const OWNERS: &[&str] = &[
+    "adoptopenjdk",
+    "alpine",
+    "amazon",
+    "anchore",
+    "apache",
+    "aquasec",
+    "bash",
+    "bats",
+    "bitnami",
+    "bufbuild",
+    "cimg",
+    "circleci",
+    "clickhouse",
+    "cloudflare",
+    "codercom",
+    "confluentinc",
+    "consensys",
+    "curlimages",
+    "cypress",
+    "databricks",
+    "datadog",
+    "davidanson",
+    "dart",
+    "denoland",
+    "docker",
+    "eclipse-temurin",
+    "elastic",
+    "envoyproxy",
+    "fluent",
+    "gcr.io",
+    "gitea",
+    "gitlab",
+    "golangci",
+    "google",
+    "grafana",
+    "hadolint",
+    "hashicorp",
+    "ibmcom",
+    "infracost",
+    "istio",
+    "jaegertracing",
+    "jekyll",
+    "jenkins",
+    "jupyter",
+    "kong",
+    "koalaman",
+    "library",
+    "lycheeverse",
+    "mcr",
+    "microsoft",
+    "minio",
+    "mongodb",
+    "mvdan",
+    "mysql",
+    "nginxinc",
+    "nixos",
+    "node",
+    "nvidia",
+    "oamdev",
+    "open-policy-agent",
+    "openapitools",
+    "openjdk",
+    "openpolicyagent",
+    "opensearchproject",
+    "oven",
+    "pandoc",
+    "peterevans",
+    "phpmyadmin",
+    "plantuml",
+    "postgis",
+    "prom",
+    "pulumi",
+    "python",
+    "pyfound",
+    "pytorch",
+    "rabbitmq",
+    "rancher",
+    "redhat",
+    "redis",
+    "redocly",
+    "returntocorp",
+    "rust",
+    "rustlang",
+    "semgrep",
+    "selenium",
+    "sonarsource",
+    "sqlfluff",
+    "squidfunk",
+    "stoplight",
+    "swaggerapi",
+    "tensorflow",
+    "terraform",
+    "texlive",
+    "timescale",
+    "traefik",
+    "trufflesecurity",
+    "tsl0922",
+    "ubuntu",
+    "vault",
+    "wordpress",
+    "yandex",
+    "zaproxy",
+    "zricethezav",
+];
+/// Files in which a project names the images that it uses.
+const NAMING: &[&str] = &[
+    ".gitlab-ci.yml",
+    "Dockerfile",
+    "Makefile",
+    "compose.yaml",
+    "compose.yml",
+    "docker-compose.yaml",
+    "docker-compose.yml",
+];
+
 impl Walker<'_> {
+    /// Notes an image that nobody vouches for and that gets the home or the project of a person: it
+    /// runs code with both in its hands.
+    pub(super) fn note_mounts_of_image(
+        &mut self,
+        image: &Field,
+        rest: &[Field],
+        setting: &Setting,
+    ) {
+        if !image.known || setting.place != Place::Here {
+            return;
+        }
+        let mounts = self.mounts(rest);
+        let sees = |path: &str| !path.is_empty() && mounts.iter().any(|mount| mount.here == path);
+        let (home, project) = (sees(self.home), sees(self.project));
+        if !(home || project) || self.is_vouched_image(&image.text, home) {
+            return;
+        }
+        let shown = if home { "the person's home" } else { "the project" };
+        let text = &image.text;
+        self.out.gap(&format!("the image `{text}`, for which nobody vouches, gets {shown}"));
+    }
+
+    fn is_vouched_image(&mut self, image: &str, home: bool) -> bool {
+        let name = image.split('@').next().unwrap_or(image);
+        let (host, owner) = match name.split('/').collect::<Vec<_>>().as_slice() {
+            [_] => return true,
+            [owner, _] if !owner.contains(['.', ':']) && *owner != "localhost" => ("", *owner),
+            [host, owner, ..] => (*host, *owner),
+            [] => return true,
+        };
+        let bare = host.split(':').next().unwrap_or(host);
+        let known = match host {
+            // Most people's tools are there; a home is given to the known ones alone.
+            "" => OWNERS.contains(&owner) || !home,
+            _ if places::is_loopback(bare) || bare == "localhost" => true,
+            "docker.io" => OWNERS.contains(&owner) || !home,
+            _ => super::sources::is_image_host(bare) && !home,
+        };
+        let base = name.rsplit_once(':').filter(|(_, tag)| !tag.contains('/'));
+        let base = base.map_or(name, |(base, _)| base);
+        known || self.is_named_in_project(base)
+    }
+
+    /// Returns true if the project's own files name an image.
+    fn is_named_in_project(&mut self, image: &str) -> bool {
+        let folder = self.project.trim_end_matches('/').to_owned();
+        NAMING.iter().any(|file| {
+            let text = self.text_on_disk(&format!("{folder}/{file}"));
+            text.is_some_and(|text| text.contains(image))
+        })
+    }
+
     /// Reads the recipe of a build, unless people have seen it: it is as it was committed.
     pub(super) fn image_recipe(
         &mut self,

@@ -37,11 +37,13 @@ mod inline;
 mod interpreters;
 mod keeping;
 mod languages;
+mod later;
 mod launchers;
 mod links;
 mod manifests;
 mod modes;
 mod modules;
+mod mounts;
 mod named_files;
 mod named_settings;
 mod names;
@@ -80,6 +82,7 @@ mod sources;
 mod spelling;
 mod sql;
 mod taint;
+mod toolchains;
 mod wrappers;
 mod written;
 mod written_code;
@@ -107,6 +110,7 @@ const CALLS: usize = 128;
 pub(crate) fn read(text: &str, surroundings: &Surroundings) -> (Reading, u64) {
     let mut walker = Walker::new(surroundings, WORK);
     walker.recall_files();
+    walker.recall_mounts(&surroundings.mounts);
     walker.text(text, None, &Setting::default());
     walker.uncalled();
     walker.tail(text);
@@ -114,11 +118,12 @@ pub(crate) fn read(text: &str, surroundings: &Surroundings) -> (Reading, u64) {
     walker.note_emptying();
     walker.note_opened();
     let leaves = walker.left_files();
+    let mounts = walker.changed_mounts(&surroundings.mounts);
     walker.read_written();
     let steps = walker.steps;
     let absences = walker.absences();
     let (wants, lines) = walker.asked_files();
-    (Reading { wants, absences, leaves, ..walker.out.finish(lines) }, steps)
+    (Reading { wants, absences, leaves, mounts, ..walker.out.finish(lines) }, steps)
 }
 
 /// Walks one command line.

@@ -135,6 +135,9 @@ impl Walker<'_> {
                 Item::Source(family, at) => {
                     if let Some(field) = rest.get(*at) {
                         self.package_source(family, field, command, setting);
+                        if *family == "image" {
+                            self.note_mounts_of_image(field, rest, setting);
+                        }
                     }
                 }
                 Item::RunSource(family, at) => {
@@ -232,6 +235,7 @@ impl Walker<'_> {
                 self.note_links(name, rest, plan, command, setting);
             }
             "mount" | "bindfs" => self.note_mounts(name, rest, plan, command, setting),
+            "umount" | "fusermount" | "fusermount3" => self.forget_mounts(rest, plan),
             "mkdir" => self.sets_mode(rest, plan, command, setting),
             "setfacl" => self.access_list(rest, plan, command, setting),
             "install" => {

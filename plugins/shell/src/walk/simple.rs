@@ -208,6 +208,10 @@ impl Walker<'_> {
     fn launch(&mut self, fields: &[Field], call: &Call, setting: &Setting) -> Step {
         let Some((first, rest)) = fields.split_first() else { return Step::Done(Feed::default()) };
         let name = first.text.rsplit('/').next().unwrap_or("");
+        if let Some(fields) = super::toolchains::without_toolchain(name, first, rest) {
+            let (call, setting) = (call.clone(), setting.clone());
+            return Step::Inner(Box::new(Inner { fields, call, setting }));
+        }
         self.spend(8 * fields.len() + if self.depth > OUTERMOST { COMMAND } else { 0 });
         if self.work == 0 {
             self.out.limit("more text than is read");

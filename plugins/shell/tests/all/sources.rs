@@ -100,6 +100,11 @@ const FOREIGN: &[(&[&str], &[&str])] = &[
             "cargo install --git={} a",
             "cargo add --git {} a",
             "cargo install --index {} a",
+            "cargo +nightly install --git {}",
+            "cargo +1.80.0 install --git={} a",
+            "rustup run nightly cargo install --git {}",
+            "rustup run --install stable cargo add --git {} a",
+            "cargo binstall --git {} a",
             "nix run {}",
             "helm plugin install {}",
             "brew tap a/b {}",
@@ -145,6 +150,9 @@ const FOREIGN: &[(&[&str], &[&str])] = &[
             "ansible-galaxy install {}",
             "ansible-galaxy collection install -s {} a.b",
             "asdf plugin add a {}",
+            "asdf plugin-add a {}",
+            "corepack yarn add {}",
+            "kubectl krew install --manifest-url={}",
             "bun add --registry {} a",
             "bundle add a --git {}",
             "bundle config set --global mirror.https://rubygems.org {}",
@@ -228,6 +236,28 @@ fn foreign_sources_are_unread_code() {
     assert!(wrong.is_empty(), "{} of {count}:\n{}", wrong.len(), wrong.join("\n"));
 }
 
+/// Images that nobody vouches for, with the home or the project in their hands.
+const MOUNTED: &[&str] = &[
+    "docker run --rm -v ~:/h someone/tool",
+    "docker run --rm -v $HOME:/h:ro someone/tool:latest",
+    "podman run --mount type=bind,source=/home/dev,target=/h someone/tool",
+    "docker run --rm -v $PWD:/w registry.unknown.example/helper",
+    "docker run --rm -v \"$(pwd)\":/w registry.unknown.example:5000/team/helper:1",
+    "docker run --rm -v ~:/h ghcr.io/someone/tool",
+];
+
+#[test]
+fn images_with_the_home_in_their_hands_are_unread_code() {
+    for command in MOUNTED {
+        let read = reading(command);
+        assert!(
+            read.gaps.iter().any(|gap| gap.contains("for which nobody vouches")),
+            "`{command}`: {:?}",
+            read.gaps
+        );
+    }
+}
+
 /// Foreign packages that are run at once.
 const RUN: &[&str] = &[
     "npx github:user/repo",
@@ -241,6 +271,33 @@ const RUN: &[&str] = &[
     "go run host.example/a@latest",
     "deno run https://host.example/a.ts",
     "deno test https://host.example/a.ts",
+    "npm exec --package=git+https://host.example/a.git -- a",
+    "npm exec -p user/repo -- a",
+    "npm x -- user/repo",
+    "npx -p git+https://host.example/a.git a",
+    "npx --package=https://host.example/a.tgz -c 'a b'",
+    "pnpm --package=github:user/repo dlx a",
+    "pnpx github:user/repo",
+    "yarn dlx github:user/repo",
+    "yarn dlx -p github:user/repo a",
+    "bun x github:user/repo",
+    "corepack pnpm dlx github:user/repo",
+    "corepack yarn@4 dlx https://host.example/a.tgz",
+    "volta run npx github:user/repo",
+    "fnm exec --using=20 npx github:user/repo",
+    "nvm exec 20 npx github:user/repo",
+    "mise exec -- npx github:user/repo",
+    "uvx --from git+https://host.example/a.git a",
+    "uvx --from=https://host.example/a.tar.gz a",
+    "uvx --with git+https://host.example/b.git ruff",
+    "uv tool run --from git+https://host.example/a.git a",
+    "pipx run --spec https://host.example/a.tar.gz a",
+    "pipx run --spec=git+https://host.example/a.git a",
+    "go run github.com/user/repo/cmd/x@latest",
+    "deno run -A https://host.example/a.ts",
+    "deno run https://host.example/a.ts --flag",
+    "nix run github:user/repo",
+    "nix shell github:user/repo#a -c a",
     "npm create user/repo",
     "npm init user/repo",
     "bun create user/repo",
@@ -298,6 +355,12 @@ const VOUCHED: &[&str] = &[
     "yarn add react",
     "bun add @hono/node-server",
     "cargo install ripgrep",
+    "cargo +nightly install ripgrep",
+    "cargo +stable build --release",
+    "rustup run nightly cargo test",
+    "corepack enable",
+    "corepack pnpm install",
+    "fnm exec --using=20 npx prettier --check .",
     "cargo install --path .",
     "cargo add serde --features derive",
     "go install ./cmd/a",
@@ -320,6 +383,10 @@ const VOUCHED: &[&str] = &[
     "conda create -n x python=3.12",
     "docker run --rm alpine sh",
     "docker run ghcr.io/a/b",
+    "docker run --rm -v $PWD:/src hadolint/hadolint hadolint Dockerfile",
+    "docker run --rm -v \"$PWD\":/work -w /work ghcr.io/a/b",
+    "docker run --rm -v ~/.cache/x:/c someone/tool",
+    "docker run --rm -v ~:/h:ro alpine ls /h",
     "docker run localhost:5000/a",
     "docker pull host.example/a",
     "docker run --rm registry.acme.example:5000/tools/build:latest make",
