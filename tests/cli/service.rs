@@ -32,6 +32,7 @@ fn main() -> ExitCode {
         trial("service: answers and records are those of the embedded review", same::sessions),
         trial("service: agents at once leave what each leaves alone", same::sessions_at_once),
         trial("service: what changes on the disk counts at once", same::changes),
+        trial("service: what is guarded is looked up for each event", same::guarded),
         trial("service: hooks at once get their own answers", same::at_once),
         trial("service: a person's answer releases a call that it holds", same::held),
         trial("service: one for a home", running::one_for_a_home),

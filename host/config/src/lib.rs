@@ -13,6 +13,7 @@ pub mod duration;
 pub mod file;
 pub mod handed;
 pub mod hidden_tools;
+mod kept;
 pub mod keys;
 pub mod kinds;
 mod ladders;
@@ -38,6 +39,7 @@ pub mod sizes;
 pub mod trust;
 mod values;
 
+pub use kept::KeptConfigs;
 pub use named_files::read_project_file;
 pub use reading::{read_files, read_one, settle_file, settle_files, settle_layers};
 

@@ -90,6 +90,11 @@ pub(crate) fn digest_with_prompts(
     hasher.finalize()
 }
 
+/// Returns true if a document names a file of templates, in any section.
+pub(crate) fn names_file(document: &ConfigDocument) -> bool {
+    document.all().any(|said| path_of(said).is_some())
+}
+
 fn path_of(said: &KeyValue) -> Option<&str> {
     match &said.value {
         SettingValue::Text(name) if said.key.path == PROMPTS => Some(name),

@@ -10,7 +10,7 @@ use crate::{FILE, file, ladders, order, parse, plugins, prompts, rules, trust};
 use portcullis_fleet::orders::Orders;
 use portcullis_fleet::{FleetFiles, HeldOrders};
 use portcullis_store::Home;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Returns the values in force in these places, with their origins. `pipeline` replaces the
 /// matching one. `home` knows which project files a person trusted, and the fleet's orders.
@@ -23,10 +23,68 @@ pub fn settle_layers(
     pipeline: Option<&str>,
 ) -> Result<MergedSettings, BadConfiguration> {
     let orders = match home {
-        Some(home) => read_orders(home, now_ms()),
+        Some(home) => read_order_text(home, now_ms()),
         None => Ok(None),
     };
-    settle_beside(places, home, pipeline, orders)
+    let texts = ConfigTexts { files: read_texts(places), orders };
+    texts.parse(places)?.settle(places, home, pipeline)
+}
+
+/// The texts of a configuration, as they were read.
+pub(crate) struct ConfigTexts {
+    /// Those of the files, whether they exist or not.
+    pub(crate) files: Vec<LayerText>,
+    /// The orders in force, with the path of their file.
+    pub(crate) orders: Result<Option<(String, PathBuf)>, Problems>,
+}
+
+/// The text of one file.
+pub(crate) struct LayerText {
+    /// Its owner.
+    pub(crate) layer: Layer,
+    path: PathBuf,
+    /// `None` if there is no such file.
+    pub(crate) text: Result<Option<String>, Problems>,
+}
+
+/// The same texts, parsed.
+pub(crate) struct ParsedTexts {
+    files: Vec<LayerFile>,
+    orders: Result<Option<LayerFile>, Problems>,
+}
+
+impl ConfigTexts {
+    /// Parses the texts.
+    ///
+    /// # Errors
+    /// Fails with the problems of the files; those of the orders count when they are merged.
+    pub(crate) fn parse(self, places: &Paths) -> Result<ParsedTexts, BadConfiguration> {
+        let files = parse_texts(places, self.files)?;
+        let parse = |(text, path): (String, PathBuf)| parse_orders(&text, &path);
+        let orders = self.orders.and_then(|orders| orders.map(parse).transpose());
+        Ok(ParsedTexts { files, orders })
+    }
+}
+
+impl ParsedTexts {
+    /// Returns true if a file names one of templates, in force or not.
+    pub(crate) fn names_templates(&self) -> bool {
+        let orders = self.orders.iter().flatten();
+        self.files.iter().chain(orders).any(|file| prompts::names_file(&file.document))
+    }
+
+    /// Returns the values in force.
+    ///
+    /// # Errors
+    /// Fails like `Config::load`.
+    pub(crate) fn settle(
+        self,
+        places: &Paths,
+        home: Option<&Home>,
+        pipeline: Option<&str>,
+    ) -> Result<MergedSettings, BadConfiguration> {
+        settle_beside(places, home, pipeline, self.files, self.orders)
+    }
 }
 
 /// Returns the values that would be in force under other orders than those that the machine is held
@@ -41,7 +99,7 @@ pub(crate) fn settle_tried(
 ) -> Result<MergedSettings, BadConfiguration> {
     let files = FleetFiles::of_home(home);
     let tried = parse_orders(&orders.configuration, files.orders().path()).map(Some);
-    settle_beside(places, Some(home), None, tried)
+    settle_beside(places, Some(home), None, read_files(places)?, tried)
 }
 
 /// Returns the values in force with this layer of orders.
@@ -49,9 +107,9 @@ fn settle_beside(
     places: &Paths,
     home: Option<&Home>,
     pipeline: Option<&str>,
+    mut files: Vec<LayerFile>,
     orders: Result<Option<LayerFile>, Problems>,
 ) -> Result<MergedSettings, BadConfiguration> {
-    let mut files = read_files(places)?;
     files.extend(orders.map_err(|problems| BadConfiguration(vec![problems]))?);
     let project = files.iter().find(|file| file.layer == Layer::Project);
     let trusted = match (project, home, &places.project) {
@@ -89,25 +147,35 @@ pub fn settle_files(
 /// # Errors
 /// Fails with the problems of any of them.
 pub fn read_files(places: &Paths) -> Result<Vec<LayerFile>, BadConfiguration> {
+    parse_texts(places, read_texts(places))
+}
+
+/// Reads the texts of the files.
+pub(crate) fn read_texts(places: &Paths) -> Vec<LayerText> {
     let own = places.config.join(FILE);
     // Behind a boundary, root writes a user's file too.
     let own_text = match &places.handed {
         None => file::read_file(&own),
         Some(_) => file::read_managed(&own),
     };
+    let managed = file::read_managed(&places.managed);
     let mut texts = vec![
-        (Layer::Managed, places.managed.clone(), file::read_managed(&places.managed)),
-        (Layer::User, own.clone(), own_text),
+        LayerText { layer: Layer::Managed, path: places.managed.clone(), text: managed },
+        LayerText { layer: Layer::User, path: own, text: own_text },
     ];
     if let Some(project) = &places.project {
-        texts.push((
-            Layer::Project,
-            project.join(PROJECT_FILE),
-            read_project_file(places, project, PROJECT_FILE),
-        ));
+        texts.push(LayerText {
+            layer: Layer::Project,
+            path: project.join(PROJECT_FILE),
+            text: read_project_file(places, project, PROJECT_FILE),
+        });
     }
+    texts
+}
+
+fn parse_texts(places: &Paths, texts: Vec<LayerText>) -> Result<Vec<LayerFile>, BadConfiguration> {
     let (mut files, mut bad) = (Vec::new(), Vec::new());
-    for (layer, path, text) in texts {
+    for LayerText { layer, path, text } in texts {
         match text.and_then(|text| text.map(|text| parse_layer(layer, &path, &text)).transpose()) {
             Ok(Some(mut file)) => {
                 if layer == Layer::Project {
@@ -135,13 +203,16 @@ pub fn read_one(path: &Path) -> Result<LayerFile, BadConfiguration> {
         .map_err(|problems| BadConfiguration(vec![problems]))
 }
 
-/// Returns the layer of the orders that a machine is held to at `now`, in milliseconds since 1970;
-/// none without orders.
+/// Returns the configuration of the orders that a machine is held to at `now`, in milliseconds since
+/// 1970, with the path of their file; none without orders.
 ///
 /// # Errors
 /// Fails if the orders were changed, removed or are not understood, and if they have expired and say
 /// that nothing may run then: half of a configuration is none.
-fn read_orders(home: &Home, now: u64) -> Result<Option<LayerFile>, Problems> {
+pub(crate) fn read_order_text(
+    home: &Home,
+    now: u64,
+) -> Result<Option<(String, PathBuf)>, Problems> {
     let files = FleetFiles::of_home(home);
     let path = files.orders().path();
     let held = files.read_orders(now).map_err(|error| {
@@ -154,7 +225,7 @@ fn read_orders(home: &Home, now: u64) -> Result<Option<LayerFile>, Problems> {
                     come; `portcullis fleet status` shows why none come";
         return Err(Problems::in_file(path, what.to_owned()));
     }
-    parse_orders(&held.orders.configuration, path).map(Some)
+    Ok(Some((held.orders.configuration, path.to_owned())))
 }
 
 /// Parses the configuration of orders.

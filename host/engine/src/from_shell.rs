@@ -59,6 +59,8 @@ pub(crate) fn reading(reading: s::Reading) -> Checked<a::Reading> {
     })
 }
 
+pub(crate) use s::Surroundings;
+
 /// Converts the surroundings of a command line.
 pub(crate) fn surroundings(place: &ShellPlace<'_>) -> s::Surroundings {
     let file = |file: &KnownFile| s::KnownFile {

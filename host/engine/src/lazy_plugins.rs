@@ -44,6 +44,11 @@ impl LazyPlugins {
         lock_slot(&self.reader)
     }
 
+    /// Returns the shell reader's slot, for another thread.
+    pub(crate) fn share_reader(&self) -> Arc<Mutex<LazyPlugin>> {
+        Arc::clone(&self.reader)
+    }
+
     /// Returns the number of slots without the shell reader's.
     pub(crate) fn len(&self) -> usize {
         self.slots.len()
@@ -62,6 +67,15 @@ impl LazyPlugins {
             .zip(self.slots.iter())
             .filter(move |(known, _)| !others(known))
             .map(|(_, slot)| lock_slot(slot))
+    }
+
+    /// Returns the slots of the program's own plugins of this kind, which come before all others.
+    pub(crate) fn own(&self, kind: Kind) -> impl Iterator<Item = &Mutex<LazyPlugin>> {
+        self.kinds
+            .iter()
+            .zip(self.slots.iter())
+            .filter(move |(known, _)| **known == Some(kind))
+            .map(|(_, slot)| slot)
     }
 
     /// Returns those of third-party plugins.
@@ -111,6 +125,6 @@ impl LazyPlugins {
 
 /// Locks a slot. If a thread panicked while holding it, the slot is unchanged: it loads, or fails,
 /// at its call.
-fn lock_slot(slot: &Mutex<LazyPlugin>) -> MutexGuard<'_, LazyPlugin> {
+pub(crate) fn lock_slot(slot: &Mutex<LazyPlugin>) -> MutexGuard<'_, LazyPlugin> {
     slot.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -120,6 +120,8 @@ pub(crate) struct LazyPlugin {
     pub(crate) entry: PluginSpec,
     known: Option<Result<InspectedPlugin, LoadError>>,
     loaded: Option<Result<LoadedPlugin, UnnamedFault>>,
+    /// It asked for a past step in some call.
+    pub(crate) asks_for_steps: bool,
 }
 
 /// The facts that are known without compiling.
@@ -140,7 +142,7 @@ pub(crate) struct LoadedPlugin {
 
 impl LazyPlugin {
     pub(crate) const fn new(entry: PluginSpec) -> Self {
-        Self { entry, known: None, loaded: None }
+        Self { entry, known: None, loaded: None, asks_for_steps: false }
     }
 
     /// Returns the kind; none for a file that cannot be understood.

@@ -2,6 +2,8 @@
 //! checked, each failure named.
 
 mod plugin_call;
+mod shell;
+mod together;
 
 use crate::breakers::{CircuitBreakers, FileOutcome, Hold};
 use crate::check::RENDERED_BYTES;
@@ -9,16 +11,17 @@ use crate::compiler::Compiler;
 use crate::deadline::{BudgetOwner, ReviewDeadline, TimeBudget};
 use crate::engine::{Engine, EngineError};
 use crate::faults::UnnamedFault;
+use crate::helpers::HelpedReview;
 use crate::inspect::Inspection;
 use crate::kind::Kind;
-use crate::lazy_plugins::{LazyPlugins, Preload};
+use crate::lazy_plugins::{LazyPlugins, Preload, lock_slot};
 use crate::load_error::LoadError;
 use crate::plugin::{LazyPlugin, LoadedPlugin, PluginSpec, Source, is_file};
-use crate::shell_cache::{self, ShellCache, ShellCacheConfig, ShellCacheStats};
+use crate::shell_cache::{ShellCache, ShellCacheStats};
 use crate::state::GuestState;
 use crate::watch::{LoadTimes, ObservedCall};
 use crate::world::{BoundPlugin, GuestResult, ready, wrong_kind};
-use crate::{cache::CacheEvent, check, from_shell, from_wit, to_wit};
+use crate::{cache::CacheEvent, check, from_wit, to_wit};
 use plugin_call::PluginCall;
 use portcullis_core::action::{Action, Context, History, Reading};
 use portcullis_core::fault::{Fault, OnFault};
@@ -27,10 +30,10 @@ use portcullis_core::finding::{
 };
 use portcullis_core::plugins::{Details, PluginResponse, Plugins};
 use portcullis_core::run_files::ShellPlace;
-use std::cell::{LazyCell, RefCell};
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, MutexGuard};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, LazyLock, MutexGuard};
+use std::time::Duration;
 use wasmtime::Store;
 
 /// The time of a review.
@@ -57,7 +60,7 @@ pub struct PluginSet {
     slots: LazyPlugins,
     /// The pattern plugins that are called; none for all.
     patterns: Option<Vec<String>>,
-    /// The cache of parsed command lines; `None` in a command that ends after one.
+    /// The cache of parsed command lines; `None` in a process that ends after one.
     readings: Option<ShellCache>,
     /// True once files that are not plugins were reported in this review.
     bad_files_reported: bool,
@@ -65,6 +68,8 @@ pub struct PluginSet {
     breakers: CircuitBreakers,
     /// The calls since `take_observed_calls` was last called; none if nobody watches.
     watched: Option<RefCell<Vec<ObservedCall>>>,
+    /// The review that runs, if threads may help it.
+    helped: Option<HelpedReview>,
 }
 
 /// A plugin, for people.
@@ -136,7 +141,13 @@ impl PluginSet {
             bad_files_reported: false,
             breakers: CircuitBreakers::default(),
             watched: None,
+            helped: None,
         })
+    }
+
+    /// Lets threads help the review that runs; `None` ends it.
+    pub fn use_help(&mut self, helped: Option<HelpedReview>) {
+        self.helped = helped;
     }
 
     /// Sets the compiler for the files that are not loaded yet.
@@ -197,15 +208,15 @@ impl PluginSet {
         self.patterns = Some(names);
     }
 
-    /// Turns on the cache of parsed command lines.
-    pub fn enable_shell_cache(&mut self, memory: ShellCacheConfig) {
-        self.readings = Some(ShellCache::new(memory));
+    /// Sets the cache of parsed command lines, which other sets may share.
+    pub fn use_shell_cache(&mut self, readings: Option<ShellCache>) {
+        self.readings = readings;
     }
 
     /// Returns the hit statistics of that cache.
     #[must_use]
     pub fn shell_cache_stats(&self) -> ShellCacheStats {
-        self.readings.as_ref().map(|readings| readings.count).unwrap_or_default()
+        self.readings.as_ref().map(ShellCache::stats).unwrap_or_default()
     }
 
     /// Returns the names of the plugins whose answers do not count.
@@ -297,13 +308,13 @@ impl PluginSet {
 
     /// Calls all plugins of a kind; those that consider ended actions only are called only for
     /// those.
-    fn ask_all<W, T>(
+    fn ask_all<W, T: Send>(
         &mut self,
         kind: Kind,
         ended: bool,
         details: &Details<'_>,
-        ask: impl Fn(&str, &LoadedPlugin, &mut Store<GuestState>) -> GuestResult<W>,
-        accept: impl Fn(W) -> Result<T, UnnamedFault>,
+        ask: impl Fn(&str, &LoadedPlugin, &mut Store<GuestState>) -> GuestResult<W> + Sync,
+        accept: impl Fn(W) -> Result<T, UnnamedFault> + Sync,
     ) -> Vec<PluginResponse<T>> {
         let plugin_call = PluginCall {
             engine: &self.engine,
@@ -325,10 +336,40 @@ impl PluginSet {
         };
         let mut waiting =
             self.slots.files().filter_map(|mut slot| asked(&mut slot).then_some(())).count();
+        let own: Vec<_> = self.slots.own(kind).filter(|slot| asked(&mut lock_slot(slot))).collect();
+        // Loading takes time that does not count, and a guest that only the clock can end is watched:
+        // both is done one by one.
+        let is_ready = |slot: &LazyPlugin| {
+            slot.loaded().is_some() && self.deadline.is_ample(slot.entry.limits.fuel)
+        };
+        let are_ready = self.watched.is_none() && own.iter().all(|slot| is_ready(&lock_slot(slot)));
+        let helped = self.helped.as_ref().filter(|_| are_ready);
         let mut answers = Vec::new();
+        if let Some(help) = helped.and_then(|review| review.take_help(own.len())) {
+            let (engine, now_ms, breakers) = (&self.engine, self.now_ms, &self.breakers);
+            let call = |slot: &mut LazyPlugin, details: &Details<'_>| {
+                let name = slot.entry.name.clone();
+                let call = PluginCall {
+                    engine,
+                    now_ms,
+                    answer_bytes: 0,
+                    details,
+                    breakers,
+                    watched: None,
+                };
+                let ask = |loaded: &LoadedPlugin, store: &mut _| ask(&name, loaded, store);
+                call.take(slot, TimeBudget::unbounded(), ask, &accept)
+            };
+            answers =
+                self.deadline.during_all(|| together::call_together(&help, &own, details, call));
+        }
+        let is_done = !answers.is_empty();
         for mut slot in self.slots.maybe(kind) {
             let slot = &mut *slot;
             let name = slot.entry.name.clone();
+            if is_done && !is_file(&slot.entry) {
+                continue;
+            }
             if asked(slot) {
                 let whose = if is_file(&slot.entry) {
                     BudgetOwner::File { waiting }
@@ -357,48 +398,11 @@ impl PluginSet {
         answers.iter().for_each(|answer| self.breakers.note(answer));
         answers
     }
-
-    fn read_uncached(&mut self, text: &str, place: &ShellPlace<'_>) -> Result<Reading, Fault> {
-        let surroundings = from_shell::surroundings(place);
-        let ask = |loaded: &LoadedPlugin, store: &mut Store<GuestState>| match &*loaded.world {
-            BoundPlugin::ShellReader(pre) => {
-                let guest = ready(store, |store| pre.instantiate(store))?;
-                guest.portcullis_shell_reader().call_read(store, text, &surroundings).map(Ok)
-            }
-            _ => Err(wrong_kind()),
-        };
-        let plugin_call = PluginCall {
-            engine: &self.engine,
-            now_ms: self.now_ms,
-            answer_bytes: 0,
-            details: &|_| None,
-            breakers: &self.breakers,
-            watched: self.watched.as_ref(),
-        };
-        plugin_call
-            .take(
-                &mut self.slots.reader(),
-                self.deadline.part(BudgetOwner::Ours),
-                ask,
-                from_shell::reading,
-            )
-            .result
-    }
 }
 
 impl Plugins for PluginSet {
     fn read_shell(&mut self, text: &str, place: &ShellPlace<'_>) -> Result<Reading, Fault> {
-        let key = shell_cache::key(text, place);
-        if let Some(known) =
-            self.readings.as_mut().and_then(|readings| readings.get(&key, Instant::now()))
-        {
-            return Ok(known);
-        }
-        let read = self.read_uncached(text, place);
-        if let (Some(readings), Ok(reading)) = (&mut self.readings, &read) {
-            readings.keep(key, reading.clone(), Instant::now());
-        }
-        read
+        self.read_cached(text, place)
     }
 
     fn assess(
@@ -433,7 +437,7 @@ impl Plugins for PluginSet {
         details: &Details<'_>,
     ) -> Vec<PluginResponse<Report>> {
         // Lazy: before an action usually no pattern is called.
-        let question = LazyCell::new(|| {
+        let question = LazyLock::new(|| {
             (
                 to_wit::steps(&history.steps),
                 to_wit::totals(&history.totals),

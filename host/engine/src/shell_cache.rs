@@ -1,15 +1,22 @@
 //! A cache of parsed command lines, for long-lived commands.
 //!
-//! A reading is a pure function of the text, the folder and the home, under the one reader of a
-//! set, so an earlier answer can be reused. Assessments are not cached: they depend on the action's
-//! position in the session and on the time, which no two actions share. Faults are not cached
-//! either.
+//! A reading is a pure function of the text, the folder, the home and the files, under the one reader
+//! of the program, so an earlier answer can be reused, also for another set of plugins. Assessments are not
+//! cached: they depend on the action's position in the session and on the time, which no two actions
+//! share. Faults are not cached either.
 
 use lru::LruCache;
-use portcullis_core::action::Reading;
+use portcullis_core::action::{Command, Reading};
 use portcullis_core::run_files::{FileContents, ShellPlace};
 use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+/// The most bytes of texts in the readings of a cache: a long command line takes the place of many
+/// short ones.
+const MOST_BYTES: usize = 8 << 20;
+/// The bytes that an item of a reading counts besides its texts.
+const ITEM_BYTES: usize = 64;
 
 /// The size of the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,36 +36,119 @@ pub struct ShellCacheStats {
     pub hits: u64,
 }
 
-/// The cached readings.
-pub(crate) struct ShellCache {
-    kept: LruCache<blake3::Hash, (Instant, Reading)>,
-    ttl: Duration,
-    pub(crate) count: ShellCacheStats,
-}
+/// A cache of parsed command lines. Clones share their entries.
+#[derive(Clone)]
+pub struct ShellCache(Arc<Mutex<CachedReadings>>);
 
 impl ShellCache {
-    pub(crate) fn new(memory: ShellCacheConfig) -> Self {
-        Self {
+    /// Returns an empty cache.
+    #[must_use]
+    pub fn new(memory: ShellCacheConfig) -> Self {
+        Self(Arc::new(Mutex::new(CachedReadings {
             kept: LruCache::new(memory.size),
+            bytes: 0,
             ttl: memory.ttl,
             count: ShellCacheStats::default(),
-        }
+        })))
     }
 
-    pub(crate) fn get(&mut self, key: &blake3::Hash, now: Instant) -> Option<Reading> {
+    pub(crate) fn get(&self, key: &blake3::Hash, now: Instant) -> Option<Reading> {
+        self.lock().get(key, now)
+    }
+
+    /// Returns an entry that another thread may just have made, without counting a lookup.
+    pub(crate) fn peek(&self, key: &blake3::Hash) -> Option<Reading> {
+        self.lock().kept.peek(key).map(|known| known.reading.clone())
+    }
+
+    pub(crate) fn keep(&self, key: blake3::Hash, reading: Reading, now: Instant) {
+        self.lock().keep(key, reading, now);
+    }
+
+    pub(crate) fn stats(&self) -> ShellCacheStats {
+        self.lock().count
+    }
+
+    /// Locks the entries. A panic leaves none half-changed.
+    fn lock(&self) -> MutexGuard<'_, CachedReadings> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The entries of a cache.
+struct CachedReadings {
+    kept: LruCache<blake3::Hash, CachedReading>,
+    /// The size of all entries.
+    bytes: usize,
+    ttl: Duration,
+    count: ShellCacheStats,
+}
+
+struct CachedReading {
+    since: Instant,
+    bytes: usize,
+    reading: Reading,
+}
+
+impl CachedReadings {
+    fn get(&mut self, key: &blake3::Hash, now: Instant) -> Option<Reading> {
         self.count.lookups += 1;
-        let (since, reading) = self.kept.get(key)?;
-        if now.saturating_duration_since(*since) >= self.ttl {
-            self.kept.pop(key);
+        let known = self.kept.get(key)?;
+        if now.saturating_duration_since(known.since) >= self.ttl {
+            let old = self.kept.pop(key);
+            self.forget(old);
             return None;
         }
         self.count.hits += 1;
-        Some(reading.clone())
+        Some(known.reading.clone())
     }
 
-    pub(crate) fn keep(&mut self, key: blake3::Hash, reading: Reading, now: Instant) {
-        self.kept.put(key, (now, reading));
+    fn keep(&mut self, key: blake3::Hash, reading: Reading, now: Instant) {
+        let bytes = weigh_reading(&reading);
+        if bytes > MOST_BYTES {
+            return;
+        }
+        self.bytes += bytes;
+        // The entry of the same key, or the one that was used the longest time ago.
+        let old = self.kept.push(key, CachedReading { since: now, bytes, reading });
+        self.forget(old.map(|(_, old)| old));
+        while self.bytes > MOST_BYTES {
+            let Some((_, old)) = self.kept.pop_lru() else { return };
+            self.forget(Some(old));
+        }
     }
+
+    fn forget(&mut self, old: Option<CachedReading>) {
+        self.bytes -= old.map_or(0, |old| old.bytes);
+    }
+}
+
+/// Returns about the bytes that a reading takes.
+fn weigh_reading(reading: &Reading) -> usize {
+    let Reading { commands, effects, forms, hosts, shape, coverage: _, gaps, files } = reading;
+    let texts = |texts: &[String]| texts.iter().map(|text| ITEM_BYTES + text.len()).sum::<usize>();
+    let words = |command: &Command| {
+        let words = command.words.iter().map(|word| ITEM_BYTES + word.text.len());
+        let assigned = command.assignments.iter();
+        let assigned = assigned.map(|(name, value)| ITEM_BYTES + name.len() + value.len());
+        let redirected = command.redirections.iter();
+        let redirected = redirected.map(|to| ITEM_BYTES + to.target.text.len());
+        words.chain(assigned).chain(redirected).sum::<usize>()
+    };
+    let commands = commands.iter().map(|command| {
+        ITEM_BYTES + command.program.len() + texts(&command.wrappers) + words(command)
+    });
+    let effects = effects.iter().map(|effect| ITEM_BYTES + effect.target.len());
+    let forms = forms.iter().map(|form| ITEM_BYTES + form.id.len() + form.label.len());
+    let lines = files.lines.iter().map(|line| ITEM_BYTES + line.path.len());
+    let leaves = files.leaves.iter().map(|file| ITEM_BYTES + file.path.len());
+    ITEM_BYTES
+        + shape.len()
+        + commands.chain(effects).chain(forms).chain(lines).chain(leaves).sum::<usize>()
+        + texts(hosts)
+        + texts(gaps)
+        + texts(&files.wants)
+        + texts(&files.absences)
 }
 
 /// Returns the key of a question; the parts are delimited, so that no two questions share one.
@@ -143,7 +233,7 @@ mod tests {
 
     #[test]
     fn the_least_recently_used_goes_first_and_the_old_go_anyway() {
-        let mut readings = ShellCache::new(ShellCacheConfig {
+        let readings = ShellCache::new(ShellCacheConfig {
             size: NonZeroUsize::new(2).unwrap(),
             ttl: Duration::from_secs(300),
         });
@@ -163,6 +253,51 @@ mod tests {
             "it is five minutes old, however often it was used"
         );
         assert_eq!(readings.get(&three, at(399)), Some(reading("3")));
-        assert_eq!(readings.count, ShellCacheStats { lookups: 5, hits: 3 });
+        assert_eq!(readings.stats(), ShellCacheStats { lookups: 5, hits: 3 });
+    }
+
+    #[test]
+    fn long_readings_take_the_place_of_others() {
+        let readings = ShellCache::new(ShellCacheConfig {
+            size: NonZeroUsize::new(1000).unwrap(),
+            ttl: Duration::from_secs(300),
+        });
+        let now = Instant::now();
+        let keys =
+            ["1", "2", "3", "4", "5"].map(|text| key(text, &ShellPlace::without_files("/", "/")));
+        let of_bytes = |bytes: usize| reading(&"x".repeat(bytes - ITEM_BYTES));
+        let third = of_bytes(MOST_BYTES / 3);
+        for key in &keys[..3] {
+            readings.keep(*key, third.clone(), now);
+            readings.keep(*key, third.clone(), now);
+        }
+        assert!(
+            keys[..3].iter().all(|key| readings.get(key, now).is_some()),
+            "there is room for 3"
+        );
+        readings.keep(keys[3], of_bytes(MOST_BYTES / 2), now);
+        let kept = keys.map(|key| readings.get(&key, now).is_some());
+        assert_eq!(kept, [false, false, true, true, false], "the newest two fit");
+        readings.keep(keys[4], of_bytes(MOST_BYTES + 1), now);
+        let kept = keys.map(|key| readings.get(&key, now).is_some());
+        assert_eq!(kept, [false, false, true, true, false], "one that is too long is not kept");
+        let counted: usize = readings.lock().kept.iter().map(|(_, kept)| kept.bytes).sum();
+        assert_eq!(readings.lock().bytes, counted);
+    }
+
+    #[test]
+    fn every_text_of_a_reading_counts() {
+        let full: Reading = serde_json::from_value(serde_json::json!({
+            "commands": [{"program": "a1", "words": [{"text": "a2", "known": true, "quoted": false}],
+                "assignments": [["a3", "a4"]], "redirections": [{"descriptor": 1, "direction": "output",
+                "target": {"text": "a5", "known": true, "quoted": false}}], "wrappers": ["a6"],
+                "origin": "plain", "input_from": null, "start": 0, "end": 0, "privileged": false}],
+            "effects": [], "forms": [], "hosts": ["a7"], "shape": "a8", "coverage": "full",
+            "gaps": ["a9"], "files": {"wants": ["b1"], "absences": ["b2"],
+                "lines": [{"command": 0, "path": "b3", "line": 1}], "leaves": []},
+        }))
+        .unwrap();
+        let items = 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 2 + 1;
+        assert_eq!(weigh_reading(&full), 12 * 2 + items * ITEM_BYTES);
     }
 }

@@ -9,6 +9,9 @@ pub const MAGIC: [u8; 4] = *b"PCH\x01";
 /// environment beside it.
 pub const MOST_BYTES: u32 = 24 << 20;
 
+/// The most bytes of a usual message.
+const USUAL_BYTES: usize = 64 << 10;
+
 /// A message that cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum FrameError {
@@ -82,8 +85,10 @@ pub fn read_message<M: Message>(stream: &mut impl Read) -> Result<M, FrameError>
     if length > MOST_BYTES {
         return Err(FrameError::TooLong(length));
     }
-    // Memory grows with what arrives, not with what is announced.
-    let mut body = Vec::new();
+    // Memory for a usual message is there at once; for a longer one it grows with what arrives, not
+    // with what is announced.
+    let mut body =
+        Vec::with_capacity(usize::try_from(length).unwrap_or(USUAL_BYTES).min(USUAL_BYTES));
     let read = stream.take(length.into()).read_to_end(&mut body)?;
     if read as u64 != u64::from(length) {
         return Err(FrameError::Malformed("a frame that is cut off"));

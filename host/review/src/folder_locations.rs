@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 pub(crate) const MOST_PARTS: usize = 64;
 
 /// The location of a path on the disk.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Location {
     /// The real path, if it differs: a part of the path is a link. A path that does not exist yet
     /// counts by its nearest existing folder.

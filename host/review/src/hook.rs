@@ -34,7 +34,7 @@ use crate::{
 };
 use faults::{configuration_fault, record_event_fault, refuse_unreadable, store_fault};
 use measured::{installed_at, measure_agent};
-use portcullis_agents::{HookOutput, PROFILES};
+use portcullis_agents::{HookOutput, PROFILES, WireError};
 use portcullis_config::Config;
 use portcullis_config::clock;
 use portcullis_config::paths::Paths;
@@ -74,18 +74,19 @@ struct Payload<'a> {
     bytes: &'a [u8],
 }
 
-/// Reviews one event and commits its records. An action that waits for a person is held as long as
-/// `port` allows, if the client does not ask them.
+/// Reviews one event, parsed from `input`, and commits its records. An action that waits for a person
+/// is held as long as `port` allows, if the client does not ask them.
 #[must_use]
 pub fn answer_event(
     caller: &HookCaller,
     input: &[u8],
+    parsed: Result<Event, WireError>,
     port: &dyn AnswerPort,
     parts: &dyn ReviewParts,
 ) -> HookAnswer {
     let agent = caller.agent;
     let (now, begun) = (clock::now_ms(), Instant::now());
-    let mut event = match agent.parse(input) {
+    let mut event = match parsed {
         Ok(event) => event,
         Err(error) => {
             return HookAnswer { output: refuse_unreadable(caller, &error), work_is_due: false };
@@ -188,25 +189,24 @@ impl<'a> HookCall<'a> {
         // Open the home first: if configuration and state share a folder, its error is more
         // helpful.
         let home = Home::open_root(&places.state).map_err(|error| store_fault(&error))?;
-        let ahead = preload(event, &places.person);
+        let ahead = if parts.loads_ahead() { preload(event, &places.person) } else { None };
         let engine = parts.open_engine(&home, ahead).map_err(configuration_fault)?;
-        let mut config = Config::load(places, Some(&home)).map_err(configuration_fault)?;
+        let mut config = parts.load_config(places, &home).map_err(configuration_fault)?;
         // A pause file that was not written by a person's command pauses nothing; `doctor` and the
         // session start report it.
         let pause = pause::read_current(&home, now).ok().flatten();
         if pause.is_some() && config.policy.mode != Mode::Off {
-            config.policy.mode = Mode::Observe;
+            std::sync::Arc::make_mut(&mut config).policy.mode = Mode::Observe;
         }
         let durability = config.durability;
         let untrusted = config.notice(places);
         let tries = matches!(event.kind, EventKind::BeforeTool(_))
             && pause.is_none()
             && !event.session.starts_with(CANARY_SESSION);
-        let own = engine.clone();
-        let basis = ReviewerBasis { places, home: &home, engine, config, now };
+        let basis = ReviewerBasis { places, home: &home, engine: engine.clone(), config, now };
         let reviewer = parts.load_reviewer(basis, ahead).map_err(configuration_fault)?;
         let tried =
-            if tries { TriedOrders::of_home(parts, places, &home, &own, now) } else { None };
+            if tries { TriedOrders::of_home(parts, places, &home, &engine, now) } else { None };
         Ok(Self {
             parts,
             payload,

@@ -2,6 +2,7 @@
 //! the key for masking and the cache of compiled code.
 
 use crate::bundles::verify::{self, ReceiptPolicy};
+use crate::plugin_specs::KeptSpecs;
 use crate::reviewer::{PreparedSetup, Reviewer, Setup, code_cache, new_engine};
 use crate::rules;
 use anyhow::Result;
@@ -11,6 +12,7 @@ use portcullis_core::policy::Mode;
 use portcullis_engine::{Engine, ReviewClock};
 use portcullis_store::Home;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Loads the reviewer of an installation. `extra` holds components in addition to those of the
 /// configuration.
@@ -25,7 +27,7 @@ pub fn load_reviewer(
     extra: &[PathBuf],
     now: u64,
 ) -> Result<Reviewer> {
-    load(places, home, open_engine(home)?, config, extra, now, ReceiptPolicy::None)
+    load(places, home, open_engine(home)?, config, extra, now)
 }
 
 /// Loads the same reviewer with the compiled code of another home.
@@ -39,7 +41,7 @@ pub fn load_with_code_of(
     config: Config,
     now: u64,
 ) -> Result<Reviewer> {
-    load(places, home, open_engine(code)?, config, &[], now, ReceiptPolicy::None)
+    load(places, home, open_engine(code)?, config, &[], now)
 }
 
 /// Loads the reviewer of a hook: its verification is remembered for the next one.
@@ -50,13 +52,13 @@ pub fn load_for_hook(
     places: &Paths,
     home: &Home,
     engine: Engine,
-    config: Config,
+    config: Arc<Config>,
     now: u64,
 ) -> Result<Reviewer> {
-    prepare_for_hook(places, home, engine, config, now)?.into_reviewer()
+    prepare_for_hook(places, home, engine, config, now, &KeptSpecs::default())?.into_reviewer()
 }
 
-/// Prepares the same reviewer.
+/// Prepares the same reviewer, with specifications of plugins that are kept.
 ///
 /// # Errors
 /// Fails like [`load_reviewer`].
@@ -64,10 +66,11 @@ pub(crate) fn prepare_for_hook(
     places: &Paths,
     home: &Home,
     engine: Engine,
-    config: Config,
+    config: Arc<Config>,
     now: u64,
+    specs: &KeptSpecs,
 ) -> Result<PreparedSetup> {
-    prepare(places, home, engine, config, &[], now, ReceiptPolicy::Kept)
+    prepare(places, home, engine, config, &[], now, (ReceiptPolicy::Kept, specs))
 }
 
 /// Returns the sandbox with a home's compiled code.
@@ -91,19 +94,19 @@ fn load(
     config: Config,
     extra: &[PathBuf],
     now: u64,
-    receipts: ReceiptPolicy,
 ) -> Result<Reviewer> {
-    prepare(places, home, engine, config, extra, now, receipts)?.into_reviewer()
+    let memory = (ReceiptPolicy::None, &KeptSpecs::default());
+    prepare(places, home, engine, Arc::new(config), extra, now, memory)?.into_reviewer()
 }
 
 fn prepare(
     places: &Paths,
     home: &Home,
     engine: Engine,
-    mut config: Config,
+    mut config: Arc<Config>,
     extra: &[PathBuf],
     now: u64,
-    receipts: ReceiptPolicy,
+    (receipts, specs): (ReceiptPolicy, &KeptSpecs),
 ) -> Result<PreparedSetup> {
     rules::check_examples(&config, home)?;
     // Signatures expire by the real clock, even if the reviewed events are past.
@@ -111,9 +114,9 @@ fn prepare(
         verify::verified_plugins(places, home, portcullis_config::clock::now_ms(), receipts)?;
     if config.policy.mode == Mode::Async {
         // The client takes one answer to a request: it is given when the review is done.
-        config.policy.mode = Mode::Blocking;
+        Arc::make_mut(&mut config).policy.mode = Mode::Blocking;
     }
-    PreparedSetup::new(Setup {
+    let setup = Setup {
         config,
         extra,
         bundled: &bundled,
@@ -124,5 +127,6 @@ fn prepare(
         person: places.person.clone(),
         project: places.project.clone(),
         places: Some(places.clone()),
-    })
+    };
+    PreparedSetup::with_kept_specs(setup, specs)
 }

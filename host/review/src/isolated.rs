@@ -44,7 +44,7 @@ pub fn new_reviewer(
     cache: Option<CodeCache>,
 ) -> Result<Reviewer> {
     Reviewer::new(Setup {
-        config,
+        config: config.into(),
         extra,
         bundled,
         clock: ReviewClock { now_ms: EPOCH, time_budget: None },

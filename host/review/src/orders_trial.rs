@@ -23,6 +23,7 @@ use portcullis_fleet::protocol::TrialReport;
 use portcullis_store::Home;
 use serde_json::{Map, Value, json};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// The key in a review's record for what would have happened under the tried orders.
@@ -52,7 +53,7 @@ impl TriedOrders {
         let orders = trial.orders_at(now)?;
         let load = || {
             let config = Config::load_tried(places, home, &orders)?;
-            let engine = engine.clone();
+            let (engine, config) = (engine.clone(), Arc::new(config));
             parts.load_tried(ReviewerBasis { places, home, engine, config, now })
         };
         let loaded = catch_unwind(AssertUnwindSafe(load));

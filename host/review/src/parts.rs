@@ -25,12 +25,23 @@ use std::sync::Arc;
 
 /// A review's source of parts.
 pub trait ReviewParts: Sync {
+    /// Returns true if its sandboxes load plugins ahead of a review.
+    fn loads_ahead(&self) -> bool {
+        true
+    }
+
     /// Returns the sandbox of a home. `ahead` says what the review will probably need, before the
     /// configuration is read.
     ///
     /// # Errors
     /// Fails if WebAssembly cannot run on this machine.
     fn open_engine(&self, home: &Home, ahead: Option<Preload>) -> Result<Engine>;
+
+    /// Returns the configuration in force in these places.
+    ///
+    /// # Errors
+    /// Fails like [`Config::load`].
+    fn load_config(&self, places: &Paths, home: &Home) -> Result<Arc<Config>>;
 
     /// Returns a reviewer for one review.
     ///
@@ -72,7 +83,7 @@ pub struct ReviewerBasis<'a> {
     /// The sandbox.
     pub engine: Engine,
     /// The configuration, with a pause applied.
-    pub config: Config,
+    pub config: Arc<Config>,
     /// The time of the review, in milliseconds since 1970.
     pub now: u64,
 }
@@ -109,6 +120,10 @@ impl ReviewParts for FreshParts {
             engine.load_ahead(unconfigured_reader_spec());
         }
         Ok(engine)
+    }
+
+    fn load_config(&self, places: &Paths, home: &Home) -> Result<Arc<Config>> {
+        Config::load(places, Some(home)).map(Arc::new)
     }
 
     fn load_reviewer(&self, basis: ReviewerBasis<'_>, ahead: Option<Preload>) -> Result<Reviewer> {

@@ -9,9 +9,11 @@
 //! Nothing is compiled or run here.
 
 mod bundled;
+mod kept;
 mod rules;
 
 pub use bundled::OURS;
+pub(crate) use kept::KeptSpecs;
 pub use rules::RULES_PLUGIN;
 
 use crate::bundles::receipt::PluginPin;
@@ -45,17 +47,14 @@ pub struct GrantScope<'a> {
 }
 
 /// Returns the specifications of a configuration's plugins, except the shell reader's, in the
-/// order in which they are loaded. `extra` holds components in addition to those of the plugin
-/// folder.
-///
-/// # Errors
-/// Fails if the plugin folder cannot be read.
-pub fn list_plugin_specs(
+/// order in which they are loaded. `files` holds the components of the plugin folder and of the
+/// command line.
+fn list_plugin_specs(
     config: &Config,
-    extra: &[PathBuf],
+    files: &[PathBuf],
     pins: &[PluginPin],
     scope: GrantScope<'_>,
-) -> Result<Vec<PluginSpec>> {
+) -> Vec<PluginSpec> {
     let builtins = portcullis_builtin::ALL
         .iter()
         .filter(|builtin| is_enabled(config, builtin.name) && builtin.name != RULES_PLUGIN);
@@ -72,8 +71,7 @@ pub fn list_plugin_specs(
             Grants { hosts, offline: true, ..Grants::default() }
         })
     };
-    let files = components(&config.plugins_dir)?;
-    let files = files.iter().chain(extra).map(|path| (file_spec(path, config), None));
+    let files = files.iter().map(|path| (file_spec(path, config), None));
     let pinned = bundled::third_party(pins)
         .map(|pinned| (bundled::pinned_spec(pinned, config), Some(pinned)));
     let is_on = |spec: &PluginSpec, pinned: Option<&PluginPin>| {
@@ -88,7 +86,7 @@ pub fn list_plugin_specs(
         }
         specs.push(spec);
     }
-    Ok(specs)
+    specs
 }
 
 /// Returns the shell reader's specification.

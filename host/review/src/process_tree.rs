@@ -69,6 +69,9 @@ fn find_client(caller: &HookCaller) -> Option<i32> {
         }
         if found.is_none() && agent.profile().is_program(&process.name) {
             found = Some(process.id);
+            if named.is_none() {
+                break;
+            }
         }
     }
     found

@@ -15,6 +15,10 @@
 //! disables the hooks. The client's own program, which updates
 //! itself, is not guarded either.
 
+mod kept;
+
+pub(crate) use kept::KeptList;
+
 use crate::bundles::locks::LOCK_FILE;
 use crate::folder_locations::{FolderLocations, Location, MOST_PARTS};
 use portcullis_agents::SMALL_HOOK;
@@ -48,7 +52,8 @@ const MANAGED: &str = "the client's managed settings, which name its hooks";
 /// Returns the guarded paths for an event in `cwd`, as they are on the disk now.
 #[must_use]
 pub fn list_protected(places: &Paths, config: &Config, cwd: &str) -> Vec<GuardedPath> {
-    list_with(Locator::Disk(FolderLocations::default()), places, config, cwd).0
+    let basis = ListBasis::of(places, config, cwd);
+    list_with(Locator::Disk(FolderLocations::default()), &basis).0
 }
 
 /// Returns the guarded paths for an event in `cwd`, located by somebody who sees the disk.
@@ -59,13 +64,14 @@ pub(crate) fn list_located(
     cwd: &str,
     locate: impl FnOnce(Vec<PathBuf>) -> Vec<Location>,
 ) -> Vec<GuardedPath> {
-    let wanted = match list_with(Locator::Collects(BTreeSet::new()), places, config, cwd).1 {
+    let basis = ListBasis::of(places, config, cwd);
+    let wanted = match list_with(Locator::Collects(BTreeSet::new()), &basis).1 {
         Locator::Collects(paths) => paths,
-        Locator::Disk(_) | Locator::Known(_) | Locator::Nowhere => BTreeSet::new(),
+        _ => BTreeSet::new(),
     };
     let located = locate(wanted.iter().cloned().collect());
     let known = wanted.into_iter().zip(located).collect();
-    list_with(Locator::Known(known), places, config, cwd).0
+    list_with(Locator::Known(known), &basis).0
 }
 
 /// Locates paths on the disk as it is now.
@@ -75,66 +81,99 @@ pub(crate) fn locate_paths(paths: &[PathBuf]) -> Vec<Location> {
     paths.iter().map(|path| folders.locate(path.as_os_str(), MOST_PARTS)).collect()
 }
 
-fn list_with(
-    locator: Locator,
-    places: &Paths,
-    config: &Config,
-    cwd: &str,
-) -> (Vec<GuardedPath>, Locator) {
-    let plugins = config.plugins_dir.as_path();
-    let project = places.environment.project().unwrap_or_else(|| PathBuf::from(cwd));
-    let person = Path::new(&places.person);
+/// All that the guarded paths depend on besides the disk.
+#[derive(PartialEq, Eq)]
+struct ListBasis {
+    person: PathBuf,
+    cwd: PathBuf,
+    config: PathBuf,
+    state: PathBuf,
+    managed: PathBuf,
+    plugins: PathBuf,
+    /// The project whose configuration counts.
+    project: Option<PathBuf>,
+    program: Option<PathBuf>,
+    units: [PathBuf; 2],
+    /// The folders of each client in the environment of the hook.
+    clients: Vec<Folders>,
+    /// Files that the configuration names, and whether they belong to the project.
+    named: Vec<(PathBuf, bool, &'static str)>,
+}
+
+impl ListBasis {
+    fn of(places: &Paths, config: &Config, cwd: &str) -> Self {
+        let client_project = places.environment.project().unwrap_or_else(|| PathBuf::from(cwd));
+        let person = PathBuf::from(&places.person);
+        let folders = |layout: &'static SettingsLayout| {
+            layout.folders_in_environment(&places.environment, &person, &client_project)
+        };
+        let rules = config.rules.files.iter();
+        let rules = rules.map(|file| (file.path.clone(), file.of_project, RULES));
+        let prompts = config.prompts.iter();
+        let prompts = prompts.map(|file| (file.path.clone(), file.of_project, PROMPTS));
+        Self {
+            cwd: PathBuf::from(cwd),
+            config: places.config.clone(),
+            state: places.state.clone(),
+            managed: places.managed.clone(),
+            plugins: config.plugins_dir.clone(),
+            project: places.project.clone(),
+            program: std::env::current_exe().ok(),
+            units: unit_files(places),
+            clients: layouts().map(folders).collect(),
+            named: rules.chain(prompts).collect(),
+            person,
+        }
+    }
+}
+
+fn list_with(locator: Locator, basis: &ListBasis) -> (Vec<GuardedPath>, Locator) {
     let mut list = List { locator, entries: Vec::with_capacity(USUAL_ENTRIES) };
-    list.own(&places.config, &places.state);
-    if user_of_state(&places.state).is_some() {
+    list.own(&basis.config, &basis.state);
+    if user_of_state(&basis.state).is_some() {
         // The service keeps more than this user's state, and hooks know it by its socket.
         list.add(Path::new(boundary::STATE), STATE);
         list.add(Path::new(BOUNDARY_SOCKET).parent().unwrap_or(Path::new(BOUNDARY_SOCKET)), STATE);
     }
-    if !plugins.starts_with(&places.config) {
-        list.add(plugins, CONFIGURATION);
+    if !basis.plugins.starts_with(&basis.config) {
+        list.add(&basis.plugins, CONFIGURATION);
     }
-    if let Ok(program) = std::env::current_exe() {
-        list.push(&program, |path| GuardedPath {
-            program: true,
-            ..GuardedPath::new(path, PROGRAM)
-        });
+    if let Some(program) = &basis.program {
+        list.push(program, |path| GuardedPath { program: true, ..GuardedPath::new(path, PROGRAM) });
         // A person starts the second one through the first, with all that a person may do. The hooks
         // of a client may start the third in place of the first.
         for name in [SECOND_PROGRAM, SMALL_HOOK] {
             list.add(&program.with_file_name(name), PROGRAM);
         }
     }
-    for unit in unit_files(places) {
-        list.add(&unit, PROGRAM);
+    for unit in &basis.units {
+        list.add(unit, PROGRAM);
     }
-    let folder = places
+    let folder = basis
         .managed
         .parent()
         .filter(|folder| folder.ends_with("portcullis") || folder.ends_with("Portcullis"));
-    list.add(folder.unwrap_or(&places.managed), ORGANISATION);
-    for layout in layouts() {
-        let current = layout.folders_in_environment(&places.environment, person, &project);
+    list.add(folder.unwrap_or(&basis.managed), ORGANISATION);
+    for current in &basis.clients {
         // This client uses the folder from the environment, the next one uses the usual folder.
-        let usual = layout.usual_folders(person, Path::new(cwd));
-        list.client(&current);
-        if current != usual {
+        let usual = current.layout.usual_folders(&basis.person, &basis.cwd);
+        list.client(current);
+        if *current != usual {
             list.client(&usual);
         }
     }
-    if let Some(project) = &places.project {
+    if let Some(project) = &basis.project {
         list.in_project(project, PROJECT_FILE, OF_PROJECT);
         list.in_project(project, LOCK_FILE, LOCK);
     }
-    let rules = config.rules.files.iter().map(|file| (&file.path, file.of_project, RULES));
-    let prompts = config.prompts.iter().map(|file| (&file.path, file.of_project, PROMPTS));
-    for (path, of_project, what) in rules.chain(prompts) {
-        match places
+    for (path, of_project, what) in &basis.named {
+        let what = *what;
+        match basis
             .project
             .as_ref()
             .and_then(|project| Some((project, path.strip_prefix(project).ok()?)))
         {
-            Some((project, name)) if of_project => list.in_project(project, name, what),
+            Some((project, name)) if *of_project => list.in_project(project, name, what),
             _ => list.add(path, what),
         }
     }
@@ -176,6 +215,8 @@ struct List {
 enum Locator {
     /// The disk.
     Disk(FolderLocations),
+    /// The disk; what was found is kept.
+    Keeps(FolderLocations, Vec<(PathBuf, Location)>),
     /// Nothing yet: it collects what somebody else has to look at.
     Collects(BTreeSet<PathBuf>),
     /// Somebody else's look.
@@ -275,6 +316,11 @@ impl List {
     fn locate(&mut self, path: &Path) -> Location {
         match &mut self.locator {
             Locator::Disk(folders) => folders.locate(path.as_os_str(), MOST_PARTS),
+            Locator::Keeps(folders, kept) => {
+                let found = folders.locate(path.as_os_str(), MOST_PARTS);
+                kept.push((path.to_owned(), found.clone()));
+                found
+            }
             Locator::Collects(paths) => {
                 paths.insert(path.to_owned());
                 Location::HERE

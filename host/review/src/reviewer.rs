@@ -11,28 +11,30 @@ use crate::bundles::receipt::PluginPin;
 use crate::compiler::Processes;
 use crate::config_check;
 use crate::names::NameService;
-use crate::plugin_specs::{COMPONENT, GrantScope, list_plugin_specs, reader_spec};
-use crate::protected_paths;
+use crate::plugin_specs::{COMPONENT, GrantScope, KeptSpecs, reader_spec};
+use crate::protected_paths::{self, KeptList};
 use crate::step_detail::PastSteps;
 use crate::user_view::UserView;
 use crate::workspace::{self, described::DescribedDisk, reported::ReportedDisk};
 use anyhow::{Context, Result};
 use portcullis_agents::HookEnvironment;
-use portcullis_config::Config;
 use portcullis_config::paths::Paths;
 use portcullis_config::problem::KeyProblem;
+use portcullis_config::{Cache, Config};
 use portcullis_core::action::StepDetail;
 use portcullis_core::event::{Event, EventKind};
 use portcullis_core::exceptions::Exception;
+use portcullis_core::facts;
 use portcullis_core::mask::Masker;
 use portcullis_core::observe::{Observations, Query};
 use portcullis_core::pipeline::{self, MissedCall, Ports, ReviewOutcome, Settings};
 use portcullis_core::plugins::Plugins;
+use portcullis_core::run_files::ShellPlace;
 use portcullis_core::session::{Measured, State};
 use portcullis_core::undo::{NoUndo, Undo};
 use portcullis_engine::{
-    CodeCache, Engine, Hold, Kind, PluginSet, PluginSpec, ReviewClock, ShellCacheConfig, Source,
-    Web,
+    CodeCache, Engine, Hold, Kind, PluginSet, PluginSpec, ReviewClock, ShellCache,
+    ShellCacheConfig, Source, Web,
 };
 use portcullis_store::Home;
 use std::num::NonZeroUsize;
@@ -61,13 +63,14 @@ pub struct Reviewer {
     earlier: Option<EarlierReviewer>,
     /// The past steps that it parsed; `None` in a process that ends after one review.
     past_steps: Option<Arc<PastSteps>>,
+    /// The guarded paths of its last event; `None` in a process that ends after one review.
+    guard: Option<KeptList>,
 }
 
 /// Everything that a reviewer's plugins are made of. Plugins of the same origin answer the same.
-#[derive(PartialEq)]
 pub(crate) struct PluginOrigin {
-    config: Config,
-    specs: Vec<PluginSpec>,
+    config: Arc<Config>,
+    specs: Arc<[PluginSpec]>,
     /// The stamps of the plugins' files, in the order of `specs`; `None` for a builtin one.
     files: Vec<Option<FileStamp>>,
     mask_key: [u8; 32],
@@ -75,7 +78,26 @@ pub(crate) struct PluginOrigin {
     observes: bool,
 }
 
+impl PartialEq for PluginOrigin {
+    /// Compares a configuration and specifications with themselves at no cost: a service keeps both,
+    /// and compares them for each event.
+    fn eq(&self, other: &Self) -> bool {
+        let Self { config, specs, files, mask_key, person, observes } = self;
+        let is_same_config = Arc::ptr_eq(config, &other.config) || *config == other.config;
+        let is_same_specs = Arc::ptr_eq(specs, &other.specs) || *specs == other.specs;
+        is_same_config
+            && is_same_specs
+            && (files, mask_key, person, observes)
+                == (&other.files, &other.mask_key, &other.person, &other.observes)
+    }
+}
+
 impl PluginOrigin {
+    /// Returns the key under which its reviewers mask secrets, which differs between homes.
+    pub(crate) const fn mask_key(&self) -> &[u8; 32] {
+        &self.mask_key
+    }
+
     /// Returns true if only the code of plugins is another one: the same plugins, with the same
     /// configuration.
     pub(crate) fn differs_in_code_alone(&self, other: &Self) -> bool {
@@ -83,7 +105,7 @@ impl PluginOrigin {
             *one == PluginSpec { source: one.source.clone(), ..two.clone() }
         };
         let same_specs = self.specs.len() == other.specs.len()
-            && self.specs.iter().zip(&other.specs).all(same_entry);
+            && self.specs.iter().zip(other.specs.iter()).all(same_entry);
         let all_but_code = (&self.config, &self.mask_key, &self.person, self.observes);
         same_specs
             && all_but_code == (&other.config, &other.mask_key, &other.person, other.observes)
@@ -93,7 +115,7 @@ impl PluginOrigin {
 /// The settings of a reviewer.
 pub struct Setup<'a> {
     /// The configuration.
-    pub config: Config,
+    pub config: Arc<Config>,
     /// Components to load in addition to those of the configuration.
     pub extra: &'a [PathBuf],
     /// Verified plugins of bundles.
@@ -142,19 +164,15 @@ impl Reviewer {
     /// Caches how command lines were read, if the configuration enables it: for commands that
     /// review more than one action.
     pub fn enable_shell_cache(&mut self) {
-        let cache = self.config.cache;
-        let size = usize::try_from(cache.max_size).ok().and_then(NonZeroUsize::new);
-        if let (true, Some(size)) = (cache.enabled, size) {
-            self.plugins.enable_shell_cache(ShellCacheConfig {
-                size,
-                ttl: Duration::from_secs(cache.ttl_minutes.saturating_mul(60)),
-            });
-        }
+        self.plugins.use_shell_cache(new_shell_cache(self.config.cache));
     }
 
-    /// Keeps past steps that it parsed, for a process that reviews many events.
-    pub(crate) fn keep_past_steps(&mut self) {
+    /// Keeps past steps that it parsed and the guarded paths, for a process that reviews many events,
+    /// and shares a cache of parsed command lines.
+    pub(crate) fn keep_between_events(&mut self, readings: Option<ShellCache>) {
         self.past_steps.get_or_insert_default();
+        self.guard.get_or_insert_default();
+        self.plugins.use_shell_cache(readings);
     }
 
     /// Returns the past steps that it keeps.
@@ -202,12 +220,18 @@ impl Reviewer {
         self.plugins.hold_plugins(around.held.to_vec());
         let home = around.home.unwrap_or(&self.person);
         let before = matches!(event.kind, EventKind::BeforeTool(_));
+        self.read_ahead(event, &state, home);
+        let earlier = std::mem::take(&mut self.config.policy.guarded);
+        if let Some(guard) = &mut self.guard {
+            guard.take_back(earlier);
+        }
         self.config.policy.guarded = match &self.places {
             // Only the review before an action uses the list, and making it reads the disk.
             _ if !before => Vec::new(),
-            Some(places) => match around.view {
-                None => protected_paths::list_protected(places, &self.config, &event.cwd),
-                Some(view) => {
+            Some(places) => match (around.view, &mut self.guard) {
+                (None, None) => protected_paths::list_protected(places, &self.config, &event.cwd),
+                (None, Some(guard)) => guard.lend(places, &self.config, &event.cwd),
+                (Some(view), _) => {
                     let locate = |paths| view.locate(paths);
                     protected_paths::list_located(places, &self.config, &event.cwd, locate)
                 }
@@ -252,6 +276,19 @@ impl Reviewer {
     }
 }
 
+impl Reviewer {
+    /// Begins to read the command line of an action while its review looks at the disk, as
+    /// [`PluginSet::read_ahead`] does.
+    fn read_ahead(&self, event: &Event, state: &State, home: &str) {
+        let EventKind::BeforeTool(call) = &event.kind else { return };
+        let clients = self.config.policy.clients;
+        if let Some(text) = facts::command_line(call, &event.client, clients) {
+            let files = state.session.files.known_files();
+            self.plugins.read_ahead(text, &ShellPlace { cwd: &event.cwd, home, files: &files });
+        }
+    }
+}
+
 /// The settings of a reviewer with its plugins' specifications. Nothing is compiled yet.
 pub(crate) struct PreparedSetup {
     origin: PluginOrigin,
@@ -267,6 +304,14 @@ impl PreparedSetup {
     /// Fails if the plugin folder cannot be read, or if a setting names a plugin that does not
     /// exist.
     pub(crate) fn new(setup: Setup<'_>) -> Result<Self> {
+        Self::with_kept_specs(setup, &KeptSpecs::default())
+    }
+
+    /// Does the same, and takes specifications that were made before from those that are kept.
+    ///
+    /// # Errors
+    /// Fails like [`PreparedSetup::new`].
+    pub(crate) fn with_kept_specs(setup: Setup<'_>, kept: &KeptSpecs) -> Result<Self> {
         let environment = setup.places.as_ref().map(|places| places.environment.clone());
         let environment = environment.unwrap_or_else(HookEnvironment::of_process);
         let scope = GrantScope {
@@ -275,8 +320,9 @@ impl PreparedSetup {
             person: &setup.person,
             project: setup.project.as_deref(),
         };
-        let specs = list_plugin_specs(&setup.config, setup.extra, setup.bundled, scope)?;
-        unknown_plugins(&setup.config, |name| specs.iter().any(|spec| spec.name == name))?;
+        let specs = kept.list_specs(&setup.config, setup.extra, setup.bundled, scope, |specs| {
+            unknown_plugins(&setup.config, |name| specs.iter().any(|spec| spec.name == name))
+        })?;
         let Setup { config, mask_key, person, observes, clock, engine, places, .. } = setup;
         let files = specs.iter().map(|spec| FileStamp::of_plugin(&spec.source)).collect();
         let origin = PluginOrigin { config, specs, files, mask_key, person, observes };
@@ -290,9 +336,9 @@ impl PreparedSetup {
     /// kind does not have.
     pub(crate) fn into_reviewer(self) -> Result<Reviewer> {
         let Self { origin, clock, engine, places } = self;
-        let config = origin.config.clone();
+        let config = Config::clone(&origin.config);
         let reader = reader_spec(&config);
-        let mut plugins = PluginSet::new(engine, reader, origin.specs.clone(), clock)
+        let mut plugins = PluginSet::new(engine, reader, origin.specs.to_vec(), clock)
             .context("cannot set up the plugins")?;
         only_what_judges_looks_on(&mut plugins, &config)?;
         interventions_are_there(&mut plugins, &config)?;
@@ -309,6 +355,7 @@ impl PreparedSetup {
             origin: Arc::new(origin),
             earlier: None,
             past_steps: None,
+            guard: None,
         })
     }
 }
@@ -374,6 +421,13 @@ pub struct ReviewContext<'a> {
     pub measured: Option<&'a Measured>,
     /// Takes checkpoints of files before an action; if `None`, nothing is kept.
     pub undo: Option<&'a dyn Undo>,
+}
+
+/// Returns an empty cache of parsed command lines, if the configuration enables it.
+pub(crate) fn new_shell_cache(cache: Cache) -> Option<ShellCache> {
+    let size = usize::try_from(cache.max_size).ok().and_then(NonZeroUsize::new)?;
+    let ttl = Duration::from_secs(cache.ttl_minutes.saturating_mul(60));
+    cache.enabled.then(|| ShellCache::new(ShellCacheConfig { size, ttl }))
 }
 
 /// Returns the sandbox for plugins; without a cache of compiled code, everything is recompiled.

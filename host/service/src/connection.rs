@@ -2,11 +2,11 @@
 
 use crate::hold::HeldHook;
 use crate::shared::Shared;
-use portcullis_agents::{HookEnvironment, find_agent};
+use portcullis_agents::{HookEnvironment, WireError, find_agent};
 use portcullis_config::boundary;
 use portcullis_config::handed::HandedFiles;
 use portcullis_config::paths::PathOverrides;
-use portcullis_core::event::EventKind;
+use portcullis_core::event::{Event, EventKind};
 use portcullis_protocol::{
     Answer, FrameError, Peer, Reply, Request, ReviewRequest, read_message, read_peer, write_message,
 };
@@ -74,14 +74,29 @@ pub(crate) fn serve_connection(shared: &Shared, stream: &UnixStream) {
             let _closed = send(stream, &Reply::Unable(unnamed(peer)));
         }
         Ok(Request::Review(request)) => match caller_of(&request) {
-            Some(caller) if is_for_hook(&caller, &request.payload) => {
-                shared.declined.fetch_add(1, Ordering::Relaxed);
-                let _closed = send(stream, &Reply::Declined);
+            None => {
+                let _closed = send(stream, &Reply::Unable(unknown(&request)));
             }
-            caller => review(shared, stream, &request, caller.ok_or_else(|| unknown(&request))),
+            Some(caller) => {
+                let parsed = caller.agent.parse(&request.payload);
+                if is_for_hook(&parsed) {
+                    shared.declined.fetch_add(1, Ordering::Relaxed);
+                    let _closed = send(stream, &Reply::Declined);
+                } else {
+                    review(shared, stream, &request, &caller, parsed);
+                }
+            }
         },
         Ok(Request::ReviewAcross(request, files)) => {
-            review(shared, stream, &request, caller_across(&request, &files, stream, peer));
+            match caller_across(&request, &files, stream, peer) {
+                Ok(caller) => {
+                    let parsed = caller.agent.parse(&request.payload);
+                    review(shared, stream, &request, &caller, parsed);
+                }
+                Err(why) => {
+                    let _closed = send(stream, &Reply::Unable(why));
+                }
+            }
         }
         Ok(Request::Findings(_) | Request::Files(_)) => {
             let _closed = send(stream, &Reply::Unable("it has asked nothing".to_owned()));
@@ -117,23 +132,17 @@ fn send(mut stream: &UnixStream, reply: &Reply) -> Result<(), FrameError> {
     write_message(&mut stream, reply)
 }
 
-/// Reviews the event of a hook and sends the answer.
+/// Reviews the event of a hook, which was parsed from its payload, and sends the answer.
 fn review(
     shared: &Shared,
     stream: &UnixStream,
     request: &ReviewRequest,
-    caller: Result<HookCaller, String>,
+    caller: &HookCaller,
+    parsed: Result<Event, WireError>,
 ) {
-    let caller = match caller {
-        Ok(caller) => caller,
-        Err(why) => {
-            let _closed = send(stream, &Reply::Unable(why));
-            return;
-        }
-    };
-    let port = HeldHook::new(shared, stream, &caller, request.timeout);
+    let port = HeldHook::new(shared, stream, caller, request.timeout);
     let answered = catch_unwind(AssertUnwindSafe(|| {
-        answer_event(&caller, &request.payload, &port, &shared.parts)
+        answer_event(caller, &request.payload, parsed, &port, &shared.parts)
     }));
     let Ok(answered) = answered else {
         let _closed = send(stream, &Reply::Unable("a defect ended its review".to_owned()));
@@ -145,11 +154,11 @@ fn review(
     if port.is_given_up() || send(stream, &Reply::Answer(answer)).is_err() {
         // The hook's own review has answered: the record of this one says another verdict than the
         // agent got.
-        record_late(&caller, &request.payload);
+        record_late(caller, &request.payload);
     }
     shared.parts.empty_long_logs();
     if answered.work_is_due {
-        (shared.maintain)(&caller);
+        (shared.maintain)(caller);
     }
 }
 
@@ -223,8 +232,8 @@ impl QuestionPort for HookQuestions {
 /// Returns true for the events that need more of the client's surroundings than a request holds:
 /// the check at a session's start and the repair of the settings look at programs by the search
 /// path, and happen once in a session or never.
-fn is_for_hook(caller: &HookCaller, payload: &[u8]) -> bool {
-    caller.agent.parse(payload).is_ok_and(|event| {
+fn is_for_hook(parsed: &Result<Event, WireError>) -> bool {
+    parsed.as_ref().is_ok_and(|event| {
         matches!(event.kind, EventKind::SessionStart { .. } | EventKind::ConfigChange { .. })
     })
 }

@@ -9,8 +9,10 @@ use rusqlite::Row;
 use rusqlite::types::ValueRef;
 use std::ops::Range;
 
+/// The purpose of the anchor's key.
+const ANCHOR: &str = "portcullis 2026 journal anchor";
+
 /// The keys that the journal uses, derived from the home's.
-#[derive(PartialEq, Eq)]
 pub(crate) struct Keys {
     pub(crate) seal: Hash,
     pub(crate) anchor: Hash,
@@ -29,7 +31,7 @@ impl Keys {
     pub(crate) fn of(home: &Home) -> Self {
         Self {
             seal: home.derive_key("portcullis 2026 journal record seal"),
-            anchor: home.derive_key("portcullis 2026 journal anchor"),
+            anchor: home.derive_key(ANCHOR),
             start: home.derive_key("portcullis 2026 journal start"),
             grant: home.derive_key("portcullis 2026 grant seal"),
             work: home.derive_key("portcullis 2026 work seal"),
@@ -40,6 +42,11 @@ impl Keys {
             mark: home.derive_key("portcullis 2026 journal mark"),
             export: home.derive_key("portcullis 2026 export cursor seal"),
         }
+    }
+
+    /// Returns true if they are a home's: all of them derive from its one key, so one tells.
+    pub(crate) fn are_of(&self, home: &Home) -> bool {
+        self.anchor == home.derive_key(ANCHOR)
     }
 }
 

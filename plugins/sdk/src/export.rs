@@ -46,6 +46,8 @@ macro_rules! export {
                 context: $crate::types::Context,
             ) -> ::core::result::Result<$crate::pattern::Report, $crate::types::Error> {
                 $crate::panics::tell();
+                // An instance answers once: freeing what it got, text by text, is work for nobody.
+                let (action, context) = (::core::mem::ManuallyDrop::new(action), ::core::mem::ManuallyDrop::new(context));
                 let (detect, prepared) = $crate::several::chosen(PLUGINS, &prepared)?;
                 detect(prepared, &state, &$crate::history::History::of_host(totals), &action, &context)
             }
@@ -61,6 +63,7 @@ macro_rules! export {
                 context: $crate::types::Context,
             ) -> ::core::result::Result<$crate::risk_calculator::Assessment, $crate::types::Error> {
                 $crate::panics::tell();
+                let (action, context) = (::core::mem::ManuallyDrop::new(action), ::core::mem::ManuallyDrop::new(context));
                 let (assess, prepared) = $crate::several::chosen(PLUGINS, &prepared)?;
                 assess(prepared, &action, &context)
             }
@@ -77,6 +80,7 @@ macro_rules! export {
                 context: $crate::types::Context,
             ) -> ::core::result::Result<$crate::intervention::Response, $crate::types::Error> {
                 $crate::panics::tell();
+                let (issue, situation, context) = (::core::mem::ManuallyDrop::new(issue), ::core::mem::ManuallyDrop::new(situation), ::core::mem::ManuallyDrop::new(context));
                 let (intervene, prepared) = $crate::several::chosen(PLUGINS, &prepared)?;
                 intervene(prepared, &issue, &situation, &context)
             }
@@ -105,6 +109,7 @@ macro_rules! export {
                 context: $crate::types::Context,
             ) -> ::core::result::Result<$crate::risk_calculator::Assessment, $crate::types::Error> {
                 $crate::panics::tell();
+                let (action, context) = (::core::mem::ManuallyDrop::new(action), ::core::mem::ManuallyDrop::new(context));
                 <$plugin as $crate::risk_calculator::RiskCalculator>::assess(&prepared, &action, &context)
             }
         });
@@ -119,6 +124,7 @@ macro_rules! export {
                 context: $crate::types::Context,
             ) -> ::core::result::Result<$crate::pattern::Report, $crate::types::Error> {
                 $crate::panics::tell();
+                let (action, context) = (::core::mem::ManuallyDrop::new(action), ::core::mem::ManuallyDrop::new(context));
                 <$plugin as $crate::pattern::Pattern>::detect(&prepared, &state, &$crate::history::History::of_host(totals), &action, &context)
             }
         });
@@ -132,6 +138,7 @@ macro_rules! export {
                 context: $crate::types::Context,
             ) -> ::core::result::Result<$crate::intervention::Response, $crate::types::Error> {
                 $crate::panics::tell();
+                let (issue, situation, context) = (::core::mem::ManuallyDrop::new(issue), ::core::mem::ManuallyDrop::new(situation), ::core::mem::ManuallyDrop::new(context));
                 <$plugin as $crate::intervention::Intervention>::intervene(&prepared, &issue, &situation, &context)
             }
         });

@@ -9,7 +9,10 @@ use anyhow::{Context, Result, ensure};
 use portcullis_tests::compiled::copy_state;
 use regex::Regex;
 use serde_json::{Value, json};
-use std::fs;
+use std::fs::{self, FileTimes};
+use std::io::Write;
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -210,7 +213,11 @@ type Change = (&'static str, fn(&Site) -> Result<()>, i32);
 const CHANGES: &[Change] = &[
     ("nothing", |_| Ok(()), 2),
     ("it observes", |site| configure(site, "mode = \"observe\"\n"), 0),
+    ("it enforces, in as many bytes at the same time", enforce_unnoticed, 2),
     ("it enforces again", |site| configure(site, ""), 2),
+    ("the project's is wrong", |site| configure_project(site, "mode = 3\n"), 2),
+    ("the project's is right", |site| configure_project(site, "mode = \"observe\"\n"), 2),
+    ("the project has none", |site| fs::remove_file(project_file(site)).map_err(Into::into), 2),
     ("its configuration is wrong", |site| configure(site, "mode = 3\n"), 2),
     ("a rule has a wrong example", |site| configure(site, "[rules]\nfiles = [\"none.toml\"]\n"), 2),
     ("it is right again", |site| configure(site, ""), 2),
@@ -222,6 +229,31 @@ const CHANGES: &[Change] = &[
 
 fn configure(site: &Site, text: &str) -> Result<()> {
     site.write("config.toml", text)
+}
+
+/// Changes the configuration so that only its content tells: its length and its times stay.
+fn enforce_unnoticed(site: &Site) -> Result<()> {
+    let path = site.state().join("config.toml");
+    let before = fs::metadata(&path)?;
+    let mut text = String::from("mode = \"async\"\n");
+    let length = usize::try_from(before.len())?;
+    text.insert_str(text.len() - 1, &" ".repeat(length - text.len()));
+    let file = fs::OpenOptions::new().write(true).open(&path)?;
+    (&file).write_all(text.as_bytes())?;
+    file.set_times(FileTimes::new().set_modified(before.modified()?))?;
+    ensure!(fs::metadata(&path)?.len() == before.len(), "the length is another one");
+    Ok(())
+}
+
+fn project_file(site: &Site) -> PathBuf {
+    site.project().join(".portcullis/config.toml")
+}
+
+fn configure_project(site: &Site, text: &str) -> Result<()> {
+    let path = project_file(site);
+    fs::create_dir_all(path.parent().unwrap())?;
+    fs::write(path, text)?;
+    Ok(())
 }
 
 fn plugin(site: &Site, bytes: Option<&[u8]>) -> Result<()> {
@@ -262,6 +294,55 @@ pub fn changes() -> Result<()> {
         change(&site).with_context(|| (*name).to_owned())?;
         let event = |session: &str| {
             site.calls(&format!("{session}-{name}")).bash("c1", "rm -rf /").to_string()
+        };
+        let before = reviewed(&site)?;
+        let served = ask(&site, event("served").as_bytes())?;
+        ensure!(reviewed(&site)? == before + 1, "{name}: the service did not review");
+        ensure!(served.code == Some(*expected), "{name}: {}", served.all());
+        let embedded = site.feed(&["hook", "claude"], event("embedded").as_bytes())?;
+        ensure!(
+            without_ids(&served) == without_ids(&embedded) && served.code == embedded.code,
+            "{name}\nserved {}\nembedded {}",
+            served.all(),
+            embedded.all()
+        );
+    }
+    Ok(())
+}
+
+/// A change of the files that the guard depends on, a command, and the exit code for it.
+type GuardChange = (&'static str, fn(&Site) -> Result<()>, &'static str, i32);
+
+const GUARD_CHANGES: &[GuardChange] = &[
+    (
+        "the client has no folder in the project",
+        |site| fs::create_dir(site.project().join("ours")).map_err(Into::into),
+        "echo '{}' > ours/settings.json",
+        0,
+    ),
+    (
+        "its folder is a link",
+        |site| symlink("ours", site.project().join(".claude")).map_err(Into::into),
+        "echo '{}' > ours/settings.json",
+        2,
+    ),
+    (
+        "the link is gone",
+        |site| fs::remove_file(site.project().join(".claude")).map_err(Into::into),
+        "echo '{}' > ours/settings.json",
+        0,
+    ),
+    ("it never was a folder", |_| Ok(()), "mkdir .claude && touch .claude/settings.json", 2),
+];
+
+/// After each change, the service guards the same files as the embedded review does.
+pub fn guarded() -> Result<()> {
+    let site = Site::new("guarded-at-once")?;
+    let _running = Running::start(&site)?;
+    for (name, change, command, expected) in GUARD_CHANGES {
+        change(&site).with_context(|| (*name).to_owned())?;
+        let event = |session: &str| {
+            site.calls(&format!("{session}-{name}")).bash("c1", command).to_string()
         };
         let before = reviewed(&site)?;
         let served = ask(&site, event("served").as_bytes())?;

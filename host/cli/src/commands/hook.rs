@@ -60,7 +60,9 @@ fn answer(caller: &HookCaller, timeout: u64, input: Vec<u8>, late: &LateAnswer) 
     survive_file_size_limits();
     late.set_input(&input);
     let answered = catch_unwind(AssertUnwindSafe(|| match Boundary::read_machine() {
-        Ok(None) => answer_event(caller, &input, late, &FreshParts::of_hook()),
+        Ok(None) => {
+            answer_event(caller, &input, caller.agent.parse(&input), late, &FreshParts::of_hook())
+        }
         Ok(Some(boundary)) => answer_across(caller, timeout, &input, &boundary, late),
         // Whoever set it up wants no review by anybody else.
         Err(problems) => refuse_across(caller, &input, &problems.to_string()),

@@ -139,7 +139,7 @@ pub(super) const KEYS: &[ConfigKey] = &[
         default: || Some(Value::Flag(true)),
         default_text: "",
         project: ProjectScope::Never,
-        doc: "long-running commands cache how a command line was parsed",
+        doc: "long-running commands and the service cache how a command line was parsed",
     },
     ConfigKey {
         path: "cache.ttl_minutes",

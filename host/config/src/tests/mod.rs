@@ -4,6 +4,7 @@
 mod arbitrary;
 mod changed;
 mod errors;
+mod kept;
 mod layered;
 mod orders;
 mod schemas;

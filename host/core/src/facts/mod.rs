@@ -23,7 +23,7 @@ pub use paths::{
 pub(crate) use paths::{is_credential, is_start_up};
 pub(crate) use tools::note_cut_parameters;
 pub(crate) use tools::runs_in_background;
-pub use tools::{is_shell, needs_shell_reader};
+pub use tools::{command_line, is_shell, needs_shell_reader};
 
 use crate::action::{
     Coverage, Effect, EffectKind, Entry, Facts, GitState, Intent, Operation, Path, Reading, Scope,

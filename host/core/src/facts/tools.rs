@@ -48,6 +48,18 @@ pub fn needs_shell_reader(
     }
 }
 
+/// Returns the command line of a call of a client's shell tool, about which the reader of shell text
+/// is asked first.
+#[must_use]
+pub fn command_line<'a>(
+    call: &'a Call,
+    client: &str,
+    clients: &[&'static ClientProfile],
+) -> Option<&'a str> {
+    let runs = matches!(meaning(&call.tool, client, clients), Some(ToolMeaning::Shell));
+    call.input.get("command").filter(|_| runs)?.as_str()
+}
+
 /// Returns the meaning of a tool for the client that calls it. Another client's tool of that name
 /// counts only if the client itself has none: the same name can have other parameters there.
 fn meaning(

@@ -27,4 +27,5 @@ mod released;
 mod sample;
 mod strictness;
 mod time;
+mod together;
 mod wasi;

@@ -55,7 +55,7 @@ pub fn answer_across(
         ServiceFault::Block => refuse_across(caller, input, &error),
         ServiceFault::Embedded => {
             let caller = caller.with_reason(&error);
-            answer_event(&caller, input, port, &FreshParts::of_hook())
+            answer_event(&caller, input, caller.agent.parse(input), port, &FreshParts::of_hook())
         }
     }
 }

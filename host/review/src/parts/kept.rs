@@ -4,14 +4,16 @@ use super::sets::PluginSets;
 use super::{ReviewParts, ReviewerBasis};
 use crate::compiler::Processes;
 use crate::installed;
-use crate::reviewer::{PluginOrigin, Reviewer, cache_key};
+use crate::plugin_specs::KeptSpecs;
+use crate::reviewer::{PluginOrigin, Reviewer, cache_key, new_shell_cache};
 use anyhow::Result;
 use portcullis_config::paths::Paths;
-use portcullis_engine::{Engine, Preload};
+use portcullis_config::{Cache, Config, KeptConfigs};
+use portcullis_engine::{Engine, Helpers, Preload, ShellCache};
 use portcullis_store::{Durability, Home, SharedCommits, Store, StoreError};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The most idle reviewers that are kept: one for each project that agents work in at once. Each
@@ -19,6 +21,12 @@ use std::time::{Duration, Instant};
 const MOST_REVIEWERS: usize = 16;
 /// The most idle connections to journals that are kept.
 const MOST_STORES: usize = 16;
+/// The most caches of parsed command lines, one for each home and setting of it.
+const MOST_READINGS: usize = 4;
+
+/// The size from which on a log is emptied, in bytes. While this process has the journal open, nobody
+/// reads a log from its begin; and pages that many reviews wrote are copied once.
+const LONG_LOG: u64 = 1 << 20;
 
 /// The pause after a log could not be emptied, since others used it.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -29,7 +37,13 @@ const PAUSE: Duration = Duration::from_millis(20);
 pub struct KeptParts {
     /// The home with the compiled code, if it is not that of each review.
     code: Option<Home>,
+    configs: KeptConfigs,
+    specs: KeptSpecs,
     engines: Mutex<Vec<KeptEngine>>,
+    /// Threads that help reviews; `None` on a machine with one processor.
+    helpers: OnceLock<Option<Helpers>>,
+    /// Parsed command lines, the most recently used cache last.
+    readings: Mutex<Vec<KeptReadings>>,
     /// Idle reviewers, the most recently used last.
     reviewers: Mutex<Vec<Reviewer>>,
     /// Idle reviewers of orders that are only tried, the most recently used last.
@@ -71,7 +85,7 @@ impl KeptParts {
             let mut stores = lock(&self.stores);
             let mut journals = BTreeSet::new();
             let is_long = |kept: &mut KeptStore| {
-                journals.insert(kept.journal.clone()) && kept.store.checkpoint_due()
+                journals.insert(kept.journal.clone()) && kept.store.log_size() >= LONG_LOG
             };
             stores.extract_if(.., is_long).collect()
         };
@@ -85,6 +99,24 @@ impl KeptParts {
             }
             keep_last(&mut lock(&self.stores), kept, MOST_STORES);
         }
+    }
+
+    /// Returns the cache of command lines that a reviewer shares with others of its home: those of
+    /// users behind a boundary share none.
+    fn readings_for(&self, reviewer: &Reviewer) -> Option<ShellCache> {
+        let (origin, cache) = (reviewer.origin(), reviewer.config().cache);
+        let mut kept = lock(&self.readings);
+        let fits = |kept: &KeptReadings| kept.home == *origin.mask_key() && kept.cache == cache;
+        let entry = match kept.iter().rposition(fits) {
+            Some(position) => kept.remove(position),
+            None => {
+                let readings = new_shell_cache(cache)?;
+                KeptReadings { home: *origin.mask_key(), cache, readings }
+            }
+        };
+        let readings = entry.readings.clone();
+        keep_last(&mut kept, entry, MOST_READINGS);
+        Some(readings)
     }
 
     /// Tries a new reviewer. Others of the same home wait, so that a change is tried once.
@@ -122,6 +154,13 @@ struct KeptEngine {
     engine: Engine,
 }
 
+struct KeptReadings {
+    /// The key of the home under which secrets are masked.
+    home: [u8; 32],
+    cache: Cache,
+    readings: ShellCache,
+}
+
 struct KeptStore {
     journal: PathBuf,
     durability: Durability,
@@ -129,6 +168,10 @@ struct KeptStore {
 }
 
 impl ReviewParts for KeptParts {
+    fn loads_ahead(&self) -> bool {
+        false
+    }
+
     fn open_engine(&self, home: &Home, _ahead: Option<Preload>) -> Result<Engine> {
         let home = self.code.as_ref().unwrap_or(home);
         let (cache, key) = (home.cache(), cache_key(home));
@@ -142,9 +185,13 @@ impl ReviewParts for KeptParts {
         Ok(engine)
     }
 
+    fn load_config(&self, places: &Paths, home: &Home) -> Result<Arc<Config>> {
+        self.configs.load(places, home)
+    }
+
     fn load_reviewer(&self, basis: ReviewerBasis<'_>, _ahead: Option<Preload>) -> Result<Reviewer> {
         let ReviewerBasis { places, home, engine, config, now } = basis;
-        let setup = installed::prepare_for_hook(places, home, engine, config, now)?;
+        let setup = installed::prepare_for_hook(places, home, engine, config, now, &self.specs)?;
         let kept = {
             let mut reviewers = lock(&self.reviewers);
             let fits = |reviewer: &Reviewer| reviewer.is_made_of(&setup);
@@ -158,7 +205,9 @@ impl ReviewParts for KeptParts {
             }
             None => self.try_new(places, setup.into_reviewer()?),
         };
-        reviewer.keep_past_steps();
+        reviewer.keep_between_events(self.readings_for(&reviewer));
+        let helpers = self.helpers.get_or_init(Helpers::start).as_ref();
+        reviewer.plugins.use_help(helpers.map(Helpers::begin_review));
         // Each review has the time for compilations that a hook's has.
         reviewer.plugins.with_compiler(Arc::new(Processes::of_hook()));
         Ok(reviewer)
@@ -166,7 +215,9 @@ impl ReviewParts for KeptParts {
 
     fn load_tried(&self, basis: ReviewerBasis<'_>) -> Result<Reviewer> {
         let ReviewerBasis { places, home, engine, config, now } = basis;
-        let setup = installed::prepare_for_hook(places, home, engine, config, now)?;
+        // Their configuration is read again for each event.
+        let specs = KeptSpecs::default();
+        let setup = installed::prepare_for_hook(places, home, engine, config, now, &specs)?;
         let kept = {
             let mut tried = lock(&self.tried);
             let position = tried.iter().rposition(|reviewer| reviewer.is_made_of(&setup));
@@ -214,7 +265,8 @@ impl ReviewParts for KeptParts {
         store.work_due(now).unwrap_or(false) || plans()
     }
 
-    fn put_back(&self, reviewer: Reviewer, store: Store) {
+    fn put_back(&self, mut reviewer: Reviewer, store: Store) {
+        reviewer.plugins.use_help(None);
         // A plugin that could not be loaded is loaded again: the reason may be gone. A change that
         // nobody has tried yet is tried again.
         let is_settled = || lock(&self.sets).is_settled(&reviewer.origin());

@@ -85,6 +85,41 @@ const PHRASES: &[(&str, Kind)] = &[
     (": not found", Kind::Command),
 ];
 
+/// The first two letters of the phrases, as a set.
+#[allow(clippy::indexing_slicing, reason = "a mistake does not compile")]
+const BEGINNINGS: [u64; 4] = {
+    let (mut set, mut next) = ([0; 4], 0);
+    while next < PHRASES.len() {
+        let phrase = PHRASES[next].0.as_bytes();
+        let place = place_of(phrase[0], phrase[1]);
+        set[place / 64] |= 1 << (place % 64);
+        next += 1;
+    }
+    set
+};
+
+/// Returns the place of two letters in a set. Two pairs may share one, which costs a comparison and
+/// hides nothing.
+const fn place_of(first: u8, second: u8) -> usize {
+    (first as usize * 31 + second as usize) % 256
+}
+
+/// Returns true if a line holds a phrase. An output has hundreds of lines, nearly all of them without,
+/// and looking for each phrase in each of them takes longer than everything else.
+fn holds_phrase(line: &str) -> bool {
+    let line = line.as_bytes().get(..MOST_LINE).unwrap_or(line.as_bytes());
+    line.windows(2).enumerate().any(|(at, pair)| {
+        let [first, second] = [0, 1].map(|at| pair.get(at).map_or(0, u8::to_ascii_lowercase));
+        let place = place_of(first, second);
+        let begins = BEGINNINGS.get(place / 64).is_some_and(|set| set & (1 << (place % 64)) != 0);
+        let says = |phrase: &str| {
+            let said = line.get(at..at + phrase.len());
+            said.is_some_and(|said| said.eq_ignore_ascii_case(phrase.as_bytes()))
+        };
+        begins && PHRASES.iter().any(|(phrase, _)| says(phrase))
+    })
+}
+
 /// Returns the things that the action named and that do not exist according to its outcome, each
 /// with the line that says so.
 pub(super) fn missing(action: &Action, outcome: &Outcome) -> Vec<(Target, String)> {
@@ -112,6 +147,7 @@ fn lines(outcome: &Outcome) -> impl Iterator<Item = (&str, String, Kind)> {
         .error
         .lines()
         .chain(outcome.output.lines())
+        .filter(|line| holds_phrase(line))
         .filter_map(move |line| {
             let lower = text(line);
             let (_, kind) = PHRASES.iter().find(|(phrase, _)| lower.contains(phrase))?;
@@ -233,6 +269,21 @@ mod tests {
 
     /// The action, its status, its output, and the missing thing according to that.
     type Case = (Action, Status, &'static str, Option<(Kind, &'static str)>);
+
+    #[test]
+    fn a_phrase_is_found_in_one_pass() {
+        for (phrase, _) in PHRASES {
+            for text in [(*phrase).to_owned(), phrase.to_uppercase(), format!("x: {phrase} y")] {
+                assert!(holds_phrase(&text), "{text}");
+            }
+            assert!(!holds_phrase(phrase.get(1..).unwrap_or_default().trim_start_matches(' ')));
+            let late = [&" ".repeat(MOST_LINE), *phrase].concat();
+            assert!(!holds_phrase(&late), "{phrase}");
+        }
+        for text in ["", "n", "no", "no such fil", "nö such file", "ok. 12 passed"] {
+            assert!(!holds_phrase(text), "{text}");
+        }
+    }
 
     #[test]
     fn outcomes_say_what_is_missing() {

@@ -70,7 +70,7 @@ fn reviewer(cache: &Home, folder: &Path) -> Reviewer {
         handed: None,
     };
     Reviewer::new(Setup {
-        config: Config::load(&places, None).unwrap(),
+        config: Config::load(&places, None).unwrap().into(),
         extra: &[],
         bundled: &[],
         clock: ReviewClock { now_ms: EPOCH, time_budget: None },

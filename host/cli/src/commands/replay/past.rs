@@ -37,7 +37,7 @@ pub fn run_past(arguments: &Arguments, agent: &dyn Agent) -> Result<CommandExit>
         Vec::new()
     };
     let mut reviewer = Reviewer::new(Setup {
-        config,
+        config: config.into(),
         extra: &arguments.tried.plugin,
         bundled: &bundled,
         clock: ReviewClock { now_ms: now_ms(), time_budget: None },

@@ -79,7 +79,7 @@ impl ReplaySetup {
             Vec::new()
         };
         Ok(Reviewer::new(Setup {
-            config,
+            config: config.into(),
             extra: &self.plugin,
             bundled: &bundled,
             clock: ReviewClock { now_ms: portcullis_review::recording::EPOCH, time_budget: None },

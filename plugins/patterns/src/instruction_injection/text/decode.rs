@@ -10,9 +10,9 @@ pub(super) fn pieces(text: &str, folded: &str) -> Vec<String> {
     let mut found = Vec::new();
     found
         .extend(Some(text).filter(|text| text.matches('%').take(3).count() == 3).and_then(percent));
-    found.extend(Some(entities(text)).filter(|_| text.matches("&#").take(3).count() == 3));
+    found.extend((text.matches("&#").take(3).count() == 3).then(|| entities(text)));
     found.extend(blobs(text).filter_map(|blob| base64(blob).or_else(|| hex(blob))).take(12));
-    found.extend(Some(turned(folded)).filter(|_| TURNED.iter().any(|word| folded.contains(word))));
+    found.extend(TURNED.iter().any(|word| folded.contains(word)).then(|| turned(folded)));
     found
 }
 

@@ -84,229 +84,123 @@ impl Words {
 
 /// Returns the possible meanings of a word.
 pub(super) fn of(word: &str) -> Words {
-    use Words as W;
-    match word {
-        "ignore"
-        | "disregard"
-        | "forget"
-        | "neglect"
-        | "overlook"
-        | "override"
-        | "overrule"
-        | "supersede"
-        | "supersedes"
-        | "discard"
-        | "nullify"
-        | "ignorez"
-        | "ignorer"
-        | "oubliez"
-        | "oublie"
-        | "ignoriere"
-        | "ignorieren"
-        | "missachte"
-        | "vergiss"
-        | "vergesst"
-        | "ignora"
-        | "ignorar"
-        | "ignoren"
-        | "olvida"
-        | "olvide"
-        | "ignori"
-        | "dimentica"
-        | "dimenticare"
-        | "ignorare"
-        | "desconsidere"
-        | "desconsidera"
-        | "esqueca"
-        | "negeer"
-        | "vergeet"
-        | "zignoruj"
-        | "zapomnij"
-        | "yoksay"
-        | "تجاهل"
-        | "अनदेखा"
-        | "игнорируй"
-        | "игнорируйте"
-        | "забудь"
-        | "забудьте" => W::OVERRIDE,
-        "instructions"
-        | "instruction"
-        | "directives"
-        | "directive"
-        | "guidelines"
-        | "rules"
-        | "rule"
-        | "policies"
-        | "policy"
-        | "orders"
-        | "commands"
-        | "programming"
-        | "constraints"
-        | "prompts"
-        | "prompt"
-        | "guidance"
-        | "context"
-        | "training"
-        | "message"
-        | "messages"
-        | "consignes"
-        | "consigne"
-        | "regles"
-        | "politique"
-        | "politiques"
-        | "anweisungen"
-        | "anweisung"
-        | "regeln"
-        | "vorgaben"
-        | "instrucciones"
-        | "reglas"
-        | "indicaciones"
-        | "istruzioni"
-        | "regole"
-        | "instrucoes"
-        | "regras"
-        | "instructies"
-        | "regels"
-        | "instrukcje"
-        | "polecenia"
-        | "talimatlari"
-        | "talimatlar"
-        | "التعليمات"
-        | "निर्देशों"
-        | "निर्देश"
-        | "инструкции"
-        | "указания"
-        | "правила"
-        | "systemprompt"
-        | "invite" => W::ORDERS,
-        "previous"
-        | "prior"
-        | "earlier"
-        | "preceding"
-        | "foregoing"
-        | "above"
-        | "before"
-        | "existing"
-        | "original"
-        | "initial"
-        | "given"
-        | "told"
-        | "precedentes"
-        | "precedente"
-        | "precedents"
-        | "vorherigen"
-        | "bisherigen"
-        | "vorigen"
-        | "obigen"
-        | "fruheren"
-        | "anteriores"
-        | "anterior"
-        | "previas"
-        | "previos"
-        | "precedenti"
-        | "poprzednie"
-        | "onceki"
-        | "السابقة"
-        | "पिछले"
-        | "vorige"
-        | "eerdere"
-        | "предыдущие"
-        | "прежние" => W::WHICH.with(W::EARLIER),
-        "all" | "any" | "every" | "everything" | "these" | "those" | "toutes" | "tous"
-        | "toute" | "alle" | "allen" | "todas" | "todos" | "tutte" | "tutti" | "alles" | "todo"
-        | "tout" | "tutto" | "tudo" | "wszystkie" | "tum" | "جميع" | "सभी" | "все" | "всё" => {
-            W::WHICH
+    let known = WORDS.find(word);
+    if known.is_some() || word.is_ascii() {
+        return known.unwrap_or_default();
+    }
+    CJK.iter()
+        .filter(|(part, _)| word.contains(part))
+        .fold(Words::default(), |all, (_, kind)| all.with(*kind))
+}
+
+/// The words of the vocabulary, to be found by their letters: a text has thousands of words, and
+/// comparing each with all of these takes longer than everything else.
+struct WordTable {
+    /// The word that begins to be looked for at a place, counted from 1; 0 for none.
+    places: [u16; PLACES],
+    words: [(&'static str, Words); COUNT],
+}
+
+static WORDS: WordTable = WordTable::new();
+
+/// The number of places: a power of two, so that every second one is free.
+const PLACES: usize = 2048;
+const COUNT: usize = count_words();
+const _: () = assert!(COUNT * 2 < PLACES);
+
+impl WordTable {
+    /// Places the words, each after those that want the same place.
+    #[allow(clippy::indexing_slicing, reason = "a mistake does not compile")]
+    const fn new() -> Self {
+        let mut table = Self { places: [0; PLACES], words: [("", Words(0)); COUNT] };
+        let (mut group, mut next) = (0, 0);
+        while group < VOCABULARY.len() {
+            let (kind, words) = VOCABULARY[group];
+            let mut at = 0;
+            while at < words.len() {
+                let mut place = place_of(words[at]);
+                while table.places[place] != 0 {
+                    place = (place + 1) % PLACES;
+                }
+                table.words[next] = (words[at], kind);
+                next += 1;
+                table.places[place] = next as u16;
+                at += 1;
+            }
+            group += 1;
         }
-        "system" | "hidden" | "confidential" | "developer" | "internal" | "secret" | "private"
-        | "systeme" | "sistema" | "cachee" | "systems" => W::INNER.with(W::WHICH),
-        "your" | "youre" | "yourself" | "votre" | "vos" | "tes" | "deine" | "deinen" | "ihre"
-        | "tus" | "tuas" | "suas" | "jouw" => W::YOU.with(W::INNER).with(W::WHICH),
-        "you" | "vous" | "du" | "thou" => W::YOU,
-        "reveal" | "expose" | "leak" | "disclose" | "divulge" | "print" | "output" | "display"
-        | "write" | "repeat" | "recite" | "echo" | "show" | "dump" | "paste" | "list"
-        | "extract" | "summarize" | "translate" | "share" | "give" | "affichez" | "revelez"
-        | "montrez" | "copiez" | "zeige" | "zeig" | "offenbare" | "muestra" | "revela"
-        | "revele" | "mostra" | "mostre" | "toon" | "покажи" | "раскрой" => W::SHOW,
-        "disable" | "deactivate" | "remove" | "lift" | "bypass" | "circumvent" | "suspend"
-        | "jailbreak" | "evade" | "unlock" | "desactivez" | "deaktiviere" | "desactiva"
-        | "disattiva" | "desative" => W::OFF,
-        "guardrails" | "guardrail" | "safety" | "safeguards" | "restrictions" | "restriction"
-        | "filters" | "filter" | "limitations" | "moderation" | "censorship" | "ethics"
-        | "ethical" | "moral" | "refusal" | "refusals" | "refusing" | "boundaries" | "limits" => {
-            W::GUARD
-        }
-        "no" | "without" | "zero" | "sans" | "ohne" | "sin" | "senza" | "sem" | "zonder" => W::NONE,
-        "not" | "dont" | "never" | "doesnt" | "cannot" | "cant" | "shouldnt" | "mustnt"
-        | "wont" | "didnt" => W::NOT,
-        "assistant" | "chatbot" | "bot" | "ai" | "llm" | "claude" | "chatgpt" | "gpt"
-        | "gemini" | "copilot" | "agents" => W::PERSONA.with(W::AGENT),
-        "agent" | "model" => W::PERSONA.with(W::AGENT),
-        "hacker" | "persona" | "character" | "tool" | "terminal" | "interpreter" | "entity"
-        | "expert" | "simulator" | "oracle" => {
-            W::PERSONA.with(if matches!(word.as_bytes(), b"tool") { W::TOOL } else { W::default() })
-        }
-        "uncensored" | "unfiltered" | "unrestricted" | "jailbroken" | "dan" | "unlimited"
-        | "amoral" | "immoral" | "unethical" | "malicious" | "evil" | "rogue" | "machiavellian" => {
-            W::LOOSE.with(W::PERSONA)
-        }
-        "send" | "post" | "posts" | "upload" | "forward" | "export" | "append" | "attach"
-        | "transmit" | "email" | "mail" | "exfiltrate" | "exfil" | "submit" | "envoyez"
-        | "envoyer" | "envoie" | "sende" | "schicke" | "envia" | "envie" | "invia" | "stuur"
-        | "отправь" | "tunnel" | "deliver" | "beacon" | "pass" => W::SEND,
-        "secrets" | "password" | "passwords" | "credentials" | "credential" | "token"
-        | "tokens" | "apikey" | "keys" | "key" | "env" | "environment" | "cookies" | "wallet"
-        | "seed" | "hashes" => W::SECRET.with(W::DATA),
-        "contents" | "content" | "data" | "file" | "files" | "it" | "them" | "output's"
-        | "body" | "conversation" | "history" | "value" | "values" | "valeur" | "donnees"
-        | "daten" | "datos" | "dati" | "dados" | "emails" | "records" | "result" | "results"
-        | "entries" | "everything's" | "chat" | "transcript" | "line" | "lines" | "entry" => {
-            W::DATA
-        }
-        "read" | "open" | "cat" | "tail" | "curl" | "wget" | "head" | "retrieve" | "fetch"
-        | "grab" | "access" | "get" | "copy" | "load" | "locate" | "find" => W::OPEN,
-        "user" | "users" | "human" | "humans" | "person" | "anyone" | "anybody" | "operator"
-        | "owner" | "utilisateur" | "benutzer" | "usuario" | "utente" => W::PERSON,
-        "tell" | "mention" | "inform" | "notify" | "alert" | "warn" | "telling" | "mentioning"
-        | "informing" | "notifying" | "alerting" | "knowing" | "knowledge" | "noticing" => W::TELL,
-        "tools" | "outil" | "outils" | "calls" | "call" | "actions" | "action" | "command"
-        | "requests" | "request" | "function" => W::TOOL.with(W::USE),
-        "invoke" | "run" | "execute" | "trigger" | "perform" | "use" | "approve" | "approuvez"
-        | "authorize" | "utilisez" | "accept" => W::USE,
-        "confirmation" | "approval" | "permission" | "consent" | "asking" | "confirming"
-        | "review" | "verification" => W::CONSENT,
-        "remember" | "memorize" | "memorise" | "memorisez" | "store" | "recuerda" | "merke"
-        | "retenez" | "persist" => W::KEEP,
-        "follow" | "obey" | "comply" | "respond" | "reply" | "answer" | "must" | "suivez"
-        | "befolge" | "sigue" | "obedece" => W::RELAY,
-        "detector" | "detectors" | "detection" | "detect" | "detects" | "fixture" | "fixtures"
-        | "taxonomy" | "phrase" | "phrases" | "example" | "examples" | "benchmark"
-        | "regression" | "heading" | "parser" | "classifier" | "classifiers" | "corpus"
-        | "corpora" | "owasp" | "malicious's" | "article" | "blog" | "paper" | "quotes"
-        | "quoted" | "quiz" | "slide" | "docs" | "documentation" | "changelog" | "snippet"
-        | "wording" | "literal" | "attack" | "attacks" | "injection" | "injections"
-        | "postmortem" | "lesson" | "trainer" | "analysts" | "students" | "learners" | "assert"
-        | "guidance's" | "appendix" | "refused" => W::META,
-        "decode" | "base64" | "rot13" | "decrypt" | "unscramble" | "decipher" | "hex"
-        | "encoded" => W::CODE,
-        "explain" | "explains" | "explaining" | "what" | "whats" | "why" | "how" | "difference"
-        | "describe" | "documented" | "describes" => W::EXPLAIN,
-        "admin" | "administrator" | "administrateur" | "root" | "trusted" | "authorized"
-        | "privileged" | "superuser" | "administrador" | "amministratore" => {
-            W::RIGHTS.with(W::PERSONA)
-        }
-        "now" | "pretend" | "roleplay" | "roleplaying" | "act" | "enable" | "switch" | "mode"
-        | "from" | "im" | "maintenant" | "etes" | "jetzt" | "ahora" | "eres" | "ora" | "sei"
-        | "agora" | "do" | "keep" | "turn" | "stay" | "new" | "changed" | "updated" | "note"
-        | "if" | "only" | "im_start" | "inst" | "sys" | "doit" | "locataire" | "tenant"
-        | "attention" | "dear" | "hypothetically" | "as" => W::OTHER,
-        "systemprompts" | "指令" => W::ORDERS.with(W::INNER),
-        other if !other.is_ascii() && CJK.iter().any(|(part, _)| other.contains(part)) => CJK
-            .iter()
-            .filter(|(part, _)| other.contains(part))
-            .fold(W::default(), |all, (_, kind)| all.with(*kind)),
-        _ => W::default(),
+        table
+    }
+
+    fn find(&self, word: &str) -> Option<Words> {
+        let from = place_of(word);
+        let places = self.places.iter().cycle().skip(from).take(PLACES);
+        let mut known =
+            places.map_while(|place| self.words.get(usize::from(*place).checked_sub(1)?));
+        known.find(|(known, _)| *known == word).map(|(_, kind)| *kind)
     }
 }
+
+/// Returns the place at which a word begins to be looked for.
+#[allow(clippy::indexing_slicing, reason = "the loop ends at the last byte")]
+const fn place_of(word: &str) -> usize {
+    let bytes = word.as_bytes();
+    let (mut hash, mut at) = (0_u32, 0);
+    while at < bytes.len() {
+        hash = (hash ^ bytes[at] as u32).wrapping_mul(0x0100_0193).rotate_left(5);
+        at += 1;
+    }
+    hash as usize % PLACES
+}
+
+#[allow(clippy::indexing_slicing, reason = "a mistake does not compile")]
+const fn count_words() -> usize {
+    let (mut count, mut group) = (0, 0);
+    while group < VOCABULARY.len() {
+        count += VOCABULARY[group].1.len();
+        group += 1;
+    }
+    count
+}
+
+/// Words by their meaning; none stands here twice.
+#[rustfmt::skip]
+const VOCABULARY: &[(Words, &[&str])] = &[
+    (Words::OVERRIDE, &["ignore", "disregard", "forget", "neglect", "overlook", "override", "overrule", "supersede", "supersedes", "discard", "nullify", "ignorez", "ignorer", "oubliez", "oublie", "ignoriere", "ignorieren", "missachte", "vergiss", "vergesst", "ignora", "ignorar", "ignoren", "olvida", "olvide", "ignori", "dimentica", "dimenticare", "ignorare", "desconsidere", "desconsidera", "esqueca", "negeer", "vergeet", "zignoruj", "zapomnij", "yoksay", "تجاهل", "अनदेखा", "игнорируй", "игнорируйте", "забудь", "забудьте"]),
+    (Words::ORDERS, &["instructions", "instruction", "directives", "directive", "guidelines", "rules", "rule", "policies", "policy", "orders", "commands", "programming", "constraints", "prompts", "prompt", "guidance", "context", "training", "message", "messages", "consignes", "consigne", "regles", "politique", "politiques", "anweisungen", "anweisung", "regeln", "vorgaben", "instrucciones", "reglas", "indicaciones", "istruzioni", "regole", "instrucoes", "regras", "instructies", "regels", "instrukcje", "polecenia", "talimatlari", "talimatlar", "التعليمات", "निर्देशों", "निर्देश", "инструкции", "указания", "правила", "systemprompt", "invite"]),
+    (Words::WHICH.with(Words::EARLIER), &["previous", "prior", "earlier", "preceding", "foregoing", "above", "before", "existing", "original", "initial", "given", "told", "precedentes", "precedente", "precedents", "vorherigen", "bisherigen", "vorigen", "obigen", "fruheren", "anteriores", "anterior", "previas", "previos", "precedenti", "poprzednie", "onceki", "السابقة", "पिछले", "vorige", "eerdere", "предыдущие", "прежние"]),
+    (Words::WHICH, &["all", "any", "every", "everything", "these", "those", "toutes", "tous", "toute", "alle", "allen", "todas", "todos", "tutte", "tutti", "alles", "todo", "tout", "tutto", "tudo", "wszystkie", "tum", "جميع", "सभी", "все", "всё"]),
+    (Words::INNER.with(Words::WHICH), &["system", "hidden", "confidential", "developer", "internal", "secret", "private", "systeme", "sistema", "cachee", "systems"]),
+    (Words::YOU.with(Words::INNER).with(Words::WHICH), &["your", "youre", "yourself", "votre", "vos", "tes", "deine", "deinen", "ihre", "tus", "tuas", "suas", "jouw"]),
+    (Words::YOU, &["you", "vous", "du", "thou"]),
+    (Words::SHOW, &["reveal", "expose", "leak", "disclose", "divulge", "print", "output", "display", "write", "repeat", "recite", "echo", "show", "dump", "paste", "list", "extract", "summarize", "translate", "share", "give", "affichez", "revelez", "montrez", "copiez", "zeige", "zeig", "offenbare", "muestra", "revela", "revele", "mostra", "mostre", "toon", "покажи", "раскрой"]),
+    (Words::OFF, &["disable", "deactivate", "remove", "lift", "bypass", "circumvent", "suspend", "jailbreak", "evade", "unlock", "desactivez", "deaktiviere", "desactiva", "disattiva", "desative"]),
+    (Words::GUARD, &["guardrails", "guardrail", "safety", "safeguards", "restrictions", "restriction", "filters", "filter", "limitations", "moderation", "censorship", "ethics", "ethical", "moral", "refusal", "refusals", "refusing", "boundaries", "limits"]),
+    (Words::NONE, &["no", "without", "zero", "sans", "ohne", "sin", "senza", "sem", "zonder"]),
+    (Words::NOT, &["not", "dont", "never", "doesnt", "cannot", "cant", "shouldnt", "mustnt", "wont", "didnt"]),
+    (Words::PERSONA.with(Words::AGENT), &["assistant", "chatbot", "bot", "ai", "llm", "claude", "chatgpt", "gpt", "gemini", "copilot", "agents"]),
+    (Words::PERSONA.with(Words::AGENT), &["agent", "model"]),
+    (Words::PERSONA.with(Words::TOOL), &["tool"]),
+    (Words::PERSONA, &["hacker", "persona", "character", "terminal", "interpreter", "entity", "expert", "simulator", "oracle"]),
+    (Words::LOOSE.with(Words::PERSONA), &["uncensored", "unfiltered", "unrestricted", "jailbroken", "dan", "unlimited", "amoral", "immoral", "unethical", "malicious", "evil", "rogue", "machiavellian"]),
+    (Words::SEND, &["send", "post", "posts", "upload", "forward", "export", "append", "attach", "transmit", "email", "mail", "exfiltrate", "exfil", "submit", "envoyez", "envoyer", "envoie", "sende", "schicke", "envia", "envie", "invia", "stuur", "отправь", "tunnel", "deliver", "beacon", "pass"]),
+    (Words::SECRET.with(Words::DATA), &["secrets", "password", "passwords", "credentials", "credential", "token", "tokens", "apikey", "keys", "key", "env", "environment", "cookies", "wallet", "seed", "hashes"]),
+    (Words::DATA, &["contents", "content", "data", "file", "files", "it", "them", "output's", "body", "conversation", "history", "value", "values", "valeur", "donnees", "daten", "datos", "dati", "dados", "emails", "records", "result", "results", "entries", "everything's", "chat", "transcript", "line", "lines", "entry"]),
+    (Words::OPEN, &["read", "open", "cat", "tail", "curl", "wget", "head", "retrieve", "fetch", "grab", "access", "get", "copy", "load", "locate", "find"]),
+    (Words::PERSON, &["user", "users", "human", "humans", "person", "anyone", "anybody", "operator", "owner", "utilisateur", "benutzer", "usuario", "utente"]),
+    (Words::TELL, &["tell", "mention", "inform", "notify", "alert", "warn", "telling", "mentioning", "informing", "notifying", "alerting", "knowing", "knowledge", "noticing"]),
+    (Words::TOOL.with(Words::USE), &["tools", "outil", "outils", "calls", "call", "actions", "action", "command", "requests", "request", "function"]),
+    (Words::USE, &["invoke", "run", "execute", "trigger", "perform", "use", "approve", "approuvez", "authorize", "utilisez", "accept"]),
+    (Words::CONSENT, &["confirmation", "approval", "permission", "consent", "asking", "confirming", "review", "verification"]),
+    (Words::KEEP, &["remember", "memorize", "memorise", "memorisez", "store", "recuerda", "merke", "retenez", "persist"]),
+    (Words::RELAY, &["follow", "obey", "comply", "respond", "reply", "answer", "must", "suivez", "befolge", "sigue", "obedece"]),
+    (Words::META, &["detector", "detectors", "detection", "detect", "detects", "fixture", "fixtures", "taxonomy", "phrase", "phrases", "example", "examples", "benchmark", "regression", "heading", "parser", "classifier", "classifiers", "corpus", "corpora", "owasp", "malicious's", "article", "blog", "paper", "quotes", "quoted", "quiz", "slide", "docs", "documentation", "changelog", "snippet", "wording", "literal", "attack", "attacks", "injection", "injections", "postmortem", "lesson", "trainer", "analysts", "students", "learners", "assert", "guidance's", "appendix", "refused"]),
+    (Words::CODE, &["decode", "base64", "rot13", "decrypt", "unscramble", "decipher", "hex", "encoded"]),
+    (Words::EXPLAIN, &["explain", "explains", "explaining", "what", "whats", "why", "how", "difference", "describe", "documented", "describes"]),
+    (Words::RIGHTS.with(Words::PERSONA), &["admin", "administrator", "administrateur", "root", "trusted", "authorized", "privileged", "superuser", "administrador", "amministratore"]),
+    (Words::OTHER, &["now", "pretend", "roleplay", "roleplaying", "act", "enable", "switch", "mode", "from", "im", "maintenant", "etes", "jetzt", "ahora", "eres", "ora", "sei", "agora", "do", "keep", "turn", "stay", "new", "changed", "updated", "note", "if", "only", "im_start", "inst", "sys", "doit", "locataire", "tenant", "attention", "dear", "hypothetically", "as"]),
+    (Words::ORDERS.with(Words::INNER), &["systemprompts", "指令"]),
+];
 
 /// Parts of Chinese, Japanese and Korean text, which has no blanks between words.
 const CJK: &[(&str, Words)] = &[
@@ -339,3 +233,25 @@ const CJK: &[(&str, Words)] = &[
     ("表示", Words::SHOW),
     ("教えて", Words::SHOW),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn each_word_has_its_meaning() {
+        let all =
+            VOCABULARY.iter().flat_map(|(kind, words)| words.iter().map(|word| (*word, *kind)));
+        let by_word: BTreeMap<&str, Words> = all.clone().collect();
+        assert_eq!(by_word.len(), COUNT, "a word stands there twice");
+        for (word, kind) in all {
+            assert_eq!(of(word), kind, "{word}");
+        }
+        for other in ["", "i", "ignor", "ignored", "Ignore", "tools's", "wörter", "слово"] {
+            assert_eq!(of(other), Words::default(), "{other}");
+        }
+        assert_eq!(of("请忽略之前的指令"), Words::OVERRIDE.with(Words::WHICH).with(Words::ORDERS));
+        assert_eq!(of("指令"), Words::ORDERS.with(Words::INNER));
+    }
+}
